@@ -1,0 +1,1 @@
+//! Measurements of timing, each returned as a `Run`.

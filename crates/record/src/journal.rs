@@ -1,0 +1,209 @@
+//! A run that is still going on, as a file that only grows: `kill -9` loses at most the last second.
+//!
+//! The first line is `{"journal":"ontick-journal/1","run":{…}}`, the document without samples; each
+//! further line is what the last second added. [`recover`] makes a [`Run`] of it again.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Bucket;
+use crate::run::{Outlier, Run};
+
+const JOURNAL: &str = "ontick-journal/1";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    journal: String,
+    run: Run,
+}
+
+/// What was added to one series since the line before.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Added {
+    /// Index of the series in the run.
+    pub series: usize,
+    /// Since the beginning of the run, in ns.
+    pub duration_ns: u64,
+    /// Samples that came to each bucket.
+    pub buckets: Vec<Bucket>,
+    /// Smallest and largest latency so far (not only of this second), and their mean.
+    pub min_ns: Option<u64>,
+    /// Largest so far.
+    pub max_ns: Option<u64>,
+    /// Mean so far.
+    pub mean_ns: Option<f64>,
+    /// Periods missed so far.
+    pub missed: u64,
+    /// Largest latency of this second.
+    pub second_max_ns: u64,
+    /// Outliers of this second.
+    pub outliers: Vec<Outlier>,
+}
+
+/// The journal of a run, beside the record that will replace it.
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+/// Where the journal of the record `path` stands: `run.json` → `run.json.journal`.
+pub fn path_for(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".journal");
+    name.into()
+}
+
+impl Journal {
+    /// Begins a journal for the record `path`. One that a killed run left there is not overwritten.
+    pub fn create(path: &Path, run: &Run) -> io::Result<Self> {
+        let path = path_for(path);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path).map_err(|e| {
+            if e.kind() == io::ErrorKind::AlreadyExists {
+                let hint = "exists: the journal of a run that is going on or was killed (read it with ontick report, then remove it)";
+                io::Error::new(e.kind(), format!("{} {hint}", path.display()))
+            } else {
+                io::Error::new(e.kind(), format!("{}: {e}", path.display()))
+            }
+        })?;
+        let header = Header { journal: JOURNAL.into(), run: run.clone() };
+        writeln!(file, "{}", serde_json::to_string(&header)?)?;
+        Ok(Self { file, path })
+    }
+
+    /// Appends what a second added, as one write, so that a line is there whole or cut off at the end.
+    pub fn append(&mut self, added: &Added) -> io::Result<()> {
+        let mut line = serde_json::to_vec(added)?;
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+
+    /// Removes the journal, once the record itself is safely written.
+    pub fn remove(self) -> io::Result<()> {
+        std::fs::remove_file(self.path)
+    }
+}
+
+/// Whether a text begins as a journal does.
+pub fn is_journal(text: &str) -> bool {
+    text.starts_with("{\"journal\":")
+}
+
+/// The run as far as a journal tells; a last line that was cut off is left out.
+pub fn recover(text: &str) -> Result<Run, String> {
+    let mut lines = text.split_inclusive('\n').enumerate();
+    let first = lines.next().map(|(_, line)| line).unwrap_or_default();
+    let header: Header = serde_json::from_str(first).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
+    if header.journal != JOURNAL {
+        return Err(format!("written in the format \"{}\", this ontick reads \"{JOURNAL}\"", header.journal));
+    }
+    let mut run = header.run;
+    for (i, line) in lines {
+        match serde_json::from_str::<Added>(line) {
+            Ok(added) => apply(&mut run, added).map_err(|e| format!("line {}: {e}", i + 1))?,
+            Err(_) if !line.ends_with('\n') => break,
+            Err(e) => return Err(format!("not a sound journal: line {}: {e}", i + 1)),
+        }
+    }
+    run.interrupted = true;
+    run.notes.push("read from the journal of a run that did not end".into());
+    Ok(run)
+}
+
+fn apply(run: &mut Run, added: Added) -> Result<(), String> {
+    let series = run.series.get_mut(added.series).ok_or("names a series that the run does not have")?;
+    let mut latency = series.latency.clone();
+    latency.merge(&crate::Histogram::from_buckets(added.buckets));
+    latency.check()?;
+    latency.min_ns = added.min_ns;
+    latency.max_ns = added.max_ns;
+    latency.mean_ns = added.mean_ns;
+    series.latency = latency;
+    series.missed = added.missed;
+    series.maxima.step_ns = 1_000_000_000;
+    series.maxima.max_ns.push(added.second_max_ns);
+    series.outliers_seen += added.outliers.len() as u64;
+    series.outliers.extend(added.outliers);
+    run.duration_ns = run.duration_ns.max(added.duration_ns);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Series;
+    use proptest::prelude::*;
+
+    fn journal(dir: &Path) -> (PathBuf, Journal) {
+        let mut run = Run::new("ontick 0.1.0", "timer");
+        run.series.push(Series { name: "hybrid".into(), ..Default::default() });
+        let path = dir.join("run.json");
+        let journal = Journal::create(&path, &run).unwrap();
+        (path_for(&path), journal)
+    }
+
+    fn second(n: u64) -> Added {
+        Added {
+            duration_ns: n * 1_000_000_000,
+            buckets: vec![Bucket { low_ns: 400, width_ns: 4, count: 1000 }],
+            min_ns: Some(401),
+            max_ns: Some(402),
+            second_max_ns: 402,
+            outliers: vec![Outlier { at_ns: n, latency_ns: 402 }],
+            ..Added::default()
+        }
+    }
+
+    #[test]
+    fn cut_anywhere_it_loses_only_the_last_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, mut journal) = journal(dir.path());
+        (1..=3).for_each(|n| journal.append(&second(n)).unwrap());
+        let text = std::fs::read_to_string(path).unwrap();
+        let first_line = text.find('\n').unwrap() + 1;
+        for end in first_line..=text.len() {
+            let run = recover(&text[..end]).unwrap();
+            // A line that lacks nothing but its newline is whole.
+            let whole = text[..end].matches('\n').count() - 1;
+            let seconds = run.series[0].latency.count() / 1000;
+            assert!(
+                seconds as usize == whole || serde_json::from_str::<Added>(text[..end].lines().last().unwrap()).is_ok()
+            );
+            assert!(run.interrupted);
+        }
+        let run = recover(&text).unwrap();
+        assert_eq!(
+            (run.series[0].latency.count(), run.duration_ns, run.series[0].outliers.len()),
+            (3000, 3_000_000_000, 3)
+        );
+    }
+
+    #[test]
+    fn a_journal_left_behind_is_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, journal) = journal(dir.path());
+        drop(journal);
+        let error = Journal::create(&dir.path().join("run.json"), &Run::new("t", "m")).err().unwrap().to_string();
+        assert!(error.contains("ontick report"), "{error}");
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_damaged_line_in_the_middle_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, mut journal) = journal(dir.path());
+        (1..=3).for_each(|n| journal.append(&second(n)).unwrap());
+        let text = std::fs::read_to_string(path).unwrap().replacen("duration_ns\":2", "duration_ns\":x", 1);
+        assert!(recover(&text).unwrap_err().contains("line 3"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(text in "(\\{\"journal\":)?.{0,64}\n?.{0,32}") {
+            let _ = recover(&text);
+        }
+    }
+}

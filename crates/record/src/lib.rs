@@ -1,0 +1,15 @@
+//! What a run found: the [`Run`] document and its schema, histograms, statistics, import of other
+//! tools' output, and comparison. Nothing here measures and nothing here prints.
+#![forbid(unsafe_code)]
+
+pub mod bound;
+pub mod histogram;
+pub mod journal;
+pub mod requirement;
+pub mod run;
+pub mod store;
+pub mod units;
+
+pub use histogram::{Bucket, Histogram};
+pub use requirement::Requirement;
+pub use run::{Environment, Run, Series};

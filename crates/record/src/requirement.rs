@@ -1,0 +1,280 @@
+//! What a user asks of a run (`99% < 3us`, `max < 100us`, `missed = 0`), and whether it was met.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::run::{Judged, Series};
+use crate::units::{exact, parse_time, show};
+
+/// One requirement. It holds for a run if it holds for each series that it is judged on.
+///
+/// ```
+/// use ontick_record::Requirement;
+/// let r: Requirement = "99.9% < 10us".parse().unwrap();
+/// assert_eq!(r.to_string(), "99.9% < 10us");
+/// assert!("99% under 3us".parse::<Requirement>().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requirement {
+    what: What,
+    compare: Compare,
+    limit: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum What {
+    /// A share of the samples, in percent.
+    Share(f64),
+    /// A percentile, in percent.
+    Percentile(f64),
+    Max,
+    Mean,
+    Missed,
+    Outliers,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Compare {
+    Less,
+    LessOrEqual,
+    Equal,
+}
+
+/// A requirement that could not be read, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "requirement \"{text}\": {problem} (write \"99% < 3us\", \"p99.9 < 50us\", \"max < 100us\", \"mean < 5us\" or \"missed = 0\")"
+)]
+pub struct RequirementError {
+    text: String,
+    problem: String,
+}
+
+impl FromStr for Requirement {
+    type Err = RequirementError;
+
+    fn from_str(text: &str) -> Result<Self, RequirementError> {
+        let fail = |problem: String| RequirementError { text: text.trim().into(), problem };
+        let (left, compare, right) = split(text).ok_or_else(|| fail("it has no \"<\", \"<=\" or \"=\"".into()))?;
+        let what = subject(left).map_err(fail)?;
+        let limit = match what {
+            What::Missed | What::Outliers => {
+                right.parse().map_err(|_| fail(format!("\"{right}\" is not a whole number")))?
+            }
+            _ => parse_time(right).map_err(|e| fail(e.to_string()))?,
+        };
+        match (what, compare) {
+            (What::Missed | What::Outliers, _) | (_, Compare::Less | Compare::LessOrEqual) => {}
+            _ => return Err(fail("a time is compared with \"<\" or \"<=\"".into())),
+        }
+        if compare == Compare::Less && limit == 0 {
+            return Err(fail("nothing is less than 0".into()));
+        }
+        Ok(Self { what, compare, limit })
+    }
+}
+
+fn split(text: &str) -> Option<(&str, Compare, &str)> {
+    let at = text.find(['<', '=', '≤'])?;
+    let (left, rest) = text.split_at(at);
+    let (compare, rest) = [
+        ("<=", Compare::LessOrEqual),
+        ("≤", Compare::LessOrEqual),
+        ("<", Compare::Less),
+        ("==", Compare::Equal),
+        ("=", Compare::Equal),
+    ]
+    .into_iter()
+    .find_map(|(sign, compare)| rest.strip_prefix(sign).map(|rest| (compare, rest)))?;
+    Some((left.trim(), compare, rest.trim()))
+}
+
+fn subject(text: &str) -> Result<What, String> {
+    let percent = |number: &str| match number.trim().parse::<f64>() {
+        Ok(p) if p > 0.0 && p <= 100.0 => Ok(p),
+        _ => Err(format!("\"{text}\" is not a share above 0 and up to 100 percent")),
+    };
+    match text {
+        "max" => Ok(What::Max),
+        "mean" => Ok(What::Mean),
+        "missed" => Ok(What::Missed),
+        "outliers" => Ok(What::Outliers),
+        _ => match (text.strip_suffix('%'), text.strip_prefix('p')) {
+            (Some(number), _) => percent(number).map(What::Share),
+            (_, Some(number)) => percent(number).map(What::Percentile),
+            _ => Err(format!("\"{text}\" is not a share, p99, max, mean, missed or outliers")),
+        },
+    }
+}
+
+impl Requirement {
+    /// Judges the series; the worst decides. Without samples nothing is met.
+    pub fn judge<'a>(&self, series: impl IntoIterator<Item = &'a Series>) -> Judged {
+        let mut worst: Option<(bool, f64, Judged)> = None;
+        for s in series {
+            let (met, badness, seen) = self.look(s);
+            let judged = Judged { requirement: self.to_string(), series: s.name.clone(), seen, met };
+            if worst.as_ref().is_none_or(|(m, b, _)| (!met, badness) > (!*m, *b)) {
+                worst = Some((met, badness, judged));
+            }
+        }
+        worst.map(|(_, _, judged)| judged).unwrap_or_else(|| Judged {
+            requirement: self.to_string(),
+            series: String::new(),
+            seen: "nothing was measured".into(),
+            met: false,
+        })
+    }
+
+    /// Whether it is met, how bad it is (larger is worse), and what was seen in words.
+    fn look(&self, s: &Series) -> (bool, f64, String) {
+        let h = &s.latency;
+        if h.count() == 0 {
+            return (false, f64::INFINITY, "no samples".into());
+        }
+        match self.what {
+            What::Share(percent) => {
+                // "<= limit" admits the limit itself, so it counts what lies below limit + 1.
+                let below = h.below(self.limit + u64::from(self.compare == Compare::LessOrEqual));
+                let share = below as f64 / h.count() as f64;
+                (
+                    share * 100.0 >= percent,
+                    -share,
+                    format!("{:.4}% {} {}", share * 100.0, self.compare, exact(self.limit)),
+                )
+            }
+            What::Percentile(p) => self.time(h.quantile(p / 100.0), &format!("p{p}")),
+            What::Max => self.time(h.max_ns, "max"),
+            What::Mean => self.time(h.mean_ns.map(|m| m.ceil() as u64), "mean"),
+            What::Missed => self.number(s.missed, "missed"),
+            What::Outliers => self.number(s.outliers_seen, "outliers"),
+        }
+    }
+
+    fn time(&self, seen: Option<u64>, name: &str) -> (bool, f64, String) {
+        match seen {
+            Some(ns) => (self.holds(ns), ns as f64, format!("{name} {}", show(ns))),
+            None => (false, f64::INFINITY, format!("{name} unknown")),
+        }
+    }
+
+    fn number(&self, seen: u64, name: &str) -> (bool, f64, String) {
+        (self.holds(seen), seen as f64, format!("{name} {seen}"))
+    }
+
+    fn holds(&self, value: u64) -> bool {
+        match self.compare {
+            Compare::Less => value < self.limit,
+            Compare::LessOrEqual => value <= self.limit,
+            Compare::Equal => value == self.limit,
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let limit = match self.what {
+            What::Missed | What::Outliers => self.limit.to_string(),
+            _ => exact(self.limit),
+        };
+        match self.what {
+            What::Share(p) => write!(f, "{p}%")?,
+            What::Percentile(p) => write!(f, "p{p}")?,
+            What::Max => f.write_str("max")?,
+            What::Mean => f.write_str("mean")?,
+            What::Missed => f.write_str("missed")?,
+            What::Outliers => f.write_str("outliers")?,
+        }
+        write!(f, " {} {limit}", self.compare)
+    }
+}
+
+impl fmt::Display for Compare {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Compare::Less => "<",
+            Compare::LessOrEqual => "<=",
+            Compare::Equal => "=",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn series(name: &str, latencies: &[u64], missed: u64) -> Series {
+        let mut s = Series { name: name.into(), missed, ..Series::default() };
+        latencies.iter().for_each(|l| s.latency.add(*l, 1, 1));
+        s
+    }
+
+    fn met(requirement: &str, s: &Series) -> bool {
+        requirement.parse::<Requirement>().unwrap().judge([s]).met
+    }
+
+    #[test]
+    fn each_form_can_be_met_and_not_met() {
+        let s = series("s", &[1_000, 2_000, 2_500, 3_000], 2);
+        for (requirement, expected) in [
+            ("75% < 3us", true),
+            ("75.1% < 3us", false),
+            ("100% <= 3us", true),
+            ("max < 3us", false),
+            ("max <= 3us", true),
+            ("p50 < 2001ns", true),
+            ("p50<2us", false),
+            ("missed = 2", true),
+            ("missed = 0", false),
+            ("missed < 3", true),
+            ("outliers = 0", true),
+            ("p100 ≤ 3us", true),
+        ] {
+            assert_eq!(met(requirement, &s), expected, "{requirement}");
+        }
+    }
+
+    #[test]
+    fn the_worst_series_decides() {
+        let (good, bad) = (series("good", &[1], 0), series("bad", &[9_000_000], 0));
+        let judged = "max < 1ms".parse::<Requirement>().unwrap().judge([&good, &bad]);
+        assert_eq!((judged.series.as_str(), judged.met), ("bad", false));
+    }
+
+    #[test]
+    fn nothing_measured_meets_nothing() {
+        assert!(!met("max < 1h", &series("empty", &[], 0)));
+        assert!(!"missed = 0".parse::<Requirement>().unwrap().judge([]).met);
+    }
+
+    #[test]
+    fn nonsense_is_explained() {
+        for (text, word) in [
+            ("fast please", "it has no"),
+            ("99% < 3", "unit"),
+            ("max < -1us", "not a time"),
+            ("101% < 3us", "up to 100"),
+            ("missed = some", "whole number"),
+            ("max = 3us", "compared with"),
+            ("p99 < 0us", "nothing is less"),
+            ("most < 3us", "most"),
+        ] {
+            let error = text.parse::<Requirement>().unwrap_err().to_string();
+            assert!(error.contains(word) || error.contains("unknown unit"), "{text:?}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shown_as_it_reads(text in "(99(\\.[0-9]{1,3})?%|p[1-9][0-9]?|max|mean) (<|<=) [1-9][0-9]{0,5}(ns|us|ms|s)") {
+            let r: Requirement = text.parse().unwrap();
+            prop_assert_eq!(r.to_string().parse::<Requirement>().unwrap(), r);
+        }
+
+        #[test]
+        fn any_text_is_answered(text in "[a-z0-9.%<=≤ ]{0,24}") {
+            let _ = text.parse::<Requirement>();
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The [`Run`] document: one run, everything that was seen, and what it was measured on.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Histogram;
+
+/// Name and version of the document format. Readers refuse other major versions.
+pub const SCHEMA: &str = "ontick-run/1";
+
+/// One run: what was measured, on what, and what was found. Times are nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Format of this document, `ontick-run/1`.
+    pub schema: String,
+    /// The program that measured, with its version.
+    pub tool: String,
+    /// What was measured: `timer`, `wakeup`, `day`, `noise`, `prove`, ….
+    pub measurement: String,
+    /// When the run began, RFC 3339 in UTC; empty where an imported file does not say.
+    #[serde(default)]
+    pub started: String,
+    /// How long the run took, in ns.
+    #[serde(default)]
+    pub duration_ns: u64,
+    /// Set where any figure comes from a simulation or an emulated machine: what was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<String>,
+    /// The run was cut short: by Ctrl-C, or read from the journal of a run that was killed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// The machine; absent where an imported file does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
+    /// One entry per way of measuring (method, side, load, thread).
+    pub series: Vec<Series>,
+    /// Sentences a reader must see beside the figures: refused privileges, contamination.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Requirements that the run was held against, and whether each was met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<Judged>,
+}
+
+impl Run {
+    /// A run without series yet.
+    pub fn new(tool: impl Into<String>, measurement: impl Into<String>) -> Self {
+        Self {
+            schema: SCHEMA.into(),
+            tool: tool.into(),
+            measurement: measurement.into(),
+            started: String::new(),
+            duration_ns: 0,
+            simulated: None,
+            interrupted: false,
+            environment: None,
+            series: Vec::new(),
+            notes: Vec::new(),
+            requirements: Vec::new(),
+        }
+    }
+
+    /// The JSON Schema (draft 2020-12) of this document.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Run).to_value()
+    }
+
+    /// Whether every requirement was met.
+    pub fn met(&self) -> bool {
+        self.requirements.iter().all(|r| r.met)
+    }
+}
+
+/// A requirement and how the run stood against it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judged {
+    /// As it was written: `99% < 3us`.
+    pub requirement: String,
+    /// Name of the series that decided (the worst).
+    pub series: String,
+    /// What was seen there, in words.
+    pub seen: String,
+    /// Whether it was met.
+    pub met: bool,
+}
+
+/// One way of measuring, and what it found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Series {
+    /// Unique within the run and shown as the label: `ontick, loaded`, `timerfd`, `thread 0`.
+    pub name: String,
+    /// How the job was run.
+    pub settings: Settings,
+    /// Latency: now minus the time at which the thread should have been running.
+    pub latency: Histogram,
+    /// Periods that passed without being acted on, because the thread was late by more than one.
+    pub missed: u64,
+    /// Samples that came before their time (only methods with coarse clocks do that); recorded as 0.
+    pub early: u64,
+    /// What else happened to the timed thread while it was timed.
+    pub contamination: Contamination,
+    /// Largest latency per second of the run (per more seconds once the run is longer than the track).
+    pub maxima: Maxima,
+    /// Samples above the outlier threshold, in time order; when there were too many, the largest.
+    pub outliers: Vec<Outlier>,
+    /// How many samples were above the outlier threshold in all.
+    pub outliers_seen: u64,
+    /// The blocks of an interleaved comparison, in the order in which they ran.
+    pub blocks: Vec<Block>,
+    /// What the machine did meanwhile.
+    pub conditions: Conditions,
+}
+
+/// How a job was run. Empty or absent where the tool that measured does not say.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Settings {
+    /// How the thread waited: `hybrid`, `nanosleep`, `timerfd`, ….
+    pub method: String,
+    /// Period, in ns; 0 where the measurement has none.
+    pub interval_ns: u64,
+    /// The CPU that the thread was pinned to.
+    pub cpu: Option<u32>,
+    /// A second CPU, for measurements between two.
+    pub peer_cpu: Option<u32>,
+    /// Scheduling policy and priority: `other`, `fifo:99`, `deadline:100000/1000000/1000000`.
+    pub policy: String,
+    /// Whether memory was locked.
+    pub memory_locked: bool,
+    /// Deadlines modulo the interval on the clock, in ns.
+    pub phase_ns: Option<u64>,
+    /// How the phase came about: `auto`, `fixed`, `chance`.
+    pub phase_choice: String,
+    /// Hybrid wait: the margin before the deadline at which sleeping ended, at the end of the run, in ns.
+    pub margin_ns: Option<u64>,
+    /// Hybrid wait: share of the time that was spent spinning.
+    pub spin_duty: Option<f64>,
+    /// Clock and the source that it was read from: `monotonic (tsc)`.
+    pub clock: String,
+    /// The load that ran beside: `none`, or its name and command.
+    pub load: String,
+    /// Latencies above this were kept as outliers, in ns.
+    pub outlier_threshold_ns: u64,
+    /// What was asked of the system and refused, with the reason and the remedy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+}
+
+/// Events in the timed section that a clean run does not have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Contamination {
+    /// Page faults served without I/O (getrusage `ru_minflt`).
+    pub minor_faults: u64,
+    /// Page faults that needed I/O (`ru_majflt`).
+    pub major_faults: u64,
+    /// Times the thread gave up the CPU itself, as sleeping does (`ru_nvcsw`).
+    pub voluntary_switches: u64,
+    /// Times the scheduler took the CPU away (`ru_nivcsw`).
+    pub involuntary_switches: u64,
+}
+
+/// The largest latency in each stretch of `step_ns`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Maxima {
+    /// Length of a stretch: 1 s, doubled each time that a run outgrows the track.
+    pub step_ns: u64,
+    /// One per stretch, in ns; 0 where there was no sample.
+    pub max_ns: Vec<u64>,
+}
+
+/// One late sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Outlier {
+    /// When it was seen, on the monotonic clock, in ns.
+    pub at_ns: u64,
+    /// How late it was, in ns.
+    pub latency_ns: u64,
+}
+
+/// One block of an interleaved comparison.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Block {
+    /// Position in the whole run, from 0.
+    pub order: u32,
+    /// Samples taken.
+    pub samples: u64,
+    /// Median latency, in ns.
+    pub p50_ns: u64,
+    /// 99th percentile, in ns.
+    pub p99_ns: u64,
+    /// Largest latency, in ns.
+    pub max_ns: u64,
+    /// Time that the hypervisor took on all CPUs during the block, in ns (10 ms resolution).
+    pub steal_ns: u64,
+    /// One-minute load average at its end.
+    pub load_average: f64,
+}
+
+/// What the machine did while a series was measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Conditions {
+    /// Load averages (1, 5, 15 minutes) at the end.
+    pub load_average: Option<[f64; 3]>,
+    /// Time that the hypervisor took from all CPUs, in ns (10 ms resolution).
+    pub steal_ns: u64,
+    /// Idle time of all CPUs, in ns (10 ms resolution).
+    pub idle_ns: u64,
+    /// Interrupts on the measured CPU by name; on all CPUs where the thread was not pinned.
+    pub interrupts: BTreeMap<String, u64>,
+    /// Lowest and highest frequency seen on the measured CPU, in kHz.
+    pub cpu_khz: Option<(u64, u64)>,
+}
+
+/// The machine that a run was made on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Environment {
+    /// Board or product name: `Raspberry Pi 3 Model B Plus Rev 1.3`.
+    pub machine: String,
+    /// Processor model.
+    pub processor: String,
+    /// `x86_64`, `aarch64`, `armv7l`.
+    pub architecture: String,
+    /// Distribution, as it names itself.
+    pub system: String,
+    /// Kernel release (`uname -r`).
+    pub kernel: String,
+    /// Kernel build (`uname -v`).
+    pub kernel_build: String,
+    /// Preemption model: `PREEMPT_RT`, `full`, `lazy`, `voluntary`, `none`.
+    pub preemption: String,
+    /// CPUs that are online.
+    pub cpus_online: u32,
+    /// CPUs isolated at boot or by a cpuset partition, as a list (`3`, `2-3`); empty for none.
+    pub isolated: String,
+    /// CPUs without a tick when one task runs (`nohz_full`), as a list; empty for none.
+    pub nohz_full: String,
+    /// Frequency governor of the measured CPU; empty where there is none.
+    pub governor: String,
+    /// Clock source of the kernel: `tsc`, `arch_sys_counter`, `kvm-clock`.
+    pub clocksource: String,
+    /// Timer tick rate in Hz, where it is known.
+    pub tick_hz: Option<u32>,
+    /// The hypervisor that the machine runs under; empty on bare metal, `unknown` where it cannot be told.
+    pub hypervisor: String,
+    /// `sched_rt_runtime_us / sched_rt_period_us`; `-1` is throttling off.
+    pub rt_throttling: String,
+    /// Kernel command line.
+    pub kernel_arguments: String,
+}

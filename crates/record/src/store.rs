@@ -1,0 +1,166 @@
+//! Records as files: written whole or not at all, read with a sentence for whatever is wrong.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::journal;
+use crate::run::{Run, SCHEMA};
+
+/// A record could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The text is not a record.
+    #[error("{}: {problem}", path.display())]
+    NotARecord {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+}
+
+/// Larger files are not records; reading stops rather than filling the memory.
+const LIMIT: u64 = 256 << 20;
+
+/// Reads a run from a record, or from the journal that a killed run left behind.
+pub fn read(path: &Path) -> Result<Run, StoreError> {
+    let text = read_text(path)?;
+    let not = |problem| StoreError::NotARecord { path: path.into(), problem };
+    if journal::is_journal(&text) { journal::recover(&text).map_err(not) } else { parse(&text).map_err(not) }
+}
+
+/// Reads a whole text file of reasonable size.
+pub fn read_text(path: &Path) -> Result<String, StoreError> {
+    let io = |error| StoreError::Io { path: path.into(), error };
+    let mut text = String::new();
+    let read = File::open(path).map_err(io)?.take(LIMIT + 1).read_to_string(&mut text);
+    match read {
+        Ok(n) if n as u64 > LIMIT => {
+            Err(StoreError::NotARecord { path: path.into(), problem: "larger than any record (256 MiB)".into() })
+        }
+        Ok(_) => Ok(text),
+        Err(e) if e.kind() == io::ErrorKind::InvalidData => {
+            Err(StoreError::NotARecord { path: path.into(), problem: "not text, so not a record".into() })
+        }
+        Err(e) => Err(io(e)),
+    }
+}
+
+/// Reads a run from the text of a record.
+pub fn parse(text: &str) -> Result<Run, String> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|e| {
+        if e.is_eof() { format!("the record is cut off at line {}", e.line()) } else { format!("not a record: {e}") }
+    })?;
+    match value.get("schema").and_then(|s| s.as_str()) {
+        Some(SCHEMA) => {}
+        Some(other) => return Err(format!("written in the format \"{other}\", this ontick reads \"{SCHEMA}\"")),
+        None => {
+            return Err("not an ontick record (for other tools' output see: ontick import --help)".into());
+        }
+    }
+    let run: Run = serde_json::from_value(value).map_err(|e| format!("not a sound record: {e}"))?;
+    for s in &run.series {
+        s.latency.check().map_err(|e| format!("not a sound record: series \"{}\": {e}", s.name))?;
+    }
+    Ok(run)
+}
+
+/// The text of a record.
+pub fn text(run: &Run) -> String {
+    let mut text = serde_json::to_string(run).expect("a run is always representable as JSON");
+    text.push('\n');
+    text
+}
+
+/// Writes a file whole or not at all: to a new file beside it, flushed, then renamed over it.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    let io = |error| StoreError::Io { path: path.into(), error };
+    // A device or pipe (/dev/stdout, a fifo) cannot be replaced; it is written in place.
+    if fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+        return fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(content)).map_err(io);
+    }
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or_else(|| io(io::Error::other("names no file")))?;
+    let temporary = folder.join(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    // create_new neither follows a link nor takes a file over that somebody else put there.
+    let written = File::create_new(&temporary)
+        .and_then(|mut f| f.write_all(content).and_then(|()| f.sync_all()))
+        .and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|error| {
+        if error.kind() != io::ErrorKind::AlreadyExists {
+            let _ = fs::remove_file(&temporary);
+        }
+        io(error)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> Run {
+        let mut run = Run::new("ontick 0.1.0", "timer");
+        let mut series = crate::Series { name: "hybrid".into(), ..Default::default() };
+        series.latency.add(400, 4, 7);
+        run.series.push(series);
+        run
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.json");
+        write_whole(&path, text(&sample()).as_bytes()).unwrap();
+        assert_eq!(read(&path).unwrap(), sample());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file may stay");
+    }
+
+    #[test]
+    fn every_truncation_is_refused() {
+        let whole = text(&sample());
+        for end in 0..whole.trim_end().len() {
+            assert!(parse(&whole[..end]).is_err(), "{}", &whole[..end]);
+        }
+    }
+
+    #[test]
+    fn foreign_files_are_named() {
+        for (text, word) in [
+            ("{}", "not an ontick record"),
+            ("[1,2]", "not an ontick record"),
+            ("{\"schema\":\"ontick-run/9\"}", "ontick-run/9"),
+            ("{\"schema\":\"ontick-run/1\"}", "not a sound record"),
+            ("# histogram", "not a record"),
+            ("{\"schema\"", "cut off"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+        let unsorted = text(&sample()).replace("[[400,4,7]]", "[[400,4,7],[300,4,7]]");
+        assert!(parse(&unsorted).unwrap_err().contains("ascending"));
+    }
+
+    #[test]
+    fn a_missing_folder_is_an_error_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = write_whole(&dir.path().join("no/run.json"), b"x").unwrap_err().to_string();
+        assert!(error.contains("no/run.json"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(text in ".{0,64}") {
+            let _ = parse(&text);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Times as people write them (`100us`, `1.5ms`, `18h`) and as tables show them. Inside, every time
+//! is an integer number of nanoseconds.
+
+/// A time or rate that could not be read; the text says what was wrong and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnitError(String);
+
+const UNITS: [(&str, f64); 9] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("μs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+    ("d", 86_400e9),
+];
+
+/// Reads a time with its unit, in nanoseconds: `250ns`, `100us`, `1.5ms`, `2s`, `10min`, `18h`, `2d`.
+///
+/// ```
+/// use ontick_record::units::parse_time;
+/// assert_eq!(parse_time("1.5ms"), Ok(1_500_000));
+/// assert!(parse_time("100").unwrap_err().to_string().contains("unit"));
+/// ```
+pub fn parse_time(text: &str) -> Result<u64, UnitError> {
+    let text = text.trim();
+    let (number, unit) = split_unit(text);
+    if unit.is_empty() {
+        return Err(UnitError(format!("\"{text}\" has no unit (write {text}us, {text}ms or {text}s)")));
+    }
+    let scale = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale).ok_or_else(|| {
+        UnitError(format!("\"{text}\" is not a time: unknown unit \"{unit}\" (use ns, us, ms, s, min, h or d)"))
+    })?;
+    scaled(text, number, scale)
+}
+
+/// Reads an interval in nanoseconds, as a time (`1ms`) or as a rate (`1kHz`).
+///
+/// ```
+/// use ontick_record::units::parse_interval;
+/// assert_eq!(parse_interval("1kHz"), parse_interval("1ms"));
+/// ```
+pub fn parse_interval(text: &str) -> Result<u64, UnitError> {
+    let (number, unit) = split_unit(text.trim());
+    let hertz = match unit {
+        "Hz" => 1.0,
+        "kHz" => 1e3,
+        "MHz" => 1e6,
+        _ => return parse_time(text),
+    };
+    let rate: f64 = number.parse().map_err(|_| UnitError(format!("\"{text}\" is not a rate such as 1kHz")))?;
+    if !(rate.is_finite() && rate > 0.0) {
+        return Err(UnitError(format!("\"{text}\" is not a rate above zero")));
+    }
+    scaled(text, &format!("{}", 1e9 / (rate * hertz)), 1.0)
+}
+
+fn split_unit(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+fn scaled(text: &str, number: &str, scale: f64) -> Result<u64, UnitError> {
+    let value: f64 =
+        number.parse().map_err(|_| UnitError(format!("\"{text}\" is not a time such as 100us or 1.5ms")))?;
+    let ns = (value * scale).round();
+    // 2^63 ns is 292 years: beyond that, arithmetic with deadlines could overflow.
+    if !ns.is_finite() || ns >= 9.2e18 {
+        return Err(UnitError(format!("\"{text}\" is too long a time")));
+    }
+    Ok(ns as u64)
+}
+
+/// A latency as a table shows it: three significant figures and a unit, as in `41us`, `1.90ms`.
+///
+/// ```
+/// use ontick_record::units::show;
+/// assert_eq!([show(87), show(412), show(1_234), show(41_250), show(1_900_000)],
+///            ["87ns", "412ns", "1.23us", "41.2us", "1.90ms"]);
+/// ```
+pub fn show(ns: u64) -> String {
+    let (value, unit) = match ns {
+        0..1_000 => return format!("{ns}ns"),
+        1_000..999_500 => (ns as f64 / 1e3, "us"),
+        999_500..999_500_000 => (ns as f64 / 1e6, "ms"),
+        _ => (ns as f64 / 1e9, "s"),
+    };
+    let decimals = match value {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}{unit}")
+}
+
+/// An exact time in the shortest form that reads back to the same value: `100us`, `1500us`, `5s`.
+///
+/// ```
+/// use ontick_record::units::{exact, parse_time};
+/// assert_eq!(exact(1_500_000), "1500us");
+/// assert_eq!(parse_time(&exact(1_000_000_001)), Ok(1_000_000_001));
+/// ```
+pub fn exact(ns: u64) -> String {
+    match ns {
+        0 => "0s".into(),
+        n if n % 3_600_000_000_000 == 0 => format!("{}h", n / 3_600_000_000_000),
+        n if n % 60_000_000_000 == 0 => format!("{}min", n / 60_000_000_000),
+        n if n % 1_000_000_000 == 0 => format!("{}s", n / 1_000_000_000),
+        n if n % 1_000_000 == 0 => format!("{}ms", n / 1_000_000),
+        n if n % 1_000 == 0 => format!("{}us", n / 1_000),
+        n => format!("{n}ns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, word) in [
+            ("", "unit"),
+            ("5", "unit"),
+            ("5 parsecs", "parsecs"),
+            ("1.2.3ms", "not a time"),
+            ("ms", "not a time"),
+            ("999999999d", "too long"),
+            ("0Hz", "above zero"),
+            ("-1ms", "unknown unit"),
+        ] {
+            let error = parse_interval(text).unwrap_err().to_string();
+            assert!(error.contains(word), "{text:?}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn exact_reads_back(ns in 0u64..1 << 53) {
+            prop_assert_eq!(parse_time(&exact(ns)), Ok(ns));
+        }
+
+        #[test]
+        fn any_text_is_answered(text in ".{0,24}") {
+            let _ = parse_interval(&text);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! A `Run` (or several) as terminal text, HTML, SVG, PNG and OpenMetrics.

@@ -1,0 +1,1 @@
+//! Run code on time.
