@@ -1,0 +1,284 @@
+//! Clocks, read from the cheapest source that the kernel itself trusts.
+//!
+//! Where the kernel keeps time with the processor's counter (the invariant TSC on x86-64, the generic
+//! timer on 64-bit ARM), [`Clock`] reads that counter and converts it itself; elsewhere it calls
+//! `clock_gettime`, which the vDSO usually answers without a system call. The conversion is tied to the
+//! kernel's clock anew every [`RESYNC_NS`], so its error stays within the width of the bracket around
+//! that reading plus what the kernel slews meanwhile (at most 500 ppm of 10 ms; adjtimex(2)).
+
+use std::fs;
+
+use rustix::thread::NanosleepRelativeResult;
+use rustix::time::Timespec;
+
+use crate::sys;
+
+/// After this long the conversion is tied to the kernel's clock anew, in ns.
+pub const RESYNC_NS: u64 = 10_000_000;
+
+/// A clock of the kernel (clock_gettime(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClockId {
+    /// Time since boot, never stepped: what deadlines are kept on.
+    Monotonic,
+    /// UTC as the system knows it; may be stepped.
+    Realtime,
+    /// International Atomic Time: UTC without leap seconds, if something set the offset.
+    Tai,
+}
+
+impl ClockId {
+    fn raw(self) -> libc::clockid_t {
+        match self {
+            ClockId::Monotonic => libc::CLOCK_MONOTONIC,
+            ClockId::Realtime => libc::CLOCK_REALTIME,
+            ClockId::Tai => libc::CLOCK_TAI,
+        }
+    }
+
+    /// The time on this clock, in ns, by `clock_gettime`.
+    #[inline]
+    pub fn now_ns(self) -> u64 {
+        sys::clock_gettime(self.raw())
+    }
+
+    /// Sleeps until `deadline_ns` on this clock; a signal does not end it early.
+    pub fn sleep_until(self, deadline_ns: u64) {
+        sys::clock_nanosleep_until(self.raw(), deadline_ns);
+    }
+
+    /// The clock's name as the documents show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClockId::Monotonic => "monotonic",
+            ClockId::Realtime => "realtime",
+            ClockId::Tai => "tai",
+        }
+    }
+}
+
+/// Sleeps for `ns` from now by `nanosleep(2)`; what a naive program does. A signal does not end it early.
+pub fn sleep_for(ns: u64) {
+    let mut request = Timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
+    while let NanosleepRelativeResult::Interrupted(rest) = rustix::thread::nanosleep(&request) {
+        request = rest;
+    }
+}
+
+/// Where a [`Clock`] reads the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The time stamp counter of an x86-64 processor.
+    Tsc,
+    /// The virtual counter of a 64-bit ARM processor.
+    Cntvct,
+    /// `clock_gettime`.
+    ClockGettime,
+}
+
+impl Source {
+    /// The cheapest source that is sound on this machine.
+    pub fn best() -> Self {
+        let kernel_uses = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        match kernel_uses.as_deref().map(str::trim) {
+            Ok("tsc") if cfg!(target_arch = "x86_64") && sys::counter_is_invariant() => Source::Tsc,
+            Ok("arch_sys_counter") if cfg!(target_arch = "aarch64") => Source::Cntvct,
+            _ => Source::ClockGettime,
+        }
+    }
+
+    /// The source's name as the documents show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Tsc => "tsc",
+            Source::Cntvct => "cntvct",
+            Source::ClockGettime => "clock_gettime",
+        }
+    }
+}
+
+/// A clock for one thread's timed loop.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    id: ClockId,
+    source: Source,
+    conversion: Conversion,
+}
+
+impl Clock {
+    /// The clock, read from the cheapest sound source. Takes about 20 ms where a counter is calibrated.
+    /// The realtime and TAI clocks may be stepped at any moment, so those are always read from the kernel.
+    pub fn new(id: ClockId) -> Self {
+        Self::with_source(id, if id == ClockId::Monotonic { Source::best() } else { Source::ClockGettime })
+    }
+
+    /// The clock, read from the given source.
+    pub fn with_source(id: ClockId, source: Source) -> Self {
+        let conversion = match source {
+            Source::ClockGettime => Conversion::default(),
+            _ => Conversion::calibrate(id),
+        };
+        Self { id, source, conversion }
+    }
+
+    /// Which clock this is.
+    pub fn id(&self) -> ClockId {
+        self.id
+    }
+
+    /// Where it is read.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// The time now, in ns.
+    #[inline]
+    pub fn now_ns(&mut self) -> u64 {
+        if self.source == Source::ClockGettime {
+            return self.id.now_ns();
+        }
+        let ticks = sys::counter();
+        // A thread may have moved to a CPU whose counter is a hair behind: never negative.
+        let elapsed = ticks.saturating_sub(self.conversion.anchor_ticks);
+        if elapsed > self.conversion.resync_ticks {
+            return self.resync();
+        }
+        self.conversion.anchor_ns + self.conversion.ns(elapsed)
+    }
+
+    /// Ties the conversion to the kernel's clock and returns the time now, in ns. Worth doing after a
+    /// sleep, when nothing is waiting for it.
+    pub fn resync(&mut self) -> u64 {
+        match self.source {
+            Source::ClockGettime => self.id.now_ns(),
+            _ => self.conversion.resync(self.id),
+        }
+    }
+
+    /// The largest difference between conversion and kernel clock that resynchronising ever met, in ns.
+    pub fn largest_correction_ns(&self) -> u64 {
+        self.conversion.largest_correction_ns
+    }
+
+    /// Name of clock and source: `monotonic (tsc)`.
+    pub fn name(&self) -> String {
+        format!("{} ({})", self.id.name(), self.source.name())
+    }
+}
+
+/// A line through the last reading of both clocks: ns = anchor + ticks * mult / 2^32.
+#[derive(Debug, Clone, Default)]
+struct Conversion {
+    anchor_ticks: u64,
+    anchor_ns: u64,
+    /// Nanoseconds per tick, times 2^32.
+    mult: u64,
+    resync_ticks: u64,
+    /// Where the present slope is measured from.
+    base: (u64, u64),
+    largest_correction_ns: u64,
+}
+
+impl Conversion {
+    fn calibrate(id: ClockId) -> Self {
+        let first = read_both(id);
+        ClockId::Monotonic.sleep_until(ClockId::Monotonic.now_ns() + 20_000_000);
+        let second = read_both(id);
+        let mut conversion = Self { base: first, ..Self::default() };
+        conversion.tie(second);
+        conversion
+    }
+
+    fn ns(&self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.mult)) >> 32) as u64
+    }
+
+    fn tie(&mut self, (ticks, ns): (u64, u64)) {
+        let (base_ticks, base_ns) = self.base;
+        self.mult = ((u128::from(ns - base_ns) << 32) / u128::from(ticks - base_ticks)) as u64;
+        self.resync_ticks = ((u128::from(RESYNC_NS) << 32) / u128::from(self.mult.max(1))) as u64;
+        (self.anchor_ticks, self.anchor_ns) = (ticks, ns);
+    }
+
+    fn resync(&mut self, id: ClockId) -> u64 {
+        let (ticks, ns) = read_both(id);
+        let predicted = self.anchor_ns + self.ns(ticks.saturating_sub(self.anchor_ticks));
+        self.largest_correction_ns = self.largest_correction_ns.max(predicted.abs_diff(ns));
+        // A longer base makes the slope finer; one older than a second would hide the kernel's slewing.
+        if ns - self.base.1 > 1_000_000_000 {
+            self.base = (self.anchor_ticks, self.anchor_ns);
+        }
+        if ns - self.base.1 > 20_000_000 {
+            self.tie((ticks, ns));
+        } else {
+            (self.anchor_ticks, self.anchor_ns) = (ticks, ns);
+        }
+        ns
+    }
+}
+
+/// Counter and clock at one moment: the narrowest of up to five brackets, so that an interrupt between
+/// the readings does not spoil it.
+fn read_both(id: ClockId) -> (u64, u64) {
+    let mut best = (u64::MAX, 0, 0);
+    for _ in 0..5 {
+        let before = sys::counter();
+        let ns = id.now_ns();
+        let after = sys::counter();
+        let width = after.wrapping_sub(before);
+        if width < best.0 {
+            best = (width, before + width / 2, ns);
+        }
+        if width < 200 {
+            break;
+        }
+    }
+    (best.1, best.2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reading must lie between two readings of the kernel's clock, widened by the stated bound.
+    #[test]
+    fn the_conversion_stays_within_its_bound() {
+        let mut clock = Clock::new(ClockId::Monotonic);
+        let end = ClockId::Monotonic.now_ns() + 300_000_000;
+        let mut worst = 0;
+        loop {
+            let before = ClockId::Monotonic.now_ns();
+            let now = clock.now_ns();
+            let after = ClockId::Monotonic.now_ns();
+            worst = worst.max(before.saturating_sub(now)).max(now.saturating_sub(after));
+            if after > end {
+                break;
+            }
+        }
+        // 500 ppm of the resynchronisation interval, and a reading's width.
+        assert!(worst <= RESYNC_NS / 2000 + 1_000, "off by {worst} ns");
+    }
+
+    #[test]
+    fn every_source_counts_the_same_time() {
+        for source in [Source::best(), Source::ClockGettime] {
+            let mut clock = Clock::with_source(ClockId::Monotonic, source);
+            let (a, kernel_a) = (clock.now_ns(), ClockId::Monotonic.now_ns());
+            sleep_for(30_000_000);
+            let (b, kernel_b) = (clock.now_ns(), ClockId::Monotonic.now_ns());
+            assert!(
+                b - a >= 30_000_000 && b <= kernel_b + 10_000 && kernel_a + 10_000 >= a,
+                "{a} {kernel_a} {b} {kernel_b}"
+            );
+        }
+    }
+
+    #[test]
+    fn sleeping_until_never_ends_early() {
+        for id in [ClockId::Monotonic, ClockId::Realtime, ClockId::Tai] {
+            let deadline = ClockId::Monotonic.now_ns() + 2_000_000;
+            id.sleep_until(id.now_ns() + 2_000_000);
+            assert!(ClockId::Monotonic.now_ns() + 100_000 >= deadline, "{}", id.name());
+        }
+    }
+}

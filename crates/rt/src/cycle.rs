@@ -1,0 +1,166 @@
+//! Absolute periods that never drift.
+
+use crate::clock::Clock;
+use crate::phase::Phase;
+use crate::wait::Wait;
+
+/// What to do when a period has passed before the thread came back for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overrun {
+    /// Leave the passed deadlines out and count them as missed; the next one lies in the future.
+    #[default]
+    Skip,
+    /// Act on every deadline, the passed ones at once and late.
+    CatchUp,
+}
+
+/// One period's beginning, as the thread met it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    /// Number of the period since the first; skipped ones count.
+    pub index: u64,
+    /// When the thread should have been running, in ns.
+    pub deadline_ns: u64,
+    /// When it was, in ns.
+    pub now_ns: u64,
+    /// Periods that were skipped just before this one.
+    pub missed: u64,
+}
+
+impl Beat {
+    /// How late the thread was, in ns; 0 if it was early.
+    pub fn latency_ns(&self) -> u64 {
+        self.now_ns.saturating_sub(self.deadline_ns)
+    }
+
+    /// Whether the wait ended before the deadline, as those with coarse clocks do.
+    pub fn early(&self) -> bool {
+        self.now_ns < self.deadline_ns
+    }
+}
+
+/// Deadlines at `phase + n * period` on a clock.
+#[derive(Debug)]
+pub struct Cycle<W> {
+    clock: Clock,
+    wait: W,
+    period_ns: u64,
+    next_ns: u64,
+    index: u64,
+    overrun: Overrun,
+}
+
+impl<W: Wait> Cycle<W> {
+    /// The first deadline is one period from now; the phase is left to chance.
+    pub fn new(clock: Clock, wait: W, period_ns: u64) -> Self {
+        Self::with_phase(clock, wait, period_ns, Phase::Chance, Overrun::Skip)
+    }
+
+    /// The first deadline is the next with this phase that is at least one period from now.
+    /// `Phase::Auto` must have been resolved by a [`phase::scan`](crate::phase::scan) before; here it is
+    /// left to chance.
+    pub fn with_phase(mut clock: Clock, wait: W, period_ns: u64, phase: Phase, overrun: Overrun) -> Self {
+        let period_ns = period_ns.max(1);
+        let earliest = clock.now_ns() + period_ns;
+        let next_ns = match phase {
+            Phase::Chance | Phase::Auto => earliest,
+            Phase::Fixed(phase_ns) => {
+                let behind = (earliest % period_ns + period_ns - phase_ns % period_ns) % period_ns;
+                if behind == 0 { earliest } else { earliest + period_ns - behind }
+            }
+        };
+        Self { clock, wait, period_ns, next_ns, index: 0, overrun }
+    }
+
+    /// Waits for the next deadline.
+    #[allow(clippy::should_implement_trait)] // an iterator could end; a cycle does not
+    #[inline]
+    pub fn next(&mut self) -> Beat {
+        let mut missed = 0;
+        if self.overrun == Overrun::Skip {
+            let now = self.clock.now_ns();
+            // Being late by less than a period is latency; a deadline is missed once the next has come too.
+            if now >= self.next_ns + self.period_ns {
+                missed = (now - self.next_ns) / self.period_ns;
+                self.next_ns += missed * self.period_ns;
+                self.index += missed;
+            }
+        }
+        let deadline_ns = self.next_ns;
+        let now_ns = self.wait.until(&mut self.clock, deadline_ns);
+        let beat = Beat { index: self.index, deadline_ns, now_ns, missed };
+        self.next_ns += self.period_ns;
+        self.index += 1;
+        beat
+    }
+
+    /// The wait strategy.
+    pub fn wait(&self) -> &W {
+        &self.wait
+    }
+
+    /// The clock that deadlines are kept on.
+    pub fn clock(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
+    /// Deadlines modulo the period, in ns.
+    pub fn phase_ns(&self) -> u64 {
+        self.next_ns % self.period_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{ClockId, Source};
+    use proptest::prelude::*;
+
+    /// Reaches each deadline at the lateness given for it, without waiting: deadlines lie in a past clock.
+    struct Scripted(Vec<u64>, usize);
+
+    impl Wait for Scripted {
+        fn until(&mut self, _: &mut Clock, deadline_ns: u64) -> u64 {
+            self.1 += 1;
+            deadline_ns + self.0[self.1 - 1]
+        }
+    }
+
+    #[test]
+    fn deadlines_lie_on_the_grid_whatever_the_lateness() {
+        let clock = Clock::with_source(ClockId::Monotonic, Source::ClockGettime);
+        let lateness = vec![5, 0, 900_000, 999_999_999, 3];
+        let mut cycle =
+            Cycle::with_phase(clock, Scripted(lateness, 0), 1_000_000_000, Phase::Fixed(123_456_789), Overrun::Skip);
+        for i in 0..5 {
+            let beat = cycle.next();
+            assert_eq!((beat.index, beat.deadline_ns % 1_000_000_000, beat.missed), (i, 123_456_789, 0));
+        }
+    }
+
+    #[test]
+    fn a_stall_is_counted_or_caught_up() {
+        for (overrun, wants_missed) in [(Overrun::Skip, true), (Overrun::CatchUp, false)] {
+            let clock = Clock::with_source(ClockId::Monotonic, Source::ClockGettime);
+            let mut cycle = Cycle::with_phase(clock, crate::wait::Sleep, 1_000_000, Phase::Chance, overrun);
+            let first = cycle.next();
+            crate::clock::sleep_for(10_000_000);
+            let second = cycle.next();
+            assert_eq!(second.missed >= 8, wants_missed, "{second:?}");
+            assert_eq!(second.index, first.index + 1 + second.missed);
+            assert_eq!(second.deadline_ns, first.deadline_ns + (1 + second.missed) * 1_000_000);
+            assert!(!wants_missed || second.latency_ns() < 1_000_000 || cycle.next().missed > 0);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_phase_is_kept(period_ns in 1u64..10_000_000_000, phase_ns in 0u64..10_000_000_000) {
+            let clock = Clock::with_source(ClockId::Monotonic, Source::ClockGettime);
+            let before = ClockId::Monotonic.now_ns();
+            let cycle = Cycle::with_phase(clock, crate::wait::Sleep, period_ns, Phase::Fixed(phase_ns), Overrun::Skip);
+            prop_assert_eq!(cycle.phase_ns(), phase_ns % period_ns);
+            prop_assert!(cycle.next_ns >= before + period_ns);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Latencies, recorded by a timed thread and read live by another.
+//!
+//! Memory is fixed when the [`channel`] is made. Recording is wait-free: a few plain stores, no lock, no
+//! allocation, no system call. There is one [`Writer`]; the [`Reader`] may look at any moment.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::buckets;
+
+/// Seconds that the largest latency of each is kept before the reader must have taken it.
+const SECONDS: usize = 64;
+/// Outliers that may wait for the reader.
+const OUTLIERS: usize = 4096;
+
+/// One late sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outlier {
+    /// When it was seen, in ns on the cycle's clock.
+    pub at_ns: u64,
+    /// How late it was, in ns.
+    pub latency_ns: u64,
+}
+
+struct Shared {
+    counts: Box<[AtomicU64]>,
+    min_ns: AtomicU64,
+    max_ns: AtomicU64,
+    sum_ns: AtomicU64,
+    missed: AtomicU64,
+    early: AtomicU64,
+    outliers: AtomicU64,
+    threshold_ns: u64,
+    /// Largest latency of each second: (second + 1) in the one, ns in the other.
+    seconds: [(AtomicU64, AtomicU64); SECONDS],
+}
+
+/// The timed thread's end.
+pub struct Writer {
+    shared: Arc<Shared>,
+    ring: rtrb::Producer<Outlier>,
+    second: u64,
+    second_ends_ns: u64,
+    began_ns: Option<u64>,
+}
+
+/// The other end.
+pub struct Reader {
+    shared: Arc<Shared>,
+    ring: rtrb::Consumer<Outlier>,
+    taken: u64,
+}
+
+/// A new recorder. Latencies above `threshold_ns` are also handed over one by one.
+pub fn channel(threshold_ns: u64) -> (Writer, Reader) {
+    let shared = Arc::new(Shared {
+        counts: (0..buckets::COUNT).map(|_| AtomicU64::new(0)).collect(),
+        min_ns: AtomicU64::new(u64::MAX),
+        max_ns: AtomicU64::new(0),
+        sum_ns: AtomicU64::new(0),
+        missed: AtomicU64::new(0),
+        early: AtomicU64::new(0),
+        outliers: AtomicU64::new(0),
+        threshold_ns,
+        seconds: std::array::from_fn(|_| Default::default()),
+    });
+    let (producer, consumer) = rtrb::RingBuffer::new(OUTLIERS);
+    let writer = Writer { shared: shared.clone(), ring: producer, second: 0, second_ends_ns: 0, began_ns: None };
+    (writer, Reader { shared, ring: consumer, taken: 0 })
+}
+
+/// Adds without a locked instruction: there is only one writer.
+#[inline]
+fn add(cell: &AtomicU64, n: u64) -> u64 {
+    let sum = cell.load(Relaxed).wrapping_add(n);
+    cell.store(sum, Relaxed);
+    sum
+}
+
+impl Writer {
+    /// Records that at `now_ns` the thread was `latency_ns` late. The first call begins the first second.
+    #[inline]
+    pub fn record(&mut self, now_ns: u64, latency_ns: u64) {
+        let s = &*self.shared;
+        add(&s.counts[buckets::index(latency_ns)], 1);
+        add(&s.sum_ns, latency_ns);
+        if latency_ns < s.min_ns.load(Relaxed) {
+            s.min_ns.store(latency_ns, Relaxed);
+        }
+        if latency_ns > s.max_ns.load(Relaxed) {
+            s.max_ns.store(latency_ns, Relaxed);
+        }
+        if now_ns >= self.second_ends_ns {
+            self.begin_second(now_ns);
+        }
+        let of_second = &self.shared.seconds[self.second as usize % SECONDS].1;
+        if latency_ns > of_second.load(Relaxed) {
+            of_second.store(latency_ns, Relaxed);
+        }
+        if latency_ns > self.shared.threshold_ns {
+            add(&self.shared.outliers, 1);
+            // A full ring means that thousands wait already: the count still has this one.
+            let _ = self.ring.push(Outlier { at_ns: now_ns, latency_ns });
+        }
+    }
+
+    #[cold]
+    fn begin_second(&mut self, now_ns: u64) {
+        let began_ns = *self.began_ns.get_or_insert(now_ns);
+        self.second = (now_ns - began_ns) / 1_000_000_000;
+        self.second_ends_ns = began_ns + (self.second + 1) * 1_000_000_000;
+        let (number, max_ns) = &self.shared.seconds[self.second as usize % SECONDS];
+        max_ns.store(0, Relaxed);
+        number.store(self.second + 1, std::sync::atomic::Ordering::Release);
+    }
+
+    /// Counts periods that were skipped.
+    #[inline]
+    pub fn missed(&mut self, periods: u64) {
+        add(&self.shared.missed, periods);
+    }
+
+    /// Counts a wait that ended before its time.
+    #[inline]
+    pub fn early(&mut self) {
+        add(&self.shared.early, 1);
+    }
+}
+
+/// What was recorded up to a moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    counts: Vec<u64>,
+    /// Smallest latency, in ns; `None` without samples.
+    pub min_ns: Option<u64>,
+    /// Largest latency, in ns; `None` without samples.
+    pub max_ns: Option<u64>,
+    /// Sum of all latencies, in ns (for the mean).
+    pub sum_ns: u64,
+    /// Periods skipped.
+    pub missed: u64,
+    /// Waits that ended before their time.
+    pub early: u64,
+    /// Latencies above the threshold.
+    pub outliers: u64,
+}
+
+impl Snapshot {
+    /// The buckets that hold samples: smallest value, width, count; ascending.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(index, count)| {
+            let (low_ns, width_ns) = buckets::range(index);
+            (low_ns, width_ns, *count)
+        })
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// What came since `earlier`, bucket by bucket: smallest value, width, count.
+    pub fn buckets_since<'a>(&'a self, earlier: Option<&'a Snapshot>) -> impl Iterator<Item = (u64, u64, u64)> + 'a {
+        let before = move |index: usize| earlier.map_or(0, |e| e.counts[index]);
+        self.counts.iter().enumerate().filter(move |(i, count)| **count > before(*i)).map(move |(i, count)| {
+            let (low_ns, width_ns) = buckets::range(i);
+            (low_ns, width_ns, count - before(i))
+        })
+    }
+}
+
+impl Reader {
+    /// Everything recorded so far. The writer goes on meanwhile, so a sample may already be in one figure
+    /// and not yet in another.
+    pub fn snapshot(&self) -> Snapshot {
+        let s = &*self.shared;
+        let counts: Vec<u64> = s.counts.iter().map(|count| count.load(Relaxed)).collect();
+        let any = counts.iter().any(|count| *count > 0);
+        Snapshot {
+            counts,
+            min_ns: any.then(|| s.min_ns.load(Relaxed)),
+            max_ns: any.then(|| s.max_ns.load(Relaxed)),
+            sum_ns: s.sum_ns.load(Relaxed),
+            missed: s.missed.load(Relaxed),
+            early: s.early.load(Relaxed),
+            outliers: s.outliers.load(Relaxed),
+        }
+    }
+
+    /// The largest latency of each second that has ended since the last call, in order; 0 for a second
+    /// without a sample. Must be called at least once a minute. `all` also takes the second that is still
+    /// running, at the end of a run.
+    pub fn take_seconds(&mut self, all: bool) -> Vec<u64> {
+        let newest =
+            self.shared.seconds.iter().map(|(number, _)| number.load(std::sync::atomic::Ordering::Acquire)).max();
+        let newest = newest.unwrap_or(0);
+        let end = if all { newest } else { newest.saturating_sub(1) };
+        let taken = (self.taken + 1..=end)
+            .map(|number| {
+                let (held, max_ns) = &self.shared.seconds[(number - 1) as usize % SECONDS];
+                if held.load(Relaxed) == number { max_ns.load(Relaxed) } else { 0 }
+            })
+            .collect();
+        self.taken = self.taken.max(end);
+        taken
+    }
+
+    /// The next outlier that the writer handed over.
+    pub fn next_outlier(&mut self) -> Option<Outlier> {
+        self.ring.pop().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn seconds_come_once_and_in_order() {
+        let (mut writer, mut reader) = channel(u64::MAX);
+        for (at_s, latency) in [(10.0, 5), (10.4, 9), (11.0, 3), (13.5, 7)] {
+            writer.record((at_s * 1e9) as u64, latency);
+        }
+        assert_eq!(reader.take_seconds(false), [9, 3, 0]);
+        assert_eq!(reader.take_seconds(false), [] as [u64; 0]);
+        assert_eq!(reader.take_seconds(true), [7]);
+        assert_eq!(reader.take_seconds(true), [] as [u64; 0]);
+    }
+
+    #[test]
+    fn outliers_are_handed_over_and_counted_beyond_the_ring() {
+        let (mut writer, mut reader) = channel(100);
+        (0..5000).for_each(|i| writer.record(i, 100 + i % 2));
+        assert_eq!(reader.snapshot().outliers, 2500);
+        assert_eq!(reader.next_outlier(), Some(Outlier { at_ns: 1, latency_ns: 101 }));
+        assert_eq!(std::iter::from_fn(|| reader.next_outlier()).count(), 2499);
+        (0..9000).for_each(|i| writer.record(i, 200));
+        assert_eq!(std::iter::from_fn(|| reader.next_outlier()).count(), OUTLIERS);
+        assert_eq!(reader.snapshot().outliers, 11_500);
+    }
+
+    #[test]
+    fn a_live_reader_sees_counts_that_only_grow() {
+        let (mut writer, reader) = channel(u64::MAX);
+        std::thread::scope(|scope| {
+            scope.spawn(move || (0..200_000u64).for_each(|i| writer.record(i, i)));
+            let mut last = 0;
+            while last < 200_000 {
+                let now = reader.snapshot().count();
+                assert!(now >= last);
+                last = now;
+            }
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost(latencies in prop::collection::vec(any::<u64>().prop_map(|v| v >> (v % 64)), 1..300)) {
+            let (mut writer, reader) = channel(u64::MAX);
+            latencies.iter().for_each(|l| writer.record(0, *l));
+            let seen = reader.snapshot();
+            prop_assert_eq!(seen.count(), latencies.len() as u64);
+            prop_assert_eq!(seen.max_ns, latencies.iter().max().copied());
+            prop_assert_eq!(seen.min_ns, latencies.iter().min().copied());
+        }
+    }
+}

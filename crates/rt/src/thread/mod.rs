@@ -1,0 +1,26 @@
+//! Setting a thread up for timed work: CPU, policy, memory, power-state latency, timer slack.
+//!
+//! ```
+//! use ontick_rt::thread::{Policy, Setup};
+//! let ready = Setup::new().cpu(0).policy(Policy::Fifo(80)).lock_memory().best_effort();
+//! for refusal in ready.refused() {
+//!     eprintln!("{refusal}");
+//! }
+//! ```
+
+mod affinity;
+mod latency_request;
+mod memory;
+mod policy;
+mod refusal;
+mod setup;
+
+pub use affinity::set_affinity;
+pub use latency_request::LatencyRequest;
+pub use memory::prefault_stack;
+pub use policy::{Policy, PolicyError};
+pub use refusal::Refusal;
+pub use setup::{Ready, Setup};
+
+pub use crate::sys::block_signals;
+pub(crate) use policy::{current_tid, set_policy};

@@ -1,0 +1,179 @@
+//! The builder, and what it obtained.
+
+use super::{LatencyRequest, Policy, Refusal, affinity, memory, policy};
+
+/// What to ask for. Nothing is asked that was not named.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Setup {
+    cpu: Option<u32>,
+    policy: Option<Policy>,
+    lock_memory: bool,
+    cpu_latency_us: Option<i32>,
+    timer_slack_ns: Option<u64>,
+}
+
+/// What the calling thread obtained. What is held for the process ends when this is dropped.
+#[derive(Debug, Default)]
+pub struct Ready {
+    refused: Vec<Refusal>,
+    memory_locked: bool,
+    cpu: Option<u32>,
+    policy: Option<Policy>,
+    latency_request: Option<LatencyRequest>,
+}
+
+impl Setup {
+    /// Asks for nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Run on this CPU only.
+    pub fn cpu(mut self, cpu: u32) -> Self {
+        self.cpu = Some(cpu);
+        self
+    }
+
+    /// Run under this policy.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
+    /// Lock the process's memory (mlockall(2)) and touch stack and heap, so that no page fault follows.
+    pub fn lock_memory(mut self) -> Self {
+        self.lock_memory = true;
+        self
+    }
+
+    /// Keep all CPUs out of power states that take longer than this to leave, by `/dev/cpu_dma_latency`.
+    pub fn cpu_latency_us(mut self, us: i32) -> Self {
+        self.cpu_latency_us = Some(us);
+        self
+    }
+
+    /// Let the kernel delay this thread's timers by no more than this (prctl(2) `PR_SET_TIMERSLACK`).
+    /// Real-time policies have none anyway.
+    pub fn timer_slack_ns(mut self, ns: u64) -> Self {
+        self.timer_slack_ns = Some(ns);
+        self
+    }
+
+    /// Sets the calling thread up as far as the system allows; [`Ready::refused`] tells the rest.
+    pub fn best_effort(self) -> Ready {
+        let mut ready = Ready::default();
+        // Memory first: what the other steps allocate is then locked too.
+        if self.lock_memory {
+            match memory::lock() {
+                Ok(()) => ready.memory_locked = true,
+                Err(refusal) => ready.refused.push(refusal),
+            }
+            memory::prefault_heap();
+            memory::prefault_stack();
+        }
+        if let Some(cpu) = self.cpu {
+            match affinity::pin(cpu) {
+                Ok(()) => ready.cpu = Some(cpu),
+                Err(refusal) => ready.refused.push(refusal),
+            }
+        }
+        if let Some(us) = self.cpu_latency_us {
+            match LatencyRequest::hold(us) {
+                Ok(request) => ready.latency_request = Some(request),
+                Err(refusal) => ready.refused.push(refusal),
+            }
+        }
+        if let Some(ns) = self.timer_slack_ns {
+            if let Err(error) = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(ns.max(1))) {
+                ready.refused.push(Refusal::new("timer slack", error.to_string(), "nothing: it is not essential"));
+            }
+        }
+        if let Some(wanted) = self.policy {
+            match policy::obtain(wanted) {
+                Ok(()) => ready.policy = Some(wanted),
+                Err(refusal) => ready.refused.push(refusal),
+            }
+        }
+        ready
+    }
+
+    /// Sets the calling thread up, or tells the first thing that was refused. What was already set stays
+    /// with the thread; memory is unlocked again only when the process ends.
+    pub fn strict(self) -> Result<Ready, Refusal> {
+        let mut ready = self.best_effort();
+        if ready.refused.is_empty() { Ok(ready) } else { Err(ready.refused.swap_remove(0)) }
+    }
+}
+
+impl Ready {
+    /// What was asked and not obtained, with reason and remedy.
+    pub fn refused(&self) -> &[Refusal] {
+        &self.refused
+    }
+
+    /// Whether memory is locked.
+    pub fn memory_locked(&self) -> bool {
+        self.memory_locked
+    }
+
+    /// The CPU that the thread is pinned to.
+    pub fn cpu(&self) -> Option<u32> {
+        self.cpu
+    }
+
+    /// The policy that was obtained.
+    pub fn policy(&self) -> Option<Policy> {
+        self.policy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on_its_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+    }
+
+    #[test]
+    fn an_unknown_cpu_is_refused_and_the_rest_is_done() {
+        let refused = on_its_own_thread(|| {
+            let ready = Setup::new().cpu(1023).timer_slack_ns(1).best_effort();
+            assert_eq!(ready.cpu(), None);
+            ready.refused().to_vec()
+        });
+        assert_eq!(refused.len(), 1);
+        assert!(refused[0].to_string().contains("CPU 1023"), "{}", refused[0]);
+    }
+
+    #[test]
+    fn strict_fails_where_best_effort_reports() {
+        let refusal = on_its_own_thread(|| Setup::new().cpu(1023).strict().unwrap_err());
+        assert!(refusal.to_string().contains("online"), "{refusal}");
+    }
+
+    #[test]
+    fn a_pinned_thread_stays_on_its_cpu() {
+        let cpu = crate::cpus::preferred();
+        on_its_own_thread(move || {
+            assert_eq!(Setup::new().cpu(cpu).strict().unwrap().cpu(), Some(cpu));
+            assert_eq!(crate::cpus::allowed(), [cpu]);
+        });
+    }
+
+    /// Holds with and without privileges: either the policy is in force or the reason is told.
+    #[test]
+    fn a_policy_is_in_force_or_explained() {
+        for wanted in [Policy::Fifo(10), Policy::RoundRobin(10), Policy::Other] {
+            on_its_own_thread(move || {
+                let ready = Setup::new().policy(wanted).best_effort();
+                let in_force = policy::in_force().unwrap();
+                match ready.refused() {
+                    [] => assert_eq!(in_force, wanted),
+                    [refusal] => assert!(refusal.remedy.len() > 10 && in_force != wanted, "{refusal}"),
+                    more => panic!("{more:?}"),
+                }
+            });
+        }
+    }
+}
