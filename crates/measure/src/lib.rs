@@ -1,1 +1,26 @@
-//! Measurements of timing, each returned as a `Run`.
+//! Measurements of timing. Each takes plain values, runs on the calling thread's machine, and returns a
+//! [`Run`](ontick_record::Run); nothing here prints.
+#![deny(unsafe_code)]
+
+pub mod conditions;
+pub mod day;
+pub mod environment;
+mod error;
+pub mod load;
+pub mod noise;
+pub mod observe;
+pub mod place;
+pub mod probe;
+pub mod prove;
+pub mod series;
+pub mod session;
+pub mod timer;
+mod track;
+pub mod wakeup;
+
+pub use error::Error;
+pub use load::Load;
+pub use observe::{Live, Observer};
+pub use place::Place;
+pub use session::{Length, Limits};
+pub use timer::Method;

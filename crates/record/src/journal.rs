@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::Bucket;
+use crate::histogram::{Bucket, Histogram};
 use crate::run::{Outlier, Run};
 
 const JOURNAL: &str = "ontick-journal/1";
@@ -30,13 +30,13 @@ pub struct Added {
     pub duration_ns: u64,
     /// Samples that came to each bucket.
     pub buckets: Vec<Bucket>,
-    /// Smallest and largest latency so far (not only of this second), and their mean.
+    /// Smallest latency since the measurement began.
     pub min_ns: Option<u64>,
-    /// Largest so far.
+    /// Largest latency since the measurement began.
     pub max_ns: Option<u64>,
-    /// Mean so far.
+    /// Mean of the samples that came.
     pub mean_ns: Option<f64>,
-    /// Periods missed so far.
+    /// Periods that were missed meanwhile.
     pub missed: u64,
     /// Largest latency of this second.
     pub second_max_ns: u64,
@@ -115,14 +115,14 @@ pub fn recover(text: &str) -> Result<Run, String> {
 
 fn apply(run: &mut Run, added: Added) -> Result<(), String> {
     let series = run.series.get_mut(added.series).ok_or("names a series that the run does not have")?;
-    let mut latency = series.latency.clone();
-    latency.merge(&crate::Histogram::from_buckets(added.buckets));
-    latency.check()?;
-    latency.min_ns = added.min_ns;
-    latency.max_ns = added.max_ns;
-    latency.mean_ns = added.mean_ns;
-    series.latency = latency;
-    series.missed = added.missed;
+    let mut came = Histogram::from_buckets(added.buckets);
+    came.mean_ns = added.mean_ns;
+    if came.count() > 0 {
+        (came.min_ns, came.max_ns) = (added.min_ns.or(came.min_ns), added.max_ns.or(came.max_ns));
+    }
+    series.latency.merge(&came);
+    series.latency.check()?;
+    series.missed = series.missed.saturating_add(added.missed);
     series.maxima.step_ns = 1_000_000_000;
     series.maxima.max_ns.push(added.second_max_ns);
     series.outliers_seen += added.outliers.len() as u64;

@@ -1,6 +1,7 @@
 //! Where in the period to put the deadlines: away from the timer tick and whatever else recurs.
 
 use crate::clock::Clock;
+use crate::gaps::{Gap, Gaps};
 
 /// Deadlines modulo the period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,15 +15,6 @@ pub enum Phase {
     Auto,
 }
 
-/// A stretch in which the spinning thread did not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gap {
-    /// When it began, in ns.
-    pub at_ns: u64,
-    /// How long it was, in ns.
-    pub length_ns: u64,
-}
-
 /// What a scan saw.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scan {
@@ -34,8 +26,6 @@ pub struct Scan {
 
 /// Gaps shorter than this are the clock reads themselves.
 const SHORTEST_GAP_NS: u64 = 1_000;
-/// Of every stretch of this length a tenth is slept, so that starving tasks get their share.
-const STRETCH_NS: u64 = 20_000_000;
 /// How finely the period is divided.
 const BINS: usize = 200;
 /// More gaps than this are not kept; by then the picture is clear.
@@ -46,23 +36,14 @@ const MOST_GAPS: usize = 65_536;
 pub fn scan(clock: &mut Clock, duration_ns: u64) -> Scan {
     let mut scan = Scan { gaps: Vec::with_capacity(MOST_GAPS), watched_ns: 0 };
     let end = clock.now_ns() + duration_ns;
-    loop {
-        let begin = clock.resync();
-        if begin >= end {
-            return scan;
+    let mut gaps = Gaps::new(clock.clone(), SHORTEST_GAP_NS);
+    while let Some(gap) = gaps.next_before(end) {
+        if scan.gaps.len() < MOST_GAPS {
+            scan.gaps.push(gap);
         }
-        let stretch_end = (begin + STRETCH_NS * 9 / 10).min(end);
-        let mut last = begin;
-        while last < stretch_end {
-            let now = clock.now_ns();
-            if now.saturating_sub(last) >= SHORTEST_GAP_NS && scan.gaps.len() < MOST_GAPS {
-                scan.gaps.push(Gap { at_ns: last, length_ns: now - last });
-            }
-            last = now;
-        }
-        scan.watched_ns += last - begin;
-        clock.id().sleep_until(last + STRETCH_NS / 10);
     }
+    scan.watched_ns = gaps.watched_ns();
+    scan
 }
 
 impl Scan {

@@ -1,6 +1,6 @@
 //! Memory that never faults: locked, and touched beforehand.
 
-use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 
 use super::Refusal;
 use crate::sys;
@@ -18,6 +18,11 @@ pub(super) fn lock() -> Result<(), Refusal> {
             "run as root, or add \"@realtime - memlock unlimited\" to /etc/security/limits.conf",
         )
     })
+}
+
+pub(super) fn unlock() {
+    // Fails only where nothing was locked.
+    let _ = munlockall();
 }
 
 pub(super) fn prefault_heap() {

@@ -12,7 +12,8 @@ pub struct Setup {
     timer_slack_ns: Option<u64>,
 }
 
-/// What the calling thread obtained. What is held for the process ends when this is dropped.
+/// What the calling thread obtained. When it is dropped, memory is unlocked and the power-state request
+/// ends; CPU and policy stay with the thread.
 #[derive(Debug, Default)]
 pub struct Ready {
     refused: Vec<Refusal>,
@@ -97,11 +98,14 @@ impl Setup {
         ready
     }
 
-    /// Sets the calling thread up, or tells the first thing that was refused. What was already set stays
-    /// with the thread; memory is unlocked again only when the process ends.
+    /// Sets the calling thread up, or tells the first thing that was refused. CPU and policy that were
+    /// already set stay with the thread.
     pub fn strict(self) -> Result<Ready, Refusal> {
-        let mut ready = self.best_effort();
-        if ready.refused.is_empty() { Ok(ready) } else { Err(ready.refused.swap_remove(0)) }
+        let ready = self.best_effort();
+        match ready.refused.first().cloned() {
+            None => Ok(ready),
+            Some(refusal) => Err(refusal),
+        }
     }
 }
 
@@ -124,6 +128,14 @@ impl Ready {
     /// The policy that was obtained.
     pub fn policy(&self) -> Option<Policy> {
         self.policy
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        if self.memory_locked {
+            memory::unlock();
+        }
     }
 }
 

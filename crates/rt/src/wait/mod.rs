@@ -35,7 +35,7 @@ pub trait Wait {
     }
 }
 
-impl Wait for Box<dyn Wait + Send> {
+impl<W: Wait + ?Sized> Wait for Box<W> {
     fn until(&mut self, clock: &mut Clock, deadline_ns: u64) -> u64 {
         (**self).until(clock, deadline_ns)
     }
@@ -56,8 +56,7 @@ mod tests {
 
     #[test]
     fn no_wait_ends_early_and_past_deadlines_return_at_once() {
-        let waits: [Box<dyn Wait + Send>; 3] =
-            [Box::new(Sleep), Box::new(Spin::default()), Box::new(Hybrid::new(2_000_000))];
+        let waits: [Box<dyn Wait>; 3] = [Box::new(Sleep), Box::new(Spin::default()), Box::new(Hybrid::new(2_000_000))];
         for mut wait in waits {
             let mut clock = Clock::new(ClockId::Monotonic);
             for _ in 0..20 {

@@ -1,0 +1,51 @@
+//! Why a measurement could not be made.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a measurement could not be made; each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A CPU that is not there, or a setting that was asked for strictly.
+    #[error("{0}")]
+    Refused(#[from] ontick_rt::thread::Refusal),
+    /// Spinning on the only CPU.
+    #[error("{0}")]
+    Unsafe(#[from] ontick_rt::watchdog::Unsafe),
+    /// A measurement between two CPUs on a machine, or within a cpuset, that has one.
+    #[error("{0} needs two CPUs, and this process may use one")]
+    NeedsTwoCpus(&'static str),
+    /// A combination of settings that measures nothing.
+    #[error("{0}")]
+    Impossible(String),
+    /// The load could not be started.
+    #[error("load \"{name}\": {problem}")]
+    Load {
+        /// The load as it was asked for.
+        name: String,
+        /// What went wrong, and what to do.
+        problem: String,
+    },
+    /// The system refused something that the method needs.
+    #[error("{what}: {error}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The record or its journal could not be written.
+    #[error("cannot record to {}: {error}", path.display())]
+    Record {
+        /// The record.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |error| Error::System { what, error }
+    }
+}

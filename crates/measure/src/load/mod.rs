@@ -1,0 +1,204 @@
+//! Loads that run beside a measurement: named mixes of stress-ng, or a command of the user's own. They
+//! always end with the run, also when this process is killed.
+
+mod guard;
+mod mix;
+
+use std::fmt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use crate::Error;
+
+/// After this, workers have started and their memory is mapped.
+const SETTLE: Duration = Duration::from_millis(1500);
+/// How long a load may take to end when asked kindly.
+const KIND: Duration = Duration::from_secs(2);
+
+/// What runs beside a measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Load {
+    /// Nothing.
+    #[default]
+    None,
+    /// A named mix of stress-ng workers.
+    Mix(&'static str),
+    /// A command and its arguments.
+    Command(Vec<String>),
+}
+
+impl FromStr for Load {
+    type Err = Error;
+
+    /// Reads `none`, the name of a mix (`cpu`, `memory`, `io`, `fork`, `net`, `all`), or `cmd:COMMAND` with
+    /// quotes as in a shell. No shell is involved.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let fail = |problem: &str| Error::Load { name: text.into(), problem: problem.into() };
+        if text == "none" {
+            return Ok(Load::None);
+        }
+        if let Some(command) = text.strip_prefix("cmd:") {
+            return match shlex::split(command) {
+                Some(words) if !words.is_empty() => Ok(Load::Command(words)),
+                Some(_) => Err(fail("there is no command after \"cmd:\"")),
+                None => Err(fail("a quote is not closed")),
+            };
+        }
+        mix::NAMES.into_iter().find(|name| *name == text).map(Load::Mix).ok_or_else(|| {
+            fail(&format!("there is no such load (choose one of none, {}, or cmd:COMMAND)", mix::NAMES.join(", ")))
+        })
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Load::None => f.write_str("none"),
+            Load::Mix(name) => f.write_str(name),
+            Load::Command(words) => write!(f, "cmd:{}", join(words)),
+        }
+    }
+}
+
+fn join(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
+}
+
+impl Load {
+    fn words(&self) -> Vec<String> {
+        match self {
+            Load::None => Vec::new(),
+            Load::Mix(name) => mix::command(name),
+            Load::Command(words) => words.clone(),
+        }
+    }
+
+    /// Name and command line, for the record.
+    pub fn describe(&self) -> String {
+        match self {
+            Load::Mix(name) => format!("{name}: {}", join(&self.words())),
+            other => other.to_string(),
+        }
+    }
+
+    /// Starts the load and waits until it is under way. It ends when the returned value is dropped.
+    pub fn start(&self) -> Result<Running, Error> {
+        let fail = |problem: String| Error::Load { name: self.to_string(), problem };
+        let words = self.words();
+        let Some((program, arguments)) = words.split_first() else { return Ok(Running(None)) };
+        let scratch = tempfile::Builder::new().prefix("ontick-load-").tempdir();
+        let scratch = scratch.map_err(|e| fail(format!("no folder for its files: {e} (set TMPDIR)")))?;
+
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(scratch.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|e| match (e.kind(), self) {
+                (std::io::ErrorKind::NotFound, Load::Mix(_)) => fail(
+                    "stress-ng is not installed (sudo apt install stress-ng, or choose --load none or cmd:COMMAND)"
+                        .into(),
+                ),
+                (std::io::ErrorKind::NotFound, _) => fail(format!("there is no program \"{program}\"")),
+                _ => fail(format!("{program}: {e}")),
+            })?;
+        let guard = match guard::Guard::of_group(child.id() as i32) {
+            Ok(guard) => guard,
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(fail(format!("its guard could not be started: {error}")));
+            }
+        };
+        let mut running = Running(Some(Group { child, guard, _scratch: scratch }));
+
+        let began = Instant::now();
+        while began.elapsed() < SETTLE {
+            if let Some(status) = running.ended() {
+                return Err(fail(format!("{program} ended at once ({status}); try it by hand: {}", join(&words))));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(running)
+    }
+}
+
+/// A load under way.
+#[derive(Debug)]
+pub struct Running(Option<Group>);
+
+#[derive(Debug)]
+struct Group {
+    child: Child,
+    guard: guard::Guard,
+    _scratch: tempfile::TempDir,
+}
+
+impl Running {
+    /// The status of a load that ended by itself, in words.
+    pub fn ended(&mut self) -> Option<String> {
+        let group = self.0.as_mut()?;
+        group.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let Some(Group { mut child, guard, _scratch }) = self.0.take() else { return };
+        guard.signal(libc::SIGTERM);
+        let began = Instant::now();
+        while began.elapsed() < KIND && matches!(child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Whatever is left of the group, the guard kills when it is dropped; then the leader can be reaped.
+        drop(guard);
+        let _ = child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back_and_nonsense_is_explained() {
+        for text in ["none", "cpu", "memory", "io", "fork", "net", "all", "cmd:sh -c 'exit 1'"] {
+            assert_eq!(text.parse::<Load>().unwrap().to_string(), text);
+        }
+        for (text, word) in [("much", "choose one of"), ("cmd:", "no command"), ("cmd:a 'b", "not closed")] {
+            assert!(text.parse::<Load>().unwrap_err().to_string().contains(word), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_load_that_ends_at_once_or_is_missing_is_an_error() {
+        for (text, word) in [("cmd:false", "ended at once"), ("cmd:/no/such/program", "no program")] {
+            let error = text.parse::<Load>().unwrap().start().unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_load_and_its_children_end_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let pid_file = dir.path().join("pid");
+        // A child that ignores being asked kindly.
+        let script = format!(
+            "(trap '' TERM; echo $(exec sh -c 'echo $PPID') > {}; while :; do sleep 1; done)",
+            pid_file.display()
+        );
+        let load = Load::Command(vec!["sh".into(), "-c".into(), script]);
+        let running = load.start().unwrap();
+        let pid: i32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
+        assert!(std::path::Path::new(&format!("/proc/{pid}")).exists());
+        drop(running);
+        // Killed; what may remain for a moment is an entry that init has not collected yet.
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+    }
+}

@@ -1,0 +1,53 @@
+//! `latency noise`: how often and for how long a spinning core is taken away.
+
+use ontick_record::run::{Series, Settings};
+use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::gaps::Gaps;
+use ontick_rt::{cpus, watchdog};
+
+use crate::probe::{Probe, Sample};
+use crate::{Error, Limits, Observer, Place, session};
+
+/// A run can be ended this often, in ns.
+const BREATH_NS: u64 = 100_000_000;
+
+/// Spins at `place` and records every gap of at least `shortest_ns` between two readings of the clock. The
+/// thread rests a tenth of the time; what happens then is not seen.
+pub fn measure(
+    name: &str,
+    shortest_ns: u64,
+    place: Place,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Series, Error> {
+    if place.policy.is_real_time() {
+        watchdog::may_occupy(cpus::online().len())?;
+    }
+    let prepare = |_: &_| {
+        let clock = Clock::new(ClockId::Monotonic);
+        let name = clock.name();
+        Ok(Noise { gaps: Gaps::new(clock, shortest_ns.max(1)), clock: name, began_ns: ClockId::Monotonic.now_ns() })
+    };
+    session::run(name, place, limits, prepare, observer)
+}
+
+struct Noise {
+    gaps: Gaps,
+    clock: String,
+    began_ns: u64,
+}
+
+impl Probe for Noise {
+    fn next(&mut self) -> Sample {
+        let end_ns = self.gaps.now_ns() + BREATH_NS;
+        let gap = self.gaps.next_before(end_ns);
+        Sample { now_ns: self.gaps.now_ns(), latency_ns: gap.map(|gap| gap.length_ns), missed: 0, early: false }
+    }
+
+    fn describe(&mut self, settings: &mut Settings) {
+        settings.method = "gaps of a spinning core".into();
+        settings.clock = self.clock.clone();
+        let elapsed_ns = (ClockId::Monotonic.now_ns() - self.began_ns).max(1);
+        settings.spin_duty = Some(self.gaps.watched_ns() as f64 / elapsed_ns as f64);
+    }
+}

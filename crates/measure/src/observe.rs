@@ -1,0 +1,233 @@
+//! Looking on while a timed thread records: collects what the recorder cannot keep for ever, writes the
+//! journal, and lets the caller draw.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use ontick_record::histogram::Bucket;
+use ontick_record::journal::{Added, Journal};
+use ontick_record::run::{Maxima, Outlier, Run, Series};
+use ontick_record::{Histogram, run::Settings};
+use ontick_rt::recorder::{Reader, Snapshot};
+
+use crate::Error;
+use crate::session::{Length, Limits};
+use crate::track::Track;
+
+/// How often the recorder is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+/// Outliers that are kept: the largest.
+const OUTLIERS_KEPT: usize = 1000;
+/// A moment of a run that is going on.
+pub struct Live<'a> {
+    /// Name of the series that is measured.
+    pub name: &'a str,
+    /// Since recording began.
+    pub elapsed: Duration,
+    /// How much of the run is done, 0 to 1.
+    pub done: f64,
+    /// Everything recorded so far.
+    pub latency: &'a Histogram,
+    /// Periods missed so far.
+    pub missed: u64,
+    /// Largest latency per stretch of the run.
+    pub maxima: &'a Maxima,
+}
+
+/// Who looks on, and what ends a run early.
+pub struct Observer<'a> {
+    /// Set by the caller (on Ctrl-C, say) to end the run with what was measured so far.
+    pub stop: &'a AtomicBool,
+    /// Called a few times a second, on the calling thread.
+    pub look: &'a mut dyn FnMut(&Live),
+    /// Keeps the run safe against a sudden end; see [`Observer::keep_journal`].
+    journal: Option<(PathBuf, Journal)>,
+    part: Part,
+}
+
+/// Which part of a run is measured next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// Index of the series.
+    pub series: usize,
+    /// How much of the whole run is done when it begins, 0 to 1.
+    pub from: f64,
+    /// How much of the whole run it is, 0 to 1.
+    pub share: f64,
+}
+
+impl<'a> Observer<'a> {
+    /// Looks on with `look` until the run ends or `stop` is set.
+    pub fn new(stop: &'a AtomicBool, look: &'a mut dyn FnMut(&Live)) -> Self {
+        Self { stop, look, journal: None, part: Part { series: 0, from: 0.0, share: 1.0 } }
+    }
+
+    /// Keeps a journal for the record `path`, so that a killed run loses at most its last second.
+    /// `run` has one series, without samples, for each that will be measured.
+    pub fn keep_journal(&mut self, path: PathBuf, run: &Run) -> Result<(), Error> {
+        let journal = Journal::create(&path, run).map_err(|error| Error::Record { path: path.clone(), error })?;
+        self.journal = Some((path, journal));
+        Ok(())
+    }
+
+    /// The run is safely recorded: the journal is no longer needed.
+    pub fn drop_journal(&mut self) -> Result<(), Error> {
+        match self.journal.take() {
+            Some((path, journal)) => journal.remove().map_err(|error| Error::Record { path, error }),
+            None => Ok(()),
+        }
+    }
+
+    /// Of a run that measures several series one after the other, measure this part next.
+    pub(crate) fn begin(&mut self, part: Part) {
+        self.part = part;
+    }
+
+    /// Whether the caller ended the run.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    fn append(&mut self, added: Added) -> Result<(), Error> {
+        match &mut self.journal {
+            Some((path, journal)) => {
+                journal.append(&added).map_err(|error| Error::Record { path: path.clone(), error })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Turns a recorder's reader into a series, in constant memory however long the run.
+pub(crate) struct Collector<'n> {
+    reader: Reader,
+    name: &'n str,
+    limits: Limits,
+    track: Track,
+    outliers: BinaryHeap<Reverse<(u64, u64)>>,
+    journalled: Option<Snapshot>,
+}
+
+impl<'n> Collector<'n> {
+    pub fn new(reader: Reader, name: &'n str, limits: Limits) -> Self {
+        Self { reader, name, limits, track: Track::default(), outliers: BinaryHeap::new(), journalled: None }
+    }
+
+    /// Looks on until the timed thread is `done`.
+    pub fn watch(
+        &mut self,
+        observer: &mut Observer,
+        done: &dyn Fn() -> bool,
+        recording: &AtomicBool,
+    ) -> Result<(), Error> {
+        let mut began = None;
+        while !done() {
+            std::thread::sleep(LOOK.min(self.rest(began)));
+            if !recording.load(Relaxed) {
+                continue;
+            }
+            let began = *began.get_or_insert_with(Instant::now);
+            self.take(observer, began.elapsed(), false)?;
+            let snapshot = self.reader.snapshot();
+            let live = Live {
+                name: self.name,
+                elapsed: began.elapsed(),
+                done: observer.part.from + observer.part.share * self.share_done(began.elapsed(), &snapshot),
+                latency: &histogram(&snapshot),
+                missed: snapshot.missed,
+                maxima: self.track.maxima(),
+            };
+            (observer.look)(&live);
+        }
+        self.take(observer, began.map_or(Duration::ZERO, |b| b.elapsed()), true)
+    }
+
+    /// Until the end of a run whose length is known, so that short runs do not wait for the next look.
+    fn rest(&self, began: Option<Instant>) -> Duration {
+        let left = match (self.limits.length, began) {
+            (Length::Duration(ns), Some(began)) => Duration::from_nanos(ns).saturating_sub(began.elapsed()),
+            _ => Duration::from_millis(20),
+        };
+        left.max(Duration::from_millis(5))
+    }
+
+    fn share_done(&self, elapsed: Duration, snapshot: &Snapshot) -> f64 {
+        let share = match self.limits.length {
+            Length::Duration(ns) => elapsed.as_nanos() as f64 / ns.max(1) as f64,
+            Length::Count(count) => snapshot.count() as f64 / count.max(1) as f64,
+        };
+        share.min(1.0)
+    }
+
+    /// Takes the seconds that ended, their outliers, and journals them.
+    fn take(&mut self, observer: &mut Observer, elapsed: Duration, all: bool) -> Result<(), Error> {
+        let seconds = self.reader.take_seconds(all);
+        if seconds.is_empty() && !all {
+            return Ok(());
+        }
+        let outliers: Vec<Outlier> = std::iter::from_fn(|| self.reader.next_outlier())
+            .map(|o| Outlier { at_ns: o.at_ns, latency_ns: o.latency_ns })
+            .collect();
+        self.keep(&outliers);
+        seconds.iter().for_each(|max_ns| self.track.push(*max_ns));
+
+        if observer.journal.is_some() {
+            let (snapshot, before) = (self.reader.snapshot(), self.journalled.as_ref());
+            let (sum, count, missed) = before.map_or((0, 0, 0), |b| (b.sum_ns, b.count(), b.missed));
+            let came = snapshot.count() - count;
+            observer.append(Added {
+                series: observer.part.series,
+                duration_ns: elapsed.as_nanos() as u64,
+                buckets: snapshot.buckets_since(before).map(Bucket::from).collect(),
+                min_ns: snapshot.min_ns,
+                max_ns: snapshot.max_ns,
+                mean_ns: (came > 0).then(|| snapshot.sum_ns.saturating_sub(sum) as f64 / came as f64),
+                missed: snapshot.missed - missed,
+                second_max_ns: seconds.iter().max().copied().unwrap_or(0),
+                outliers,
+            })?;
+            self.journalled = Some(snapshot);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, outliers: &[Outlier]) {
+        for outlier in outliers {
+            self.outliers.push(Reverse((outlier.latency_ns, outlier.at_ns)));
+            if self.outliers.len() > OUTLIERS_KEPT {
+                self.outliers.pop();
+            }
+        }
+    }
+
+    /// The series, once the timed thread has ended.
+    pub fn finish(self) -> Series {
+        let snapshot = self.reader.snapshot();
+        let mut outliers: Vec<Outlier> =
+            self.outliers.into_iter().map(|Reverse((latency_ns, at_ns))| Outlier { at_ns, latency_ns }).collect();
+        outliers.sort_by_key(|o| o.at_ns);
+        Series {
+            name: self.name.into(),
+            settings: Settings::default(),
+            latency: histogram(&snapshot),
+            missed: snapshot.missed,
+            early: snapshot.early,
+            maxima: self.track.into_maxima(),
+            outliers,
+            outliers_seen: snapshot.outliers,
+            ..Series::default()
+        }
+    }
+}
+
+fn histogram(snapshot: &Snapshot) -> Histogram {
+    let mut latency = Histogram::from_buckets(snapshot.buckets().map(Bucket::from));
+    latency.min_ns = snapshot.min_ns;
+    latency.max_ns = snapshot.max_ns;
+    let count = latency.count();
+    latency.mean_ns = (count > 0).then(|| snapshot.sum_ns as f64 / count as f64);
+    latency
+}

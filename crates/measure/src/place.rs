@@ -1,0 +1,64 @@
+//! Where a timed thread runs, and under which policy.
+
+use ontick_record::run::Settings;
+use ontick_rt::cpus;
+use ontick_rt::thread::{Policy, Ready, Setup};
+
+use crate::Error;
+
+/// CPU, policy and what is held for a timed thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Pinned to this CPU; `None`: wherever the scheduler puts it.
+    pub cpu: Option<u32>,
+    /// Scheduling policy.
+    pub policy: Policy,
+    /// Memory locked and touched, power states limited while it runs.
+    pub prepared: bool,
+}
+
+impl Place {
+    /// As any program runs: normal scheduling, no CPU of its own, nothing prepared.
+    pub fn stock() -> Self {
+        Self { cpu: None, policy: Policy::Other, prepared: false }
+    }
+
+    /// ontick's way: one CPU, FIFO 99, memory locked.
+    pub fn dedicated(cpu: Option<u32>) -> Self {
+        Self { cpu: Some(cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99), prepared: true }
+    }
+
+    /// Refuses a CPU that does not exist before anything is started.
+    pub fn check(&self) -> Result<(), Error> {
+        let Some(cpu) = self.cpu else { return Ok(()) };
+        let online = cpus::online();
+        if online.contains(&cpu) {
+            return Ok(());
+        }
+        let list: Vec<String> = online.iter().map(u32::to_string).collect();
+        Err(Error::Impossible(format!("CPU {cpu} is not online (this machine has CPU {})", list.join(", "))))
+    }
+
+    /// Sets the calling thread up, as far as the system allows.
+    pub(crate) fn take(&self) -> Ready {
+        let mut setup = Setup::new();
+        if self.prepared {
+            setup = setup.lock_memory().cpu_latency_us(0).timer_slack_ns(1);
+        }
+        if let Some(cpu) = self.cpu {
+            setup = setup.cpu(cpu);
+        }
+        if self.policy.is_real_time() {
+            setup = setup.policy(self.policy);
+        }
+        setup.best_effort()
+    }
+
+    /// Writes down what was asked and what was obtained.
+    pub(crate) fn describe(&self, ready: &Ready, settings: &mut Settings) {
+        settings.cpu = ready.cpu();
+        settings.policy = ready.policy().unwrap_or_default().to_string();
+        settings.memory_locked = ready.memory_locked();
+        settings.refused = ready.refused().iter().map(ToString::to_string).collect();
+    }
+}

@@ -1,0 +1,182 @@
+//! The headline: the same periodic job run the stock way and ontick's way, idle and loaded, in interleaved
+//! blocks (A B, B A, A B), so that a drifting machine cannot favour one side.
+
+use ontick_record::run::{Block, Contamination, Series};
+use ontick_rt::phase::Phase;
+use ontick_rt::{cpus, watchdog};
+
+use crate::conditions::load_average;
+use crate::observe::Part;
+use crate::timer::{self, Job, Method};
+use crate::{Error, Length, Limits, Load, Observer, Place};
+
+/// Pairs of blocks for each load.
+const PAIRS: usize = 3;
+
+/// What to prove, and for how long.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Period of the job, in ns.
+    pub interval_ns: u64,
+    /// All blocks together, in ns.
+    pub duration_ns: u64,
+    /// The CPU of ontick's side.
+    pub cpu: Option<u32>,
+    /// The load of the loaded blocks; [`Load::None`] leaves those out.
+    pub load: Load,
+}
+
+/// One way of running the job.
+#[derive(Clone, Copy)]
+struct Side {
+    job: Job,
+    place: Place,
+}
+
+impl Plan {
+    /// Names of the series that [`prove`] will measure, in order.
+    pub fn series(&self) -> Vec<String> {
+        self.loads().iter().flat_map(|(load, _)| ["stock", "ontick"].map(|side| format!("{side}, {load}"))).collect()
+    }
+
+    fn loads(&self) -> Vec<(&'static str, &Load)> {
+        match &self.load {
+            Load::None => vec![("idle", &Load::None)],
+            load => vec![("idle", &Load::None), ("loaded", load)],
+        }
+    }
+
+    fn block(&self) -> Limits {
+        let blocks = (self.loads().len() * PAIRS * 2) as u64;
+        Limits::new(Length::Duration(self.duration_ns / blocks))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match self.block().length {
+            Length::Duration(ns) if ns < self.interval_ns.saturating_mul(20).max(50_000_000) => Err(Error::Impossible(
+                "the duration is too short: each of the 6 or 12 blocks needs 50ms and 20 periods".into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Measures both sides. The series are those of [`Plan::series`]; fewer blocks if the observer ends the run.
+pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error> {
+    plan.check()?;
+    let [stock, mut ontick] = sides(plan);
+    ontick.place.check()?;
+    ontick.job.phase = Phase::Fixed(timer::find_phase(plan.interval_ns, ontick.place)?);
+
+    let mut all: Vec<Series> = plan.series().into_iter().map(|name| Series { name, ..Series::default() }).collect();
+    let loads = plan.loads();
+    let share = 1.0 / (loads.len() * PAIRS * 2) as f64;
+    let mut order = 0;
+    for (case, (_, load)) in loads.into_iter().enumerate() {
+        let _load = load.start()?;
+        for side in interleaved() {
+            if observer.stopped() {
+                break;
+            }
+            let series = case * 2 + side;
+            observer.begin(Part { series, from: f64::from(order) * share, share });
+            let Side { job, place } = [stock, ontick][side];
+            let mut block = timer::measure(&all[series].name, job, place, plan.block(), observer)?;
+            block.settings.load = load.describe();
+            if side == 1 {
+                block.settings.phase_choice = "auto".into();
+            }
+            absorb(&mut all[series], block, order);
+            order += 1;
+        }
+    }
+    all.retain(|series| !series.blocks.is_empty());
+    Ok(all)
+}
+
+fn sides(plan: &Plan) -> [Side; 2] {
+    // On the only CPU a spinning loop would stop everything else; there ontick sleeps all the time.
+    let method = match watchdog::may_occupy(cpus::online().len()) {
+        Ok(()) => Method::Hybrid,
+        Err(_) => Method::ClockNanosleep,
+    };
+    [
+        Side { job: Job::new(plan.interval_ns, Method::Nanosleep), place: Place::stock() },
+        Side { job: Job::new(plan.interval_ns, method), place: Place::dedicated(plan.cpu) },
+    ]
+}
+
+/// Sides in the order in which their blocks run: A B, B A, A B.
+fn interleaved() -> impl Iterator<Item = usize> {
+    (0..PAIRS).flat_map(|pair| if pair % 2 == 0 { [0, 1] } else { [1, 0] })
+}
+
+/// Adds a block to its series.
+fn absorb(series: &mut Series, block: Series, order: u32) {
+    series.blocks.push(Block {
+        order,
+        samples: block.latency.count(),
+        p50_ns: block.latency.quantile(0.5).unwrap_or(0),
+        p99_ns: block.latency.quantile(0.99).unwrap_or(0),
+        max_ns: block.latency.max_ns.unwrap_or(0),
+        steal_ns: block.conditions.steal_ns,
+        load_average: load_average().map_or(0.0, |[one, ..]| one),
+    });
+    series.latency.merge(&block.latency);
+    series.missed += block.missed;
+    series.early += block.early;
+    series.contamination = sum(series.contamination, block.contamination);
+    series.maxima.step_ns = block.maxima.step_ns;
+    series.maxima.max_ns.extend(block.maxima.max_ns);
+    series.outliers.extend(block.outliers);
+    series.outliers_seen += block.outliers_seen;
+    let conditions = &mut series.conditions;
+    conditions.steal_ns += block.conditions.steal_ns;
+    conditions.idle_ns += block.conditions.idle_ns;
+    conditions.load_average = block.conditions.load_average;
+    for (name, count) in block.conditions.interrupts {
+        *conditions.interrupts.entry(name).or_insert(0) += count;
+    }
+    conditions.cpu_khz = match (conditions.cpu_khz, block.conditions.cpu_khz) {
+        (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
+        (seen, new) => seen.or(new),
+    };
+    series.settings = block.settings;
+}
+
+fn sum(a: Contamination, b: Contamination) -> Contamination {
+    Contamination {
+        minor_faults: a.minor_faults + b.minor_faults,
+        major_faults: a.major_faults + b.major_faults,
+        voluntary_switches: a.voluntary_switches + b.voluntary_switches,
+        involuntary_switches: a.involuntary_switches + b.involuntary_switches,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn neither_side_always_goes_first() {
+        assert_eq!(interleaved().collect::<Vec<_>>(), [0, 1, 1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn both_sides_have_the_same_number_of_blocks() {
+        let plan = Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpu: None, load: Load::None };
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let series = prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap();
+        assert_eq!(series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["stock, idle", "ontick, idle"]);
+        assert!(series.iter().all(|s| s.blocks.len() == PAIRS && s.latency.count() > 0));
+        assert_eq!(series[1].settings.phase_choice, "auto");
+    }
+
+    #[test]
+    fn a_duration_that_proves_nothing_is_refused() {
+        let plan = Plan { interval_ns: 1_000_000, duration_ns: 1_000_000, cpu: None, load: Load::None };
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        assert!(prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap_err().to_string().contains("too short"));
+    }
+}

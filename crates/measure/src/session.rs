@@ -1,0 +1,180 @@
+//! One timed thread from set-up to result: runs a [`Probe`] and records what it sees, while the calling
+//! thread looks on.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use ontick_record::run::{Contamination, Series, Settings};
+use ontick_rt::clock::ClockId;
+use ontick_rt::recorder::{self, Writer};
+use ontick_rt::thread::{Ready, block_signals};
+use ontick_rt::usage::Usage;
+use ontick_rt::watchdog::Watchdog;
+
+use crate::conditions::Watch;
+use crate::observe::{Collector, Observer};
+use crate::probe::Probe;
+use crate::{Error, Place};
+
+/// A loop that keeps its CPU for itself this long has run away; see [`ontick_rt::watchdog`].
+const RUNAWAY_AFTER: Duration = Duration::from_secs(10);
+/// Observations before recording begins: they fault code in and teach the hybrid wait its margin.
+const WARM_UP: u32 = 200;
+/// No warm-up longer than this, in ns.
+const WARM_UP_NS: u64 = 250_000_000;
+
+/// When a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// After this time, in ns.
+    Duration(u64),
+    /// After this many observations.
+    Count(u64),
+}
+
+/// When a run ends, and what in it deserves attention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// When it ends.
+    pub length: Length,
+    /// Latencies above this are kept one by one, in ns.
+    pub outlier_ns: u64,
+    /// The run ends at the first latency above this, in ns.
+    pub stop_over_ns: Option<u64>,
+}
+
+impl Limits {
+    /// A run of this length that keeps latencies above 10 µs as outliers.
+    pub fn new(length: Length) -> Self {
+        Self { length, outlier_ns: 10_000, stop_over_ns: None }
+    }
+}
+
+/// Runs a probe on a thread of its own at `place`. `prepare` makes the probe on that thread, after the
+/// thread has been set up.
+pub(crate) fn run<P: Probe>(
+    name: &str,
+    place: Place,
+    limits: Limits,
+    prepare: impl FnOnce(&Ready) -> Result<P, Error> + Send,
+    observer: &mut Observer,
+) -> Result<Series, Error> {
+    place.check()?;
+    let (mut writer, reader) = recorder::channel(limits.outlier_ns);
+    let stop = observer.stop;
+    let recording = AtomicBool::new(false);
+    let watch = Watch::start(place.cpu);
+    let mut collector = Collector::new(reader, name, limits);
+
+    let timed = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .name("ontick-timed".into())
+            .spawn_scoped(scope, || timed(place, limits, prepare, &mut writer, stop, &recording));
+        let thread = thread.map_err(Error::system("starting the timed thread"))?;
+        // The timed thread must end also when the observer fails (a full disk, say).
+        let watched = collector.watch(observer, &|| thread.is_finished(), &recording);
+        if watched.is_err() {
+            stop.store(true, Relaxed);
+        }
+        let timed = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        watched.and(timed)
+    })?;
+
+    let mut series = collector.finish();
+    series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, ..timed.settings };
+    series.contamination = timed.contamination;
+    series.conditions = watch.end();
+    Ok(series)
+}
+
+struct Timed {
+    settings: Settings,
+    contamination: Contamination,
+}
+
+/// What happens on the timed thread.
+fn timed<P: Probe>(
+    place: Place,
+    limits: Limits,
+    prepare: impl FnOnce(&Ready) -> Result<P, Error>,
+    writer: &mut Writer,
+    stop: &AtomicBool,
+    recording: &AtomicBool,
+) -> Result<Timed, Error> {
+    block_signals();
+    let ready = place.take();
+    let watchdog = match place.policy.is_real_time() {
+        true => Some(Watchdog::watch_this_thread(RUNAWAY_AFTER).map_err(Error::system("starting the watchdog"))?),
+        false => None,
+    };
+    let mut probe = prepare(&ready)?;
+    warm_up(&mut probe, limits.length, stop);
+
+    recording.store(true, Relaxed);
+    let before = Usage::now();
+    observe(&mut probe, limits, writer, stop);
+    let usage = Usage::now().since(before);
+
+    let mut settings = Settings::default();
+    place.describe(&ready, &mut settings);
+    probe.describe(&mut settings);
+    if watchdog.is_some_and(|w| w.demoted()) {
+        settings.refused.push(format!(
+            "policy {}: the watchdog demoted the thread after {} s without a rest (use a method that sleeps)",
+            place.policy,
+            RUNAWAY_AFTER.as_secs()
+        ));
+    }
+    let contamination = Contamination {
+        minor_faults: usage.minor_faults,
+        major_faults: usage.major_faults,
+        voluntary_switches: usage.voluntary_switches,
+        involuntary_switches: usage.involuntary_switches,
+    };
+    Ok(Timed { settings, contamination })
+}
+
+fn warm_up<P: Probe>(probe: &mut P, length: Length, stop: &AtomicBool) {
+    // A short run is not preceded by a longer warm-up.
+    let end = ClockId::Monotonic.now_ns()
+        + match length {
+            Length::Duration(ns) => (ns / 10).min(WARM_UP_NS),
+            Length::Count(_) => WARM_UP_NS,
+        };
+    for _ in 0..WARM_UP {
+        probe.next();
+        if ClockId::Monotonic.now_ns() >= end || stop.load(Relaxed) {
+            return;
+        }
+    }
+}
+
+/// The timed section: no allocation, no lock, no system call but the probe's own.
+fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &AtomicBool) {
+    let stop_over_ns = limits.stop_over_ns.unwrap_or(u64::MAX);
+    let (mut left, mut end_ns) = match limits.length {
+        Length::Count(count) => (count, u64::MAX),
+        Length::Duration(_) => (u64::MAX, 0),
+    };
+    while left > 0 && !stop.load(Relaxed) {
+        let sample = probe.next();
+        if end_ns == 0 {
+            if let Length::Duration(ns) = limits.length {
+                end_ns = sample.now_ns.saturating_add(ns);
+            }
+        }
+        if sample.now_ns >= end_ns {
+            return;
+        }
+        writer.missed(sample.missed);
+        let Some(latency_ns) = sample.latency_ns else { continue };
+        writer.record(sample.now_ns, latency_ns);
+        if sample.early {
+            writer.early();
+        }
+        if latency_ns > stop_over_ns {
+            return;
+        }
+        left -= 1;
+    }
+}

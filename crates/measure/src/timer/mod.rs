@@ -1,0 +1,131 @@
+//! `latency timer`: a periodic job, waited for by each method that Linux offers.
+
+mod epoll;
+mod futex;
+mod io_uring;
+mod method;
+mod nanosleep;
+mod posix_timer;
+mod select;
+mod setitimer;
+mod signal;
+mod timerfd;
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use ontick_record::run::{Series, Settings};
+use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::phase::{self, Phase};
+use ontick_rt::wait::{DUTY, Wait};
+use ontick_rt::{Cycle, Overrun, cpus, watchdog};
+
+pub use method::{Method, MethodError};
+
+use crate::probe::{Probe, Sample};
+use crate::{Error, Limits, Observer, Place, session};
+
+/// A periodic job.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Job {
+    /// Period, in ns.
+    pub interval_ns: u64,
+    /// How to wait.
+    pub method: Method,
+    /// Where in the period the deadlines lie.
+    pub phase: Phase,
+    /// What to do about periods that passed.
+    pub overrun: Overrun,
+    /// Largest share of the time to spin, for methods that do.
+    pub duty: f64,
+}
+
+impl Job {
+    /// Every `interval_ns`, waited for by `method`, phase left to chance.
+    pub fn new(interval_ns: u64, method: Method) -> Self {
+        Self { interval_ns, method, phase: Phase::Chance, overrun: Overrun::Skip, duty: DUTY }
+    }
+
+    fn check(&self, place: Place) -> Result<(), Error> {
+        if self.interval_ns < 1_000 {
+            return Err(Error::Impossible("the interval must be at least 1us: a clock read alone takes 0.02us".into()));
+        }
+        if self.interval_ns > 3_600_000_000_000 {
+            return Err(Error::Impossible("the interval must be at most 1h".into()));
+        }
+        if !(self.duty > 0.0 && self.duty <= 1.0) {
+            return Err(Error::Impossible("the duty must be above 0% and at most 100%".into()));
+        }
+        if self.method.spins() && place.policy.is_real_time() {
+            watchdog::may_occupy(cpus::online().len())?;
+        }
+        Ok(())
+    }
+}
+
+/// How long `Phase::Auto` looks for, in ns.
+const SCAN_NS: u64 = 500_000_000;
+
+/// Measures the job at `place`.
+pub fn measure(name: &str, job: Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
+    job.check(place)?;
+    if job.method == Method::SetItimer {
+        setitimer::reserve();
+    }
+    let stop = observer.stop;
+    let prepare = |_: &_| {
+        let mut clock = Clock::new(ClockId::Monotonic);
+        let phase = match job.phase {
+            // Ctrl-C may already have come while the measurement before was ending.
+            Phase::Auto if !stop.load(Relaxed) => {
+                Phase::Fixed(phase::scan(&mut clock, SCAN_NS).quietest(job.interval_ns))
+            }
+            other => other,
+        };
+        let wait = job.method.waiter(job.interval_ns, job.duty).map_err(Error::system(job.method.name()))?;
+        let cycle = Cycle::with_phase(clock, wait, job.interval_ns, phase, job.overrun);
+        Ok(Timer { cycle, job, began_ns: ClockId::Monotonic.now_ns() })
+    };
+    session::run(name, place, limits, prepare, observer)
+}
+
+/// The quietest phase for `interval_ns` at `place`, in ns, found on a thread set up as the job's will be.
+pub fn find_phase(interval_ns: u64, place: Place) -> Result<u64, Error> {
+    place.check()?;
+    std::thread::scope(|scope| {
+        let scan = scope.spawn(|| {
+            let _ready = place.take();
+            phase::scan(&mut Clock::new(ClockId::Monotonic), SCAN_NS).quietest(interval_ns)
+        });
+        Ok(scan.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+struct Timer {
+    cycle: Cycle<Box<dyn Wait>>,
+    job: Job,
+    began_ns: u64,
+}
+
+impl Probe for Timer {
+    #[inline]
+    fn next(&mut self) -> Sample {
+        let beat = self.cycle.next();
+        Sample { now_ns: beat.now_ns, latency_ns: Some(beat.latency_ns()), missed: beat.missed, early: beat.early() }
+    }
+
+    fn describe(&mut self, settings: &mut Settings) {
+        let elapsed_ns = (ClockId::Monotonic.now_ns() - self.began_ns).max(1);
+        settings.method = self.job.method.name().into();
+        settings.interval_ns = self.job.interval_ns;
+        settings.phase_ns = Some(self.cycle.phase_ns());
+        settings.phase_choice = match self.job.phase {
+            Phase::Chance => "chance",
+            Phase::Fixed(_) => "fixed",
+            Phase::Auto => "auto",
+        }
+        .into();
+        settings.margin_ns = self.cycle.wait().margin_ns();
+        settings.spin_duty = self.cycle.wait().spun_ns().map(|spun| spun as f64 / elapsed_ns as f64);
+        settings.clock = self.cycle.clock().name();
+    }
+}

@@ -1,0 +1,275 @@
+//! `latency wakeup`: from one thread's call to another thread's running, across two CPUs.
+
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+
+use ontick_record::run::{Series, Settings};
+use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::cpus;
+use ontick_rt::thread::{Ready, block_signals};
+use ontick_rt::wait::{Sleep, Wait};
+use rustix::event::EventfdFlags;
+use rustix::pipe::PipeFlags;
+use rustix::thread::futex;
+
+use crate::probe::{Probe, Sample};
+use crate::{Error, Limits, Observer, Place, session};
+
+/// What one thread wakes the other with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// futex(2).
+    Futex,
+    /// eventfd(2).
+    EventFd,
+    /// A byte through a pipe(2).
+    Pipe,
+    /// A mutex with a condition variable (the standard library's, on futexes).
+    Condvar,
+}
+
+/// A name that is no mechanism's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("wake-up by \"{0}\": there is no such mechanism (choose one of futex, eventfd, pipe, condvar)")]
+pub struct ByError(String);
+
+impl By {
+    /// Every mechanism.
+    pub const ALL: [By; 4] = [By::Futex, By::EventFd, By::Pipe, By::Condvar];
+
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Futex => "futex",
+            By::EventFd => "eventfd",
+            By::Pipe => "pipe",
+            By::Condvar => "condvar",
+        }
+    }
+}
+
+impl FromStr for By {
+    type Err = ByError;
+
+    fn from_str(text: &str) -> Result<Self, ByError> {
+        By::ALL.into_iter().find(|by| by.name() == text).ok_or_else(|| ByError(text.into()))
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Measures the wake-up of a thread at `place` by one on another CPU (`waker_cpu`, or the first other one)
+/// every `interval_ns`. The latency runs from just before the waking call to the first clock reading of the
+/// woken thread.
+pub fn measure(
+    name: &str,
+    by: By,
+    interval_ns: u64,
+    waker_cpu: Option<u32>,
+    place: Place,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Series, Error> {
+    if !(10_000..=1_000_000_000).contains(&interval_ns) {
+        return Err(Error::Impossible("the interval of wake-ups must be from 10us to 1s".into()));
+    }
+    let waker_cpu = match waker_cpu {
+        Some(cpu) => cpu,
+        None => {
+            let others = cpus::allowed().into_iter().find(|cpu| Some(*cpu) != place.cpu);
+            others.ok_or(Error::NeedsTwoCpus("a wake-up between CPUs"))?
+        }
+    };
+    if place.cpu == Some(waker_cpu) {
+        return Err(Error::NeedsTwoCpus("a wake-up between CPUs"));
+    }
+    let waker_place = Place { cpu: Some(waker_cpu), ..place };
+    waker_place.check()?;
+    let prepare = |_: &Ready| Wakeup::start(by, interval_ns, waker_place).map_err(Error::system("a wake-up's start"));
+    session::run(name, place, limits, prepare, observer)
+}
+
+/// What both threads share.
+struct Shared {
+    bell: Bell,
+    /// When the waker called, in ns; 0: the wake-up was taken.
+    called_ns: AtomicU64,
+    stop: AtomicBool,
+}
+
+enum Bell {
+    Futex(AtomicU32),
+    EventFd(OwnedFd),
+    Pipe(OwnedFd, OwnedFd),
+    Condvar(Mutex<bool>, Condvar),
+}
+
+impl Bell {
+    fn new(by: By) -> io::Result<Self> {
+        Ok(match by {
+            By::Futex => Bell::Futex(AtomicU32::new(0)),
+            By::EventFd => Bell::EventFd(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?),
+            By::Pipe => {
+                let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+                Bell::Pipe(read, write)
+            }
+            By::Condvar => Bell::Condvar(Mutex::new(false), Condvar::new()),
+        })
+    }
+
+    /// Sleeps until it is rung.
+    fn wait(&self) {
+        match self {
+            Bell::Futex(word) => {
+                while word.swap(0, Ordering::Acquire) == 0 {
+                    let _ = futex::wait(word, futex::Flags::PRIVATE, 0, None);
+                }
+            }
+            Bell::EventFd(fd) | Bell::Pipe(fd, _) => {
+                while rustix::io::read(fd, &mut [0u8; 8]) == Err(rustix::io::Errno::INTR) {}
+            }
+            Bell::Condvar(rung, condvar) => {
+                let guard = rung.lock().unwrap_or_else(|e| e.into_inner());
+                let mut guard = condvar.wait_while(guard, |rung| !*rung).unwrap_or_else(|e| e.into_inner());
+                *guard = false;
+            }
+        }
+    }
+
+    fn ring(&self) {
+        match self {
+            Bell::Futex(word) => {
+                word.store(1, Ordering::Release);
+                let _ = futex::wake(word, futex::Flags::PRIVATE, 1);
+            }
+            Bell::EventFd(fd) | Bell::Pipe(_, fd) => {
+                // An eventfd takes eight bytes, a pipe any number.
+                let _ = rustix::io::write(fd, &1u64.to_ne_bytes());
+            }
+            Bell::Condvar(rung, condvar) => {
+                *rung.lock().unwrap_or_else(|e| e.into_inner()) = true;
+                condvar.notify_one();
+            }
+        }
+    }
+}
+
+struct Wakeup {
+    by: By,
+    interval_ns: u64,
+    waker_cpu: Option<u32>,
+    shared: Arc<Shared>,
+    clock: Clock,
+    waker: Option<JoinHandle<()>>,
+}
+
+impl Wakeup {
+    fn start(by: By, interval_ns: u64, place: Place) -> io::Result<Self> {
+        let shared =
+            Arc::new(Shared { bell: Bell::new(by)?, called_ns: AtomicU64::new(0), stop: AtomicBool::new(false) });
+        let waker = std::thread::Builder::new().name("ontick-waker".into()).spawn({
+            let shared = shared.clone();
+            move || wake(&shared, interval_ns, place)
+        })?;
+        let clock = Clock::new(ClockId::Monotonic);
+        Ok(Self { by, interval_ns, waker_cpu: place.cpu, shared, clock, waker: Some(waker) })
+    }
+}
+
+/// The other thread: calls at every interval, unless the last call was not answered yet.
+fn wake(shared: &Shared, interval_ns: u64, place: Place) {
+    block_signals();
+    let _ready = place.take();
+    let mut clock = Clock::new(ClockId::Monotonic);
+    let mut deadline_ns = clock.now_ns();
+    while !shared.stop.load(Ordering::Relaxed) {
+        deadline_ns = (deadline_ns + interval_ns).max(clock.now_ns());
+        Sleep.until(&mut clock, deadline_ns);
+        if shared.called_ns.load(Ordering::Acquire) == 0 {
+            shared.called_ns.store(clock.now_ns(), Ordering::Release);
+            shared.bell.ring();
+        }
+    }
+}
+
+impl Probe for Wakeup {
+    fn next(&mut self) -> Sample {
+        self.shared.bell.wait();
+        let now_ns = self.clock.now_ns();
+        let called_ns = self.shared.called_ns.load(Ordering::Acquire);
+        // The waker may call again only after this: until then it leaves the thread time to sleep.
+        self.shared.called_ns.store(0, Ordering::Release);
+        Sample { now_ns, latency_ns: Some(now_ns.saturating_sub(called_ns)), missed: 0, early: false }
+    }
+
+    fn describe(&mut self, settings: &mut Settings) {
+        settings.method = self.by.name().into();
+        settings.interval_ns = self.interval_ns;
+        settings.peer_cpu = self.waker_cpu;
+        settings.clock = self.clock.name();
+    }
+}
+
+impl Drop for Wakeup {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(waker) = self.waker.take() {
+            let _ = waker.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Length;
+
+    #[test]
+    fn every_bell_wakes() {
+        if cpus::allowed().len() < 2 {
+            return;
+        }
+        for by in By::ALL {
+            let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+            let mut observer = Observer::new(&stop, &mut look);
+            let limits = Limits::new(Length::Count(50));
+            let series = measure(
+                by.name(),
+                by,
+                200_000,
+                None,
+                Place { cpu: Some(cpus::preferred()), ..Place::stock() },
+                limits,
+                &mut observer,
+            )
+            .unwrap();
+            assert_eq!(series.latency.count(), 50, "{by}");
+        }
+    }
+
+    #[test]
+    fn one_cpu_cannot_wake_itself() {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let cpu = cpus::preferred();
+        let place = Place { cpu: Some(cpu), ..Place::stock() };
+        let result = measure(
+            "x",
+            By::Futex,
+            100_000,
+            Some(cpu),
+            place,
+            Limits::new(Length::Count(1)),
+            &mut Observer::new(&stop, &mut look),
+        );
+        assert!(result.unwrap_err().to_string().contains("two CPUs"));
+    }
+}
