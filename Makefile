@@ -1,0 +1,40 @@
+# A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
+.PHONY: prove build test test-quick bench cross fresh fmt lint clean help
+
+prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
+	packaging/needs prove
+	packaging/prove
+
+build: ## target/release/ontick, with a Rust from the distribution if none is here
+	packaging/needs build
+	packaging/rust --install >/dev/null
+	packaging/cargo build --release --locked
+
+test: ## everything that CI runs
+	packaging/test
+
+test-quick: ## lints and tests only, with what is here
+	packaging/test --quick
+
+bench: build ## side by side with cyclictest and jitterdebugger
+	packaging/needs bench
+	bench/run
+
+cross: ## target/*/release/ontick for 64-bit and 32-bit ARM, one file each
+	packaging/rust --install >/dev/null
+	packaging/cross
+
+fresh: ## prove and test in a fresh Debian 12 and a fresh Debian 13
+	packaging/fresh-root
+
+fmt: ## format the Rust code
+	packaging/cargo fmt --all
+
+lint: ## formatting, clippy, shellcheck
+	packaging/lint
+
+clean: ## remove what was built and cached
+	rm -rf target ontick-report.html
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12

@@ -1,0 +1,142 @@
+//! Holds the crates of this workspace to the floors of the house: arrows run down only, and each wing uses no more than
+//! what it is allowed to.
+
+use serde_json::Value;
+use std::process::Command;
+
+/// One wing: its crate, its floor, and the crates of the house that it may use.
+struct Wing {
+    name: &'static str,
+    floor: u8,
+    may_use: &'static [&'static str],
+}
+
+const RT: &str = "ontick-rt";
+const RECORD: &str = "ontick-record";
+const GPIO: &str = "ontick-gpio";
+const MACHINE: &str = "ontick-machine";
+const MEASURE: &str = "ontick-measure";
+const ACQUIRE: &str = "ontick-acquire";
+const LINK: &str = "ontick-link";
+const SWITCH: &str = "ontick-switch";
+const REPORT: &str = "ontick-report";
+
+const HOUSE: [Wing; 10] = [
+    Wing { name: RT, floor: 1, may_use: &[] },
+    Wing { name: RECORD, floor: 1, may_use: &[] },
+    Wing { name: GPIO, floor: 2, may_use: &[RT] },
+    Wing { name: MACHINE, floor: 2, may_use: &[RECORD] },
+    Wing { name: MEASURE, floor: 3, may_use: &[RT, GPIO, MACHINE, RECORD] },
+    Wing { name: ACQUIRE, floor: 3, may_use: &[RT, GPIO, RECORD] },
+    Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
+    Wing { name: SWITCH, floor: 3, may_use: &[RT, RECORD] },
+    Wing { name: REPORT, floor: 4, may_use: &[RECORD] },
+    Wing { name: "ontick", floor: 5, may_use: &[RT, RECORD, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT] },
+];
+
+/// A crate of the workspace and those crates of the workspace that it is built from (what only its tests use is free).
+#[derive(Debug, Clone, PartialEq)]
+struct Crate {
+    name: String,
+    uses: Vec<String>,
+}
+
+fn wing(name: &str) -> Option<&'static Wing> {
+    HOUSE.iter().find(|wing| wing.name == name)
+}
+
+/// What is wrong with a crate graph, one sentence each; nothing when it fits the house.
+fn faults(crates: &[Crate]) -> Vec<String> {
+    crates.iter().flat_map(faults_of).collect()
+}
+
+fn faults_of(this: &Crate) -> Vec<String> {
+    let Some(own) = wing(&this.name) else {
+        return vec![format!("{} has no floor: give it one in HOUSE and in the architecture page", this.name)];
+    };
+    let judge = |used: &String| match wing(used) {
+        None => Some(format!("{} uses {used}, which has no floor", own.name)),
+        Some(other) if other.floor >= own.floor => Some(format!(
+            "{} (floor {}) uses {used} (floor {}): arrows run down only",
+            own.name, own.floor, other.floor
+        )),
+        Some(_) if !own.may_use.contains(&used.as_str()) => Some(format!("{} may not use {used}", own.name)),
+        Some(_) => None,
+    };
+    this.uses.iter().filter_map(judge).collect()
+}
+
+/// The crates out of `cargo metadata --no-deps`: there, a crate of the workspace is a dependency with a path.
+fn crates_in(metadata: &Value) -> Vec<Crate> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let name = |value: &Value| value["name"].as_str().expect("a package and a dependency have a name").to_owned();
+    let is_of_the_house = |dependency: &Value| dependency["path"].is_string() && dependency["kind"] != "dev";
+    list(&metadata["packages"])
+        .iter()
+        .map(|package| Crate {
+            name: name(package),
+            uses: list(&package["dependencies"]).iter().filter(|dep| is_of_the_house(dep)).map(name).collect(),
+        })
+        .collect()
+}
+
+fn workspace() -> Vec<Crate> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo starts");
+    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    crates_in(&serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON"))
+}
+
+fn made_up(name: &str, uses: &[&str]) -> Crate {
+    Crate { name: name.to_owned(), uses: uses.iter().map(|used| (*used).to_owned()).collect() }
+}
+
+#[test]
+fn the_workspace_keeps_to_its_floors() {
+    let crates = workspace();
+    let cli = crates.iter().find(|this| this.name == "ontick").expect("the workspace has the command");
+    assert!(cli.uses.iter().any(|used| used == RT), "dependencies were not recognised: {cli:?}");
+    assert_eq!(faults(&crates), [""; 0]);
+}
+
+#[test]
+fn the_house_itself_is_sound() {
+    for own in &HOUSE {
+        for used in own.may_use {
+            let other = wing(used).unwrap_or_else(|| panic!("{} may use {used}, which has no floor", own.name));
+            assert!(other.floor < own.floor, "{} may use {used}, which is not below it", own.name);
+        }
+    }
+}
+
+#[test]
+fn a_bad_graph_is_found() {
+    let cases = [
+        (made_up(RT, &[MEASURE]), "ontick-rt (floor 1) uses ontick-measure (floor 3): arrows run down only"),
+        (made_up(RECORD, &[RT]), "ontick-record (floor 1) uses ontick-rt (floor 1): arrows run down only"),
+        (made_up(LINK, &[ACQUIRE]), "ontick-link (floor 3) uses ontick-acquire (floor 3): arrows run down only"),
+        (made_up(REPORT, &[RECORD, MEASURE]), "ontick-report may not use ontick-measure"),
+        (made_up(SWITCH, &["ontick-shared"]), "ontick-switch uses ontick-shared, which has no floor"),
+        (
+            made_up("ontick-shared", &[]),
+            "ontick-shared has no floor: give it one in HOUSE and in the architecture page",
+        ),
+    ];
+    for (bad, sentence) in cases {
+        assert_eq!(faults(&[made_up("ontick", &[RT]), bad]), [sentence]);
+    }
+}
+
+#[test]
+fn only_what_a_crate_is_built_from_counts() {
+    let metadata = serde_json::json!({ "packages": [{ "name": REPORT, "dependencies": [
+        { "name": "serde_json", "kind": null },
+        { "name": RECORD, "kind": null, "path": "/house/record" },
+        { "name": RT, "kind": "build", "path": "/house/rt" },
+        { "name": MEASURE, "kind": "dev", "path": "/house/measure" },
+    ]}]});
+    assert_eq!(crates_in(&metadata), [made_up(REPORT, &[RECORD, RT])]);
+}
