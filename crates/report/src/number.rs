@@ -41,6 +41,18 @@ pub(crate) fn probability_down(p: f64, decimals: u32) -> String {
     format!("{:.*}", decimals as usize, (p.clamp(0.0, 1.0) * 100.0 * scale).floor() / scale)
 }
 
+/// How many times as large, in three figures: `×0.006`, `×1.25`, `×48.0`, `×1200`.
+pub(crate) fn times(ratio: f64) -> String {
+    let decimals = match ratio {
+        r if !r.is_finite() => return "—".into(),
+        r if r >= 99.95 => 0,
+        r if r >= 9.995 => 1,
+        r if r >= 0.0995 => 2,
+        _ => 3,
+    };
+    format!("×{ratio:.decimals$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +73,12 @@ mod tests {
         assert_eq!(shown(7, 7), "100.00");
         assert_eq!(shown(0, 0), "0.00");
         assert_eq!(probability_down(0.99999999, 2), "99.99");
+    }
+
+    #[test]
+    fn ratios_keep_three_figures() {
+        let ratios = [0.0061, 0.25, 1.0, 12.34, 1234.0, f64::INFINITY].map(times);
+        assert_eq!(ratios, ["×0.006", "×0.25", "×1.00", "×12.3", "×1234", "—"]);
     }
 
     proptest! {

@@ -21,7 +21,7 @@ pub(crate) fn decisive(run: &Run) -> Option<&Series> {
     let measured = || run.series.iter().filter(|s| s.latency.count() > 0);
     if run.measurement == "prove" {
         let ours = || measured().filter(|s| s.name.starts_with("ontick"));
-        return ours().find(|s| is_loaded(s)).or_else(|| ours().last()).or_else(|| measured().next());
+        return ours().find(|s| is_loaded(s)).or_else(|| ours().next()).or_else(|| measured().next());
     }
     // The first of the best, so that equal ones keep the order of the run.
     measured().reduce(

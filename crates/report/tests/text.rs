@@ -100,3 +100,20 @@ fn an_empty_run_is_shown_too() {
     run.series[0].latency = Default::default();
     assert!(text::summary(&run, &Style::default()).contains('—'));
 }
+
+#[test]
+fn a_plot_fits_and_shows_every_series() {
+    for (run, width) in
+        [(sample::prove(), 80), (sample::methods(), 80), (sample::single(), 80), (sample::methods(), 60)]
+    {
+        let text = text::plot(&run, &Style { colour: false, width });
+        assert!(widest(&text) <= width, "{text}");
+        for s in &run.series {
+            assert!(text.contains(&s.name), "{}: {text}", s.name);
+        }
+        assert!(text.contains(['▇', '█']) && text.contains("1us"), "{text}");
+    }
+    assert!(text::plot(&Run::new("ontick", "timer"), &Style::default()).contains("nothing to plot"));
+    let hostile = text::plot(&sample::hostile(), &Style::default());
+    assert!(!hostile.chars().any(|c| c.is_control() && c != '\n'));
+}

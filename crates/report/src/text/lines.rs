@@ -1,19 +1,6 @@
-//! Lines that fit: wrapping with a hanging indent, and text from outside made harmless.
+//! Lines that fit: wrapping with a hanging indent, parts that stay whole, names cut to size.
 
-/// Text from a record without anything that would steer a terminal.
-pub(super) fn printable(text: &str) -> String {
-    let harmless = |c: char| match c {
-        '\t' | '\n' | '\r' => ' ',
-        // Control characters, and the marks that reorder text.
-        c if c.is_control()
-            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-        {
-            '\u{fffd}'
-        }
-        c => c,
-    };
-    text.chars().map(harmless).collect()
-}
+use crate::printable::printable;
 
 /// A label (shown as `label`, or as `painted` where that is not empty), then words, wrapped at `width`
 /// with later lines under the first word.
@@ -64,7 +51,7 @@ fn pieces(words: &str) -> Vec<String> {
 }
 
 /// At most `width` characters, the last an ellipsis where something was cut.
-pub(super) fn shortened(text: &str, width: usize) -> String {
+pub(crate) fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.into();
     }
@@ -75,11 +62,6 @@ pub(super) fn shortened(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn a_record_cannot_steer_the_terminal() {
-        assert_eq!(printable("a\x1b[2Jb\u{202e}c\nd\u{9b}1m"), "a\u{fffd}[2Jb\u{fffd}c d\u{fffd}1m");
-    }
 
     #[test]
     fn later_lines_stand_under_the_first() {

@@ -2,13 +2,18 @@
 
 mod colour;
 mod lines;
+mod plot;
 mod table;
 
 use ontick_record::Run;
 
 use crate::{headline, verdict, warnings};
+pub use plot::plot;
+
+use crate::printable::printable;
 use colour::Paint;
-use lines::{dotted, hanging, printable};
+pub(crate) use lines::shortened;
+use lines::{dotted, hanging};
 
 /// How text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,12 +2,13 @@
 
 use ontick_record::{Run, Series};
 
+use super::Style;
 use super::colour::Paint;
-use super::lines::{printable, shortened};
-use super::{Style, lines};
+use super::lines::shortened;
 use crate::figures::{LATENCIES, latency, share_in_time};
 use crate::grouping::groups;
 use crate::number::count;
+use crate::printable::printable;
 
 /// A label is not cut below this, rather is the line too long.
 const LABEL: usize = 10;
@@ -110,5 +111,5 @@ fn right(cell: &str, to: usize) -> String {
 }
 
 fn width(text: &str) -> usize {
-    lines::printable(text).chars().count()
+    printable(text).chars().count()
 }
