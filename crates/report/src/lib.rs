@@ -1,1 +1,23 @@
-//! A `Run` (or several) as terminal text, HTML, SVG, PNG and OpenMetrics.
+//! A `Run` (or several) as terminal text, HTML, SVG, PNG and OpenMetrics. Everything here takes
+//! records and returns text or bytes; nothing measures, prints or touches a file.
+#![forbid(unsafe_code)]
+
+mod bins;
+pub mod compare;
+mod cyclictest;
+mod figures;
+mod grouping;
+mod headline;
+mod number;
+mod openmetrics;
+mod printable;
+mod rows;
+pub mod text;
+mod verdict;
+mod warnings;
+
+pub use cyclictest::cyclictest_hist;
+pub use openmetrics::openmetrics;
+pub use rows::rows;
+pub use text::Style;
+pub use verdict::verdict;

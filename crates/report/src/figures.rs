@@ -1,0 +1,41 @@
+//! The figures of one series, as every table shows them.
+
+use ontick_record::{Series, units::show};
+
+use crate::number::{percent_down, telling_decimals};
+
+/// The latency that a cycle is held against where nothing else is asked: source of `< 3us`.
+pub(crate) const IN_TIME_NS: u64 = 3_000;
+
+/// One column of a table of latencies.
+pub(crate) struct Column {
+    /// What stands above it.
+    pub head: &'static str,
+    /// The latency that stands in it, where it is known.
+    pub of: fn(&Series) -> Option<u64>,
+}
+
+/// The latencies that every table shows, in this order.
+pub(crate) const LATENCIES: [Column; 6] = [
+    Column { head: "min", of: |s| s.latency.min_ns },
+    Column { head: "p50", of: |s| s.latency.quantile(0.5) },
+    Column { head: "p99", of: |s| s.latency.quantile(0.99) },
+    Column { head: "p99.9", of: |s| s.latency.quantile(0.999) },
+    Column { head: "p99.99", of: |s| s.latency.quantile(0.9999) },
+    Column { head: "max", of: |s| s.latency.max_ns },
+];
+
+/// A latency, or a dash where it is not known.
+pub(crate) fn latency(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "—".into(), show)
+}
+
+/// The share of the samples that came in time, in percent; a dash without samples.
+pub(crate) fn share_in_time(series: &Series) -> String {
+    let (below, all) = (series.latency.below(IN_TIME_NS), series.latency.count());
+    match all {
+        0 => "—".into(),
+        _ if below == all => "100%".into(),
+        _ => format!("{}%", percent_down(below, all, telling_decimals(below, all))),
+    }
+}

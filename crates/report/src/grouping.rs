@@ -1,0 +1,42 @@
+//! How the series of a run stand in a table: `stock, idle` beside `ontick, idle`, or just one by one.
+
+use ontick_record::{Run, Series};
+
+/// Series that are read together.
+pub(crate) struct Group<'a> {
+    /// What they have in common (`idle`, `loaded`); empty where nothing groups them.
+    pub name: &'a str,
+    /// What tells them apart, and the series.
+    pub rows: Vec<(&'a str, &'a Series)>,
+}
+
+/// The series of a run in groups. The four of a comparison are grouped by load, in the order in which
+/// each load first appears; all others form one group without a name.
+pub(crate) fn groups(run: &Run) -> Vec<Group<'_>> {
+    let split: Option<Vec<_>> = run.series.iter().map(|s| Some((s.name.split_once(", ")?, s))).collect();
+    let Some(split) = split.filter(|_| run.measurement == "prove") else {
+        return vec![Group { name: "", rows: run.series.iter().map(|s| (s.name.as_str(), s)).collect() }];
+    };
+    let mut groups: Vec<Group> = Vec::new();
+    for ((side, load), series) in split {
+        match groups.iter_mut().find(|g| g.name == load) {
+            Some(group) => group.rows.push((side, series)),
+            None => groups.push(Group { name: load, rows: vec![(side, series)] }),
+        }
+    }
+    groups
+}
+
+/// Whether a series was measured beside a load.
+pub(crate) fn is_loaded(series: &Series) -> bool {
+    !matches!(series.settings.load.as_str(), "" | "none")
+}
+
+/// The load by its name alone: a record holds `cpu: stress-ng --cpu 2`.
+pub(crate) fn load_name(load: &str) -> &str {
+    match load.split_once(": ") {
+        Some((name, _)) => name,
+        None if load.is_empty() => "none",
+        None => load,
+    }
+}

@@ -1,0 +1,183 @@
+//! What a run was measured on and how: the lines above every table.
+
+use ontick_record::run::Settings;
+use ontick_record::units::{exact, show};
+use ontick_record::{Environment, Run};
+
+use crate::grouping::load_name;
+use crate::verdict::decisive;
+
+/// One line: its label and what it says, part by part.
+pub(crate) struct Line {
+    pub label: &'static str,
+    pub parts: Vec<String>,
+}
+
+/// The lines of a run: machine, job, core, and how the other side of a comparison ran.
+pub(crate) fn lines(run: &Run) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some(environment) = &run.environment {
+        lines.push(Line { label: "machine", parts: machine(environment) });
+    }
+    lines.push(Line { label: "job", parts: job(run) });
+    if run.measurement == "prove" {
+        let stock = run.series.iter().find(|s| s.name.starts_with("stock"));
+        lines.push(Line { label: "core", parts: decisive(run).map_or(Vec::new(), |s| core(&s.settings)) });
+        lines.push(Line { label: "stock", parts: stock.map_or(Vec::new(), |s| core(&s.settings)) });
+    } else {
+        lines.push(Line { label: "core", parts: common(run, core) });
+    }
+    lines.retain(|line| !line.parts.is_empty());
+    lines
+}
+
+/// The machine: `Raspberry Pi 3B+ · Linux 6.12.34-rt · PREEMPT_RT · 4 CPUs · no isolation`.
+pub(crate) fn machine(e: &Environment) -> Vec<String> {
+    let name = [&e.machine, &e.processor, &e.architecture].into_iter().find(|s| !s.is_empty());
+    let mut parts: Vec<String> = name.cloned().into_iter().collect();
+    if !e.kernel.is_empty() {
+        parts.push(format!("Linux {}", e.kernel));
+    }
+    parts.extend(match e.preemption.as_str() {
+        "" => None,
+        "PREEMPT_RT" => Some("PREEMPT_RT".into()),
+        other => Some(format!("preemption {other}")),
+    });
+    if e.cpus_online > 0 {
+        parts.push(format!("{} CPU{}", e.cpus_online, if e.cpus_online == 1 { "" } else { "s" }));
+    }
+    parts.push(match e.isolated.as_str() {
+        "" => "no isolation".into(),
+        cpus => format!("CPU {cpus} isolated"),
+    });
+    if !e.governor.is_empty() {
+        parts.push(format!("governor {}", e.governor));
+    }
+    parts.extend(match e.hypervisor.as_str() {
+        "" => None,
+        "unknown" => Some("hypervisor unknown".into()),
+        name => Some(format!("guest of {name}")),
+    });
+    parts
+}
+
+/// The job: `act every 1ms · 12 blocks of 5s, stock and ontick in turn · load: none, then cpu`.
+fn job(run: &Run) -> Vec<String> {
+    let intervals = common(run, |s| (s.interval_ns > 0).then(|| exact(s.interval_ns)).into_iter().collect());
+    let every = intervals.first().map_or(String::new(), |interval| format!(" every {interval}"));
+    let mut parts = vec![match run.measurement.as_str() {
+        "prove" | "timer" => format!("act{every}"),
+        "wakeup" => format!("wake the other CPU{every}"),
+        "day" => format!("act at a time of day{every}"),
+        "noise" => "spin and watch for gaps".into(),
+        other => format!("{other}{every}"),
+    }];
+    parts.extend(blocks(run));
+    if run.interrupted {
+        parts.push(format!("interrupted after {}", plain(run.duration_ns)));
+    } else if run.duration_ns > 0 && parts.len() == 1 {
+        parts.push(plain(run.duration_ns));
+    }
+    let mut loads: Vec<&str> = Vec::new();
+    for load in run.series.iter().map(|s| load_name(&s.settings.load)) {
+        if !loads.contains(&load) {
+            loads.push(load);
+        }
+    }
+    if run.series.iter().any(|s| !s.settings.load.is_empty()) {
+        parts.push(format!("load: {}", loads.join(", then ")));
+    }
+    parts
+}
+
+/// The blocks of an interleaved comparison: how many, and how long each was asked to be.
+fn blocks(run: &Run) -> Option<String> {
+    let blocks: usize = run.series.iter().map(|s| s.blocks.len()).sum();
+    let (longest, interval_ns) = run
+        .series
+        .iter()
+        .flat_map(|s| s.blocks.iter().map(|b| (b.samples, s.settings.interval_ns)))
+        .max_by_key(|(samples, interval)| samples.saturating_mul(*interval))?;
+    let each = longest.saturating_mul(interval_ns);
+    let length = if each > 0 { format!(" of {}", plain(each)) } else { String::new() };
+    Some(format!("{blocks} blocks{length}, stock and ontick in turn"))
+}
+
+/// How a thread ran: `CPU 3 · FIFO 99 · memory locked · hybrid wait (margin 61us) · phase 480us`.
+pub(crate) fn core(s: &Settings) -> Vec<String> {
+    let mut parts = Vec::new();
+    match (s.cpu, s.peer_cpu) {
+        (Some(cpu), Some(peer)) => parts.push(format!("CPU {cpu} and {peer}")),
+        (Some(cpu), None) => parts.push(format!("CPU {cpu}")),
+        // An imported file may say nothing at all; then nothing is claimed.
+        (None, _) if !s.policy.is_empty() => parts.push("not pinned".into()),
+        (None, _) => {}
+    }
+    parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));
+    parts.extend(s.memory_locked.then(|| "memory locked".into()));
+    if !s.method.is_empty() {
+        let margin = s.margin_ns.map_or(String::new(), |m| format!(" (margin {})", plain(m)));
+        parts.push(format!("{} wait{margin}", s.method));
+    }
+    if let Some(phase) = s.phase_ns {
+        let choice = match s.phase_choice.as_str() {
+            "" => String::new(),
+            "chance" => " (left to chance)".into(),
+            other => format!(" ({other})"),
+        };
+        parts.push(format!("phase {}{choice}", plain(phase)));
+    }
+    parts
+}
+
+fn policy(text: &str) -> String {
+    match text.split_once(':') {
+        Some(("deadline", times)) => format!("DEADLINE {times}"),
+        Some((name, priority)) => format!("{} {priority}", name.to_uppercase()),
+        None => format!("SCHED_{}", text.to_uppercase()),
+    }
+}
+
+/// A time without the zeros that a table needs: `61us`, `5s`, `1.5ms`.
+pub(crate) fn plain(ns: u64) -> String {
+    let shown = show(ns);
+    let unit = shown.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(shown.len());
+    let (number, unit) = shown.split_at(unit);
+    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    format!("{number}{unit}")
+}
+
+/// What all series of a run have in common, in the order of the first.
+fn common(run: &Run, describe: fn(&Settings) -> Vec<String>) -> Vec<String> {
+    let mut series = run.series.iter().map(|s| describe(&s.settings));
+    let first = series.next().unwrap_or_default();
+    series.fold(first, |mut common, next| {
+        common.retain(|part| next.contains(part));
+        common
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_lose_their_idle_zeros_only() {
+        let shown = [61_000, 5_000_000_000, 1_500_000, 100_000, 400, 0].map(plain);
+        assert_eq!(shown, ["61us", "5s", "1.5ms", "100us", "400ns", "0ns"]);
+    }
+
+    #[test]
+    fn a_thread_that_says_nothing_is_not_described() {
+        assert!(core(&Settings::default()).is_empty());
+        let stock = Settings { policy: "other".into(), method: "nanosleep".into(), ..Default::default() };
+        assert_eq!(core(&stock), ["not pinned", "SCHED_OTHER", "nanosleep wait"]);
+    }
+
+    #[test]
+    fn a_machine_names_what_it_runs_under() {
+        let e =
+            Environment { machine: "KVM".into(), hypervisor: "kvm".into(), isolated: "3".into(), ..Default::default() };
+        assert_eq!(machine(&e), ["KVM", "CPU 3 isolated", "guest of kvm"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Counts and shares as people read them. A share is always rounded down: 999 999 of 1 000 000 is
+//! never shown as 100 %.
+
+/// A count in groups of three: `30 000`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A count with its noun: `1 cycle`, `30 000 cycles`.
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// `part` of `whole` in percent with so many decimals, rounded down and without the sign: `99.91`.
+pub(crate) fn percent_down(part: u64, whole: u64, decimals: u32) -> String {
+    let scale = 10u128.pow(decimals);
+    let scaled = u128::from(part) * 100 * scale / u128::from(whole.max(1));
+    match decimals {
+        0 => scaled.to_string(),
+        _ => format!("{}.{:0width$}", scaled / scale, scaled % scale, width = decimals as usize),
+    }
+}
+
+/// Decimals at which `part` of `whole` does not look like 100 percent, two at least and six at most.
+pub(crate) fn telling_decimals(part: u64, whole: u64) -> u32 {
+    let missing = u128::from(whole.saturating_sub(part));
+    (2..6).find(|d| missing * 100 * 10u128.pow(*d) >= u128::from(whole)).unwrap_or(if missing == 0 { 2 } else { 6 })
+}
+
+/// A share from 0 to 1 in percent, rounded down: `99.90`.
+pub(crate) fn probability_down(p: f64, decimals: u32) -> String {
+    let scale = 10f64.powi(decimals as i32);
+    format!("{:.*}", decimals as usize, (p.clamp(0.0, 1.0) * 100.0 * scale).floor() / scale)
+}
+
+/// How many times as large, in three figures: `×0.006`, `×1.25`, `×48.0`, `×1200`.
+pub(crate) fn times(ratio: f64) -> String {
+    let decimals = match ratio {
+        r if !r.is_finite() => return "—".into(),
+        r if r >= 99.95 => 0,
+        r if r >= 9.995 => 1,
+        r if r >= 0.0995 => 2,
+        _ => 3,
+    };
+    format!("×{ratio:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!([count(0), count(999), count(1_000), count(12_345_678)], ["0", "999", "1 000", "12 345 678"]);
+        assert_eq!([counted(1, "cycle"), counted(0, "cycle")], ["1 cycle", "0 cycles"]);
+    }
+
+    #[test]
+    fn nearly_all_is_not_all() {
+        let shown = |part, whole| percent_down(part, whole, telling_decimals(part, whole));
+        assert_eq!(shown(99_991, 100_000), "99.991");
+        assert_eq!(shown(999_976, 1_000_000), "99.997");
+        assert_eq!(shown(u64::MAX - 1, u64::MAX), "99.999999");
+        assert_eq!(shown(7, 7), "100.00");
+        assert_eq!(shown(0, 0), "0.00");
+        assert_eq!(probability_down(0.99999999, 2), "99.99");
+    }
+
+    #[test]
+    fn ratios_keep_three_figures() {
+        let ratios = [0.0061, 0.25, 1.0, 12.34, 1234.0, f64::INFINITY].map(times);
+        assert_eq!(ratios, ["×0.006", "×0.25", "×1.00", "×12.3", "×1234", "—"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_share_is_never_flattered(part in 0u64..1 << 50, more in 1u64..1 << 50) {
+            let whole = part + more;
+            let text = percent_down(part, whole, telling_decimals(part, whole));
+            prop_assert!(text.parse::<f64>().unwrap() < 100.0);
+            prop_assert!(text.parse::<f64>().unwrap() <= part as f64 / whole as f64 * 100.0 + 1e-9);
+        }
+    }
+}

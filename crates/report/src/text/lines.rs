@@ -1,0 +1,82 @@
+//! Lines that fit: wrapping with a hanging indent, parts that stay whole, names cut to size.
+
+use crate::printable::printable;
+
+/// A label (shown as `label`, or as `painted` where that is not empty), then words, wrapped at `width`
+/// with later lines under the first word.
+pub(super) fn hanging(label: &str, painted: &str, words: &str, width: usize) -> String {
+    let indent = label.chars().count();
+    let mut text = if painted.is_empty() { label.to_string() } else { painted.to_string() };
+    let mut column = indent;
+    for (i, word) in pieces(words).into_iter().enumerate() {
+        let length = word.chars().count();
+        if i > 0 && column + 1 + length > width {
+            text.push('\n');
+            text.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if i > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(&word.replace(GLUE, " "));
+        column += length;
+    }
+    text.push('\n');
+    text
+}
+
+/// Stands for a space at which no line ends.
+const GLUE: char = '\u{a0}';
+
+/// Parts of a header line with dots between them; short parts stay whole when the line is wrapped.
+pub(super) fn dotted(parts: &[String]) -> String {
+    let whole = |part: &String| if part.chars().count() <= 40 { part.replace(' ', "\u{a0}") } else { part.clone() };
+    parts.iter().map(|p| whole(&printable(p))).collect::<Vec<_>>().join(" · ")
+}
+
+/// Words that may be parted; a separating dot stays with the word before it, a unit with its number.
+fn pieces(words: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    for word in words.split([' ', '\n']).filter(|w| !w.is_empty()) {
+        let stays = matches!(word, "·" | "us") || word.starts_with('%');
+        match pieces.last_mut().filter(|_| stays) {
+            Some(last) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            None => pieces.push(word.into()),
+        }
+    }
+    pieces
+}
+
+/// At most `width` characters, the last an ellipsis where something was cut.
+pub(crate) fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.into();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn later_lines_stand_under_the_first() {
+        assert_eq!(
+            hanging("job   ", "", "act every 1ms · load: none", 21),
+            "job   act every 1ms ·\n      load: none\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn lines_fit_and_no_word_is_lost(words in "([a-z]{1,9} ){0,40}", width in 20usize..100) {
+            let text = hanging("label ", "", &words, width);
+            prop_assert!(text.lines().all(|l| l.chars().count() <= width));
+            prop_assert_eq!(text.split_whitespace().skip(1).collect::<Vec<_>>(), words.split_whitespace().collect::<Vec<_>>());
+        }
+    }
+}

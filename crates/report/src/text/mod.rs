@@ -1,0 +1,73 @@
+//! A run as text for a terminal.
+
+mod colour;
+mod lines;
+mod plot;
+mod table;
+
+use ontick_record::Run;
+
+use crate::{headline, verdict, warnings};
+pub use plot::plot;
+
+use crate::printable::printable;
+use colour::Paint;
+pub(crate) use lines::shortened;
+use lines::{dotted, hanging};
+
+/// How text is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Mark what is good, bad or worth a look with colour; everything reads without it.
+    pub colour: bool,
+    /// Columns of the terminal. Tables need 80 to show all they have.
+    pub width: usize,
+}
+
+impl Default for Style {
+    /// What fits everywhere: no colour, 80 columns.
+    fn default() -> Self {
+        Self { colour: false, width: 80 }
+    }
+}
+
+/// The whole result: machine, job and core; the table; the verdict; requirements; warnings.
+pub fn summary(run: &Run, style: &Style) -> String {
+    let paint = Paint(style.colour);
+    let mut text = String::new();
+    if let Some(what) = &run.simulated {
+        let line = hanging("simulated ", "simulated ", &printable(what), style.width);
+        text.push_str(&paint.look(&line));
+    }
+    for line in headline::lines(run) {
+        let label = format!("{:<10}", line.label);
+        text.push_str(&hanging(&label, "", &dotted(&line.parts), style.width));
+    }
+    text.push('\n');
+    text.push_str(&table::table(run, style));
+    text.push('\n');
+    text.push_str(&hanging("", "", &printable(&verdict::verdict(run)), style.width));
+    text.push_str(&requirements(run, style));
+    text.push_str(&warned(run, style));
+    text
+}
+
+fn requirements(run: &Run, style: &Style) -> String {
+    let paint = Paint(style.colour);
+    let mut text = String::new();
+    for judged in &run.requirements {
+        let (word, mark): (_, fn(&Paint, &str) -> String) =
+            if judged.met { ("met      ", Paint::good) } else { ("not met  ", Paint::bad) };
+        let decided = if judged.series.is_empty() { String::new() } else { format!(" ({})", judged.series) };
+        let rest = printable(&format!("{} — {}{decided}", judged.requirement, judged.seen));
+        text.push_str(&hanging(word, &mark(&paint, word), &rest, style.width));
+    }
+    text
+}
+
+fn warned(run: &Run, style: &Style) -> String {
+    let paint = Paint(style.colour);
+    let label = "warning: ";
+    let say = |sentence: &String| hanging(label, &paint.look(label), &printable(sentence), style.width);
+    warnings::warnings(run).iter().map(say).collect()
+}

@@ -1,0 +1,115 @@
+//! The table of latencies: one row per series, one column per figure, aligned on the unit.
+
+use ontick_record::{Run, Series};
+
+use super::Style;
+use super::colour::Paint;
+use super::lines::shortened;
+use crate::figures::{LATENCIES, latency, share_in_time};
+use crate::grouping::groups;
+use crate::number::count;
+use crate::printable::printable;
+
+/// A label is not cut below this, rather is the line too long.
+const LABEL: usize = 10;
+
+/// One row, ready to be aligned.
+struct Row<'a> {
+    group: String,
+    label: String,
+    cells: Vec<String>,
+    series: &'a Series,
+}
+
+/// The table of a run.
+pub(super) fn table(run: &Run, style: &Style) -> String {
+    let rows = rows(run);
+    let shape = Shape::of(&rows, style);
+    let Shape { group, label, columns } = &shape;
+    let heads = heads();
+    let mut text = " ".repeat(2 + group + label);
+    columns.iter().for_each(|(i, w)| text.push_str(&right(heads[*i], *w)));
+    text.push('\n');
+    for row in &rows {
+        text.push_str(&format!("  {:group$}{:label$}", row.group, shortened(&row.label, *label)));
+        for (i, w) in columns {
+            text.push_str(&painted(row, *i, right(&row.cells[*i], *w), style));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// How wide everything is.
+struct Shape {
+    group: usize,
+    label: usize,
+    /// Which column, and its width with the gap before it.
+    columns: Vec<(usize, usize)>,
+}
+
+impl Shape {
+    /// Two spaces between columns, one where labels would be cut otherwise.
+    fn of(rows: &[Row], style: &Style) -> Self {
+        let heads = heads();
+        let content = |i: usize| rows.iter().map(|r| width(&r.cells[i])).chain([width(heads[i])]).max().unwrap_or(0);
+        let group = rows.iter().map(|r| width(&r.group)).max().unwrap_or(0);
+        let group = if group > 0 { group + 2 } else { 0 };
+        let longest = rows.iter().map(|r| width(&r.label)).max().unwrap_or(0);
+        let with_gap = |gap| {
+            let columns: Vec<_> = (0..heads.len()).filter(|i| fits(*i, style)).map(|i| (i, content(i) + gap)).collect();
+            let used = 2 + group + columns.iter().map(|(_, w)| w).sum::<usize>();
+            let label = longest.min(style.width.saturating_sub(used).max(LABEL));
+            (Shape { group, label, columns }, used + longest <= style.width)
+        };
+        match with_gap(2) {
+            (shape, true) => shape,
+            _ => with_gap(1).0,
+        }
+    }
+}
+
+fn heads() -> Vec<&'static str> {
+    LATENCIES.iter().map(|c| c.head).chain(["< 3us", "missed"]).collect()
+}
+
+/// The largest percentile is the first to go where the terminal is narrow, then the smallest value.
+fn fits(column: usize, style: &Style) -> bool {
+    match LATENCIES.get(column).map(|c| c.head) {
+        Some("p99.99") => style.width >= 80,
+        Some("min") => style.width >= 70,
+        _ => true,
+    }
+}
+
+fn rows(run: &Run) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for group in groups(run) {
+        for (i, (label, series)) in group.rows.into_iter().enumerate() {
+            let latencies = LATENCIES.iter().map(|c| latency((c.of)(series)));
+            let cells = latencies.chain([share_in_time(series), count(series.missed)]).map(unit_aligned).collect();
+            let group = if i == 0 { printable(group.name) } else { String::new() };
+            rows.push(Row { group, label: printable(label), cells, series });
+        }
+    }
+    rows
+}
+
+/// Whole seconds have a unit of one letter: a space after it keeps the numbers in line.
+fn unit_aligned(cell: String) -> String {
+    let number = cell.strip_suffix('s');
+    if number.is_some_and(|n| n.ends_with(|c: char| c.is_ascii_digit())) { format!("{cell} ") } else { cell }
+}
+
+fn painted(row: &Row, column: usize, cell: String, style: &Style) -> String {
+    let missed = LATENCIES.len() + 1;
+    if column == missed && row.series.missed > 0 { Paint(style.colour).look(&cell) } else { cell }
+}
+
+fn right(cell: &str, to: usize) -> String {
+    format!("{cell:>to$}")
+}
+
+fn width(text: &str) -> usize {
+    printable(text).chars().count()
+}

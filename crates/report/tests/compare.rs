@@ -1,0 +1,50 @@
+//! Runs side by side.
+
+mod sample;
+
+use ontick_report::Style;
+use ontick_report::compare::{self, Named};
+
+#[test]
+fn ratios_are_to_the_series_of_the_same_name() {
+    let first = sample::prove();
+    let mut second = first.clone();
+    for s in &mut second.series {
+        let mut twice = ontick_record::Histogram::default();
+        s.latency.buckets().iter().for_each(|b| twice.add(b.low_ns * 2, b.width_ns * 2, b.count));
+        s.latency = twice;
+    }
+    let text = compare::text(
+        &[Named { name: "before", run: &first }, Named { name: "after", run: &second }],
+        &Style::default(),
+    );
+    let ratios: Vec<&str> = text.lines().filter(|l| l.trim_start().starts_with('×')).collect();
+    assert_eq!(ratios.len(), 4, "{text}");
+    for line in ratios {
+        // Buckets have width: twice the upper edge can be one off.
+        assert!(line.split_whitespace().all(|r| (1.98..=2.02).contains(&r[2..].parse::<f64>().unwrap())), "{text}");
+    }
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_foreign_series_is_held_against_the_first() {
+    let ours = sample::single();
+    let mut foreign = sample::single();
+    foreign.series[0].name = "thread 0".into();
+    let text = compare::text(
+        &[Named { name: "ours.json", run: &ours }, Named { name: "cyclictest.hist", run: &foreign }],
+        &Style::default(),
+    );
+    assert!(text.contains("cyclictest.hist: thread 0") && text.contains("×1.00"), "{text}");
+}
+
+#[test]
+fn nothing_to_compare_is_no_crash() {
+    let empty = ontick_record::Run::new("ontick", "timer");
+    let full = sample::single();
+    for runs in [vec![], vec![&empty], vec![&empty, &full], vec![&full, &empty]] {
+        let named: Vec<_> = runs.into_iter().map(|run| Named { name: "x", run }).collect();
+        compare::text(&named, &Style::default());
+    }
+}

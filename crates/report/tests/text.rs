@@ -1,0 +1,119 @@
+//! The terminal table: what it says, and that it fits.
+
+mod sample;
+
+use ontick_record::Run;
+use ontick_report::{Style, text};
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|l| l.chars().count()).max().unwrap()
+}
+
+#[test]
+fn a_comparison_fits_80_columns_with_every_figure() {
+    let text = text::summary(&sample::prove(), &Style::default());
+    assert!(widest(&text) <= 80, "{text}");
+    for head in ["min", "p50", "p99", "p99.9", "p99.99", "max", "< 3us", "missed"] {
+        assert!(text.lines().any(|l| l.contains(&format!(" {head}"))), "{head}: {text}");
+    }
+    let row = |start: &str| text.lines().find(|l| l.trim_start().starts_with(start)).expect(start).to_string();
+    assert!(row("idle").contains("stock") && row("loaded").contains("stock"));
+    assert_eq!(text.lines().filter(|l| l.trim_start().starts_with("ontick ")).count(), 2, "{text}");
+    let wide = text::summary(&sample::prove(), &Style { colour: false, width: 200 });
+    assert!(wide.contains("within 3 us in 99.70 % of cycles under load (95 % sure: at least 99.6"), "{wide}");
+}
+
+#[test]
+fn numbers_are_aligned_on_their_unit() {
+    let text = text::summary(&sample::prove(), &Style::default());
+    let ends = |line: &str| -> Vec<usize> {
+        let chars: Vec<char> = line.chars().collect();
+        (1..chars.len()).filter(|i| chars[*i] == 's' && matches!(chars[i - 1], 'u' | 'm' | 'n')).collect()
+    };
+    let rows: Vec<_> = text.lines().filter(|l| l.contains('%') && l.contains("s  ")).map(ends).collect();
+    assert_eq!(rows.len(), 4, "{text}");
+    assert!(rows.iter().all(|r| *r == rows[0]), "{rows:?}\n{text}");
+}
+
+#[test]
+fn a_narrow_terminal_loses_the_highest_percentile_first() {
+    let at = |width| text::summary(&sample::prove(), &Style { colour: false, width });
+    assert!(!at(79).contains("p99.99") && at(79).contains(" min"));
+    for width in [60, 72, 79, 80, 120] {
+        assert!(widest(&at(width)) <= width, "{width}:\n{}", at(width));
+    }
+}
+
+#[test]
+fn long_names_are_cut_and_the_figures_kept() {
+    let mut run = sample::methods();
+    run.series[0].name = "a name that somebody gave a thread, longer than any table".into();
+    let text = text::summary(&run, &Style::default());
+    assert!(widest(&text) <= 80 && text.contains('…'), "{text}");
+}
+
+#[test]
+fn colour_only_when_asked_and_only_colour() {
+    let run = sample::prove();
+    let plain = text::summary(&run, &Style::default());
+    let coloured = text::summary(&run, &Style { colour: true, width: 80 });
+    assert!(!plain.contains('\x1b') && coloured.contains("\x1b[31mnot met"));
+    let mut stripped = coloured.clone();
+    for code in ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"] {
+        stripped = stripped.replace(code, "");
+    }
+    assert_eq!(stripped, plain);
+}
+
+#[test]
+fn requirements_and_warnings_are_shown_once() {
+    let mut run = sample::prove();
+    let refused = "SCHED_FIFO 99 was refused: the process lacks CAP_SYS_NICE; run with sudo.";
+    run.series.iter_mut().for_each(|s| s.settings.refused.push(refused.into()));
+    let text = text::summary(&run, &Style { colour: false, width: 200 });
+    assert!(text.contains("met      99% < 3us — 99.7733% < 3us (ontick, loaded)"), "{text}");
+    assert!(text.contains("not met  max < 30us"), "{text}");
+    assert_eq!(text.matches("CAP_SYS_NICE").count(), 1, "{text}");
+    assert!(text.contains("warning: /dev/cpu_dma_latency"), "{text}");
+}
+
+#[test]
+fn a_simulated_run_says_so_first() {
+    let mut run = sample::single();
+    run.simulated = Some("the line sim:bench/17 is simulated".into());
+    let text = text::summary(&run, &Style::default());
+    assert!(text.lines().next().unwrap().starts_with("simulated "), "{text}");
+    assert!(text.contains("The simulated machine acts"), "{text}");
+}
+
+#[test]
+fn a_record_cannot_steer_the_terminal() {
+    let text = text::summary(&sample::hostile(), &Style::default());
+    assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+}
+
+#[test]
+fn an_empty_run_is_shown_too() {
+    let text = text::summary(&Run::new("ontick", "timer"), &Style::default());
+    assert!(text.contains("Nothing was measured"), "{text}");
+    let mut run = sample::single();
+    run.series[0].latency = Default::default();
+    assert!(text::summary(&run, &Style::default()).contains('—'));
+}
+
+#[test]
+fn a_plot_fits_and_shows_every_series() {
+    for (run, width) in
+        [(sample::prove(), 80), (sample::methods(), 80), (sample::single(), 80), (sample::methods(), 60)]
+    {
+        let text = text::plot(&run, &Style { colour: false, width });
+        assert!(widest(&text) <= width, "{text}");
+        for s in &run.series {
+            assert!(text.contains(&s.name), "{}: {text}", s.name);
+        }
+        assert!(text.contains(['▇', '█']) && text.contains("1us"), "{text}");
+    }
+    assert!(text::plot(&Run::new("ontick", "timer"), &Style::default()).contains("nothing to plot"));
+    let hostile = text::plot(&sample::hostile(), &Style::default());
+    assert!(!hostile.chars().any(|c| c.is_control() && c != '\n'));
+}
