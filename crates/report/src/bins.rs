@@ -10,16 +10,23 @@ pub(crate) struct Decades {
 }
 
 impl Decades {
-    /// What holds every sample of the series; one decade at least. Below 10 ns no clock resolves
-    /// anything, so the axis begins there at the lowest.
+    /// What holds every sample of the series; one decade at least.
     pub fn of<'a>(series: impl IntoIterator<Item = &'a Series>) -> Self {
+        let measured = series.into_iter().map(|s| &s.latency).filter(|h| h.count() > 0);
+        let edge = |h: &'a Histogram, ns: u64| h.max_ns.map_or(ns, |max| ns.min(max));
+        Self::of_values(
+            measured
+                .flat_map(|h| h.buckets().iter().flat_map(move |b| [b.low_ns, edge(h, b.high_ns())]).chain(h.max_ns)),
+        )
+    }
+
+    /// What holds all values. Below 10 ns no clock resolves anything, so that is where it begins at the
+    /// lowest.
+    pub fn of_values(values: impl IntoIterator<Item = u64>) -> Self {
         let (mut low, mut high) = (i32::MAX, i32::MIN);
-        for h in series.into_iter().map(|s| &s.latency) {
-            let edges = h.buckets().iter().flat_map(|b| [b.low_ns, b.high_ns()]).chain(h.max_ns);
-            for ns in edges.filter(|_| h.count() > 0) {
-                let power = (ns.max(10) as f64).log10();
-                (low, high) = (low.min(power.floor() as i32), high.max(power.ceil() as i32));
-            }
+        for ns in values {
+            let power = (ns.max(10) as f64).log10();
+            (low, high) = (low.min(power.floor() as i32), high.max(power.ceil() as i32));
         }
         if low > high { Self { low: 2, high: 6 } } else { Self { low, high: high.max(low + 1) } }
     }

@@ -1,6 +1,6 @@
 //! The figures of one series, as every table shows them.
 
-use ontick_record::{Series, units::show};
+use ontick_record::{Run, Series, units::show};
 
 use crate::number::{percent_down, telling_decimals};
 
@@ -38,4 +38,21 @@ pub(crate) fn share_in_time(series: &Series) -> String {
         _ if below == all => "100%".into(),
         _ => format!("{}%", percent_down(below, all, telling_decimals(below, all))),
     }
+}
+
+/// Whether any series spins at all before its deadline.
+pub(crate) fn any_spins(run: &Run) -> bool {
+    run.series.iter().any(spins)
+}
+
+fn spins(series: &Series) -> bool {
+    matches!(series.settings.method.as_str(), "hybrid" | "spin")
+}
+
+/// What must be said where threads that sleep and threads that spin stand in one table.
+pub(crate) fn waits_differently(run: &Run) -> Option<&'static str> {
+    let sleeps = run.series.iter().any(|s| !s.settings.method.is_empty() && !spins(s));
+    (any_spins(run) && sleeps).then_some(
+        "Not all rows pay alike: a sleeping wait shows wake latency; hybrid and spin show the error against the deadline and pay for it with CPU time.",
+    )
 }

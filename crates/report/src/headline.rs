@@ -116,8 +116,11 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
     parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));
     parts.extend(s.memory_locked.then(|| "memory locked".into()));
     if !s.method.is_empty() {
-        let margin = s.margin_ns.map_or(String::new(), |m| format!(" (margin {})", plain(m)));
-        parts.push(format!("{} wait{margin}", s.method));
+        let margin = s.margin_ns.map(|m| format!("margin {}", plain(m)));
+        let duty = s.spin_duty.map(|d| format!("spins {:.0} % of the time", d * 100.0));
+        let price: Vec<String> = margin.into_iter().chain(duty).collect();
+        let price = if price.is_empty() { String::new() } else { format!(" ({})", price.join(", ")) };
+        parts.push(format!("{} wait{price}", s.method));
     }
     if let Some(phase) = s.phase_ns {
         let choice = match s.phase_choice.as_str() {

@@ -8,8 +8,13 @@ mod cyclictest;
 mod figures;
 mod grouping;
 mod headline;
+mod html;
+mod markup;
 mod number;
 mod openmetrics;
+pub mod plot;
+#[cfg(feature = "png")]
+mod png;
 mod printable;
 mod rows;
 pub mod text;
@@ -17,7 +22,11 @@ mod verdict;
 mod warnings;
 
 pub use cyclictest::cyclictest_hist;
+pub use html::{html, html_of_several};
 pub use openmetrics::openmetrics;
+pub use plot::Plot;
+#[cfg(feature = "png")]
+pub use png::{PngError, png};
 pub use rows::rows;
 pub use text::Style;
 pub use verdict::verdict;

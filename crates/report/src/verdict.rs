@@ -77,6 +77,32 @@ fn subject(run: &Run, series: &Series) -> String {
     }
 }
 
+/// Times inside a sentence as print sets them: `61us` becomes `61 µs`, `3 us` becomes `3 µs`.
+pub(crate) fn typeset(text: &str) -> String {
+    let mut set = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let number_before = set.ends_with(|c: char| c.is_ascii_digit());
+        let words = rest.strip_prefix(' ').unwrap_or(rest);
+        let unit = ["ns", "us", "ms", "s"].into_iter().find(|u| {
+            words.strip_prefix(u).is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '-'))
+        });
+        match unit.filter(|_| number_before) {
+            Some(unit) => {
+                set.push('\u{202f}');
+                set.push_str(if unit == "us" { "µs" } else { unit });
+                rest = &words[unit.len()..];
+            }
+            None => {
+                set.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    // A number stays with its percent sign.
+    set.replace(" %", "\u{202f}%")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +132,15 @@ mod tests {
     fn one_late_in_a_hundred_million_is_not_all() {
         let text = verdict(&run(1, 99_999_999));
         assert!(text.contains("99.999999 %") && !text.contains("100"), "{text}");
+    }
+
+    #[test]
+    fn print_sets_units() {
+        let set = typeset("hybrid wait (margin 61us) · within 3 us in 9.5 % of 2 sessions, 5s each · Pi3us2");
+        assert_eq!(
+            set.replace('\u{202f}', "_"),
+            "hybrid wait (margin 61_µs) · within 3_µs in 9.5_% of 2 sessions, 5_s each · Pi3us2"
+        );
     }
 
     #[test]

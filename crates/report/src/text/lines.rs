@@ -28,9 +28,10 @@ pub(super) fn hanging(label: &str, painted: &str, words: &str, width: usize) -> 
 /// Stands for a space at which no line ends.
 const GLUE: char = '\u{a0}';
 
-/// Parts of a header line with dots between them; short parts stay whole when the line is wrapped.
-pub(super) fn dotted(parts: &[String]) -> String {
-    let whole = |part: &String| if part.chars().count() <= 40 { part.replace(' ', "\u{a0}") } else { part.clone() };
+/// Parts of a header line with dots between them; a part that fits a line of `room` stays whole.
+pub(super) fn dotted(parts: &[String], room: usize) -> String {
+    let whole =
+        |part: &String| if part.chars().count() + 2 <= room { part.replace(' ', "\u{a0}") } else { part.clone() };
     parts.iter().map(|p| whole(&printable(p))).collect::<Vec<_>>().join(" · ")
 }
 

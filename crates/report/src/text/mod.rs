@@ -7,6 +7,7 @@ mod table;
 
 use ontick_record::Run;
 
+use crate::figures::waits_differently;
 use crate::{headline, verdict, warnings};
 pub use plot::plot;
 
@@ -41,10 +42,13 @@ pub fn summary(run: &Run, style: &Style) -> String {
     }
     for line in headline::lines(run) {
         let label = format!("{:<10}", line.label);
-        text.push_str(&hanging(&label, "", &dotted(&line.parts), style.width));
+        text.push_str(&hanging(&label, "", &dotted(&line.parts, style.width.saturating_sub(label.len())), style.width));
     }
     text.push('\n');
     text.push_str(&table::table(run, style));
+    if let Some(sentence) = waits_differently(run) {
+        text.push_str(&hanging("  ", "", sentence, style.width));
+    }
     text.push('\n');
     text.push_str(&hanging("", "", &printable(&verdict::verdict(run)), style.width));
     text.push_str(&requirements(run, style));

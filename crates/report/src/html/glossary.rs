@@ -1,0 +1,77 @@
+//! What each figure means, in plain words with its formula.
+
+use crate::compare::Named;
+use crate::figures::any_spins;
+use crate::markup::Markup;
+
+/// A term, what it means, and its formula where it has one.
+type Entry = (&'static str, &'static str, &'static str);
+
+const ALWAYS: [Entry; 7] = [
+    (
+        "latency",
+        "How late the thread acted: the moment at which it ran minus the moment at which it should have run. Small is good; what matters is the rare large one.",
+        "L = t(ran) − t(due)",
+    ),
+    (
+        "p50, p99, p99.9, p99.99",
+        "The latency that this share of the samples does not exceed; p50 is the median. Of n samples in ascending order it is the one of rank ⌈q·n⌉, given as the upper edge of its bucket, which is at most 1 % wide: it never flatters.",
+        "p(q) = x(⌈q·n⌉),  x(1) ≤ x(2) ≤ … ≤ x(n)",
+    ),
+    (
+        "max",
+        "The largest latency that was seen, exactly. It only says what happened in this run: a longer run can find a larger one, and on a virtual machine it is often the hypervisor's.",
+        "max = x(n)",
+    ),
+    (
+        "< 3 µs",
+        "The share of the samples below 3 µs, rounded down: 100 % means every single one.",
+        "S = |{ i : x(i) < 3 µs }| ∕ n",
+    ),
+    (
+        "95 % sure",
+        "From n samples of which k were late, the exact one-sided bound of Clopper and Pearson on how often late ones occur. Without any late one it is close to 3 ∕ n, the rule of three. It takes samples as independent; outliers in bursts leave more doubt than it says.",
+        "Σ C(n,i)·pⁱ·(1−p)ⁿ⁻ⁱ for i = 0…k equals 0.05;  with k = 0: p = 1 − 0.05^(1∕n)",
+    ),
+    (
+        "missed",
+        "Periods that passed without being acted on at all, because the thread was late by more than a period.",
+        "missed = Σ ⌊L(i) ∕ interval⌋",
+    ),
+    (
+        "page faults, CPU taken away",
+        "Events in the timed section that a clean run does not have. Where they are not zero, part of the latency is the program's own and not the machine's.",
+        "",
+    ),
+];
+
+const SPINS: Entry = (
+    "hybrid, spin",
+    "A thread that sleeps until it is woken shows the machine's wake latency. A hybrid wait sleeps to a margin before the deadline and then watches the clock: it shows the error against the deadline, and pays for it with the CPU time that it spins.",
+    "t(wake) = t(due) − margin;  duty = time spun ∕ time in all",
+);
+
+const BLOCKS: Entry = (
+    "blocks",
+    "The two sides were measured in short blocks in the order A B B A, so that a machine which grows slower or busier during the run burdens both alike.",
+    "",
+);
+
+pub(super) fn glossary(body: &mut Markup, runs: &[Named]) {
+    let mut entries: Vec<Entry> = ALWAYS.to_vec();
+    if runs.iter().any(|n| any_spins(n.run)) {
+        entries.push(SPINS);
+    }
+    if runs.iter().any(|n| n.run.series.iter().any(|s| !s.blocks.is_empty())) {
+        entries.push(BLOCKS);
+    }
+    body.leaf("h2", &[], "What the figures mean").open("dl", &[("class", &"glossary")]);
+    for (term, meaning, formula) in entries {
+        body.leaf("dt", &[], term).open("dd", &[]).words(meaning);
+        if !formula.is_empty() {
+            body.leaf("span", &[("class", &"formula")], formula);
+        }
+        body.close();
+    }
+    body.close();
+}

@@ -1,0 +1,92 @@
+//! What stands first: the headline figures, requirements, warnings.
+
+use ontick_record::{Run, Series};
+
+use crate::compare::Named;
+use crate::figures::share_in_time;
+use crate::grouping::{groups, is_loaded};
+use crate::markup::{Markup, time};
+use crate::number::count;
+use crate::verdict::{decisive, typeset};
+use crate::warnings;
+
+/// A simulated run says so before anything else.
+pub(super) fn simulated(body: &mut Markup, what: &str) {
+    body.open("ul", &[("class", &"marks")]).open("li", &[("class", &"warn")]);
+    body.leaf("b", &[], "Simulated.").words(what).close().close();
+}
+
+/// What a card is called, and its figure for a series.
+type Card = (&'static str, fn(&Series) -> String);
+
+fn latency(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "—".into(), time)
+}
+
+/// The figures that decide, beside those of the other side where there is one.
+pub(super) fn cards(body: &mut Markup, run: &Run) {
+    let Some(series) = decisive(run) else { return };
+    let stock = opposite(run, series);
+    let when = match (stock, is_loaded(series)) {
+        (None, _) => "",
+        (_, true) => " under load",
+        (_, false) => " idle",
+    };
+    let all: [Card; 4] = [
+        ("within 3\u{202f}µs", |s| share_in_time(s).replace('%', "\u{202f}%")),
+        ("99th percentile", |s| latency(s.latency.quantile(0.99))),
+        ("worst case", |s| latency(s.latency.max_ns)),
+        ("missed cycles", |s| count(s.missed)),
+    ];
+    body.open("dl", &[("class", &"cards")]);
+    for (name, figure) in all {
+        body.open("div", &[("class", &"card")]).leaf("dt", &[], &format!("{name}{when}"));
+        body.leaf("dd", &[("class", &"figure")], &figure(series));
+        if let Some(stock) = stock {
+            body.leaf("dd", &[("class", &"other")], &format!("stock {}", figure(stock)));
+        }
+        body.close();
+    }
+    body.close();
+}
+
+/// The stock side that was measured beside the same load.
+fn opposite<'a>(run: &'a Run, ours: &Series) -> Option<&'a Series> {
+    let group = groups(run).into_iter().find(|g| g.rows.iter().any(|(_, s)| std::ptr::eq(*s, ours)))?;
+    group.rows.into_iter().find(|(side, s)| *side == "stock" && s.latency.count() > 0).map(|(_, s)| s)
+}
+
+/// What was asked of the runs, and whether it was met.
+pub(super) fn requirements(body: &mut Markup, runs: &[Named]) {
+    if runs.iter().all(|r| r.run.requirements.is_empty()) {
+        return;
+    }
+    body.leaf("h2", &[], "Requirements").open("ul", &[("class", &"marks")]);
+    for (named, judged) in runs.iter().flat_map(|n| n.run.requirements.iter().map(move |j| (n, j))) {
+        let (class, word) = if judged.met { ("met", "Met") } else { ("unmet", "Not met") };
+        let of = if runs.len() > 1 { format!("{}: ", named.name) } else { String::new() };
+        let by = if judged.series.is_empty() { String::new() } else { format!(" ({})", judged.series) };
+        body.open("li", &[("class", &class)]).leaf("b", &[], word);
+        body.words(&format!("{of}{} — {}{by}", judged.requirement, typeset(&judged.seen))).close();
+    }
+    body.close();
+}
+
+/// Notes, refused privileges, contamination: each as a sentence.
+pub(super) fn warnings(body: &mut Markup, runs: &[Named]) {
+    let all: Vec<String> = runs
+        .iter()
+        .flat_map(|n| {
+            let of = if runs.len() > 1 { format!("{}: ", n.name) } else { String::new() };
+            warnings::warnings(n.run).into_iter().map(move |sentence| format!("{of}{sentence}"))
+        })
+        .collect();
+    if all.is_empty() {
+        return;
+    }
+    body.leaf("h2", &[], "To know beside the figures").open("ul", &[("class", &"marks")]);
+    for sentence in all {
+        body.open("li", &[("class", &"warn")]).words(&sentence).close();
+    }
+    body.close();
+}

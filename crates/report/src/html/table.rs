@@ -1,0 +1,104 @@
+//! The tables of latencies.
+
+use ontick_record::{Run, Series};
+
+use crate::compare::{Named, compared, entries};
+use crate::figures::{IN_TIME_NS, LATENCIES, share_in_time, waits_differently};
+use crate::grouping::groups;
+use crate::markup::{Markup, plain_time, time};
+use crate::number::count;
+use crate::plot::{Ink, of_run, of_runs};
+
+/// All figures of a run, one row per series.
+pub(super) fn latencies(body: &mut Markup, run: &Run) {
+    let inks: Vec<(&Series, Ink)> = of_run(run).into_iter().map(|c| (c.series, c.ink)).collect();
+    let groups = groups(run);
+    let grouped = groups.iter().any(|g| !g.name.is_empty());
+    body.leaf("h2", &[], "All figures").open("div", &[("class", &"wide")]).open("table", &[]);
+    body.open("thead", &[]).open("tr", &[]);
+    if grouped {
+        body.leaf("th", &[("class", &"left")], "");
+    }
+    body.leaf("th", &[("class", &"left")], "");
+    heads(body, LATENCIES.iter().map(|c| c.head));
+    body.leaf("th", &[("scope", &"col")], "missed").leaf("th", &[("scope", &"col")], "samples").close().close();
+    body.open("tbody", &[]);
+    for group in &groups {
+        for (i, (label, series)) in group.rows.iter().enumerate() {
+            let class =
+                format!("{}{}", if i == 0 { "first " } else { "" }, if *label == "ontick" { "ours" } else { "" });
+            body.open("tr", &[("class", &class)]);
+            if grouped {
+                let name = if i == 0 { group.name } else { "" };
+                body.leaf("th", &[("scope", &"row")], name);
+            }
+            body.open("th", &[("scope", &"row")]);
+            if let Some((_, ink)) = inks.iter().find(|(s, _)| std::ptr::eq(*s, *series)) {
+                swatch(body, *ink);
+            }
+            body.words(label).close();
+            LATENCIES.iter().for_each(|c| cell(body, (c.of)(series)));
+            body.leaf("td", &[], &share_in_time(series).replace('%', "\u{202f}%"));
+            body.leaf("td", &[], &count(series.missed)).leaf("td", &[], &count(series.latency.count())).close();
+        }
+    }
+    body.close().close().close();
+    if let Some(sentence) = waits_differently(run) {
+        body.leaf("p", &[("class", &"caption")], sentence);
+    }
+}
+
+/// Several runs: each figure, and how many times that of the first run it is.
+pub(super) fn comparison(body: &mut Markup, runs: &[Named]) {
+    let inks: Vec<(&Series, Ink)> = of_runs(runs).into_iter().map(|c| (c.series, c.ink)).collect();
+    body.leaf("h2", &[], "Figures").open("p", &[("class", &"caption")]);
+    body.words("Below each figure stands how many times as large it is as in the first run: in the series of the same name, or in the first run's first series where there is none.").close();
+    body.open("div", &[("class", &"wide")]).open("table", &[]).open("thead", &[]).open("tr", &[]);
+    body.leaf("th", &[("class", &"left")], "series").leaf("th", &[("class", &"left")], "run");
+    heads(body, compared().map(|c| c.head));
+    body.leaf("th", &[("scope", &"col")], "missed").close().close().open("tbody", &[]);
+    for group in entries(runs) {
+        for (i, e) in group.iter().enumerate() {
+            let ratios = e.ratios();
+            let class = [if i == 0 { "first" } else { "" }, if ratios.is_some() { "joined" } else { "" }].join(" ");
+            body.open("tr", &[("class", &class)]).open("th", &[("scope", &"row")]);
+            if let Some((_, ink)) = inks.iter().find(|(s, _)| std::ptr::eq(*s, e.series)) {
+                swatch(body, *ink);
+            }
+            body.words(&e.series.name).close().leaf("td", &[("class", &"left")], e.name);
+            compared().for_each(|c| cell(body, (c.of)(e.series)));
+            body.leaf("td", &[], &share_in_time(e.series).replace('%', "\u{202f}%"));
+            body.leaf("td", &[], &count(e.series.missed)).close();
+            if let Some(ratios) = ratios {
+                body.open("tr", &[]).leaf("td", &[], "").leaf("td", &[], "");
+                ratios.iter().for_each(|r| {
+                    body.leaf("td", &[("class", &"ratio")], r);
+                });
+                body.leaf("td", &[], "").leaf("td", &[], "").close();
+            }
+        }
+    }
+    body.close().close().close();
+}
+
+fn heads<'a>(body: &mut Markup, heads: impl Iterator<Item = &'a str>) {
+    heads.for_each(|head| {
+        body.leaf("th", &[("scope", &"col")], head);
+    });
+    body.leaf("th", &[("scope", &"col")], &format!("< {}", plain_time(IN_TIME_NS)));
+}
+
+fn cell(body: &mut Markup, ns: Option<u64>) {
+    body.leaf("td", &[], &ns.map_or_else(|| "—".into(), time));
+}
+
+/// The line that a series has in the plots.
+fn swatch(body: &mut Markup, ink: Ink) {
+    body.open("svg", &[("class", &"swatch"), ("viewBox", &"0 0 24 8"), ("aria-hidden", &"true")]);
+    let class = format!("stroke {}", ink.class());
+    body.empty(
+        "path",
+        &[("d", &"M0 4L24 4"), ("class", &class), ("stroke-width", &3), ("stroke-dasharray", &ink.dashes())],
+    );
+    body.close();
+}

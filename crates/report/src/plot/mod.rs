@@ -1,0 +1,86 @@
+//! Plots as SVG, and as PNG where the `png` feature is on.
+
+mod blocks;
+mod frame;
+mod ink;
+mod latency;
+mod maxima;
+mod percentiles;
+mod scale;
+
+use ontick_record::Run;
+
+use crate::bins::Decades;
+use crate::compare::Named;
+use crate::headline;
+use frame::{Frame, Paper};
+use scale::{Scale, power_of_time};
+
+pub(crate) use ink::{Curve, Ink, ON_DARK, ON_LIGHT, of_run, of_runs};
+
+/// What a plot shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plot {
+    /// Samples by latency, both axes logarithmic, the worst case of each series marked.
+    Latency,
+    /// Latency by percentile, one step to the right for each further nine.
+    Percentiles,
+    /// Largest latency of each second (or longer stretch) of the run.
+    Maxima,
+    /// 99th percentile of each block of an interleaved comparison.
+    Blocks,
+}
+
+impl Plot {
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Plot::Latency => "Latency",
+            Plot::Percentiles => "Latency by percentile",
+            Plot::Maxima => "Largest latency over time",
+            Plot::Blocks => "Blocks in order",
+        }
+    }
+
+    /// Draws the curves on paper of the given size without a title, as a page wants it.
+    pub(crate) fn inline(self, curves: &[Curve], width: f64, height: f64) -> String {
+        self.draw(curves, &Paper { width, height, title: None })
+    }
+
+    fn draw(self, curves: &[Curve], paper: &Paper) -> String {
+        match self {
+            Plot::Latency => latency::draw(curves, paper),
+            Plot::Percentiles => percentiles::draw(curves, paper),
+            Plot::Maxima => maxima::draw(curves, paper),
+            Plot::Blocks => blocks::draw(curves, paper),
+        }
+    }
+}
+
+/// A plot of a run as an SVG document of its own, on white.
+pub fn svg(run: &Run, plot: Plot) -> String {
+    let machine = run.environment.as_ref().map_or_else(Vec::new, headline::machine);
+    let title = match &run.simulated {
+        Some(what) => format!("{} · simulated: {what}", plot.title()),
+        None => format!("{} · ontick {}", plot.title(), run.measurement),
+    };
+    document(&of_run(run), plot, title, machine.join(" · "))
+}
+
+/// A plot of several runs over each other.
+pub fn svg_of_several(runs: &[Named], plot: Plot) -> String {
+    let names: Vec<&str> = runs.iter().map(|r| r.name).collect();
+    let simulated = if runs.iter().any(|r| r.run.simulated.is_some()) { " · in part simulated" } else { "" };
+    document(&of_runs(runs), plot, format!("{}{simulated}", plot.title()), names.join(" · "))
+}
+
+fn document(curves: &[Curve], plot: Plot, title: String, about: String) -> String {
+    plot.draw(curves, &Paper { width: 900.0, height: 480.0, title: Some((title, about)) })
+}
+
+/// The vertical latency axis; what `x_axis` draws lies below its grid.
+fn latency_axis(frame: &mut Frame, decades: Decades, x_axis: impl FnOnce(&mut Frame)) -> Scale {
+    let y = Scale::log(f64::from(decades.low), f64::from(decades.high), frame.bottom, frame.top);
+    x_axis(frame);
+    frame.y_axis(y, &y.powers(power_of_time), "latency");
+    y
+}
