@@ -133,7 +133,7 @@ impl Histogram {
 
     /// Whether there is no sample at all.
     pub fn is_empty(&self) -> bool {
-        self.count() == 0
+        self.overflow == 0 && self.buckets.iter().all(|b| b.count == 0)
     }
 
     /// The buckets that hold samples, ascending.
