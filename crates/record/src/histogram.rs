@@ -41,7 +41,8 @@ impl From<Bucket> for (u64, u64, u64) {
 /// Latencies of one series.
 ///
 /// Percentiles are the upper edge of the bucket that holds the rank (never flattering), and never
-/// above the exact maximum.
+/// above the exact maximum. Of samples beyond the last bucket only the maximum can bound them; where
+/// no sample has a bucket (a summary such as `Min: 3 Avg: 5 Max: 95`), percentiles are unknown.
 ///
 /// ```
 /// use ontick_record::Histogram;
@@ -90,43 +91,49 @@ impl Histogram {
         self
     }
 
-    /// Adds `count` samples to the bucket `low_ns`, `width_ns` and widens minimum and maximum to it.
+    /// Adds `count` samples to the bucket `low_ns`, `width_ns` and widens minimum and maximum to it,
+    /// where they are known. A mean that was known is not any more.
     pub fn add(&mut self, low_ns: u64, width_ns: u64, count: u64) {
         if count == 0 {
             return;
         }
         let bucket = Bucket { low_ns, width_ns: width_ns.max(1), count };
+        if self.is_empty() {
+            (self.min_ns, self.max_ns) = (Some(low_ns), Some(bucket.high_ns()));
+        } else {
+            self.min_ns = self.min_ns.map(|m| m.min(low_ns));
+            self.max_ns = self.max_ns.map(|m| m.max(bucket.high_ns()));
+        }
+        self.mean_ns = None;
         match self.buckets.binary_search_by_key(&(low_ns, bucket.width_ns), |b| (b.low_ns, b.width_ns)) {
             Ok(i) => self.buckets[i].count = self.buckets[i].count.saturating_add(count),
             Err(i) => self.buckets.insert(i, bucket),
         }
-        self.min_ns = Some(self.min_ns.map_or(low_ns, |m| m.min(low_ns)));
-        self.max_ns = Some(self.max_ns.map_or(bucket.high_ns(), |m| m.max(bucket.high_ns())));
     }
 
-    /// Adds another histogram's samples.
+    /// Adds another histogram's samples. What only one of the two knows, the sum does not know.
     pub fn merge(&mut self, other: &Histogram) {
-        if other.count() == 0 {
+        if other.is_empty() {
+            return;
+        }
+        if self.is_empty() {
+            *self = other.clone();
             return;
         }
         let (mine, theirs) = (self.count() as f64, other.count() as f64);
-        let mean_ns = match (self.mean_ns, other.mean_ns) {
-            (None, mean) if mine == 0.0 => mean,
-            (Some(a), Some(b)) => Some((a * mine + b * theirs) / (mine + theirs)),
-            _ => None,
-        };
-        let narrow = |a: Option<u64>, b: Option<u64>, pick: fn(u64, u64) -> u64| match (a, b) {
-            (Some(a), Some(b)) => Some(pick(a, b)),
-            (a, b) => a.or(b),
-        };
         let merged = Histogram::from_buckets(self.buckets.iter().chain(&other.buckets).copied());
         *self = Histogram {
-            min_ns: narrow(self.min_ns, other.min_ns, u64::min),
-            max_ns: narrow(self.max_ns, other.max_ns, u64::max),
-            mean_ns,
+            min_ns: self.min_ns.zip(other.min_ns).map(|(a, b)| a.min(b)),
+            max_ns: self.max_ns.zip(other.max_ns).map(|(a, b)| a.max(b)),
+            mean_ns: self.mean_ns.zip(other.mean_ns).map(|(a, b)| (a * mine + b * theirs) / (mine + theirs)),
             overflow: self.overflow.saturating_add(other.overflow),
             buckets: merged.buckets,
         };
+    }
+
+    /// Whether there is no sample at all.
+    pub fn is_empty(&self) -> bool {
+        self.overflow == 0 && self.buckets.iter().all(|b| b.count == 0)
     }
 
     /// The buckets that hold samples, ascending.
@@ -140,9 +147,14 @@ impl Histogram {
     }
 
     /// The value that a share `q` (0 to 1) of the samples does not exceed: the ⌈q·n⌉-th smallest.
-    /// `None` without samples, or where the rank lies beyond the last bucket and no maximum is known.
+    /// `None` without samples, where none has a bucket (unless the rank is the last one, whose value is
+    /// the maximum), or where the rank lies beyond the last bucket and no maximum is known.
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let rank = ((q * self.count() as f64).ceil() as u64).clamp(1, self.count().max(1));
+        let count = self.count();
+        let rank = rank(q, count);
+        if rank == count && self.max_ns.is_some() && count > 0 {
+            return self.max_ns;
+        }
         let mut seen = 0u64;
         for b in &self.buckets {
             seen = seen.saturating_add(b.count);
@@ -150,12 +162,16 @@ impl Histogram {
                 return Some(self.max_ns.map_or(b.high_ns(), |max| b.high_ns().min(max)));
             }
         }
-        if self.overflow > 0 { self.max_ns } else { None }
+        if self.overflow > 0 && !self.buckets.is_empty() { self.max_ns } else { None }
     }
 
-    /// How many samples were certainly below `limit_ns`: whole buckets only, so never too many.
+    /// How many samples were certainly below `limit_ns`: whole buckets only, so never too many; all of
+    /// them where the maximum is.
     pub fn below(&self, limit_ns: u64) -> u64 {
-        self.buckets.iter().filter(|b| b.high_ns() < limit_ns).map(|b| b.count).sum()
+        if self.max_ns.is_some_and(|max| max < limit_ns) {
+            return self.count();
+        }
+        self.buckets.iter().filter(|b| b.high_ns() < limit_ns).fold(0, |sum, b| sum.saturating_add(b.count))
     }
 
     /// [`below`](Self::below) as a share of all samples, 0 to 1; 0 without samples.
@@ -176,6 +192,18 @@ impl Histogram {
             _ => Ok(()),
         }
     }
+}
+
+/// ⌈q·n⌉ within 1 to n. `0.07 * 100.0` is 7.000000000000001, so a product that is a whole number but
+/// for the rounding of its factors counts as that number.
+fn rank(q: f64, count: u64) -> u64 {
+    if q >= 1.0 {
+        return count;
+    }
+    let exact = q * count as f64;
+    let whole = exact.round();
+    let near = (exact - whole).abs() <= exact.abs() * (4.0 * f64::EPSILON);
+    (if near { whole } else { exact.ceil() } as u64).clamp(1, count.max(1))
 }
 
 #[cfg(test)]
@@ -207,6 +235,55 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_knows_its_maximum_but_no_percentile() {
+        let h =
+            Histogram { overflow: 1000, min_ns: Some(3), max_ns: Some(95), mean_ns: Some(5.0), ..Histogram::default() };
+        assert_eq!((h.quantile(0.5), h.quantile(0.999), h.quantile(1.0)), (None, None, Some(95)));
+        assert_eq!((h.below(95), h.below(96)), (0, 1000));
+    }
+
+    #[test]
+    fn ranks_are_not_moved_by_rounding() {
+        let hundred = of(&(1..=100).collect::<Vec<_>>());
+        for percent in 1..=100u64 {
+            assert_eq!(hundred.quantile(percent as f64 / 100.0), Some(percent));
+        }
+        let thousand = of(&(1..=1000).collect::<Vec<_>>());
+        // As a requirement writes it: 99.9 / 100 is 0.9990000000000001.
+        assert_eq!(thousand.quantile(99.9 / 100.0), Some(999));
+    }
+
+    #[test]
+    fn more_samples_than_a_float_can_count() {
+        let mut h = Histogram::default();
+        h.add(1, 1, (1 << 60) - 1);
+        h.add(7, 1, 1);
+        assert_eq!((h.quantile(1.0), h.quantile(0.5)), (Some(7), Some(1)));
+    }
+
+    #[test]
+    fn a_maximum_that_one_side_does_not_know_stays_unknown() {
+        let mut h = of(&[10]);
+        let mut overflown = of(&[20]);
+        (overflown.overflow, overflown.max_ns) = (1, None);
+        h.merge(&overflown);
+        assert_eq!((h.min_ns, h.max_ns, h.count()), (Some(10), None, 3));
+        h.add(30, 1, 1);
+        assert_eq!((h.max_ns, h.quantile(1.0)), (None, None));
+        let mut empty = Histogram::default();
+        empty.merge(&h);
+        assert_eq!(empty, h);
+    }
+
+    #[test]
+    fn adding_after_the_mean_was_set_forgets_it() {
+        let mut h = of(&[10]);
+        h.mean_ns = Some(10.0);
+        h.add(20, 1, 1);
+        assert_eq!(h.mean_ns, None);
+    }
+
+    #[test]
     fn a_straddling_bucket_is_not_below() {
         let mut h = Histogram::default();
         h.add(2_992, 16, 5);
@@ -218,8 +295,10 @@ mod tests {
         fn percentiles_are_ranks(mut values in prop::collection::vec(0u64..1_000_000, 1..200), q in 0.0f64..=1.0) {
             let h = of(&values);
             values.sort_unstable();
-            let rank = ((q * values.len() as f64).ceil() as usize).max(1);
-            prop_assert_eq!(h.quantile(q), Some(values[rank - 1]));
+            let rank = rank(q, values.len() as u64);
+            prop_assert!(rank as f64 >= q * values.len() as f64 * (1.0 - 1e-12));
+            prop_assert!(rank == 1 || ((rank - 1) as f64) < q * values.len() as f64);
+            prop_assert_eq!(h.quantile(q), Some(values[rank as usize - 1]));
         }
 
         #[test]

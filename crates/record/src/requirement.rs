@@ -135,17 +135,18 @@ impl Requirement {
         match self.what {
             What::Share(percent) => {
                 // "<= limit" admits the limit itself, so it counts what lies below limit + 1.
-                let below = h.below(self.limit + u64::from(self.compare == Compare::LessOrEqual));
-                let share = below as f64 / h.count() as f64;
-                (
-                    share * 100.0 >= percent,
-                    -share,
-                    format!("{:.4}% {} {}", share * 100.0, self.compare, exact(self.limit)),
-                )
+                match h.below(self.limit + u64::from(self.compare == Compare::LessOrEqual)) {
+                    0 if h.buckets().is_empty() => (false, f64::INFINITY, "share unknown".into()),
+                    below => share(below, h.count(), percent, format!("{} {}", self.compare, exact(self.limit))),
+                }
             }
-            What::Percentile(p) => self.time(h.quantile(p / 100.0), &format!("p{p}")),
+            What::Percentile(p) => match (h.quantile(p / 100.0), h.max_ns) {
+                // No percentile is above the maximum.
+                (None, Some(max)) if self.holds(max) => (true, max as f64, format!("p{p} at most {}", show(max))),
+                (seen, _) => self.time(seen, &format!("p{p}")),
+            },
             What::Max => self.time(h.max_ns, "max"),
-            What::Mean => self.time(h.mean_ns.map(|m| m.ceil() as u64), "mean"),
+            What::Mean => self.time(h.mean_ns.filter(|m| *m >= 0.0).map(|m| m.ceil() as u64), "mean"),
             What::Missed => self.number(s.missed, "missed"),
             What::Outliers => self.number(s.outliers_seen, "outliers"),
         }
@@ -169,6 +170,18 @@ impl Requirement {
             Compare::Equal => value == self.limit,
         }
     }
+}
+
+/// Whether `below` of `count` samples are the share asked for, how bad it is, and what was seen.
+fn share(below: u64, count: u64, percent: f64, condition: String) -> (bool, f64, String) {
+    // Compared as counts: 57 of 100 are 57 %, though 0.57 * 100.0 is 56.99999999999999. The percentage
+    // itself is a rounded decimal, so a rounding error of the product does not decide either.
+    let needed = percent * count as f64 * (1.0 - 4.0 * f64::EPSILON);
+    let met = below == count || (percent < 100.0 && below as f64 * 100.0 >= needed);
+    // Cut, not rounded: 100.0000% is said of all samples only.
+    let millionths = u128::from(below) * 1_000_000 / u128::from(count);
+    let seen = format!("{}.{:04}% {condition}", millionths / 10_000, millionths % 10_000);
+    (met, -(below as f64 / count as f64), seen)
 }
 
 impl fmt::Display for Requirement {
@@ -232,6 +245,36 @@ mod tests {
             ("p100 ≤ 3us", true),
         ] {
             assert_eq!(met(requirement, &s), expected, "{requirement}");
+        }
+    }
+
+    #[test]
+    fn shares_are_compared_as_counts() {
+        for percent in 1..=100u64 {
+            let mut s = series("s", &[], 0);
+            s.latency.add(1_000, 1, percent);
+            s.latency.add(9_000, 1, 100 - percent);
+            assert!(met(&format!("{percent}% < 3us"), &s), "{percent} of 100");
+            assert!(percent == 100 || !met(&format!("{percent}.001% < 3us"), &s), "{percent} of 100");
+        }
+        let mut s = series("s", &[], 0);
+        s.latency.add(1_000, 1, (1 << 60) - 1);
+        s.latency.add(9_000, 1, 1);
+        let judged = "100% < 3us".parse::<Requirement>().unwrap().judge([&s]);
+        assert_eq!((judged.met, judged.seen.as_str()), (false, "99.9999% < 3us"));
+    }
+
+    #[test]
+    fn what_a_summary_does_not_tell_is_unknown() {
+        let mut s = series("s", &[], 0);
+        s.latency.overflow = 1000;
+        (s.latency.max_ns, s.latency.mean_ns) = (Some(9_000), Some(f64::NAN));
+        for requirement in ["99% < 3us", "p99 < 3us", "mean < 20us"] {
+            let judged = requirement.parse::<Requirement>().unwrap().judge([&s]);
+            assert!(!judged.met && judged.seen.ends_with("unknown"), "{}", judged.seen);
+        }
+        for requirement in ["99% < 10us", "100% <= 9us", "p99 < 10us", "max < 10us"] {
+            assert!(met(requirement, &s), "{requirement}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::Histogram;
 
@@ -199,6 +199,7 @@ pub struct Block {
     /// Time that the hypervisor took on all CPUs during the block, in ns (10 ms resolution).
     pub steal_ns: u64,
     /// One-minute load average at its end.
+    #[serde(serialize_with = "finite")]
     pub load_average: f64,
 }
 
@@ -207,6 +208,7 @@ pub struct Block {
 #[serde(default)]
 pub struct Conditions {
     /// Load averages (1, 5, 15 minutes) at the end.
+    #[serde(serialize_with = "all_finite")]
     pub load_average: Option<[f64; 3]>,
     /// Time that the hypervisor took from all CPUs, in ns (10 ms resolution).
     pub steal_ns: u64,
@@ -216,6 +218,15 @@ pub struct Conditions {
     pub interrupts: BTreeMap<String, u64>,
     /// Lowest and highest frequency seen on the measured CPU, in kHz.
     pub cpu_khz: Option<(u64, u64)>,
+}
+
+/// JSON has no NaN or infinity; written as `null` they would make a record that cannot be read back.
+fn finite<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(if value.is_finite() { *value } else { 0.0 })
+}
+
+fn all_finite<S: Serializer>(values: &Option<[f64; 3]>, serializer: S) -> Result<S::Ok, S::Error> {
+    values.filter(|v| v.iter().all(|v| v.is_finite())).serialize(serializer)
 }
 
 /// The machine that a run was made on.

@@ -57,21 +57,30 @@ pub fn read_text(path: &Path) -> Result<String, StoreError> {
 
 /// Reads a run from the text of a record.
 pub fn parse(text: &str) -> Result<Run, String> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|e| {
-        if e.is_eof() { format!("the record is cut off at line {}", e.line()) } else { format!("not a record: {e}") }
-    })?;
-    match value.get("schema").and_then(|s| s.as_str()) {
-        Some(SCHEMA) => {}
-        Some(other) => return Err(format!("written in the format \"{other}\", this ontick reads \"{SCHEMA}\"")),
-        None => {
-            return Err("not an ontick record (for other tools' output see: ontick import --help)".into());
+    // The format comes first: a foreign file of any size is refused without being held in memory as JSON.
+    match serde_json::from_str::<Format>(text) {
+        Ok(Format { schema: Some(schema) }) if schema == SCHEMA => {}
+        Ok(Format { schema: Some(other) }) => {
+            return Err(format!("written in the format \"{other}\", this ontick reads \"{SCHEMA}\""));
         }
+        Ok(Format { schema: None }) => return Err(FOREIGN.into()),
+        Err(e) if e.is_data() => return Err(FOREIGN.into()),
+        Err(e) if e.is_eof() => return Err(format!("the record is cut off at line {}", e.line())),
+        Err(e) => return Err(format!("not a record: {e}")),
     }
-    let run: Run = serde_json::from_value(value).map_err(|e| format!("not a sound record: {e}"))?;
+    let run: Run = serde_json::from_str(text).map_err(|e| format!("not a sound record: {e}"))?;
     for s in &run.series {
         s.latency.check().map_err(|e| format!("not a sound record: series \"{}\": {e}", s.name))?;
     }
     Ok(run)
+}
+
+const FOREIGN: &str = "not an ontick record (for other tools' output see: ontick import --help)";
+
+/// The one field that every version of the format has.
+#[derive(serde::Deserialize)]
+struct Format {
+    schema: Option<String>,
 }
 
 /// The text of a record.
@@ -148,6 +157,29 @@ mod tests {
         }
         let unsorted = text(&sample()).replace("[[400,4,7]]", "[[400,4,7],[300,4,7]]");
         assert!(parse(&unsorted).unwrap_err().contains("ascending"));
+    }
+
+    #[test]
+    fn figures_that_are_not_numbers_do_not_spoil_a_record() {
+        let mut run = sample();
+        let series = &mut run.series[0];
+        series.latency.mean_ns = Some(f64::NAN);
+        series.settings.spin_duty = Some(f64::INFINITY);
+        series.conditions.load_average = Some([f64::NAN, 1.0, 1.0]);
+        series.blocks.push(crate::run::Block { load_average: f64::NAN, ..Default::default() });
+        let back = parse(&text(&run)).unwrap().series.remove(0);
+        assert_eq!((back.latency.mean_ns, back.settings.spin_duty, back.conditions.load_average), (None, None, None));
+        assert_eq!(back.blocks[0].load_average, 0.0);
+    }
+
+    #[test]
+    fn what_a_later_version_adds_is_passed_over() {
+        let later = text(&sample()).replacen("\"tool\"", "\"weather\":{\"rain\":[1,2]},\"tool\"", 1).replacen(
+            "\"missed\"",
+            "\"glance\":null,\"missed\"",
+            1,
+        );
+        assert_eq!(parse(&later).unwrap(), sample());
     }
 
     #[test]
