@@ -1,2 +1,54 @@
 //! The commands: parse, call one wing, hand the result to report.
-fn main() {}
+#![deny(unsafe_code)]
+
+mod commands;
+mod failure;
+mod flags;
+mod progress;
+mod stop;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::Command;
+use failure::{Failure, Outcome};
+
+/// Makes a stock Linux machine act on time, and proves it.
+///
+/// Exit status: 0 done and met, 1 done and not met, 2 could not do it.
+#[derive(Parser)]
+#[command(
+    name = "ontick",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+struct Ontick {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let asked = match Ontick::try_parse() {
+        Ok(asked) => asked,
+        Err(error)
+            if error.use_stderr()
+                && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
+        {
+            return Failure::usage(&error).report();
+        }
+        Err(help) => {
+            // A closed pipe (ontick --help | head) is not worth a word.
+            let _ = help.print();
+            return ExitCode::from(if help.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match asked.command.run() {
+        Ok(Outcome::Met) => ExitCode::SUCCESS,
+        Ok(Outcome::NotMet) => ExitCode::from(1),
+        Err(failure) => failure.report(),
+    }
+}

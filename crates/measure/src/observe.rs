@@ -44,8 +44,21 @@ pub struct Observer<'a> {
     /// Called a few times a second, on the calling thread.
     pub look: &'a mut dyn FnMut(&Live),
     /// Keeps the run safe against a sudden end; see [`Observer::keep_journal`].
-    journal: Option<(PathBuf, Journal)>,
+    journal: Option<Kept>,
     part: Part,
+}
+
+/// The journal of a run, to be removed when the run is safely recorded.
+pub struct Kept {
+    path: PathBuf,
+    journal: Journal,
+}
+
+impl Kept {
+    /// Removes it.
+    pub fn remove(self) -> Result<(), Error> {
+        self.journal.remove().map_err(|error| Error::Record { path: self.path, error })
+    }
 }
 
 /// Which part of a run is measured next.
@@ -69,16 +82,13 @@ impl<'a> Observer<'a> {
     /// `run` has one series, without samples, for each that will be measured.
     pub fn keep_journal(&mut self, path: PathBuf, run: &Run) -> Result<(), Error> {
         let journal = Journal::create(&path, run).map_err(|error| Error::Record { path: path.clone(), error })?;
-        self.journal = Some((path, journal));
+        self.journal = Some(Kept { path, journal });
         Ok(())
     }
 
-    /// The run is safely recorded: the journal is no longer needed.
-    pub fn drop_journal(&mut self) -> Result<(), Error> {
-        match self.journal.take() {
-            Some((path, journal)) => journal.remove().map_err(|error| Error::Record { path, error }),
-            None => Ok(()),
-        }
+    /// The journal, which stays until it is removed.
+    pub fn into_journal(self) -> Option<Kept> {
+        self.journal
     }
 
     /// Of a run that measures several series one after the other, measure this part next.
@@ -93,7 +103,7 @@ impl<'a> Observer<'a> {
 
     fn append(&mut self, added: Added) -> Result<(), Error> {
         match &mut self.journal {
-            Some((path, journal)) => {
+            Some(Kept { path, journal }) => {
                 journal.append(&added).map_err(|error| Error::Record { path: path.clone(), error })
             }
             None => Ok(()),

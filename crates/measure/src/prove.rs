@@ -39,6 +39,11 @@ impl Plan {
         self.loads().iter().flat_map(|(load, _)| ["stock", "ontick"].map(|side| format!("{side}, {load}"))).collect()
     }
 
+    /// Where ontick's side runs.
+    pub fn place(&self) -> Place {
+        Place::dedicated(self.cpu)
+    }
+
     fn loads(&self) -> Vec<(&'static str, &Load)> {
         match &self.load {
             Load::None => vec![("idle", &Load::None)],
@@ -102,7 +107,7 @@ fn sides(plan: &Plan) -> [Side; 2] {
     };
     [
         Side { job: Job::new(plan.interval_ns, Method::Nanosleep), place: Place::stock() },
-        Side { job: Job::new(plan.interval_ns, method), place: Place::dedicated(plan.cpu) },
+        Side { job: Job::new(plan.interval_ns, method), place: plan.place() },
     ]
 }
 

@@ -97,19 +97,34 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     if fs::metadata(path).is_ok_and(|m| !m.is_file()) {
         return fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(content)).map_err(io);
     }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().ok_or_else(|| io(io::Error::other("names no file")))?;
-    let temporary = folder.join(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
-    // create_new neither follows a link nor takes a file over that somebody else put there.
-    let written = File::create_new(&temporary)
-        .and_then(|mut f| f.write_all(content).and_then(|()| f.sync_all()))
-        .and_then(|()| fs::rename(&temporary, path));
+    let (temporary, mut file) = beside(path).map_err(io)?;
+    let written = file.write_all(content).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {
-        if error.kind() != io::ErrorKind::AlreadyExists {
-            let _ = fs::remove_file(&temporary);
-        }
+        let _ = fs::remove_file(&temporary);
         io(error)
     })
+}
+
+/// Whether [`write_whole`] could write `path`, to be known before a long run.
+pub fn check_writable(path: &Path) -> Result<(), StoreError> {
+    let io = |error| StoreError::Io { path: path.into(), error };
+    match fs::metadata(path) {
+        Ok(m) if m.is_dir() => return Err(io(io::Error::from(io::ErrorKind::IsADirectory))),
+        Ok(m) if !m.is_file() => return Ok(()),
+        _ => {}
+    }
+    let (temporary, _) = beside(path).map_err(io)?;
+    fs::remove_file(temporary).map_err(io)
+}
+
+/// A new file beside `path`, in the same file system so that it can be renamed over it.
+fn beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or_else(|| io::Error::other("names no file"))?;
+    let temporary = folder.join(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    // create_new neither follows a link nor takes a file over that somebody else put there.
+    let file = File::create_new(&temporary)?;
+    Ok((temporary, file))
 }
 
 #[cfg(test)]

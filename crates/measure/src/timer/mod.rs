@@ -22,7 +22,7 @@ use ontick_rt::{Cycle, Overrun, cpus, watchdog};
 pub use method::{Method, MethodError};
 
 use crate::probe::{Probe, Sample};
-use crate::{Error, Limits, Observer, Place, session};
+use crate::{Error, Limits, Observer, Place, series, session};
 
 /// A periodic job.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,6 +86,23 @@ pub fn measure(name: &str, job: Job, place: Place, limits: Limits, observer: &mu
         Ok(Timer { cycle, job, began_ns: ClockId::Monotonic.now_ns() })
     };
     session::run(name, place, limits, prepare, observer)
+}
+
+/// Measures several jobs of one interval in turn. `Phase::Auto` is resolved once, so that all have the same
+/// phase and none has the better choice.
+pub fn each(jobs: &[Job], place: Place, limits: Limits, observer: &mut Observer) -> Result<Vec<Series>, Error> {
+    let auto = match jobs {
+        [first, _, ..] if first.phase == Phase::Auto => Some(Phase::Fixed(find_phase(first.interval_ns, place)?)),
+        _ => None,
+    };
+    series::each(jobs, observer, |job, observer| {
+        let job = Job { phase: auto.unwrap_or(job.phase), ..*job };
+        let mut series = measure(job.method.name(), job, place, limits, observer)?;
+        if auto.is_some() {
+            series.settings.phase_choice = "auto".into();
+        }
+        Ok(series)
+    })
 }
 
 /// The quietest phase for `interval_ns` at `place`, in ns, found on a thread set up as the job's will be.

@@ -2,6 +2,7 @@
 
 mod colour;
 mod lines;
+mod live;
 mod plot;
 mod table;
 
@@ -9,6 +10,7 @@ use ontick_record::Run;
 
 use crate::figures::waits_differently;
 use crate::{headline, verdict, warnings};
+pub use live::live;
 pub use plot::plot;
 
 use crate::printable::printable;

@@ -7,7 +7,7 @@ use super::lines::shortened;
 use crate::bins::{Decades, log_bins};
 use crate::printable::printable;
 
-const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Room for the numbers on the left, the axis line included.
 const SCALE: usize = 8;
 /// Room for the maximum on the right.

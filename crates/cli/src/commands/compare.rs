@@ -1,0 +1,36 @@
+//! `ontick compare`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_record::{Run, store};
+use ontick_report::{compare, html_of_several};
+
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Put runs side by side; ratios are to the first.
+#[derive(Args)]
+#[command(after_help = "Example:\n  ontick compare before.json cyclictest.hist --html compared.html")]
+pub struct Compare {
+    /// Records, journals, or cyclictest, jitterdebugger or rtla output
+    #[arg(required = true, num_args = 2..)]
+    files: Vec<PathBuf>,
+    /// Write the comparison as HTML to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl Compare {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let runs: Vec<Run> = self.files.iter().map(|file| store::read(file)).collect::<Result<_, _>>()?;
+        let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
+        let named: Vec<compare::Named> =
+            names.iter().zip(&runs).map(|(name, run)| compare::Named { name, run }).collect();
+        if let Some(path) = &self.html {
+            store::write_whole(path, html_of_several(&named).as_bytes())?;
+        }
+        terminal::print(&compare::text(&named, &terminal::style()))?;
+        Ok(Outcome::Met)
+    }
+}

@@ -1,0 +1,63 @@
+//! `ontick prove`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_measure::{Load, prove};
+use ontick_record::Requirement;
+
+use super::run::{self, Measurement};
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, OutputFlags};
+
+/// Can this machine act on time, and what does ontick's way of running change?
+///
+/// Measures the same periodic job the stock way (normal scheduling, any CPU, nanosleep) and ontick's way
+/// (one CPU, FIFO 99, memory locked, hybrid wait, quietest phase), idle and under load, in interleaved
+/// blocks; prints a table and a verdict and leaves ontick-report.html.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min --require '99% < 3us' --require 'missed = 0'"
+)]
+pub struct Prove {
+    /// All blocks together
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = flags::time)]
+    duration: u64,
+    /// Period of the job, as a time or a rate
+    #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
+    interval: u64,
+    /// CPU of ontick's side [default: the last isolated, else the last]
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+    /// Load of the loaded blocks: none, cpu, memory, io, fork, net, all or cmd:COMMAND
+    #[arg(long, default_value = "all")]
+    load: Load,
+    /// Where the HTML report goes
+    #[arg(long, value_name = "FILE", default_value = "ontick-report.html")]
+    html: PathBuf,
+    /// Print the record as JSON instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Write the record to this file, too
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Exit with status 1 unless this holds on ontick's side: "99% < 3us", "max < 100us", "missed = 0" (repeatable)
+    #[arg(long, value_name = "REQUIREMENT")]
+    require: Vec<Requirement>,
+}
+
+impl Prove {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let plan =
+            prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load: self.load };
+        let asked =
+            Measurement { kind: "prove", names: plan.series(), cpu: plan.place().cpu, load: &Load::None, watch: false };
+        let output =
+            OutputFlags { json: self.json, record: self.record, html: Some(self.html.clone()), require: self.require };
+        let outcome = run::run(asked, &output, |s| s.name.starts_with("ontick"), |o| prove::prove(&plan, o))?;
+        if !self.json {
+            crate::terminal::print(&format!("Report: {}\n", self.html.display()))?;
+        }
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,103 @@
+//! `ontick report`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use ontick_record::{Run, store};
+use ontick_report::{Plot, cyclictest_hist, html, openmetrics, plot, png, rows, text};
+
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Look at a record again: as text, HTML, plots, or in other tools' formats.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows"
+)]
+pub struct Report {
+    /// A record, the journal of a killed run, or cyclictest, jitterdebugger or rtla output
+    file: PathBuf,
+    /// What to print
+    #[arg(long = "as", value_name = "FORMAT", default_value = "summary")]
+    format: Format,
+    /// Write an HTML report to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the plot as SVG to this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write the plot as PNG to this file
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+    /// Which plot
+    #[arg(long, default_value = "latency")]
+    plot: PlotName,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// The table and what it means
+    Summary,
+    /// A histogram for the terminal
+    Plot,
+    /// Ten counts per line, one for each microsecond
+    Rows,
+    /// Histogram as cyclictest writes it
+    Cyclictest,
+    /// OpenMetrics, for Prometheus and others
+    Openmetrics,
+    /// The record itself
+    Json,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PlotName {
+    Latency,
+    Percentiles,
+    Maxima,
+    Blocks,
+}
+
+impl From<PlotName> for Plot {
+    fn from(name: PlotName) -> Self {
+        match name {
+            PlotName::Latency => Plot::Latency,
+            PlotName::Percentiles => Plot::Percentiles,
+            PlotName::Maxima => Plot::Maxima,
+            PlotName::Blocks => Plot::Blocks,
+        }
+    }
+}
+
+impl Report {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let run = store::read(&self.file)?;
+        let drawn = || plot::svg(&run, self.plot.into());
+        if let Some(path) = &self.html {
+            store::write_whole(path, html(&run).as_bytes())?;
+        }
+        if let Some(path) = &self.svg {
+            store::write_whole(path, drawn().as_bytes())?;
+        }
+        if let Some(path) = &self.png {
+            store::write_whole(path, &png(&drawn(), 2.0)?)?;
+        }
+        // Files were asked for: no need to fill the terminal as well, unless that was asked for too.
+        let only_files = self.html.is_some() || self.svg.is_some() || self.png.is_some();
+        if !(only_files && matches!(self.format, Format::Summary)) {
+            terminal::print(&self.printed(&run))?;
+        }
+        Ok(Outcome::of(&run))
+    }
+
+    fn printed(&self, run: &Run) -> String {
+        match self.format {
+            Format::Summary => text::summary(run, &terminal::style()),
+            Format::Plot => text::plot(run, &terminal::style()),
+            Format::Rows => rows(run),
+            Format::Cyclictest => cyclictest_hist(run, None),
+            Format::Openmetrics => openmetrics(run),
+            Format::Json => store::text(run),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What every measuring command does around its measurement.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Instant, SystemTime};
+
+use ontick_measure::observe::Kept;
+use ontick_measure::{Error, Live, Load, Observer, environment};
+use ontick_record::{Run, Series};
+
+use crate::failure::{Failure, Outcome};
+use crate::flags::OutputFlags;
+use crate::progress::Progress;
+use crate::stop;
+
+/// A measurement about to be made.
+pub struct Measurement<'a> {
+    /// `timer`, `prove`, …
+    pub kind: &'static str,
+    /// Names of the series, in order.
+    pub names: Vec<String>,
+    /// The CPU that the environment is told for.
+    pub cpu: Option<u32>,
+    /// Runs beside it.
+    pub load: &'a Load,
+    /// Redraw the whole terminal while it runs.
+    pub watch: bool,
+}
+
+/// Measures, records, judges (the series that `judged` picks) and shows.
+pub fn run(
+    asked: Measurement,
+    output: &OutputFlags,
+    judged: impl Fn(&Series) -> bool,
+    measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
+) -> Result<Outcome, Failure> {
+    output.check()?;
+    let mut run = begin(&asked);
+    let stop = stop::on_signal()?;
+    let began = Instant::now();
+    let (measured, journal) = {
+        let mut progress = Progress::new(asked.kind, asked.watch);
+        let mut look = |live: &Live| progress.look(live);
+        let mut observer = Observer::new(&stop, &mut look);
+        if let Some(path) = &output.record {
+            observer.keep_journal(path.clone(), &run)?;
+        }
+        (under_load(asked.load, || measure(&mut observer)), observer.into_journal())
+    };
+    let (series, note) = match measured {
+        Ok(measured) => measured,
+        Err(error) => {
+            // Nothing was measured: nothing is to be kept.
+            journal.map(Kept::remove).transpose()?;
+            return Err(error.into());
+        }
+    };
+
+    run.duration_ns = began.elapsed().as_nanos() as u64;
+    run.interrupted = stop.load(Relaxed);
+    run.series = series;
+    run.notes.extend(note);
+    for series in run.series.iter_mut().filter(|s| s.settings.load.is_empty()) {
+        series.settings.load = asked.load.describe();
+    }
+    output.judge(&mut run, judged);
+    let outcome = output.deliver(&run)?;
+    // The journal goes only when the record is safely written.
+    journal.map(Kept::remove).transpose()?;
+    Ok(outcome)
+}
+
+/// Measures while the load runs; the second value is a note if that ended before its time.
+fn under_load(
+    load: &Load,
+    measure: impl FnOnce() -> Result<Vec<Series>, Error>,
+) -> Result<(Vec<Series>, Option<String>), Error> {
+    let mut running = load.start()?;
+    let series = measure()?;
+    let note = running.ended().map(|status| format!("the load ended before the measurement did ({status})"));
+    Ok((series, note))
+}
+
+fn begin(asked: &Measurement) -> Run {
+    let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), asked.kind);
+    run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    run.environment = Some(environment::look(asked.cpu));
+    run.series = asked.names.iter().map(|name| Series { name: name.clone(), ..Series::default() }).collect();
+    run
+}

@@ -1,0 +1,56 @@
+//! How a command ends, and the one sentence that says why it could not be done.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use ontick_record::Run;
+
+/// What was asked for was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// And every requirement was met.
+    Met,
+    /// But some requirement was not met.
+    NotMet,
+}
+
+impl Outcome {
+    pub fn of(run: &Run) -> Self {
+        if run.met() { Outcome::Met } else { Outcome::NotMet }
+    }
+}
+
+/// Why a command could not be done, in one sentence.
+#[derive(Debug)]
+pub struct Failure(String);
+
+impl Failure {
+    pub fn new(sentence: impl Display) -> Self {
+        Self(sentence.to_string())
+    }
+
+    /// What is wrong with the command line, without clap's frame around it.
+    pub fn usage(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        let sentence: Vec<&str> = text
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+            .filter(|line| !line.is_empty())
+            .collect();
+        let sentence = sentence.join(" ");
+        Self(format!("{} (see --help)", sentence.strip_prefix("error: ").unwrap_or(&sentence)))
+    }
+
+    /// Says it, and gives the exit status.
+    pub fn report(self) -> ExitCode {
+        eprintln!("ontick: {}", self.0);
+        ExitCode::from(2)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::new(error)
+    }
+}

@@ -1,0 +1,30 @@
+//! How long a measurement takes, and what in it deserves attention.
+
+use clap::Args;
+use ontick_measure::{Length, Limits};
+
+use super::time;
+
+/// How long a measurement takes, and what in it deserves attention.
+#[derive(Args, Debug, Clone)]
+pub struct LimitFlags {
+    /// How long to measure
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, conflicts_with = "count")]
+    duration: u64,
+    /// How many samples to take, instead of a duration
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// End at the first latency above this
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    stop_over: Option<u64>,
+    /// Keep latencies above this one by one, with their time
+    #[arg(long, value_name = "TIME", default_value = "10us", value_parser = time)]
+    outliers_over: u64,
+}
+
+impl LimitFlags {
+    pub fn limits(&self) -> Limits {
+        let length = self.count.map_or(Length::Duration(self.duration), Length::Count);
+        Limits { length, outlier_ns: self.outliers_over, stop_over_ns: self.stop_over }
+    }
+}

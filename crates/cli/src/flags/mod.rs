@@ -1,0 +1,32 @@
+//! Options that several commands share, each group in one place.
+
+mod limits;
+mod output;
+mod place;
+
+pub use limits::LimitFlags;
+pub use output::OutputFlags;
+pub use place::PlaceFlags;
+
+use ontick_record::units::{parse_interval, parse_time};
+
+/// A time with its unit, in ns.
+pub fn time(text: &str) -> Result<u64, String> {
+    parse_time(text).map_err(|e| e.to_string())
+}
+
+/// An interval as a time or a rate, in ns.
+pub fn interval(text: &str) -> Result<u64, String> {
+    match parse_interval(text) {
+        Ok(0) => Err("an interval must be above 0".into()),
+        other => other.map_err(|e| e.to_string()),
+    }
+}
+
+/// A share in percent, as 0 to 1.
+pub fn share(text: &str) -> Result<f64, String> {
+    match text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
+        _ => Err(format!("\"{text}\" is not a share above 0% and up to 100%")),
+    }
+}

@@ -1,0 +1,38 @@
+//! What the output goes to.
+
+use std::io::{IsTerminal, Write, stderr, stdout};
+
+use ontick_report::Style;
+
+use crate::failure::Failure;
+
+/// Narrower terminals get the same text, which they wrap.
+const NARROWEST: usize = 60;
+/// Wider ones do not get longer lines than are easy to read.
+const WIDEST: usize = 120;
+
+/// How text for standard output is laid out.
+pub fn style() -> Style {
+    let colour = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    Style { colour, width: width().unwrap_or(80).clamp(NARROWEST, WIDEST) }
+}
+
+/// Columns of the terminal, if there is one.
+pub fn width() -> Option<usize> {
+    size().map(|(columns, _)| columns)
+}
+
+/// Columns and rows of the terminal, if there is one.
+pub fn size() -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(stdout()).or_else(|_| rustix::termios::tcgetwinsize(stderr())).ok()?;
+    (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col.into(), size.ws_row.into()))
+}
+
+/// Prints to standard output. A reader that went away (`| head`) ends the program quietly.
+pub fn print(text: &str) -> Result<(), Failure> {
+    match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(e) => Err(Failure::new(format!("cannot write to standard output: {e}"))),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,78 @@
+//! A run that is going on, as one screenful.
+
+use ontick_record::{Run, units::show};
+
+use super::lines::shortened;
+use super::plot::EIGHTHS;
+use super::{Style, colour::Paint, plot, table};
+use crate::printable::printable;
+
+/// The screen now: progress, table, histogram, and the largest latency of each of the last seconds.
+/// `run` holds the series that is measured, `done` is how much of the whole is done (0 to 1), `rows` how
+/// many lines there are.
+pub fn live(run: &Run, done: f64, load_average: Option<f64>, style: &Style, rows: usize) -> String {
+    let mut text = progress(run, done, load_average, style);
+    text.push('\n');
+    text.push_str(&table::table(run, style));
+    text.push('\n');
+    let mut end = recent(run, style);
+    end.push_str("\nCtrl-C ends the run with what was measured so far.\n");
+    let plot = plot(run, style);
+    if text.lines().count() + plot.lines().count() + end.lines().count() < rows {
+        text.push_str(&plot);
+        text.push('\n');
+    }
+    text.push_str(&end);
+    text.lines().take(rows.saturating_sub(1).max(1)).flat_map(|line| [line, "\n"]).collect()
+}
+
+fn progress(run: &Run, done: f64, load_average: Option<f64>, style: &Style) -> String {
+    const BAR: usize = 24;
+    let full = ((done.clamp(0.0, 1.0) * BAR as f64) as usize).min(BAR);
+    let bar: String = (0..BAR).map(|i| if i < full { '█' } else { '░' }).collect();
+    let elapsed = format!("{:.0}s", run.duration_ns as f64 / 1e9);
+    let load = load_average.map(|load| format!(" · load average {load:.2}")).unwrap_or_default();
+    let line = format!("{} {bar} {:3.0}% · {elapsed}{load}", printable(&run.measurement), done * 100.0);
+    shortened(&line, style.width) + "\n"
+}
+
+/// One column for each of the last seconds, its height the logarithm of the largest latency.
+fn recent(run: &Run, style: &Style) -> String {
+    let Some(series) = run.series.first().filter(|s| !s.maxima.max_ns.is_empty()) else { return String::new() };
+    let maxima = &series.maxima.max_ns;
+    let shown = &maxima[maxima.len().saturating_sub(style.width.saturating_sub(4))..];
+    let (low, high) = shown.iter().fold((u64::MAX, 1), |(low, high), ns| (low.min((*ns).max(1)), high.max(*ns)));
+    let span = (high as f64 / low as f64).log2().max(1.0);
+    let height = |ns: u64| match ns {
+        0 => 0,
+        ns => 1 + ((ns as f64 / low as f64).log2() / span * 7.0).round() as usize,
+    };
+    let columns: String = shown.iter().map(|ns| EIGHTHS[height(*ns).min(8)]).collect();
+    let step = series.maxima.step_ns as f64 / 1e9;
+    let title = format!("largest latency per {step:.0}s, {} to {}", show(low), show(high));
+    let paint = Paint(style.colour);
+    format!("  {title}\n  {}\n", paint.look(&columns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ontick_record::Series;
+    use ontick_record::run::Maxima;
+
+    #[test]
+    fn it_fits_the_screen_however_small() {
+        let mut run = Run::new("ontick", "timer");
+        let maxima = Maxima { step_ns: 1_000_000_000, max_ns: (0..500).map(|i| i * 100).collect() };
+        let mut series = Series { name: "hybrid".into(), maxima, ..Series::default() };
+        (1..1000).for_each(|i| series.latency.add(i * 37, 1, 1));
+        run.series.push(series);
+        for rows in [3, 10, 24, 60] {
+            let screen = live(&run, 0.4, Some(1.5), &Style::default(), rows);
+            assert!(screen.lines().count() < rows.max(2), "{rows}\n{screen}");
+            assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+        }
+        let whole = live(&run, 0.4, None, &Style::default(), 60);
+        assert!(whole.contains("p99") && whole.contains("per 1s") && whole.contains('┤'), "{whole}");
+    }
+}
