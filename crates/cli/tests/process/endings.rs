@@ -1,0 +1,51 @@
+//! Without privileges, without a terminal, with a reader that goes away.
+
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use crate::{ontick, record, run, samples, stderr};
+
+/// Any user that is not root.
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn without_privileges_it_measures_and_says_what_was_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    // The build folder may lie where only its owner may look.
+    let program = folder.path().join("ontick");
+    std::fs::copy(env!("CARGO_BIN_EXE_ontick"), &program).unwrap();
+    for path in [folder.path(), program.as_path()] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = Command::new(&program);
+    command.args(["latency", "timer", "--count", "50", "--json"]);
+    if rustix::process::getuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let run = record(&command.output().unwrap());
+    let series = &run["series"][0];
+    assert_eq!(samples(series), 50);
+    if series["settings"]["policy"] == "other" {
+        let refused = series["settings"]["refused"].to_string();
+        assert!(refused.contains("fifo:99") && refused.contains("limits.conf"), "{refused}");
+    }
+}
+
+#[test]
+fn watching_without_a_terminal_is_plain_lines() {
+    let output = run(&["latency", "timer", "--duration", "1500ms", "--watch"]);
+    let said = stderr(&output);
+    assert!(output.status.success());
+    assert!(said.lines().count() >= 1 && said.contains("p99") && !said.contains('\x1b'), "{said:?}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = ontick(&["schema"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().success(), said.as_str()), (true, ""));
+}

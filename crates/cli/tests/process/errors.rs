@@ -1,0 +1,90 @@
+//! Whatever is wrong: one sentence that says what and what to do, exit status 2, nothing written.
+
+use std::fs;
+
+use crate::{ontick, run, stderr, stdout};
+
+fn fails(arguments: &[&str], words: &[&str]) {
+    let output = run(arguments);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(said.starts_with("ontick: ") && said.trim_end().lines().count() == 1, "{arguments:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{arguments:?} lacks \"{word}\": {said}");
+    }
+    assert_eq!(stdout(&output), "", "{arguments:?}");
+}
+
+#[test]
+fn nonsense_on_the_command_line() {
+    fails(&["tune-up"], &["tune-up", "--help"]);
+    fails(&["latency", "timer", "--cpu", "4000"], &["CPU 4000", "online"]);
+    fails(&["latency", "timer", "--cpu", "first"], &["first"]);
+    fails(&["latency", "timer", "--interval", "1"], &["unit"]);
+    fails(&["latency", "timer", "--interval", "0s"], &["above 0"]);
+    fails(&["latency", "timer", "--interval", "10ns"], &["at least 1us"]);
+    fails(&["latency", "timer", "--interval", "2h"], &["at most 1h"]);
+    fails(&["latency", "timer", "--method", "usleep"], &["usleep", "clock_nanosleep"]);
+    fails(&["latency", "timer", "--policy", "fifo:100"], &["1 to 99"]);
+    fails(&["latency", "timer", "--phase", "best"], &["best"]);
+    fails(&["latency", "timer", "--duty", "120%"], &["100%"]);
+    fails(&["latency", "timer", "--load", "much"], &["choose one of"]);
+    fails(&["latency", "timer", "--count", "0"], &["0"]);
+    fails(&["latency", "timer", "--count", "5", "--duration", "1s"], &["--duration"]);
+    fails(&["latency", "timer", "--require", "fast"], &["99% < 3us"]);
+    fails(&["latency", "wakeup", "--by", "shouting"], &["futex"]);
+    fails(&["latency", "day", "--at", "25:00"], &["time of day"]);
+    fails(&["latency", "day", "--clock", "sun"], &["tai"]);
+    fails(&["prove", "--duration", "1ms"], &["too short"]);
+    fails(&["compare", "one.json"], &["2"]);
+}
+
+#[test]
+fn a_load_that_is_not_there() {
+    fails(&["latency", "timer", "--count", "5", "--load", "cmd:/no/such/program"], &["no program"]);
+    fails(&["latency", "timer", "--count", "5", "--load", "cmd:false"], &["ended at once"]);
+    let output =
+        ontick(&["latency", "timer", "--count", "5", "--load", "cpu"]).env("PATH", "/nowhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("apt install stress-ng"), "{}", stderr(&output));
+}
+
+#[test]
+fn output_that_cannot_be_written_is_found_out_before_measuring() {
+    // The default duration would exceed any patience if it were measured first.
+    for option in ["--record", "--html"] {
+        fails(&["latency", "timer", "--duration", "1h", option, "/no/such/folder/file"], &["/no/such/folder/file"]);
+        fails(&["latency", "timer", "--duration", "1h", option, "/proc/file"], &["/proc/file"]);
+        fails(&["latency", "timer", "--duration", "1h", option, "/tmp"], &["/tmp"]);
+    }
+    fails(&["prove", "--duration", "1h", "--html", "/no/such/folder/report.html"], &["/no/such/folder/report.html"]);
+}
+
+#[test]
+fn a_journal_that_a_killed_run_left_is_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let (record, journal) = (folder.path().join("run.json"), folder.path().join("run.json.journal"));
+    fs::write(&journal, "{\"journal\":\"precious\"}").unwrap();
+    fails(&["latency", "timer", "--count", "5", "--record", record.to_str().unwrap()], &["ontick report"]);
+    assert_eq!(fs::read_to_string(journal).unwrap(), "{\"journal\":\"precious\"}");
+    assert!(!record.exists());
+}
+
+#[test]
+fn files_that_are_no_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let path = path.to_str().unwrap();
+    fails(&["report", path], &[path]);
+    for (content, word) in [
+        (&b""[..], path),
+        (b"{\"schema\":\"ontick-run/1\"", "cut off"),
+        (b"{\"schema\":\"ontick-run/7\"}", "ontick-run/7"),
+        (b"\xff\xfe\x00", "not text"),
+        (b"{\"journal\":3}\n", "line 1"),
+    ] {
+        fs::write(path, content).unwrap();
+        fails(&["report", path], &[path, word]);
+        fails(&["compare", path, path], &[path]);
+    }
+}

@@ -1,0 +1,48 @@
+//! A load ends with the run, however that ends.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use rustix::process::Signal;
+
+use crate::{ontick, runs, send, wait_until};
+
+/// A measurement beside a load of two processes that ignore being asked kindly; their ids are in the files.
+fn measure_under_stubborn_load(folder: &Path) -> (Child, Vec<PathBuf>) {
+    let (leader, member) = (folder.join("leader"), folder.join("member"));
+    let script = format!(
+        "trap '' TERM INT HUP; (echo $(exec sh -c 'echo $PPID') > {m}; while :; do sleep 1; done) & echo $$ > {l}; wait",
+        m = member.display(),
+        l = leader.display()
+    );
+    let load = format!("cmd:sh -c {}", shell_quoted(&script));
+    let child =
+        ontick(&["latency", "timer", "--duration", "1h", "--load", &load]).stdout(Stdio::null()).spawn().unwrap();
+    (child, vec![leader, member])
+}
+
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+fn pid(file: &Path) -> Option<i32> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+#[test]
+fn it_ends_on_ctrl_c_and_on_kill() {
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut child, files) = measure_under_stubborn_load(folder.path());
+        wait_until("the load", || files.iter().all(|file| pid(file).is_some_and(runs)));
+        let pids: Vec<i32> = files.iter().filter_map(|file| pid(file)).collect();
+        send(child.id(), signal);
+        let status = child.wait().unwrap();
+        assert!(status.success() || status.signal() == Some(Signal::KILL.as_raw()), "{signal:?}: {status}");
+        for pid in pids {
+            wait_until("the load's end", || !runs(pid));
+        }
+    }
+}

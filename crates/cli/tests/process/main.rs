@@ -1,0 +1,76 @@
+//! The real program as a process: what it prints, writes and leaves behind.
+
+mod endings;
+mod errors;
+mod loads;
+mod records;
+mod results;
+mod timed_section;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// The program, with a command line.
+fn ontick(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ontick"));
+    command.args(arguments);
+    command
+}
+
+/// Runs it to its end.
+fn run(arguments: &[&str]) -> Output {
+    ontick(arguments).output().expect("the program starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("output is text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("output is text")
+}
+
+/// The record that a run with `--json` printed.
+fn record(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", stderr(output));
+    serde_json::from_slice(&output.stdout).expect("--json prints a record")
+}
+
+/// Number of samples in a series of a record.
+fn samples(series: &Value) -> u64 {
+    let buckets = series["latency"]["buckets"].as_array().expect("buckets");
+    buckets.iter().map(|bucket| bucket[2].as_u64().expect("a count")).sum()
+}
+
+/// Waits until `done`, at most as long as any of this may take on a loaded machine.
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < Duration::from_secs(60), "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether a process is there and has not ended.
+fn runs(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn send(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid as i32).expect("a process id");
+    rustix::process::kill_process(pid, signal).expect("the process is there");
+}
+
+/// A tool that a test needs. Where everything must be tested its absence is a failure.
+fn has(tool: &str) -> bool {
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| Path::new(&folder).join(tool).is_file()));
+    assert!(found || std::env::var_os("ONTICK_REQUIRE_TOOLS").is_none(), "{tool} is not installed");
+    if !found {
+        eprintln!("not tested: {tool} is not installed");
+    }
+    found
+}

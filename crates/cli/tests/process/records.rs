@@ -1,0 +1,97 @@
+//! Records: written safely, read back in every form, and told from other files.
+
+use std::fs;
+
+use rustix::process::Signal;
+
+use crate::{ontick, record, run, samples, send, stderr, stdout, wait_until};
+
+#[test]
+fn a_record_reads_back_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let path = path.to_str().unwrap();
+    let measured = run(&["latency", "timer", "--count", "100", "--record", path]);
+    assert!(measured.status.success(), "{}", stderr(&measured));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "neither journal nor temporary file may stay");
+
+    let again = run(&["report", path]);
+    assert_eq!(stdout(&again), stdout(&measured));
+    for (format, word) in [
+        ("plot", "┤"),
+        ("rows", "0us:"),
+        ("cyclictest", "# Histogram"),
+        ("openmetrics", "# EOF"),
+        ("json", "ontick-run/1"),
+    ] {
+        let output = run(&["report", path, "--as", format]);
+        assert!(output.status.success() && stdout(&output).contains(word), "{format}: {}", stdout(&output));
+    }
+    for (option, begin) in [("--svg", &b"<svg"[..]), ("--png", b"\x89PNG"), ("--html", b"<!DOCTYPE")] {
+        let file = folder.path().join("file");
+        let output = run(&["report", path, option, file.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let written = fs::read(&file).unwrap();
+        assert!(written.starts_with(begin), "{option}: {:?}", String::from_utf8_lossy(&written[..20]));
+    }
+    let compared = run(&["compare", path, path]);
+    assert!(stdout(&compared).contains("p99"), "{}", stdout(&compared));
+}
+
+#[test]
+fn a_killed_run_loses_at_most_its_last_second() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, journal) = (folder.path().join("run.json"), folder.path().join("run.json.journal"));
+    let mut child = ontick(&[
+        "latency",
+        "timer",
+        "--method",
+        "clock_nanosleep",
+        "--duration",
+        "1h",
+        "--record",
+        path.to_str().unwrap(),
+    ])
+    .spawn()
+    .unwrap();
+    let lines = || fs::read_to_string(&journal).map(|text| text.lines().count()).unwrap_or(0);
+    wait_until("three seconds in the journal", || lines() >= 4);
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let seconds = fs::read_to_string(&journal).unwrap().matches('\n').count() - 1;
+    let recovered = record(&run(&["report", journal.to_str().unwrap(), "--as", "json"]));
+    assert_eq!(recovered["interrupted"], true);
+    assert_eq!(recovered["series"][0]["maxima"]["max_ns"].as_array().unwrap().len(), seconds);
+    let acted = samples(&recovered["series"][0]) + recovered["series"][0]["missed"].as_u64().unwrap();
+    // Each line is written when its second is over, so it has that second's thousand cycles.
+    assert!(acted >= seconds as u64 * 900, "{acted} samples in {seconds} s");
+    assert!(!path.exists());
+}
+
+#[test]
+fn ctrl_c_ends_a_run_with_what_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, journal) = (folder.path().join("run.json"), folder.path().join("run.json.journal"));
+    let child = ontick(&["latency", "timer", "--duration", "1h", "--record", path.to_str().unwrap()])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until("a second in the journal", || fs::read_to_string(&journal).is_ok_and(|text| text.lines().count() >= 2));
+    send(child.id(), Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(stdout(&output).contains("hybrid"), "{}", stdout(&output));
+    let run: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(run["interrupted"], true);
+    assert!(samples(&run["series"][0]) > 500);
+    assert!(!journal.exists());
+}
+
+#[test]
+fn a_full_disk_is_told_and_keeps_the_journal_out_of_the_way() {
+    // /dev/full takes nothing: the record cannot be written when the run is over.
+    let output = run(&["latency", "timer", "--count", "5", "--html", "/dev/full"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("/dev/full"), "{}", stderr(&output));
+}

@@ -1,0 +1,152 @@
+//! What the commands find, print and write when all is well.
+
+use crate::{has, ontick, record, run, samples, stderr, stdout};
+
+const METHODS: [&str; 12] = [
+    "hybrid",
+    "spin",
+    "clock_nanosleep",
+    "nanosleep",
+    "timerfd",
+    "epoll",
+    "posix_timer",
+    "setitimer",
+    "select",
+    "poll",
+    "futex",
+    "io_uring",
+];
+
+#[test]
+fn every_method_measures() {
+    let run = record(&run(&["latency", "timer", "--method", "all", "--count", "30", "--json"]));
+    let series = run["series"].as_array().unwrap();
+    assert_eq!(series.iter().map(|s| s["name"].as_str().unwrap()).collect::<Vec<_>>(), METHODS);
+    for s in series {
+        assert_eq!(samples(s), 30, "{s}");
+        assert_eq!(s["early"], 0, "{s}");
+        assert_eq!(s["settings"]["phase_ns"], series[0]["settings"]["phase_ns"], "all have the same phase");
+    }
+}
+
+#[test]
+fn a_phase_is_kept() {
+    let run = record(&run(&["latency", "timer", "--count", "20", "--phase", "123us", "--json"]));
+    assert_eq!(run["series"][0]["settings"]["phase_ns"], 123_000);
+    assert_eq!(run["series"][0]["settings"]["phase_choice"], "fixed");
+}
+
+#[test]
+fn the_other_measurements_measure() {
+    for (arguments, count) in [
+        (&["latency", "wakeup", "--by", "all", "--count", "20"][..], 4),
+        (&["latency", "day", "--interval", "10ms", "--count", "20"], 1),
+        (&["latency", "day", "--interval", "10ms", "--count", "20", "--clock", "tai", "--sleep-only"], 1),
+        (&["latency", "noise", "--count", "3", "--over", "100ns"], 1),
+    ] {
+        let run = record(&run(&[arguments, &["--json"]].concat()));
+        let series = run["series"].as_array().unwrap();
+        assert_eq!(series.len(), count, "{arguments:?}");
+        assert!(series.iter().all(|s| samples(s) > 0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_run_says_what_it_was_measured_on() {
+    let run = record(&run(&["latency", "timer", "--count", "20", "--json"]));
+    let environment = &run["environment"];
+    for what in ["kernel", "architecture", "preemption", "clocksource", "rt_throttling"] {
+        assert!(!environment[what].as_str().unwrap().is_empty(), "{what}: {environment}");
+    }
+    assert_eq!(run["series"][0]["settings"]["load"], "none");
+    assert!(run["started"].as_str().unwrap().ends_with('Z'));
+}
+
+#[test]
+fn a_requirement_decides_the_exit_status() {
+    let measured = |requirement| run(&["latency", "timer", "--count", "20", "--require", requirement]);
+    let met = measured("max < 1h");
+    assert!(met.status.success() && stdout(&met).contains("met"), "{}", stdout(&met));
+    let missed = measured("max < 1ns");
+    assert_eq!(missed.status.code(), Some(1));
+    assert!(stdout(&missed).contains("not met"), "{}", stdout(&missed));
+}
+
+#[test]
+fn a_latency_over_the_limit_ends_the_run() {
+    let run = record(&run(&[
+        "latency",
+        "timer",
+        "--method",
+        "clock_nanosleep",
+        "--duration",
+        "1h",
+        "--stop-over",
+        "1ns",
+        "--json",
+    ]));
+    assert_eq!(samples(&run["series"][0]), 1);
+}
+
+#[test]
+fn prove_leaves_a_report_and_a_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let proved =
+        ontick(&["prove", "--duration", "900ms", "--load", "none", "--require", "50% < 1h", "--require", "max < 1ns"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+    assert_eq!(proved.status.code(), Some(1), "{}", stderr(&proved));
+    let text = stdout(&proved);
+    for word in ["stock", "ontick", "p99.99", "missed", "This machine acts within 3 us", "ontick-report.html"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let html = std::fs::read_to_string(folder.path().join("ontick-report.html")).unwrap();
+    assert!(html.contains("<svg") && html.ends_with("</html>\n"));
+}
+
+#[test]
+fn prove_measures_under_load() {
+    if !has("stress-ng") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("report.html");
+    let run =
+        record(&run(&["prove", "--duration", "1200ms", "--load", "cpu", "--html", html.to_str().unwrap(), "--json"]));
+    let series = run["series"].as_array().unwrap();
+    let names: Vec<&str> = series.iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["stock, idle", "ontick, idle", "stock, loaded", "ontick, loaded"]);
+    assert!(series[3]["settings"]["load"].as_str().unwrap().contains("stress-ng"));
+    assert_eq!(series.iter().map(|s| s["blocks"].as_array().unwrap().len()).collect::<Vec<_>>(), [3, 3, 3, 3]);
+}
+
+#[test]
+fn the_schema_is_that_of_the_records() {
+    let schema: serde_json::Value = serde_json::from_slice(&run(&["schema"]).stdout).unwrap();
+    let run = record(&run(&["latency", "timer", "--count", "5", "--json"]));
+    let properties = schema["properties"].as_object().unwrap();
+    for field in run.as_object().unwrap().keys() {
+        assert!(properties.contains_key(field), "{field}");
+    }
+}
+
+#[test]
+fn help_has_an_example_everywhere() {
+    for command in [
+        &["prove"][..],
+        &["latency", "timer"],
+        &["latency", "wakeup"],
+        &["latency", "day"],
+        &["latency", "noise"],
+        &["report"],
+        &["compare"],
+        &["import"],
+        &["schema"],
+    ] {
+        let help = run(&[command, &["--help"]].concat());
+        assert!(help.status.success());
+        assert!(stdout(&help).contains("Example"), "{command:?}");
+    }
+}

@@ -1,0 +1,57 @@
+//! What the timed thread does while it is timed: nothing but wait.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use crate::{has, record, run};
+
+#[test]
+fn it_faults_in_no_page() {
+    let run = record(&run(&["latency", "timer", "--count", "500", "--json"]));
+    let series = &run["series"][0];
+    if series["settings"]["memory_locked"] == true {
+        assert_eq!(series["contamination"]["minor_faults"], 0);
+        assert_eq!(series["contamination"]["major_faults"], 0);
+    }
+}
+
+#[test]
+fn it_makes_no_system_call_but_the_wait() {
+    if !has("strace") {
+        return;
+    }
+    for (method, waits) in [("hybrid", &["clock_nanosleep"][..]), ("timerfd", &["timerfd_settime", "read"])] {
+        let calls = calls_of_timed_section(method);
+        assert!(!calls.is_empty());
+        for (call, count) in calls {
+            assert!(waits.contains(&call.as_str()), "{method}: {count} times {call}");
+            assert!(count >= 100, "{method}: {call} only {count} times");
+        }
+    }
+}
+
+/// System calls of the timed thread between its two calls of getrusage, which enclose the timed section.
+fn calls_of_timed_section(method: &str) -> BTreeMap<String, usize> {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let traced = Command::new("strace")
+        .args(["-ff", "-qq", "-o"])
+        .arg(&trace)
+        .arg(env!("CARGO_BIN_EXE_ontick"))
+        .args(["latency", "timer", "--method", method, "--count", "200", "--interval", "2ms"])
+        .output()
+        .unwrap();
+    assert!(traced.status.success(), "{}", String::from_utf8_lossy(&traced.stderr));
+    let mut threads =
+        fs::read_dir(folder.path()).unwrap().map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    let timed = threads.find(|calls| calls.matches("getrusage(").count() == 2);
+    let timed = timed.expect("one thread asks for its resource usage before and after");
+    let section = timed.split("getrusage(").nth(1).unwrap();
+    let mut counts = BTreeMap::new();
+    // The first line is the end of getrusage itself.
+    for call in section.lines().skip(1).filter_map(|line| line.split_once('(')).map(|(name, _)| name) {
+        *counts.entry(call.to_string()).or_insert(0) += 1;
+    }
+    counts
+}
