@@ -4,6 +4,7 @@
 
 pub mod bound;
 pub mod histogram;
+pub mod import;
 pub mod journal;
 pub mod requirement;
 pub mod run;
