@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod compare;
 pub mod histogram;
 pub mod import;
 pub mod journal;
