@@ -302,8 +302,12 @@ mod tests {
         }
 
         #[test]
-        fn json_loses_nothing(buckets in prop::collection::vec((0u64..1 << 40, 1u64..1 << 20, 1u64..1 << 30), 0..50)) {
-            let h = Histogram::from_buckets(buckets.into_iter().map(Bucket::from));
+        fn json_loses_nothing(
+            buckets in prop::collection::vec((0u64..1 << 40, 1u64..1 << 20, 1u64..1 << 30), 0..50),
+            mean in prop::option::of(0.0f64..1e11),
+        ) {
+            let mut h = Histogram::from_buckets(buckets.into_iter().map(Bucket::from));
+            h.mean_ns = mean;
             let text = serde_json::to_string(&h).unwrap();
             let back: Histogram = serde_json::from_str(&text).unwrap();
             prop_assert!(back.check().is_ok());

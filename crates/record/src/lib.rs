@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod compare;
 pub mod histogram;
+pub mod import;
 pub mod journal;
 pub mod requirement;
 pub mod run;

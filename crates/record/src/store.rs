@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::import;
 use crate::journal;
 use crate::run::{Run, SCHEMA};
 
@@ -34,8 +35,32 @@ const LIMIT: u64 = 256 << 20;
 /// Reads a run from a record, or from the journal that a killed run left behind.
 pub fn read(path: &Path) -> Result<Run, StoreError> {
     let text = read_text(path)?;
+    own(&text).map_err(|problem| StoreError::NotARecord { path: path.into(), problem })
+}
+
+/// As [`read`], and also from the output of other tools that can be [imported](crate::import).
+pub fn read_any(path: &Path) -> Result<Run, StoreError> {
+    let text = read_text(path)?;
     let not = |problem| StoreError::NotARecord { path: path.into(), problem };
-    if journal::is_journal(&text) { journal::recover(&text).map_err(not) } else { parse(&text).map_err(not) }
+    match import::detect(&text) {
+        Some(format) if !is_own(&text) => {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            import::read(&text, &name, Some(format)).map_err(|e| not(e.to_string()))
+        }
+        None if !text.trim_start().starts_with('{') => {
+            Err(not("neither an ontick record nor output of cyclictest, jitterdebugger or rtla timerlat hist".into()))
+        }
+        _ => own(&text).map_err(not),
+    }
+}
+
+fn own(text: &str) -> Result<Run, String> {
+    if journal::is_journal(text) { journal::recover(text) } else { parse(text) }
+}
+
+/// Whether a text is a record or a journal of any version, sound or not.
+fn is_own(text: &str) -> bool {
+    journal::is_journal(text) || matches!(serde_json::from_str(text), Ok(Format { schema: Some(_) }))
 }
 
 /// Reads a whole text file of reasonable size.

@@ -23,7 +23,7 @@ pub struct Compare {
 
 impl Compare {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let runs: Vec<Run> = self.files.iter().map(|file| store::read(file)).collect::<Result<_, _>>()?;
+        let runs: Vec<Run> = self.files.iter().map(|file| store::read_any(file)).collect::<Result<_, _>>()?;
         let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
         let named: Vec<compare::Named> =
             names.iter().zip(&runs).map(|(name, run)| compare::Named { name, run }).collect();

@@ -1,7 +1,7 @@
 //! One file for each command.
 
 mod compare;
-
+mod import;
 mod latency;
 mod prove;
 mod report;
@@ -20,6 +20,7 @@ pub enum Command {
     Latency(latency::Latency),
     Report(report::Report),
     Compare(compare::Compare),
+    Import(import::Import),
     Schema(schema::Schema),
 }
 
@@ -30,6 +31,7 @@ impl Command {
             Command::Latency(latency) => latency.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
+            Command::Import(import) => import.run(),
             Command::Schema(schema) => schema.run(),
         }
     }

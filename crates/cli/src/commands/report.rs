@@ -71,7 +71,7 @@ impl From<PlotName> for Plot {
 
 impl Report {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let run = store::read(&self.file)?;
+        let run = store::read_any(&self.file)?;
         let drawn = || plot::svg(&run, self.plot.into());
         if let Some(path) = &self.html {
             store::write_whole(path, html(&run).as_bytes())?;

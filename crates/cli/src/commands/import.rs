@@ -1,0 +1,36 @@
+//! `ontick import`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_record::import::{self, Format};
+use ontick_record::store;
+
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Turn the output of cyclictest, jitterdebugger or rtla into a record.
+#[derive(Args)]
+#[command(after_help = "Example:\n  ontick import cyclictest.hist --to cyclictest.json")]
+pub struct Import {
+    /// What the other tool wrote
+    file: PathBuf,
+    /// Which tool that was, where it cannot be told
+    #[arg(long)]
+    format: Option<Format>,
+    /// Write the record to this file instead of printing it
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+}
+
+impl Import {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let text = store::read_text(&self.file)?;
+        let run = import::read(&text, &self.file.display().to_string(), self.format)?;
+        match &self.to {
+            Some(path) => store::write_whole(path, store::text(&run).as_bytes())?,
+            None => terminal::print(&store::text(&run))?,
+        }
+        Ok(Outcome::Met)
+    }
+}

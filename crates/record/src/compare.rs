@@ -1,0 +1,213 @@
+//! Two runs side by side, and many pairs of blocks summed up: plain values, for others to show.
+
+use serde::Serialize;
+
+use crate::run::{Run, Series};
+
+/// The share of samples below this is compared.
+pub const LIMIT_NS: u64 = 3_000;
+
+/// Two runs, series by series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Series that stand against each other.
+    pub pairs: Vec<Pair>,
+    /// Names of series of the first run that nothing stands against.
+    pub only_before: Vec<String>,
+    /// Names of series of the second run that nothing stands against.
+    pub only_after: Vec<String>,
+}
+
+/// Two series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    /// Name in the first run.
+    pub before: String,
+    /// Name in the second run.
+    pub after: String,
+    /// Number of samples.
+    pub samples: (u64, u64),
+    /// Median latency.
+    pub p50: Ratio,
+    /// 99th percentile.
+    pub p99: Ratio,
+    /// 99.9th percentile.
+    pub p99_9: Ratio,
+    /// Largest latency.
+    pub max: Ratio,
+    /// Share of the samples below [`LIMIT_NS`], 0 to 1; `None` where a summary does not tell it.
+    pub below_limit: (Option<f64>, Option<f64>),
+    /// Missed cycles; `None` for tools that do not count them.
+    pub missed: (Option<u64>, Option<u64>),
+}
+
+/// Two times, and how many times the first the second is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Ratio {
+    /// In the first run; `None` where it is not known.
+    pub before_ns: Option<u64>,
+    /// In the second run.
+    pub after_ns: Option<u64>,
+    /// The second divided by the first; `None` where either is not known or the first is 0.
+    pub ratio: Option<f64>,
+}
+
+impl Ratio {
+    fn of(before_ns: Option<u64>, after_ns: Option<u64>) -> Self {
+        let ratio = before_ns.filter(|ns| *ns > 0).zip(after_ns).map(|(before, after)| after as f64 / before as f64);
+        Self { before_ns, after_ns, ratio }
+    }
+}
+
+/// Compares two runs. Series of one name stand against each other; where each run has just one series,
+/// these do, whatever they are called.
+pub fn compare(before: &Run, after: &Run) -> Comparison {
+    let mut left: Vec<&Series> = after.series.iter().collect();
+    let mut comparison = Comparison { pairs: Vec::new(), only_before: Vec::new(), only_after: Vec::new() };
+    for series in &before.series {
+        let partner = match (&before.series[..], &left[..]) {
+            ([_], [_]) if after.series.len() == 1 => Some(0),
+            _ => left.iter().position(|s| s.name == series.name),
+        };
+        match partner {
+            Some(i) => comparison.pairs.push(pair((before, series), (after, left.remove(i)))),
+            None => comparison.only_before.push(series.name.clone()),
+        }
+    }
+    comparison.only_after = left.into_iter().map(|s| s.name.clone()).collect();
+    comparison
+}
+
+fn pair((run_before, before): (&Run, &Series), (run_after, after): (&Run, &Series)) -> Pair {
+    let both = |of: fn(&Series) -> Option<u64>| Ratio::of(of(before), of(after));
+    Pair {
+        before: before.name.clone(),
+        after: after.name.clone(),
+        samples: (before.latency.count(), after.latency.count()),
+        p50: both(|s| s.latency.quantile(0.5)),
+        p99: both(|s| s.latency.quantile(0.99)),
+        p99_9: both(|s| s.latency.quantile(0.999)),
+        max: both(|s| s.latency.max_ns),
+        below_limit: (below_limit(before), below_limit(after)),
+        missed: (missed(run_before, before), missed(run_after, after)),
+    }
+}
+
+fn below_limit(series: &Series) -> Option<f64> {
+    let latency = &series.latency;
+    let known = !latency.buckets().is_empty() || latency.max_ns.is_some_and(|max| max < LIMIT_NS);
+    known.then(|| latency.share_below(LIMIT_NS))
+}
+
+/// Only ontick counts missed cycles; in an imported run their number is 0 because nobody counted.
+fn missed(run: &Run, series: &Series) -> Option<u64> {
+    run.tool.starts_with("ontick").then_some(series.missed)
+}
+
+/// What the ratios of many pairs come to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// How many there are.
+    pub pairs: usize,
+    /// The smallest.
+    pub min: f64,
+    /// A quarter is at most this.
+    pub lower_quartile: f64,
+    /// Half is at most this.
+    pub median: f64,
+    /// Three quarters are at most this.
+    pub upper_quartile: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// Median and spread of the ratios of pairs of blocks; `None` without any. Ratios that are not numbers (a
+/// pair whose first side was 0) are left out, and `pairs` says how many remain.
+///
+/// Quartiles are interpolated between neighbours, at rank `1 + q (n - 1)`.
+///
+/// ```
+/// let s = ontick_record::compare::paired([0.5, 0.1, 0.3, 0.2]).unwrap();
+/// assert_eq!((s.pairs, s.min, s.median, s.max), (4, 0.1, 0.25, 0.5));
+/// ```
+pub fn paired(ratios: impl IntoIterator<Item = f64>) -> Option<Spread> {
+    let mut sorted: Vec<f64> = ratios.into_iter().filter(|r| r.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = |q: f64| {
+        let rank = q * (sorted.len() - 1) as f64;
+        let (low, high) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
+        // Within its neighbours also where rounding would take it beyond them.
+        (low + (high - low) * rank.fract()).clamp(low, high)
+    };
+    let (min, max) = (*sorted.first()?, *sorted.last()?);
+    Some(Spread { pairs: sorted.len(), min, lower_quartile: at(0.25), median: at(0.5), upper_quartile: at(0.75), max })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn run(tool: &str, series: &[(&str, &[u64])]) -> Run {
+        let mut run = Run::new(tool, "timer");
+        for (name, latencies) in series {
+            let mut s = Series { name: (*name).into(), ..Series::default() };
+            latencies.iter().for_each(|l| s.latency.add(*l, 1, 1));
+            run.series.push(s);
+        }
+        run
+    }
+
+    #[test]
+    fn series_pair_up_by_name() {
+        let before = run("ontick 1", &[("a", &[10]), ("b", &[20]), ("c", &[30])]);
+        let after = run("ontick 1", &[("c", &[60]), ("a", &[5]), ("d", &[1])]);
+        let c = compare(&before, &after);
+        let pairs: Vec<_> = c.pairs.iter().map(|p| (p.before.as_str(), p.p50.ratio)).collect();
+        assert_eq!(pairs, [("a", Some(0.5)), ("c", Some(2.0))]);
+        assert_eq!((c.only_before, c.only_after), (vec!["b".into()], vec!["d".into()]));
+    }
+
+    #[test]
+    fn one_each_need_no_common_name() {
+        let (before, after) = (run("cyclictest", &[("thread 0", &[4_000])]), run("ontick 1", &[("hybrid", &[1_000])]));
+        let c = compare(&before, &after);
+        assert_eq!((c.pairs.len(), c.pairs[0].max.ratio), (1, Some(0.25)));
+        assert_eq!((c.pairs[0].below_limit, c.pairs[0].missed), ((Some(0.0), Some(1.0)), (None, Some(0))));
+        // With one against several, position would be a guess.
+        let several = run("ontick 1", &[("hybrid", &[1]), ("spin", &[1])]);
+        assert_eq!(compare(&before, &several).pairs.len(), 0);
+    }
+
+    #[test]
+    fn what_is_not_known_has_no_ratio() {
+        let mut before = run("cyclictest", &[("a", &[])]);
+        before.series[0].latency.overflow = 1_000;
+        before.series[0].latency.max_ns = Some(9_999);
+        let c = compare(&before, &run("ontick 1", &[("a", &[0, 0])]));
+        assert_eq!(c.pairs[0].p99, Ratio { before_ns: None, after_ns: Some(0), ratio: None });
+        assert_eq!((c.pairs[0].max.ratio, c.pairs[0].below_limit.0), (Some(0.0), None));
+        let back = compare(&run("ontick 1", &[("a", &[0, 0])]), &before);
+        assert_eq!((back.pairs[0].max.ratio, back.pairs[0].max.after_ns), (None, Some(9_999)));
+    }
+
+    #[test]
+    fn spread_of_few_ratios() {
+        assert_eq!(paired([]), None);
+        assert_eq!(paired([f64::NAN, f64::INFINITY]), None);
+        let one = paired([0.5, f64::NAN]).unwrap();
+        assert_eq!((one.pairs, one.min, one.median, one.max), (1, 0.5, 0.5, 0.5));
+        let six = paired([6.0, 1.0, 5.0, 2.0, 4.0, 3.0]).unwrap();
+        assert_eq!((six.lower_quartile, six.median, six.upper_quartile), (2.25, 3.5, 4.75));
+    }
+
+    proptest! {
+        #[test]
+        fn a_spread_is_in_order(ratios in prop::collection::vec(0.0f64..1e9, 1..40)) {
+            let s = paired(ratios.iter().copied()).unwrap();
+            let order = [s.min, s.lower_quartile, s.median, s.upper_quartile, s.max];
+            prop_assert!(order.windows(2).all(|w| w[0] <= w[1]), "{order:?}");
+            prop_assert_eq!(s.pairs, ratios.len());
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What the JSON files of these tools have in common.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::ImportError;
+use crate::run::Environment;
+
+/// The JSON document in a text, after whatever the tool printed before it, if there is any.
+fn document(text: &str) -> Option<(&str, usize)> {
+    let mut at = 0;
+    for (i, line) in text.split_inclusive('\n').enumerate() {
+        if line.trim_start().starts_with('{') {
+            return Some((&text[at..], i));
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Whether a text holds a JSON document with these fields.
+pub(super) fn has_fields(text: &str, fields: &[&str]) -> bool {
+    document(text).is_some_and(|(json, _)| fields.iter().all(|field| json.contains(&format!("\"{field}\""))))
+}
+
+/// Reads the document; what follows it is not looked at.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ImportError> {
+    let (json, lines_before) = document(text).ok_or_else(|| ImportError::new("there is no JSON document in it"))?;
+    // A thread without samples has the mean -nan, which is no JSON.
+    let json = json.replace(": -nan", ": null").replace(": nan", ": null");
+    T::deserialize(&mut serde_json::Deserializer::from_str(&json)).map_err(|e| {
+        let line = lines_before + e.line();
+        if e.is_eof() {
+            return ImportError::at(line, "the file is cut off here");
+        }
+        let problem = e.to_string();
+        let problem = problem.split(" at line ").next().unwrap_or(&problem);
+        ImportError::at(line, problem)
+    })
+}
+
+/// The threads of a document, which are named by their numbers, in the order of these.
+pub(super) fn numbered<T>(threads: BTreeMap<String, T>) -> Result<BTreeMap<usize, T>, ImportError> {
+    let number = |key: &str| key.parse().map_err(|_| ImportError::new(format!("\"{key}\" is not a thread's number")));
+    threads.into_iter().map(|(key, thread)| Ok((number(&key)?, thread))).collect()
+}
+
+/// The rows of a histogram: `"41": 7`.
+pub(super) fn rows(histogram: &BTreeMap<String, u64>) -> Result<Vec<(u64, u64)>, ImportError> {
+    let value = |key: &str| key.parse().map_err(|_| ImportError::new(format!("\"{key}\" is not a latency")));
+    histogram.iter().map(|(key, count)| Ok((value(key)?, *count))).collect()
+}
+
+/// A latency, in whichever way the tool prints a negative one.
+pub(super) fn signed(number: &serde_json::Number) -> Option<i64> {
+    number.as_i64().or_else(|| number.as_u64().map(|n| n as i64))
+}
+
+/// What `uname` said on the machine.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct System {
+    release: String,
+    version: String,
+    machine: String,
+    realtime: Option<u32>,
+    pub cpus_online: u32,
+    pub resolution_in_ns: Option<u64>,
+}
+
+impl System {
+    /// As the environment of a run.
+    pub fn environment(&self) -> Environment {
+        let word = |word: &str| self.version.split_whitespace().any(|w| w == word);
+        let preemption = match self.realtime {
+            Some(1) => "PREEMPT_RT",
+            _ if word("PREEMPT_RT") => "PREEMPT_RT",
+            // Before 5.3 the patch called itself so.
+            _ if self.version.contains("PREEMPT RT") => "PREEMPT_RT",
+            _ if word("PREEMPT") => "full",
+            // PREEMPT_DYNAMIC leaves open which model was chosen.
+            _ => "",
+        };
+        Environment {
+            architecture: self.machine.clone(),
+            kernel: self.release.clone(),
+            kernel_build: self.version.clone(),
+            preemption: preemption.into(),
+            cpus_online: self.cpus_online,
+            ..Environment::default()
+        }
+    }
+}

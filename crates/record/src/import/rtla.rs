@@ -1,0 +1,239 @@
+//! The table of `rtla timerlat hist`: a column for each CPU and kind of latency, a row for each bucket.
+
+use super::ImportError;
+use super::figures::{self, Figures};
+use super::lines::{Line, lines, shorten};
+use crate::run::{Run, Series, Settings};
+
+const TITLE: &str = "# RTLA timerlat histogram";
+
+/// Whether a text looks like it.
+pub(super) fn wrote(text: &str) -> bool {
+    lines(text).any(|l| l.text == TITLE || Column::parse_header(&l.text).is_some())
+}
+
+/// The latency at the timer's interrupt, of the kernel thread, or back in user space, on one CPU.
+#[derive(Debug, Clone)]
+struct Column {
+    cpu: u32,
+    kind: &'static str,
+}
+
+impl Column {
+    /// `Index   IRQ-000   Thr-000   Usr-000`
+    fn parse_header(text: &str) -> Option<Vec<Column>> {
+        let columns: Vec<Column> =
+            text.strip_prefix("Index")?.split_whitespace().map(Column::parse).collect::<Option<_>>()?;
+        Some(columns).filter(|c| !c.is_empty())
+    }
+
+    fn parse(text: &str) -> Option<Column> {
+        let (kind, cpu) = text.split_once('-')?;
+        let kind = match kind {
+            "IRQ" => "irq",
+            "Thr" => "thread",
+            "Usr" => "user",
+            _ => return None,
+        };
+        Some(Column { cpu: cpu.parse().ok()?, kind })
+    }
+}
+
+pub(super) fn read(text: &str) -> Result<Run, ImportError> {
+    let mut table = Table { unit_ns: 1_000, ..Table::default() };
+    for line in lines(text) {
+        table.last_line = line.number;
+        if line.text.starts_with("ALL:") {
+            // A summary over the CPUs, of what stands above already.
+            table.ended = true;
+        } else if !table.ended {
+            table.take(&line)?;
+        }
+        if line.text.ends_with("results might not be accurate") {
+            table.notes.push(format!("rtla says: {}", shorten_note(&line.text)));
+        }
+    }
+    table.run()
+}
+
+fn shorten_note(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(120).collect()
+}
+
+#[derive(Default)]
+struct Table {
+    unit_ns: u64,
+    duration_ns: u64,
+    columns: Vec<Column>,
+    rows: Vec<(u64, Vec<u64>)>,
+    over: Option<Vec<u64>>,
+    count: Option<Vec<u64>>,
+    min: Option<Vec<Option<u64>>>,
+    avg: Option<Vec<Option<u64>>>,
+    max: Option<Vec<Option<u64>>>,
+    notes: Vec<String>,
+    ended: bool,
+    last_line: usize,
+}
+
+impl Table {
+    fn take(&mut self, line: &Line) -> Result<(), ImportError> {
+        let text = line.text.as_ref();
+        if text == TITLE && !self.columns.is_empty() || text.starts_with("Index") && !self.columns.is_empty() {
+            return Err(line.error("a second table begins here; import one run at a time"));
+        }
+        if let Some(unit) = text.strip_prefix("# Time unit is ") {
+            self.unit_ns = if unit.starts_with("nano") { 1 } else { 1_000 };
+        } else if let Some(duration) = text.strip_prefix("# Duration:") {
+            self.duration_ns = duration_ns(duration).unwrap_or(0);
+        } else if text.starts_with("Index") {
+            let columns = Column::parse_header(text);
+            self.columns = columns.ok_or_else(|| line.error("the columns are not those of rtla timerlat hist"))?;
+        } else if text.starts_with("IRQ-") || text.starts_with("Thr-") {
+            return Err(line.error("the table has no index: run rtla without --no-index"));
+        } else if !self.columns.is_empty() {
+            self.figures(line)?;
+        }
+        Ok(())
+    }
+
+    fn figures(&mut self, line: &Line) -> Result<(), ImportError> {
+        let text = line.text.as_ref();
+        let key = text.split_whitespace().next().unwrap_or_default();
+        match key {
+            "over:" => self.over = Some(self.counts(line, key)?),
+            "count:" => self.count = Some(self.counts(line, key)?),
+            "min:" => self.min = Some(self.latencies(line, key)?),
+            "avg:" => self.avg = Some(self.latencies(line, key)?),
+            "max:" => self.max = Some(self.latencies(line, key)?),
+            _ if self.over.is_none() && !text.is_empty() => self.row(line, key)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, line: &Line, key: &str) -> Result<(), ImportError> {
+        let index: u64 =
+            key.parse().map_err(|_| line.error(format!("\"{}\" is not the index of a row", shorten(key))))?;
+        if let Some((before, _)) = self.rows.last().filter(|(before, _)| index <= *before) {
+            return Err(line.error(format!("row {index} follows row {before}")));
+        }
+        let counts = self.counts(line, key)?;
+        self.rows.push((index, counts));
+        Ok(())
+    }
+
+    fn counts(&self, line: &Line, key: &str) -> Result<Vec<u64>, ImportError> {
+        line.must_be_whole()?;
+        let counts = line.numbers(key.len())?;
+        self.must_fit(line, counts.len())?;
+        Ok(counts)
+    }
+
+    /// As [`counts`](Self::counts); a latency of which there is no sample is `-`.
+    fn latencies(&self, line: &Line, key: &str) -> Result<Vec<Option<u64>>, ImportError> {
+        line.must_be_whole()?;
+        let not = |word: &str| line.error(format!("\"{}\" is not a number", shorten(word)));
+        let read = |word: &str| match word {
+            "-" => Ok(None),
+            _ => word.parse().map(Some).map_err(|_| not(word)),
+        };
+        let latencies: Vec<_> = line.text[key.len()..].split_whitespace().map(read).collect::<Result<_, _>>()?;
+        self.must_fit(line, latencies.len())?;
+        Ok(latencies)
+    }
+
+    fn must_fit(&self, line: &Line, figures: usize) -> Result<(), ImportError> {
+        let columns = self.columns.len();
+        if figures == columns { Ok(()) } else { Err(line.error(format!("{figures} figures for {columns} columns"))) }
+    }
+
+    fn run(self) -> Result<Run, ImportError> {
+        let missing = match &self {
+            Table { columns, .. } if columns.is_empty() => Some("the line \"Index IRQ-000 …\""),
+            Table { over: None, .. } => Some("\"over:\""),
+            // Left out together by --no-summary.
+            Table { count: Some(_), max: None, .. } => Some("\"max:\""),
+            _ => None,
+        };
+        if let Some(missing) = missing {
+            return Err(ImportError::at(self.last_line, format!("the table ends without {missing}: it is cut off")));
+        }
+        let row_width = self.row_width();
+        let mut run = Run::new("rtla timerlat", "timer");
+        run.duration_ns = self.duration_ns;
+        let mut named = Vec::new();
+        for (i, column) in self.columns.iter().enumerate() {
+            let name = format!("cpu {} {}", column.cpu, column.kind);
+            if named.iter().any(|(other, _)| *other == name) {
+                return Err(ImportError::new(format!("there are two columns for {name}")));
+            }
+            let figures = self.column(i, row_width).map_err(|e| ImportError::new(format!("{name}: {e}")))?;
+            let latency = figures.histogram().map_err(|e| ImportError::new(format!("{name}: {e}")))?;
+            let settings = Settings { method: "timerlat".into(), cpu: Some(column.cpu), ..Settings::default() };
+            run.series.push(Series { name: name.clone(), settings, latency, ..Series::default() });
+            named.push((name, figures));
+        }
+        run.notes = figures::notes("rtla", &named);
+        if row_width > 1 {
+            run.notes.push(format!("rows are taken to be {row_width} wide, the largest step that fits their indexes"));
+        }
+        run.notes.extend(self.notes);
+        Ok(run)
+    }
+
+    /// rtla does not say how wide its rows are and leaves out empty ones. Their indexes are multiples of
+    /// the width, so it is at most the greatest common divisor.
+    fn row_width(&self) -> u64 {
+        let step = self.rows.iter().fold(0, |width, (index, _)| greatest_common_divisor(width, *index));
+        let largest = self.max.iter().flatten().flatten().max();
+        // All samples in the first row: it holds at least the largest of them.
+        if step == 0 { largest.map_or(1, |max| max.saturating_add(1)) } else { step }
+    }
+
+    fn column(&self, i: usize, row_width: u64) -> Result<Figures, String> {
+        let rows: Vec<(u64, u64)> = self.rows.iter().map(|(index, counts)| (*index, counts[i])).collect();
+        let overflow = self.over.as_ref().map_or(0, |over| over[i]);
+        let sum = rows.iter().fold(overflow, |sum, (_, count)| sum.saturating_add(*count));
+        if let Some(count) = self.count.as_ref().map(|count| count[i]).filter(|count| *count != sum) {
+            return Err(format!("{sum} samples are in the rows and {count} were counted: a row is damaged"));
+        }
+        let pick = |figures: &Option<Vec<Option<u64>>>| figures.as_ref().and_then(|f| f[i]);
+        Ok(Figures {
+            unit_ns: self.unit_ns,
+            row_width,
+            rows,
+            overflow,
+            min: pick(&self.min).and_then(|v| v.try_into().ok()),
+            max: pick(&self.max).and_then(|v| v.try_into().ok()),
+            mean: pick(&self.avg).map(|v| v as f64),
+        })
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// `0 00:10:00`: days, hours, minutes, seconds.
+fn duration_ns(text: &str) -> Option<u64> {
+    let (days, clock) = text.trim().split_once(' ')?;
+    let clock: Vec<u64> = clock.trim().split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let [hours, minutes, seconds] = clock[..] else { return None };
+    let hours = days.parse::<u64>().ok()?.checked_mul(24)?.checked_add(hours)?;
+    let seconds = hours.checked_mul(60)?.checked_add(minutes)?.checked_mul(60)?.checked_add(seconds)?;
+    seconds.checked_mul(1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read() {
+        assert_eq!(duration_ns("   0 00:10:00"), Some(600_000_000_000));
+        assert_eq!(duration_ns(" 2 01:02:03"), Some((2 * 86_400 + 3_723) * 1_000_000_000));
+        assert_eq!(duration_ns("99999999999999 00:00:01"), None);
+        assert_eq!(duration_ns("soon"), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! The published schema describes the documents that are written.
+
+use std::path::Path;
+
+use ontick_record::run::{Block, Environment, Judged, Maxima, Outlier};
+use ontick_record::{Run, Series, store};
+use serde_json::{Value, json};
+
+/// A run that fills every field.
+fn full() -> Run {
+    let mut run = Run::new("ontick 0.1.0", "timer");
+    run.simulated = Some("line".into());
+    run.interrupted = true;
+    run.environment = Some(Environment { tick_hz: Some(250), ..Environment::default() });
+    run.notes.push("a note".into());
+    run.requirements.push(Judged {
+        requirement: "99% < 3us".into(),
+        series: "hybrid".into(),
+        seen: "99.9% < 3us".into(),
+        met: true,
+    });
+    let mut series = Series { name: "hybrid".into(), missed: 3, ..Series::default() };
+    series.latency.add(400, 4, u64::MAX / 2);
+    series.latency.mean_ns = Some(401.5);
+    series.settings.cpu = Some(1);
+    series.settings.margin_ns = Some(50_000);
+    series.settings.spin_duty = Some(f64::NAN);
+    series.settings.refused.push("mlockall: no".into());
+    series.maxima = Maxima { step_ns: 1_000_000_000, max_ns: vec![403] };
+    series.outliers.push(Outlier { at_ns: 1, latency_ns: 403 });
+    series.blocks.push(Block { load_average: f64::NAN, ..Block::default() });
+    series.conditions.load_average = Some([0.1, 0.2, 0.3]);
+    series.conditions.interrupts.insert("LOC".into(), 7);
+    series.conditions.cpu_khz = Some((600_000, 1_400_000));
+    run.series.push(series);
+    run
+}
+
+fn imported() -> impl Iterator<Item = Run> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|e| e != "md")).map(|path| store::read_any(&path).unwrap())
+}
+
+#[test]
+fn documents_fit_the_schema() {
+    let schema = Run::schema();
+    assert!(jsonschema::meta::is_valid(&schema));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for run in imported().chain([full(), Run::new("ontick 0.1.0", "timer")]) {
+        let document: Value = serde_json::from_str(&store::text(&run)).unwrap();
+        if let Err(error) = validator.validate(&document) {
+            panic!("{}: {error} at {}", run.tool, error.instance_path());
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_does_not_fit_the_schema() {
+    let validator = jsonschema::validator_for(&Run::schema()).unwrap();
+    let document: Value = serde_json::from_str(&store::text(&full())).unwrap();
+    for (path, value) in [
+        ("/series/0/latency/buckets/0/2", json!(-1)),
+        ("/series/0/latency/buckets/0", json!([1, 2])),
+        ("/series/0/name", json!(7)),
+        ("/series/0/missed", json!(1.5)),
+        ("/series", json!(null)),
+        ("/tool", json!(null)),
+    ] {
+        let mut changed = document.clone();
+        *changed.pointer_mut(path).unwrap() = value;
+        assert!(!validator.is_valid(&changed), "{path}");
+        assert!(store::parse(&changed.to_string()).is_err(), "{path}");
+    }
+}
