@@ -20,7 +20,7 @@ const ALWAYS: [Entry; 7] = [
     ),
     (
         "max",
-        "The largest latency that was seen, exactly. It only says what happened in this run: a longer run can find a larger one, and on a virtual machine it is often the hypervisor's.",
+        "The largest latency that was seen, exactly. It only says what happened in this run: a longer run can find a larger one, and on a virtual machine it is often the hypervisor’s.",
         "max = x(n)",
     ),
     (
@@ -40,14 +40,14 @@ const ALWAYS: [Entry; 7] = [
     ),
     (
         "page faults, CPU taken away",
-        "Events in the timed section that a clean run does not have. Where they are not zero, part of the latency is the program's own and not the machine's.",
+        "Events in the timed section that a clean run does not have. Where they are not zero, part of the latency is the program’s own and not the machine’s.",
         "",
     ),
 ];
 
 const SPINS: Entry = (
     "hybrid, spin",
-    "A thread that sleeps until it is woken shows the machine's wake latency. A hybrid wait sleeps to a margin before the deadline and then watches the clock: it shows the error against the deadline, and pays for it with the CPU time that it spins.",
+    "A thread that sleeps until it is woken shows the machine’s wake latency. A hybrid wait sleeps to a margin before the deadline and then watches the clock: it shows the error against the deadline, and pays for it with the CPU time that it spins.",
     "t(wake) = t(due) − margin;  duty = time spun ∕ time in all",
 );
 

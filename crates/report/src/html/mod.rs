@@ -19,7 +19,7 @@ pub fn html(run: &Run) -> String {
     let named = [Named { name: "run.json", run }];
     let mut body = Markup::default();
     header(&mut body, run);
-    body.leaf("p", &[("class", &"verdict")], &verdict::typeset(&verdict::verdict(run)));
+    said(&mut body, &verdict::typeset(&verdict::verdict(run)));
     sections::cards(&mut body, run);
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
@@ -34,14 +34,13 @@ pub fn html(run: &Run) -> String {
 pub fn html_of_several(runs: &[Named]) -> String {
     let mut body = Markup::default();
     body.open("header", &[]);
-    body.leaf("h1", &[], "Runs side by side");
-    let names: Vec<&str> = runs.iter().map(|r| r.name).collect();
-    body.leaf("p", &[("class", &"about")], &names.join(" · "));
     for named in runs {
         if let Some(what) = &named.run.simulated {
             sections::simulated(&mut body, &format!("{}: {what}", named.name));
         }
     }
+    let names: Vec<&str> = runs.iter().map(|r| r.name).collect();
+    body.leaf("h1", &[], "Runs side by side").leaf("p", &[("class", &"about")], &names.join(" · "));
     body.close();
     table::comparison(&mut body, runs);
     sections::requirements(&mut body, runs);
@@ -52,17 +51,28 @@ pub fn html_of_several(runs: &[Named]) -> String {
     page::page("ontick compare", body, runs)
 }
 
+/// The verdict, with how sure it is on a quieter line of its own.
+fn said(body: &mut Markup, sentence: &str) {
+    let (verdict, sure) = sentence.split_at(sentence.find(" (95").unwrap_or(sentence.len()));
+    body.open("p", &[("class", &"verdict")]).words(verdict);
+    if !sure.is_empty() {
+        body.leaf("span", &[("class", &"sure")], sure.trim_start());
+    }
+    body.close();
+}
+
 fn header(body: &mut Markup, run: &Run) {
     body.open("header", &[]);
-    body.leaf("h1", &[], &page_title(run));
-    for line in headline::lines(run) {
-        let words = line.parts.join(" · ");
-        let words = if line.label == "machine" { words } else { verdict::typeset(&words) };
-        body.leaf("p", &[("class", &"about")], &words);
-    }
     if let Some(what) = &run.simulated {
         sections::simulated(body, what);
     }
+    body.leaf("h1", &[], &page_title(run)).open("dl", &[("class", &"about")]);
+    for line in headline::lines(run) {
+        let words = line.parts.join(" · ");
+        let words = if line.label == "machine" { words } else { verdict::typeset(&words) };
+        body.leaf("dt", &[], line.label).leaf("dd", &[], &words);
+    }
+    body.close();
     body.close();
 }
 

@@ -76,11 +76,13 @@ impl Frame {
     }
 
     fn legend(&mut self, curves: &[Curve]) {
-        let (mut x, mut y) = (16.0, self.top + 8.0);
+        // On narrow paper every pixel counts.
+        let from = if self.right > 600.0 { self.left } else { 16.0 };
+        let (mut x, mut y) = (from, self.top + 8.0);
         for curve in curves {
             let wide = 36.0 + text_width(&curve.name, 12.0) + 18.0;
-            if x > 16.0 && x + wide > self.right + RIGHT {
-                (x, y) = (16.0, y + LEGEND_ROW);
+            if x > from && x + wide > self.right + RIGHT {
+                (x, y) = (from, y + LEGEND_ROW);
             }
             let ink = curve.ink;
             self.svg.empty(

@@ -7,6 +7,8 @@ use crate::bins::{Decades, log_bins};
 use crate::markup::time;
 
 const LABEL_ROW: f64 = 15.0;
+/// Between the plot and the lowest label, which may stand above the numbers of the vertical axis.
+const ABOVE: f64 = 11.0;
 /// With more curves than this, only the worst of all has its words.
 const LABELLED: usize = 4;
 /// The lowest line of the plot: half a sample, so that one sample stands above it.
@@ -21,14 +23,14 @@ pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
         marks(curves, frame_x(&probe), probe.right)
     };
     let rows = marks.iter().filter_map(|m| m.label.as_ref().map(|(_, row, _)| row + 1)).max().unwrap_or(0);
-    let mut frame = Frame::new(paper, "Latency: samples by latency", curves, rows as f64 * LABEL_ROW);
+    let mut frame = Frame::new(paper, "Latency: samples by latency", curves, rows as f64 * LABEL_ROW + ABOVE);
     let x = frame_x(&frame);
     let bins = ((frame.right - frame.left) / 5.0) as usize;
     let counted: Vec<Vec<f64>> = curves.iter().map(|c| log_bins(&c.series.latency, axis, bins)).collect();
     let top = counted.iter().flatten().fold(1.0f64, |a, b| a.max(*b));
     let y = Scale::log(FLOOR.log10(), top.log10().ceil().max(1.0), frame.bottom, frame.top);
-    frame.x_axis(x, &x.powers(power_of_time), &x.between(), "latency");
-    frame.y_axis(y, &y.powers(power_of_count), "samples");
+    frame.x_axis(x, &x.powers(44.0, power_of_time), &x.between(), "latency");
+    frame.y_axis(y, &y.powers(26.0, power_of_count), "samples");
     frame.in_time(x, true);
     if top <= 1.0 && counted.iter().flatten().all(|n| *n == 0.0) {
         frame.nothing("no samples");
@@ -97,9 +99,10 @@ fn marks<'a>(curves: &'a [Curve<'a>], x: Scale, right: f64) -> Vec<Mark<'a>> {
     let mut marks: Vec<Mark> = Vec::new();
     for (i, (ns, curve)) in known.into_iter().enumerate() {
         let at = x.at(ns as f64);
+        // On narrow paper the colour alone says whose it is.
         let words = match curves.len() {
-            1 => format!("max {}", time(ns)),
-            _ => format!("max {} {}", time(ns), curve.name),
+            n if n > 1 && right > 600.0 => format!("max {} {}", time(ns), curve.name),
+            _ => format!("max {}", time(ns)),
         };
         let wide = text_width(&words, 11.0);
         let from = (at - wide - 4.0).max(4.0).min(right - wide);
@@ -116,7 +119,7 @@ impl Mark<'_> {
         let class = format!("stroke {}", ink.class());
         let top = match &self.label {
             Some((words, row, end)) => {
-                let y = frame.top - *row as f64 * LABEL_ROW - 5.0;
+                let y = frame.top - *row as f64 * LABEL_ROW - ABOVE;
                 frame.text(
                     *end,
                     y,

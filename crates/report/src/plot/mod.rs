@@ -81,6 +81,6 @@ fn document(curves: &[Curve], plot: Plot, title: String, about: String) -> Strin
 fn latency_axis(frame: &mut Frame, decades: Decades, x_axis: impl FnOnce(&mut Frame)) -> Scale {
     let y = Scale::log(f64::from(decades.low), f64::from(decades.high), frame.bottom, frame.top);
     x_axis(frame);
-    frame.y_axis(y, &y.powers(power_of_time), "latency");
+    frame.y_axis(y, &y.powers(26.0, power_of_time), "latency");
     y
 }

@@ -36,21 +36,21 @@ pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
     frame.finish()
 }
 
-/// The largest of each series in words at its end, where they do not cover each other.
+/// The largest of each series in words above its end, where there is room for them.
 fn ends(frame: &mut Frame, curves: &[Curve], y: Scale) {
-    let mut taken: Vec<f64> = Vec::new();
-    for ns in curves.iter().filter_map(|c| c.series.latency.max_ns) {
-        let at = y.at(ns as f64) - 8.0;
-        if taken.iter().all(|other| (other - at).abs() > 24.0) && at > frame.top + 10.0 {
+    let room = if frame.right > 600.0 { 20.0 } else { 36.0 };
+    let mut largest: Vec<u64> = curves.iter().filter_map(|c| c.series.latency.max_ns).collect();
+    largest.sort_unstable();
+    let mut above = frame.top - room + 18.0;
+    for ns in largest.into_iter().rev() {
+        let at = y.at(ns as f64);
+        if at - above >= room {
             let words = format!("max {}", time(ns));
-            frame.text(
-                frame.right,
-                at,
-                &words,
-                &[("text-anchor", &"end"), ("fill", &TEXT), ("class", &"word"), ("font-size", &11)],
-            );
-            taken.push(at);
+            let attributes: [(&str, &dyn std::fmt::Display); 4] =
+                [("text-anchor", &"end"), ("fill", &TEXT), ("class", &"word"), ("font-size", &11)];
+            frame.text(frame.right, at - 8.0, &words, &attributes);
         }
+        above = at;
     }
 }
 
@@ -82,7 +82,7 @@ fn stairs(series: &Series, x: Scale, y: Scale) -> Vec<(f64, f64)> {
 
 /// `0 %`, `50 %`, `90 %`, `99 %`, `99.9 %`, ….
 fn shares(x: Scale) -> Vec<Tick> {
-    let mut ticks = x.powers(share);
+    let mut ticks = x.powers(52.0, share);
     let half = Tick { at: x.at(2.0), label: "50 %".into() };
     if ticks.iter().all(|t| (t.at - half.at).abs() > 32.0) {
         ticks.insert(1.min(ticks.len()), half);

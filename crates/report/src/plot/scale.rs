@@ -60,10 +60,11 @@ impl Scale {
         format!("{kind} {} {} {} {}", self.low, self.high, self.from, self.to)
     }
 
-    /// Main ticks of a logarithmic axis, one per power of ten or fewer where they would crowd.
-    pub fn powers(&self, label: impl Fn(i32) -> String) -> Vec<Tick> {
+    /// Main ticks of a logarithmic axis, one per power of ten, or fewer where less than `apart` pixels
+    /// would lie between them.
+    pub fn powers(&self, apart: f64, label: impl Fn(i32) -> String) -> Vec<Tick> {
         let (low, high) = (self.low.ceil() as i32, self.high.floor() as i32);
-        let room = ((self.to - self.from).abs() / 44.0).max(1.0);
+        let room = ((self.to - self.from).abs() / apart).max(1.0);
         let step = (f64::from(high - low) / room).ceil().max(1.0) as usize;
         (low..=high).step_by(step).map(|p| Tick { at: self.at(10f64.powi(p)), label: label(p) }).collect()
     }
@@ -166,7 +167,7 @@ mod tests {
         #[test]
         fn powers_never_crowd(low in 0i32..4, span in 1i32..14, width in 60.0f64..900.0) {
             let scale = Scale::log(f64::from(low), f64::from(low + span), 0.0, width);
-            let ticks = scale.powers(power_of_time);
+            let ticks = scale.powers(44.0, power_of_time);
             prop_assert!(!ticks.is_empty());
             prop_assert!(ticks.windows(2).all(|w| w[1].at - w[0].at >= 30.0), "{ticks:?}");
         }

@@ -1,0 +1,152 @@
+//! The report in a real browser: the plots are drawn, and the console stays silent.
+//!
+//! Without Chromium this is skipped, unless `ONTICK_REQUIRE_BROWSER=1` makes that a failure.
+
+mod sample;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ontick_report::compare::Named;
+use ontick_report::{html, html_of_several};
+
+/// What came out of a visit to a page.
+struct Visit {
+    /// The page's elements after its script has run.
+    dom: String,
+    /// What the page said on the console, errors included.
+    console: Vec<String>,
+}
+
+fn chromium() -> Option<&'static str> {
+    let found = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()));
+    let required = std::env::var("ONTICK_REQUIRE_BROWSER").is_ok_and(|v| v == "1");
+    assert!(found.is_some() || !required, "chromium is not installed and ONTICK_REQUIRE_BROWSER=1 asks for it");
+    if found.is_none() {
+        eprintln!("skipped: chromium is not installed");
+    }
+    found
+}
+
+fn visit(browser: &str, page: &str) -> Visit {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    fs::write(&file, page).unwrap();
+    let mut child = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--v=0", "--virtual-time-budget=1000"])
+        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", file.display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(fs::File::create(folder.path().join("dom")).unwrap()))
+        .stderr(Stdio::from(fs::File::create(folder.path().join("log")).unwrap()))
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if begun.elapsed() > Duration::from_secs(90) => {
+                let _ = child.kill();
+                break child.wait().unwrap();
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    let log = read(&folder.path().join("log"));
+    assert!(status.success(), "{browser} ended with {status}:\n{log}");
+    Visit { dom: read(&folder.path().join("dom")), console: console(&log) }
+}
+
+fn read(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    fs::File::open(path).unwrap().read_to_end(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The browser logs a console message as `[…:INFO:CONSOLE(12)] "text", source: …`.
+fn console(log: &str) -> Vec<String> {
+    log.lines().filter(|l| l.contains(":CONSOLE")).map(String::from).collect()
+}
+
+/// The values of an attribute, in order.
+fn attribute<'a>(dom: &'a str, name: &str) -> Vec<&'a str> {
+    let mark = format!(" {name}=\"");
+    dom.split(&mark).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+/// The `d` of every curve's line.
+fn lines(dom: &str) -> Vec<&str> {
+    let path = |tag: &&str| tag.contains("class=\"line ");
+    dom.split("<path").skip(1).filter(path).filter_map(|tag| attribute(tag, "d").first().copied()).collect()
+}
+
+fn assert_drawn(visit: &Visit, plots: usize) {
+    assert!(visit.console.is_empty(), "the console is not silent: {:#?}", visit.console);
+    let drawn = attribute(&visit.dom, "data-drawn");
+    assert_eq!(drawn.len(), plots, "{drawn:?}");
+    assert!(drawn.iter().all(|n| n.parse::<u32>().is_ok_and(|n| n > 0)), "{drawn:?}");
+    let lines = lines(&visit.dom);
+    assert_eq!(lines.len() as u32, drawn.iter().map(|n| n.parse::<u32>().unwrap()).sum::<u32>());
+    for d in lines {
+        let numbers = d.split(['M', 'L', ' ']).filter(|n| !n.is_empty());
+        let numbers: Vec<f64> = numbers.map(|n| n.parse().unwrap_or_else(|_| panic!("{n}: {d}"))).collect();
+        assert!(numbers.len() >= 2 && numbers.iter().all(|n| n.is_finite() && (0.0..=1_000.0).contains(n)), "{d}");
+    }
+}
+
+#[test]
+fn plots_are_drawn_and_the_console_is_silent() {
+    let Some(browser) = chromium() else { return };
+    // Each plot is there for a wide and for a narrow window.
+    assert_drawn(&visit(browser, &html(&sample::prove())), 8);
+    let (a, b) = (sample::prove(), sample::single());
+    let named = [Named { name: "a.json", run: &a }, Named { name: "b.json", run: &b }];
+    assert_drawn(&visit(browser, &html_of_several(&named)), 6);
+}
+
+#[test]
+fn values_are_read_off_under_the_pointer() {
+    let Some(browser) = chromium() else { return };
+    let move_over = "<script>document.querySelectorAll('figure.broad svg.plot').forEach((svg) => {
+        const box = svg.getBoundingClientRect();
+        svg.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + 0.28 * box.width }));
+    });</script></body>";
+    let visit = visit(browser, &html(&sample::prove()).replace("</body>", move_over));
+    assert!(visit.console.is_empty(), "{:#?}", visit.console);
+    let readouts: Vec<&str> = visit.dom.split("class=\"readout\">").skip(1).step_by(2).collect();
+    assert_eq!(readouts.len(), 4);
+    for (readout, words) in readouts.iter().zip(["samples", "ontick, idle 5", "max ", "block 3"]) {
+        let readout = readout.split("</p>").next().unwrap();
+        assert!(readout.starts_with("<b>") && readout.contains(words) && !readout.contains("NaN"), "{readout}");
+    }
+}
+
+#[test]
+fn a_hostile_record_runs_no_script() {
+    let Some(browser) = chromium() else { return };
+    let visit = visit(browser, &html(&sample::hostile()));
+    assert_drawn(&visit, 6);
+    // One for the record, one for the page's own; a third would be the record's.
+    assert_eq!(visit.dom.matches("<script").count(), 2);
+}
+
+/// Proof that the test above can fail: each page is broken in one way, and each is found out.
+#[test]
+fn a_broken_page_is_found_out() {
+    let Some(browser) = chromium() else { return };
+    let page = html(&sample::single());
+    let thrown = visit(browser, &page.replace("\"use strict\";", "\"use strict\"; missing();"));
+    assert!(thrown.console.iter().any(|l| l.contains("missing is not defined")), "{:?}", thrown.console);
+    let fetched = visit(browser, &page.replace("<body>", "<body><img src=\"https://example.org/picture.png\">"));
+    assert!(fetched.console.iter().any(|l| l.contains("Content Security Policy")), "{:?}", fetched.console);
+    let empty = visit(browser, &page.replacen(" d=\"M", " d=\"MNaN ", 3));
+    assert!(std::panic::catch_unwind(|| assert_drawn(&empty, 6)).is_err());
+}
