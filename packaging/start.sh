@@ -6,7 +6,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
 
 die() {
-  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  printf '%s: %s\n' "${0#"$top"/}" "$*" >&2
   exit 2
 }
 
