@@ -1,5 +1,7 @@
 //! Guards against a real-time loop that runs away with the machine.
 
+use std::collections::VecDeque;
+use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +13,9 @@ use crate::clock::ClockId;
 use crate::thread::{Policy, current_tid, set_policy};
 use crate::{cpus, sys};
 
-/// A thread that uses more than this share of a CPU over the whole limit has run away.
-const RUNAWAY: f64 = 0.97;
+/// A thread that used this share of a CPU over the whole limit without once sleeping has run away. Not
+/// nearly all of it: throttling, the fair server and a hypervisor take their part unasked.
+const BUSY: f64 = 0.25;
 
 /// Why a CPU must not be occupied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +33,8 @@ pub fn may_occupy(cpus_online: usize) -> Result<(), Unsafe> {
 }
 
 /// Watches threads from beside, and demotes one to normal scheduling that has kept its CPU busy for
-/// longer than the limit. It needs no help from the thread: it reads how much CPU time that used.
+/// longer than the limit without ever sleeping. It needs no help from the thread: it reads how much CPU
+/// time that used and how often it gave up the CPU.
 pub struct Watchdog {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -44,6 +48,7 @@ impl Watchdog {
         let (watched, own_cpus) = (current_tid(), cpus::allowed());
         let demoted = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = channel();
+        let (ready, begun) = channel();
         let thread = std::thread::Builder::new().name("ontick-watchdog".into()).spawn({
             let demoted = demoted.clone();
             move || {
@@ -53,17 +58,19 @@ impl Watchdog {
                     let _ = crate::thread::set_affinity(&elsewhere);
                     let _ = set_policy(0, Policy::Fifo(99));
                 }
+                let _ = ready.send(());
                 let mut window = Window::new(limit);
                 while stopped.recv_timeout(limit / 8) == Err(RecvTimeoutError::Timeout) {
-                    let Some(used_ns) = sys::thread_cpu_ns(watched) else { return };
-                    if window.runaway(ClockId::Monotonic.now_ns(), used_ns)
-                        && set_policy(watched, Policy::Other).is_ok()
-                    {
+                    let Some(reading) = Reading::of(watched) else { return };
+                    if window.runaway(reading) && set_policy(watched, Policy::Other).is_ok() {
                         demoted.store(true, Ordering::Relaxed);
                     }
                 }
             }
         })?;
+        // The new thread has inherited CPU and policy: until it has moved away, a loop that never sleeps would
+        // keep it from ever running.
+        let _ = begun.recv();
         Ok(Self { stop: Some(stop), thread: Some(thread), demoted })
     }
 
@@ -82,33 +89,63 @@ impl Drop for Watchdog {
     }
 }
 
-/// The CPU time used over the last `limit`.
+/// What a thread had done by a moment.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    now_ns: u64,
+    used_ns: u64,
+    /// Times that the thread gave up the CPU itself.
+    rests: u64,
+}
+
+impl Reading {
+    fn of(tid: i32) -> Option<Self> {
+        let status = fs::read_to_string(format!("/proc/self/task/{tid}/status")).ok()?;
+        let rests =
+            status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()?;
+        Some(Self { now_ns: ClockId::Monotonic.now_ns(), used_ns: sys::thread_cpu_ns(tid)?, rests })
+    }
+}
+
+/// The readings of the last `limit`.
 struct Window {
     limit_ns: u64,
-    readings: std::collections::VecDeque<(u64, u64)>,
+    readings: VecDeque<Reading>,
 }
 
 impl Window {
     fn new(limit: Duration) -> Self {
-        Self { limit_ns: limit.as_nanos() as u64, readings: Default::default() }
+        Self { limit_ns: limit.as_nanos() as u64, readings: VecDeque::new() }
     }
 
-    /// Takes a reading (time, CPU time used) and tells whether the last `limit` was used up.
-    fn runaway(&mut self, now_ns: u64, used_ns: u64) -> bool {
-        self.readings.push_back((now_ns, used_ns));
+    /// Takes a reading and tells whether the thread has been busy without a rest for the last `limit`.
+    fn runaway(&mut self, now: Reading) -> bool {
+        if self.readings.back().is_some_and(|last| last.rests != now.rests) {
+            self.readings.clear();
+        }
+        self.readings.push_back(now);
         // Keep the newest reading that is at least the limit old, to measure from.
-        while self.readings.len() > 1 && now_ns - self.readings[1].0 >= self.limit_ns {
+        while self.readings.len() > 1 && now.now_ns - self.readings[1].now_ns >= self.limit_ns {
             self.readings.pop_front();
         }
-        let (then_ns, then_used_ns) = self.readings[0];
-        let elapsed_ns = now_ns - then_ns;
-        elapsed_ns >= self.limit_ns && (used_ns - then_used_ns) as f64 >= elapsed_ns as f64 * RUNAWAY
+        let then = self.readings[0];
+        let elapsed_ns = now.now_ns - then.now_ns;
+        elapsed_ns >= self.limit_ns && (now.used_ns - then.used_ns) as f64 >= elapsed_ns as f64 * BUSY
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Eight readings to the limit of one second.
+    fn window() -> Window {
+        Window::new(Duration::from_secs(1))
+    }
+
+    fn reading(eighth: u64, used_eighths: u64, rests: u64) -> Reading {
+        Reading { now_ns: eighth * 125_000_000, used_ns: used_eighths * 125_000_000, rests }
+    }
 
     #[test]
     fn the_only_cpu_is_refused() {
@@ -118,19 +155,21 @@ mod tests {
 
     #[test]
     fn only_a_full_window_of_use_counts() {
-        let mut window = Window::new(Duration::from_secs(1));
-        let mut seen = Vec::new();
-        for eighth in 0..40u64 {
-            let now = eighth * 125_000_000;
-            // Idle for a second, then busy.
-            seen.push(window.runaway(now, now.saturating_sub(1_000_000_000)));
-        }
-        assert_eq!(seen.iter().position(|runaway| *runaway), Some(16));
+        let mut window = window();
+        // Idle for two seconds, then busy.
+        let seen: Vec<bool> = (0..40).map(|n| window.runaway(reading(n, n.saturating_sub(16), 0))).collect();
+        assert_eq!(seen.iter().position(|runaway| *runaway), Some(18));
     }
 
     #[test]
-    fn a_loop_that_rests_a_tenth_is_left_alone() {
-        let mut window = Window::new(Duration::from_secs(1));
-        assert!((0..100u64).all(|n| !window.runaway(n * 125_000_000, n * 125_000_000 * 9 / 10)));
+    fn a_loop_that_rests_is_left_alone_however_busy() {
+        let mut window = window();
+        assert!((0..100).all(|n| !window.runaway(reading(n, n, n / 4))));
+    }
+
+    #[test]
+    fn a_loop_that_never_rests_is_found_although_half_of_its_time_is_taken() {
+        let mut window = window();
+        assert!((0..10).any(|n| window.runaway(reading(n, n / 2, 0))));
     }
 }
