@@ -23,6 +23,7 @@ use failure::{Failure, Outcome};
     name = "ontick",
     version,
     propagate_version = true,
+    args_override_self = true,
     subcommand_required = true,
     arg_required_else_help = true
 )]
