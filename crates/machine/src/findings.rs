@@ -2,6 +2,16 @@
 //!
 //! Each thing that is looked at is one small entry in a table below: what was seen and what it should be
 //! is said by its `look`, why it matters and on whose word stands beside it.
+//!
+//! In a terminal a finding is meant to read like this, what is well on one line each at the end:
+//!
+//! ```text
+//! BAD   rt-throttling   950000 of 1000000 µs; should be off, or a loop that sleeps part of each period
+//!       up to 50.0ms: with throttling a loop that never sleeps loses 50 ms of every second
+//!       now   ontick tune apply rt-throttling
+//!       boot  ontick tune apply --boot
+//! ok    clock-source    tsc, constant and never stopping
+//! ```
 
 mod board;
 mod cpu;

@@ -33,7 +33,7 @@ pub struct Ownership {
     /// Timer ticks and other timer interrupts a second.
     pub timer_per_second: Option<f64>,
     /// Tasks that did not run there but may, by how they could be kept away.
-    pub may: BTreeMap<Movable, u32>,
+    pub may: Vec<MayRun>,
 }
 
 /// What a CPU spent its time on, in ns.
@@ -49,6 +49,17 @@ pub struct TimeSpent {
     pub idle_ns: u64,
     /// Taken by the hypervisor.
     pub steal_ns: u64,
+}
+
+/// Tasks that may run on the CPU and can be kept away in the same way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MayRun {
+    /// Whether they can be kept away.
+    pub movable: Movable,
+    /// How, or why not.
+    pub remedy: &'static str,
+    /// Their names and thread numbers: `sshd 871`.
+    pub tasks: Vec<String>,
 }
 
 /// A task that ran on the CPU.
@@ -141,9 +152,11 @@ pub fn compare(samples: &[Sample], cpu: u32, watched_ns: u64, known: &Interrupts
     let mut softirqs = struck(&first.softirqs, &last.softirqs, cpu);
     softirqs.iter_mut().for_each(|s| s.remedy = softirq_remedy(&s.label).into());
     let ran = ran(samples, cpu);
-    let mut may = BTreeMap::new();
     let others = last.tasks.values().filter(|t| t.allowed.contains(cpu) && !ran.iter().any(|r| r.task == t.task));
-    others.for_each(|t| *may.entry(t.movable()).or_insert(0) += 1);
+    let mut may: BTreeMap<Movable, Vec<String>> = BTreeMap::new();
+    others.for_each(|t| may.entry(t.movable()).or_default().push(format!("{} {}", t.name, t.task)));
+    let group = |(movable, tasks): (Movable, _)| MayRun { movable, remedy: movable.remedy(), tasks };
+    let may = may.into_iter().map(group).collect();
     Ownership {
         cpu,
         watched_ns,
@@ -290,7 +303,8 @@ mod tests {
         assert_eq!(own.timer_per_second, Some(250.0));
         assert_eq!(own.interrupts.iter().map(|s| s.count).collect::<Vec<_>>(), [500, 50]);
         assert_eq!(own.time.user_ns, 5_000_000_000);
-        assert_eq!(own.may, BTreeMap::from([(Movable::Yes, 1)]));
+        assert_eq!(own.may[0].tasks, ["t3 3"]);
+        assert_eq!((own.may.len(), own.may[0].movable), (1, Movable::Yes));
     }
 
     #[test]

@@ -163,6 +163,7 @@ fn undo_file(
         }
     }
     if let Some(backup) = backup {
+        root.clear_beside(backup)?;
         root.remove(backup)?;
     }
     Ok(if as_before { Undone::AlreadyAsBefore } else { Undone::Restored })

@@ -157,7 +157,7 @@ impl Root {
             // The kernel takes a value in one write and shows it in its own form; a tree keeps that form.
             let text = match self.live {
                 true => format!("{value}\n"),
-                false => shape::shaped(&fs::read_to_string(&place)?, value),
+                false => shape::shaped(&self.text(path)?, value),
             };
             let mut file = OpenOptions::new().write(true).truncate(!self.live).open(&place)?;
             file.write_all(&text.as_bytes()[..cut.unwrap_or(text.len()).min(text.len())])
@@ -276,6 +276,7 @@ impl Root {
     fn act(&self, act: Act, place: &Path, run: impl FnOnce(Option<usize>) -> io::Result<()>) -> io::Result<()> {
         match self.hook.as_ref().map_or(Verdict::Go, |h| h.before(&act)) {
             Verdict::Go => run(None)?,
+            Verdict::Handled => {}
             Verdict::Refuse(error) => return Err(error),
             Verdict::Torn(bytes, error) => {
                 run(Some(bytes))?;

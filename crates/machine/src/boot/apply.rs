@@ -81,7 +81,7 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
     let seq = journal.intend(knob, undo).map_err(|e| e.to_string())?;
     let written = back_up(root, original.as_ref(), backup.as_deref())
         .map_err(|e| format!("its backup cannot be written: {}", reason(&e)))
-        .and_then(|()| make_folder(root, &edit.path, knob, journal))
+        .and_then(|()| make_folders(root, &edit.path, journal))
         .and_then(|()| {
             root.replace(&edit.path, edit.after.as_bytes()).map_err(|e| format!("cannot be written: {}", reason(&e)))
         });
@@ -110,12 +110,16 @@ fn back_up(root: &Root, original: Option<&Content>, backup: Option<&str>) -> std
     }
 }
 
-/// The folder of a file, where it is not there yet (`/etc/default/grub.d`).
-fn make_folder(root: &Root, path: &str, knob: &str, journal: &mut Journal) -> Result<(), String> {
-    let Some((folder, _)) = path.rsplit_once('/').filter(|(folder, _)| !root.exists(folder)) else { return Ok(()) };
-    let seq = journal.intend(knob, Undo::Folder { path: folder.into() }).map_err(|e| e.to_string())?;
-    root.make_folder(folder).map_err(|e| format!("its folder cannot be made: {}", reason(&e)))?;
-    journal.done(seq, None).map_err(|e| e.to_string())
+/// The folders of a file, where they are not there yet (`/etc/default/grub.d`), each journaled.
+pub(super) fn make_folders(root: &Root, path: &str, journal: &mut Journal) -> Result<(), String> {
+    let missing: Vec<&str> =
+        path.match_indices('/').skip(1).map(|(at, _)| &path[..at]).filter(|f| !root.exists(f)).collect();
+    for folder in missing {
+        let seq = journal.intend("boot", Undo::Folder { path: folder.into() }).map_err(|e| e.to_string())?;
+        root.make_folder(folder).map_err(|e| format!("{folder} cannot be made: {}", reason(&e)))?;
+        journal.done(seq, None).map_err(|e| e.to_string())?;
+    }
+    Ok(())
 }
 
 /// Puts a file back after a later one of the same plan failed.

@@ -1,5 +1,6 @@
 //! The systemd unit that applies the run-time settings again at each boot.
 
+use super::apply::make_folders;
 use super::{BootPlan, Edit};
 use crate::journal::{Journal, JournalError, Undo};
 use crate::root::{Root, reason};
@@ -59,11 +60,7 @@ pub fn enable(root: &Root, journal: &mut Journal) -> Result<(), String> {
         return Ok(());
     }
     let said = |e: JournalError| e.to_string();
-    if !root.exists(WANTED) {
-        let seq = journal.intend("boot", Undo::Folder { path: WANTED.into() }).map_err(said)?;
-        root.make_folder(WANTED).map_err(|e| format!("{WANTED} cannot be made: {}", reason(&e)))?;
-        journal.done(seq, None).map_err(said)?;
-    }
+    make_folders(root, &link, journal)?;
     let seq = journal.intend("boot", Undo::Link { path: link.clone(), target: PATH.into() }).map_err(said)?;
     match root.link(&link, PATH) {
         Ok(()) => journal.done(seq, None).map_err(said),

@@ -55,7 +55,14 @@ fn pi(root: &Root, model: &str) -> Pi {
     let config_file = crate::boot::config_file(root).unwrap_or_default();
     let config = root.text(&config_file).map(|t| ConfigTxt::parse(&t, model, generation)).unwrap_or_default();
     let flags = root.matching("/sys/devices/platform/soc*/soc*:firmware/get_throttled");
-    let flags = flags.first().and_then(|path| root.value(path));
+    let flags = flags.first().and_then(|path| root.value(path)).or_else(|| asked(root));
     let throttled = flags.and_then(|v| u32::from_str_radix(v.trim_start_matches("0x"), 16).ok());
     Pi { generation, config_file, config, throttled }
+}
+
+/// Newer kernels leave the question to the firmware's own tool: `throttled=0x50005`.
+fn asked(root: &Root) -> Option<String> {
+    let output =
+        root.is_live().then(|| std::process::Command::new("vcgencmd").arg("get_throttled").output().ok())??;
+    Some(String::from_utf8(output.stdout).ok()?.trim().strip_prefix("throttled=")?.to_owned())
 }

@@ -67,6 +67,13 @@ pub struct Interrupt {
     pub effective: Option<CpuList>,
 }
 
+impl Interrupt {
+    /// Whether each CPU has its own of it (ARM timers), so that it cannot be steered.
+    pub fn of_each_cpu(&self) -> bool {
+        ["arch_timer", "twd"].contains(&self.about.split_whitespace().last().unwrap_or_default())
+    }
+}
+
 /// Everything that steers interrupts and the kernel's unbound work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Interrupts {
@@ -112,7 +119,7 @@ impl Interrupts {
     pub fn reaching<'a>(&'a self, cpus: &'a CpuList) -> impl Iterator<Item = &'a Interrupt> {
         self.list.iter().filter(move |i| {
             let goes = i.effective.as_ref().filter(|e| !e.is_empty()).or(i.affinity.as_ref());
-            !i.about.is_empty() && goes.is_some_and(|goes| goes.meets(cpus))
+            !i.about.is_empty() && !i.of_each_cpu() && goes.is_some_and(|goes| goes.meets(cpus))
         })
     }
 }

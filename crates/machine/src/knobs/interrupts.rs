@@ -14,9 +14,10 @@ pub(super) const KNOBS: &[Knob] = &[
         isolates: false,
         want: |aim, spot| {
             let number = spot.path.split('/').nth(3).and_then(|n| n.parse::<u32>().ok());
-            let used = spot.facts.interrupts.list.iter().any(|i| Some(i.number) == number && !i.about.is_empty());
+            let known = spot.facts.interrupts.list.iter().find(|i| Some(i.number) == number && !i.about.is_empty());
             match spot.shown.parse::<CpuList>() {
-                _ if !used => Want::leave("no device uses it"),
+                _ if known.is_none() => Want::leave("no device uses it"),
+                _ if known.is_some_and(|i| i.of_each_cpu()) => Want::leave("each CPU has its own"),
                 Ok(now) => steered(aim, || without(now, aim)),
                 Err(e) => Want::leave(e),
             }

@@ -78,6 +78,8 @@ impl Act<'_> {
 pub enum Verdict {
     /// Do it.
     Go,
+    /// It is done already: the hook stands for a kernel.
+    Handled,
     /// Fail without doing it.
     Refuse(io::Error),
     /// Write only so many bytes, then fail, as a full disk or a power cut does.
