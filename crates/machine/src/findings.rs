@@ -95,6 +95,11 @@ fn all() -> impl Iterator<Item = &'static Check> {
     tables.into_iter().flatten()
 }
 
+/// Whether anything bad stands: `ontick check` then ends with status 1.
+pub fn any_bad(findings: &[Finding]) -> bool {
+    findings.iter().any(|f| f.severity == Severity::Bad)
+}
+
 /// What a `look` is given.
 struct Look<'a> {
     facts: &'a Facts,

@@ -58,7 +58,8 @@ pub fn isolate(root: &Root, facts: &Facts, aim: &Aim, journal: &mut Journal) -> 
         (None, Some(v1)) => group::cpuset(root, v1, aim, journal),
         (None, None) => return Err(no_cpuset(facts)),
     };
-    isolated.stayed.extend(tasks::staying(root, aim));
+    let known: Vec<u32> = isolated.stayed.iter().map(|s| s.task).collect();
+    isolated.stayed.extend(tasks::staying(root, aim).into_iter().filter(|s| !known.contains(&s.task)));
     Ok(isolated)
 }
 

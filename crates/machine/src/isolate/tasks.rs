@@ -12,10 +12,12 @@ use crate::root::{Root, reason};
 /// Moves every task of a version 1 group into another; all are journaled first.
 pub(super) fn move_all(root: &Root, from: &str, to: &str, aim: &Aim, journal: &mut Journal) -> (usize, Vec<Stayed>) {
     let numbers: Vec<u32> = root.text(from).unwrap_or_default().lines().filter_map(|l| l.trim().parse().ok()).collect();
-    let (bound, movable): (Vec<Task>, Vec<Task>) =
-        all(root).into_iter().filter(|t| numbers.contains(&t.task)).partition(|t| t.movable() == Movable::Bound);
-    let meeting = bound.iter().filter(|t| t.allowed.meets(&aim.cpus));
-    let mut stayed: Vec<Stayed> = meeting.map(|t| stay(t, Movable::Bound.remedy())).collect();
+    // Workers of workqueues refuse too (EINVAL): their queue's mask decides.
+    let fixed = |t: &Task| matches!(t.movable(), Movable::Bound | Movable::Workqueue);
+    let (fixed, movable): (Vec<Task>, Vec<Task>) =
+        all(root).into_iter().filter(|t| numbers.contains(&t.task)).partition(fixed);
+    let meeting = fixed.iter().filter(|t| t.allowed.meets(&aim.cpus));
+    let mut stayed: Vec<Stayed> = meeting.map(|t| stay(t, t.movable().remedy())).collect();
     let undo = |task: &Task| Undo::Task {
         task: task.task,
         started: task.started,
