@@ -155,9 +155,15 @@ impl Drafts<'_> {
                 for entry in loader_entry::of_kernel(entries, release) {
                     self.edit(entry, |text| loader_entry::with(text, args))?;
                 }
-                match self.root.exists(kernel_cmdline) {
-                    true => self.edit(kernel_cmdline, |text| one_line::with(text, args)),
-                    false => {
+                match (self.root.exists(kernel_cmdline), entries.is_empty()) {
+                    (true, _) => self.edit(kernel_cmdline, |text| one_line::with(text, args)),
+                    (false, false) => {
+                        let note = "a kernel that is installed later may take over the running one's arguments: look at its entry after a revert";
+                        self.notes.push(note.into());
+                        Ok(())
+                    }
+                    // Unified kernel images are built from this file alone.
+                    (false, true) => {
                         let running: Vec<&str> =
                             facts.arguments.iter().filter(|a| !loader_entry::is_loaders(a)).collect();
                         let text = one_line::with(&(running.join(" ") + "\n"), args)?;

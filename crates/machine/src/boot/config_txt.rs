@@ -75,7 +75,10 @@ pub(crate) fn with(text: &str, settings: &[(String, String)], comment: &str) -> 
     if !new.is_empty() && !new.ends_with('\n') {
         new.push_str(newline);
     }
-    let mut lines = vec!["[all]".to_owned(), format!("# {comment}")];
+    let filter = text.lines().map(str::trim).rfind(|l| l.starts_with('['));
+    let for_all = filter.is_none_or(|f| f == "[all]");
+    let mut lines: Vec<String> = if for_all { Vec::new() } else { vec!["[all]".into()] };
+    lines.push(format!("# {comment}"));
     lines.extend(settings.iter().map(|(key, value)| format!("{key}={value}")));
     lines.iter().for_each(|line| new.extend([line.as_str(), newline]));
     new

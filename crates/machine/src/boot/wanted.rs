@@ -59,8 +59,9 @@ pub(super) fn arguments(facts: &Facts, aim: &Aim) -> (Vec<Argument>, Vec<String>
         want("irqaffinity", aim.others.to_string(), "interrupts go to the other CPUs from the start");
     }
     if aim.profile != Profile::ThroughputSafe {
-        let selectable = kernel.preemption_dynamic == Some(true) && kernel.preemption != Preemption::Rt;
-        if selectable {
+        let there = matches!(kernel.preemption, Preemption::Rt | Preemption::Full);
+        let by_argument = facts.arguments.get("preempt") == Some("full");
+        if kernel.preemption_dynamic == Some(true) && (!there || by_argument) {
             want("preempt", "full".into(), "the kernel itself can be preempted; this kernel lets it be chosen at boot");
         }
         if facts.cpus.online.len() > 1 {

@@ -68,9 +68,19 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
+    /// The device: what stands after the type of trigger.
+    pub fn device(&self) -> &str {
+        let trigger = |word: &str| ["edge", "level", "fasteoi"].iter().any(|t| word.to_lowercase().ends_with(t));
+        let words: Vec<&str> = self.about.split(' ').collect();
+        // The first word is the controller, whose name may end like a trigger.
+        let after = words.iter().skip(1).rposition(|w| trigger(w)).map_or(0, |at| at + 2);
+        let start: usize = words[..after.min(words.len())].iter().map(|w| w.len() + 1).sum();
+        self.about.get(start..).unwrap_or_default()
+    }
+
     /// Whether each CPU has its own of it (ARM timers), so that it cannot be steered.
     pub fn of_each_cpu(&self) -> bool {
-        ["arch_timer", "twd"].contains(&self.about.split_whitespace().last().unwrap_or_default())
+        matches!(self.device(), "arch_timer" | "twd")
     }
 }
 
@@ -138,6 +148,20 @@ mod tests {
         assert_eq!((counts.on("2", 2), counts.on("LOC", 0), counts.on("LOC", 1)), (Some(7), Some(1), None));
         assert_eq!(counts.rows["2"].about, "GICv2 29 Level arch_timer");
         assert!(!counts.rows.contains_key("ERR"));
+    }
+
+    #[test]
+    fn a_device_stands_after_its_trigger() {
+        for (about, device) in [
+            ("ARMCTRL-level 2 Edge VCHIQ doorbell", "VCHIQ doorbell"),
+            ("PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0", "virtio1-req.0"),
+            ("IR-IO-APIC 9-fasteoi acpi", "acpi"),
+            ("GICv2 30 Level arch_timer", "arch_timer"),
+            ("something else", "something else"),
+            ("", ""),
+        ] {
+            assert_eq!(Interrupt { about: about.into(), ..Interrupt::default() }.device(), device);
+        }
     }
 
     proptest! {

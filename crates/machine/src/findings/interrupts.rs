@@ -115,8 +115,7 @@ fn steered(look: &Look, see: fn(&Look) -> Option<Seen>) -> Vec<Seen> {
 fn interrupts(look: &Look) -> Option<Seen> {
     let cpus = &look.aim.cpus;
     let reaching: Vec<_> = look.facts.interrupts.reaching(cpus).collect();
-    let name = |about: &str| about.split_whitespace().last().unwrap_or_default().to_owned();
-    let mut names: Vec<String> = reaching.iter().map(|i| format!("{} {}", i.number, name(&i.about))).collect();
+    let mut names: Vec<String> = reaching.iter().map(|i| format!("{} {}", i.number, i.device())).collect();
     let more = names.len().saturating_sub(4);
     names.truncate(4);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
