@@ -76,7 +76,7 @@ fn job(run: &Run) -> Vec<String> {
     if run.interrupted {
         parts.push(format!("interrupted after {}", plain(run.duration_ns)));
     } else if run.duration_ns > 0 && parts.len() == 1 {
-        parts.push(plain(run.duration_ns));
+        parts.push(format!("{}{}", plain(run.duration_ns), if run.series.len() > 1 { " in all" } else { "" }));
     }
     let mut loads: Vec<&str> = Vec::new();
     for load in run.series.iter().map(|s| load_name(&s.settings.load)) {
@@ -120,7 +120,9 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         let duty = s.spin_duty.map(|d| format!("spins {:.0} % of the time", d * 100.0));
         let price: Vec<String> = margin.into_iter().chain(duty).collect();
         let price = if price.is_empty() { String::new() } else { format!(" ({})", price.join(", ")) };
-        parts.push(format!("{} wait{price}", s.method));
+        // `noise` says in words what it does; it does not wait.
+        let wait = if s.method.contains(' ') { "" } else { " wait" };
+        parts.push(format!("{}{wait}{price}", s.method));
     }
     if let Some(phase) = s.phase_ns {
         let choice = match s.phase_choice.as_str() {

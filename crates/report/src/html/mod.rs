@@ -12,14 +12,14 @@ use ontick_record::Run;
 
 use crate::compare::Named;
 use crate::markup::Markup;
-use crate::{headline, plot, verdict};
+use crate::{headline, plot, typeset, verdict};
 
 /// The report of one run.
 pub fn html(run: &Run) -> String {
     let named = [Named { name: "run.json", run }];
     let mut body = Markup::default();
     header(&mut body, run);
-    said(&mut body, &verdict::typeset(&verdict::verdict(run)));
+    said(&mut body, &typeset::sentence(&verdict::verdict(run)));
     sections::cards(&mut body, run);
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
@@ -69,7 +69,7 @@ fn header(body: &mut Markup, run: &Run) {
     body.leaf("h1", &[], &page_title(run)).open("dl", &[("class", &"about")]);
     for line in headline::lines(run) {
         let words = line.parts.join(" · ");
-        let words = if line.label == "machine" { words } else { verdict::typeset(&words) };
+        let words = if line.label == "machine" { words } else { typeset::sentence(&words) };
         body.leaf("dt", &[], line.label).leaf("dd", &[], &words);
     }
     body.close();

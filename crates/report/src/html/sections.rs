@@ -5,10 +5,10 @@ use ontick_record::{Run, Series};
 use crate::compare::Named;
 use crate::figures::share_in_time;
 use crate::grouping::{groups, is_loaded};
-use crate::markup::{Markup, time};
-use crate::number::count;
-use crate::verdict::{decisive, typeset};
-use crate::warnings;
+use crate::markup::Markup;
+use crate::typeset::{count, time};
+use crate::verdict::decisive;
+use crate::{typeset, warnings};
 
 /// A simulated run says so before anything else.
 pub(super) fn simulated(body: &mut Markup, what: &str) {
@@ -67,7 +67,7 @@ pub(super) fn requirements(body: &mut Markup, runs: &[Named]) {
         let of = if runs.len() > 1 { format!("{}: ", named.name) } else { String::new() };
         let by = if judged.series.is_empty() { String::new() } else { format!(" ({})", judged.series) };
         body.open("li", &[("class", &class)]).leaf("b", &[], word);
-        body.words(&format!("{of}{} — {}{by}", judged.requirement, typeset(&judged.seen))).close();
+        body.words(&format!("{of}{} — {}{by}", judged.requirement, typeset::sentence(&judged.seen))).close();
     }
     body.close();
 }

@@ -5,9 +5,9 @@ use ontick_record::{Run, Series};
 use crate::compare::{Named, compared, entries};
 use crate::figures::{IN_TIME_NS, LATENCIES, share_in_time, waits_differently};
 use crate::grouping::groups;
-use crate::markup::{Markup, plain_time, time};
-use crate::number::count;
+use crate::markup::Markup;
 use crate::plot::{Ink, of_run, of_runs};
+use crate::typeset::{count, plain_time, time};
 
 /// All figures of a run, one row per series.
 pub(super) fn latencies(body: &mut Markup, run: &Run) {
