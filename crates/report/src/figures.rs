@@ -1,11 +1,12 @@
 //! The figures of one series, as every table shows them.
 
+use ontick_record::compare::{below_limit, missed};
 use ontick_record::{Run, Series, units::show};
 
-use crate::number::{percent_down, telling_decimals};
+use crate::number::{count, percent_down, telling_decimals};
 
 /// The latency that a cycle is held against where nothing else is asked: source of `< 3us`.
-pub(crate) const IN_TIME_NS: u64 = 3_000;
+pub(crate) const IN_TIME_NS: u64 = ontick_record::compare::LIMIT_NS;
 
 /// One column of a table of latencies.
 pub(crate) struct Column {
@@ -30,14 +31,20 @@ pub(crate) fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "—".into(), show)
 }
 
-/// The share of the samples that came in time, in percent; a dash without samples.
+/// The share of the samples that came in time, in percent; a dash where nothing tells it.
 pub(crate) fn share_in_time(series: &Series) -> String {
     let (below, all) = (series.latency.below(IN_TIME_NS), series.latency.count());
     match all {
         0 => "—".into(),
+        _ if below_limit(series).is_none() => "—".into(),
         _ if below == all => "100%".into(),
         _ => format!("{}%", percent_down(below, all, telling_decimals(below, all))),
     }
+}
+
+/// Missed cycles; a dash for tools that do not count them.
+pub(crate) fn missed_cycles(run: &Run, series: &Series) -> String {
+    missed(run, series).map_or_else(|| "—".into(), count)
 }
 
 /// Whether any series spins at all before its deadline.

@@ -13,6 +13,15 @@ pub(crate) struct Line {
     pub parts: Vec<String>,
 }
 
+/// What was run: `ontick prove`, `ontick latency timer`, `cyclictest`.
+pub(crate) fn title(run: &Run) -> String {
+    match (run.tool.starts_with("ontick"), run.measurement.as_str()) {
+        (false, _) => run.tool.clone(),
+        (true, "prove") => "ontick prove".into(),
+        (true, other) => format!("ontick latency {other}"),
+    }
+}
+
 /// The lines of a run: machine, job, core, and how the other side of a comparison ran.
 pub(crate) fn lines(run: &Run) -> Vec<Line> {
     let mut lines = Vec::new();

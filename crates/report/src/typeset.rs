@@ -14,7 +14,12 @@ pub(crate) fn plain_time(ns: u64) -> String {
 
 /// A count in groups of three that no line end parts.
 pub(crate) fn count(n: u64) -> String {
-    crate::number::count(n).replace(' ', "\u{202f}")
+    number(&crate::number::count(n))
+}
+
+/// A count or a share that is already in words: `30 000`, `99.91%`.
+pub(crate) fn number(shown: &str) -> String {
+    shown.replace(' ', "\u{202f}").replace('%', "\u{202f}%")
 }
 
 fn spaced(shown: &str) -> String {

@@ -1,5 +1,6 @@
 //! What a run means, in one sentence that never promises more than was seen.
 
+use ontick_record::compare::below_limit;
 use ontick_record::{Run, Series, bound::upper_95, units::show};
 
 use crate::figures::{IN_TIME_NS, latency};
@@ -52,6 +53,10 @@ fn sentence(run: &Run, series: &Series) -> String {
     }
     let Wording { acts, sample } = wording(&run.measurement);
     let (below, all) = (series.latency.below(IN_TIME_NS), series.latency.count());
+    if below_limit(series).is_none() {
+        let [seen, max] = [counted(all, sample), latency(series.latency.max_ns)];
+        return format!("{who} acted on {seen}, the largest latency was {max}; the record does not tell the others.");
+    }
     let load = if is_loaded(series) { " under load" } else { "" };
     let bound = upper_95(all - below, all);
     let decimals = telling_decimals(below, all);
@@ -140,6 +145,14 @@ mod tests {
     fn a_machine_that_is_never_in_time_is_told_what_it_does() {
         let text = verdict(&run(2_000, 0));
         assert_eq!(text, "This machine acts within 9.00us in 99 % of cycles, and in none of 2 000 within 3 us.");
+    }
+
+    #[test]
+    fn a_summary_claims_no_share() {
+        let mut summary = run(0, 0);
+        (summary.series[0].latency.overflow, summary.series[0].latency.max_ns) = (1_000, Some(41_000));
+        let text = verdict(&summary);
+        assert!(text.contains("1 000 cycles") && text.contains("41.0us") && !text.contains('%'), "{text}");
     }
 
     #[test]

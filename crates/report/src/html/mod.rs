@@ -77,8 +77,6 @@ fn header(body: &mut Markup, run: &Run) {
 }
 
 fn page_title(run: &Run) -> String {
-    match run.measurement.as_str() {
-        "prove" => "ontick prove: stock against ontick".into(),
-        other => format!("ontick latency {other}"),
-    }
+    let title = headline::title(run);
+    if run.measurement == "prove" { format!("{title}: stock against ontick") } else { title }
 }

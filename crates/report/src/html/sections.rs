@@ -3,10 +3,10 @@
 use ontick_record::{Run, Series};
 
 use crate::compare::Named;
-use crate::figures::share_in_time;
+use crate::figures::{missed_cycles, share_in_time};
 use crate::grouping::{groups, is_loaded};
 use crate::markup::Markup;
-use crate::typeset::{count, time};
+use crate::typeset::{number, time};
 use crate::verdict::decisive;
 use crate::{typeset, warnings};
 
@@ -16,8 +16,8 @@ pub(super) fn simulated(body: &mut Markup, what: &str) {
     body.leaf("b", &[], "Simulated.").words(what).close().close();
 }
 
-/// What a card is called, and its figure for a series.
-type Card = (&'static str, fn(&Series) -> String);
+/// What a card is called, and its figure for a series of the run.
+type Card = (&'static str, fn(&Run, &Series) -> String);
 
 fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "—".into(), time)
@@ -33,17 +33,17 @@ pub(super) fn cards(body: &mut Markup, run: &Run) {
         (_, false) => " idle",
     };
     let all: [Card; 4] = [
-        ("within 3\u{202f}µs", |s| share_in_time(s).replace('%', "\u{202f}%")),
-        ("99th percentile", |s| latency(s.latency.quantile(0.99))),
-        ("worst case", |s| latency(s.latency.max_ns)),
-        ("missed cycles", |s| count(s.missed)),
+        ("within 3\u{202f}µs", |_, s| number(&share_in_time(s))),
+        ("99th percentile", |_, s| latency(s.latency.quantile(0.99))),
+        ("worst case", |_, s| latency(s.latency.max_ns)),
+        ("missed cycles", |run, s| number(&missed_cycles(run, s))),
     ];
     body.open("dl", &[("class", &"cards")]);
     for (name, figure) in all {
         body.open("div", &[("class", &"card")]).leaf("dt", &[], &format!("{name}{when}"));
-        body.leaf("dd", &[("class", &"figure")], &figure(series));
+        body.leaf("dd", &[("class", &"figure")], &figure(run, series));
         if let Some(stock) = stock {
-            body.leaf("dd", &[("class", &"other")], &format!("stock {}", figure(stock)));
+            body.leaf("dd", &[("class", &"other")], &format!("stock {}", figure(run, stock)));
         }
         body.close();
     }

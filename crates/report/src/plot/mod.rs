@@ -61,7 +61,7 @@ pub fn svg(run: &Run, plot: Plot) -> String {
     let machine = run.environment.as_ref().map_or_else(Vec::new, headline::machine);
     let title = match &run.simulated {
         Some(what) => format!("{} · simulated: {what}", plot.title()),
-        None => format!("{} · ontick {}", plot.title(), run.measurement),
+        None => format!("{} · {}", plot.title(), headline::title(run)),
     };
     document(&of_run(run), plot, title, machine.join(" · "))
 }
