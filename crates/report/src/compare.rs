@@ -4,10 +4,10 @@ use ontick_record::compare::Pair;
 use ontick_record::{Run, Series};
 
 use crate::Style;
-use crate::figures::{Column, LATENCIES, latency, share_in_time};
+use crate::figures::{Column, LATENCIES, latency, share_in_time, waits_differently};
 use crate::number::times;
 use crate::printable::printable;
-use crate::text::shortened;
+use crate::text::{hanging, shortened};
 
 /// A run and what to call it, as a rule the name of its file.
 #[derive(Debug, Clone, Copy)]
@@ -58,12 +58,27 @@ pub(crate) fn entries<'a>(runs: &[Named<'a>]) -> Vec<Vec<Entry<'a>>> {
     groups
 }
 
+/// What the ratios are, or why there are none.
+pub(crate) fn explanation(runs: &[Named]) -> &'static str {
+    match entries(runs).iter().flatten().any(|e| e.ratios.is_some()) {
+        true => "Below a figure stands how many times as large it is as in the first run.",
+        false => "There are no ratios: no series of a later run has the name of one in the first.",
+    }
+}
+
+/// Names without their folders, where they still differ then.
+pub(crate) fn short_names<'a>(runs: &[Named<'a>]) -> Vec<Named<'a>> {
+    let short = |n: &Named<'a>| n.name.rsplit('/').next().unwrap_or(n.name);
+    let unique = runs.iter().all(|a| runs.iter().filter(|b| short(a) == short(b)).count() == 1);
+    runs.iter().map(|n| Named { name: if unique { short(n) } else { n.name }, run: n.run }).collect()
+}
+
 /// The comparison as text: below each series' figures, how many times those of the first run they are.
 pub fn text(runs: &[Named], style: &Style) -> String {
     const CELL: usize = 9;
     const SHARE: usize = 10;
     let room = style.width.saturating_sub(2 + compared().count() * CELL + SHARE).max(12);
-    let groups = entries(runs);
+    let groups = entries(&short_names(runs));
     let label = |e: &Entry| printable(&label(e));
     let longest = groups.iter().flatten().map(|e| label(e).chars().count()).max().unwrap_or(0).min(room);
     let mut text = " ".repeat(2 + longest);
@@ -83,6 +98,9 @@ pub fn text(runs: &[Named], style: &Style) -> String {
             }
         }
     }
+    text.push('\n');
+    let sentences = [waits_differently(runs.iter().flat_map(|n| &n.run.series)), Some(explanation(runs))];
+    sentences.into_iter().flatten().for_each(|sentence| text.push_str(&hanging("  ", "", sentence, style.width)));
     text
 }
 

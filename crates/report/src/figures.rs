@@ -47,19 +47,15 @@ pub(crate) fn missed_cycles(run: &Run, series: &Series) -> String {
     missed(run, series).map_or_else(|| "—".into(), count)
 }
 
-/// Whether any series spins at all before its deadline.
-pub(crate) fn any_spins(run: &Run) -> bool {
-    run.series.iter().any(spins)
-}
-
-fn spins(series: &Series) -> bool {
+/// Whether a series spins before its deadline.
+pub(crate) fn spins(series: &Series) -> bool {
     matches!(series.settings.method.as_str(), "hybrid" | "spin")
 }
 
 /// What must be said where threads that sleep and threads that spin stand in one table.
-pub(crate) fn waits_differently(run: &Run) -> Option<&'static str> {
-    let sleeps = run.series.iter().any(|s| !s.settings.method.is_empty() && !spins(s));
-    (any_spins(run) && sleeps).then_some(
+pub(crate) fn waits_differently<'a>(mut series: impl Iterator<Item = &'a Series> + Clone) -> Option<&'static str> {
+    let sleeps = |s: &Series| !s.settings.method.is_empty() && !spins(s);
+    (series.clone().any(spins) && series.any(sleeps)).then_some(
         "Not all rows pay alike: a sleeping wait shows wake latency; hybrid and spin show the error against the deadline and pay for it with CPU time.",
     )
 }

@@ -96,7 +96,8 @@ fn job(run: &Run) -> Vec<String> {
     if run.series.iter().any(|s| !s.settings.load.is_empty()) {
         parts.push(format!("load: {}", loads.join(", then ")));
     }
-    parts
+    // An imported file may tell nothing of the job.
+    if parts == ["act"] { Vec::new() } else { parts }
 }
 
 /// The blocks of an interleaved comparison: how many, and how long each was asked to be.

@@ -10,7 +10,7 @@ mod table;
 
 use ontick_record::Run;
 
-use crate::compare::Named;
+use crate::compare::{Named, short_names};
 use crate::markup::Markup;
 use crate::{headline, plot, typeset, verdict};
 
@@ -32,6 +32,7 @@ pub fn html(run: &Run) -> String {
 
 /// Several runs side by side.
 pub fn html_of_several(runs: &[Named]) -> String {
+    let runs = &short_names(runs)[..];
     let mut body = Markup::default();
     body.open("header", &[]);
     for named in runs {

@@ -6,7 +6,7 @@ use crate::compare::Named;
 use crate::figures::{missed_cycles, share_in_time};
 use crate::grouping::{groups, is_loaded};
 use crate::markup::Markup;
-use crate::typeset::{number, time};
+use crate::typeset::{count, number, time};
 use crate::verdict::decisive;
 use crate::{typeset, warnings};
 
@@ -32,12 +32,19 @@ pub(super) fn cards(body: &mut Markup, run: &Run) {
         (_, true) => " under load",
         (_, false) => " idle",
     };
-    let all: [Card; 4] = [
+    let usual: [Card; 4] = [
         ("within 3\u{202f}µs", |_, s| number(&share_in_time(s))),
         ("99th percentile", |_, s| latency(s.latency.quantile(0.99))),
         ("worst case", |_, s| latency(s.latency.max_ns)),
         ("missed cycles", |run, s| number(&missed_cycles(run, s))),
     ];
+    let gaps: [Card; 4] = [
+        ("gaps", |_, s| count(s.latency.count())),
+        ("half of them up to", |_, s| latency(s.latency.quantile(0.5))),
+        ("99th percentile", |_, s| latency(s.latency.quantile(0.99))),
+        ("longest", |_, s| latency(s.latency.max_ns)),
+    ];
+    let all = if run.measurement == "noise" { gaps } else { usual };
     body.open("dl", &[("class", &"cards")]);
     for (name, figure) in all {
         body.open("div", &[("class", &"card")]).leaf("dt", &[], &format!("{name}{when}"));

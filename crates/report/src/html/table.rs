@@ -2,7 +2,7 @@
 
 use ontick_record::{Run, Series};
 
-use crate::compare::{Named, compared, entries};
+use crate::compare::{Named, compared, entries, explanation};
 use crate::figures::{IN_TIME_NS, LATENCIES, missed_cycles, share_in_time, waits_differently};
 use crate::grouping::groups;
 use crate::markup::Markup;
@@ -45,7 +45,12 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
         }
     }
     body.close().close().close();
-    if let Some(sentence) = waits_differently(run) {
+    pay(body, run.series.iter());
+}
+
+/// Where it is not the same that stands in the rows.
+fn pay<'a>(body: &mut Markup, series: impl Iterator<Item = &'a Series> + Clone) {
+    if let Some(sentence) = waits_differently(series) {
         body.leaf("p", &[("class", &"caption")], sentence);
     }
 }
@@ -53,11 +58,7 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
 /// Several runs: each figure, and how many times that of the first run it is.
 pub(super) fn comparison(body: &mut Markup, runs: &[Named]) {
     let inks: Vec<(&Series, Ink)> = of_runs(runs).into_iter().map(|c| (c.series, c.ink)).collect();
-    body.leaf("h2", &[], "Figures").open("p", &[("class", &"caption")]);
-    body.words(
-        "Below a figure stands how many times as large it is as in the first run, in the series of the same name.",
-    )
-    .close();
+    body.leaf("h2", &[], "Figures").leaf("p", &[("class", &"caption")], explanation(runs));
     body.open("div", &[("class", &"wide")]).open("table", &[]).open("thead", &[]).open("tr", &[]);
     body.leaf("th", &[("class", &"left")], "series").leaf("th", &[("class", &"left")], "run");
     heads(body, compared().map(|c| c.head));
@@ -84,6 +85,7 @@ pub(super) fn comparison(body: &mut Markup, runs: &[Named]) {
         }
     }
     body.close().close().close();
+    pay(body, runs.iter().flat_map(|n| &n.run.series));
 }
 
 fn heads<'a>(body: &mut Markup, heads: impl Iterator<Item = &'a str>) {
