@@ -10,16 +10,16 @@ mod table;
 
 use ontick_record::Run;
 
-use crate::compare::Named;
+use crate::compare::{Named, short_names};
 use crate::markup::Markup;
-use crate::{headline, plot, verdict};
+use crate::{headline, plot, typeset, verdict};
 
 /// The report of one run.
 pub fn html(run: &Run) -> String {
     let named = [Named { name: "run.json", run }];
     let mut body = Markup::default();
     header(&mut body, run);
-    said(&mut body, &verdict::typeset(&verdict::verdict(run)));
+    said(&mut body, &typeset::sentence(&verdict::verdict(run)));
     sections::cards(&mut body, run);
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
@@ -32,6 +32,7 @@ pub fn html(run: &Run) -> String {
 
 /// Several runs side by side.
 pub fn html_of_several(runs: &[Named]) -> String {
+    let runs = &short_names(runs)[..];
     let mut body = Markup::default();
     body.open("header", &[]);
     for named in runs {
@@ -69,7 +70,7 @@ fn header(body: &mut Markup, run: &Run) {
     body.leaf("h1", &[], &page_title(run)).open("dl", &[("class", &"about")]);
     for line in headline::lines(run) {
         let words = line.parts.join(" · ");
-        let words = if line.label == "machine" { words } else { verdict::typeset(&words) };
+        let words = if line.label == "machine" { words } else { typeset::sentence(&words) };
         body.leaf("dt", &[], line.label).leaf("dd", &[], &words);
     }
     body.close();
@@ -77,8 +78,6 @@ fn header(body: &mut Markup, run: &Run) {
 }
 
 fn page_title(run: &Run) -> String {
-    match run.measurement.as_str() {
-        "prove" => "ontick prove: stock against ontick".into(),
-        other => format!("ontick latency {other}"),
-    }
+    let title = headline::title(run);
+    if run.measurement == "prove" { format!("{title}: stock against ontick") } else { title }
 }

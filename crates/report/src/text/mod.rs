@@ -15,8 +15,8 @@ pub use plot::plot;
 
 use crate::printable::printable;
 use colour::Paint;
-pub(crate) use lines::shortened;
-use lines::{dotted, hanging};
+use lines::dotted;
+pub(crate) use lines::{hanging, shortened};
 
 /// How text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
     }
     text.push('\n');
     text.push_str(&table::table(run, style));
-    if let Some(sentence) = waits_differently(run) {
+    if let Some(sentence) = waits_differently(run.series.iter()) {
         text.push_str(&hanging("  ", "", sentence, style.width));
     }
     text.push('\n');
