@@ -85,12 +85,9 @@ fn job(arguments: &Arguments) -> Result<Job, String> {
 
 fn side_by_side(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<Versus>, String> {
     page.heading("Side by side: the same job");
-    let sides = std::iter::once(Side::Ontick).chain(PEERS);
-    let commands: Vec<String> =
-        sides.map(|side| side.command(job, PHASE_SHOWN_NS, Path::new("DIR")).join(" ")).collect();
-    page.commands(&commands);
+    page.commands(&commands(job));
     page.words(&format!(
-        "{} pairs of blocks of {} with each peer, A B, B A, …; --secaligned stands for the phase that ontick chose last. cyclictest and jitterdebugger measure how late a sleeping thread wakes. ontick's hybrid wait sleeps to a margin before the deadline and spins the rest: it measures how far from the deadline the job acts, and pays with CPU time (last column: of the whole program, as a share of one CPU, ontick's search for the phase included). Where the peers' whole microseconds or missing rows leave a doubt, the lower value stands.",
+        "{} pairs of blocks of {} with each peer, A B, B A, …; --secaligned has the phase that ontick chose last. cyclictest and jitterdebugger measure how late a sleeping thread wakes. ontick's hybrid wait sleeps to a margin before the deadline and spins the rest: it measures how far from the deadline the job acts, and pays with CPU time (last column: of the whole program, as a share of one CPU, ontick's search for the phase included). Where the peers' whole microseconds or missing rows leave a doubt, the lower value stands.",
         scale.pairs,
         exact(scale.block_ns)
     ));
@@ -101,17 +98,19 @@ fn side_by_side(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page)
 
     let mut all = Vec::new();
     let mut log = Table::new(&show::BLOCK);
-    let online = cpus::online().len();
+    let (online, blocks) = (cpus::online().len(), scale.pairs as usize * PEERS.len() * 2 * arguments.loads.len());
+    let mut done = 0;
     for load in &arguments.loads {
         let name = versus::load_name(load);
-        println!("\n  {name}: {}", load.describe());
+        println!("\n  {name}");
         let versus = versus::measure(load, scale.pairs, job, |block| {
             let row = show::block(format!("{name}: {}", block.side.name()), block, online);
             let named = row.iter().zip(show::BLOCK).skip(1).map(|(cell, head)| format!("{head} {cell}"));
-            println!("    {}: {}", block.side.name(), named.collect::<Vec<_>>().join(", "));
+            done += 1;
+            println!("    {done}/{blocks} {}: {}", block.side.name(), named.collect::<Vec<_>>().join(", "));
             log.row(row);
         })?;
-        page.heading(&format!("Load: {} ({})", versus.load, versus.command));
+        page.heading(&format!("Load {}", versus.command));
         page.table(&show::sides(&versus));
         println!();
         page.table(&show::ratios(&versus, arguments.steal_limit));
@@ -121,8 +120,14 @@ fn side_by_side(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page)
     Ok(all)
 }
 
-/// Stands in the commands that are shown; each block has the phase that ontick chose last.
-const PHASE_SHOWN_NS: u64 = 500_000;
+/// The commands of all sides, as they are shown: each block has its own folder and the phase chosen last.
+fn commands(job: &Job) -> Vec<String> {
+    let shown = Job { ontick: "ontick".into(), ..job.clone() };
+    let sides = std::iter::once(Side::Ontick).chain(PEERS);
+    sides
+        .map(|side| side.command(&shown, 0, Path::new("DIR")).join(" ").replace("secaligned=0", "secaligned=PHASE"))
+        .collect()
+}
 
 fn start_up(job: &Job, page: &mut Page) -> Result<ontick_record::compare::Spread, String> {
     let ontick = footprint::start_up(&[job.ontick.display().to_string(), "--version".into()])?;

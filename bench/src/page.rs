@@ -15,12 +15,23 @@ const END: &str = "<!-- figures: end -->";
 pub struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// Columns beyond the first hold figures, which stand to the right.
+    figures: bool,
 }
 
 impl Table {
-    /// No rows yet.
+    /// A table of figures, without rows yet.
     pub fn new(head: &[&str]) -> Self {
-        Self { head: head.iter().map(|cell| (*cell).into()).collect(), rows: Vec::new() }
+        Self { figures: true, ..Self::of_words(head) }
+    }
+
+    /// A table of words, without rows yet.
+    pub fn of_words(head: &[&str]) -> Self {
+        Self { head: head.iter().map(|cell| (*cell).into()).collect(), rows: Vec::new(), figures: false }
+    }
+
+    fn to_the_right(&self, column: usize) -> bool {
+        self.figures && column > 0
     }
 
     /// Adds a row.
@@ -28,7 +39,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Columns in line: the first to the left, the others to the right.
+    /// Columns in line.
     fn text(&self) -> String {
         let lines = || std::iter::once(&self.head).chain(&self.rows);
         let width = |i: usize| lines().filter_map(|line| line.get(i)).map(|cell| cell.chars().count()).max();
@@ -36,7 +47,11 @@ impl Table {
         let line = |cells: &Vec<String>| {
             let columns = cells.iter().zip(&widths).enumerate();
             let line: String = columns
-                .map(|(i, (cell, width))| if i == 0 { format!("  {cell:width$}") } else { format!("  {cell:>width$}") })
+                .map(
+                    |(i, (cell, width))| {
+                        if self.to_the_right(i) { format!("  {cell:>width$}") } else { format!("  {cell:width$}") }
+                    },
+                )
                 .collect();
             line.trim_end().to_owned() + "\n"
         };
@@ -48,7 +63,7 @@ impl Table {
             let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|").replace('<', "&lt;")).collect();
             format!("| {} |\n", cells.join(" | "))
         };
-        let rule: Vec<&str> = self.head.iter().enumerate().map(|(i, _)| if i == 0 { "---" } else { "---:" }).collect();
+        let rule: Vec<&str> = (0..self.head.len()).map(|i| if self.to_the_right(i) { "---:" } else { "---" }).collect();
         let rows: String = self.rows.iter().map(line).collect();
         format!("{}| {} |\n{rows}", line(&self.head), rule.join(" | "))
     }

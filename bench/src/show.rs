@@ -105,7 +105,7 @@ pub fn memory(growths: &[&Growth]) -> Table {
 
 /// What must be reached, and what was.
 pub fn goals(goals: &[Goal]) -> Table {
-    let mut table = Table::new(&["must reach", "wanted", "seen", ""]);
+    let mut table = Table::of_words(&["must reach", "wanted", "seen", ""]);
     for goal in goals {
         let verdict = match goal.reached {
             Some(true) => "reached",
@@ -123,9 +123,10 @@ pub fn percent_down(share: f64) -> String {
     format!("{:.3} %", (share * 100_000.0 + 1e-6).floor() / 1_000.0)
 }
 
-/// A ratio in three figures, with no more than four decimals.
+/// A ratio in three figures, two where it is below a hundredth.
 pub fn times(ratio: f64) -> String {
-    let decimals = (2 - ratio.abs().max(1e-9).log10().floor() as i32).clamp(0, 4) as usize;
+    let figures = if ratio < 0.01 { 1 } else { 2 };
+    let decimals = (figures - ratio.max(1e-9).log10().floor() as i32).max(0) as usize;
     format!("×{ratio:.decimals$}")
 }
 
@@ -135,7 +136,8 @@ mod tests {
 
     #[test]
     fn ratios_keep_three_figures() {
-        assert_eq!([0.00612, 0.25, 1.0, 12.34, 1234.0].map(times), ["×0.0061", "×0.250", "×1.00", "×12.3", "×1234"]);
+        let shown = [0.000_111, 0.00612, 0.25, 1.0, 12.34, 1234.0].map(times);
+        assert_eq!(shown, ["×0.00011", "×0.0061", "×0.250", "×1.00", "×12.3", "×1234"]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Pair {
 pub struct Versus {
     /// As the tables call the load.
     pub load: String,
-    /// The load's command line.
+    /// Its name with its command line.
     pub command: String,
     /// In the order in which they were measured.
     pub pairs: Vec<Pair>,
@@ -34,9 +34,17 @@ pub fn load_name(load: &Load) -> String {
     }
 }
 
+/// A load with its command line.
+fn described(load: &Load) -> String {
+    match load {
+        Load::None => load_name(load),
+        load => load.describe(),
+    }
+}
+
 /// Measures `pairs` pairs with each peer while the load runs; `look` sees each block.
 pub fn measure(load: &Load, pairs: u32, job: &Job, mut look: impl FnMut(&Block)) -> Result<Versus, String> {
-    let mut versus = Versus { load: load_name(load), command: load.describe(), pairs: Vec::new() };
+    let mut versus = Versus { load: load_name(load), command: described(load), pairs: Vec::new() };
     let mut running = load.start().map_err(|e| e.to_string())?;
     let mut phase_ns = 0;
     for (peer, ontick_first) in order(pairs) {
