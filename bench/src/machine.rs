@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
+use ontick_machine::{Facts, Root};
 use ontick_measure::conditions::CpuTimes;
-use ontick_measure::environment;
 
 use crate::page::Table;
 use crate::side::Job;
@@ -14,7 +14,7 @@ const IDLE: Duration = Duration::from_secs(1);
 
 /// Date, machine and versions.
 pub fn table(job: &Job) -> Result<Table, String> {
-    let machine = environment::look(Some(job.cpu));
+    let machine = Facts::gather(&Root::live()).environment(Some(job.cpu));
     let or_none = |text: &str| if text.is_empty() { "none".to_string() } else { text.to_string() };
     let mut table = Table::of_words(&["", "measured on"]);
     let mut row = |what: &str, value: String| table.row([what.to_string(), value]);

@@ -15,12 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for f in check(&facts, &aim) {
         println!(
             "{:?} {}: {} (should be: {}); now: {:?}; boot: {:?}",
-            f.severity,
-            f.id,
-            f.seen,
-            f.should,
-            f.mend_now(),
-            f.boot
+            f.severity, f.id, f.seen, f.should, f.now, f.boot
         );
     }
     for item in Plan::make(&root, &facts, &aim)?.items {

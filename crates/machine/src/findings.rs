@@ -2,16 +2,6 @@
 //!
 //! Each thing that is looked at is one small entry in a table below: what was seen and what it should be
 //! is said by its `look`, why it matters and on whose word stands beside it.
-//!
-//! In a terminal a finding is meant to read like this, what is well on one line each at the end:
-//!
-//! ```text
-//! BAD   rt-throttling   950000 of 1000000 µs; should be off, or a loop that sleeps part of each period
-//!       up to 50.0ms: with throttling a loop that never sleeps loses 50 ms of every second
-//!       now   ontick tune apply rt-throttling
-//!       boot  ontick tune apply --boot
-//! ok    clock-source    tsc, constant and never stopping
-//! ```
 
 mod board;
 mod cpu;
@@ -21,56 +11,10 @@ mod memory;
 mod noise;
 mod scheduling;
 
-use serde::Serialize;
+pub use ontick_record::findings::{Finding, Severity, any_bad};
 
 use crate::aim::Aim;
 use crate::facts::Facts;
-
-/// How bad a finding is. The order is that of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// It will be seen in the worst case.
-    Bad,
-    /// It may be seen, or matters to some programs.
-    Warn,
-    /// It could not be told.
-    Unknown,
-    /// It is as it should be.
-    Ok,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, Serialize)]
-pub struct Finding {
-    /// Its name.
-    pub id: &'static str,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What was seen.
-    pub seen: String,
-    /// What it should be; empty where it is.
-    pub should: String,
-    /// Why it matters.
-    pub why: &'static str,
-    /// Who says so, or where it was measured.
-    pub source: &'static str,
-    /// How long it can hold a timed program up, in ns, where that is known.
-    pub effect_ns: Option<u64>,
-    /// The knob of `ontick tune` that mends it until the next boot.
-    pub knob: Option<&'static str>,
-    /// What mends it now, where no knob does.
-    pub now: Option<String>,
-    /// What mends it at boot.
-    pub boot: Option<String>,
-}
-
-impl Finding {
-    /// The command or advice that mends it now.
-    pub fn mend_now(&self) -> Option<String> {
-        self.knob.map(|knob| format!("ontick tune apply {knob}")).or_else(|| self.now.clone())
-    }
-}
 
 /// Looks at everything, for the CPUs of an aim; worst first.
 pub fn check(facts: &Facts, aim: &Aim) -> Vec<Finding> {
@@ -95,11 +39,6 @@ fn all() -> impl Iterator<Item = &'static Check> {
     tables.into_iter().flatten()
 }
 
-/// Whether anything bad stands: `ontick check` then ends with status 1.
-pub fn any_bad(findings: &[Finding]) -> bool {
-    findings.iter().any(|f| f.severity == Severity::Bad)
-}
-
 /// What a `look` is given.
 struct Look<'a> {
     facts: &'a Facts,
@@ -118,15 +57,15 @@ struct Check {
 impl Check {
     fn finding(&self, seen: Seen) -> Finding {
         Finding {
-            id: self.id,
+            id: self.id.into(),
             severity: seen.severity,
             seen: seen.seen,
             should: seen.should,
-            why: self.why,
-            source: self.source,
+            why: self.why.into(),
+            source: self.source.into(),
             effect_ns: seen.effect_ns,
-            knob: seen.knob,
-            now: seen.now,
+            knob: seen.knob.map(str::to_owned),
+            now: seen.knob.map(|knob| format!("ontick tune apply {knob}")).or(seen.now),
             boot: seen.boot,
         }
     }
@@ -212,7 +151,7 @@ mod tests {
         facts.cpus.online = "0-3".parse().unwrap();
         let aim = Aim::new(&facts, None, crate::Profile::DedicatedCore).unwrap();
         for finding in check(&facts, &aim) {
-            assert!(finding.knob.is_none_or(|k| crate::knobs::named(k).is_ok()), "{}", finding.id);
+            assert!(finding.knob.as_deref().is_none_or(|k| crate::knobs::named(k).is_ok()), "{}", finding.id);
         }
     }
 }

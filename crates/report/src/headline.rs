@@ -67,6 +67,9 @@ pub(crate) fn machine(e: &Environment) -> Vec<String> {
         "unknown" => Some("hypervisor unknown".into()),
         name => Some(format!("guest of {name}")),
     });
+    if !e.tuned.is_empty() {
+        parts.push("tuned".into());
+    }
     parts
 }
 

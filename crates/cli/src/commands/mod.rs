@@ -1,11 +1,13 @@
 //! One file for each command.
 
+mod check;
 mod compare;
 mod import;
 mod latency;
+mod measuring;
+mod ownership;
 mod prove;
 mod report;
-mod run;
 mod schema;
 
 use clap::Subcommand;
@@ -15,6 +17,7 @@ use crate::failure::{Failure, Outcome};
 /// The command tree.
 #[derive(Subcommand)]
 pub enum Command {
+    Check(check::Check),
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
@@ -27,6 +30,7 @@ pub enum Command {
 impl Command {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
+            Command::Check(check) => check.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
             Command::Report(report) => report.run(),

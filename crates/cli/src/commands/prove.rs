@@ -6,7 +6,7 @@ use clap::Args;
 use ontick_measure::{Load, prove};
 use ontick_record::Requirement;
 
-use super::run::{self, Measurement};
+use super::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags};
 
@@ -50,11 +50,18 @@ impl Prove {
     pub fn run(self) -> Result<Outcome, Failure> {
         let plan =
             prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load: self.load };
-        let asked =
-            Measurement { kind: "prove", names: plan.series(), cpu: plan.place().cpu, load: &Load::None, watch: false };
+        let asked = Measurement {
+            kind: "prove",
+            names: plan.series(),
+            cpu: plan.place().cpu,
+            load: &Load::None,
+            watch: false,
+            check: true,
+            notes: Vec::new(),
+        };
         let output =
             OutputFlags { json: self.json, record: self.record, html: Some(self.html.clone()), require: self.require };
-        let outcome = run::run(asked, &output, |s| s.name.starts_with("ontick"), |o| prove::prove(&plan, o))?;
+        let outcome = measuring::run(asked, &output, |s| s.name.starts_with("ontick"), |o| prove::prove(&plan, o))?;
         if !self.json {
             crate::terminal::print(&format!("Report: {}\n", self.html.display()))?;
         }

@@ -96,7 +96,8 @@ impl Facts {
 
     /// The machine as a [`Run`](ontick_record::Run) describes it; `cpu` is the one that is measured.
     pub fn environment(&self, cpu: Option<u32>) -> ontick_record::Environment {
-        let policy = cpu.and_then(|cpu| self.frequency.policies.iter().find(|p| p.cpus.contains(cpu)));
+        let policies = &self.frequency.policies;
+        let policy = cpu.map_or(policies.first(), |cpu| policies.iter().find(|p| p.cpus.contains(cpu)));
         let throttling = self.scheduling.runtime_us.map(|runtime| match (runtime, self.scheduling.period_us) {
             (runtime, Some(period)) => format!("{runtime} / {period}"),
             (runtime, None) => runtime.to_string(),
@@ -118,6 +119,7 @@ impl Facts {
             hypervisor: self.noise.hypervisor.clone(),
             rt_throttling: throttling.unwrap_or_default(),
             kernel_arguments: self.arguments.iter().collect::<Vec<_>>().join(" "),
+            tuned: Vec::new(),
         }
     }
 }

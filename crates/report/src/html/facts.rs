@@ -80,6 +80,7 @@ fn environment(all: &[&Environment]) -> Vec<Row> {
             "-1" => "off".into(),
             other => other.into(),
         }),
+        row("changed by ontick tune", all, |e| e.tuned.join(", ")),
         row("kernel arguments", all, |e| e.kernel_arguments.clone()),
     ]
 }

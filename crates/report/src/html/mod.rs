@@ -3,6 +3,7 @@
 
 mod facts;
 mod figures;
+mod findings;
 mod glossary;
 mod page;
 mod sections;
@@ -25,6 +26,7 @@ pub fn html(run: &Run) -> String {
     sections::warnings(&mut body, &named);
     table::latencies(&mut body, run);
     figures::all(&mut body, &plot::of_run(run), run.measurement == "prove");
+    findings::all(&mut body, &named);
     facts::all(&mut body, &named);
     glossary::glossary(&mut body, &named);
     page::page(&page_title(run), body, &named)
@@ -47,6 +49,7 @@ pub fn html_of_several(runs: &[Named]) -> String {
     sections::requirements(&mut body, runs);
     sections::warnings(&mut body, runs);
     figures::all(&mut body, &plot::of_runs(runs), false);
+    findings::all(&mut body, runs);
     facts::all(&mut body, runs);
     glossary::glossary(&mut body, runs);
     page::page("ontick compare", body, runs)

@@ -1,15 +1,20 @@
 //! A run as text for a terminal.
 
 mod colour;
+mod findings;
 mod lines;
+mod list;
 mod live;
 mod plot;
 mod table;
 
-use ontick_record::Run;
+use ontick_record::{Environment, Run};
 
 use crate::figures::waits_differently;
 use crate::{headline, verdict, warnings};
+pub use findings::findings;
+pub(crate) use findings::{count, why};
+pub use list::{Entry, Mark, list};
 pub use live::live;
 pub use plot::plot;
 
@@ -56,6 +61,12 @@ pub fn summary(run: &Run, style: &Style) -> String {
     text.push_str(&requirements(run, style));
     text.push_str(&warned(run, style));
     text
+}
+
+/// The machine, as the first line of a result says it.
+pub fn machine(environment: &Environment, style: &Style) -> String {
+    let label = "machine   ";
+    hanging(label, "", &dotted(&headline::machine(environment), style.width.saturating_sub(label.len())), style.width)
 }
 
 fn requirements(run: &Run, style: &Style) -> String {
