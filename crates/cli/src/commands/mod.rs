@@ -9,6 +9,7 @@ mod ownership;
 mod prove;
 mod report;
 mod schema;
+mod tune;
 
 use clap::Subcommand;
 
@@ -18,6 +19,8 @@ use crate::failure::{Failure, Outcome};
 #[derive(Subcommand)]
 pub enum Command {
     Check(check::Check),
+    #[command(subcommand)]
+    Tune(tune::Tune),
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
@@ -31,6 +34,7 @@ impl Command {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
             Command::Check(check) => check.run(),
+            Command::Tune(tune) => tune.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
             Command::Report(report) => report.run(),

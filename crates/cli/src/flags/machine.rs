@@ -16,6 +16,11 @@ pub struct RootFlag {
 }
 
 impl RootFlag {
+    /// As it was given.
+    pub fn words(&self) -> Vec<String> {
+        self.folder.iter().flat_map(|f| ["--root".into(), f.display().to_string()]).collect()
+    }
+
     /// The machine's files.
     pub fn open(&self) -> Result<Root, Failure> {
         let Some(folder) = &self.folder else { return Ok(Root::live()) };
@@ -53,6 +58,13 @@ pub struct AimFlags {
 }
 
 impl AimFlags {
+    /// As they were given.
+    pub fn words(&self) -> Vec<String> {
+        let cpu = self.cpu.iter().flat_map(|cpus| ["--cpu".into(), cpus.to_string()]);
+        let profile = (self.profile != Profile::DedicatedCore).then_some(["--profile", self.profile.name()]);
+        cpu.chain(profile.into_iter().flatten().map(String::from)).collect()
+    }
+
     pub fn aim(&self, facts: &Facts) -> Result<Aim, Failure> {
         Aim::new(facts, self.cpu.clone(), self.profile).map_err(Failure::new)
     }

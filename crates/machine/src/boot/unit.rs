@@ -9,6 +9,14 @@ use crate::root::{Root, reason};
 pub const PATH: &str = "/etc/systemd/system/ontick-tune.service";
 const WANTED: &str = "/etc/systemd/system/multi-user.target.wants";
 
+/// Whether the machine starts its services by systemd.
+pub fn is_read(root: &Root) -> bool {
+    let init = || root.value("/proc/1/comm").is_some_and(|name| name == "systemd");
+    let installed = || ["/lib/systemd/systemd", "/usr/lib/systemd/systemd"].into_iter().any(|f| root.exists(f));
+    // Of a card in a reader only what is installed is known.
+    root.exists("/run/systemd/system") || !root.is_live() && (init() || installed())
+}
+
 /// The unit's text. `command` is the absolute path of ontick and its arguments, each of which systemd is
 /// to take as one word.
 pub fn text(command: &[&str]) -> String {

@@ -69,6 +69,22 @@ pub fn machine(environment: &Environment, style: &Style) -> String {
     hanging(label, "", &dotted(&headline::machine(environment), style.width.saturating_sub(label.len())), style.width)
 }
 
+/// Words after a label, wrapped with later lines under the first word.
+pub fn labelled(label: &str, words: &str, style: &Style) -> String {
+    hanging(label, "", &printable(words), style.width)
+}
+
+/// A difference of two files (`diff -u`), what is added and taken away coloured.
+pub fn diff(text: &str, style: &Style) -> String {
+    let paint = Paint(style.colour);
+    let line = |line: &str| match line.bytes().next() {
+        Some(b'+') => paint.good(&printable(line)),
+        Some(b'-') => paint.bad(&printable(line)),
+        _ => printable(line),
+    };
+    text.lines().map(|l| line(l) + "\n").collect()
+}
+
 fn requirements(run: &Run, style: &Style) -> String {
     let paint = Paint(style.colour);
     let mut text = String::new();
