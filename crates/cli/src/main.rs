@@ -4,6 +4,7 @@
 mod commands;
 mod failure;
 mod flags;
+mod held;
 mod progress;
 mod stop;
 mod terminal;

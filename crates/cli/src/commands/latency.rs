@@ -57,7 +57,7 @@ impl Common {
             cpu: self.place.place().cpu,
             load: &self.load,
             watch: self.watch,
-            check: false,
+            findings: Vec::new(),
             notes: Vec::new(),
         }
     }

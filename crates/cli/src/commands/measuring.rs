@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Instant, SystemTime};
 
-use ontick_machine::{Aim, CpuList, Facts, Journal, Profile, Root, check};
+use ontick_machine::{Facts, Journal, Root};
 use ontick_measure::observe::Kept;
 use ontick_measure::{Error, Live, Load, Observer};
-use ontick_record::{Environment, Run, Series};
+use ontick_record::{Environment, Finding, Run, Series};
 
 use crate::failure::{Failure, Outcome};
 use crate::flags::OutputFlags;
@@ -25,8 +25,8 @@ pub struct Measurement<'a> {
     pub load: &'a Load,
     /// Redraw the whole terminal while it runs.
     pub watch: bool,
-    /// Tell, too, what stands between the machine and good timing.
-    pub check: bool,
+    /// What stands between the machine and good timing, where that was looked at.
+    pub findings: Vec<Finding>,
     /// Sentences that a reader must see beside the figures.
     pub notes: Vec<String>,
 }
@@ -90,11 +90,7 @@ fn begin(asked: &Measurement) -> Run {
     run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let (root, facts) = (Root::live(), Facts::gather(&Root::live()));
     run.environment = Some(Environment { tuned: tuned(&root), ..facts.environment(asked.cpu) });
-    if asked.check {
-        let aim = Aim::new(&facts, asked.cpu.map(CpuList::one), Profile::DedicatedCore);
-        run.findings = aim.map(|aim| check(&facts, &aim)).unwrap_or_default();
-    }
-    run.notes = asked.notes.clone();
+    (run.findings, run.notes) = (asked.findings.clone(), asked.notes.clone());
     run.series = asked.names.iter().map(|name| Series { name: name.clone(), ..Series::default() }).collect();
     run
 }

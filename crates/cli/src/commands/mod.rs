@@ -10,6 +10,7 @@ mod prove;
 mod report;
 mod schema;
 mod tune;
+mod tuned;
 
 use clap::Subcommand;
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{print_json, shown};
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
-use crate::terminal;
+use crate::{held, terminal};
 
 /// Put back exactly what was there before, boot files included, the latest change first.
 ///
@@ -20,6 +20,9 @@ pub struct Revert {
     /// Put back also what somebody else changed since
     #[arg(long)]
     force: bool,
+    /// Waits on standard input for the command that it guards to end
+    #[arg(long, hide = true)]
+    when_killed: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -37,6 +40,9 @@ struct Undone<'a> {
 
 impl Revert {
     pub fn run(self) -> Result<Outcome, Failure> {
+        if self.when_killed {
+            return held::guard();
+        }
         let root = self.root.open_to_change("tune revert")?;
         let mut journal = Journal::open(&root)?;
         let reverted = revert(&root, &mut journal, self.force);

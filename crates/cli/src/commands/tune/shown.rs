@@ -131,8 +131,8 @@ fn booted(boot: &BootDone, style: &Style) -> String {
     let mut text = String::from("\nAt boot\n");
     let mut entries = Vec::new();
     for file in &boot.files.written {
-        let backup = file.backup.as_ref().map_or("new".into(), |b| format!("backup {b}"));
-        entries.push(entry(Mark::Good, "written", &file.path, backup, Vec::new()));
+        let backup = file.backup.iter().map(|b| ("backup", b.clone())).collect();
+        entries.push(entry(Mark::Good, "written", "file", file.path.clone(), backup));
     }
     entries.extend(boot.files.stopped.iter().map(|w| entry(Mark::Bad, "refused", "files", w.clone(), Vec::new())));
     entries.extend(boot.unit_refused.iter().map(|w| entry(Mark::Bad, "refused", "unit", w.clone(), Vec::new())));
@@ -181,7 +181,7 @@ pub fn reverted(reverted: &Reverted, commands: &[Ran], live: bool, style: &Style
     if steps.is_empty() {
         text += "Nothing that ontick changed stands.\n";
     } else if reverted.complete() {
-        text += &format!("\n{} as before.\n", counted(steps.len(), "setting"));
+        text += &format!("\nEverything is as before ({} undone).\n", counted(steps.len(), "change"));
     }
     if !live {
         reverted.commands.iter().for_each(|c| text += &format!("then      {c}\n"));
