@@ -103,7 +103,7 @@ fn tick_hz(configuration: &str) -> Option<u32> {
 }
 
 /// The options that matter here, from the file that the distribution installs; empty where there is none.
-fn kernel_configuration() -> String {
+pub(crate) fn kernel_configuration() -> String {
     read(&format!("/boot/config-{}", rustix::system::uname().release().to_string_lossy()))
 }
 

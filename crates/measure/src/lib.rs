@@ -6,6 +6,7 @@ pub mod conditions;
 pub mod day;
 pub mod environment;
 mod error;
+pub mod explain;
 pub mod load;
 pub mod noise;
 pub mod observe;

@@ -45,13 +45,17 @@ struct Common {
     /// Show percentiles, histogram and maxima live on the whole terminal
     #[arg(long)]
     watch: bool,
+    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     output: OutputFlags,
 }
 
 impl Common {
     fn measurement(&self, kind: &'static str, names: Vec<String>) -> Measurement<'_> {
-        Measurement { kind, names, cpu: self.place.place().cpu, load: &self.load, watch: self.watch }
+        let cpu = self.place.place().cpu;
+        Measurement { kind, names, cpu, load: &self.load, watch: self.watch, explain: self.explain }
     }
 }
 

@@ -32,6 +32,9 @@ pub struct Prove {
     /// Load of the loaded blocks: none, cpu, memory, io, fork, net, all or cmd:COMMAND
     #[arg(long, default_value = "all")]
     load: Load,
+    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
+    #[arg(long)]
+    explain: bool,
     /// Where the HTML report goes
     #[arg(long, value_name = "FILE", default_value = "ontick-report.html")]
     html: PathBuf,
@@ -50,8 +53,14 @@ impl Prove {
     pub fn run(self) -> Result<Outcome, Failure> {
         let plan =
             prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load: self.load };
-        let asked =
-            Measurement { kind: "prove", names: plan.series(), cpu: plan.place().cpu, load: &Load::None, watch: false };
+        let asked = Measurement {
+            kind: "prove",
+            names: plan.series(),
+            cpu: plan.place().cpu,
+            load: &Load::None,
+            watch: false,
+            explain: self.explain,
+        };
         let output =
             OutputFlags { json: self.json, record: self.record, html: Some(self.html.clone()), require: self.require };
         let outcome = run::run(asked, &output, |s| s.name.starts_with("ontick"), |o| prove::prove(&plan, o))?;
