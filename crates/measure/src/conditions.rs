@@ -77,7 +77,8 @@ fn frequency(cpu: Option<u32>) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-fn interrupts(cpu: Option<u32>) -> BTreeMap<String, u64> {
+/// Counts of interrupts by name, of one CPU or of all; a device's name ends with its number in parentheses.
+pub(crate) fn interrupts(cpu: Option<u32>) -> BTreeMap<String, u64> {
     fs::read_to_string("/proc/interrupts").map(|text| parse_interrupts(&text, cpu)).unwrap_or_default()
 }
 

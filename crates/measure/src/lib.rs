@@ -5,6 +5,7 @@
 pub mod conditions;
 pub mod day;
 mod error;
+pub mod explain;
 pub mod load;
 pub mod noise;
 pub mod observe;

@@ -2,9 +2,9 @@
 //! journal, and lets the caller draw.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use ontick_record::histogram::Bucket;
@@ -14,6 +14,7 @@ use ontick_record::{Histogram, run::Settings};
 use ontick_rt::recorder::{Reader, Snapshot};
 
 use crate::Error;
+use crate::explain::{Explainer, Findings};
 use crate::session::{Length, Limits};
 use crate::track::Track;
 
@@ -46,6 +47,9 @@ pub struct Observer<'a> {
     /// Keeps the run safe against a sudden end; see [`Observer::keep_journal`].
     journal: Option<Kept>,
     part: Part,
+    /// What was found of each series, where outliers are to be explained; see [`Observer::explain`].
+    findings: Option<BTreeMap<usize, Findings>>,
+    notes: Vec<String>,
 }
 
 /// The journal of a run, to be removed when the run is safely recorded.
@@ -75,7 +79,14 @@ pub(crate) struct Part {
 impl<'a> Observer<'a> {
     /// Looks on with `look` until the run ends or `stop` is set.
     pub fn new(stop: &'a AtomicBool, look: &'a mut dyn FnMut(&Live)) -> Self {
-        Self { stop, look, journal: None, part: Part { series: 0, from: 0.0, share: 1.0 } }
+        Self {
+            stop,
+            look,
+            journal: None,
+            part: Part { series: 0, from: 0.0, share: 1.0 },
+            findings: None,
+            notes: Vec::new(),
+        }
     }
 
     /// Keeps a journal for the record `path`, so that a killed run loses at most its last second.
@@ -89,6 +100,28 @@ impl<'a> Observer<'a> {
     /// The journal, which stays until it is removed.
     pub fn into_journal(self) -> Option<Kept> {
         self.journal
+    }
+
+    /// Finds out why samples were late. This traces the kernel on the timed CPU while it is timed.
+    pub fn explain(&mut self) {
+        self.findings = Some(BTreeMap::new());
+    }
+
+    /// What was found of the series that is measured; `None` if nothing is to be explained.
+    pub(crate) fn findings(&mut self) -> Option<&mut Findings> {
+        Some(self.findings.as_mut()?.entry(self.part.series).or_default())
+    }
+
+    /// Adds a sentence for the reader of the result.
+    pub(crate) fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Sentences that a reader must see beside the figures.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
 
     /// Of a run that measures several series one after the other, measure this part next.
@@ -117,13 +150,30 @@ pub(crate) struct Collector<'n> {
     name: &'n str,
     limits: Limits,
     track: Track,
-    outliers: BinaryHeap<Reverse<(u64, u64)>>,
+    outliers: BinaryHeap<Reverse<(u64, u64, Option<u32>)>>,
     journalled: Option<Snapshot>,
+    /// Outliers that are not journalled yet.
+    fresh: Vec<Outlier>,
+    explainer: Option<(Explainer, &'n AtomicI32)>,
 }
 
 impl<'n> Collector<'n> {
     pub fn new(reader: Reader, name: &'n str, limits: Limits) -> Self {
-        Self { reader, name, limits, track: Track::default(), outliers: BinaryHeap::new(), journalled: None }
+        Self {
+            reader,
+            name,
+            limits,
+            track: Track::default(),
+            outliers: BinaryHeap::new(),
+            journalled: None,
+            fresh: Vec::new(),
+            explainer: None,
+        }
+    }
+
+    /// Explains outliers of the thread with this id, which is there once recording begins.
+    pub fn explain(&mut self, explainer: Explainer, tid: &'n AtomicI32) {
+        self.explainer = Some((explainer, tid));
     }
 
     /// Looks on until the timed thread is `done`.
@@ -140,6 +190,7 @@ impl<'n> Collector<'n> {
                 continue;
             }
             let began = *began.get_or_insert_with(Instant::now);
+            self.look(observer, false);
             self.take(observer, began.elapsed(), false)?;
             let snapshot = self.reader.snapshot();
             let live = Live {
@@ -152,6 +203,7 @@ impl<'n> Collector<'n> {
             };
             (observer.look)(&live);
         }
+        self.look(observer, true);
         self.take(observer, began.map_or(Duration::ZERO, |b| b.elapsed()), true)
     }
 
@@ -172,16 +224,27 @@ impl<'n> Collector<'n> {
         share.min(1.0)
     }
 
+    /// Takes outliers that came, and explains them.
+    fn look(&mut self, observer: &mut Observer, ended: bool) {
+        let came = std::iter::from_fn(|| self.reader.next_outlier());
+        let came: Vec<Outlier> =
+            came.map(|o| Outlier { at_ns: o.at_ns, latency_ns: o.latency_ns, cause: None }).collect();
+        if observer.journal.is_some() {
+            self.fresh.extend_from_slice(&came);
+        }
+        let explained = match (&mut self.explainer, observer.findings()) {
+            (Some((explainer, tid)), Some(findings)) => explainer.look(came, tid.load(Relaxed), ended, findings),
+            _ => came,
+        };
+        self.keep(&explained);
+    }
+
     /// Takes the seconds that ended, their outliers, and journals them.
     fn take(&mut self, observer: &mut Observer, elapsed: Duration, all: bool) -> Result<(), Error> {
         let seconds = self.reader.take_seconds(all);
         if seconds.is_empty() && !all {
             return Ok(());
         }
-        let outliers: Vec<Outlier> = std::iter::from_fn(|| self.reader.next_outlier())
-            .map(|o| Outlier { at_ns: o.at_ns, latency_ns: o.latency_ns })
-            .collect();
-        self.keep(&outliers);
         seconds.iter().for_each(|max_ns| self.track.push(*max_ns));
 
         if observer.journal.is_some() {
@@ -197,7 +260,7 @@ impl<'n> Collector<'n> {
                 mean_ns: (came > 0).then(|| snapshot.sum_ns.saturating_sub(sum) as f64 / came as f64),
                 missed: snapshot.missed - missed,
                 second_max_ns: seconds.iter().max().copied().unwrap_or(0),
-                outliers,
+                outliers: std::mem::take(&mut self.fresh),
             })?;
             self.journalled = Some(snapshot);
         }
@@ -206,7 +269,7 @@ impl<'n> Collector<'n> {
 
     fn keep(&mut self, outliers: &[Outlier]) {
         for outlier in outliers {
-            self.outliers.push(Reverse((outlier.latency_ns, outlier.at_ns)));
+            self.outliers.push(Reverse((outlier.latency_ns, outlier.at_ns, outlier.cause)));
             if self.outliers.len() > OUTLIERS_KEPT {
                 self.outliers.pop();
             }
@@ -214,10 +277,21 @@ impl<'n> Collector<'n> {
     }
 
     /// The series, once the timed thread has ended.
-    pub fn finish(self) -> Series {
+    pub fn finish(mut self, observer: &mut Observer) -> Series {
+        let explainer = self.explainer.take();
+        let mut series = self.into_series();
+        if let (Some((explainer, _)), Some(findings)) = (explainer, observer.findings()) {
+            explainer.end(findings);
+            findings.describe(&mut series);
+        }
+        series
+    }
+
+    fn into_series(self) -> Series {
         let snapshot = self.reader.snapshot();
+        let kept = self.outliers.into_iter().map(|Reverse(outlier)| outlier);
         let mut outliers: Vec<Outlier> =
-            self.outliers.into_iter().map(|Reverse((latency_ns, at_ns))| Outlier { at_ns, latency_ns }).collect();
+            kept.map(|(latency_ns, at_ns, cause)| Outlier { at_ns, latency_ns, cause }).collect();
         outliers.sort_by_key(|o| o.at_ns);
         Series {
             name: self.name.into(),

@@ -133,6 +133,8 @@ fn absorb(series: &mut Series, block: Series, order: u32) {
     series.contamination = sum(series.contamination, block.contamination);
     series.maxima.step_ns = block.maxima.step_ns;
     series.maxima.max_ns.extend(block.maxima.max_ns);
+    // These are of all blocks so far.
+    (series.causes, series.explained, series.tracing) = (block.causes, block.explained, block.tracing);
     series.outliers.extend(block.outliers);
     series.outliers_seen += block.outliers_seen;
     let conditions = &mut series.conditions;

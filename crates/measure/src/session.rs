@@ -1,7 +1,7 @@
 //! One timed thread from set-up to result: runs a [`Probe`] and records what it sees, while the calling
 //! thread looks on.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
 use ontick_record::run::{Contamination, Series, Settings};
@@ -12,6 +12,7 @@ use ontick_rt::usage::Usage;
 use ontick_rt::watchdog::Watchdog;
 
 use crate::conditions::Watch;
+use crate::explain::Explainer;
 use crate::observe::{Collector, Observer};
 use crate::probe::Probe;
 use crate::{Error, Place};
@@ -52,7 +53,7 @@ impl Limits {
 
 /// Runs a probe on a thread of its own at `place`. `prepare` makes the probe on that thread, after the
 /// thread has been set up.
-pub(crate) fn run<P: Probe>(
+pub fn run<P: Probe>(
     name: &str,
     place: Place,
     limits: Limits,
@@ -63,13 +64,19 @@ pub(crate) fn run<P: Probe>(
     let (mut writer, reader) = recorder::channel(limits.outlier_ns);
     let stop = observer.stop;
     let recording = AtomicBool::new(false);
-    let watch = Watch::start(place.cpu);
+    let tid = AtomicI32::new(0);
     let mut collector = Collector::new(reader, name, limits);
+    if observer.findings().is_some() {
+        let (explainer, note) = Explainer::start(place);
+        note.into_iter().for_each(|note| observer.note(note));
+        collector.explain(explainer, &tid);
+    }
+    let watch = Watch::start(place.cpu);
 
     let timed = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("ontick-timed".into())
-            .spawn_scoped(scope, || timed(place, limits, prepare, &mut writer, stop, &recording));
+            .spawn_scoped(scope, || timed(place, limits, prepare, &mut writer, stop, &recording, &tid));
         let thread = thread.map_err(Error::system("starting the timed thread"))?;
         // The timed thread must end also when the observer fails (a full disk, say).
         let watched = collector.watch(observer, &|| thread.is_finished(), &recording);
@@ -80,7 +87,7 @@ pub(crate) fn run<P: Probe>(
         watched.and(timed)
     })?;
 
-    let mut series = collector.finish();
+    let mut series = collector.finish(observer);
     series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, ..timed.settings };
     series.contamination = timed.contamination;
     series.conditions = watch.end();
@@ -100,8 +107,10 @@ fn timed<P: Probe>(
     writer: &mut Writer,
     stop: &AtomicBool,
     recording: &AtomicBool,
+    tid: &AtomicI32,
 ) -> Result<Timed, Error> {
     block_signals();
+    tid.store(rustix::thread::gettid().as_raw_nonzero().get(), Relaxed);
     let ready = place.take();
     let watchdog = match place.policy.is_real_time() {
         true => Some(Watchdog::watch_this_thread(RUNAWAY_AFTER).map_err(Error::system("starting the watchdog"))?),

@@ -162,7 +162,7 @@ mod tests {
             max_ns: Some(402),
             mean_ns: Some(400.0 + n as f64),
             second_max_ns: 402,
-            outliers: vec![Outlier { at_ns: n, latency_ns: 402 }],
+            outliers: vec![Outlier { at_ns: n, latency_ns: 402, cause: None }],
             ..Added::default()
         }
     }

@@ -112,6 +112,15 @@ pub struct Series {
     pub outliers: Vec<Outlier>,
     /// How many samples were above the outlier threshold in all.
     pub outliers_seen: u64,
+    /// What made samples late, in the order in which it was first seen; empty unless it was looked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
+    /// The largest outliers, with what happened on the CPU meanwhile; largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explained: Vec<Explained>,
+    /// The tracing that found the causes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<Tracing>,
     /// The blocks of an interleaved comparison, in the order in which they ran.
     pub blocks: Vec<Block>,
     /// What the machine did meanwhile.
@@ -184,6 +193,70 @@ pub struct Outlier {
     pub at_ns: u64,
     /// How late it was, in ns.
     pub latency_ns: u64,
+    /// Which of the series' causes made it late, as an index; absent where that was not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<u32>,
+}
+
+/// A cause of outliers, and how often it was.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Cause {
+    /// `timer tick`, `device interrupt`, `softirq`, `another task`, `steal`, `outside the kernel`, ….
+    pub cause: String,
+    /// Which one: `mmc0`, `NET_RX`, `kworker/3:1 (other)`; empty where there is only one.
+    pub detail: String,
+    /// Outliers that it made.
+    pub count: u64,
+    /// Share of the outliers whose cause was looked for, 0 to 1.
+    #[serde(serialize_with = "finite")]
+    pub share: f64,
+    /// Median latency of these outliers, in ns.
+    pub p50_ns: u64,
+    /// The largest, in ns.
+    pub max_ns: u64,
+}
+
+/// An outlier with what happened meanwhile.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Explained {
+    /// When it was seen, on the monotonic clock, in ns.
+    pub at_ns: u64,
+    /// How late it was, in ns.
+    pub latency_ns: u64,
+    /// The cause, as in the series' causes.
+    pub cause: String,
+    /// Which one, as there.
+    pub detail: String,
+    /// Who had the CPU, in order.
+    pub happened: Vec<Happening>,
+}
+
+/// A stretch of time on the timed thread's CPU.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Happening {
+    /// When it began, after the deadline (or before it, if negative), in ns.
+    pub from_ns: i64,
+    /// How long it was, in ns.
+    pub length_ns: u64,
+    /// Who had the CPU, and what the timed thread did.
+    pub what: String,
+}
+
+/// The tracing that found causes, and what it cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Tracing {
+    /// Events that the kernel recorded.
+    pub events: u64,
+    /// Events that it could not record.
+    pub lost: u64,
+    /// What an event cost the CPU that it happened on, in ns, measured before the run.
+    pub event_cost_ns: u64,
+    /// Outliers whose cause was looked for.
+    pub outliers: u64,
 }
 
 /// One block of an interleaved comparison.

@@ -27,7 +27,7 @@ fn full() -> Run {
     series.settings.spin_duty = Some(f64::NAN);
     series.settings.refused.push("mlockall: no".into());
     series.maxima = Maxima { step_ns: 1_000_000_000, max_ns: vec![403] };
-    series.outliers.push(Outlier { at_ns: 1, latency_ns: 403 });
+    series.outliers.push(Outlier { at_ns: 1, latency_ns: 403, cause: None });
     series.blocks.push(Block { load_average: f64::NAN, ..Block::default() });
     series.conditions.load_average = Some([0.1, 0.2, 0.3]);
     series.conditions.interrupts.insert("LOC".into(), 7);

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bins;
+mod causes;
 pub mod compare;
 mod cyclictest;
 mod figures;

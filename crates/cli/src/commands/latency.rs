@@ -45,6 +45,9 @@ struct Common {
     /// Show percentiles, histogram and maxima live on the whole terminal
     #[arg(long)]
     watch: bool,
+    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     output: OutputFlags,
 }
@@ -57,6 +60,7 @@ impl Common {
             cpu: self.place.place().cpu,
             load: &self.load,
             watch: self.watch,
+            explain: self.explain,
             findings: Vec::new(),
             notes: Vec::new(),
         }

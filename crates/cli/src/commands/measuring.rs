@@ -29,6 +29,8 @@ pub struct Measurement<'a> {
     pub findings: Vec<Finding>,
     /// Sentences that a reader must see beside the figures.
     pub notes: Vec<String>,
+    /// Find out why samples were late.
+    pub explain: bool,
 }
 
 /// Measures, records, judges (the series that `judged` picks) and shows.
@@ -49,7 +51,12 @@ pub fn run(
         if let Some(path) = &output.record {
             observer.keep_journal(path.clone(), &run)?;
         }
-        (under_load(asked.load, || measure(&mut observer)), observer.into_journal())
+        if asked.explain {
+            observer.explain();
+        }
+        let measured = under_load(asked.load, || measure(&mut observer));
+        run.notes.extend(observer.take_notes());
+        (measured, observer.into_journal())
     };
     let (series, note) = match measured {
         Ok(measured) => measured,

@@ -34,6 +34,9 @@ pub struct Prove {
     /// Load of the loaded blocks: none, cpu, memory, io, fork, net, all or cmd:COMMAND
     #[arg(long, default_value = "all")]
     load: Load,
+    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
+    #[arg(long)]
+    explain: bool,
     /// Where the HTML report goes
     #[arg(long, value_name = "FILE", default_value = "ontick-report.html")]
     html: PathBuf,
@@ -68,6 +71,7 @@ impl Prove {
             watch: false,
             findings,
             notes: tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default(),
+            explain: self.explain,
         };
         let output =
             OutputFlags { json: self.json, record: self.record, html: Some(self.html.clone()), require: self.require };

@@ -1,6 +1,7 @@
 //! A run, or several, as one HTML file: nothing is fetched from anywhere, and it reads without its
 //! script, on paper, on a phone and in the dark.
 
+mod causes;
 mod facts;
 mod figures;
 mod findings;
@@ -26,6 +27,7 @@ pub fn html(run: &Run) -> String {
     sections::warnings(&mut body, &named);
     table::latencies(&mut body, run);
     figures::all(&mut body, &plot::of_run(run), run.measurement == "prove");
+    causes::causes(&mut body, run);
     findings::all(&mut body, &named);
     facts::all(&mut body, &named);
     glossary::glossary(&mut body, &named);

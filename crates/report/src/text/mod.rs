@@ -1,5 +1,6 @@
 //! A run as text for a terminal.
 
+mod causes;
 mod colour;
 mod findings;
 mod lines;
@@ -58,6 +59,10 @@ pub fn summary(run: &Run, style: &Style) -> String {
     }
     text.push('\n');
     text.push_str(&hanging("", "", &printable(&verdict::verdict(run)), style.width));
+    let causes = causes::causes(run, style);
+    if !causes.is_empty() {
+        text.push_str(&format!("\n{causes}"));
+    }
     text.push_str(&requirements(run, style));
     text.push_str(&warned(run, style));
     text

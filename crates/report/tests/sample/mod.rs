@@ -74,7 +74,11 @@ pub fn series(name: &str, shape: Shape, seconds: u32, seed: u64) -> Series {
             s.missed += ns / 1_000_000;
             if ns > 100_000 {
                 s.outliers_seen += 1;
-                s.outliers.push(Outlier { at_ns: u64::from(second * 1_000 + cycle) * 1_000_000, latency_ns: ns });
+                s.outliers.push(Outlier {
+                    at_ns: u64::from(second * 1_000 + cycle) * 1_000_000,
+                    latency_ns: ns,
+                    cause: None,
+                });
             }
         }
         s.maxima.max_ns.push(worst);

@@ -1,0 +1,66 @@
+//! Without tracing: counters that grew while outliers came.
+
+use std::collections::BTreeMap;
+
+use ontick_record::run::Outlier;
+
+use super::Findings;
+use super::cause::Cause;
+use crate::conditions::{CpuTimes, interrupts};
+
+/// Readings at the last look.
+pub struct Counters {
+    cpu: Option<u32>,
+    interrupts: BTreeMap<String, u64>,
+    steal_ns: u64,
+}
+
+impl Counters {
+    /// Begins to watch the interrupts of a CPU, or of all.
+    pub fn start(cpu: Option<u32>) -> Self {
+        Self { cpu, interrupts: interrupts(cpu), steal_ns: CpuTimes::now().steal_ns }
+    }
+
+    /// Names what grew since the last look. That is a fifth of a second: where several devices
+    /// interrupted, none is named.
+    pub fn look(&mut self, outliers: Vec<Outlier>, findings: &mut Findings) -> Vec<Outlier> {
+        let now = interrupts(self.cpu);
+        let steal_ns = CpuTimes::now().steal_ns;
+        let stolen_ns = steal_ns.saturating_sub(std::mem::replace(&mut self.steal_ns, steal_ns));
+        let before = std::mem::replace(&mut self.interrupts, now);
+        let device = (!outliers.is_empty()).then(|| self.only_device(&before)).flatten();
+        let explain = |outlier| findings.add(named(outlier, stolen_ns, device.as_deref()), outlier, &[]);
+        outliers.into_iter().map(explain).collect()
+    }
+
+    /// The device whose interrupts came, if it was only one.
+    fn only_device(&self, before: &BTreeMap<String, u64>) -> Option<String> {
+        let mut grew = self
+            .interrupts
+            .iter()
+            .filter(|(name, count)| name.ends_with(')') && **count > before.get(*name).copied().unwrap_or(0));
+        let device = grew.next()?.0.clone();
+        grew.next().is_none().then_some(device)
+    }
+}
+
+fn named(outlier: Outlier, stolen_ns: u64, device: Option<&str>) -> Cause {
+    match device {
+        _ if stolen_ns > 0 && stolen_ns >= outlier.latency_ns / 2 && outlier.latency_ns >= 1_000_000 => Cause::Steal,
+        Some(device) if outlier.latency_ns < 1_000_000 => Cause::DeviceInterrupt(device.into()),
+        _ => Cause::Unknown("not traced"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_outliers_match_steal_and_short_ones_a_lone_device() {
+        let outlier = |latency_ns| Outlier { at_ns: 10_000_000_000, latency_ns, cause: None };
+        assert_eq!(named(outlier(12_000_000), 10_000_000, None), Cause::Steal);
+        assert_eq!(named(outlier(12_000), 10_000_000, Some("mmc0 (5)")), Cause::DeviceInterrupt("mmc0 (5)".into()));
+        assert_eq!(named(outlier(12_000), 0, None), Cause::Unknown("not traced"));
+    }
+}

@@ -1,0 +1,165 @@
+//! What the kernel tells, as far as attribution needs it.
+
+use std::fmt;
+
+/// Name of a task, as the kernel keeps it.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Comm([u8; 16]);
+
+impl Comm {
+    /// From a record's bytes.
+    pub fn new(bytes: &[u8]) -> Self {
+        let mut comm = [0; 16];
+        let length = bytes.len().min(16);
+        comm[..length].copy_from_slice(&bytes[..length]);
+        Self(comm)
+    }
+}
+
+impl fmt::Display for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(16);
+        f.write_str(&String::from_utf8_lossy(&self.0[..end]))
+    }
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// A task as the scheduler's events name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Task {
+    /// Thread id; 0 is the idle task.
+    pub pid: i32,
+    /// Priority as the kernel counts: below 0 deadline, below 100 real-time (99 minus its priority).
+    pub priority: i32,
+    /// Name.
+    pub comm: Comm,
+}
+
+impl Task {
+    /// Whether it is scheduled by SCHED_OTHER, BATCH or IDLE.
+    pub fn is_normal(&self) -> bool {
+        self.priority >= 100
+    }
+
+    /// Its policy: `fifo:98`, `deadline`, `other`.
+    pub fn policy(&self) -> String {
+        match self.priority {
+            ..0 => "deadline".into(),
+            0..100 => format!("fifo:{}", 99 - self.priority),
+            _ => "other".into(),
+        }
+    }
+}
+
+/// Interrupts that are not a device's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Vector {
+    /// The CPU's own timer: the tick, or a high-resolution timer.
+    Timer,
+    /// Another CPU has a function called here (membarrier, TLB flush, …).
+    Call,
+    /// Another CPU wants this one to reschedule.
+    Reschedule,
+    /// Work that was put off to an interrupt.
+    Work,
+    /// Thermal, spurious, error.
+    Other,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// A device's handler begins.
+    IrqEntry {
+        /// Number.
+        irq: i32,
+        /// The device, as the driver named it.
+        name: Box<str>,
+    },
+    /// A device's handler ends.
+    IrqExit,
+    /// A software interrupt begins.
+    SoftirqEntry(u32),
+    /// A software interrupt ends.
+    SoftirqExit,
+    /// An interrupt of the CPU's own begins.
+    VectorEntry(Vector),
+    /// An interrupt of the CPU's own ends.
+    VectorExit(Vector),
+    /// The scheduler switches tasks.
+    Switch {
+        /// Who ran.
+        prev: Task,
+        /// Its state: 0 if it could go on.
+        state: i64,
+        /// Who runs now.
+        next: Task,
+    },
+    /// A task is made runnable; told on the CPU of the waker.
+    Wakeup(i32),
+    /// A task is moved to another CPU.
+    Migrate {
+        /// The task.
+        pid: i32,
+        /// From this CPU.
+        from: u32,
+        /// To this one.
+        to: u32,
+    },
+    /// CPU time of the running task since the last such event, without what the hypervisor took.
+    Ran {
+        /// The task.
+        pid: i32,
+        /// In ns.
+        ns: u64,
+    },
+    /// A high-resolution timer is armed.
+    TimerStart {
+        /// The timer.
+        timer: u64,
+        /// May fire from here on, in ns.
+        soft_ns: u64,
+        /// Must fire by here, in ns.
+        hard_ns: u64,
+    },
+    /// A high-resolution timer's function begins.
+    TimerFires {
+        /// The timer.
+        timer: u64,
+        /// Address of the function.
+        function: u64,
+    },
+    /// The running task touched a page that was not there.
+    PageFault,
+    /// The CPU goes idle (a state) or comes back (`None`).
+    Idle(Option<u32>),
+    /// The CPU's frequency changes, to this many kHz.
+    Frequency(u64),
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// On the monotonic clock, in ns.
+    pub at_ns: u64,
+    /// Where.
+    pub cpu: u32,
+    /// The task that was current.
+    pub pid: i32,
+    /// What.
+    pub kind: Kind,
+}
+
+/// Names of the software interrupts, by number; stable since Linux 2.6.
+pub const SOFTIRQS: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+
+/// The name of a software interrupt.
+pub fn softirq(number: u32) -> String {
+    SOFTIRQS.get(number as usize).map_or_else(|| number.to_string(), ToString::to_string)
+}

@@ -1,0 +1,160 @@
+//! Why a sample was late: what happened on the timed thread's CPU between the deadline and the sample, and
+//! one named cause.
+//!
+//! The kernel's own events tell it, from a private tracing instance that is gone after the run (and, if the
+//! run is killed, removed by the next). The ring is overwritten and left alone until there are outliers.
+
+pub mod attribute;
+pub mod cause;
+mod cost;
+pub mod counters;
+pub mod events;
+mod format;
+mod machine;
+mod page;
+pub mod parse;
+mod steal;
+mod story;
+mod tally;
+pub mod timeline;
+mod tracefs;
+mod tracer;
+
+use ontick_record::run::{Explained, Outlier, Series, Tracing};
+use ontick_rt::clock::ClockId;
+use ontick_rt::cpus;
+
+use crate::Place;
+use attribute::{Machine, Window, attribute};
+use cause::Cause;
+use counters::Counters;
+use events::Event;
+use tally::Tally;
+use timeline::Span;
+use tracer::Tracer;
+
+/// Outliers that are told in full: the largest.
+const TOLD: usize = 50;
+/// An outlier is looked at this long after it was seen: the kernel accounts CPU time only now and then, in ns.
+const SETTLED_NS: u64 = 20_000_000;
+/// Events are kept this long before an outlier's deadline: who had the CPU then, in ns.
+const BEFORE_NS: u64 = 60_000_000;
+/// Events kept, at most; a flood is cut at its old end.
+const EVENTS_KEPT: usize = 1 << 20;
+
+/// Causes of one series; blocks of the same series add to it.
+#[derive(Default)]
+pub struct Findings {
+    tally: Tally,
+    told: Vec<(u64, Explained)>,
+    tracing: Tracing,
+}
+
+impl Findings {
+    /// Writes what was found to a series.
+    pub fn describe(&self, series: &mut Series) {
+        series.causes = self.tally.causes();
+        series.explained = self.told.iter().map(|(_, told)| told.clone()).collect();
+        series.tracing = (self.tracing.events > 0).then_some(Tracing { outliers: self.tally.total(), ..self.tracing });
+    }
+
+    /// Counts an outlier, and returns it with its cause.
+    fn add(&mut self, cause: Cause, outlier: Outlier, spans: &[Span]) -> Outlier {
+        let index = self.tally.add(&cause, outlier.latency_ns);
+        let smallest = self.told.last().map_or(0, |(latency_ns, _)| *latency_ns);
+        if self.told.len() < TOLD || outlier.latency_ns > smallest {
+            let at = self.told.partition_point(|(latency_ns, _)| *latency_ns >= outlier.latency_ns);
+            self.told.insert(at, (outlier.latency_ns, story::told(&cause, outlier, spans)));
+            self.told.truncate(TOLD);
+        }
+        Outlier { cause: Some(index), ..outlier }
+    }
+}
+
+/// Explains the outliers of one timed thread while it runs.
+pub struct Explainer {
+    by: By,
+    machine: Machine,
+    events: Vec<Event>,
+    waiting: Vec<Outlier>,
+}
+
+enum By {
+    Tracing(Box<Tracer>),
+    Counters(Counters),
+}
+
+impl Explainer {
+    /// Begins; where tracing is not to be had, counters must do, and the second value says why.
+    pub fn start(place: Place) -> (Self, Option<String>) {
+        let cpus = place.cpu.map_or_else(cpus::online, |cpu| vec![cpu]);
+        let real_time = place.policy.is_real_time();
+        let (by, machine, note) = match Tracer::start(&cpus) {
+            Ok(tracer) => {
+                let machine = machine::look(real_time, tracer.missing());
+                let note = (!machine.tells_all).then(|| {
+                    let missing = tracer.missing().join(", ");
+                    format!("this kernel does not trace {missing}: some causes stay unknown")
+                });
+                (By::Tracing(Box::new(tracer)), machine, note)
+            }
+            Err(error) => {
+                let note = format!(
+                    "outliers are explained by counters, which tell less: the kernel's tracing cannot be used ({error}; it needs root and tracefs)"
+                );
+                (By::Counters(Counters::start(place.cpu)), machine::look(real_time, &[]), Some(note))
+            }
+        };
+        (Self { by, machine, events: Vec::new(), waiting: Vec::new() }, note)
+    }
+
+    /// Looks at outliers that came, and at those that waited; all of them if the thread has ended. Returns
+    /// those that are explained now.
+    pub fn look(&mut self, came: Vec<Outlier>, tid: i32, ended: bool, findings: &mut Findings) -> Vec<Outlier> {
+        self.waiting.extend(came);
+        match &mut self.by {
+            By::Counters(counters) => counters.look(std::mem::take(&mut self.waiting), findings),
+            By::Tracing(_) if self.waiting.is_empty() => Vec::new(),
+            By::Tracing(tracer) => {
+                tracer.take(|event| self.events.push(event));
+                self.events.sort_by_key(|event| event.at_ns);
+                let settled_ns = if ended { u64::MAX } else { ClockId::Monotonic.now_ns() - SETTLED_NS };
+                let (ready, waiting): (Vec<_>, Vec<_>) =
+                    self.waiting.drain(..).partition(|outlier| outlier.at_ns <= settled_ns);
+                self.waiting = waiting;
+                let explain = |outlier| explain(&self.events, tid, outlier, &self.machine, findings);
+                let explained = ready.into_iter().map(explain).collect();
+                self.forget();
+                explained
+            }
+        }
+    }
+
+    /// Drops events that no later outlier needs.
+    fn forget(&mut self) {
+        let earliest = self.waiting.iter().map(|o| o.at_ns - o.latency_ns).min();
+        let last = self.events.last().map_or(0, |event| event.at_ns);
+        let needed_ns = earliest.unwrap_or(last).saturating_sub(BEFORE_NS);
+        let old = self.events.partition_point(|event| event.at_ns < needed_ns);
+        let many = self.events.len().saturating_sub(EVENTS_KEPT);
+        self.events.drain(..old.max(many));
+    }
+
+    /// Ends; what tracing did is added to the findings.
+    pub fn end(self, findings: &mut Findings) {
+        if let By::Tracing(tracer) = self.by {
+            let totals = tracer.totals();
+            findings.tracing.events += totals.events;
+            findings.tracing.lost += totals.lost;
+            findings.tracing.event_cost_ns = tracer.event_cost_ns();
+        }
+    }
+}
+
+fn explain(events: &[Event], tid: i32, outlier: Outlier, machine: &Machine, findings: &mut Findings) -> Outlier {
+    let window = Window { deadline_ns: outlier.at_ns.saturating_sub(outlier.latency_ns), now_ns: outlier.at_ns };
+    let from = events.partition_point(|event| event.at_ns < window.deadline_ns.saturating_sub(BEFORE_NS));
+    let to = events.partition_point(|event| event.at_ns <= window.now_ns + SETTLED_NS);
+    let (cause, spans) = attribute(&events[from..to], tid, window, machine);
+    findings.add(cause, outlier, &spans)
+}

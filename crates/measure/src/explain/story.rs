@@ -1,0 +1,57 @@
+//! What happened, for a person to read.
+
+use ontick_record::run::{Explained, Happening, Outlier};
+
+use super::cause::Cause;
+use super::events::{Vector, softirq};
+use super::timeline::{Fires, Occupant, Span, Thread};
+
+/// Stretches told, at most, and how long before the deadline they begin.
+const LINES: usize = 40;
+const BEFORE_NS: u64 = 100_000;
+
+/// The outlier with who had the CPU, in order.
+pub fn told(cause: &Cause, outlier: Outlier, spans: &[Span]) -> Explained {
+    let deadline_ns = outlier.at_ns.saturating_sub(outlier.latency_ns);
+    let near = spans.iter().filter(|span| span.to_ns > deadline_ns.saturating_sub(BEFORE_NS));
+    let happened = near.map(|span| Happening {
+        from_ns: span.from_ns as i64 - deadline_ns as i64,
+        length_ns: span.length_ns(),
+        what: what(span),
+    });
+    let happened: Vec<Happening> = happened.collect();
+    // The end matters most: there the thread came to run.
+    let skipped = happened.len().saturating_sub(LINES);
+    Explained {
+        at_ns: outlier.at_ns,
+        latency_ns: outlier.latency_ns,
+        cause: cause.name().into(),
+        detail: cause.detail().into(),
+        happened: happened.into_iter().skip(skipped).collect(),
+    }
+}
+
+fn what(span: &Span) -> String {
+    let who = match &span.who {
+        Occupant::Idle => "idle".into(),
+        Occupant::Thread => "the thread".into(),
+        Occupant::Task(task) => format!("{} ({})", task.comm, task.policy()),
+        Occupant::Device(name) => format!("interrupt {name}"),
+        Occupant::Vector(Vector::Call) => "call from another CPU".into(),
+        Occupant::Vector(Vector::Reschedule) => "reschedule call".into(),
+        Occupant::Vector(_) => "interrupt of the CPU's own".into(),
+        Occupant::Timer(Fires::Own) => "timer interrupt, for the thread".into(),
+        Occupant::Timer(_) => "timer interrupt".into(),
+        Occupant::Softirq(number) => format!("softirq {}", softirq(*number)),
+    };
+    let thread = match span.thread {
+        Thread::Preempted => ", the thread wants to go on",
+        Thread::Woken => ", the thread is woken",
+        Thread::Sleeping => ", the thread sleeps",
+        Thread::Faulting => ", the thread waits for a page",
+        Thread::Stopped => ", the thread is stopped",
+        Thread::Unknown | Thread::Running => "",
+    };
+    let fault = if span.fault { ", page fault" } else { "" };
+    format!("{who}{thread}{fault}")
+}

@@ -1,0 +1,142 @@
+//! The kernel's trace file system, and a private instance in it.
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+
+/// Instances carry this, the process and its start time, so that one whose process was killed is known.
+const PREFIX: &str = "ontick-";
+
+/// Where the kernel keeps its trace files.
+pub struct Tracefs {
+    root: PathBuf,
+    /// A mount of our own that has no place in the file tree: it ends with this, however the process ends.
+    _mount: Option<OwnedFd>,
+}
+
+impl Tracefs {
+    /// The one that is mounted, else one mounted for this process alone.
+    pub fn find() -> io::Result<Self> {
+        let mounted = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].map(Path::new);
+        if let Some(root) = mounted.into_iter().find(|root| root.join("instances").is_dir()) {
+            return Ok(Self { root: root.into(), _mount: None });
+        }
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(&context)?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        Ok(Self { root: format!("/proc/self/fd/{}", mount.as_raw_fd()).into(), _mount: Some(mount) })
+    }
+
+    fn instances(&self) -> PathBuf {
+        self.root.join("instances")
+    }
+
+    /// Removes instances of runs that were killed. Those of running processes stay.
+    pub fn clean(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.instances()) else { return Vec::new() };
+        let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| is_stale(name) && remove(&self.instances().join(name)).is_ok()).collect()
+    }
+
+    /// A new instance: a ring of its own, which nobody else's tracing meets.
+    pub fn instance(self) -> io::Result<Instance> {
+        let pid = std::process::id();
+        let born = born(pid).unwrap_or(0);
+        let free = (0..64).map(|n| self.instances().join(format!("{PREFIX}{pid}-{born}-{n}")));
+        for path in free {
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Instance { path, _tracefs: self }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+/// Whether an instance was made by this program in a process that is gone.
+fn is_stale(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(PREFIX) else { return false };
+    let mut numbers = rest.split('-').map(str::parse::<u64>);
+    match (numbers.next(), numbers.next()) {
+        // A later process may have been given the same number.
+        (Some(Ok(pid)), Some(Ok(at))) => u32::try_from(pid).is_ok_and(|pid| born(pid) != Some(at)),
+        _ => false,
+    }
+}
+
+/// When a process began, in ticks since boot; `None` once it is gone.
+fn born(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold spaces; the 22nd field is the 20th after it.
+    let after = stat.rsplit_once(')')?.1;
+    if after.trim_start().starts_with(['Z', 'X']) {
+        return None;
+    }
+    after.split_whitespace().nth(19)?.parse().ok()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    // Reading it may still be going on in the kernel for a moment after its reader was closed.
+    let _ = fs::write(path.join("tracing_on"), "0");
+    fs::remove_dir(path)
+}
+
+/// A private instance; removed when dropped.
+pub struct Instance {
+    path: PathBuf,
+    _tracefs: Tracefs,
+}
+
+impl Instance {
+    /// One of its files.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes to one of its files.
+    pub fn set(&self, name: &str, value: &str) -> io::Result<()> {
+        fs::write(self.file(name), value)
+    }
+
+    /// Reads one of its files.
+    pub fn get(&self, name: &str) -> io::Result<String> {
+        let mut file = fs::File::open(self.file(name))?;
+        let mut text = Vec::new();
+        // Some of these files answer only one read, which has to have room for all of it.
+        let mut room = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut room)? {
+                0 => return Ok(String::from_utf8_lossy(&text).into_owned()),
+                length => text.extend_from_slice(&room[..length]),
+            }
+        }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = remove(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_instances_of_gone_processes_are_stale() {
+        let pid = std::process::id();
+        let born = born(pid).unwrap();
+        assert!(!is_stale(&format!("ontick-{pid}-{born}-0")));
+        assert!(is_stale(&format!("ontick-{pid}-{}-0", born + 1)));
+        assert!(is_stale("ontick-4294967295-1-0"));
+        for other in ["rtla", "ontick-", "ontick-x-1", "ontick-12", "my-ontick-1-1"] {
+            assert!(!is_stale(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Tracing of some CPUs in a private instance.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+
+use super::cost;
+use super::events::Event;
+use super::page::{self, Header};
+use super::parse::{Parser, WANTED};
+use super::tracefs::{Instance, Tracefs};
+
+/// Ring of each traced CPU: a second or more of a busy one.
+const RING_KB: u32 = 4096;
+
+/// Tracing, from its start until it is dropped.
+pub struct Tracer {
+    // The readers close before the instance is removed.
+    pipes: Vec<(u32, File)>,
+    page: Vec<u8>,
+    header: Header,
+    parser: Parser,
+    missing: Vec<&'static str>,
+    event_cost_ns: u64,
+    read: u64,
+    instance: Instance,
+}
+
+/// What tracing did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Events that the kernel recorded.
+    pub events: u64,
+    /// Events that it could not record.
+    pub lost: u64,
+}
+
+impl Tracer {
+    /// Begins to trace these CPUs.
+    pub fn start(cpus: &[u32]) -> io::Result<Self> {
+        let tracefs = Tracefs::find()?;
+        tracefs.clean();
+        let instance = tracefs.instance()?;
+        instance.set("tracing_on", "0")?;
+        // Stamps compare with what the timed thread reads.
+        instance.set("trace_clock", "mono")?;
+        for cpu in cpus {
+            instance.set(&format!("per_cpu/cpu{cpu}/buffer_size_kb"), &RING_KB.to_string())?;
+        }
+        let header = Header::parse(&instance.get("events/header_page")?);
+        let header = header.ok_or_else(|| io::Error::other("the ring buffer's pages have a form that is not known"))?;
+        let quiet = cost::timer_call_ns();
+        let (parser, missing) = enable(&instance)?;
+        instance.set("tracing_on", "1")?;
+        let event_cost_ns = cost::timer_call_ns().zip(quiet).map_or(0, |(traced, quiet)| traced.saturating_sub(quiet));
+        instance.set("tracing_cpumask", &mask(cpus))?;
+        instance.set("trace", "")?;
+        let pipes = cpus.iter().map(|cpu| Ok((*cpu, pipe(&instance, *cpu)?))).collect::<io::Result<_>>()?;
+        let page = vec![0; rustix::param::page_size()];
+        Ok(Self { pipes, page, header, parser, missing, event_cost_ns, read: 0, instance })
+    }
+
+    /// Events that this kernel does not have.
+    pub fn missing(&self) -> &[&'static str] {
+        &self.missing
+    }
+
+    /// What recording an event costs the CPU that it happens on, in ns; 0 where that could not be measured.
+    pub fn event_cost_ns(&self) -> u64 {
+        self.event_cost_ns
+    }
+
+    /// Takes what the rings hold, CPU by CPU in the order of time, and gives each event to `each`.
+    pub fn take(&mut self, mut each: impl FnMut(Event)) {
+        for (cpu, pipe) in &mut self.pipes {
+            loop {
+                match pipe.read(&mut self.page) {
+                    Ok(length @ 1..) => {
+                        page::records(&self.page[..length], self.header, |at_ns, record| {
+                            self.read += 1;
+                            if let Some(event) = self.parser.event(at_ns, *cpu, record) {
+                                each(event);
+                            }
+                        });
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    // Nothing more for now, or for ever: the next look will tell.
+                    Ok(0) | Err(_) => break,
+                }
+            }
+        }
+    }
+
+    /// What it did so far.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals { events: self.read, lost: 0 };
+        for (cpu, _) in &self.pipes {
+            let stats = self.instance.get(&format!("per_cpu/cpu{cpu}/stats")).unwrap_or_default();
+            let number = |name: &str| {
+                let line = stats.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+                line.and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0)
+            };
+            // What was overwritten before anybody wanted it was recorded all the same.
+            totals.events += number("entries") + number("overrun");
+            totals.lost += number("dropped events") + number("commit overrun");
+        }
+        totals
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        let _ = self.instance.set("tracing_on", "0");
+        self.pipes.clear();
+    }
+}
+
+/// Enables what this kernel has, and tells what it does not have.
+fn enable(instance: &Instance) -> io::Result<(Parser, Vec<&'static str>)> {
+    let (mut parser, mut missing) = (Parser::default(), Vec::new());
+    for (name, reader) in WANTED {
+        let format = instance.get(&format!("events/{name}/format"));
+        let known = format.is_ok_and(|format| parser.learn(&format, *reader));
+        if !known || instance.set(&format!("events/{name}/enable"), "1").is_err() {
+            missing.push(*name);
+        }
+    }
+    match missing.contains(&"sched/sched_switch") {
+        true => Err(io::Error::other("this kernel does not trace its scheduler")),
+        false => Ok((parser, missing)),
+    }
+}
+
+fn pipe(instance: &Instance, cpu: u32) -> io::Result<File> {
+    let path = instance.file(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path)
+}
+
+/// A CPU mask as the kernel reads it: hexadecimal, in groups of 32 from the highest.
+fn mask(cpus: &[u32]) -> String {
+    let groups = cpus.iter().max().map_or(0, |max| max / 32) + 1;
+    let group = |n: u32| cpus.iter().filter(|cpu| *cpu / 32 == n).fold(0u32, |bits, cpu| bits | 1 << (cpu % 32));
+    (0..groups).rev().map(|n| format!("{:08x}", group(n))).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_have_groups() {
+        assert_eq!(mask(&[1]), "00000002");
+        assert_eq!(mask(&[0, 33]), "00000002,00000001");
+    }
+}

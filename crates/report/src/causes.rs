@@ -1,0 +1,100 @@
+//! What made samples late: as a sentence and in order.
+
+use ontick_record::Series;
+use ontick_record::run::Cause;
+
+use crate::headline::plain;
+use crate::number::count;
+
+/// Causes that a sentence names; it says how many more there were.
+const NAMED: usize = 5;
+
+/// The causes of a series, most frequent first; among equals the worst.
+pub(crate) fn in_order(series: &Series) -> Vec<&Cause> {
+    let mut causes: Vec<&Cause> = series.causes.iter().collect();
+    causes.sort_by_key(|cause| (std::cmp::Reverse(cause.count), std::cmp::Reverse(cause.max_ns)));
+    causes
+}
+
+/// A cause with what it was: `device interrupt mmc0`.
+pub(crate) fn label(cause: &str, detail: &str) -> String {
+    if detail.is_empty() { cause.into() } else { format!("{cause} {detail}") }
+}
+
+/// `The 27 outliers above 10us: timer tick 19, device interrupt mmc0 5, outside the kernel 3.`
+pub(crate) fn sentence(series: &Series) -> Option<String> {
+    let tracing = series.tracing.map(|t| t.outliers);
+    let causes = in_order(series);
+    if causes.is_empty() {
+        // Tracing that met no outlier has something to say, too.
+        let none = format!("No outlier above {}.", plain(series.settings.outlier_threshold_ns));
+        return tracing.map(|_| none);
+    }
+    let seen: u64 = causes.iter().map(|cause| cause.count).sum();
+    let above = plain(series.settings.outlier_threshold_ns);
+    let mut parts: Vec<String> =
+        causes.iter().take(NAMED).map(|c| format!("{} {}", label(&c.cause, &c.detail), count(c.count))).collect();
+    let others: u64 = causes.iter().skip(NAMED).map(|cause| cause.count).sum();
+    parts.extend((others > 0).then(|| format!("{} others {}", causes.len() - NAMED, count(others))));
+    let who = match seen {
+        1 => format!("The outlier above {above}"),
+        _ => format!("The {} outliers above {above}", count(seen)),
+    };
+    Some(format!("{who}: {}.", parts.join(", ")))
+}
+
+/// What the tracing did, and what it cost.
+pub(crate) fn price(series: &Series) -> Option<String> {
+    let tracing = series.tracing?;
+    let seconds = series.latency.count() as f64 * series.settings.interval_ns as f64 / 1e9;
+    let rate = if seconds > 0.0 {
+        format!(" ({} a second)", count((tracing.events as f64 / seconds) as u64))
+    } else {
+        String::new()
+    };
+    let lost = if tracing.lost > 0 { format!(", {} lost", count(tracing.lost)) } else { String::new() };
+    let cost = match tracing.event_cost_ns {
+        0 => String::new(),
+        ns => format!(", each about {}", plain(ns)),
+    };
+    Some(format!(
+        "Tracing recorded {} events{rate}{lost}{cost}; the latencies have its cost in them.",
+        count(tracing.events)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ontick_record::run::Tracing;
+
+    fn cause(name: &str, detail: &str, count: u64) -> Cause {
+        Cause { cause: name.into(), detail: detail.into(), count, ..Default::default() }
+    }
+
+    fn series(causes: Vec<Cause>) -> Series {
+        let mut series = Series { causes, tracing: Some(Tracing::default()), ..Default::default() };
+        series.settings.outlier_threshold_ns = 10_000;
+        series
+    }
+
+    #[test]
+    fn the_sentence_counts_by_cause() {
+        let three =
+            vec![cause("device interrupt", "mmc0", 5), cause("outside the kernel", "", 3), cause("timer tick", "", 19)];
+        assert_eq!(
+            sentence(&series(three)).unwrap(),
+            "The 27 outliers above 10us: timer tick 19, device interrupt mmc0 5, outside the kernel 3."
+        );
+        assert_eq!(sentence(&series(vec![cause("steal", "", 1)])).unwrap(), "The outlier above 10us: steal 1.");
+    }
+
+    #[test]
+    fn no_outlier_is_said_and_many_causes_are_summed() {
+        assert_eq!(sentence(&series(Vec::new())).unwrap(), "No outlier above 10us.");
+        assert_eq!(sentence(&Series::default()), None);
+        let many = (0..8).map(|n| cause("softirq", &n.to_string(), 20 - n)).collect();
+        let text = sentence(&series(many)).unwrap();
+        assert!(text.ends_with("softirq 4 16, 3 others 42."), "{text}");
+    }
+}

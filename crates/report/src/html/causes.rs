@@ -1,0 +1,74 @@
+//! Why samples were late: a table of causes, and the largest outliers with what happened meanwhile.
+
+use ontick_record::run::{Explained, Happening};
+use ontick_record::{Run, Series};
+
+use crate::causes::{in_order, label, price, sentence};
+use crate::markup::Markup;
+use crate::number::{count, percent_down};
+use crate::typeset::{self, time};
+
+/// Outliers told in full, for each series.
+const TOLD: usize = 10;
+
+pub(super) fn causes(body: &mut Markup, run: &Run) {
+    let explained: Vec<(&Series, String)> = run.series.iter().filter_map(|s| Some((s, sentence(s)?))).collect();
+    if explained.is_empty() {
+        return;
+    }
+    body.leaf("h2", &[], "Why outliers were late");
+    for (series, sentence) in explained {
+        body.open("p", &[]);
+        if run.series.len() > 1 {
+            body.leaf("b", &[], &format!("{}.", series.name)).words(" ");
+        }
+        body.words(&typeset::sentence(&sentence)).close();
+        if !series.causes.is_empty() {
+            table(body, series);
+            told(body, series);
+        }
+        if let Some(price) = price(series) {
+            body.leaf("p", &[("class", &"caption")], &typeset::sentence(&price));
+        }
+    }
+}
+
+fn table(body: &mut Markup, series: &Series) {
+    let causes = in_order(series);
+    let all: u64 = causes.iter().map(|cause| cause.count).sum();
+    body.open("div", &[("class", &"wide")]).open("table", &[]).open("thead", &[]).open("tr", &[]);
+    body.leaf("th", &[("class", &"left")], "cause");
+    for head in ["count", "share", "p50", "max"] {
+        body.leaf("th", &[("scope", &"col")], head);
+    }
+    body.close().close().open("tbody", &[]);
+    for cause in causes {
+        body.open("tr", &[]).leaf("th", &[("scope", &"row")], &label(&cause.cause, &cause.detail));
+        body.leaf("td", &[], &count(cause.count));
+        body.leaf("td", &[], &format!("{}\u{202f}%", percent_down(cause.count, all, 1)));
+        body.leaf("td", &[], &time(cause.p50_ns)).leaf("td", &[], &time(cause.max_ns)).close();
+    }
+    body.close().close().close();
+}
+
+fn told(body: &mut Markup, series: &Series) {
+    for outlier in series.explained.iter().filter(|o| !o.happened.is_empty()).take(TOLD) {
+        let Explained { latency_ns, cause, detail, happened, .. } = outlier;
+        body.open("details", &[]);
+        body.leaf("summary", &[], &format!("{} late: {}", time(*latency_ns), label(cause, detail)));
+        body.open("div", &[("class", &"wide")])
+            .open("table", &[("class", &"facts")])
+            .open("thead", &[])
+            .open("tr", &[]);
+        for head in ["after the deadline", "for", "who had the CPU"] {
+            body.leaf("th", &[("scope", &"col")], head);
+        }
+        body.close().close().open("tbody", &[]);
+        for Happening { from_ns, length_ns, what } in happened {
+            let sign = if *from_ns < 0 { "−" } else { "" };
+            body.open("tr", &[]).leaf("td", &[], &format!("{sign}{}", time(from_ns.unsigned_abs())));
+            body.leaf("td", &[], &time(*length_ns)).leaf("td", &[], what).close();
+        }
+        body.close().close().close().close();
+    }
+}
