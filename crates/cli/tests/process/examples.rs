@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{alone_on_this_machine, has, may_tune, ontick, run};
+use crate::{Restored, alone_on_this_machine, has, may_tune, ontick};
 
 /// The pages whose `console` blocks are run, each in a folder of its own.
 fn pages() -> Vec<PathBuf> {
@@ -76,15 +76,6 @@ fn judges(words: &[String]) -> bool {
 fn changes_settings(words: &[String]) -> bool {
     let tunes = words[1] == "tune" && ["apply", "revert"].contains(&words[2].as_str());
     tunes || words[1] == "run" || words.iter().any(|word| word.starts_with("--tune"))
-}
-
-/// Puts back what an example changed, should one fail half-way.
-struct Restored;
-
-impl Drop for Restored {
-    fn drop(&mut self) {
-        run(&["tune", "revert"]);
-    }
 }
 
 fn run_in(command: &mut Command, folder: &Path) -> std::process::Output {

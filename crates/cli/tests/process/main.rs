@@ -90,6 +90,15 @@ fn may_tune() -> bool {
     may && untouched
 }
 
+/// Puts back what a test changed, should it fail half-way.
+struct Restored;
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        run(&["tune", "revert"]);
+    }
+}
+
 /// A tool that a test needs. Where everything must be tested its absence is a failure.
 fn has(tool: &str) -> bool {
     let found = std::env::var_os("PATH")

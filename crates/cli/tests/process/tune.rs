@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::machine::Machine;
-use crate::{alone_on_this_machine, may_tune, ontick, run, send, stderr, stdout, wait_until};
+use crate::{Restored, alone_on_this_machine, may_tune, ontick, run, send, stderr, stdout, wait_until};
 
 /// Its journal needs the place that every system has.
 fn lay(name: &str) -> Machine {
@@ -118,6 +118,7 @@ fn a_setting_of_this_machine_goes_there_and_back() {
         return;
     }
     let before = settings();
+    let _as_before = Restored;
     let applied = run(&["tune", "apply", "stat-interval"]);
     let between = settings();
     let refused = run(&["prove", "--tune=stat-interval", "--duration", "1h"]);
@@ -139,6 +140,7 @@ fn prove_tune_puts_everything_back_however_it_ends() {
         return;
     }
     let before = settings();
+    let _as_before = Restored;
     let folder = tempfile::tempdir().unwrap();
     let html = folder.path().join("report.html");
     let prove = |duration: &str, load: &str| {
