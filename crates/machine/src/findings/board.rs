@@ -13,7 +13,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "pi-turbo",
         why: "the firmware moves the core clock with the load, and with it the clocks of SPI and the mini UART",
-        source: "source 000: turbo off, or it \"screws up the SPI clock\"; Raspberry Pi documentation: force_turbo",
+        source: "source 000: turbo off, or the SPI clock changes with it; Raspberry Pi documentation: force_turbo",
         look: |look| {
             on_pi(look, |_, pi| {
                 let boost = if pi.config.get("arm_boost") == Some("1") { ", arm_boost=1" } else { "" };

@@ -6,13 +6,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "governor",
         why: "a CPU that was clocked down is slow when its event comes, and changing the clock takes time",
-        source: "source 000: turbo off, or it \"screws up the SPI clock and the overall timing\"; kernel: admin-guide/pm/cpufreq",
+        source: "source 000: turbo off, or SPI clock and timing change with it; kernel: admin-guide/pm/cpufreq",
         look: |look| governor(look).only(),
     },
     Check {
         id: "boost",
         why: "boost frequencies come and go with temperature and with what the other cores do",
-        source: "source 000: \"disable turbo mode\"; kernel: admin-guide/pm/cpufreq",
+        source: "source 000: turbo off; kernel: admin-guide/pm/cpufreq",
         look: |look| match look.facts.frequency.boost {
             Some(false) => Seen::ok("off").only(),
             Some(true) => Seen::warn("on", "off, where even run times matter").knob("boost").boot(TUNE_BOOT).only(),

@@ -6,7 +6,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "interrupts",
         why: "a device interrupt takes the CPU whatever the priority of the program",
-        source: "measured: 171 of the gaps of a spinning core in 15 s were virtio-blk; source 000: \"interrupts still happen on it\"",
+        source: "measured: 171 of the gaps of a spinning core in 15 s were virtio-blk; source 000: an isolated core still gets interrupts",
         look: |look| steered(look, interrupts),
     },
     Check {

@@ -13,7 +13,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "rt-throttling",
         why: "with throttling a loop that never sleeps loses 50 ms of every second",
-        source: "source 000: \"50 millisecond delays once per second\"; kernel: scheduler/sched-rt-group",
+        source: "source 000: 50 ms lost every second; kernel: scheduler/sched-rt-group",
         look: |look| {
             let scheduling = &look.facts.scheduling;
             match (scheduling.runtime_us, scheduling.period_us) {
@@ -76,7 +76,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "memory-limit",
         why: "memory that is not locked is given away, and a page fault costs µs, from a disk ms",
-        source: "man 2 mlockall; source 003: \"lock the task in memory\"",
+        source: "man 2 mlockall; source 003: the task locked in memory",
         look: |look| {
             let limits = &look.facts.limits;
             match (limits.may_lock, limits.locked_bytes) {

@@ -23,7 +23,7 @@ pub(super) const KNOBS: &[Knob] = &[
             None => Want::leave("its CPUs cannot be told"),
         },
         why: "a CPU that was clocked down is slow when its event comes, and changing the clock takes time",
-        source: "source 000 (turbo off: \"screws up the SPI clock and the overall timing\"); kernel: admin-guide/pm/cpufreq",
+        source: "source 000 (turbo off: a changing clock moves SPI and timing); kernel: admin-guide/pm/cpufreq",
     },
     Knob {
         name: "lowest-frequency",
@@ -49,7 +49,7 @@ pub(super) const KNOBS: &[Knob] = &[
         isolates: false,
         want: |_, spot| Want::set(if spot.path.ends_with("no_turbo") { 1 } else { 0 }),
         why: "boost frequencies come and go with temperature and with what the other cores do",
-        source: "source 000 (\"disable turbo mode\"); kernel: admin-guide/pm/cpufreq (boost)",
+        source: "source 000 (turbo off); kernel: admin-guide/pm/cpufreq (boost)",
     },
     Knob {
         name: "idle-states",

@@ -13,7 +13,7 @@ pub(super) const KNOBS: &[Knob] = &[
         isolates: false,
         want: |_, _| Want::set(-1),
         why: "with throttling a loop that never sleeps loses 50 ms of every second",
-        source: "source 000 (\"50 millisecond delays once per second\"); kernel: scheduler/sched-rt-group",
+        source: "source 000 (50 ms lost every second); kernel: scheduler/sched-rt-group",
     },
     // After the sysctl: the kernel refuses a group more than the whole machine has (EINVAL).
     Knob {
