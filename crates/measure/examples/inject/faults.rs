@@ -90,7 +90,7 @@ impl Fault {
             Fault::HigherPriority => beside(higher, &mut || timer(job(Method::Hybrid), limits, &mut observer)),
             Fault::Network => {
                 // Above the usual wake latencies, and so that all outliers are kept.
-                let limits = Limits { outlier_ns: 50_000, ..limits };
+                let limits = Limits { outlier_ns: 80_000, ..limits };
                 beside(network, &mut || timer(job(Method::ClockNanosleep), limits, &mut observer))
             }
             Fault::Membarrier => {
@@ -154,18 +154,19 @@ fn higher(cpu: u32, done: &AtomicBool) -> Vec<Window> {
 fn network(cpu: u32, done: &AtomicBool) -> Vec<Window> {
     let first = shared_socket(0);
     let port = first.local_addr().expect("an address").port();
-    let receivers: Vec<UdpSocket> = (0..250).map(|_| shared_socket(port)).collect();
+    let receivers: Vec<UdpSocket> = (0..900).map(|_| shared_socket(port)).collect();
     let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     sender.set_broadcast(true).expect("broadcasts");
     let _ready = Setup::new().cpu(cpu).strict().expect("the sender is pinned");
     let mut windows = Vec::new();
     while !done.load(Relaxed) {
         sleep(60_000);
-        let from = now_ns();
-        while now_ns() < from + 60_000_000 {
+        let end = now_ns() + 60_000_000;
+        while now_ns() < end {
+            let from = now_ns();
             let _ = sender.send_to(&[0; 32], ("127.255.255.255", port));
+            windows.push((from, now_ns()));
         }
-        windows.push((from, now_ns()));
         drain(&receivers);
     }
     windows
