@@ -4,6 +4,7 @@
 mod commands;
 mod failure;
 mod flags;
+mod held;
 mod progress;
 mod stop;
 mod terminal;
@@ -23,6 +24,7 @@ use failure::{Failure, Outcome};
     name = "ontick",
     version,
     propagate_version = true,
+    args_override_self = true,
     subcommand_required = true,
     arg_required_else_help = true
 )]

@@ -4,7 +4,6 @@
 
 pub mod conditions;
 pub mod day;
-pub mod environment;
 mod error;
 pub mod explain;
 pub mod load;

@@ -187,3 +187,66 @@ fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &
         left -= 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::Sample;
+    use std::alloc::{GlobalAlloc, Layout, System};
+    use std::cell::Cell;
+
+    struct Counting;
+
+    thread_local! {
+        static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    // SAFETY: every call is handed on to the system's allocator as it is.
+    #[allow(unsafe_code)]
+    unsafe impl GlobalAlloc for Counting {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            ALLOCATIONS.with(|count| count.set(count.get() + 1));
+            // SAFETY: as the caller promises.
+            unsafe { System.alloc(layout) }
+        }
+
+        unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+            // SAFETY: as the caller promises.
+            unsafe { System.dealloc(pointer, layout) }
+        }
+    }
+
+    #[global_allocator]
+    static ALLOCATOR: Counting = Counting;
+
+    /// Reports as latency how many allocations there were on its thread since the sample before.
+    struct Allocations(u64);
+
+    impl Probe for Allocations {
+        fn next(&mut self) -> Sample {
+            let now = ALLOCATIONS.with(Cell::get);
+            let since = now - std::mem::replace(&mut self.0, now);
+            Sample { now_ns: ClockId::Monotonic.now_ns(), latency_ns: Some(since), missed: 0, early: false }
+        }
+
+        fn describe(&mut self, _: &mut Settings) {}
+    }
+
+    #[test]
+    fn between_samples_nothing_is_allocated() {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let limits = Limits { outlier_ns: 0, ..Limits::new(Length::Count(10_000)) };
+        let prepare = |_: &Ready| Ok(Allocations(0));
+        let series = run("allocations", Place::stock(), limits, prepare, &mut Observer::new(&stop, &mut look)).unwrap();
+        assert_eq!((series.latency.count(), series.latency.max_ns), (10_000, Some(0)));
+    }
+
+    #[test]
+    fn a_probe_that_cannot_be_made_is_an_error_and_ends_the_run() {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let prepare = |_: &Ready| Err::<Allocations, _>(Error::NeedsTwoCpus("this"));
+        let limits = Limits::new(Length::Duration(u64::MAX));
+        let result = run("none", Place::stock(), limits, prepare, &mut Observer::new(&stop, &mut look));
+        assert!(result.unwrap_err().to_string().contains("needs two CPUs"));
+    }
+}

@@ -1,6 +1,7 @@
 //! A histogram of latencies that loses nothing: each bucket says which values it covers, so logarithmic
 //! buckets (ontick's own) and linear ones (cyclictest's, jitterdebugger's) live in one type.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -156,13 +157,24 @@ impl Histogram {
             return self.max_ns;
         }
         let mut seen = 0u64;
-        for b in &self.buckets {
+        for b in self.by_upper_edge().iter() {
             seen = seen.saturating_add(b.count);
             if seen >= rank {
                 return Some(self.max_ns.map_or(b.high_ns(), |max| b.high_ns().min(max)));
             }
         }
         if self.overflow > 0 && !self.buckets.is_empty() { self.max_ns } else { None }
+    }
+
+    /// The buckets in the order of their upper edges, in which their samples are certainly below. Only where
+    /// histograms of different tools were merged, buckets overlap and this is another order than their own.
+    fn by_upper_edge(&self) -> Cow<'_, [Bucket]> {
+        if self.buckets.is_sorted_by_key(Bucket::high_ns) {
+            return Cow::Borrowed(&self.buckets);
+        }
+        let mut buckets = self.buckets.clone();
+        buckets.sort_by_key(Bucket::high_ns);
+        Cow::Owned(buckets)
     }
 
     /// How many samples were certainly below `limit_ns`: whole buckets only, so never too many; all of
@@ -251,6 +263,14 @@ mod tests {
         let thousand = of(&(1..=1000).collect::<Vec<_>>());
         // As a requirement writes it: 99.9 / 100 is 0.9990000000000001.
         assert_eq!(thousand.quantile(99.9 / 100.0), Some(999));
+    }
+
+    #[test]
+    fn percentiles_rise_where_buckets_overlap() {
+        let mut fine = of(&[15_000, 16_000]);
+        let coarse = Histogram::from_buckets([Bucket { low_ns: 14_000, width_ns: 500_000, count: 1 }]);
+        fine.merge(&coarse);
+        assert_eq!([0.3, 0.6, 0.9].map(|q| fine.quantile(q)), [Some(15_000), Some(16_000), Some(513_999)]);
     }
 
     #[test]

@@ -101,6 +101,7 @@ pub fn recover(text: &str) -> Result<Run, String> {
         return Err(format!("written in the format \"{}\", this ontick reads \"{JOURNAL}\"", header.journal));
     }
     let mut run = header.run;
+    crate::store::check(&run).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
     for (i, line) in lines {
         match serde_json::from_str::<Added>(line) {
             Ok(added) => apply(&mut run, added).map_err(|e| format!("line {}: {e}", i + 1))?,
@@ -207,6 +208,16 @@ mod tests {
         (1..=3).for_each(|n| journal.append(&second(n)).unwrap());
         let text = std::fs::read_to_string(path).unwrap().replacen("duration_ns\":2", "duration_ns\":x", 1);
         assert!(recover(&text).unwrap_err().contains("line 3"));
+    }
+
+    #[test]
+    fn the_run_in_a_journal_is_checked_as_a_record_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, _) = journal(dir.path());
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(recover(&text.replace("ontick-run/1", "ontick-run/9")).unwrap_err().contains("ontick-run/9"));
+        let unsorted = text.replace("\"buckets\":[]", "\"buckets\":[[400,4,7],[300,4,7]]");
+        assert!(recover(&unsorted).unwrap_err().contains("ascending"));
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 
 pub mod bound;
 pub mod compare;
+pub mod findings;
 pub mod histogram;
 pub mod import;
 pub mod journal;
@@ -12,6 +13,7 @@ pub mod run;
 pub mod store;
 pub mod units;
 
+pub use findings::{Finding, Severity};
 pub use histogram::{Bucket, Histogram};
 pub use requirement::Requirement;
 pub use run::{Environment, Run, Series};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::Histogram;
+use crate::{Finding, Histogram};
 
 /// Name and version of the document format. Readers refuse other major versions.
 pub const SCHEMA: &str = "ontick-run/1";
@@ -34,6 +34,9 @@ pub struct Run {
     /// The machine; absent where an imported file does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
+    /// What stood between the machine and good timing while it was measured, worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// One entry per way of measuring (method, side, load, thread).
     pub series: Vec<Series>,
     /// Sentences a reader must see beside the figures: refused privileges, contamination.
@@ -56,6 +59,7 @@ impl Run {
             simulated: None,
             interrupted: false,
             environment: None,
+            findings: Vec::new(),
             series: Vec::new(),
             notes: Vec::new(),
             requirements: Vec::new(),
@@ -338,4 +342,7 @@ pub struct Environment {
     pub rt_throttling: String,
     /// Kernel command line.
     pub kernel_arguments: String,
+    /// Settings that `ontick tune` had changed and that stood while it was measured, by the names of their knobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tuned: Vec<String>,
 }

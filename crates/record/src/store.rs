@@ -84,20 +84,29 @@ pub fn read_text(path: &Path) -> Result<String, StoreError> {
 pub fn parse(text: &str) -> Result<Run, String> {
     // The format comes first: a foreign file of any size is refused without being held in memory as JSON.
     match serde_json::from_str::<Format>(text) {
-        Ok(Format { schema: Some(schema) }) if schema == SCHEMA => {}
-        Ok(Format { schema: Some(other) }) => {
-            return Err(format!("written in the format \"{other}\", this ontick reads \"{SCHEMA}\""));
-        }
+        Ok(Format { schema: Some(schema) }) => must_be_known(&schema)?,
         Ok(Format { schema: None }) => return Err(FOREIGN.into()),
         Err(e) if e.is_data() => return Err(FOREIGN.into()),
         Err(e) if e.is_eof() => return Err(format!("the record is cut off at line {}", e.line())),
         Err(e) => return Err(format!("not a record: {e}")),
     }
     let run: Run = serde_json::from_str(text).map_err(|e| format!("not a sound record: {e}"))?;
-    for s in &run.series {
-        s.latency.check().map_err(|e| format!("not a sound record: series \"{}\": {e}", s.name))?;
-    }
+    check(&run).map_err(|e| format!("not a sound record: {e}"))?;
     Ok(run)
+}
+
+fn must_be_known(schema: &str) -> Result<(), String> {
+    if schema == SCHEMA {
+        Ok(())
+    } else {
+        Err(format!("written in the format \"{schema}\", this ontick reads \"{SCHEMA}\""))
+    }
+}
+
+/// What makes a run from outside unusable, though it has all its fields.
+pub(crate) fn check(run: &Run) -> Result<(), String> {
+    must_be_known(&run.schema)?;
+    run.series.iter().try_for_each(|s| s.latency.check().map_err(|e| format!("series \"{}\": {e}", s.name)))
 }
 
 const FOREIGN: &str = "not an ontick record (for other tools' output see: ontick import --help)";

@@ -20,12 +20,11 @@ impl Decades {
         )
     }
 
-    /// What holds all values. Below 10 ns no clock resolves anything, so that is where it begins at the
-    /// lowest.
+    /// What holds all values; 0 has no place on a logarithmic axis and stands at 1 ns.
     pub fn of_values(values: impl IntoIterator<Item = u64>) -> Self {
         let (mut low, mut high) = (i32::MAX, i32::MIN);
         for ns in values {
-            let power = (ns.max(10) as f64).log10();
+            let power = (ns.max(1) as f64).log10();
             (low, high) = (low.min(power.floor() as i32), high.max(power.ceil() as i32));
         }
         if low > high { Self { low: 2, high: 6 } } else { Self { low, high: high.max(low + 1) } }
@@ -77,7 +76,7 @@ mod tests {
     #[test]
     fn decades_hold_all() {
         assert_eq!(Decades::of([&series(&[(120, 1, 1), (41_000, 1, 1)])]), Decades { low: 2, high: 5 });
-        assert_eq!(Decades::of([&series(&[(0, 1, 1)])]), Decades { low: 1, high: 2 });
+        assert_eq!(Decades::of([&series(&[(0, 1, 1)])]), Decades { low: 0, high: 1 });
         assert_eq!(Decades::of([&series(&[])]), Decades { low: 2, high: 6 });
     }
 

@@ -1,12 +1,13 @@
 //! Two or more runs side by side: each figure, and how many times as large as in the first run.
 
+use ontick_record::compare::Pair;
 use ontick_record::{Run, Series};
 
 use crate::Style;
-use crate::figures::{Column, LATENCIES, latency, share_in_time};
+use crate::figures::{Column, LATENCIES, latency, share_in_time, waits_differently};
 use crate::number::times;
 use crate::printable::printable;
-use crate::text::shortened;
+use crate::text::{hanging, shortened};
 
 /// A run and what to call it, as a rule the name of its file.
 #[derive(Debug, Clone, Copy)]
@@ -24,42 +25,52 @@ pub(crate) fn compared() -> impl Iterator<Item = &'static Column> {
 
 /// One series in a comparison.
 pub(crate) struct Entry<'a> {
-    /// The run's name.
+    /// The name of the run it belongs to.
     pub name: &'a str,
+    pub run: &'a Run,
     pub series: &'a Series,
-    /// The series of the first run that it is held against; none for that run's own.
-    pub base: Option<&'a Series>,
+    /// How many times as large as in the first run each compared figure is, where one stands against it.
+    pub ratios: Option<Vec<String>>,
 }
 
-impl Entry<'_> {
-    /// How many times as large as in the first run each compared figure is.
-    pub fn ratios(&self) -> Option<Vec<String>> {
-        let base = self.base?;
-        let ratio = |of: fn(&Series) -> Option<u64>| match (of(self.series), of(base)) {
-            (Some(a), Some(b)) if b > 0 => times(a as f64 / b as f64),
-            _ => "—".into(),
-        };
-        Some(compared().map(|c| ratio(c.of)).collect())
+impl<'a> Entry<'a> {
+    fn of(named: &Named<'a>, series: &'a Series, pair: Option<&Pair>) -> Self {
+        let ratios = |p: &Pair| [p.p50, p.p99, p.p99_9, p.max].map(|r| r.ratio.map_or("—".into(), times)).into();
+        Self { name: named.name, run: named.run, series, ratios: pair.map(ratios) }
     }
 }
 
-/// The series of all runs, those that are held against each other together: a series is held against
-/// that of the same name in the first run, or against the first run's first where there is none.
+/// The series of all runs, those that stand against each other together; the others stand alone.
 pub(crate) fn entries<'a>(runs: &[Named<'a>]) -> Vec<Vec<Entry<'a>>> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
-    let mut groups: Vec<Vec<Entry>> =
-        first.run.series.iter().map(|s| vec![Entry { name: first.name, series: s, base: None }]).collect();
+    let mut groups: Vec<Vec<Entry>> = first.run.series.iter().map(|s| vec![Entry::of(first, s, None)]).collect();
     for other in others {
+        let pairs = ontick_record::compare::compare(first.run, other.run).pairs;
         for series in &other.run.series {
-            let same = first.run.series.iter().position(|s| s.name == series.name).unwrap_or(0);
-            let base = first.run.series.get(same);
-            if groups.is_empty() {
-                groups.push(Vec::new());
+            let pair = pairs.iter().find(|p| p.after == series.name);
+            let group = pair.and_then(|p| first.run.series.iter().position(|s| s.name == p.before));
+            match group {
+                Some(group) => groups[group].push(Entry::of(other, series, pair)),
+                None => groups.push(vec![Entry::of(other, series, None)]),
             }
-            groups[same].push(Entry { name: other.name, series, base });
         }
     }
     groups
+}
+
+/// What the ratios are, or why there are none.
+pub(crate) fn explanation(runs: &[Named]) -> &'static str {
+    match entries(runs).iter().flatten().any(|e| e.ratios.is_some()) {
+        true => "Below a figure stands how many times as large it is as in the first run.",
+        false => "There are no ratios: no series of a later run has the name of one in the first.",
+    }
+}
+
+/// Names without their folders, where they still differ then.
+pub(crate) fn short_names<'a>(runs: &[Named<'a>]) -> Vec<Named<'a>> {
+    let short = |n: &Named<'a>| n.name.rsplit('/').next().unwrap_or(n.name);
+    let unique = runs.iter().all(|a| runs.iter().filter(|b| short(a) == short(b)).count() == 1);
+    runs.iter().map(|n| Named { name: if unique { short(n) } else { n.name }, run: n.run }).collect()
 }
 
 /// The comparison as text: below each series' figures, how many times those of the first run they are.
@@ -67,7 +78,7 @@ pub fn text(runs: &[Named], style: &Style) -> String {
     const CELL: usize = 9;
     const SHARE: usize = 10;
     let room = style.width.saturating_sub(2 + compared().count() * CELL + SHARE).max(12);
-    let groups = entries(runs);
+    let groups = entries(&short_names(runs));
     let label = |e: &Entry| printable(&label(e));
     let longest = groups.iter().flatten().map(|e| label(e).chars().count()).max().unwrap_or(0).min(room);
     let mut text = " ".repeat(2 + longest);
@@ -80,13 +91,16 @@ pub fn text(runs: &[Named], style: &Style) -> String {
                 text.push_str(&format!("{:>CELL$}", latency((column.of)(e.series))));
             }
             text.push_str(&format!("{:>SHARE$}\n", share_in_time(e.series)));
-            if let Some(ratios) = e.ratios() {
+            if let Some(ratios) = &e.ratios {
                 text.push_str(&" ".repeat(2 + longest));
                 ratios.iter().for_each(|r| text.push_str(&format!("{r:>CELL$}")));
                 text.push('\n');
             }
         }
     }
+    text.push('\n');
+    let sentences = [waits_differently(runs.iter().flat_map(|n| &n.run.series)), Some(explanation(runs))];
+    sentences.into_iter().flatten().for_each(|sentence| text.push_str(&hanging("  ", "", sentence, style.width)));
     text
 }
 

@@ -1,11 +1,12 @@
 //! The figures of one series, as every table shows them.
 
+use ontick_record::compare::{below_limit, missed};
 use ontick_record::{Run, Series, units::show};
 
-use crate::number::{percent_down, telling_decimals};
+use crate::number::{count, percent_down, telling_decimals};
 
 /// The latency that a cycle is held against where nothing else is asked: source of `< 3us`.
-pub(crate) const IN_TIME_NS: u64 = 3_000;
+pub(crate) const IN_TIME_NS: u64 = ontick_record::compare::LIMIT_NS;
 
 /// One column of a table of latencies.
 pub(crate) struct Column {
@@ -30,29 +31,31 @@ pub(crate) fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "—".into(), show)
 }
 
-/// The share of the samples that came in time, in percent; a dash without samples.
+/// The share of the samples that came in time, in percent; a dash where nothing tells it.
 pub(crate) fn share_in_time(series: &Series) -> String {
     let (below, all) = (series.latency.below(IN_TIME_NS), series.latency.count());
     match all {
         0 => "—".into(),
+        _ if below_limit(series).is_none() => "—".into(),
         _ if below == all => "100%".into(),
         _ => format!("{}%", percent_down(below, all, telling_decimals(below, all))),
     }
 }
 
-/// Whether any series spins at all before its deadline.
-pub(crate) fn any_spins(run: &Run) -> bool {
-    run.series.iter().any(spins)
+/// Missed cycles; a dash for tools that do not count them.
+pub(crate) fn missed_cycles(run: &Run, series: &Series) -> String {
+    missed(run, series).map_or_else(|| "—".into(), count)
 }
 
-fn spins(series: &Series) -> bool {
+/// Whether a series spins before its deadline.
+pub(crate) fn spins(series: &Series) -> bool {
     matches!(series.settings.method.as_str(), "hybrid" | "spin")
 }
 
 /// What must be said where threads that sleep and threads that spin stand in one table.
-pub(crate) fn waits_differently(run: &Run) -> Option<&'static str> {
-    let sleeps = run.series.iter().any(|s| !s.settings.method.is_empty() && !spins(s));
-    (any_spins(run) && sleeps).then_some(
+pub(crate) fn waits_differently<'a>(mut series: impl Iterator<Item = &'a Series> + Clone) -> Option<&'static str> {
+    let sleeps = |s: &Series| !s.settings.method.is_empty() && !spins(s);
+    (series.clone().any(spins) && series.any(sleeps)).then_some(
         "Not all rows pay alike: a sleeping wait shows wake latency; hybrid and spin show the error against the deadline and pay for it with CPU time.",
     )
 }

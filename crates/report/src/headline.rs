@@ -13,6 +13,15 @@ pub(crate) struct Line {
     pub parts: Vec<String>,
 }
 
+/// What was run: `ontick prove`, `ontick latency timer`, `cyclictest`.
+pub(crate) fn title(run: &Run) -> String {
+    match (run.tool.starts_with("ontick"), run.measurement.as_str()) {
+        (false, _) => run.tool.clone(),
+        (true, "prove") => "ontick prove".into(),
+        (true, other) => format!("ontick latency {other}"),
+    }
+}
+
 /// The lines of a run: machine, job, core, and how the other side of a comparison ran.
 pub(crate) fn lines(run: &Run) -> Vec<Line> {
     let mut lines = Vec::new();
@@ -58,6 +67,9 @@ pub(crate) fn machine(e: &Environment) -> Vec<String> {
         "unknown" => Some("hypervisor unknown".into()),
         name => Some(format!("guest of {name}")),
     });
+    if !e.tuned.is_empty() {
+        parts.push("tuned".into());
+    }
     parts
 }
 
@@ -76,7 +88,7 @@ fn job(run: &Run) -> Vec<String> {
     if run.interrupted {
         parts.push(format!("interrupted after {}", plain(run.duration_ns)));
     } else if run.duration_ns > 0 && parts.len() == 1 {
-        parts.push(plain(run.duration_ns));
+        parts.push(format!("{}{}", plain(run.duration_ns), if run.series.len() > 1 { " in all" } else { "" }));
     }
     let mut loads: Vec<&str> = Vec::new();
     for load in run.series.iter().map(|s| load_name(&s.settings.load)) {
@@ -87,7 +99,8 @@ fn job(run: &Run) -> Vec<String> {
     if run.series.iter().any(|s| !s.settings.load.is_empty()) {
         parts.push(format!("load: {}", loads.join(", then ")));
     }
-    parts
+    // An imported file may tell nothing of the job.
+    if parts == ["act"] { Vec::new() } else { parts }
 }
 
 /// The blocks of an interleaved comparison: how many, and how long each was asked to be.
@@ -120,7 +133,9 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         let duty = s.spin_duty.map(|d| format!("spins {:.0} % of the time", d * 100.0));
         let price: Vec<String> = margin.into_iter().chain(duty).collect();
         let price = if price.is_empty() { String::new() } else { format!(" ({})", price.join(", ")) };
-        parts.push(format!("{} wait{price}", s.method));
+        // `noise` says in words what it does; it does not wait.
+        let wait = if s.method.contains(' ') { "" } else { " wait" };
+        parts.push(format!("{}{wait}{price}", s.method));
     }
     if let Some(phase) = s.phase_ns {
         let choice = match s.phase_choice.as_str() {

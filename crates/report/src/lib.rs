@@ -19,6 +19,7 @@ mod png;
 mod printable;
 mod rows;
 pub mod text;
+mod typeset;
 mod verdict;
 mod warnings;
 

@@ -2,8 +2,6 @@
 
 use std::fmt::{Display, Write};
 
-use ontick_record::units::show;
-
 /// Text for element content and for attribute values in double quotes. Characters that XML forbids
 /// become U+FFFD, so that the result is well-formed whatever a record holds.
 pub(crate) fn escape(text: &str) -> String {
@@ -23,22 +21,6 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     safe
-}
-
-/// A time as print sets it: `41.2 µs`, with a narrow space that does not break.
-pub(crate) fn time(ns: u64) -> String {
-    typeset(&show(ns))
-}
-
-/// A time without idle zeros: `5 s`, `61 µs`.
-pub(crate) fn plain_time(ns: u64) -> String {
-    typeset(&crate::headline::plain(ns))
-}
-
-fn typeset(shown: &str) -> String {
-    let unit = shown.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(shown.len());
-    let (number, unit) = shown.split_at(unit);
-    format!("{number}\u{202f}{}", unit.replace("us", "µs"))
 }
 
 /// Markup that grows element by element; it knows what is open, so nothing stays open.
@@ -109,14 +91,6 @@ impl Markup {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn print_has_a_space_before_the_unit() {
-        assert_eq!(
-            [time(41_200), time(87), plain_time(5_000_000_000)],
-            ["41.2\u{202f}µs", "87\u{202f}ns", "5\u{202f}s"]
-        );
-    }
 
     proptest! {
         #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use ontick_record::compare::missed;
 use ontick_record::{Run, Series};
 
 use crate::grouping::load_name;
@@ -46,7 +47,7 @@ pub fn openmetrics(run: &Run) -> String {
     let mut out = Exposition::default();
     histogram(&mut out, &all);
     gauges(&mut out, &all);
-    counters(&mut out, &all);
+    counters(&mut out, run, &all);
     requirements(&mut out, run);
     information(&mut out, run);
     out.0.push_str("# EOF\n");
@@ -110,10 +111,12 @@ fn gauges(out: &mut Exposition, all: &[(&Series, &str)]) {
     }
 }
 
-fn counters(out: &mut Exposition, all: &[(&Series, &str)]) {
+fn counters(out: &mut Exposition, run: &Run, all: &[(&Series, &str)]) {
     out.family("ontick_missed_cycles", "counter", "Periods that passed without being acted on.");
     for (s, labels) in all {
-        out.sample("ontick_missed_cycles_total", labels, s.missed);
+        if let Some(missed) = missed(run, s) {
+            out.sample("ontick_missed_cycles_total", labels, missed);
+        }
     }
     out.family("ontick_outliers", "counter", "Samples above the outlier threshold.");
     for (s, labels) in all {

@@ -1,9 +1,11 @@
 //! What a run means, in one sentence that never promises more than was seen.
 
-use ontick_record::{Run, Series, bound::upper_95};
+use ontick_record::compare::below_limit;
+use ontick_record::{Run, Series, bound::upper_95, units::show};
 
-use crate::figures::IN_TIME_NS;
+use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
+use crate::headline::plain;
 use crate::number::{count, counted, percent_down, probability_down, telling_decimals};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
@@ -40,31 +42,56 @@ struct Wording {
 fn wording(measurement: &str) -> Wording {
     match measurement {
         "wakeup" => Wording { acts: "is awake", sample: "wake-up" },
-        "noise" => Wording { acts: "gets its CPU back", sample: "gap" },
         _ => Wording { acts: "acts", sample: "cycle" },
     }
 }
 
 fn sentence(run: &Run, series: &Series) -> String {
+    let who = subject(run, series);
+    if run.measurement == "noise" {
+        return gaps(run, series, &who);
+    }
     let Wording { acts, sample } = wording(&run.measurement);
     let (below, all) = (series.latency.below(IN_TIME_NS), series.latency.count());
-    let who = subject(run, series);
+    if below_limit(series).is_none() {
+        let [seen, max] = [counted(all, sample), latency(series.latency.max_ns)];
+        return format!("{who} acted on {seen}, the largest latency was {max}; the record does not tell the others.");
+    }
     let load = if is_loaded(series) { " under load" } else { "" };
     let bound = upper_95(all - below, all);
-    let mut text = if below == all {
-        let seen = counted(all, sample);
-        let one_in = count((1.0 / bound).floor() as u64);
-        format!("{who} {acts} within 3 us{load}: {seen} without one later (95 % sure: less than 1 in {one_in}).")
-    } else {
-        let decimals = telling_decimals(below, all);
-        let share = percent_down(below, all, decimals);
-        let sure = probability_down(1.0 - bound, decimals);
-        format!("{who} {acts} within 3 us in {share} % of {sample}s{load} (95 % sure: at least {sure} %).")
+    let decimals = telling_decimals(below, all);
+    let sure = match below == all && bound < 0.05 {
+        true => format!("less than 1 in {}", count((1.0 / bound).floor() as u64)),
+        false => format!("at least {} %", probability_down(1.0 - bound, decimals)),
+    };
+    let mut text = match series.latency.quantile(0.99) {
+        _ if below == all => {
+            format!("{who} {acts} within 3 us{load}: {} without one later (95 % sure: {sure}).", counted(all, sample))
+        }
+        // Where hardly anything is in time, the reader wants to know what is.
+        Some(p99) if below == 0 => {
+            let p99 = show(p99);
+            format!("{who} {acts} within {p99} in 99 % of {sample}s{load}, and in none of {} within 3 us.", count(all))
+        }
+        _ => {
+            let share = percent_down(below, all, decimals);
+            format!("{who} {acts} within 3 us in {share} % of {sample}s{load} (95 % sure: {sure}).")
+        }
     };
     if series.missed > 0 {
         text.push_str(&format!(" It missed {} altogether.", counted(series.missed, sample)));
     }
     text
+}
+
+/// Gaps are not attempts that can be in time or late: how many, and how long, is what they say.
+fn gaps(run: &Run, series: &Series, who: &str) -> String {
+    let seen = counted(series.latency.count(), "time");
+    let [p50, max] = [series.latency.quantile(0.5), series.latency.max_ns].map(latency);
+    let over = if run.duration_ns > 0 { format!(" in {}", plain(run.duration_ns)) } else { String::new() };
+    format!(
+        "{who} took the CPU away from a spinning thread {seen}{over}: half of the gaps up to {p50}, the longest {max}."
+    )
 }
 
 fn subject(run: &Run, series: &Series) -> String {
@@ -75,32 +102,6 @@ fn subject(run: &Run, series: &Series) -> String {
         _ if ours => machine.into(),
         _ => format!("{machine}, by {},", series.name),
     }
-}
-
-/// Times inside a sentence as print sets them: `61us` becomes `61 µs`, `3 us` becomes `3 µs`.
-pub(crate) fn typeset(text: &str) -> String {
-    let mut set = String::with_capacity(text.len() + 8);
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let number_before = set.ends_with(|c: char| c.is_ascii_digit());
-        let words = rest.strip_prefix(' ').unwrap_or(rest);
-        let unit = ["ns", "us", "ms", "s"].into_iter().find(|u| {
-            words.strip_prefix(u).is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '-'))
-        });
-        match unit.filter(|_| number_before) {
-            Some(unit) => {
-                set.push('\u{202f}');
-                set.push_str(if unit == "us" { "µs" } else { unit });
-                rest = &words[unit.len()..];
-            }
-            None => {
-                set.push(c);
-                rest = &rest[c.len_utf8()..];
-            }
-        }
-    }
-    // A number stays with its percent sign.
-    set.replace(" %", "\u{202f}%")
 }
 
 #[cfg(test)]
@@ -135,11 +136,33 @@ mod tests {
     }
 
     #[test]
-    fn print_sets_units() {
-        let set = typeset("hybrid wait (margin 61us) · within 3 us in 9.5 % of 2 sessions, 5s each · Pi3us2");
-        assert_eq!(
-            set.replace('\u{202f}', "_"),
-            "hybrid wait (margin 61_µs) · within 3_µs in 9.5_% of 2 sessions, 5_s each · Pi3us2"
+    fn few_samples_make_no_claim_of_one_in_one() {
+        let text = verdict(&run(0, 3));
+        assert!(text.contains("3 cycles without one later (95 % sure: at least 36.84 %)"), "{text}");
+    }
+
+    #[test]
+    fn a_machine_that_is_never_in_time_is_told_what_it_does() {
+        let text = verdict(&run(2_000, 0));
+        assert_eq!(text, "This machine acts within 9.00us in 99 % of cycles, and in none of 2 000 within 3 us.");
+    }
+
+    #[test]
+    fn a_summary_claims_no_share() {
+        let mut summary = run(0, 0);
+        (summary.series[0].latency.overflow, summary.series[0].latency.max_ns) = (1_000, Some(41_000));
+        let text = verdict(&summary);
+        assert!(text.contains("1 000 cycles") && text.contains("41.0us") && !text.contains('%'), "{text}");
+    }
+
+    #[test]
+    fn gaps_are_counted() {
+        let mut noise = Run { measurement: "noise".into(), duration_ns: 2_000_000_000, ..run(5, 10) };
+        noise.simulated = Some("virtual time".into());
+        let text = verdict(&noise);
+        assert!(
+            text.starts_with("The simulated machine took the CPU away from a spinning thread 15 times in 2s"),
+            "{text}"
         );
     }
 

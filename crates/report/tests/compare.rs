@@ -28,15 +28,23 @@ fn ratios_are_to_the_series_of_the_same_name() {
 }
 
 #[test]
-fn a_foreign_series_is_held_against_the_first() {
+fn runs_of_one_series_each_are_compared_whatever_it_is_called() {
     let ours = sample::single();
     let mut foreign = sample::single();
-    foreign.series[0].name = "thread 0".into();
-    let text = compare::text(
-        &[Named { name: "ours.json", run: &ours }, Named { name: "cyclictest.hist", run: &foreign }],
-        &Style::default(),
-    );
+    (foreign.tool, foreign.series[0].name) = ("cyclictest".into(), "thread 0".into());
+    let runs = [Named { name: "ours.json", run: &ours }, Named { name: "cyclictest.hist", run: &foreign }];
+    let text = compare::text(&runs, &Style::default());
     assert!(text.contains("cyclictest.hist: thread 0") && text.contains("×1.00"), "{text}");
+    assert!(ontick_report::html_of_several(&runs).contains("×1.00"));
+}
+
+#[test]
+fn a_series_that_nothing_stands_against_is_shown_without_ratios() {
+    let (many, one) = (sample::methods(), sample::single());
+    let mut one = one;
+    one.series[0].name = "other".into();
+    let text = compare::text(&[Named { name: "a", run: &many }, Named { name: "b", run: &one }], &Style::default());
+    assert!(text.contains("b: other") && !text.contains('×'), "{text}");
 }
 
 #[test]

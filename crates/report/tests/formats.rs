@@ -107,3 +107,17 @@ fn two_series_of_one_name_stay_two_metrics() {
     run.series.push(run.series[0].clone());
     assert!(openmetrics(&run).contains("series=\"hybrid (2)\""));
 }
+
+#[test]
+fn the_histogram_is_read_back_with_every_sample() {
+    let run = sample::prove();
+    let text = cyclictest_hist(&run, None);
+    let back = ontick_record::import::read(&text, "prove.hist", None).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(back.series.len(), run.series.len());
+    for (ours, theirs) in run.series.iter().zip(&back.series) {
+        assert_eq!(ours.latency.count(), theirs.latency.count());
+    }
+    // One microsecond wide, and in the same microseconds: so the rows agree as well.
+    let counts = |text: &str| text.lines().filter(|l| l.contains("us: ")).map(String::from).collect::<Vec<_>>();
+    assert_eq!(counts(&rows(&run)), counts(&rows(&back)));
+}

@@ -117,3 +117,18 @@ fn a_plot_fits_and_shows_every_series() {
     let hostile = text::plot(&sample::hostile(), &Style::default());
     assert!(!hostile.chars().any(|c| c.is_control() && c != '\n'));
 }
+
+#[test]
+fn what_a_foreign_tool_did_not_count_is_not_zero() {
+    let mut run = sample::single();
+    run.tool = "cyclictest".into();
+    let row = |run: &Run| {
+        let text = text::summary(run, &Style::default());
+        text.lines().find(|l| l.starts_with("  hybrid")).unwrap().to_string()
+    };
+    assert!(row(&run).ends_with('—'), "{}", row(&run));
+    assert!(!ontick_report::openmetrics(&run).contains("ontick_missed_cycles_total{"));
+    run.series[0].latency = Default::default();
+    (run.series[0].latency.overflow, run.series[0].latency.max_ns) = (500, Some(41_000));
+    assert!(!row(&run).contains('%'), "{}", row(&run));
+}

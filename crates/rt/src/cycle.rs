@@ -99,6 +99,11 @@ impl<W: Wait> Cycle<W> {
         &self.wait
     }
 
+    /// Ends the cycle; the wait strategy keeps what it has learned.
+    pub fn into_wait(self) -> W {
+        self.wait
+    }
+
     /// The clock that deadlines are kept on.
     pub fn clock(&mut self) -> &mut Clock {
         &mut self.clock

@@ -34,3 +34,8 @@ pub mod watchdog;
 pub use cycle::{Beat, Cycle, Overrun};
 pub use phase::Phase;
 pub use rtrb;
+
+/// The examples of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+mod guide {}

@@ -8,7 +8,7 @@ use ontick_measure::{Load, day, noise, series, wakeup};
 use ontick_rt::clock::ClockId;
 use ontick_rt::{Overrun, Phase, cpus};
 
-use super::run::{self, Measurement};
+use super::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, LimitFlags, OutputFlags, PlaceFlags};
 
@@ -54,8 +54,16 @@ struct Common {
 
 impl Common {
     fn measurement(&self, kind: &'static str, names: Vec<String>) -> Measurement<'_> {
-        let cpu = self.place.place().cpu;
-        Measurement { kind, names, cpu, load: &self.load, watch: self.watch, explain: self.explain }
+        Measurement {
+            kind,
+            names,
+            cpu: self.place.place().cpu,
+            load: &self.load,
+            watch: self.watch,
+            explain: self.explain,
+            findings: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 }
 
@@ -119,7 +127,7 @@ impl Timer {
             .collect();
         let names = jobs.iter().map(|job| job.method.to_string()).collect();
         let asked = self.common.measurement("timer", names);
-        run::run(asked, &self.common.output, |_| true, |observer| timer::each(&jobs, place, limits, observer))
+        measuring::run(asked, &self.common.output, |_| true, |observer| timer::each(&jobs, place, limits, observer))
     }
 }
 
@@ -155,7 +163,7 @@ impl Wakeup {
         let (place, limits) = (self.common.place.place(), self.common.limits.limits());
         let (bells, interval, from) = (self.by.0, self.interval, self.from_cpu);
         let asked = self.common.measurement("wakeup", bells.iter().map(By::to_string).collect());
-        run::run(
+        measuring::run(
             asked,
             &self.common.output,
             |_| true,
@@ -219,7 +227,7 @@ impl Day {
         let hybrid = !self.sleep_only && cpus::online().len() > 1;
         let times = Times { clock: self.clock, interval_ns, offset_ns, hybrid };
         let asked = self.common.measurement("day", vec![self.clock.name().into()]);
-        run::run(
+        measuring::run(
             asked,
             &self.common.output,
             |_| true,
@@ -243,7 +251,7 @@ impl Noise {
     fn run(self) -> Result<Outcome, Failure> {
         let (place, limits) = (self.common.place.place(), self.common.limits.limits());
         let asked = self.common.measurement("noise", vec!["gaps".into()]);
-        run::run(
+        measuring::run(
             asked,
             &self.common.output,
             |_| true,

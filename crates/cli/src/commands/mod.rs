@@ -1,12 +1,16 @@
 //! One file for each command.
 
+mod check;
 mod compare;
 mod import;
 mod latency;
+mod measuring;
+mod ownership;
 mod prove;
 mod report;
-mod run;
 mod schema;
+mod tune;
+mod tuned;
 
 use clap::Subcommand;
 
@@ -15,6 +19,9 @@ use crate::failure::{Failure, Outcome};
 /// The command tree.
 #[derive(Subcommand)]
 pub enum Command {
+    Check(check::Check),
+    #[command(subcommand)]
+    Tune(tune::Tune),
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
@@ -27,6 +34,8 @@ pub enum Command {
 impl Command {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
+            Command::Check(check) => check.run(),
+            Command::Tune(tune) => tune.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
             Command::Report(report) => report.run(),

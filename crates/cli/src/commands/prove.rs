@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ontick_machine::{Facts, Root, check};
 use ontick_measure::{Load, prove};
 use ontick_record::Requirement;
 
-use super::run::{self, Measurement};
+use super::measuring::{self, Measurement};
+use super::tuned::{Tuned, aim};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags};
 
@@ -17,7 +19,7 @@ use crate::flags::{self, OutputFlags};
 /// blocks; prints a table and a verdict and leaves ontick-report.html.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min --require '99% < 3us' --require 'missed = 0'"
+    after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min --require '99% < 3us' --require 'missed = 0'\n  sudo ontick prove --tune                         with the machine's settings changed meanwhile\n  sudo ontick prove --tune=governor,irq-affinity   with only these changed"
 )]
 pub struct Prove {
     /// All blocks together
@@ -47,26 +49,43 @@ pub struct Prove {
     /// Exit with status 1 unless this holds on ontick's side: "99% < 3us", "max < 100us", "missed = 0" (repeatable)
     #[arg(long, value_name = "REQUIREMENT")]
     require: Vec<Requirement>,
+    /// Change the machine's settings as `ontick tune plan` proposes for that CPU, or only these (--tune=KNOB,KNOB),
+    /// and put them back afterwards
+    #[arg(long, value_name = "KNOB", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "")]
+    tune: Option<Vec<String>>,
 }
 
 impl Prove {
     pub fn run(self) -> Result<Outcome, Failure> {
         let plan =
             prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load: self.load };
+        let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(plan.place().cpu, knobs)).transpose()?;
+        let facts = Facts::gather(&Root::live());
+        let findings = aim(&facts, plan.place().cpu).map(|aim| check(&facts, &aim)).unwrap_or_default();
+        let tunable = findings.iter().any(|f| f.knob.is_some());
         let asked = Measurement {
             kind: "prove",
             names: plan.series(),
             cpu: plan.place().cpu,
             load: &Load::None,
             watch: false,
+            findings,
+            notes: tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default(),
             explain: self.explain,
         };
         let output =
             OutputFlags { json: self.json, record: self.record, html: Some(self.html.clone()), require: self.require };
-        let outcome = run::run(asked, &output, |s| s.name.starts_with("ontick"), |o| prove::prove(&plan, o))?;
+        let outcome = measuring::run(asked, &output, |s| s.name.starts_with("ontick"), |o| prove::prove(&plan, o))?;
+        let restored = tuned.map(Tuned::restore).transpose();
         if !self.json {
-            crate::terminal::print(&format!("Report: {}\n", self.html.display()))?;
+            let mut last = format!("Report: {}\n", self.html.display());
+            match self.tune {
+                Some(_) if restored.is_ok() => last += "The machine's settings are as they were before.\n",
+                None if tunable => last += "Again with what `ontick tune plan` proposes: sudo ontick prove --tune\n",
+                _ => {}
+            }
+            crate::terminal::print(&last)?;
         }
-        Ok(outcome)
+        restored.map(|_| outcome)
     }
 }

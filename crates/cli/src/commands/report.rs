@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ontick_record::{Run, store};
-use ontick_report::{Plot, cyclictest_hist, html, openmetrics, plot, png, rows, text};
+use ontick_report::{Plot, cyclictest_hist, html, openmetrics, plot, rows, text};
 
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -27,6 +27,7 @@ pub struct Report {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Write the plot as PNG to this file
+    #[cfg(feature = "png")]
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
     /// Which plot
@@ -79,15 +80,24 @@ impl Report {
         if let Some(path) = &self.svg {
             store::write_whole(path, drawn().as_bytes())?;
         }
+        #[cfg(feature = "png")]
         if let Some(path) = &self.png {
-            store::write_whole(path, &png(&drawn(), 2.0)?)?;
+            store::write_whole(path, &ontick_report::png(&drawn(), 2.0)?)?;
         }
         // Files were asked for: no need to fill the terminal as well, unless that was asked for too.
-        let only_files = self.html.is_some() || self.svg.is_some() || self.png.is_some();
+        let only_files = self.writes_files();
         if !(only_files && matches!(self.format, Format::Summary)) {
             terminal::print(&self.printed(&run))?;
         }
         Ok(Outcome::of(&run))
+    }
+
+    fn writes_files(&self) -> bool {
+        #[cfg(feature = "png")]
+        let png = self.png.is_some();
+        #[cfg(not(feature = "png"))]
+        let png = false;
+        self.html.is_some() || self.svg.is_some() || png
     }
 
     fn printed(&self, run: &Run) -> String {

@@ -1,10 +1,12 @@
 //! Options that several commands share, each group in one place.
 
 mod limits;
+mod machine;
 mod output;
 mod place;
 
 pub use limits::LimitFlags;
+pub use machine::{AimFlags, RootFlag, needs_root};
 pub use output::OutputFlags;
 pub use place::PlaceFlags;
 

@@ -10,7 +10,7 @@ pub struct PlaceFlags {
     /// CPU of the timed thread, or "any" to leave it to the scheduler [default: the last isolated, else the last]
     #[arg(long, value_name = "N|any", value_parser = cpu)]
     cpu: Option<Cpu>,
-    /// Scheduling: other, fifo:PRIORITY, rr:PRIORITY or deadline:RUNTIME/DEADLINE/PERIOD (ns)
+    /// Scheduling: other, fifo:PRIORITY, rr:PRIORITY or deadline:RUNTIME/DEADLINE/PERIOD
     #[arg(long, default_value = "fifo:99")]
     policy: Policy,
     /// Leave memory unlocked and power states alone, as a stock program does

@@ -49,3 +49,25 @@ fn a_reader_that_goes_away_is_no_error() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!((child.wait().unwrap().success(), said.as_str()), (true, ""));
 }
+
+/// A v1 cpu cgroup of this test's own; only the program that the test starts enters it.
+struct Cgroup(std::path::PathBuf);
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_cgroup_without_real_time_budget_is_named() {
+    let group = Cgroup(format!("/sys/fs/cgroup/cpu/ontick-test-{}", std::process::id()).into());
+    let budget = group.0.join("cpu.rt_runtime_us");
+    if std::fs::create_dir(&group.0).is_err() || !budget.exists() {
+        return eprintln!("not tested: this kernel has no v1 cpu cgroups with a real-time budget");
+    }
+    let enter = format!("echo $$ > {}/cgroup.procs && exec \"$0\" latency timer --count 20 --json", group.0.display());
+    let output = Command::new("sh").args(["-c", &enter, env!("CARGO_BIN_EXE_ontick")]).output().unwrap();
+    let refused = record(&output)["series"][0]["settings"]["refused"].to_string();
+    assert!(refused.contains(budget.to_str().unwrap()) && refused.contains("950000"), "{refused}");
+}

@@ -2,6 +2,7 @@
 
 mod endings;
 mod errors;
+mod examples;
 mod loads;
 mod records;
 mod results;

@@ -46,7 +46,7 @@ impl Format {
     }
 }
 
-/// `field:char prev_comm[16];	offset:8;	size:16;	signed:0;`
+/// `field:char prev_comm[16]; offset:8; size:16; signed:0;`
 fn field(line: &str) -> Option<Field> {
     let mut parts = line.trim().strip_prefix("field:")?.split(';');
     let declaration = parts.next()?.trim();

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use ontick_machine::{Facts, Root};
+
 use super::attribute::Machine;
 
 /// A real interrupt's way in and out of the kernel, in ns.
@@ -13,14 +15,15 @@ const IDLE_EXIT_NS: u64 = 50_000;
 
 /// Looks at this machine.
 pub fn look(real_time: bool, missing: &[&str]) -> Machine {
-    let guest = !crate::environment::look(None).hypervisor.is_empty();
+    let facts = Facts::gather(&Root::live());
+    let guest = !facts.environment(None).hypervisor.is_empty();
     Machine {
         edge_ns: if guest { EDGE_GUEST_NS } else { EDGE_NS },
         idle_exit_ns: IDLE_EXIT_NS + 2 * slowest_idle_exit_ns(),
         guest,
         timers: timers(&fs::read_to_string("/proc/kallsyms").unwrap_or_default()),
         fair_server: release() >= (6, 12),
-        throttling: throttling(),
+        throttling: throttling(&facts),
         real_time,
         tells_all: tells_all(missing),
     }
@@ -37,17 +40,17 @@ fn tells_all(missing: &[&str]) -> bool {
 }
 
 /// Real-time throttling is on, and this kernel has it still: since 6.12 only with group scheduling.
-fn throttling() -> bool {
+fn throttling(facts: &Facts) -> bool {
     let limit = fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").unwrap_or_default();
     let on = limit.trim().parse::<i64>().is_ok_and(|us| us >= 0);
-    on && (release() < (6, 12) || groups())
+    on && (release() < (6, 12) || groups(facts))
 }
 
-fn groups() -> bool {
+fn groups(facts: &Facts) -> bool {
     ["/sys/fs/cgroup/cpu/cpu.rt_runtime_us", "/sys/fs/cgroup/cpu,cpuacct/cpu.rt_runtime_us"]
         .iter()
         .any(|path| fs::exists(path).unwrap_or(false))
-        || crate::environment::kernel_configuration().lines().any(|line| line == "CONFIG_RT_GROUP_SCHED=y")
+        || facts.config.has("RT_GROUP_SCHED") == Some(true)
 }
 
 fn release() -> (u32, u32) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::command::Command;
-use super::figures::{self, Figures};
+use super::figures;
 use super::{ImportError, date, json};
 use crate::run::{Run, Series};
 
@@ -30,19 +30,7 @@ struct Document {
     /// 1 for nanoseconds, 0 for microseconds.
     #[serde(default)]
     resolution_in_ns: u64,
-    thread: BTreeMap<String, Thread>,
-}
-
-#[derive(Deserialize)]
-struct Thread {
-    #[serde(default)]
-    histogram: BTreeMap<String, u64>,
-    cycles: u64,
-    min: serde_json::Number,
-    max: serde_json::Number,
-    avg: Option<f64>,
-    /// -1 where the thread was not pinned.
-    cpu: Option<i64>,
+    thread: BTreeMap<String, json::Thread>,
 }
 
 pub(super) fn read(text: &str) -> Result<Run, ImportError> {
@@ -68,20 +56,4 @@ pub(super) fn read(text: &str) -> Result<Run, ImportError> {
     }
     run.notes = figures::notes("cyclictest", &named);
     Ok(run)
-}
-
-impl Thread {
-    fn figures(&self, unit_ns: u64) -> Result<Figures, ImportError> {
-        let rows = json::rows(&self.histogram)?;
-        let in_rows = rows.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
-        Ok(Figures {
-            unit_ns,
-            row_width: 1,
-            rows,
-            overflow: self.cycles.saturating_sub(in_rows),
-            min: json::signed(&self.min),
-            max: json::signed(&self.max),
-            mean: self.avg,
-        })
-    }
 }

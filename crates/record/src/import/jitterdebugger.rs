@@ -20,16 +20,7 @@ struct Document {
     #[serde(default)]
     sysinfo: Option<json::System>,
     /// By the number of the thread, not of the CPU: with `-a 1` the thread on CPU 1 is "0".
-    cpu: BTreeMap<String, Thread>,
-}
-
-#[derive(Deserialize)]
-struct Thread {
-    histogram: BTreeMap<String, u64>,
-    count: u64,
-    min: serde_json::Number,
-    max: serde_json::Number,
-    avg: Option<f64>,
+    cpu: BTreeMap<String, json::Thread>,
 }
 
 pub(super) fn read(text: &str) -> Result<Run, ImportError> {
@@ -61,22 +52,6 @@ pub(super) fn read(text: &str) -> Result<Run, ImportError> {
     run.notes = figures::notes("jitterdebugger", &named);
     run.notes.extend(dropped);
     Ok(run)
-}
-
-impl Thread {
-    fn figures(&self, unit_ns: u64) -> Result<Figures, ImportError> {
-        let rows = json::rows(&self.histogram)?;
-        let in_rows = rows.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
-        Ok(Figures {
-            unit_ns,
-            row_width: 1,
-            rows,
-            overflow: self.count.saturating_sub(in_rows),
-            min: json::signed(&self.min),
-            max: json::signed(&self.max),
-            mean: self.avg,
-        })
-    }
 }
 
 /// jitterdebugger counts samples above 1 ms, but keeps no row for them.

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::ImportError;
+use super::figures::Figures;
+use super::lines::shorten;
 use crate::run::Environment;
 
 /// The JSON document in a text, after whatever the tool printed before it, if there is any.
@@ -43,18 +45,47 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ImportError> {
 
 /// The threads of a document, which are named by their numbers, in the order of these.
 pub(super) fn numbered<T>(threads: BTreeMap<String, T>) -> Result<BTreeMap<usize, T>, ImportError> {
-    let number = |key: &str| key.parse().map_err(|_| ImportError::new(format!("\"{key}\" is not a thread's number")));
+    let number =
+        |key: &str| key.parse().map_err(|_| ImportError::new(format!("\"{}\" is not a thread's number", shorten(key))));
     threads.into_iter().map(|(key, thread)| Ok((number(&key)?, thread))).collect()
 }
 
-/// The rows of a histogram: `"41": 7`.
-pub(super) fn rows(histogram: &BTreeMap<String, u64>) -> Result<Vec<(u64, u64)>, ImportError> {
-    let value = |key: &str| key.parse().map_err(|_| ImportError::new(format!("\"{key}\" is not a latency")));
-    histogram.iter().map(|(key, count)| Ok((value(key)?, *count))).collect()
+/// One thread of cyclictest or jitterdebugger.
+#[derive(Debug, Deserialize)]
+pub(super) struct Thread {
+    #[serde(default)]
+    histogram: BTreeMap<String, u64>,
+    #[serde(alias = "cycles")]
+    count: u64,
+    min: serde_json::Number,
+    max: serde_json::Number,
+    avg: Option<f64>,
+    /// Only cyclictest tells it; -1 where the thread was not pinned.
+    pub cpu: Option<i64>,
+}
+
+impl Thread {
+    /// Its figures; samples that were counted but have no row are overflow.
+    pub fn figures(&self, unit_ns: u64) -> Result<Figures, ImportError> {
+        let value =
+            |key: &str| key.parse().map_err(|_| ImportError::new(format!("\"{}\" is not a latency", shorten(key))));
+        let rows =
+            self.histogram.iter().map(|(key, count)| Ok((value(key)?, *count))).collect::<Result<Vec<_>, _>>()?;
+        let in_rows = rows.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+        Ok(Figures {
+            unit_ns,
+            row_width: 1,
+            rows,
+            overflow: self.count.saturating_sub(in_rows),
+            min: signed(&self.min),
+            max: signed(&self.max),
+            mean: self.avg,
+        })
+    }
 }
 
 /// A latency, in whichever way the tool prints a negative one.
-pub(super) fn signed(number: &serde_json::Number) -> Option<i64> {
+fn signed(number: &serde_json::Number) -> Option<i64> {
     number.as_i64().or_else(|| number.as_u64().map(|n| n as i64))
 }
 

@@ -4,9 +4,9 @@ use ontick_record::run::{Explained, Happening};
 use ontick_record::{Run, Series};
 
 use crate::causes::{in_order, label, price, sentence};
-use crate::markup::{Markup, time};
+use crate::markup::Markup;
 use crate::number::{count, percent_down};
-use crate::verdict::typeset;
+use crate::typeset::{self, time};
 
 /// Outliers told in full, for each series.
 const TOLD: usize = 10;
@@ -22,13 +22,13 @@ pub(super) fn causes(body: &mut Markup, run: &Run) {
         if run.series.len() > 1 {
             body.leaf("b", &[], &format!("{}.", series.name)).words(" ");
         }
-        body.words(&typeset(&sentence)).close();
+        body.words(&typeset::sentence(&sentence)).close();
         if !series.causes.is_empty() {
             table(body, series);
             told(body, series);
         }
         if let Some(price) = price(series) {
-            body.leaf("p", &[("class", &"caption")], &typeset(&price));
+            body.leaf("p", &[("class", &"caption")], &typeset::sentence(&price));
         }
     }
 }

@@ -4,8 +4,8 @@ use ontick_record::units::show;
 use ontick_record::{Environment, Series};
 
 use crate::compare::Named;
-use crate::markup::{Markup, plain_time};
-use crate::number::count;
+use crate::markup::Markup;
+use crate::typeset::{count, plain_time};
 
 /// A row of a table: its name, and what each column says.
 type Row = (&'static str, Vec<String>);
@@ -80,6 +80,7 @@ fn environment(all: &[&Environment]) -> Vec<Row> {
             "-1" => "off".into(),
             other => other.into(),
         }),
+        row("changed by ontick tune", all, |e| e.tuned.join(", ")),
         row("kernel arguments", all, |e| e.kernel_arguments.clone()),
     ]
 }
@@ -105,7 +106,8 @@ fn settings(all: &[&Series]) -> Vec<Row> {
             (false, false) => "no".into(),
         }),
         row("phase", all, |s| match s.settings.phase_ns {
-            Some(ns) => format!("{} {}", plain_time(ns), s.settings.phase_choice).trim().into(),
+            Some(ns) if s.settings.phase_choice.is_empty() => plain_time(ns),
+            Some(ns) => format!("{} ({})", plain_time(ns), s.settings.phase_choice),
             None => s.settings.phase_choice.clone(),
         }),
         row("margin before the deadline", all, |s| time(s.settings.margin_ns)),
@@ -121,7 +123,7 @@ fn conditions(all: &[&Series]) -> Vec<Row> {
     let interrupts = |s: &Series| {
         let mut named: Vec<(&String, &u64)> = s.conditions.interrupts.iter().collect();
         named.sort_by(|a, b| b.1.cmp(a.1));
-        named.iter().take(6).map(|(name, n)| format!("{name} {}", count(**n))).collect::<Vec<_>>().join(", ")
+        named.iter().take(6).map(|(name, n)| format!("{name}\u{a0}{}", count(**n))).collect::<Vec<_>>().join(" · ")
     };
     vec![
         row("page faults in the timed section", all, |s| {

@@ -5,7 +5,8 @@ use crate::plot::{Curve, Plot};
 
 pub(super) fn all(body: &mut Markup, curves: &[Curve], in_blocks: bool) {
     let measured = curves.iter().any(|c| c.series.latency.count() > 0);
-    let maxima = curves.iter().any(|c| c.series.maxima.max_ns.iter().any(|ns| *ns > 0));
+    // Fewer points than this say nothing about time.
+    let maxima = curves.iter().any(|c| c.series.maxima.max_ns.iter().filter(|ns| **ns > 0).count() >= 3);
     let blocks = in_blocks && curves.iter().any(|c| !c.series.blocks.is_empty());
     if measured {
         figure(

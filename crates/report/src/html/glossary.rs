@@ -1,7 +1,7 @@
 //! What each figure means, in plain words with its formula.
 
 use crate::compare::Named;
-use crate::figures::any_spins;
+use crate::figures::spins;
 use crate::markup::Markup;
 
 /// A term, what it means, and its formula where it has one.
@@ -59,7 +59,7 @@ const BLOCKS: Entry = (
 
 pub(super) fn glossary(body: &mut Markup, runs: &[Named]) {
     let mut entries: Vec<Entry> = ALWAYS.to_vec();
-    if runs.iter().any(|n| any_spins(n.run)) {
+    if runs.iter().any(|n| n.run.series.iter().any(spins)) {
         entries.push(SPINS);
     }
     if runs.iter().any(|n| n.run.series.iter().any(|s| !s.blocks.is_empty())) {

@@ -4,6 +4,7 @@
 mod causes;
 mod facts;
 mod figures;
+mod findings;
 mod glossary;
 mod page;
 mod sections;
@@ -11,22 +12,23 @@ mod table;
 
 use ontick_record::Run;
 
-use crate::compare::Named;
+use crate::compare::{Named, short_names};
 use crate::markup::Markup;
-use crate::{headline, plot, verdict};
+use crate::{headline, plot, typeset, verdict};
 
 /// The report of one run.
 pub fn html(run: &Run) -> String {
     let named = [Named { name: "run.json", run }];
     let mut body = Markup::default();
     header(&mut body, run);
-    said(&mut body, &verdict::typeset(&verdict::verdict(run)));
+    said(&mut body, &typeset::sentence(&verdict::verdict(run)));
     sections::cards(&mut body, run);
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
     table::latencies(&mut body, run);
     figures::all(&mut body, &plot::of_run(run), run.measurement == "prove");
     causes::causes(&mut body, run);
+    findings::all(&mut body, &named);
     facts::all(&mut body, &named);
     glossary::glossary(&mut body, &named);
     page::page(&page_title(run), body, &named)
@@ -34,6 +36,7 @@ pub fn html(run: &Run) -> String {
 
 /// Several runs side by side.
 pub fn html_of_several(runs: &[Named]) -> String {
+    let runs = &short_names(runs)[..];
     let mut body = Markup::default();
     body.open("header", &[]);
     for named in runs {
@@ -48,6 +51,7 @@ pub fn html_of_several(runs: &[Named]) -> String {
     sections::requirements(&mut body, runs);
     sections::warnings(&mut body, runs);
     figures::all(&mut body, &plot::of_runs(runs), false);
+    findings::all(&mut body, runs);
     facts::all(&mut body, runs);
     glossary::glossary(&mut body, runs);
     page::page("ontick compare", body, runs)
@@ -71,7 +75,7 @@ fn header(body: &mut Markup, run: &Run) {
     body.leaf("h1", &[], &page_title(run)).open("dl", &[("class", &"about")]);
     for line in headline::lines(run) {
         let words = line.parts.join(" · ");
-        let words = if line.label == "machine" { words } else { verdict::typeset(&words) };
+        let words = if line.label == "machine" { words } else { typeset::sentence(&words) };
         body.leaf("dt", &[], line.label).leaf("dd", &[], &words);
     }
     body.close();
@@ -79,8 +83,6 @@ fn header(body: &mut Markup, run: &Run) {
 }
 
 fn page_title(run: &Run) -> String {
-    match run.measurement.as_str() {
-        "prove" => "ontick prove: stock against ontick".into(),
-        other => format!("ontick latency {other}"),
-    }
+    let title = headline::title(run);
+    if run.measurement == "prove" { format!("{title}: stock against ontick") } else { title }
 }

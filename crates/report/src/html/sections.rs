@@ -3,12 +3,12 @@
 use ontick_record::{Run, Series};
 
 use crate::compare::Named;
-use crate::figures::share_in_time;
+use crate::figures::{missed_cycles, share_in_time};
 use crate::grouping::{groups, is_loaded};
-use crate::markup::{Markup, time};
-use crate::number::count;
-use crate::verdict::{decisive, typeset};
-use crate::warnings;
+use crate::markup::Markup;
+use crate::typeset::{count, number, time};
+use crate::verdict::decisive;
+use crate::{typeset, warnings};
 
 /// A simulated run says so before anything else.
 pub(super) fn simulated(body: &mut Markup, what: &str) {
@@ -16,8 +16,8 @@ pub(super) fn simulated(body: &mut Markup, what: &str) {
     body.leaf("b", &[], "Simulated.").words(what).close().close();
 }
 
-/// What a card is called, and its figure for a series.
-type Card = (&'static str, fn(&Series) -> String);
+/// What a card is called, and its figure for a series of the run.
+type Card = (&'static str, fn(&Run, &Series) -> String);
 
 fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "—".into(), time)
@@ -32,18 +32,25 @@ pub(super) fn cards(body: &mut Markup, run: &Run) {
         (_, true) => " under load",
         (_, false) => " idle",
     };
-    let all: [Card; 4] = [
-        ("within 3\u{202f}µs", |s| share_in_time(s).replace('%', "\u{202f}%")),
-        ("99th percentile", |s| latency(s.latency.quantile(0.99))),
-        ("worst case", |s| latency(s.latency.max_ns)),
-        ("missed cycles", |s| count(s.missed)),
+    let usual: [Card; 4] = [
+        ("within 3\u{202f}µs", |_, s| number(&share_in_time(s))),
+        ("99th percentile", |_, s| latency(s.latency.quantile(0.99))),
+        ("worst case", |_, s| latency(s.latency.max_ns)),
+        ("missed cycles", |run, s| number(&missed_cycles(run, s))),
     ];
+    let gaps: [Card; 4] = [
+        ("gaps", |_, s| count(s.latency.count())),
+        ("half of them up to", |_, s| latency(s.latency.quantile(0.5))),
+        ("99th percentile", |_, s| latency(s.latency.quantile(0.99))),
+        ("longest", |_, s| latency(s.latency.max_ns)),
+    ];
+    let all = if run.measurement == "noise" { gaps } else { usual };
     body.open("dl", &[("class", &"cards")]);
     for (name, figure) in all {
         body.open("div", &[("class", &"card")]).leaf("dt", &[], &format!("{name}{when}"));
-        body.leaf("dd", &[("class", &"figure")], &figure(series));
+        body.leaf("dd", &[("class", &"figure")], &figure(run, series));
         if let Some(stock) = stock {
-            body.leaf("dd", &[("class", &"other")], &format!("stock {}", figure(stock)));
+            body.leaf("dd", &[("class", &"other")], &format!("stock {}", figure(run, stock)));
         }
         body.close();
     }
@@ -67,7 +74,7 @@ pub(super) fn requirements(body: &mut Markup, runs: &[Named]) {
         let of = if runs.len() > 1 { format!("{}: ", named.name) } else { String::new() };
         let by = if judged.series.is_empty() { String::new() } else { format!(" ({})", judged.series) };
         body.open("li", &[("class", &class)]).leaf("b", &[], word);
-        body.words(&format!("{of}{} — {}{by}", judged.requirement, typeset(&judged.seen))).close();
+        body.words(&format!("{of}{} — {}{by}", judged.requirement, typeset::sentence(&judged.seen))).close();
     }
     body.close();
 }

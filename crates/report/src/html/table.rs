@@ -2,12 +2,12 @@
 
 use ontick_record::{Run, Series};
 
-use crate::compare::{Named, compared, entries};
-use crate::figures::{IN_TIME_NS, LATENCIES, share_in_time, waits_differently};
+use crate::compare::{Named, compared, entries, explanation};
+use crate::figures::{IN_TIME_NS, LATENCIES, missed_cycles, share_in_time, waits_differently};
 use crate::grouping::groups;
-use crate::markup::{Markup, plain_time, time};
-use crate::number::count;
+use crate::markup::Markup;
 use crate::plot::{Ink, of_run, of_runs};
+use crate::typeset::{count, number as set, plain_time, time};
 
 /// All figures of a run, one row per series.
 pub(super) fn latencies(body: &mut Markup, run: &Run) {
@@ -38,12 +38,19 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
             }
             body.words(label).close();
             LATENCIES.iter().for_each(|c| cell(body, (c.of)(series)));
-            body.leaf("td", &[], &share_in_time(series).replace('%', "\u{202f}%"));
-            body.leaf("td", &[], &count(series.missed)).leaf("td", &[], &count(series.latency.count())).close();
+            body.leaf("td", &[], &set(&share_in_time(series)));
+            body.leaf("td", &[], &set(&missed_cycles(run, series)))
+                .leaf("td", &[], &count(series.latency.count()))
+                .close();
         }
     }
     body.close().close().close();
-    if let Some(sentence) = waits_differently(run) {
+    pay(body, run.series.iter());
+}
+
+/// Where it is not the same that stands in the rows.
+fn pay<'a>(body: &mut Markup, series: impl Iterator<Item = &'a Series> + Clone) {
+    if let Some(sentence) = waits_differently(series) {
         body.leaf("p", &[("class", &"caption")], sentence);
     }
 }
@@ -51,15 +58,14 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
 /// Several runs: each figure, and how many times that of the first run it is.
 pub(super) fn comparison(body: &mut Markup, runs: &[Named]) {
     let inks: Vec<(&Series, Ink)> = of_runs(runs).into_iter().map(|c| (c.series, c.ink)).collect();
-    body.leaf("h2", &[], "Figures").open("p", &[("class", &"caption")]);
-    body.words("Below each figure stands how many times as large it is as in the first run: in the series of the same name, or in the first run's first series where there is none.").close();
+    body.leaf("h2", &[], "Figures").leaf("p", &[("class", &"caption")], explanation(runs));
     body.open("div", &[("class", &"wide")]).open("table", &[]).open("thead", &[]).open("tr", &[]);
     body.leaf("th", &[("class", &"left")], "series").leaf("th", &[("class", &"left")], "run");
     heads(body, compared().map(|c| c.head));
     body.leaf("th", &[("scope", &"col")], "missed").close().close().open("tbody", &[]);
     for group in entries(runs) {
         for (i, e) in group.iter().enumerate() {
-            let ratios = e.ratios();
+            let ratios = &e.ratios;
             let class = [if i == 0 { "first" } else { "" }, if ratios.is_some() { "joined" } else { "" }].join(" ");
             body.open("tr", &[("class", &class)]).open("th", &[("scope", &"row")]);
             if let Some((_, ink)) = inks.iter().find(|(s, _)| std::ptr::eq(*s, e.series)) {
@@ -67,8 +73,8 @@ pub(super) fn comparison(body: &mut Markup, runs: &[Named]) {
             }
             body.words(&e.series.name).close().leaf("td", &[("class", &"left")], e.name);
             compared().for_each(|c| cell(body, (c.of)(e.series)));
-            body.leaf("td", &[], &share_in_time(e.series).replace('%', "\u{202f}%"));
-            body.leaf("td", &[], &count(e.series.missed)).close();
+            body.leaf("td", &[], &set(&share_in_time(e.series)));
+            body.leaf("td", &[], &set(&missed_cycles(e.run, e.series))).close();
             if let Some(ratios) = ratios {
                 body.open("tr", &[]).leaf("td", &[], "").leaf("td", &[], "");
                 ratios.iter().for_each(|r| {
@@ -79,6 +85,7 @@ pub(super) fn comparison(body: &mut Markup, runs: &[Named]) {
         }
     }
     body.close().close().close();
+    pay(body, runs.iter().flat_map(|n| &n.run.series));
 }
 
 fn heads<'a>(body: &mut Markup, heads: impl Iterator<Item = &'a str>) {

@@ -24,7 +24,7 @@ pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
         return frame.finish();
     }
     frame.curves("p99");
-    for curve in curves.iter().filter(|c| !c.series.blocks.is_empty()) {
+    for curve in curves {
         let mut points: Vec<(f64, f64)> =
             curve.series.blocks.iter().map(|b| (x.at(f64::from(b.order)), y.at(b.p99_ns as f64))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));

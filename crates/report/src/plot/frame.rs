@@ -3,7 +3,8 @@
 use super::ink::{Curve, Ink};
 use super::scale::{Scale, Tick};
 use crate::figures::IN_TIME_NS;
-use crate::markup::{Markup, plain_time};
+use crate::markup::Markup;
+use crate::typeset::plain_time;
 
 /// How large a plot is, in CSS pixels, and what stands above it.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use super::frame::{Frame, Paper, TEXT, path, text_width};
 use super::ink::Curve;
 use super::scale::{Scale, power_of_count, power_of_time};
 use crate::bins::{Decades, log_bins};
-use crate::markup::time;
+use crate::typeset::time;
 
 const LABEL_ROW: f64 = 15.0;
 /// Between the plot and the lowest label, which may stand above the numbers of the vertical axis.

@@ -30,9 +30,6 @@ pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
     frame.curves("maximum");
     for curve in curves {
         let parts = parts(&curve.series.maxima, x, y);
-        if parts.is_empty() {
-            continue;
-        }
         frame.svg.open("g", &[("class", &"curve"), ("data-name", &curve.name)]);
         frame.svg.leaf("title", &[], &curve.name);
         frame.line(&parts.iter().map(|p| path(p)).collect::<String>(), curve.ink, 1.3);

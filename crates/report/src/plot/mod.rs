@@ -8,10 +8,10 @@ mod maxima;
 mod percentiles;
 mod scale;
 
-use ontick_record::Run;
+use ontick_record::{Run, Series};
 
 use crate::bins::Decades;
-use crate::compare::Named;
+use crate::compare::{Named, short_names};
 use crate::headline;
 use frame::{Frame, Paper};
 use scale::{Scale, power_of_time};
@@ -46,12 +46,14 @@ impl Plot {
         self.draw(curves, &Paper { width, height, title: None })
     }
 
+    /// Draws the curves that have something to show here.
     fn draw(self, curves: &[Curve], paper: &Paper) -> String {
+        let with = |has: fn(&Series) -> bool| curves.iter().filter(|c| has(c.series)).cloned().collect::<Vec<_>>();
         match self {
-            Plot::Latency => latency::draw(curves, paper),
-            Plot::Percentiles => percentiles::draw(curves, paper),
-            Plot::Maxima => maxima::draw(curves, paper),
-            Plot::Blocks => blocks::draw(curves, paper),
+            Plot::Latency => latency::draw(&with(|s| s.latency.count() > 0), paper),
+            Plot::Percentiles => percentiles::draw(&with(|s| s.latency.count() > 0), paper),
+            Plot::Maxima => maxima::draw(&with(|s| s.maxima.max_ns.iter().any(|ns| *ns > 0)), paper),
+            Plot::Blocks => blocks::draw(&with(|s| !s.blocks.is_empty()), paper),
         }
     }
 }
@@ -61,13 +63,14 @@ pub fn svg(run: &Run, plot: Plot) -> String {
     let machine = run.environment.as_ref().map_or_else(Vec::new, headline::machine);
     let title = match &run.simulated {
         Some(what) => format!("{} · simulated: {what}", plot.title()),
-        None => format!("{} · ontick {}", plot.title(), run.measurement),
+        None => format!("{} · {}", plot.title(), headline::title(run)),
     };
     document(&of_run(run), plot, title, machine.join(" · "))
 }
 
 /// A plot of several runs over each other.
 pub fn svg_of_several(runs: &[Named], plot: Plot) -> String {
+    let runs = &short_names(runs)[..];
     let names: Vec<&str> = runs.iter().map(|r| r.name).collect();
     let simulated = if runs.iter().any(|r| r.run.simulated.is_some()) { " · in part simulated" } else { "" };
     document(&of_runs(runs), plot, format!("{}{simulated}", plot.title()), names.join(" · "))

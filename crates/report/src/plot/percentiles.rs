@@ -7,10 +7,10 @@ use super::ink::Curve;
 use super::latency_axis;
 use super::scale::{Scale, Tick};
 use crate::bins::Decades;
-use crate::markup::time;
+use crate::typeset::time;
 
 pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
-    let mut frame = Frame::new(paper, "Latency by percentile", curves, 4.0);
+    let mut frame = Frame::new(paper, "Latency by percentile", curves, 14.0);
     let samples = curves.iter().map(|c| c.series.latency.count()).max().unwrap_or(0);
     let x = Scale::log(0.0, (samples.max(10) as f64).log10(), frame.left, frame.right);
     let y = latency_axis(&mut frame, Decades::of(curves.iter().map(|c| c.series)), |frame| {
@@ -21,7 +21,7 @@ pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
         return frame.finish();
     }
     frame.curves("latency");
-    for curve in curves.iter().filter(|c| c.series.latency.count() > 0) {
+    for curve in curves {
         let points = stairs(curve.series, x, y);
         let end = points.last().copied();
         frame.svg.open("g", &[("class", &"curve"), ("data-name", &curve.name)]);
@@ -41,8 +41,10 @@ fn ends(frame: &mut Frame, curves: &[Curve], y: Scale) {
     let room = if frame.right > 600.0 { 20.0 } else { 36.0 };
     let mut largest: Vec<u64> = curves.iter().filter_map(|c| c.series.latency.max_ns).collect();
     largest.sort_unstable();
-    let mut above = frame.top - room + 18.0;
-    for ns in largest.into_iter().rev() {
+    // Among many curves only the worst case can be told from the rest.
+    let labelled = if largest.len() > 4 { 1 } else { largest.len() };
+    let mut above = frame.top - room + 3.0;
+    for ns in largest.into_iter().rev().take(labelled) {
         let at = y.at(ns as f64);
         if at - above >= room {
             let words = format!("max {}", time(ns));

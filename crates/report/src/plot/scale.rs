@@ -1,6 +1,6 @@
 //! From a value to a place on paper, and where the ticks are.
 
-use crate::markup::plain_time;
+use crate::typeset::plain_time;
 
 /// An axis: the values at its ends and the places of these ends.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@ use crate::printable::printable;
 
 /// A label (shown as `label`, or as `painted` where that is not empty), then words, wrapped at `width`
 /// with later lines under the first word.
-pub(super) fn hanging(label: &str, painted: &str, words: &str, width: usize) -> String {
+pub(crate) fn hanging(label: &str, painted: &str, words: &str, width: usize) -> String {
     let indent = label.chars().count();
     let mut text = if painted.is_empty() { label.to_string() } else { painted.to_string() };
     let mut column = indent;

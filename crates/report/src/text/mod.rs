@@ -2,22 +2,27 @@
 
 mod causes;
 mod colour;
+mod findings;
 mod lines;
+mod list;
 mod live;
 mod plot;
 mod table;
 
-use ontick_record::Run;
+use ontick_record::{Environment, Run};
 
 use crate::figures::waits_differently;
 use crate::{headline, verdict, warnings};
+pub use findings::findings;
+pub(crate) use findings::{count, why};
+pub use list::{Entry, Mark, list};
 pub use live::live;
 pub use plot::plot;
 
 use crate::printable::printable;
 use colour::Paint;
-pub(crate) use lines::shortened;
-use lines::{dotted, hanging};
+use lines::dotted;
+pub(crate) use lines::{hanging, shortened};
 
 /// How text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +54,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
     }
     text.push('\n');
     text.push_str(&table::table(run, style));
-    if let Some(sentence) = waits_differently(run) {
+    if let Some(sentence) = waits_differently(run.series.iter()) {
         text.push_str(&hanging("  ", "", sentence, style.width));
     }
     text.push('\n');
@@ -61,6 +66,28 @@ pub fn summary(run: &Run, style: &Style) -> String {
     text.push_str(&requirements(run, style));
     text.push_str(&warned(run, style));
     text
+}
+
+/// The machine, as the first line of a result says it.
+pub fn machine(environment: &Environment, style: &Style) -> String {
+    let label = "machine   ";
+    hanging(label, "", &dotted(&headline::machine(environment), style.width.saturating_sub(label.len())), style.width)
+}
+
+/// Words after a label, wrapped with later lines under the first word.
+pub fn labelled(label: &str, words: &str, style: &Style) -> String {
+    hanging(label, "", &printable(words), style.width)
+}
+
+/// A difference of two files (`diff -u`), what is added and taken away coloured.
+pub fn diff(text: &str, style: &Style) -> String {
+    let paint = Paint(style.colour);
+    let line = |line: &str| match line.bytes().next() {
+        Some(b'+') => paint.good(&printable(line)),
+        Some(b'-') => paint.bad(&printable(line)),
+        _ => printable(line),
+    };
+    text.lines().map(|l| line(l) + "\n").collect()
 }
 
 fn requirements(run: &Run, style: &Style) -> String {

@@ -5,9 +5,8 @@ use ontick_record::{Run, Series};
 use super::Style;
 use super::colour::Paint;
 use super::lines::shortened;
-use crate::figures::{LATENCIES, latency, share_in_time};
+use crate::figures::{LATENCIES, latency, missed_cycles, share_in_time};
 use crate::grouping::groups;
-use crate::number::count;
 use crate::printable::printable;
 
 /// A label is not cut below this, rather is the line too long.
@@ -87,7 +86,8 @@ fn rows(run: &Run) -> Vec<Row<'_>> {
     for group in groups(run) {
         for (i, (label, series)) in group.rows.into_iter().enumerate() {
             let latencies = LATENCIES.iter().map(|c| latency((c.of)(series)));
-            let cells = latencies.chain([share_in_time(series), count(series.missed)]).map(unit_aligned).collect();
+            let cells =
+                latencies.chain([share_in_time(series), missed_cycles(run, series)]).map(unit_aligned).collect();
             let group = if i == 0 { printable(group.name) } else { String::new() };
             rows.push(Row { group, label: printable(label), cells, series });
         }

@@ -33,7 +33,7 @@ pub enum Policy {
 /// A policy that could not be read; the text says what was wrong and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "policy \"{0}\": {1} (write other, fifo:1 to fifo:99, rr:1 to rr:99 or deadline:RUNTIME/DEADLINE/PERIOD in ns)"
+    "policy \"{0}\": {1} (write other, fifo:1 to fifo:99, rr:1 to rr:99 or deadline:RUNTIME/DEADLINE/PERIOD such as deadline:100us/1ms/1ms)"
 )]
 pub struct PolicyError(String, &'static str);
 
@@ -73,10 +73,10 @@ impl FromStr for Policy {
             "fifo" => priority().map(Policy::Fifo),
             "rr" => priority().map(Policy::RoundRobin),
             "deadline" => {
-                let times: Vec<u64> = value.split('/').map(|t| t.parse().unwrap_or(0)).collect();
+                let times: Vec<u64> = value.split('/').map(|time| nanoseconds(time).unwrap_or(0)).collect();
                 match times[..] {
                     [runtime_ns, deadline_ns, period_ns] if runtime_ns == 0 || deadline_ns == 0 || period_ns == 0 => {
-                        Err(fail("each of the three times must be a whole number of ns above 0"))
+                        Err(fail("each of the three times must be a whole number above 0 of ns, us or ms"))
                     }
                     [runtime_ns, deadline_ns, period_ns] if runtime_ns > deadline_ns || deadline_ns > period_ns => {
                         Err(fail("it must hold that runtime <= deadline <= period"))
@@ -88,6 +88,19 @@ impl FromStr for Policy {
             _ => Err(fail("there is no such policy")),
         }
     }
+}
+
+/// A whole number of `ns` (the unit may be left out), `us`, `ms` or `s`.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let scale = match &text[digits..] {
+        "" | "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return None,
+    };
+    text[..digits].parse::<u64>().ok()?.checked_mul(scale)
 }
 
 impl fmt::Display for Policy {
@@ -198,6 +211,13 @@ mod tests {
             let error = text.parse::<Policy>().unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn deadline_times_may_have_units() {
+        let with_units = "deadline:100us/1ms/1000000".parse();
+        let expected = Policy::Deadline { runtime_ns: 100_000, deadline_ns: 1_000_000, period_ns: 1_000_000 };
+        assert_eq!(with_units, Ok(expected));
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Instant, SystemTime};
 
+use ontick_machine::{Facts, Journal, Root};
 use ontick_measure::observe::Kept;
-use ontick_measure::{Error, Live, Load, Observer, environment};
-use ontick_record::{Run, Series};
+use ontick_measure::{Error, Live, Load, Observer};
+use ontick_record::{Environment, Finding, Run, Series};
 
 use crate::failure::{Failure, Outcome};
 use crate::flags::OutputFlags;
@@ -24,6 +25,10 @@ pub struct Measurement<'a> {
     pub load: &'a Load,
     /// Redraw the whole terminal while it runs.
     pub watch: bool,
+    /// What stands between the machine and good timing, where that was looked at.
+    pub findings: Vec<Finding>,
+    /// Sentences that a reader must see beside the figures.
+    pub notes: Vec<String>,
     /// Find out why samples were late.
     pub explain: bool,
 }
@@ -90,7 +95,17 @@ fn under_load(
 fn begin(asked: &Measurement) -> Run {
     let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), asked.kind);
     run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    run.environment = Some(environment::look(asked.cpu));
+    let (root, facts) = (Root::live(), Facts::gather(&Root::live()));
+    run.environment = Some(Environment { tuned: tuned(&root), ..facts.environment(asked.cpu) });
+    (run.findings, run.notes) = (asked.findings.clone(), asked.notes.clone());
     run.series = asked.names.iter().map(|name| Series { name: name.clone(), ..Series::default() }).collect();
     run
+}
+
+/// The knobs whose changes stand.
+fn tuned(root: &Root) -> Vec<String> {
+    let mut knobs: Vec<String> =
+        Journal::read(root).map(|j| j.entries().map(|e| e.knob.clone()).collect()).unwrap_or_default();
+    knobs.dedup();
+    knobs
 }

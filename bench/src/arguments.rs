@@ -1,0 +1,179 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use ontick_measure::{Load, Place};
+use ontick_record::units::{parse_interval, parse_time};
+use ontick_rt::thread::Policy;
+
+/// ontick side by side with cyclictest and jitterdebugger, and what its parts cost.
+///
+/// Exit status: 0 done, 1 with --strict if a goal was not reached, 2 could not do it.
+#[derive(Parser, Debug)]
+#[command(name = "bench/run", after_help = "Example:\n  bench/run --quick --loads idle,cpu")]
+pub struct Arguments {
+    /// Pairs of blocks for each load and peer [default: 6, with --quick 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pairs: Option<u32>,
+    /// Length of a block, in whole seconds [default: 5s, with --quick 1s]
+    #[arg(long, value_name = "TIME", value_parser = whole_seconds)]
+    block: Option<u64>,
+    /// Loads: idle, cpu, memory, io, fork, net, all
+    #[arg(long, value_name = "LOAD,…", value_delimiter = ',', default_value = "idle,cpu,all", value_parser = load)]
+    pub loads: Vec<Load>,
+    /// Period of the job, in whole microseconds
+    #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = interval)]
+    pub interval: u64,
+    /// CPU of the timed thread, for all sides [default: the last isolated, else the last]
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+    /// SCHED_FIFO priority, for all sides; jitterdebugger takes none above 98
+    #[arg(long, value_name = "N", default_value_t = 98, value_parser = clap::value_parser!(u8).range(1..=98))]
+    pub priority: u8,
+    /// The steal-excluded figures leave out every pair in which either block saw more steal than this
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time)]
+    pub steal_limit: u64,
+    /// About a minute: shows that all of it works, not how good it is
+    #[arg(long, conflicts_with = "long")]
+    quick: bool,
+    /// Compare the memory of a run of an hour with that of a minute
+    #[arg(long)]
+    long: bool,
+    /// Exit with status 1 if a goal that was measured was not reached
+    #[arg(long)]
+    pub strict: bool,
+    /// Write the figures to this file; where it has the marks of docs/benchmarks.md, between them
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// The ontick to measure [default: the one beside this program]
+    #[arg(long, value_name = "FILE")]
+    ontick: Option<PathBuf>,
+}
+
+/// How much of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scale {
+    /// Pairs of blocks for each load and peer.
+    pub pairs: u32,
+    /// Length of a block.
+    pub block_ns: u64,
+    /// The shorter of the runs whose memory is compared.
+    pub short_ns: u64,
+    /// The longer one.
+    pub long_ns: u64,
+    /// Length of the runs whose journal is measured.
+    pub journal_ns: u64,
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+impl Arguments {
+    /// How much of everything.
+    pub fn scale(&self) -> Scale {
+        let (pairs, block, short, long, journal) = match (self.quick, self.long) {
+            (true, _) => (2, 1, 1, 3, 3),
+            (_, true) => (6, 5, 60, 3600, 20),
+            _ => (6, 5, 5, 60, 20),
+        };
+        Scale {
+            pairs: self.pairs.unwrap_or(pairs),
+            block_ns: self.block.unwrap_or(block * SECOND),
+            short_ns: short * SECOND,
+            long_ns: long * SECOND,
+            journal_ns: journal * SECOND,
+        }
+    }
+
+    /// Where every side's timed thread runs.
+    pub fn place(&self) -> Place {
+        Place { policy: Policy::Fifo(self.priority), ..Place::dedicated(self.cpu) }
+    }
+
+    /// The ontick to measure.
+    pub fn ontick(&self) -> Result<PathBuf, String> {
+        let beside = || std::env::current_exe().ok().map(|this| this.with_file_name("ontick"));
+        match self.ontick.clone().or_else(beside) {
+            Some(path) if path.is_file() => Ok(path),
+            Some(path) => Err(format!("there is no {} (make build makes target/release/ontick)", path.display())),
+            None => Err("where this program is cannot be told; name the ontick to measure with --ontick".into()),
+        }
+    }
+
+    /// What does not fit together, before anything is started.
+    pub fn check(&self) -> Result<(), String> {
+        if self.interval.saturating_mul(100) > self.scale().block_ns {
+            return Err("a block holds fewer than 100 periods; make --block longer or --interval shorter".into());
+        }
+        self.place().check().map_err(|e| e.to_string())
+    }
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    parse_time(text).map_err(|e| e.to_string())
+}
+
+fn whole_seconds(text: &str) -> Result<u64, String> {
+    match time(text)? {
+        ns if ns >= SECOND && ns % SECOND == 0 => Ok(ns),
+        _ => Err("the peers take whole seconds, 1s at least".into()),
+    }
+}
+
+fn interval(text: &str) -> Result<u64, String> {
+    match parse_interval(text).map_err(|e| e.to_string())? {
+        ns if ns > 0 && ns % 1_000 == 0 => Ok(ns),
+        _ => Err("the peers take whole microseconds, 1us at least".into()),
+    }
+}
+
+fn load(text: &str) -> Result<Load, String> {
+    match text {
+        "idle" => Ok(Load::None),
+        name => name.parse().map_err(|e: ontick_measure::Error| e.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Arguments, String> {
+        Arguments::try_parse_from([&["bench/run"], words].concat()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn without_options_it_is_the_full_bench() {
+        let arguments = read(&[]).unwrap();
+        let scale = arguments.scale();
+        assert_eq!((scale.pairs, scale.block_ns), (6, 5 * SECOND));
+        assert_eq!(arguments.loads, [Load::None, Load::Mix("cpu"), Load::Mix("all")]);
+        assert_eq!(arguments.check(), Ok(()));
+    }
+
+    #[test]
+    fn what_is_named_wins_over_quick() {
+        let scale = read(&["--quick", "--pairs", "7", "--block", "2s"]).unwrap().scale();
+        assert_eq!((scale.pairs, scale.block_ns, scale.short_ns), (7, 2 * SECOND, SECOND));
+        let long = read(&["--long"]).unwrap().scale();
+        assert_eq!((long.short_ns, long.long_ns), (60 * SECOND, 3600 * SECOND));
+    }
+
+    #[test]
+    fn nonsense_is_explained() {
+        for (words, word) in [
+            (&["--block", "1500ms"][..], "whole seconds"),
+            (&["--block", "5"], "unit"),
+            (&["--interval", "1500ns"], "whole microseconds"),
+            (&["--loads", "idle,much"], "no such load"),
+            (&["--priority", "99"], "98"),
+            (&["--pairs", "0"], "0"),
+            (&["--quick", "--long"], "cannot be used with"),
+        ] {
+            let error = read(words).unwrap_err();
+            assert!(error.contains(word), "{words:?}: {error}");
+        }
+        assert!(read(&["--interval", "1s"]).unwrap().check().unwrap_err().contains("fewer than 100"));
+        assert!(read(&["--cpu", "1023"]).unwrap().check().unwrap_err().contains("CPU 1023"));
+    }
+}

@@ -1,0 +1,125 @@
+//! Another program, run to its end: what it printed, and what time and memory it took.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// A program and its arguments, as they are shown and run.
+pub type Words = Vec<String>;
+
+/// What a program did.
+#[derive(Debug)]
+pub struct Finished {
+    /// What it printed.
+    pub stdout: String,
+    /// From before its start to after its end.
+    pub wall: Duration,
+    /// CPU time of all its threads, in user and in system mode.
+    pub cpu: Duration,
+    /// The most memory that it ever held, in KiB.
+    pub peak_kib: u64,
+}
+
+/// Runs a program to its end. Any end but success is an error, with what the program said about it.
+pub fn run(words: &[String]) -> Result<Finished, String> {
+    let (program, arguments) = words.split_first().ok_or("there is no program to run")?;
+    let fail = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("there is no program \"{program}\" (packaging/needs bench installs the peers)")
+        }
+        _ => format!("{program}: {error}"),
+    };
+    // Files rather than pipes: nobody has to read while the program is measured.
+    let (mut stdout, mut stderr) = (tempfile::tempfile().map_err(fail)?, tempfile::tempfile().map_err(fail)?);
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    command.stdout(stdout.try_clone().map_err(fail)?).stderr(stderr.try_clone().map_err(fail)?);
+    end_with_this_process(&mut command);
+
+    let began = Instant::now();
+    let child = command.spawn().map_err(fail)?;
+    let (status, usage) = wait(child.id()).map_err(fail)?;
+    let wall = began.elapsed();
+    let said = text(&mut stdout).map_err(fail)?;
+    if !status.success() {
+        let complaint = format!("{}\n{said}", text(&mut stderr).map_err(fail)?);
+        let last =
+            complaint.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing").to_owned();
+        return Err(format!("{program} ended with {status}: {last} (try it by hand: {})", words.join(" ")));
+    }
+    let time = |t: libc::timeval| Duration::new(t.tv_sec.max(0) as u64, t.tv_usec.max(0) as u32 * 1_000);
+    let cpu = time(usage.ru_utime) + time(usage.ru_stime);
+    Ok(Finished { stdout: said, wall, cpu, peak_kib: usage.ru_maxrss.max(0) as u64 })
+}
+
+/// The most memory that this process ever held, in KiB: less cannot be told of a child, because its count
+/// begins with what it was forked from.
+pub fn own_peak_kib() -> u64 {
+    let mut usage = nothing();
+    // SAFETY: usage is valid for writes.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    usage.ru_maxrss.max(0) as u64
+}
+
+fn text(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A measurement of an hour must not go on when the bench was killed.
+fn end_with_this_process(command: &mut Command) {
+    // SAFETY: between fork and exec only prctl is called, which is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        });
+    }
+}
+
+fn wait(pid: u32) -> io::Result<(ExitStatus, libc::rusage)> {
+    let (mut status, mut usage) = (0, nothing());
+    // SAFETY: both are valid for writes, and the process is a child that nobody else waits for.
+    while unsafe { libc::wait4(pid as libc::pid_t, &mut status, 0, &mut usage) } < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok((ExitStatus::from_raw(status), usage))
+}
+
+fn nothing() -> libc::rusage {
+    // SAFETY: a rusage holds integers alone, for which zero is a value.
+    unsafe { std::mem::zeroed() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Result<Finished, String> {
+        run(&["sh", "-c", script].map(String::from))
+    }
+
+    #[test]
+    fn what_a_program_prints_and_uses_is_told() {
+        let finished = sh("i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; echo done").unwrap();
+        assert_eq!(finished.stdout, "done\n");
+        assert!(
+            finished.peak_kib > 0 && finished.cpu > Duration::ZERO && finished.wall > Duration::ZERO,
+            "{finished:?}"
+        );
+    }
+
+    #[test]
+    fn a_program_that_fails_or_is_missing_is_explained() {
+        assert!(sh("echo no privileges >&2; exit 3").unwrap_err().contains("no privileges"));
+        assert!(run(&["/no/such/program".into()]).unwrap_err().contains("there is no program"));
+    }
+}

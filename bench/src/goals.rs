@@ -1,0 +1,147 @@
+//! What must be reached, held against what was seen.
+
+use crate::costs::Cost;
+use crate::footprint::{Growth, MISCOUNT_KIB};
+use crate::show::{percent_down, times};
+use crate::side::Side;
+use crate::versus::{self, Versus};
+use ontick_record::compare::Spread;
+
+/// Samples below 3 µs, of all periods, for each load.
+const SHARES: [(&str, f64); 3] = [("idle", 0.999), ("cpu", 0.995), ("all", 0.98)];
+/// Median of the p99 ratios to cyclictest, and under which loads.
+const RATIO: f64 = 0.05;
+const RATIO_LOADS: [&str; 2] = ["idle", "cpu"];
+const SAMPLE_NS: f64 = 35.0;
+const START_UP_MS: f64 = 20.0;
+
+/// One thing that must be reached.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal {
+    /// What is meant.
+    pub what: String,
+    /// What it should be.
+    pub wanted: String,
+    /// What it was.
+    pub seen: String,
+    /// Whether it was reached; `None` where nothing measured it.
+    pub reached: Option<bool>,
+}
+
+impl Goal {
+    fn new(what: impl Into<String>, wanted: impl Into<String>, seen: Option<(String, bool)>) -> Self {
+        let (seen, reached) = seen.map_or(("—".into(), None), |(seen, reached)| (seen, Some(reached)));
+        Self { what: what.into(), wanted: wanted.into(), seen, reached }
+    }
+}
+
+/// Everything that the goals are held against.
+pub struct Seen<'a> {
+    /// One for each load.
+    pub versus: &'a [Versus],
+    /// Of single operations; the full sample is the last.
+    pub costs: &'a [Cost],
+    /// Of ontick, in ms.
+    pub start_up: Spread,
+    /// Over time.
+    pub over_time: &'a Growth,
+    /// Over samples.
+    pub over_samples: &'a Growth,
+}
+
+/// All of them, in order.
+pub fn judge(seen: &Seen) -> Vec<Goal> {
+    let under = |load: &str| seen.versus.iter().find(|versus| versus.load == load);
+    let mut goals: Vec<Goal> = SHARES.iter().map(|(load, least)| share(load, *least, under(load))).collect();
+    goals.extend(RATIO_LOADS.iter().map(|load| ratio(load, under(load))));
+    goals.push(sample(seen.costs));
+    let milliseconds = seen.start_up.median;
+    let start_up = (format!("{milliseconds:.1} ms"), milliseconds <= START_UP_MS);
+    goals.push(Goal::new("start-up", format!("≤ {START_UP_MS} ms"), Some(start_up)));
+    goals.push(memory(seen.over_time));
+    goals.push(memory(seen.over_samples));
+    goals.push(faults(seen.versus));
+    goals
+}
+
+fn share(load: &str, least: f64, versus: Option<&Versus>) -> Goal {
+    let share = versus.and_then(|versus| versus::share_in_time(&versus.blocks(Side::Ontick)));
+    let seen = share.map(|share| (percent_down(share), share >= least));
+    Goal::new(format!("cycles within 3us, {load}, all blocks together"), format!("≥ {} %", least * 100.0), seen)
+}
+
+fn ratio(load: &str, versus: Option<&Versus>) -> Goal {
+    let with = |peer| versus.and_then(|versus| versus::ratios(&versus.with(peer)).p99);
+    let phased = with(Side::CyclictestPhased).map_or("—".into(), |spread| times(spread.median));
+    let seen = with(Side::Cyclictest)
+        .map(|spread| (format!("{} (at the same phase {phased})", times(spread.median)), spread.median <= RATIO));
+    Goal::new(format!("median p99 ratio to cyclictest, {load}, raw"), format!("≤ ×{RATIO}"), seen)
+}
+
+fn sample(costs: &[Cost]) -> Goal {
+    let seen =
+        costs.last().map(|cost| (format!("{:.1} ns in the median batch", cost.median_ns), cost.median_ns <= SAMPLE_NS));
+    Goal::new("one recorded sample with its clock read", format!("≤ {SAMPLE_NS} ns"), seen)
+}
+
+fn memory(growth: &Growth) -> Goal {
+    let Growth { short, long } = growth;
+    let seen = (format!("{} and {} KiB", short.peak_kib, long.peak_kib), growth.none());
+    Goal::new(
+        format!("memory of a long run ({}) = of a short one ({})", long.what, short.what),
+        format!("same to {MISCOUNT_KIB} KiB"),
+        Some(seen),
+    )
+}
+
+fn faults(versus: &[Versus]) -> Goal {
+    let blocks: Vec<_> = versus.iter().flat_map(|versus| versus.blocks(Side::Ontick)).collect();
+    let faults: u64 = blocks.iter().map(|block| block.faults).sum();
+    let seen = (!blocks.is_empty()).then(|| (format!("{faults} in {} blocks", blocks.len()), faults == 0));
+    Goal::new("page faults in the timed section", "0", seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::footprint::Memory;
+    use crate::versus::tests::pair;
+
+    fn memory_of(peak_kib: u64) -> Memory {
+        Memory { what: "1s".into(), peak_kib, at_most: false }
+    }
+
+    fn verdicts(versus: &[Versus], sample_ns: f64, start_up_ms: f64, long_kib: u64) -> Vec<Option<bool>> {
+        let costs = [Cost { of: "full sample".into(), least_ns: 1.0, median_ns: sample_ns }];
+        let growth = Growth { short: memory_of(8_000), long: memory_of(long_kib) };
+        let start_up = ontick_record::compare::paired([start_up_ms]).unwrap();
+        let seen = Seen { versus, costs: &costs, start_up, over_time: &growth, over_samples: &growth };
+        judge(&seen).into_iter().map(|goal| goal.reached).collect()
+    }
+
+    fn versus(load: &str, ontick_ns: u64) -> Versus {
+        Versus { load: load.into(), command: String::new(), pairs: vec![pair(ontick_ns, 1_000, (0, 0))] }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_judged() {
+        let verdicts = verdicts(&[], 35.0, 20.0, 8_000);
+        let (nothing, reached) = (None, Some(true));
+        assert_eq!(
+            verdicts,
+            [nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, nothing]
+        );
+    }
+
+    #[test]
+    fn each_goal_can_be_missed() {
+        // 990 of 1000 in time: too few idle and under cpu, enough under all.
+        let mut measured = [versus("idle", 50), versus("cpu", 51), versus("all", 1)];
+        measured[2].pairs[0].ontick.faults = 1;
+        let (reached, missed) = (Some(true), Some(false));
+        assert_eq!(
+            verdicts(&measured, 35.1, 20.1, 9_000),
+            [missed, missed, reached, reached, missed, missed, missed, missed, missed, missed]
+        );
+    }
+}

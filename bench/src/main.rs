@@ -1,0 +1,166 @@
+//! ontick side by side with its peers, and what its parts cost. See docs/benchmarks.md.
+#![deny(unsafe_code)]
+
+mod arguments;
+mod block;
+mod child;
+mod costs;
+mod footprint;
+mod goals;
+mod machine;
+mod page;
+mod show;
+mod side;
+mod versus;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use ontick_measure::Load;
+use ontick_record::store;
+use ontick_record::units::exact;
+use ontick_rt::cpus;
+
+use arguments::{Arguments, Scale};
+use page::{Page, Table};
+use side::{Job, PEERS, Side};
+use versus::Versus;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match bench(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(u8::from(arguments.strict)),
+        Err(sentence) => {
+            eprintln!("bench: {sentence}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs everything; whether every goal that was measured was reached.
+fn bench(arguments: &Arguments) -> Result<bool, String> {
+    arguments.check()?;
+    if let Some(path) = &arguments.markdown {
+        store::check_writable(path).map_err(|e| e.to_string())?;
+    }
+    let (scale, job) = (arguments.scale(), job(arguments)?);
+    let mut page = Page::default();
+    page.heading("Machine and programs");
+    page.table(&machine::table(&job)?);
+
+    let versus = side_by_side(arguments, scale, &job, &mut page)?;
+    let costs = costs::measure(job.cpu)?;
+    page.heading("What single operations cost");
+    page.table(&show::costs(&costs));
+
+    let start_up = start_up(&job, &mut page)?;
+    let (over_time, over_samples) = memory(scale, &job, &mut page)?;
+    journal(arguments, scale, &job, &mut page)?;
+
+    let seen =
+        goals::Seen { versus: &versus, costs: &costs, start_up, over_time: &over_time, over_samples: &over_samples };
+    let goals = goals::judge(&seen);
+    page.heading("Must reach");
+    page.table(&show::goals(&goals));
+    page.words("No allocation and no system call beyond the wait in the timed section: held by tests, not here. Maxima are published, never a goal: on a virtual machine they are the hypervisor's.");
+
+    if let Some(path) = &arguments.markdown {
+        page.write(path)?;
+        println!("\nWritten to {}", path.display());
+    }
+    Ok(goals.iter().all(|goal| goal.reached != Some(false)))
+}
+
+fn job(arguments: &Arguments) -> Result<Job, String> {
+    Ok(Job {
+        ontick: arguments.ontick()?,
+        cpu: arguments.place().cpu.unwrap_or(0),
+        priority: arguments.priority,
+        interval_ns: arguments.interval,
+        duration_ns: arguments.scale().block_ns,
+    })
+}
+
+fn side_by_side(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<Versus>, String> {
+    page.heading("Side by side: the same job");
+    page.commands(&commands(job));
+    page.words(&format!(
+        "{} pairs of blocks of {} with each peer, A B, B A, …; --secaligned has the phase that ontick chose last. cyclictest and jitterdebugger measure how late a sleeping thread wakes. ontick's hybrid wait sleeps to a margin before the deadline and spins the rest: it measures how far from the deadline the job acts, and pays with CPU time (last column: of the whole program, as a share of one CPU, ontick's search for the phase included). Where the peers' whole microseconds or missing rows leave a doubt, the lower value stands.",
+        scale.pairs,
+        exact(scale.block_ns)
+    ));
+    page.words(&format!(
+        "Steal-excluded: every pair is left out in which either block saw more than {} of steal on all CPUs together (/proc/stat counts in steps of 10ms). One rule for both sides.",
+        exact(arguments.steal_limit)
+    ));
+
+    let mut all = Vec::new();
+    let mut log = Table::new(&show::BLOCK);
+    let (online, blocks) = (cpus::online().len(), scale.pairs as usize * PEERS.len() * 2 * arguments.loads.len());
+    let mut done = 0;
+    for load in &arguments.loads {
+        let name = versus::load_name(load);
+        println!("\n  {name}");
+        let versus = versus::measure(load, scale.pairs, job, |block| {
+            let row = show::block(format!("{name}: {}", block.side.name()), block, online);
+            let named = row.iter().zip(show::BLOCK).skip(1).map(|(cell, head)| format!("{head} {cell}"));
+            done += 1;
+            println!("    {done}/{blocks} {}: {}", block.side.name(), named.collect::<Vec<_>>().join(", "));
+            log.row(row);
+        })?;
+        page.heading(&format!("Load {}", versus.command));
+        page.table(&show::sides(&versus));
+        println!();
+        page.table(&show::ratios(&versus, arguments.steal_limit));
+        all.push(versus);
+    }
+    page.folded("Every block, in the order in which they ran", &log);
+    Ok(all)
+}
+
+/// The commands of all sides, as they are shown: each block has its own folder and the phase chosen last.
+fn commands(job: &Job) -> Vec<String> {
+    let shown = Job { ontick: "ontick".into(), ..job.clone() };
+    let sides = std::iter::once(Side::Ontick).chain(PEERS);
+    sides
+        .map(|side| side.command(&shown, 0, Path::new("DIR")).join(" ").replace("secaligned=0", "secaligned=PHASE"))
+        .collect()
+}
+
+fn start_up(job: &Job, page: &mut Page) -> Result<ontick_record::compare::Spread, String> {
+    let ontick = footprint::start_up(&[job.ontick.display().to_string(), "--version".into()])?;
+    let nothing = footprint::start_up(&["true".into()])?;
+    page.heading("Start-up");
+    page.words(&format!(
+        "ontick --version, from fork to end, median of {} (least–most): {:.1} ms ({:.1}–{:.1}); true, a program that does nothing: {:.1} ms.",
+        ontick.pairs, ontick.median, ontick.min, ontick.max, nothing.median
+    ));
+    Ok(ontick)
+}
+
+fn memory(scale: Scale, job: &Job, page: &mut Page) -> Result<(footprint::Growth, footprint::Growth), String> {
+    page.heading("Memory");
+    let over_time = footprint::memory_over_time(job, scale.short_ns, scale.long_ns)?;
+    let over_samples = footprint::memory_over_samples(job)?;
+    page.table(&show::memory(&[&over_time, &over_samples]));
+    page.words(&format!(
+        "Largest resident set of the process (wait4), locked memory included; the kernel miscounts by up to {} KiB.",
+        footprint::MISCOUNT_KIB
+    ));
+    Ok((over_time, over_samples))
+}
+
+fn journal(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Result<(), String> {
+    page.heading("Journal of a run with --record");
+    let mut table = Table::new(&["load", "bytes per second", "MB per hour"]);
+    let mut loads: Vec<&Load> = arguments.loads.iter().collect();
+    loads.dedup();
+    for load in loads {
+        let rate = footprint::journal(job, load, scale.journal_ns)?;
+        table.row([versus::load_name(load), format!("{rate:.0}"), format!("{:.1}", rate * 3600.0 / 1e6)]);
+    }
+    page.table(&table);
+    Ok(())
+}

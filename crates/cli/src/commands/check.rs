@@ -1,0 +1,88 @@
+//! `ontick check`
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use clap::Args;
+use ontick_machine::own::{self, Ownership};
+use ontick_machine::{Aim, CpuList, Facts, Profile, Root, check};
+use ontick_record::findings::{Finding, any_bad};
+use ontick_report::text;
+use serde::Serialize;
+
+use super::ownership;
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, RootFlag};
+use crate::{stop, terminal};
+
+/// What stands between this machine and good timing, worst first; reads only.
+///
+/// Exit status 1 if anything bad stands.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick check\n  ontick check --cpu 3        do we really own CPU 3? who ran there, who may\n  ontick check --all --json"
+)]
+pub struct Check {
+    /// Also watch this CPU for a while: who ran there and for how long, who may, what can be moved
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+    /// How long it is watched
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = flags::time, requires = "cpu")]
+    duration: u64,
+    /// Show what is well, too, and all reasons with their sources
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootFlag,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Checked {
+    aim: Aim,
+    findings: Vec<Finding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ownership: Option<Ownership>,
+}
+
+impl Check {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let root = self.root.open()?;
+        let facts = Facts::gather(&root);
+        let aim = Aim::new(&facts, self.cpu.map(CpuList::one), Profile::DedicatedCore).map_err(Failure::new)?;
+        let ownership = self.cpu.map(|cpu| self.watch(&root, &facts, cpu)).transpose()?;
+        let found = check(&facts, &aim);
+        let bad = any_bad(&found);
+        if self.json {
+            let checked = Checked { aim, findings: found, ownership };
+            terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?;
+        } else {
+            terminal::print(&self.shown(&facts, &aim, &found, ownership.as_ref()))?;
+        }
+        Ok(if bad { Outcome::NotMet } else { Outcome::Met })
+    }
+
+    fn watch(&self, root: &Root, facts: &Facts, cpu: u32) -> Result<Ownership, Failure> {
+        // In a folder nothing runs: only who may run there can be told.
+        let time = if root.is_live() { Duration::from_nanos(self.duration) } else { Duration::ZERO };
+        let stop = stop::on_signal()?;
+        own::watch(root, facts, cpu, time, || !stop.load(Relaxed)).map_err(Failure::new)
+    }
+
+    fn shown(&self, facts: &Facts, aim: &Aim, found: &[Finding], ownership: Option<&Ownership>) -> String {
+        let style = terminal::style();
+        let mut shown = text::machine(&facts.environment(aim.cpus.last()), &style) + "\n";
+        if let Some(ownership) = ownership {
+            shown += &ownership::shown(ownership, self.all, &style);
+            shown += "\n";
+        }
+        shown += &text::findings(found, self.all, &style);
+        if found.iter().any(|f| f.knob.is_some()) {
+            shown += &format!("What would be changed for CPU {}, and why: ontick tune plan\n", aim.cpus);
+        }
+        shown
+    }
+}

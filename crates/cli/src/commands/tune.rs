@@ -1,0 +1,121 @@
+//! `ontick tune …`
+
+mod apply;
+mod plan;
+mod revert;
+mod shown;
+mod status;
+
+use clap::{Args, Subcommand};
+use ontick_machine::boot::{self, BootPlan};
+use ontick_machine::{Aim, Facts, Plan, Root};
+use serde::Serialize;
+
+use crate::failure::{Failure, Outcome};
+use crate::flags::{AimFlags, RootFlag};
+use crate::terminal;
+
+/// Change this machine's settings for good timing, and put them back.
+#[derive(Subcommand)]
+pub enum Tune {
+    Plan(plan::PlanCommand),
+    Apply(apply::Apply),
+    Status(status::Status),
+    Revert(revert::Revert),
+}
+
+impl Tune {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        match self {
+            Tune::Plan(plan) => plan.run(),
+            Tune::Apply(apply) => apply.run(),
+            Tune::Status(status) => status.run(),
+            Tune::Revert(revert) => revert.run(),
+        }
+    }
+}
+
+/// What `plan` and `apply` take.
+#[derive(Args)]
+struct Wanted {
+    /// Only these settings, whatever the profile
+    #[arg(value_name = "KNOB")]
+    knobs: Vec<String>,
+    #[command(flatten)]
+    aim: AimFlags,
+    /// Keep the CPUs for timed programs: moves other programs' tasks off them, switches SMT siblings off
+    #[arg(long)]
+    isolate: bool,
+    /// Make it stand at the next boot: kernel arguments, firmware settings, a systemd unit for the rest
+    #[arg(long, conflicts_with = "knobs")]
+    boot: bool,
+    /// Try the boot files for one boot only (Raspberry Pi 4 and later), so that a bad argument locks nobody out
+    #[arg(long, requires = "boot")]
+    tryboot: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootFlag,
+}
+
+/// Everything that would be done.
+struct Prepared {
+    root: Root,
+    facts: Facts,
+    aim: Aim,
+    plan: Plan,
+    boot: Option<BootPlan>,
+}
+
+impl Wanted {
+    /// The same wishes as they are written on the command line.
+    fn words(&self) -> String {
+        let mut words: Vec<String> = self.knobs.clone();
+        words.extend(self.aim.words());
+        for (flag, given) in [("--isolate", self.isolate), ("--boot", self.boot), ("--tryboot", self.tryboot)] {
+            words.extend(given.then(|| flag.into()));
+        }
+        words.extend(self.root.words());
+        words.iter().map(|word| format!(" {word}")).collect()
+    }
+
+    fn prepare(&self, root: Root) -> Result<Prepared, Failure> {
+        let facts = Facts::gather(&root);
+        let mut aim = self.aim.aim(&facts)?;
+        (aim.only, aim.isolate) = (self.knobs.clone(), self.isolate);
+        let plan = Plan::make(&root, &facts, &aim).map_err(Failure::new)?;
+        let boot = self.boot.then(|| self.boot_plan(&root, &facts, &aim)).transpose()?;
+        Ok(Prepared { root, facts, aim, plan, boot })
+    }
+
+    fn boot_plan(&self, root: &Root, facts: &Facts, aim: &Aim) -> Result<BootPlan, Failure> {
+        let mut plan = boot::plan(root, facts, aim, self.tryboot).map_err(Failure::new)?;
+        let (cpus, profile) = (aim.cpus.to_string(), aim.profile.name());
+        let mut command = vec!["tune", "apply", "--cpu", &cpus, "--profile", profile];
+        command.extend(aim.isolate.then_some("--isolate"));
+        match (self.tryboot, boot::unit::is_read(root)) {
+            (true, _) => plan.notes.push("settings of the running kernel are not part of the trial".into()),
+            (false, true) => boot::unit::add_to(&mut plan, root, &[&[program(root)?.as_str()], &command[..]].concat()),
+            (false, false) => {
+                let line = command.join(" ");
+                plan.notes.push(format!("no systemd here: let this run at each boot (/etc/rc.local): ontick {line}"));
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// Where systemd will find ontick.
+fn program(root: &Root) -> Result<String, Failure> {
+    if !root.is_live() {
+        return Ok("/usr/bin/ontick".into());
+    }
+    let path = std::env::current_exe().map_err(|e| Failure::new(format!("ontick's own path cannot be told: {e}")))?;
+    let text = path.to_str().ok_or_else(|| Failure::new("ontick's own path is not text that systemd could read"))?;
+    Ok(text.trim_end_matches(" (deleted)").into())
+}
+
+fn print_json(document: &impl Serialize) -> Result<(), Failure> {
+    terminal::print(&(serde_json::to_string_pretty(document)? + "\n"))
+}

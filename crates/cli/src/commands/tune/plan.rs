@@ -1,0 +1,42 @@
+//! `ontick tune plan`
+
+use clap::Args;
+use serde_json::json;
+
+use super::{Wanted, print_json, shown};
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Show every change that would be made, as current → wanted, with the reason; changes nothing.
+#[derive(Args)]
+#[command(
+    name = "plan",
+    after_help = "Examples:\n  ontick tune plan\n  ontick tune plan --cpu 3 --profile low-latency\n  ontick tune plan --boot             with the edits of the boot files\n  ontick tune plan governor --all"
+)]
+pub struct PlanCommand {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// Show what stays as it is, too, and why
+    #[arg(long)]
+    all: bool,
+}
+
+impl PlanCommand {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let prepared = self.wanted.prepare(self.wanted.root.open()?)?;
+        if self.wanted.json {
+            print_json(&json!({ "plan": prepared.plan, "boot": prepared.boot }))?;
+            return Ok(Outcome::Met);
+        }
+        let style = terminal::style();
+        let mut text = shown::plan(&prepared.plan, self.all || !self.wanted.knobs.is_empty(), &style);
+        if let Some(boot) = &prepared.boot {
+            text += &shown::boot_plan(boot, &style);
+        }
+        if prepared.plan.changes().next().is_some() || prepared.boot.is_some_and(|b| !b.edits.is_empty()) {
+            text += &format!("\nNothing is changed yet. This does it: sudo ontick tune apply{}\n", self.wanted.words());
+        }
+        terminal::print(&text)?;
+        Ok(Outcome::Met)
+    }
+}

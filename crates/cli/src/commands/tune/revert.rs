@@ -1,0 +1,63 @@
+//! `ontick tune revert`
+
+use clap::Args;
+use ontick_machine::boot::{self, Ran};
+use ontick_machine::{Journal, Reverted, revert};
+use serde::Serialize;
+
+use super::{print_json, shown};
+use crate::failure::{Failure, Outcome};
+use crate::flags::RootFlag;
+use crate::{held, terminal};
+
+/// Put back exactly what was there before, boot files included, the latest change first.
+///
+/// What somebody else changed meanwhile is told and left as it is. Exit status 1 if anything could not be
+/// put back; that stays in the journal for another try.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  sudo ontick tune revert\n  sudo ontick tune revert --force")]
+pub struct Revert {
+    /// Put back also what somebody else changed since
+    #[arg(long)]
+    force: bool,
+    /// Waits on standard input for the command that it guards to end
+    #[arg(long, hide = true)]
+    when_killed: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootFlag,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Undone<'a> {
+    #[serde(flatten)]
+    reverted: &'a Reverted,
+    ran: &'a [Ran],
+}
+
+impl Revert {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        if self.when_killed {
+            return held::guard();
+        }
+        let root = self.root.open_to_change("tune revert")?;
+        let mut journal = Journal::open(&root)?;
+        let reverted = revert(&root, &mut journal, self.force);
+        let ran = boot::run(&root, &reverted.commands);
+        journal.close();
+        if self.json {
+            print_json(&Undone { reverted: &reverted, ran: &ran })?;
+        } else {
+            terminal::print(&shown::reverted(&reverted, &ran, root.is_live(), &terminal::style()))?;
+        }
+        let complete = reverted.complete() && ran.iter().all(|r| r.failed.is_none());
+        match reverted.stopped {
+            Some(why) => Err(Failure::new(why)),
+            None if complete => Ok(Outcome::Met),
+            None => Ok(Outcome::NotMet),
+        }
+    }
+}

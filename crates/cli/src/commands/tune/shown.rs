@@ -1,0 +1,253 @@
+//! Plans and what became of them, as text.
+
+use ontick_machine::apply::{Change, Outcome};
+use ontick_machine::boot::{BootPlan, Ran};
+use ontick_machine::isolate::Isolated;
+use ontick_machine::plan::{Item, Plan, State};
+use ontick_machine::revert::{Reverted, Step, Undone};
+use ontick_machine::status::{Standing, Stands, Status};
+use ontick_report::Style;
+use ontick_report::text::{Entry, Mark, diff, labelled, list};
+
+use super::apply::{BootDone, Done};
+
+/// The changes; `all` adds what stays as it is.
+pub fn plan(plan: &Plan, all: bool, style: &Style) -> String {
+    let mut text = format!(
+        "profile {} · CPU {} for timed programs, CPU {} for everything else\n\n",
+        plan.aim.profile.name(),
+        plan.aim.cpus,
+        plan.aim.others
+    );
+    let would = |i: &&Item| matches!(i.state, State::Change | State::NeedsIsolate);
+    let (shown, rest): (Vec<&Item>, Vec<&Item>) = plan.items.iter().partition(would);
+    let mut entries = grouped(&shown, |i| &i.path, planned);
+    if all {
+        entries.extend(grouped(&rest, |i| &i.path, planned));
+    }
+    text += &list(&entries, style);
+    if entries.is_empty() {
+        text += "Everything is as wanted.\n";
+    }
+    if !all && !rest.is_empty() {
+        text += &format!(" ...  {} more stay as they are (--all)\n", counted(rest.len(), "setting"));
+    }
+    text
+}
+
+fn planned(item: &Item) -> Entry {
+    let (mark, word, said) = match &item.state {
+        State::Change => (Mark::Look, "change", format!("{} → {}", item.current, item.wanted)),
+        State::NeedsIsolate => {
+            (Mark::Plain, "isolate", format!("{} → {}, only with --isolate", item.current, item.wanted))
+        }
+        State::AsWanted => (Mark::Good, "ok", item.current.clone()),
+        State::Left(why) => (Mark::Plain, "leave", format!("{}: {why}", item.current)),
+        State::Absent(why) => (Mark::Plain, "absent", why.clone()),
+        State::Unreadable(why) => (Mark::Plain, "unread", why.clone()),
+    };
+    let reason = matches!(item.state, State::Change | State::NeedsIsolate).then(|| ("why", item.why.to_owned()));
+    entry(mark, word, item.knob, said, reason.into_iter().collect())
+}
+
+/// What would be done about the way the machine boots.
+pub fn boot_plan(plan: &BootPlan, style: &Style) -> String {
+    let mut text = String::from("\nAt boot\n");
+    let why = |name: String, why: &str| entry(Mark::Look, "boot", &name, why.into(), Vec::new());
+    let mut wanted: Vec<Entry> = plan.arguments.iter().map(|a| why(a.text(), a.why)).collect();
+    wanted.extend(plan.settings.iter().map(|s| why(format!("{}={}", s.key, s.value), s.why)));
+    text += &list(&wanted, style);
+    text += &notes(&plan.notes, style);
+    if plan.edits.is_empty() {
+        return text + "The boot files are as wanted.\n";
+    }
+    plan.edits.iter().for_each(|edit| text += &format!("\n{}", diff(&edit.diff, style)));
+    text += "\n";
+    for command in &plan.commands {
+        text += &format!("then      {command}\n");
+    }
+    text + &format!("restart   {}\n", plan.restart)
+}
+
+/// What `apply` did.
+pub fn done(done: &Done, style: &Style) -> String {
+    let changes: Vec<&Change> = done.applied.changes.iter().collect();
+    let mut text = list(&grouped(&changes, |c| &c.path, changed), style);
+    if changes.is_empty() && done.applied.stopped.is_none() {
+        text += "Every setting is as wanted already.\n";
+    }
+    if let Some(isolated) = &done.isolated {
+        text += &isolation(isolated, style);
+    }
+    if let Some(boot) = &done.boot {
+        text += &booted(boot, style);
+    }
+    let made = changes.iter().filter(|c| c.outcome == Outcome::Done).count();
+    if made > 0 || done.isolated.is_some() || done.boot.is_some() {
+        text += &format!("\n{} changed. The way back: sudo ontick tune revert\n", counted(made, "setting"));
+    }
+    text
+}
+
+fn changed(change: &Change) -> Entry {
+    let (mark, word, more) = match &change.outcome {
+        Outcome::Done => (Mark::Good, "done", String::new()),
+        Outcome::Different(shown) => (Mark::Look, "differs", format!(", but the kernel shows {shown}")),
+        Outcome::Refused(why) => (Mark::Bad, "refused", format!(": {why}")),
+    };
+    entry(mark, word, &change.knob, format!("{} → {}{more}", change.from, change.to), Vec::new())
+}
+
+fn isolation(isolated: &Isolated, style: &Style) -> String {
+    let head = match (&isolated.refused, &isolated.group) {
+        (Some(why), _) => entry(Mark::Bad, "refused", "isolation", why.clone(), Vec::new()),
+        (None, group) => {
+            let group = group.as_deref().unwrap_or_default();
+            let said = format!(
+                "{}: {group}; {} moved, {} stay",
+                isolated.method,
+                counted(isolated.moved, "task"),
+                isolated.stayed.len()
+            );
+            let how = format!("ontick run --isolate, or: echo PID > {group}/cgroup.procs");
+            entry(Mark::Good, "done", "isolation", said, vec![("use", how)])
+        }
+    };
+    let stayed: Vec<&ontick_machine::isolate::Stayed> = isolated.stayed.iter().collect();
+    let mut entries = vec![head];
+    let mut reasons: Vec<&str> = stayed.iter().map(|s| s.why.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    for why in reasons {
+        let names: Vec<String> =
+            stayed.iter().filter(|s| s.why == why).map(|s| format!("{} {}", s.name, s.task)).collect();
+        let below = vec![("", names.join(", "))];
+        entries.push(entry(Mark::Plain, "stay", &counted(names.len(), "task"), why.into(), below));
+    }
+    list(&entries, style)
+}
+
+fn booted(boot: &BootDone, style: &Style) -> String {
+    let mut text = String::from("\nAt boot\n");
+    let mut entries = Vec::new();
+    for file in &boot.files.written {
+        let backup = file.backup.iter().map(|b| ("backup", b.clone())).collect();
+        entries.push(entry(Mark::Good, "written", "file", file.path.clone(), backup));
+    }
+    entries.extend(boot.files.stopped.iter().map(|w| entry(Mark::Bad, "refused", "files", w.clone(), Vec::new())));
+    entries.extend(boot.unit_refused.iter().map(|w| entry(Mark::Bad, "refused", "unit", w.clone(), Vec::new())));
+    entries.extend(ran(&boot.commands));
+    text += &list(&entries, style);
+    if boot.plan.edits.is_empty() {
+        text += "The boot files are as wanted already.\n";
+    }
+    text += &notes(&boot.plan.notes, style);
+    if !boot.files.written.is_empty() {
+        text += &format!("It takes effect with a restart: {}\n", boot.plan.restart);
+    }
+    text
+}
+
+/// What stands.
+pub fn status(status: &Status, style: &Style) -> String {
+    let changes: Vec<&Standing> = status.changes.iter().collect();
+    let mut text = list(&grouped(&changes, |c| &c.path, standing), style);
+    if changes.is_empty() {
+        text += "Nothing that ontick changed stands.\n";
+    }
+    text + &before(status.undone_by_restart, &status.damage, style)
+}
+
+fn standing(change: &Standing) -> Entry {
+    let values = match change.set.is_empty() {
+        true => change.path.clone(),
+        false => format!("{} → {}", change.original, change.set),
+    };
+    let (mark, word, said) = match change.state {
+        Stands::AsSet => (Mark::Good, "set", values),
+        Stands::AsBefore => (Mark::Plain, "before", format!("{values}, as it was before")),
+        Stands::ChangedByOthers => (Mark::Look, "others", format!("{values}, and somebody else's {}", change.now)),
+        Stands::Gone => (Mark::Plain, "gone", values),
+    };
+    entry(mark, word, &change.knob, said, Vec::new())
+}
+
+/// What `revert` did.
+pub fn reverted(reverted: &Reverted, commands: &[Ran], live: bool, style: &Style) -> String {
+    let steps: Vec<&Step> = reverted.steps.iter().collect();
+    let mut entries = grouped(&steps, |s| &s.path, undone);
+    entries.extend(ran(commands));
+    let mut text = list(&entries, style);
+    if steps.is_empty() {
+        text += "Nothing that ontick changed stands.\n";
+    } else if reverted.complete() {
+        text += &format!("\nEverything is as before ({} undone).\n", counted(steps.len(), "change"));
+    }
+    if !live {
+        reverted.commands.iter().for_each(|c| text += &format!("then      {c}\n"));
+    }
+    text + &before(reverted.undone_by_restart, &reverted.damage, style)
+}
+
+fn undone(step: &Step) -> Entry {
+    let to = if step.original.is_empty() { step.path.clone() } else { step.original.clone() };
+    let (mark, word, said) = match &step.outcome {
+        Undone::Restored => (Mark::Good, "restored", to),
+        Undone::AlreadyAsBefore => (Mark::Good, "as before", to),
+        Undone::Gone => (Mark::Plain, "gone", to),
+        Undone::ChangedByOthers(now) => {
+            (Mark::Look, "left", format!("somebody else has set {now} since; it was {to} (--force restores it)"))
+        }
+        Undone::Refused(why) => (Mark::Bad, "refused", format!("{to}: {why}")),
+    };
+    entry(mark, word, &step.knob, said, Vec::new())
+}
+
+fn before(undone_by_restart: usize, damage: &[String], style: &Style) -> String {
+    let mut all = Vec::new();
+    if undone_by_restart > 0 {
+        all.push(format!("{} had gone with a restart", counted(undone_by_restart, "change")));
+    }
+    all.extend(damage.iter().map(|d| format!("the journal {}: {d}", ontick_machine::journal::PATH)));
+    notes(&all, style)
+}
+
+fn ran(commands: &[Ran]) -> Vec<Entry> {
+    let one = |ran: &Ran| match &ran.failed {
+        None => entry(Mark::Good, "ran", &ran.command, String::new(), Vec::new()),
+        Some(why) => entry(Mark::Bad, "failed", &ran.command, why.clone(), Vec::new()),
+    };
+    commands.iter().map(one).collect()
+}
+
+fn notes(notes: &[String], style: &Style) -> String {
+    notes.iter().map(|note| labelled("note      ", note, style)).collect()
+}
+
+/// One entry for each run of neighbours that differ in their file only.
+fn grouped<T>(all: &[&T], path: fn(&T) -> &String, show: fn(&T) -> Entry) -> Vec<Entry> {
+    let mut groups: Vec<(Entry, Vec<&String>)> = Vec::new();
+    for one in all {
+        let entry = show(one);
+        match groups.last_mut().filter(|(last, _)| *last == entry) {
+            Some((_, paths)) => paths.push(path(one)),
+            None => groups.push((entry, vec![path(one)])),
+        }
+    }
+    let finished = |(mut entry, paths): (Entry, Vec<&String>)| {
+        let more = if paths.len() > 1 { format!(" and {} more", paths.len() - 1) } else { String::new() };
+        if entry.said != *paths[0] {
+            entry.below.insert(0, ("in", format!("{}{more}", paths[0])));
+        }
+        entry
+    };
+    groups.into_iter().map(finished).collect()
+}
+
+fn entry(mark: Mark, word: &str, name: &str, said: String, below: Vec<(&'static str, String)>) -> Entry {
+    Entry { mark, word: word.into(), name: name.into(), said, below }
+}
+
+fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}

@@ -1,0 +1,37 @@
+//! `ontick tune status`
+
+use clap::Args;
+use ontick_machine::status::Stands;
+use ontick_machine::{Journal, status};
+
+use super::{print_json, shown};
+use crate::failure::{Failure, Outcome};
+use crate::flags::RootFlag;
+use crate::terminal;
+
+/// What ontick changed on this machine, and whether it still stands.
+///
+/// Exit status 1 if somebody else has changed something since.
+#[derive(Args)]
+#[command(after_help = "Example:\n  ontick tune status")]
+pub struct Status {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootFlag,
+}
+
+impl Status {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let root = self.root.open()?;
+        let now = status(&root, &Journal::read(&root)?);
+        if self.json {
+            print_json(&now)?;
+        } else {
+            terminal::print(&shown::status(&now, &terminal::style()))?;
+        }
+        let theirs = now.changes.iter().any(|c| c.state == Stands::ChangedByOthers);
+        Ok(if theirs { Outcome::NotMet } else { Outcome::Met })
+    }
+}

@@ -1,0 +1,53 @@
+//! The machine's settings while `prove --tune` measures.
+
+use ontick_machine::apply::{Change, Outcome};
+use ontick_machine::{Aim, CpuList, Facts, Plan, Profile, Root, apply};
+
+use crate::failure::Failure;
+use crate::flags::needs_root;
+use crate::held::Held;
+
+/// Settings as `ontick tune plan` proposes them, until it is dropped.
+pub struct Tuned {
+    held: Held,
+    /// What was refused.
+    pub notes: Vec<String>,
+}
+
+impl Tuned {
+    /// Changes the settings of the profile for one core, or only the named ones. Other programs' tasks are
+    /// not moved.
+    pub fn apply(cpu: Option<u32>, knobs: &[String]) -> Result<Self, Failure> {
+        let root = Root::live();
+        needs_root(&root, "prove --tune")?;
+        let facts = Facts::gather(&root);
+        let mut aim = aim(&facts, cpu)?;
+        aim.only = knobs.iter().filter(|knob| !knob.is_empty()).cloned().collect();
+        let plan = Plan::make(&root, &facts, &aim).map_err(Failure::new)?;
+        let mut held = Held::begin()?;
+        let applied = apply(&root, &plan, held.journal());
+        match applied.stopped {
+            Some(why) => Err(Failure::new(why)),
+            None => Ok(Self { held, notes: applied.changes.iter().filter_map(refused).collect() }),
+        }
+    }
+
+    /// Puts everything back.
+    pub fn restore(self) -> Result<(), Failure> {
+        self.held.restore()
+    }
+}
+
+/// One core for one program.
+pub fn aim(facts: &Facts, cpu: Option<u32>) -> Result<Aim, Failure> {
+    Aim::new(facts, cpu.map(CpuList::one), Profile::DedicatedCore).map_err(Failure::new)
+}
+
+fn refused(change: &Change) -> Option<String> {
+    let Change { path, to, .. } = change;
+    match &change.outcome {
+        Outcome::Done => None,
+        Outcome::Different(now) => Some(format!("{path} was set to {to}, but shows {now}")),
+        Outcome::Refused(why) => Some(format!("{path} could not be set to {to}: {why}")),
+    }
+}

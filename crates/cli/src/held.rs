@@ -1,0 +1,101 @@
+//! Settings of the machine that stand only while a command runs, and go back however it ends.
+//!
+//! What is changed is in the journal of `ontick tune`. A command that ends, with an error or by a panic too,
+//! puts everything back itself. For one that is killed a guardian does: a second ontick that waits, in a
+//! process group of its own, for the pipe from the first to end.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use ontick_machine::{Journal, Root, revert};
+
+use crate::failure::{Failure, Outcome};
+
+/// What a command says to its guardian when there is nothing left to do.
+const SETTLED: u8 = b'.';
+
+/// The right to change settings for as long as it lives.
+pub struct Held {
+    root: Root,
+    journal: Option<Journal>,
+    guardian: Child,
+}
+
+impl Held {
+    /// Begins, if no earlier change stands: that would be put back with ours.
+    pub fn begin() -> Result<Self, Failure> {
+        let root = Root::live();
+        let journal = Journal::open(&root)?;
+        let mut standing: Vec<&str> = journal.entries().map(|e| e.knob.as_str()).collect();
+        standing.dedup();
+        if !standing.is_empty() {
+            return Err(Failure::new(format!(
+                "settings that ontick changed before still stand ({}): put them back first (sudo ontick tune revert)",
+                standing.join(", ")
+            )));
+        }
+        let guardian = guardian().map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))?;
+        Ok(Self { root, journal: Some(journal), guardian })
+    }
+
+    /// Where the changes are written down.
+    pub fn journal(&mut self) -> &mut Journal {
+        self.journal.as_mut().expect("the journal is held until the settings are restored")
+    }
+
+    /// Puts everything back.
+    pub fn restore(mut self) -> Result<(), Failure> {
+        self.put_back()
+    }
+
+    fn put_back(&mut self) -> Result<(), Failure> {
+        let Some(mut journal) = self.journal.take() else { return Ok(()) };
+        let reverted = revert(&self.root, &mut journal, false);
+        journal.close();
+        if let Some(mut pipe) = self.guardian.stdin.take() {
+            let _ = pipe.write_all(&[SETTLED]);
+        }
+        let _ = self.guardian.wait();
+        if reverted.complete() {
+            return Ok(());
+        }
+        let open = reverted.steps.iter().filter(|s| !s.outcome.settled()).map(|s| s.path.as_str());
+        let why = reverted.stopped.clone().unwrap_or_else(|| open.collect::<Vec<_>>().join(", "));
+        Err(Failure::new(format!("not all settings could be put back ({why}): see ontick tune status")))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Err(failure) = self.put_back() {
+            failure.report();
+        }
+    }
+}
+
+fn guardian() -> std::io::Result<Child> {
+    Command::new("/proc/self/exe")
+        .arg0("ontick")
+        .args(["tune", "revert", "--when-killed"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        // Ctrl-C and the like are for the command; the guardian outlives it.
+        .process_group(0)
+        .spawn()
+}
+
+/// What the guardian does: waits, and puts back what a killed command could not.
+pub fn guard() -> Result<Outcome, Failure> {
+    let mut said = Vec::new();
+    let _ = std::io::stdin().read_to_end(&mut said);
+    if said == [SETTLED] {
+        return Ok(Outcome::Met);
+    }
+    let root = Root::live();
+    // Another ontick that holds the journal already has seen what stands there, and said so.
+    let mut journal = Journal::open(&root)?;
+    let complete = revert(&root, &mut journal, false).complete();
+    journal.close();
+    Ok(if complete { Outcome::Met } else { Outcome::NotMet })
+}

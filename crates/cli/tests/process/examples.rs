@@ -1,0 +1,66 @@
+//! Every example of the documentation, run as it is written, only shorter.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{has, ontick};
+
+/// The pages whose `console` blocks are run, each in a folder of its own.
+fn pages() -> Vec<PathBuf> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = fs::read_dir(top.join("docs")).unwrap().map(|file| file.unwrap().path());
+    docs.filter(|path| path.extension().is_some_and(|e| e == "md")).chain([top.join("README.md")]).collect()
+}
+
+/// Commands in ```` ```console ```` blocks: lines that begin with `$ ontick` or `$ sudo ontick`.
+fn commands(page: &str) -> Vec<String> {
+    let blocks = page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lines = blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("$ "));
+    lines
+        .map(|line| line.strip_prefix("sudo ").unwrap_or(line))
+        .filter(|l| l.starts_with("ontick "))
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn the_documentations_examples_work() {
+    if !has("stress-ng") {
+        return;
+    }
+    let mut count = 0;
+    for page in pages() {
+        let folder = tempfile::tempdir().unwrap();
+        for command in commands(&fs::read_to_string(&page).unwrap()) {
+            let (words, redirected) = match command.split_once(" > ") {
+                Some((command, file)) => (command, Some(file.trim())),
+                None => (command.as_str(), None),
+            };
+            let mut words = shlex::split(words).unwrap_or_else(|| panic!("{command}"));
+            // The last of an option that is given twice counts.
+            if words[1] == "prove" || (words[1] == "latency" && !words.iter().any(|w| w == "--count")) {
+                words.extend(["--duration".into(), "700ms".into()]);
+            }
+            let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+            let mut command_ = ontick(&arguments);
+            let output = run_in(&mut command_, folder.path());
+            let status = output.status.code();
+            assert!(
+                status == Some(0) || (status == Some(1) && command.contains("--require")),
+                "{}: {command}: {}",
+                page.display(),
+                String::from_utf8_lossy(&output.stderr)
+            );
+            if let Some(file) = redirected {
+                fs::write(folder.path().join(file), &output.stdout).unwrap();
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 5, "the documentation has examples, and they were found");
+}
+
+fn run_in(command: &mut Command, folder: &Path) -> std::process::Output {
+    command.current_dir(folder).output().unwrap()
+}

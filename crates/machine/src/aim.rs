@@ -1,0 +1,89 @@
+//! What the machine is wanted for: which CPUs, in which manner.
+
+use serde::{Deserialize, Serialize};
+
+use crate::CpuList;
+use crate::facts::Facts;
+
+/// A set of settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// One core for one program that must never wait, as the sources do it: everything else is steered off it.
+    DedicatedCore,
+    /// All cores answer quickly; programs go on sharing them.
+    LowLatency,
+    /// Only what costs the other programs nothing.
+    ThroughputSafe,
+}
+
+impl Profile {
+    /// All profiles.
+    pub const ALL: [Self; 3] = [Self::DedicatedCore, Self::LowLatency, Self::ThroughputSafe];
+
+    /// As it is written on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DedicatedCore => "dedicated-core",
+            Self::LowLatency => "low-latency",
+            Self::ThroughputSafe => "throughput-safe",
+        }
+    }
+}
+
+impl std::str::FromStr for Profile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|p| p.name() == text)
+            .ok_or_else(|| format!("there is no profile \"{text}\" (dedicated-core, low-latency, throughput-safe)"))
+    }
+}
+
+/// What the machine is wanted for.
+#[derive(Debug, Clone, Serialize)]
+pub struct Aim {
+    /// The CPUs for timed programs.
+    pub cpus: CpuList,
+    /// The CPUs for everything else; all of them where the machine has only one.
+    pub others: CpuList,
+    /// How.
+    pub profile: Profile,
+    /// Whether other programs' tasks may be moved and sibling CPUs switched off.
+    pub isolate: bool,
+    /// Only these knobs, whatever the profile; empty for the profile's.
+    pub only: Vec<String>,
+}
+
+impl Aim {
+    /// Without `cpus`, the CPU that is isolated already, else the one with the highest number.
+    pub fn new(facts: &Facts, cpus: Option<CpuList>, profile: Profile) -> Result<Self, String> {
+        let online = &facts.cpus.online;
+        let isolated = facts.cpus.isolated.with(&facts.cgroups.isolated());
+        let chosen = || isolated.last().filter(|cpu| online.contains(*cpu)).or(online.last());
+        let cpus = match cpus {
+            Some(cpus) => cpus,
+            None => CpuList::one(chosen().ok_or("no CPU was found (is this the root of a machine?)")?),
+        };
+        if cpus.is_empty() {
+            return Err("no CPU was named".into());
+        }
+        if !cpus.within(online) {
+            let missing = cpus.without(online);
+            return Err(format!("CPU {missing} is not online (this machine runs CPU {online})"));
+        }
+        let others = online.without(&cpus);
+        if others.is_empty() && online.len() > 1 {
+            return Err(format!("CPU {cpus} is the whole machine: leave at least one CPU for everything else"));
+        }
+        let others = if others.is_empty() { online.clone() } else { others };
+        Ok(Self { cpus, others, profile, isolate: false, only: Vec::new() })
+    }
+
+    /// Whether the machine has a CPU to spare, so that one can be kept for one program.
+    pub fn can_dedicate(&self) -> bool {
+        !self.others.meets(&self.cpus)
+    }
+}

@@ -1,0 +1,227 @@
+//! How the machine boots: where it keeps the kernel's arguments, what they should be, and the edit.
+//!
+//! Each loader's file has a small editor of its own that works on text; this module finds the files,
+//! shows a diff, journals, keeps a dated backup and writes each file whole or not at all.
+
+mod apply;
+mod arguments;
+pub mod config_txt;
+mod extlinux;
+mod grub;
+mod loader_entry;
+mod one_line;
+mod place;
+mod uenv;
+pub mod unit;
+mod wanted;
+
+use serde::Serialize;
+
+use crate::aim::Aim;
+use crate::facts::Facts;
+use crate::root::{Root, reason};
+
+pub use apply::{BootApplied, Ran, apply, run};
+pub use place::{Place, find};
+pub use wanted::{Argument, Setting};
+
+/// What `tune --boot` would do.
+#[derive(Debug, Clone, Serialize)]
+pub struct BootPlan {
+    /// Where this machine keeps the kernel's arguments.
+    pub place: Place,
+    /// Kernel arguments that are wanted.
+    pub arguments: Vec<Argument>,
+    /// Settings of a Raspberry Pi's firmware that are wanted.
+    pub settings: Vec<Setting>,
+    /// Whether the change is tried once first: the boot after the next uses the old files again.
+    pub trial: bool,
+    /// Files that will change; none where everything is as wanted.
+    pub edits: Vec<Edit>,
+    /// Commands that the machine must run afterwards.
+    pub commands: Vec<String>,
+    /// How to restart so that the change takes effect.
+    pub restart: String,
+    /// What a reader must know: line ends, settings given elsewhere, options that this kernel lacks.
+    pub notes: Vec<String>,
+}
+
+/// One file that will change.
+#[derive(Debug, Clone, Serialize)]
+pub struct Edit {
+    /// Which file.
+    pub path: String,
+    /// What it holds; `None` where it is not there yet.
+    #[serde(skip)]
+    pub before: Option<String>,
+    /// What it will hold.
+    #[serde(skip)]
+    pub after: String,
+    /// The difference, as `diff -u` shows it.
+    pub diff: String,
+}
+
+impl Edit {
+    fn new(path: &str, before: Option<String>, after: String) -> Option<Self> {
+        if before.as_deref() == Some(&after) {
+            return None;
+        }
+        let old = before.as_deref().unwrap_or_default();
+        let from = if before.is_some() { path } else { "/dev/null" };
+        let diff =
+            similar::TextDiff::from_lines(old, &after).unified_diff().context_radius(2).header(from, path).to_string();
+        Some(Self { path: path.into(), before, after, diff })
+    }
+}
+
+/// Plans the boot files for an aim. `trial` is for a Raspberry Pi 4 or later: the change is used for one
+/// boot only, so that a bad argument cannot lock the user out.
+pub fn plan(root: &Root, facts: &Facts, aim: &Aim, trial: bool) -> Result<BootPlan, String> {
+    let place = find(root)?;
+    let (arguments, mut notes) = wanted::arguments(facts, aim);
+    let settings = match place {
+        Place::RaspberryPi { .. } => wanted::settings(facts, aim, &mut notes),
+        _ => Vec::new(),
+    };
+    let mut drafts = Drafts { root, edits: Vec::new(), notes };
+    if trial {
+        drafts.try_pi(&place, facts, &arguments, &settings)?;
+    } else {
+        drafts.write(&place, facts, &arguments, &settings)?;
+    }
+    let Drafts { edits, notes, .. } = drafts;
+    let commands = commands_after(root, edits.iter().map(|e| e.path.as_str()));
+    let restart = if trial { "reboot '0 tryboot'" } else { "reboot" };
+    Ok(BootPlan { place, arguments, settings, trial, edits, commands, restart: restart.into(), notes })
+}
+
+/// The Raspberry Pi's `config.txt`, in either place.
+pub(crate) fn config_file(root: &Root) -> Option<String> {
+    place::boot_folder(root, "config.txt").map(|folder| format!("{folder}/config.txt"))
+}
+
+/// Commands that the machine must run after these files changed.
+pub(crate) fn commands_after<'a>(root: &Root, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut commands = Vec::new();
+    for path in paths {
+        let command = match path {
+            _ if path.starts_with("/etc/default/grub") => grub::command(root),
+            "/etc/kernel/cmdline" => match place::loader_entries(root) {
+                Some((_, entries)) if !entries.is_empty() => continue,
+                _ => "kernel-install add \"$(uname -r)\" \"/lib/modules/$(uname -r)/vmlinuz\"".into(),
+            },
+            _ if path.starts_with("/etc/systemd/system/") => "systemctl daemon-reload".into(),
+            _ => continue,
+        };
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    commands
+}
+
+/// The files as they will be, while a plan is made.
+struct Drafts<'a> {
+    root: &'a Root,
+    edits: Vec<Edit>,
+    notes: Vec<String>,
+}
+
+impl Drafts<'_> {
+    fn write(&mut self, place: &Place, facts: &Facts, args: &[Argument], settings: &[Setting]) -> Result<(), String> {
+        match place {
+            Place::RaspberryPi { cmdline, config } => {
+                self.edit(cmdline, |text| one_line::with(text, args))?;
+                if !settings.is_empty() {
+                    self.edit(config, |text| Ok(config_txt::with(text, &pairs(settings), MARK)))?;
+                }
+                Ok(())
+            }
+            Place::Extlinux { file } => self.edit(file, |text| extlinux::with(text, args)),
+            Place::UEnv { file } => self.edit(file, |text| Ok(uenv::with(text, args))),
+            Place::Grub { drop_in: Some(file), .. } => {
+                let text = grub::drop_in(args, MARK);
+                let before = self.root.text(file).ok();
+                self.notes.extend(grub::given_elsewhere(self.root, args));
+                // Without arguments there is nothing to say, and an older drop-in of ours says too much.
+                if !args.is_empty() || before.is_some() {
+                    self.edits.extend(Edit::new(file, before, text));
+                }
+                Ok(())
+            }
+            Place::Grub { file, .. } => self.edit(file, |text| grub::with(text, args)),
+            Place::SystemdBoot { kernel_cmdline, entries } => {
+                let release = &facts.kernel.release;
+                for entry in loader_entry::of_kernel(entries, release) {
+                    self.edit(entry, |text| loader_entry::with(text, args))?;
+                }
+                match (self.root.exists(kernel_cmdline), entries.is_empty()) {
+                    (true, _) => self.edit(kernel_cmdline, |text| one_line::with(text, args)),
+                    (false, false) => {
+                        let note = "a kernel that is installed later may take over the running one's arguments: look at its entry after a revert";
+                        self.notes.push(note.into());
+                        Ok(())
+                    }
+                    // Unified kernel images are built from this file alone.
+                    (false, true) => {
+                        let running: Vec<&str> =
+                            facts.arguments.iter().filter(|a| !loader_entry::is_loaders(a)).collect();
+                        let text = one_line::with(&(running.join(" ") + "\n"), args)?;
+                        self.edits.extend(Edit::new(kernel_cmdline, None, text));
+                        Ok(())
+                    }
+                }
+            }
+        }
+    }
+
+    /// New files that the firmware uses for one boot; the old ones stay as they are.
+    fn try_pi(&mut self, place: &Place, facts: &Facts, args: &[Argument], settings: &[Setting]) -> Result<(), String> {
+        let Place::RaspberryPi { cmdline, config } = place else {
+            return Err("only a Raspberry Pi can try a boot (tryboot): leave out --tryboot".into());
+        };
+        let generation = facts.board.raspberry_pi.as_ref().map_or(0, |pi| pi.generation);
+        if (1..4).contains(&generation) {
+            return Err("a boot can be tried (tryboot) on a Raspberry Pi 4 and later: leave out --tryboot".into());
+        }
+        let folder = config.rsplit_once('/').map(|(folder, _)| folder).unwrap_or_default();
+        let tried = format!("{folder}/tryboot.txt");
+        let line = format!("{folder}/{TRIED_LINE}");
+        if self.root.text(&tried).is_ok_and(|text| !text.contains(MARK)) {
+            return Err(format!("{tried} is there already and not from ontick: remove it first"));
+        }
+        let text = one_line::with(&self.read(cmdline)?, args)?;
+        let mut added = pairs(settings);
+        added.push(("cmdline".into(), TRIED_LINE.into()));
+        let config = config_txt::with(&self.read(config)?, &added, MARK);
+        self.edits.extend(Edit::new(&line, self.root.text(&line).ok(), text));
+        self.edits.extend(Edit::new(&tried, self.root.text(&tried).ok(), config));
+        Ok(())
+    }
+
+    fn read(&self, path: &str) -> Result<String, String> {
+        let bytes = self.root.bytes(path).map_err(|e| format!("{path} cannot be read: {}", reason(&e)))?;
+        String::from_utf8(bytes).map_err(|_| format!("{path} is not text: look at it before it is edited"))
+    }
+
+    fn edit(&mut self, path: &str, change: impl FnOnce(&str) -> Result<String, String>) -> Result<(), String> {
+        let before = self.read(path)?;
+        let after = change(&before).map_err(|e| format!("{path} {e}"))?;
+        if before.contains("\r\n") {
+            self.notes.push(format!("{path} has Windows line ends; they stay as they are"));
+        }
+        if before.contains("generated automatically") {
+            self.notes.push(format!("{path} says that it is generated: the next kernel update may undo this edit"));
+        }
+        self.edits.extend(Edit::new(path, Some(before), after));
+        Ok(())
+    }
+}
+
+/// Stands in everything that is written, so that a reader knows who wrote it.
+const MARK: &str = "Written by ontick tune --boot; ontick tune revert takes it out again.";
+const TRIED_LINE: &str = "ontick-cmdline.txt";
+
+fn pairs(settings: &[Setting]) -> Vec<(String, String)> {
+    settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect()
+}

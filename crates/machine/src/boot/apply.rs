@@ -1,0 +1,217 @@
+//! Writing boot files: journaled, with a dated backup beside them, each whole or not at all.
+
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use super::{BootPlan, Edit};
+use crate::journal::{Content, Entry, Journal, Undo};
+use crate::root::{Root, reason};
+
+/// What became of a plan.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct BootApplied {
+    /// Files that were written, and where the backup of each lies.
+    pub written: Vec<Written>,
+    /// Why it ended early, where it did: the file that it speaks of is as it was.
+    pub stopped: Option<String>,
+}
+
+/// A file that was written.
+#[derive(Debug, Clone, Serialize)]
+pub struct Written {
+    /// Which.
+    pub path: String,
+    /// Its dated backup; `None` for a new file.
+    pub backup: Option<String>,
+}
+
+/// Writes the files of a plan. Stops at the first that cannot be written: half a change of the way a
+/// machine boots is worse than none, and what was written goes back at once.
+pub fn apply(root: &Root, plan: &BootPlan, journal: &mut Journal) -> BootApplied {
+    let mut applied = BootApplied::default();
+    if !plan.trial {
+        if let Err(problem) = end_trial(root, journal) {
+            applied.stopped = Some(problem);
+            return applied;
+        }
+    }
+    let knob = if plan.trial { TRIAL } else { "boot" };
+    let before: Vec<Option<Entry>> = plan.edits.iter().map(|e| journal.entry(&e.path).cloned()).collect();
+    for edit in &plan.edits {
+        match write(root, edit, knob, journal) {
+            Ok(written) => applied.written.push(written),
+            Err(problem) => {
+                applied.stopped = Some(format!("{}: {problem}", edit.path));
+                break;
+            }
+        }
+    }
+    if applied.stopped.is_some() {
+        for ((edit, standing), _) in plan.edits.iter().zip(before).zip(&applied.written).rev() {
+            take_back(root, edit, standing, journal);
+        }
+        applied.written.clear();
+    }
+    applied
+}
+
+const TRIAL: &str = "boot-trial";
+
+fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<Written, String> {
+    let now = match root.bytes(&edit.path) {
+        Ok(bytes) => Some(Content::from(bytes)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        Err(e) => return Err(format!("cannot be read: {}", reason(&e))),
+    };
+    if now.as_ref().map(Content::bytes) != edit.before.as_deref().map(str::as_bytes) {
+        return Err("changed since the plan was made: make the plan again".into());
+    }
+    // A file that ontick wrote before goes back to what was there before that.
+    let standing = journal.entry(&edit.path).cloned();
+    let (original, backup) = match standing.as_ref().map(|e| &e.undo) {
+        Some(Undo::File { original, wanted, backup, .. }) if Some(wanted) == now.as_ref() => {
+            (original.clone(), backup.clone())
+        }
+        _ => (now.clone(), now.as_ref().map(|_| free_name(root, &edit.path))),
+    };
+    let wanted = Content::Text(edit.after.clone());
+    let undo = Undo::File { path: edit.path.clone(), original: original.clone(), wanted, backup: backup.clone() };
+    let seq = journal.intend(knob, undo).map_err(|e| e.to_string())?;
+    let written = back_up(root, original.as_ref(), backup.as_deref())
+        .map_err(|e| format!("its backup cannot be written: {}", reason(&e)))
+        .and_then(|()| make_folders(root, &edit.path, journal))
+        .and_then(|()| {
+            root.replace(&edit.path, edit.after.as_bytes()).map_err(|e| format!("cannot be written: {}", reason(&e)))
+        });
+    if let Err(problem) = written {
+        // The entry is void only if the file is certainly as it was and nothing of ours lies beside it.
+        let unchanged = root.bytes(&edit.path).ok().map(Content::from) == now;
+        let keep = standing.is_some();
+        let clean = root.clear_beside(&edit.path).is_ok()
+            && (keep || backup.as_deref().is_none_or(|b| root.clear_beside(b).and_then(|()| root.remove(b)).is_ok()));
+        if unchanged && clean {
+            let _ = match standing {
+                Some(entry) => journal.intend(&entry.knob, entry.undo).and_then(|again| journal.done(again, None)),
+                None => journal.void(seq),
+            };
+        }
+        return Err(problem);
+    }
+    journal.done(seq, None).map_err(|e| e.to_string())?;
+    Ok(Written { path: edit.path.clone(), backup })
+}
+
+fn back_up(root: &Root, original: Option<&Content>, backup: Option<&str>) -> std::io::Result<()> {
+    match (original, backup) {
+        (Some(content), Some(backup)) if !root.exists(backup) => root.replace(backup, content.bytes()),
+        _ => Ok(()),
+    }
+}
+
+/// The folders of a file, where they are not there yet (`/etc/default/grub.d`), each journaled.
+pub(super) fn make_folders(root: &Root, path: &str, journal: &mut Journal) -> Result<(), String> {
+    let missing: Vec<&str> =
+        path.match_indices('/').skip(1).map(|(at, _)| &path[..at]).filter(|f| !root.exists(f)).collect();
+    for folder in missing {
+        let seq = journal.intend("boot", Undo::Folder { path: folder.into() }).map_err(|e| e.to_string())?;
+        root.make_folder(folder).map_err(|e| format!("{folder} cannot be made: {}", reason(&e)))?;
+        journal.done(seq, None).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+/// Puts a file back after a later one of the same plan failed.
+fn take_back(root: &Root, edit: &Edit, standing: Option<Entry>, journal: &mut Journal) {
+    let Some(entry) = journal.entry(&edit.path).cloned() else { return };
+    let back = match &edit.before {
+        Some(text) => root.replace(&edit.path, text.as_bytes()),
+        None => root.remove(&edit.path),
+    };
+    // What cannot be taken back stays in the journal, for revert.
+    if back.is_err() {
+        return;
+    }
+    let _ = match (standing, &entry.undo) {
+        (Some(before), _) => journal.intend(&before.knob, before.undo).and_then(|seq| journal.done(seq, None)),
+        (None, Undo::File { backup, .. }) => match backup.as_deref().map_or(Ok(()), |b| root.remove(b)) {
+            Ok(()) => journal.void(entry.seq),
+            Err(_) => Ok(()),
+        },
+        _ => Ok(()),
+    };
+}
+
+/// The files of an earlier trial go when the change is made for good.
+fn end_trial(root: &Root, journal: &mut Journal) -> Result<(), String> {
+    let trial: Vec<Entry> = journal.entries().filter(|e| e.knob == TRIAL).cloned().collect();
+    for entry in trial {
+        if let Undo::File { path, wanted, .. } = &entry.undo {
+            if root.bytes(path).is_ok_and(|now| now == wanted.bytes()) {
+                root.remove(path).map_err(|e| format!("{path} of the trial cannot be removed: {}", reason(&e)))?;
+            }
+            journal.void(entry.seq).map_err(|e| e.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// `cmdline.txt.ontick-20260131-235959`, or with a number after it where that is taken.
+fn free_name(root: &Root, path: &str) -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let dated = format!("{path}.ontick-{}", stamp(seconds));
+    let numbered = |n| if n == 1 { dated.clone() } else { format!("{dated}-{n}") };
+    (1..).map(numbered).find(|name| !root.exists(name)).expect("some number is free")
+}
+
+/// Seconds since 1970 as `20260131-235959`, in UTC.
+fn stamp(seconds: u64) -> String {
+    let (days, second) = ((seconds / 86_400) as i64, seconds % 86_400);
+    // Civil date from days, with years that begin in March so that the leap day comes last.
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}{month:02}{day:02}-{:02}{:02}{:02}", second / 3_600, second / 60 % 60, second % 60)
+}
+
+/// A command that was run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Ran {
+    /// The command.
+    pub command: String,
+    /// What it said, if it failed.
+    pub failed: Option<String>,
+}
+
+/// Runs the commands that a change of boot files asks for. In a root that is not this machine none is run.
+pub fn run(root: &Root, commands: &[String]) -> Vec<Ran> {
+    let one = |command: &String| {
+        let failed = match Command::new("sh").args(["-c", command]).output() {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+            Err(e) => Some(e.to_string()),
+        };
+        Ran { command: command.clone(), failed }
+    };
+    if root.is_live() { commands.iter().map(one).collect() } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stamp;
+
+    #[test]
+    fn dates_are_right() {
+        assert_eq!(stamp(0), "19700101-000000");
+        assert_eq!(stamp(951_782_400), "20000229-000000");
+        assert_eq!(stamp(1_709_251_199), "20240229-235959");
+        assert_eq!(stamp(1_798_761_599), "20261231-235959");
+    }
+}

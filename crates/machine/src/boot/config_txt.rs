@@ -1,0 +1,118 @@
+//! `config.txt`, the Raspberry Pi firmware's settings: `key=value` under filters such as `[pi4]`.
+
+use serde::{Serialize, Serializer};
+
+/// The settings that hold for one board, in order; the last of a key counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConfigTxt(Vec<(String, String)>);
+
+impl ConfigTxt {
+    /// Reads the text for a board. Settings under filters that depend on a display, a pin or a serial
+    /// number are left out: whether they hold cannot be told from here.
+    pub fn parse(text: &str, model: &str, generation: u32) -> Self {
+        let (mut right_model, mut plain) = (true, true);
+        let mut settings = Vec::new();
+        for line in text.lines().map(str::trim) {
+            if let Some(filter) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+                match filter.trim() {
+                    "all" => (right_model, plain) = (true, true),
+                    "none" => plain = false,
+                    board if is_board(board) => right_model = covers(board, model, generation),
+                    _ => plain = false,
+                }
+            } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
+                if right_model && plain {
+                    settings.push((key.trim().to_owned(), value.trim().to_owned()));
+                }
+            }
+        }
+        Self(settings)
+    }
+
+    /// The value of a setting.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// Whether any setting has this key and this beginning of a value (`dtoverlay`, `sdio`).
+    pub fn has(&self, key: &str, begins: &str) -> bool {
+        self.0.iter().any(|(k, v)| k == key && v.starts_with(begins))
+    }
+}
+
+impl Serialize for ConfigTxt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|(key, value)| format!("{key}={value}")))
+    }
+}
+
+fn is_board(filter: &str) -> bool {
+    filter.starts_with("pi") || filter.starts_with("cm") || filter.starts_with("board-type=")
+}
+
+fn covers(filter: &str, model: &str, generation: u32) -> bool {
+    match filter {
+        "pi0" => model.contains("Zero"),
+        "pi0w" => model.contains("Zero W"),
+        "pi02" => model.contains("Zero 2"),
+        "pi3+" => generation == 3 && model.contains("Plus"),
+        "pi400" => model.contains("400"),
+        "pi500" => model.contains("500"),
+        "cm4" => model.contains("Compute Module 4"),
+        "cm5" => model.contains("Compute Module 5"),
+        "pi1" | "pi2" | "pi3" | "pi4" | "pi5" => filter[2..].parse() == Ok(generation),
+        _ => false,
+    }
+}
+
+/// The text with settings that hold for every board at its end; they win, the last of a key counts.
+pub(crate) fn with(text: &str, settings: &[(String, String)], comment: &str) -> String {
+    if settings.is_empty() {
+        return text.into();
+    }
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut new = text.to_owned();
+    if !new.is_empty() && !new.ends_with('\n') {
+        new.push_str(newline);
+    }
+    let filter = text.lines().map(str::trim).rfind(|l| l.starts_with('['));
+    let for_all = filter.is_none_or(|f| f == "[all]");
+    let mut lines: Vec<String> = if for_all { Vec::new() } else { vec!["[all]".into()] };
+    lines.push(format!("# {comment}"));
+    lines.extend(settings.iter().map(|(key, value)| format!("{key}={value}")));
+    lines.iter().for_each(|line| new.extend([line.as_str(), newline]));
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: &str = "force_turbo=0\n#arm_boost=9\n[pi4]\narm_boost=1\n[pi5]\narm_boost=2\n[EDID=x]\nforce_turbo=7\n\
+                        [all]\ndtoverlay=sdio,poll_once=off\n[none]\nforce_turbo=8\n";
+
+    #[test]
+    fn filters_are_respected() {
+        let pi4 = ConfigTxt::parse(TEXT, "Raspberry Pi 4 Model B Rev 1.4", 4);
+        assert_eq!((pi4.get("force_turbo"), pi4.get("arm_boost")), (Some("0"), Some("1")));
+        assert!(pi4.has("dtoverlay", "sdio") && !pi4.has("dtoverlay", "poll"));
+        let plus = ConfigTxt::parse("[pi3]\na=1\n[pi3+]\na=2\n[cm4]\na=3\n", "Raspberry Pi 3 Model B Plus Rev 1.3", 3);
+        assert_eq!(plus.get("a"), Some("2"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_added_wins_and_the_rest_stays(text in "(([a-z]{1,4}=[0-9]|\\[(all|pi4|none|EDID=x)\\]|#.{0,5})\r?\n){0,8}([a-z]=1)?") {
+            let new = with(&text, &[("force_turbo".into(), "1".into())], "why");
+            prop_assert!(new.starts_with(&text));
+            let parsed = ConfigTxt::parse(&new, "Raspberry Pi 3 Model B", 3);
+            prop_assert_eq!(parsed.get("force_turbo"), Some("1"));
+        }
+
+        #[test]
+        fn any_text_is_answered(text in ".{0,80}") {
+            let _ = ConfigTxt::parse(&text, "", 0);
+        }
+    }
+}

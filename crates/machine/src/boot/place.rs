@@ -1,0 +1,114 @@
+//! Where this machine keeps the kernel's arguments.
+
+use serde::Serialize;
+
+use crate::facts::Arguments;
+use crate::root::Root;
+
+/// A boot loader and its files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "loader")]
+pub enum Place {
+    /// The Raspberry Pi's firmware.
+    RaspberryPi {
+        /// The kernel's arguments, one line.
+        cmdline: String,
+        /// The firmware's settings.
+        config: String,
+    },
+    /// U-Boot or syslinux with `extlinux.conf`.
+    Extlinux {
+        /// The file.
+        file: String,
+    },
+    /// A BeagleBone's U-Boot environment.
+    UEnv {
+        /// The file.
+        file: String,
+    },
+    /// GRUB.
+    Grub {
+        /// Its defaults.
+        file: String,
+        /// Our own file beside them, where the distribution reads such.
+        drop_in: Option<String>,
+    },
+    /// systemd-boot, fed by `kernel-install`.
+    SystemdBoot {
+        /// The arguments of kernels that will be installed.
+        kernel_cmdline: String,
+        /// The entries of those that are.
+        entries: Vec<String>,
+    },
+}
+
+/// Finds the boot loader's files.
+pub fn find(root: &Root) -> Result<Place, String> {
+    if let Some(folder) =
+        boot_folder(root, "config.txt").filter(|f| is_pi(root) || root.exists(&format!("{f}/cmdline.txt")))
+    {
+        return pi(root, &folder);
+    }
+    let extlinux = ["/boot/extlinux/extlinux.conf", "/boot/firmware/extlinux/extlinux.conf"];
+    if let Some(file) = extlinux.into_iter().find(|f| root.exists(f)) {
+        return Ok(Place::Extlinux { file: file.into() });
+    }
+    if root.exists("/boot/uEnv.txt") {
+        return Ok(Place::UEnv { file: "/boot/uEnv.txt".into() });
+    }
+    if let Some((_, entries)) = loader_entries(root).filter(|_| !root.exists("/etc/default/grub")) {
+        return Ok(Place::SystemdBoot { kernel_cmdline: "/etc/kernel/cmdline".into(), entries });
+    }
+    if root.exists("/etc/default/grub") {
+        let reads = root.text("/usr/sbin/grub-mkconfig").is_ok_and(|t| t.contains("/etc/default/grub.d"));
+        let drop_in = (reads || root.exists("/etc/default/grub.d")).then(|| "/etc/default/grub.d/zz-ontick.cfg".into());
+        return Ok(Place::Grub { file: "/etc/default/grub".into(), drop_in });
+    }
+    Err("no boot loader's files were found (cmdline.txt, extlinux.conf, uEnv.txt, GRUB, systemd-boot): \
+         is /boot mounted? Otherwise give the arguments to the kernel by hand"
+        .into())
+}
+
+fn is_pi(root: &Root) -> bool {
+    root.value("/proc/device-tree/model").is_some_and(|m| m.starts_with("Raspberry Pi"))
+}
+
+fn pi(root: &Root, folder: &str) -> Result<Place, String> {
+    let config = format!("{folder}/config.txt");
+    // config.txt may name another file for the arguments; a filter around it cannot matter much here.
+    let text = root.text(&config).unwrap_or_default();
+    let named = text.lines().rev().find_map(|l| l.trim().strip_prefix("cmdline=")).map(str::trim);
+    let cmdline =
+        format!("{folder}/{}", named.filter(|n| !n.is_empty()).unwrap_or("cmdline.txt").trim_start_matches('/'));
+    match root.exists(&cmdline) {
+        true => Ok(Place::RaspberryPi { cmdline, config }),
+        false => Err(format!("{cmdline} is not there: is the boot partition mounted?")),
+    }
+}
+
+/// The Raspberry Pi's boot partition: since bookworm under /boot/firmware. /boot then holds notes of the
+/// same names that only say so.
+pub(super) fn boot_folder(root: &Root, name: &str) -> Option<String> {
+    ["/boot/firmware", "/boot"].into_iter().find(|f| root.exists(&format!("{f}/{name}"))).map(str::to_owned)
+}
+
+/// systemd-boot's folder and its entries, where it is installed.
+pub(super) fn loader_entries(root: &Root) -> Option<(String, Vec<String>)> {
+    let folder = ["/boot/loader", "/efi/loader", "/boot/efi/loader"]
+        .into_iter()
+        .find(|f| root.exists(&format!("{f}/loader.conf")))?;
+    let mut entries = root.matching(&format!("{folder}/entries/*.conf"));
+    // Entries of other systems (memory tests, another distribution) have another root.
+    let running = Arguments::parse(&root.value("/proc/cmdline").unwrap_or_default());
+    let own = running.get("root").map(|r| format!("root={r}"));
+    let of_own: Vec<String> = entries
+        .iter()
+        .filter(|e| own.as_ref().is_some_and(|own| root.text(e).is_ok_and(|t| t.contains(own))))
+        .cloned()
+        .collect();
+    if !of_own.is_empty() {
+        entries = of_own;
+    }
+    entries.retain(|e| root.text(e).is_ok_and(|t| t.lines().any(|l| l.starts_with("options"))));
+    Some((folder.into(), entries))
+}

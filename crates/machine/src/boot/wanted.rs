@@ -1,0 +1,91 @@
+//! Which kernel arguments and firmware settings an aim asks for.
+
+use serde::Serialize;
+
+use crate::aim::{Aim, Profile};
+use crate::facts::{Facts, Preemption};
+
+/// A kernel argument.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Argument {
+    /// Its name.
+    pub key: String,
+    /// Its value; empty for one without.
+    pub value: String,
+    /// Why it is wanted.
+    pub why: &'static str,
+}
+
+impl Argument {
+    /// As it stands on the command line.
+    pub fn text(&self) -> String {
+        if self.value.is_empty() { self.key.clone() } else { format!("{}={}", self.key, self.value) }
+    }
+}
+
+/// A setting in a Raspberry Pi's `config.txt`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// Its name.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// Why it is wanted.
+    pub why: &'static str,
+}
+
+/// Kernel arguments, and notes on those that this kernel could not use.
+pub(super) fn arguments(facts: &Facts, aim: &Aim) -> (Vec<Argument>, Vec<String>) {
+    let mut wanted = Vec::new();
+    let mut notes = Vec::new();
+    let mut want = |key: &str, value: String, why| wanted.push(Argument { key: key.into(), value, why });
+    let kernel = &facts.kernel;
+    if aim.profile == Profile::DedicatedCore && !aim.can_dedicate() {
+        notes.push("this machine has one CPU: none can be kept for one program".into());
+    }
+    if aim.profile == Profile::DedicatedCore && aim.can_dedicate() {
+        let cpus = aim.cpus.to_string();
+        // Since Linux 5.6 also queues of managed interrupts can be kept away.
+        let isolated = if kernel.at_least(5, 6) { format!("managed_irq,domain,{cpus}") } else { cpus.clone() };
+        want("isolcpus", isolated, "no task is put on these CPUs but those that ask for them (source 000)");
+        match facts.config.has("NO_HZ_FULL") {
+            Some(false) => notes.push("nohz_full is left out: this kernel is built without NO_HZ_FULL".into()),
+            _ => want("nohz_full", cpus.clone(), "no timer tick while one task runs there"),
+        }
+        match facts.config.has("RCU_NOCB_CPU") {
+            Some(false) => notes.push("rcu_nocbs is left out: this kernel is built without RCU_NOCB_CPU".into()),
+            _ => want("rcu_nocbs", cpus, "RCU callbacks run on the other CPUs"),
+        }
+        want("irqaffinity", aim.others.to_string(), "interrupts go to the other CPUs from the start");
+    }
+    if aim.profile != Profile::ThroughputSafe {
+        let there = matches!(kernel.preemption, Preemption::Rt | Preemption::Full);
+        let by_argument = facts.arguments.get("preempt") == Some("full");
+        if kernel.preemption_dynamic == Some(true) && (!there || by_argument) {
+            want("preempt", "full".into(), "the kernel itself can be preempted; this kernel lets it be chosen at boot");
+        }
+        if facts.cpus.online.len() > 1 {
+            want("skew_tick", "1".into(), "the CPUs' ticks do not all contend for the same locks at the same moment");
+        }
+    }
+    (wanted, notes)
+}
+
+/// Firmware settings of a Raspberry Pi.
+pub(super) fn settings(facts: &Facts, aim: &Aim, notes: &mut Vec<String>) -> Vec<Setting> {
+    let Some(pi) = facts.board.raspberry_pi.as_ref().filter(|_| aim.profile == Profile::DedicatedCore) else {
+        return Vec::new();
+    };
+    let raised = |key: &str| pi.config.get(key).and_then(|v| v.parse::<i32>().ok()).is_some_and(|v| v > 0);
+    if pi.config.get("force_turbo") == Some("1") {
+        return Vec::new();
+    }
+    if ["over_voltage", "over_voltage_sdram", "over_voltage_min"].into_iter().any(raised) {
+        notes.push(
+            "force_turbo is left out: together with over_voltage in config.txt it may set the warranty bit".into(),
+        );
+        return Vec::new();
+    }
+    let why = "CPU and core clocks stay at their highest, so that neither they nor SPI change in flight (source 000)";
+    vec![Setting { key: "force_turbo".into(), value: "1".into(), why }]
+}

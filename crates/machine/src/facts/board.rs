@@ -1,0 +1,68 @@
+//! The board; on a Raspberry Pi also what its firmware was told and what it reports.
+
+use serde::Serialize;
+
+use crate::boot::config_txt::ConfigTxt;
+use crate::root::Root;
+
+/// The board.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Board {
+    /// Board or product name; empty where it cannot be told.
+    pub model: String,
+    /// The Raspberry Pi's generation, where it is one.
+    pub raspberry_pi: Option<Pi>,
+    /// How PCI Express links save power (`default`, `performance`, …); empty where there is no such setting.
+    pub pcie_power: String,
+}
+
+/// A Raspberry Pi.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Pi {
+    /// 1 to 5; 0 for the first Zero, 3 for the Zero 2, by their processor's family.
+    pub generation: u32,
+    /// Where `config.txt` lies; empty where it was not found.
+    pub config_file: String,
+    /// Settings that hold for this board.
+    pub config: ConfigTxt,
+    /// The firmware's throttling flags (`vcgencmd get_throttled`), where the kernel passes them on.
+    pub throttled: Option<u32>,
+}
+
+impl Board {
+    pub(crate) fn probe(root: &Root) -> Self {
+        let model = root.value("/proc/device-tree/model").or_else(|| product(root)).unwrap_or_default();
+        let policy = root.value("/sys/module/pcie_aspm/parameters/policy").unwrap_or_default();
+        let chosen = policy.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
+        Self {
+            raspberry_pi: model.starts_with("Raspberry Pi").then(|| pi(root, &model)),
+            pcie_power: chosen.unwrap_or_default().into(),
+            model,
+        }
+    }
+}
+
+fn product(root: &Root) -> Option<String> {
+    let vendor = root.value("/sys/class/dmi/id/sys_vendor").unwrap_or_default();
+    let name = root.value("/sys/class/dmi/id/product_name").unwrap_or_default();
+    Some(format!("{vendor} {name}").trim().to_owned()).filter(|n| !n.is_empty())
+}
+
+fn pi(root: &Root, model: &str) -> Pi {
+    let compatible = root.value("/proc/device-tree/compatible").unwrap_or_default();
+    let families = [("bcm2712", 5), ("bcm2711", 4), ("bcm2837", 3), ("bcm2836", 2), ("bcm2835", 1)];
+    let generation = families.iter().find(|(chip, _)| compatible.contains(chip)).map_or(0, |(_, g)| *g);
+    let config_file = crate::boot::config_file(root).unwrap_or_default();
+    let config = root.text(&config_file).map(|t| ConfigTxt::parse(&t, model, generation)).unwrap_or_default();
+    let flags = root.matching("/sys/devices/platform/soc*/soc*:firmware/get_throttled");
+    let flags = flags.first().and_then(|path| root.value(path)).or_else(|| asked(root));
+    let throttled = flags.and_then(|v| u32::from_str_radix(v.trim_start_matches("0x"), 16).ok());
+    Pi { generation, config_file, config, throttled }
+}
+
+/// Newer kernels leave the question to the firmware's own tool: `throttled=0x50005`.
+fn asked(root: &Root) -> Option<String> {
+    let output =
+        root.is_live().then(|| std::process::Command::new("vcgencmd").arg("get_throttled").output().ok())??;
+    Some(String::from_utf8(output.stdout).ok()?.trim().strip_prefix("throttled=")?.to_owned())
+}

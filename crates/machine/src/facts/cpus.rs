@@ -1,0 +1,74 @@
+//! Processors: which are online, which are kept apart, which share a core.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Arguments;
+use crate::CpuList;
+use crate::root::Root;
+
+/// The processors.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Cpus {
+    /// Model name.
+    pub model: String,
+    /// Those that run.
+    pub online: CpuList,
+    /// Taken out of load balancing at boot (`isolcpus=`).
+    pub isolated: CpuList,
+    /// Without a tick while one task runs (`nohz_full=`).
+    pub nohz_full: CpuList,
+    /// Whose RCU callbacks run elsewhere (`rcu_nocbs=` or `nohz_full=`).
+    pub rcu_nocbs: CpuList,
+    /// For each CPU that shares its core with others (SMT): those others.
+    pub siblings: BTreeMap<u32, CpuList>,
+    /// Processor features as `/proc/cpuinfo` names them (of the first processor).
+    #[serde(skip)]
+    pub flags: Vec<String>,
+}
+
+impl Cpus {
+    pub(crate) fn probe(root: &Root, arguments: &Arguments) -> Self {
+        let list = |path: &str| root.value(path).and_then(|v| v.parse::<CpuList>().ok());
+        let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
+        let field = |names: &[&str]| {
+            cpuinfo.lines().filter_map(|l| l.split_once(':')).find(|(name, _)| names.contains(&name.trim()))
+        };
+        let online = list("/sys/devices/system/cpu/online").unwrap_or_else(|| counted(&cpuinfo));
+        let siblings = |cpu| {
+            let shared = list(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))?;
+            Some((cpu, shared.without(&CpuList::one(cpu)))).filter(|(_, others)| !others.is_empty())
+        };
+        let nohz_full = list("/sys/devices/system/cpu/nohz_full").or_else(|| cpus_of(arguments.get("nohz_full")));
+        let nohz_full = nohz_full.unwrap_or_default();
+        let rcu_nocbs = match arguments.get("rcu_nocbs") {
+            Some("all" | "") => online.clone(),
+            value => cpus_of(value).unwrap_or_default(),
+        };
+        Self {
+            model: field(&["model name", "Model", "Hardware"]).map(|(_, v)| v.trim().to_owned()).unwrap_or_default(),
+            isolated: list("/sys/devices/system/cpu/isolated")
+                .or_else(|| cpus_of(arguments.get("isolcpus")))
+                .unwrap_or_default(),
+            rcu_nocbs: rcu_nocbs.with(&nohz_full),
+            siblings: online.iter().filter_map(siblings).collect(),
+            flags: field(&["flags", "Features"])
+                .map(|(_, v)| v.split_whitespace().map(str::to_owned).collect())
+                .unwrap_or_default(),
+            nohz_full,
+            online,
+        }
+    }
+}
+
+/// The CPUs of `isolcpus=managed_irq,domain,2-3`: flags come first, then the list.
+pub(crate) fn cpus_of(value: Option<&str>) -> Option<CpuList> {
+    let flagless = value?.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '_' || c == ',');
+    flagless.parse().ok()
+}
+
+fn counted(cpuinfo: &str) -> CpuList {
+    let number = |line: &str| line.split_once(':').filter(|(n, _)| n.trim() == "processor")?.1.trim().parse().ok();
+    cpuinfo.lines().filter_map(number).collect()
+}

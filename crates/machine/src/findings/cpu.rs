@@ -1,0 +1,87 @@
+//! Frequency, idle states, siblings.
+
+use super::{Check, Look, Seen, TUNE_BOOT, US};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "governor",
+        why: "a CPU that was clocked down is slow when its event comes, and changing the clock takes time",
+        source: "source 000: turbo off, or it \"screws up the SPI clock and the overall timing\"; kernel: admin-guide/pm/cpufreq",
+        look: |look| governor(look).only(),
+    },
+    Check {
+        id: "boost",
+        why: "boost frequencies come and go with temperature and with what the other cores do",
+        source: "source 000: \"disable turbo mode\"; kernel: admin-guide/pm/cpufreq",
+        look: |look| match look.facts.frequency.boost {
+            Some(false) => Seen::ok("off").only(),
+            Some(true) => Seen::warn("on", "off, where even run times matter").knob("boost").boot(TUNE_BOOT).only(),
+            None => Vec::new(),
+        },
+    },
+    Check {
+        id: "idle-states",
+        why: "leaving an idle state comes before the program can run at all",
+        source: "the driver's own figures in cpuidle/state*/latency; kernel: admin-guide/pm/cpuidle",
+        look: |look| idle_states(look).only(),
+    },
+    Check {
+        id: "smt",
+        why: "a sibling shares the core's units and caches, so what runs there slows the timed program",
+        source: "kernel: admin-guide/kernel-parameters (nosmt); Linux Foundation real-time wiki: hardware considerations",
+        look: |look| {
+            let cpus = &look.aim.cpus;
+            let near: Vec<String> = cpus
+                .iter()
+                .filter_map(|cpu| Some((cpu, look.facts.cpus.siblings.get(&cpu)?)))
+                .map(|(cpu, others)| format!("CPU {cpu} shares its core with {others}"))
+                .collect();
+            match near.is_empty() {
+                true => Seen::ok("no other CPU shares the core").only(),
+                false => Seen::warn(near.join(", "), "siblings offline").knob("smt-siblings").boot("nosmt").only(),
+            }
+        },
+    },
+];
+
+fn governor(look: &Look) -> Seen {
+    let frequency = &look.facts.frequency;
+    if frequency.policies.is_empty() {
+        return Seen::ok("the kernel does not change frequencies here");
+    }
+    let ours: Vec<_> = frequency.policies.iter().filter(|p| p.cpus.meets(&look.aim.cpus)).collect();
+    let Some(policy) = ours.iter().find(|p| p.governor != "performance").or(ours.first()) else {
+        return Seen::unknown(format!("no frequency policy names CPU {}", look.aim.cpus), "performance");
+    };
+    let range =
+        policy.hardware_khz.map(|(low, high)| format!(", {}–{} MHz", low / 1_000, high / 1_000)).unwrap_or_default();
+    let seen = format!("{} ({}{range})", policy.governor, policy.driver);
+    // powersave of intel_pstate and amd-pstate-epp moves with the load like ondemand.
+    let pinned = policy.range_khz.is_some_and(|(low, high)| low == high);
+    match policy.governor.as_str() {
+        "performance" => Seen::ok(seen),
+        _ if pinned => Seen::ok(format!("{seen}, held at one frequency")),
+        _ => Seen::bad(seen, "performance").knob("governor").boot(TUNE_BOOT),
+    }
+}
+
+fn idle_states(look: &Look) -> Seen {
+    let frequency = &look.facts.frequency;
+    let states = look.aim.cpus.iter().filter_map(|cpu| frequency.idle_states.get(&cpu)).flatten();
+    let deepest = states.filter(|s| !s.disabled).max_by_key(|s| s.exit_us);
+    match deepest {
+        None if frequency.idle_driver.is_empty() || frequency.idle_driver == "none" => {
+            Seen::ok("no idle states beyond halting")
+        }
+        None => Seen::ok("all idle states are off"),
+        Some(state) if state.exit_us <= 2 => {
+            Seen::ok(format!("deepest is {}, left within {} µs", state.name, state.exit_us))
+        }
+        Some(state) => {
+            let seen = format!("deepest is {}, which takes {} µs to leave", state.name, state.exit_us);
+            let should = "off while timed programs run (or /dev/cpu_dma_latency held at 0, as ontick's own runs do)";
+            let found = if state.exit_us > 10 { Seen::bad(seen, should) } else { Seen::warn(seen, should) };
+            found.costs(state.exit_us * US).knob("idle-states").boot(TUNE_BOOT)
+        }
+    }
+}

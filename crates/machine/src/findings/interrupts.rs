@@ -1,0 +1,150 @@
+//! Interrupts, the tick, and the kernel's own work on the wanted CPUs.
+
+use super::{Check, Look, Seen, TUNE_BOOT, US};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "interrupts",
+        why: "a device interrupt takes the CPU whatever the priority of the program",
+        source: "measured: 171 of the gaps of a spinning core in 15 s were virtio-blk; source 000: \"interrupts still happen on it\"",
+        look: |look| steered(look, interrupts),
+    },
+    Check {
+        id: "new-interrupts",
+        why: "devices that come later (USB, network up) put their interrupts where the default points",
+        source: "kernel: core-api/irq/irq-affinity",
+        look: |look| {
+            steered(look, |look| {
+                let cpus = &look.aim.cpus;
+                match &look.facts.interrupts.default_affinity {
+                    Some(default) if default.meets(cpus) => {
+                        let seen = format!("new interrupts may go to CPU {default}");
+                        let fix = format!("{TUNE_BOOT} (irqaffinity={})", look.aim.others);
+                        Some(
+                            Seen::warn(seen, format!("CPU {}", look.aim.others)).knob("irq-default-affinity").boot(fix),
+                        )
+                    }
+                    Some(default) => Some(Seen::ok(format!("new interrupts go to CPU {default}"))),
+                    None => None,
+                }
+            })
+        },
+    },
+    Check {
+        id: "tick",
+        why: "the timer tick interrupts the CPU at a fixed rate, and its work is done there",
+        source: "measured: 3361 of the gaps of a spinning core in 15 s, p50 15 µs; phase against the tick decides: 74 % under 3 µs at 0 µs, 99.7 % at 500 µs",
+        look: |look| steered(look, tick),
+    },
+    Check {
+        id: "tick-phase",
+        why: "where all CPUs tick at the same moment they wait for the same locks",
+        source: "kernel: admin-guide/kernel-parameters (skew_tick)",
+        look: |look| match (look.facts.clock.skewed, look.facts.cpus.online.len()) {
+            (_, 0 | 1) => Vec::new(),
+            (true, _) => Seen::ok("each CPU ticks at its own moment").only(),
+            (false, _) => Seen::warn("all CPUs tick at the same moment", "skew_tick=1")
+                .boot(format!("{TUNE_BOOT} (skew_tick=1)"))
+                .only(),
+        },
+    },
+    Check {
+        id: "rcu-callbacks",
+        why: "RCU frees the kernel's memory in softirqs of the CPU that gave it up, unless told otherwise",
+        source: "kernel: admin-guide/kernel-per-CPU-kthreads, admin-guide/kernel-parameters (rcu_nocbs)",
+        look: |look| {
+            steered(look, |look| {
+                let cpus = &look.aim.cpus;
+                Some(match (cpus.within(&look.facts.cpus.rcu_nocbs), look.facts.config.has("RCU_NOCB_CPU")) {
+                    (true, _) => Seen::ok(format!("run elsewhere for CPU {cpus}")),
+                    (false, Some(false)) => Seen::warn("this kernel cannot move them (no RCU_NOCB_CPU)", "elsewhere")
+                        .boot("a kernel with RCU_NOCB_CPU (ontick kernel)"),
+                    (false, _) => Seen::warn(format!("run on CPU {cpus} itself"), "elsewhere")
+                        .boot(format!("{TUNE_BOOT} (rcu_nocbs={cpus})")),
+                })
+            })
+        },
+    },
+    Check {
+        id: "workqueues",
+        why: "unbound kernel work (writeback, device probing) runs wherever its mask lets it",
+        source: "kernel: core-api/workqueue",
+        look: |look| {
+            steered(look, |look| {
+                let mask = look.facts.interrupts.workqueues.as_ref()?;
+                Some(match mask.meets(&look.aim.cpus) {
+                    false => Seen::ok(format!("unbound work runs on CPU {mask}")),
+                    true => {
+                        Seen::warn(format!("unbound work may run on CPU {mask}"), format!("CPU {}", look.aim.others))
+                            .knob("workqueues")
+                            .boot(TUNE_BOOT)
+                    }
+                })
+            })
+        },
+    },
+    Check {
+        id: "packet-steering",
+        why: "steering lets packets of other CPUs be handled on the wanted one",
+        source: "kernel: networking/scaling (RPS, XPS)",
+        look: |look| {
+            steered(look, |look| {
+                let all = &look.facts.interrupts.packet_steering;
+                let ours: Vec<&str> =
+                    all.iter().filter(|(_, cpus)| cpus.meets(&look.aim.cpus)).map(|(path, _)| path.as_str()).collect();
+                Some(match ours.first() {
+                    None => Seen::ok("no network queue is steered there"),
+                    Some(path) => {
+                        let device = path.split('/').nth(4).unwrap_or_default();
+                        let knob = if path.ends_with("rps_cpus") { "receive-steering" } else { "transmit-steering" };
+                        Seen::warn(format!("{} network queues are steered there ({device}, …)", ours.len()), "none")
+                            .knob(knob)
+                            .boot(TUNE_BOOT)
+                    }
+                })
+            })
+        },
+    },
+];
+
+/// Where there is no other CPU nothing can be steered away, and `isolation` says so once.
+fn steered(look: &Look, see: fn(&Look) -> Option<Seen>) -> Vec<Seen> {
+    if look.aim.can_dedicate() { see(look).into_iter().collect() } else { Vec::new() }
+}
+
+fn interrupts(look: &Look) -> Option<Seen> {
+    let cpus = &look.aim.cpus;
+    let reaching: Vec<_> = look.facts.interrupts.reaching(cpus).collect();
+    let mut names: Vec<String> = reaching.iter().map(|i| format!("{} {}", i.number, i.device())).collect();
+    let more = names.len().saturating_sub(4);
+    names.truncate(4);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    if reaching.is_empty() {
+        return Some(match look.facts.interrupts.list.is_empty() {
+            true => Seen::unknown("/proc/irq cannot be read", "no device interrupt"),
+            false => Seen::ok(format!("no device interrupt goes to CPU {cpus}")),
+        });
+    }
+    let seen = format!("{} may strike CPU {cpus}: {}{more}", reaching.len(), names.join(", "));
+    let boot = format!("{TUNE_BOOT} (irqaffinity={})", look.aim.others);
+    Some(Seen::bad(seen, format!("all on CPU {}", look.aim.others)).costs(50 * US).knob("irq-affinity").boot(boot))
+}
+
+fn tick(look: &Look) -> Option<Seen> {
+    let (cpus, clock) = (&look.aim.cpus, &look.facts.clock);
+    let rate = clock.tick_hz.map_or("at an unknown rate".into(), |hz| format!("{hz} times a second"));
+    Some(match (cpus.within(&look.facts.cpus.nohz_full), look.facts.config.has("NO_HZ_FULL")) {
+        (true, _) => Seen::ok(format!("CPU {cpus} does not tick while one task runs there (else {rate})")),
+        (false, Some(false)) => Seen::warn(
+            format!("ticks {rate}; this kernel cannot stop it (no NO_HZ_FULL)"),
+            "none while one task runs, or a phase beside it",
+        )
+        .costs(15 * US)
+        .now("ontick chooses a phase beside the tick by itself (phase auto)")
+        .boot("a kernel with NO_HZ_FULL (ontick kernel)"),
+        (false, _) => Seen::warn(format!("ticks {rate}"), "none while one task runs, or a phase beside it")
+            .costs(15 * US)
+            .now("ontick chooses a phase beside the tick by itself (phase auto)")
+            .boot(format!("{TUNE_BOOT} (nohz_full={cpus})")),
+    })
+}

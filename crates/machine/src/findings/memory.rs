@@ -1,0 +1,61 @@
+//! What the kernel does with memory behind a program's back.
+
+use super::{Check, MS, Seen, TUNE_BOOT};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "huge-pages",
+        why: "putting pages together stops a process while its page table changes",
+        source: "kernel: admin-guide/mm/transhuge",
+        look: |look| match look.facts.memory.huge_pages.as_str() {
+            "" => Vec::new(),
+            "always" => Seen::warn("always", "madvise or never").knob("huge-pages").boot(TUNE_BOOT).only(),
+            other => Seen::ok(other).only(),
+        },
+    },
+    Check {
+        id: "page-merging",
+        why: "merged pages cost a page fault at the next write, and the merging thread a CPU",
+        source: "kernel: admin-guide/mm/ksm",
+        look: |look| match look.facts.memory.merging {
+            Some(true) => Seen::warn("running", "off").knob("page-merging").only(),
+            Some(false) => Seen::ok("off").only(),
+            None => Vec::new(),
+        },
+    },
+    Check {
+        id: "numa-balancing",
+        why: "balancing unmaps pages on purpose to see who uses them: each costs a page fault",
+        source: "kernel: admin-guide/sysctl/kernel (numa_balancing)",
+        look: |look| match (look.facts.memory.numa_balancing, look.facts.memory.nodes) {
+            (Some(true), nodes) if nodes > 1 => {
+                Seen::warn(format!("on, over {nodes} nodes"), "off").knob("numa-balancing").boot(TUNE_BOOT).only()
+            }
+            (Some(_), _) => Seen::ok("off or without effect (one node)").only(),
+            (None, _) => Vec::new(),
+        },
+    },
+    Check {
+        id: "swap",
+        why: "a page that was swapped out costs milliseconds when it is touched, on an SD card tens of them",
+        source: "man 2 mlockall; kernel: admin-guide/sysctl/vm (swappiness)",
+        look: |look| {
+            let memory = &look.facts.memory;
+            let swappiness = memory.swappiness.map(|s| format!(", swappiness {s}")).unwrap_or_default();
+            match (memory.swaps.first(), memory.compressed_swaps.first()) {
+                (None, None) => Seen::ok("none").only(),
+                (None, Some(_)) => Seen::ok(format!("compressed memory only{swappiness}")).only(),
+                (Some(device), _) if memory.swappiness.is_some_and(|s| s <= 1) => {
+                    Seen::ok(format!("{device}{swappiness}: a last resort")).only()
+                }
+                (Some(device), _) => {
+                    Seen::warn(format!("{device}{swappiness}"), "none, or swappiness 1 and locked memory")
+                        .costs(10 * MS)
+                        .knob("swappiness")
+                        .boot("swapoff, and the entry out of /etc/fstab (dphys-swapfile on a Raspberry Pi)")
+                        .only()
+                }
+            }
+        },
+    },
+];

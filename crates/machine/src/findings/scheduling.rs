@@ -1,0 +1,164 @@
+//! Who may take the CPU from a real-time task, and whether this process may have it at all.
+
+use super::{Check, Look, MS, Seen, TUNE_BOOT, US};
+use crate::aim::Profile;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "isolation",
+        why: "on a CPU that is not kept apart any task may be put, and its kernel work with it",
+        source: "source 000: 99+ % under 3 µs on an isolated core; source 003: 14 ms without, 97 µs with one",
+        look: |look| isolation(look).only(),
+    },
+    Check {
+        id: "rt-throttling",
+        why: "with throttling a loop that never sleeps loses 50 ms of every second",
+        source: "source 000: \"50 millisecond delays once per second\"; kernel: scheduler/sched-rt-group",
+        look: |look| {
+            let scheduling = &look.facts.scheduling;
+            match (scheduling.runtime_us, scheduling.period_us) {
+                (Some(-1), _) => Seen::ok("off").only(),
+                (Some(runtime), Some(period)) if runtime < period => {
+                    let lost = (period - runtime).unsigned_abs() * US;
+                    let seen = format!("{runtime} of {period} µs");
+                    let should = "off, or a loop that sleeps part of each period";
+                    let found = match look.aim.profile {
+                        Profile::DedicatedCore => Seen::bad(seen, should),
+                        _ => Seen::warn(seen, should),
+                    };
+                    found.costs(lost).knob("rt-throttling").boot(TUNE_BOOT).only()
+                }
+                (Some(_), Some(_)) => Seen::ok("off (runtime is the whole period)").only(),
+                _ => Seen::unknown("the limit cannot be read", "-1").only(),
+            }
+        },
+    },
+    Check {
+        id: "fair-server",
+        why: "since Linux 6.12 starving normal tasks get their share of a CPU that a real-time task spins on, throttling off or not",
+        source: "measured on Linux 6.18: a spinning FIFO 99 loop lost 54 ms once a second, one that slept 10 % of each period nothing",
+        look: |look| fair_server(look).only(),
+    },
+    Check {
+        id: "rt-group",
+        why: "with RT_GROUP_SCHED and version 1 groups a new group has no real-time time, and SCHED_FIFO is refused with EPERM even to root",
+        source: "measured on Linux 6.18; kernel: scheduler/sched-rt-group",
+        look: |look| rt_group(look).into_iter().collect(),
+    },
+    Check {
+        id: "deadline-timer",
+        why: "without HRTICK SCHED_DEADLINE periods under 2 ms are not kept precisely",
+        source: "measured on Linux 6.18; kernel: kernel/sched/features.h (HRTICK_DL)",
+        look: |look| match look.facts.scheduling.hrtick {
+            Some(true) => Seen::ok("the kernel has HRTICK").only(),
+            Some(false) => Seen::warn("no HRTICK", "SCHED_FIFO for periods under 2 ms").only(),
+            None => Vec::new(),
+        },
+    },
+    Check {
+        id: "priority-limit",
+        why: "without the right to a real-time policy a timed program waits behind every other",
+        source: "source 001: poll in → out below 50 µs with FIFO 99, above 500 µs without; man 7 sched",
+        look: |look| {
+            let limits = &look.facts.limits;
+            match (limits.may_set_priority, limits.priority) {
+                (true, _) => Seen::ok("any policy and priority (CAP_SYS_NICE)").only(),
+                (_, Some(p)) if p >= 99 => Seen::ok(format!("priorities up to {p}")).only(),
+                (_, Some(p)) => Seen::bad(format!("real-time priorities up to {p}"), "99, or CAP_SYS_NICE")
+                    .costs(500 * US)
+                    .now("sudo, or setcap cap_sys_nice,cap_ipc_lock+ep on the program")
+                    .boot("\"@realtime - rtprio 99\" in /etc/security/limits.d, or LimitRTPRIO=99 in the unit")
+                    .only(),
+                _ => Seen::unknown("the limit cannot be read", "99").only(),
+            }
+        },
+    },
+    Check {
+        id: "memory-limit",
+        why: "memory that is not locked is given away, and a page fault costs µs, from a disk ms",
+        source: "man 2 mlockall; source 003: \"lock the task in memory\"",
+        look: |look| {
+            let limits = &look.facts.limits;
+            match (limits.may_lock, limits.locked_bytes) {
+                (true, _) => Seen::ok("any amount may be locked (CAP_IPC_LOCK)").only(),
+                (_, Some(u64::MAX)) => Seen::ok("no limit").only(),
+                (_, Some(bytes)) => Seen::warn(
+                    format!("{} KiB may be locked", bytes >> 10),
+                    "no limit, or CAP_IPC_LOCK",
+                )
+                .now("sudo, or setcap cap_sys_nice,cap_ipc_lock+ep on the program")
+                .boot(
+                    "\"@realtime - memlock unlimited\" in /etc/security/limits.d, or LimitMEMLOCK=infinity in the unit",
+                )
+                .only(),
+                _ => Seen::unknown("the limit cannot be read", "no limit").only(),
+            }
+        },
+    },
+];
+
+fn isolation(look: &Look) -> Seen {
+    let facts = look.facts;
+    let cpus = &look.aim.cpus;
+    if facts.cpus.online.len() < 2 {
+        let should = "a second CPU, or work that can wait; a BeagleBone has its PRUs for the rest";
+        return Seen::bad("this machine has one CPU, shared with everything", should).costs(14 * MS);
+    }
+    let partition = facts.cgroups.isolated();
+    match (cpus.within(&facts.cpus.isolated), cpus.within(&partition)) {
+        (true, _) => Seen::ok(format!("CPU {cpus} is isolated at boot")),
+        (_, true) => Seen::ok(format!("CPU {cpus} is isolated by a cpuset partition")),
+        _ => {
+            let broken = facts.cgroups.partitions.iter().find(|p| p.state.contains("invalid"));
+            let seen = match broken {
+                Some(p) => format!("CPU {cpus} is shared; the partition {} is {}", p.folder, p.state),
+                None => format!("CPU {cpus} is shared with every task"),
+            };
+            Seen::bad(seen, "isolated")
+                .costs(14 * MS)
+                .now("ontick tune apply --isolate")
+                .boot(format!("{TUNE_BOOT} (isolcpus={cpus})"))
+        }
+    }
+}
+
+fn fair_server(look: &Look) -> Seen {
+    let scheduling = &look.facts.scheduling;
+    if !scheduling.fair_server {
+        return Seen::ok("this kernel has none (it came with Linux 6.12)");
+    }
+    let advice = "no normal task on that CPU, and a loop that sleeps 10 % of each period";
+    let on_aim: Vec<_> = look.aim.cpus.iter().filter_map(|cpu| scheduling.fair_servers.get(&cpu)).collect();
+    match on_aim.iter().max_by_key(|server| server.runtime_ns) {
+        None => Seen::warn("present, and debugfs does not show it here", advice)
+            .costs(54 * MS)
+            .now("ontick tune apply --isolate keeps normal tasks away"),
+        Some(server) if server.runtime_ns == 0 => Seen::ok("switched off"),
+        Some(server) => {
+            let seen = format!(
+                "{} ms of every {} ms for starving normal tasks",
+                server.runtime_ns / MS,
+                server.period_ns / MS
+            );
+            Seen::warn(seen, format!("0, or {advice}")).costs(server.runtime_ns).knob("fair-server")
+        }
+    }
+}
+
+fn rt_group(look: &Look) -> Option<Seen> {
+    let scheduling = &look.facts.scheduling;
+    let group = scheduling.group.as_ref()?;
+    let root = group.root_file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    Some(match (group.own_runtime_us, group.root_runtime_us) {
+        (Some(0), _) => Seen::bad(
+            format!("the group {} of this session has no real-time time", group.own),
+            "some, or the root group",
+        )
+        .now(format!("echo $$ > {root}/tasks, or give the group cpu.rt_runtime_us")),
+        (_, Some(runtime)) if runtime >= 0 && scheduling.runtime_us == Some(-1) => {
+            Seen::warn(format!("the root group is still limited to {runtime} µs"), "-1, as the sysctl says")
+                .knob("rt-group-throttling")
+        }
+        _ => Seen::ok(format!("the group {} may use real-time policies", group.own)),
+    })
+}

@@ -1,0 +1,71 @@
+//! Keeping CPUs for one program without a reboot: a version 2 partition where the kernel has it, else
+//! version 1 cpusets and every movable task moved away. Everything is journaled and reverted like a knob.
+
+mod group;
+pub(crate) mod tasks;
+
+use serde::Serialize;
+
+use crate::aim::Aim;
+use crate::facts::Facts;
+use crate::journal::Journal;
+use crate::root::Root;
+
+/// What isolation did.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Isolated {
+    /// The group for programs that are to run on the isolated CPUs.
+    pub group: Option<String>,
+    /// How: `cgroup v2 partition`, `cgroup v1 cpuset`.
+    pub method: String,
+    /// Tasks that were moved away.
+    pub moved: usize,
+    /// Tasks that may still run there, and why they were not moved.
+    pub stayed: Vec<Stayed>,
+    /// Why it could not be done, where it could not.
+    pub refused: Option<String>,
+}
+
+/// A task that could not be moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stayed {
+    /// Its thread number.
+    pub task: u32,
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Isolates the aim's CPUs. Moves other programs' tasks, so the caller must have been told to.
+pub fn isolate(root: &Root, facts: &Facts, aim: &Aim, journal: &mut Journal) -> Result<Isolated, String> {
+    if !aim.isolate {
+        return Err("isolation moves other programs' tasks: it must be asked for (--isolate)".into());
+    }
+    if !aim.can_dedicate() {
+        return Err("this machine has one CPU: none can be isolated".into());
+    }
+    let groups = &facts.cgroups;
+    let partition = groups.v2.as_deref().filter(|_| groups.controllers.iter().any(|c| c == "cpuset"));
+    let mut isolated = match (partition, groups.v1.get("cpuset")) {
+        (Some(mount), v1) => {
+            let done = group::partition(root, mount, aim, journal);
+            match (done.refused.is_some(), v1) {
+                (true, Some(v1)) => group::cpuset(root, v1, aim, journal),
+                _ => done,
+            }
+        }
+        (None, Some(v1)) => group::cpuset(root, v1, aim, journal),
+        (None, None) => return Err(no_cpuset(facts)),
+    };
+    let known: Vec<u32> = isolated.stayed.iter().map(|s| s.task).collect();
+    isolated.stayed.extend(tasks::staying(root, aim).into_iter().filter(|s| !known.contains(&s.task)));
+    Ok(isolated)
+}
+
+fn no_cpuset(facts: &Facts) -> String {
+    match facts.config.has("CPUSETS") {
+        Some(false) => "this kernel is built without CPUSETS: isolate at boot instead (--boot)".into(),
+        _ => "no cpuset control group is mounted: isolate at boot instead (--boot)".into(),
+    }
+}

@@ -1,0 +1,70 @@
+//! Moving tasks between control groups, and back.
+
+use std::io;
+
+use super::Stayed;
+use crate::aim::Aim;
+use crate::journal::{Journal, Undo};
+use crate::own::{Movable, Task, sample_tasks as all, started};
+use crate::revert::Undone;
+use crate::root::{Root, reason};
+
+/// Moves every task of a version 1 group into another; all are journaled first.
+pub(super) fn move_all(root: &Root, from: &str, to: &str, aim: &Aim, journal: &mut Journal) -> (usize, Vec<Stayed>) {
+    let numbers: Vec<u32> = root.text(from).unwrap_or_default().lines().filter_map(|l| l.trim().parse().ok()).collect();
+    // Workers of workqueues refuse too (EINVAL): their queue's mask decides.
+    let fixed = |t: &Task| matches!(t.movable(), Movable::Bound | Movable::Workqueue);
+    let (fixed, movable): (Vec<Task>, Vec<Task>) =
+        all(root).into_iter().filter(|t| numbers.contains(&t.task)).partition(fixed);
+    let meeting = fixed.iter().filter(|t| t.allowed.meets(&aim.cpus));
+    let mut stayed: Vec<Stayed> = meeting.map(|t| stay(t, t.movable().remedy())).collect();
+    let undo = |task: &Task| Undo::Task {
+        task: task.task,
+        started: task.started,
+        name: task.name.clone(),
+        from: from.into(),
+        to: to.into(),
+    };
+    let first = match journal.intend_all("isolate", movable.iter().map(undo).collect()) {
+        Ok(first) => first,
+        Err(e) => {
+            stayed.extend(movable.iter().map(|t| stay(t, &e.to_string())));
+            return (0, stayed);
+        }
+    };
+    let mut moved = 0;
+    for (seq, task) in (first..).zip(&movable) {
+        match root.set(to, &task.task.to_string()) {
+            Ok(()) => moved += 1,
+            Err(e) => {
+                stayed.push(stay(task, &reason(&e)));
+                // Without this line revert would look, and find the task where it always was.
+                let _ = journal.void(seq);
+            }
+        }
+    }
+    (moved, stayed)
+}
+
+/// Tasks that may still run on the aim's CPUs. Those of programs are left out: their group decides for them.
+pub(super) fn staying(root: &Root, aim: &Aim) -> Vec<Stayed> {
+    let kernel = all(root).into_iter().filter(|t| t.kernel && t.allowed.meets(&aim.cpus));
+    kernel.map(|t| stay(&t, t.movable().remedy())).collect()
+}
+
+fn stay(task: &Task, why: &str) -> Stayed {
+    Stayed { task: task.task, name: task.name.clone(), why: why.into() }
+}
+
+/// Puts a task back into the group that it was taken from, if it still runs and is still where it was put.
+pub(crate) fn put_back(root: &Root, task: u32, since: u64, from: &str, to: &str) -> io::Result<Undone> {
+    if started(root, task) != Some(since) {
+        return Ok(Undone::Gone);
+    }
+    let within = |file: &str| root.text(file).is_ok_and(|t| t.lines().any(|l| l.trim() == task.to_string()));
+    match () {
+        () if within(to) => root.set(from, &task.to_string()).map(|()| Undone::Restored),
+        () if within(from) => Ok(Undone::AlreadyAsBefore),
+        () => Ok(Undone::ChangedByOthers("another group".into())),
+    }
+}

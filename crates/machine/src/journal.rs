@@ -1,0 +1,372 @@
+//! Nothing is lost: what is about to be changed is on the disk before it is changed.
+//!
+//! `/var/lib/ontick/tune.jsonl` holds one record a line, each flushed before the step it speaks of. The
+//! first line of a session says in which boot of the machine it was made: values of /proc and /sys do not
+//! outlive a boot, files do. A line that was cut off (power, full disk) was never acted upon.
+
+mod undo;
+
+use std::fs::File;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::root::{Root, reason};
+
+pub use undo::{Content, Undo};
+
+const FOLDER: &str = "/var/lib/ontick";
+/// Where the journal lies.
+pub const PATH: &str = "/var/lib/ontick/tune.jsonl";
+const FORMAT: &str = "ontick-tune/1";
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "step")]
+enum Record {
+    Begin { journal: String, boot: String },
+    Intend { seq: u64, knob: String, undo: Undo },
+    Done { seq: u64, seen: Option<String> },
+    Void { seq: u64 },
+}
+
+/// A change that was made or begun, and not yet undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number in the journal.
+    pub seq: u64,
+    /// The knob, or what else asked for it (`boot`, `isolate`).
+    pub knob: String,
+    /// How to undo it.
+    pub undo: Undo,
+    /// Whether the change is known to have been made; otherwise ontick was stopped around it.
+    pub done: bool,
+    /// What the kernel showed after the change.
+    pub seen: Option<String>,
+    /// The boot of the machine in which it was made.
+    pub boot: String,
+}
+
+/// The journal could not be used. Nothing was changed that it does not hold.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// Another ontick is changing settings.
+    #[error("another ontick is changing this machine's settings (it holds {FOLDER}): wait until it has ended")]
+    Busy,
+    /// The disk refused.
+    #[error("the journal {PATH} cannot be {verb}: {reason}; nothing is changed that could not be put back")]
+    Io {
+        /// `read`, `written`.
+        verb: &'static str,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The journal, held against other onticks while it lives.
+pub struct Journal {
+    root: Root,
+    _lock: Option<File>,
+    boot: String,
+    entries: Vec<Entry>,
+    next: u64,
+    begun: bool,
+    damage: Vec<String>,
+}
+
+impl Journal {
+    /// Opens the journal to change settings. Makes its folder, and nothing else yet.
+    pub fn open(root: &Root) -> Result<Self, JournalError> {
+        root.make_folder(FOLDER).map_err(|e| failed("written", e))?;
+        let lock = root.lock(FOLDER).map_err(|e| failed("written", e))?.ok_or(JournalError::Busy)?;
+        Ok(Self { _lock: Some(lock), ..Self::read(root)? })
+    }
+
+    /// Reads the journal only to look at it.
+    pub fn read(root: &Root) -> Result<Self, JournalError> {
+        let text = match root.bytes(PATH) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(e) => return Err(failed("read", e)),
+        };
+        let boot = root.value("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let mut journal = Self {
+            root: root.clone(),
+            _lock: None,
+            boot,
+            entries: Vec::new(),
+            next: 1,
+            begun: false,
+            damage: Vec::new(),
+        };
+        journal.load(&text);
+        Ok(journal)
+    }
+
+    fn load(&mut self, text: &str) {
+        let mut boot = String::new();
+        for (i, line) in text.split_inclusive('\n').enumerate() {
+            match serde_json::from_str(line) {
+                Ok(Record::Begin { journal, boot: of }) if journal == FORMAT => boot = of,
+                Ok(Record::Begin { journal, .. }) => {
+                    self.damage.push(format!("line {}: unknown format {journal}", i + 1))
+                }
+                Ok(Record::Intend { seq, knob, undo }) => {
+                    self.next = self.next.max(seq.saturating_add(1));
+                    self.hold(Entry { seq, knob, undo, done: false, seen: None, boot: boot.clone() });
+                }
+                Ok(Record::Done { seq, seen }) => {
+                    if let Some(entry) = self.entries.iter_mut().find(|e| e.seq == seq) {
+                        (entry.done, entry.seen) = (true, seen);
+                    }
+                }
+                Ok(Record::Void { seq }) => self.entries.retain(|e| e.seq != seq),
+                Err(_) if line.trim().is_empty() => {}
+                Err(_) => self.damage.push(format!("line {} was cut off; what it announced was not done", i + 1)),
+            }
+        }
+    }
+
+    /// A second change of one thing takes the first one's place, in the order of undoing too.
+    fn hold(&mut self, entry: Entry) {
+        let lasts = |e: &Entry| e.undo.outlives_boot() || e.boot == entry.boot;
+        match self.entries.iter_mut().find(|e| e.undo.same_thing(&entry.undo) && lasts(e)) {
+            Some(held) => *held = entry,
+            None => self.entries.push(entry),
+        }
+    }
+
+    /// The changes that stand, oldest first. Those of an earlier boot that did not outlive it are not among them.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter().filter(|e| e.undo.outlives_boot() || e.boot == self.boot)
+    }
+
+    /// Changes that a restart of the machine undid.
+    pub fn undone_by_restart(&self) -> usize {
+        self.entries.len() - self.entries().count()
+    }
+
+    /// Lines that could not be read.
+    pub fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    /// The standing change of a file or folder.
+    pub fn entry(&self, path: &str) -> Option<&Entry> {
+        self.entries().find(|e| e.undo.path() == path)
+    }
+
+    /// Writes down a change before it is made, and waits until that is on the disk.
+    pub fn intend(&mut self, knob: &str, undo: Undo) -> Result<u64, JournalError> {
+        self.intend_all(knob, vec![undo])
+    }
+
+    /// Writes down several changes with one wait for the disk; returns the number of the first.
+    pub fn intend_all(&mut self, knob: &str, undos: Vec<Undo>) -> Result<u64, JournalError> {
+        if !self.begun {
+            self.begin()?;
+        }
+        let first = self.next;
+        let record = |(seq, undo): (u64, &Undo)| line(&Record::Intend { seq, knob: knob.into(), undo: undo.clone() });
+        let text: String = (first..).zip(&undos).map(record).collect();
+        self.append_text(&text)?;
+        self.next += undos.len() as u64;
+        for (seq, undo) in (first..).zip(undos) {
+            self.hold(Entry { seq, knob: knob.into(), undo, done: false, seen: None, boot: self.boot.clone() });
+        }
+        Ok(first)
+    }
+
+    /// Writes down that a change was made, and what the kernel shows since.
+    pub fn done(&mut self, seq: u64, seen: Option<String>) -> Result<(), JournalError> {
+        self.append(&Record::Done { seq, seen: seen.clone() })?;
+        if let Some(entry) = self.entries.iter_mut().find(|e| e.seq == seq) {
+            (entry.done, entry.seen) = (true, seen);
+        }
+        Ok(())
+    }
+
+    /// Writes down that an announced change was not made.
+    pub fn void(&mut self, seq: u64) -> Result<(), JournalError> {
+        self.append(&Record::Void { seq })?;
+        self.entries.retain(|e| e.seq != seq);
+        Ok(())
+    }
+
+    /// Forgets changes that were undone: rewrites the journal without them, removes an empty one.
+    pub fn forget(&mut self, undone: &[u64]) -> Result<(), JournalError> {
+        let boot = self.boot.clone();
+        self.entries.retain(|e| !undone.contains(&e.seq) && (e.undo.outlives_boot() || e.boot == boot));
+        self.damage.clear();
+        if self.entries.is_empty() {
+            self.begun = false;
+            return self.root.remove(PATH).map_err(|e| failed("written", e));
+        }
+        let text = self.text();
+        self.root.replace(PATH, text.as_bytes()).map_err(|e| failed("written", e))
+    }
+
+    /// Removes the journal's folder where nothing is left in it.
+    pub fn close(self) {
+        if self.entries.is_empty() && self.root.list(FOLDER).is_empty() {
+            let _ = self.root.remove_folder(FOLDER);
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), JournalError> {
+        // Of an earlier boot only what outlives it is kept; a line that was cut off goes too.
+        if self.undone_by_restart() > 0 || !self.damage.is_empty() {
+            self.forget(&[])?;
+        }
+        // An append after a line without an end would be lost with it.
+        let ended = self.root.bytes(PATH).map_or(true, |b| b.is_empty() || b.ends_with(b"\n"));
+        if !ended {
+            self.root.append(PATH, b"\n").map_err(|e| failed("written", e))?;
+        }
+        self.append(&Record::Begin { journal: FORMAT.into(), boot: self.boot.clone() })?;
+        self.begun = true;
+        Ok(())
+    }
+
+    fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+        self.append_text(&line(record))
+    }
+
+    fn append_text(&mut self, text: &str) -> Result<(), JournalError> {
+        self.root.append(PATH, text.as_bytes()).map_err(|e| {
+            // Perhaps half a line was written: the next record begins a new one.
+            self.begun = false;
+            failed("written", e)
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let mut boot = None;
+        for e in &self.entries {
+            if boot != Some(&e.boot) {
+                text += &line(&Record::Begin { journal: FORMAT.into(), boot: e.boot.clone() });
+                boot = Some(&e.boot);
+            }
+            text += &line(&Record::Intend { seq: e.seq, knob: e.knob.clone(), undo: e.undo.clone() });
+            if e.done {
+                text += &line(&Record::Done { seq: e.seq, seen: e.seen.clone() });
+            }
+        }
+        text
+    }
+}
+
+fn line(record: &Record) -> String {
+    serde_json::to_string(record).expect("a record is always representable as JSON") + "\n"
+}
+
+fn failed(verb: &'static str, error: io::Error) -> JournalError {
+    let hint = if error.kind() == io::ErrorKind::PermissionDenied { " (run it with sudo)" } else { "" };
+    JournalError::Io { verb, reason: format!("{}{hint}", reason(&error)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::form::Form;
+    use proptest::prelude::*;
+
+    fn value(path: &str, original: &str) -> Undo {
+        Undo::Value { path: path.into(), form: Form::Plain, original: original.into(), wanted: "1".into() }
+    }
+
+    fn machine() -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/sys/kernel/random")).unwrap();
+        std::fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "a\n").unwrap();
+        let root = Root::at(dir.path()).unwrap();
+        (dir, root)
+    }
+
+    #[test]
+    fn what_was_begun_is_known_wherever_the_file_was_cut() {
+        let (dir, root) = machine();
+        let mut journal = Journal::open(&root).unwrap();
+        let one = journal.intend("one", value("/a", "5\n")).unwrap();
+        journal.done(one, Some("1\n".into())).unwrap();
+        journal.intend("two", value("/b", "6\n")).unwrap();
+        drop(journal);
+        let path = dir.path().join(&PATH[1..]);
+        let whole = std::fs::read(&path).unwrap();
+        let lines: Vec<usize> = (0..whole.len()).filter(|i| whole[*i] == b'\n').collect();
+        for cut in 0..=whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let journal = Journal::read(&root).unwrap();
+            // A line counts once all of it is there, with or without its end.
+            let expected = usize::from(cut >= lines[1]) + usize::from(cut >= lines[3]);
+            assert_eq!(journal.entries().count(), expected, "cut at {cut}");
+            assert!(
+                journal.entries().all(|e| matches!(&e.undo, Undo::Value { original, .. } if original.ends_with('\n')))
+            );
+        }
+    }
+
+    #[test]
+    fn writing_goes_on_after_a_cut() {
+        let (dir, root) = machine();
+        let mut journal = Journal::open(&root).unwrap();
+        journal.intend("one", value("/a", "5\n")).unwrap();
+        drop(journal);
+        let path = dir.path().join(&PATH[1..]);
+        let mut torn = std::fs::read(&path).unwrap();
+        torn.extend_from_slice(b"{\"step\":\"intend\",\"seq\":2,\"kn");
+        std::fs::write(&path, &torn).unwrap();
+        let mut journal = Journal::open(&root).unwrap();
+        assert_eq!(journal.damage().len(), 1);
+        journal.intend("three", value("/c", "7\n")).unwrap();
+        drop(journal);
+        let journal = Journal::read(&root).unwrap();
+        assert_eq!(journal.entries().map(|e| e.knob.as_str()).collect::<Vec<_>>(), ["one", "three"]);
+        assert!(journal.damage().is_empty());
+    }
+
+    #[test]
+    fn a_restart_undoes_values_but_not_files() {
+        let (dir, root) = machine();
+        let mut journal = Journal::open(&root).unwrap();
+        journal.intend("one", value("/a", "5\n")).unwrap();
+        let file = Undo::File { path: "/f".into(), original: None, wanted: Content::Text("x".into()), backup: None };
+        journal.intend("boot", file).unwrap();
+        drop(journal);
+        std::fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "b\n").unwrap();
+        let mut journal = Journal::open(&root).unwrap();
+        assert_eq!((journal.entries().count(), journal.undone_by_restart()), (1, 1));
+        journal.intend("one", value("/a", "6\n")).unwrap();
+        drop(journal);
+        let journal = Journal::read(&root).unwrap();
+        assert_eq!(journal.entries().map(|e| e.undo.path()).collect::<Vec<_>>(), ["/f", "/a"]);
+    }
+
+    #[test]
+    fn a_second_ontick_waits() {
+        let (_dir, root) = machine();
+        let held = Journal::open(&root).unwrap();
+        assert!(matches!(Journal::open(&root), Err(JournalError::Busy)));
+        drop(held);
+        Journal::open(&root).unwrap().close();
+        assert!(!root.exists(FOLDER));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_text_is_answered(text in "(\\{\"step\":\"(begin|intend|done|void)\"[^\n]{0,30}\n|.{0,20}\n){0,6}") {
+            let (dir, root) = machine();
+            std::fs::create_dir_all(dir.path().join("var/lib/ontick")).unwrap();
+            std::fs::write(dir.path().join(&PATH[1..]), text).unwrap();
+            let _ = Journal::read(&root).unwrap().entries().count();
+        }
+
+        #[test]
+        fn bytes_of_files_read_back(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let content = Content::from(bytes.clone());
+            let back: Content = serde_json::from_str(&serde_json::to_string(&content).unwrap()).unwrap();
+            prop_assert_eq!(back.bytes(), &bytes[..]);
+        }
+    }
+}

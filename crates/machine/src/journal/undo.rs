@@ -1,0 +1,114 @@
+//! How each kind of change is undone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::form::Form;
+
+/// How one change is undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Undo {
+    /// A value in a file of the kernel.
+    Value {
+        /// Which file.
+        path: String,
+        /// How its values are written.
+        form: Form,
+        /// What it showed, byte for byte.
+        original: String,
+        /// What it was to be.
+        wanted: String,
+    },
+    /// A file on a disk.
+    File {
+        /// Which file.
+        path: String,
+        /// What it held; `None` where it was not there.
+        original: Option<Content>,
+        /// What it was to hold.
+        wanted: Content,
+        /// A dated copy of the original beside it.
+        backup: Option<String>,
+    },
+    /// A symbolic link that was not there.
+    Link {
+        /// Which.
+        path: String,
+        /// Where it points.
+        target: String,
+    },
+    /// A folder that was not there (a control group).
+    Folder {
+        /// Which.
+        path: String,
+    },
+    /// A task that was moved from one control group to another.
+    Task {
+        /// Its thread number.
+        task: u32,
+        /// When it started, in ticks since boot: numbers are used again.
+        started: u64,
+        /// Its name.
+        name: String,
+        /// The `tasks` or `cgroup.threads` file that it was in.
+        from: String,
+        /// The one that it was moved to.
+        to: String,
+    },
+}
+
+impl Undo {
+    /// What it is about.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Value { path, .. } | Self::File { path, .. } | Self::Link { path, .. } | Self::Folder { path } => {
+                path
+            }
+            Self::Task { to, .. } => to,
+        }
+    }
+
+    /// Whether the change outlives a restart of the machine.
+    pub fn outlives_boot(&self) -> bool {
+        match self {
+            Self::File { .. } | Self::Link { .. } => true,
+            Self::Folder { path } => !path.starts_with("/sys/"),
+            Self::Value { .. } | Self::Task { .. } => false,
+        }
+    }
+
+    /// Whether two records speak of one thing.
+    pub(super) fn same_thing(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Task { task, started, .. }, Self::Task { task: t, started: s, .. }) => (task, started) == (t, s),
+            (Self::Task { .. }, _) | (_, Self::Task { .. }) => false,
+            _ => self.path() == other.path(),
+        }
+    }
+}
+
+/// Bytes of a file, as text where they are text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// Anything else.
+    Bytes(Vec<u8>),
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        String::from_utf8(bytes).map_or_else(|e| Self::Bytes(e.into_bytes()), Self::Text)
+    }
+}
+
+impl Content {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Every setting that ontick changes while the machine runs, as one table of small entries.
+//!
+//! An entry names a file (or a pattern of files) and says what value is wanted there for an [`Aim`],
+//! why, and on whose word. Reading, writing, journal and revert are the same for all of them, so a new
+//! knob is a few lines in one of the tables below.
+
+mod cpu;
+mod interrupts;
+mod memory;
+mod noise;
+mod scheduling;
+
+use serde::Serialize;
+
+use crate::aim::{Aim, Profile};
+use crate::facts::Facts;
+use crate::form::Form;
+use crate::root::Root;
+
+/// One setting.
+pub struct Knob {
+    /// As it is named on the command line.
+    pub name: &'static str,
+    /// The files; the first pattern that names any is used. `{cpu}` stands for each wanted CPU, `*` for
+    /// any part of a name.
+    pub paths: &'static [&'static str],
+    /// How the kernel writes the value.
+    pub form: Form,
+    /// The profiles that it belongs to.
+    pub profiles: &'static [Profile],
+    /// Whether it affects other programs' tasks, so that it needs `--isolate`.
+    pub isolates: bool,
+    /// The wanted value of one file.
+    pub want: fn(&Aim, &Spot) -> Want,
+    /// Why it matters.
+    pub why: &'static str,
+    /// Who says so, or where it was measured.
+    pub source: &'static str,
+}
+
+/// One file of a knob.
+pub struct Spot<'a> {
+    /// The machine's files.
+    pub root: &'a Root,
+    /// What is known of the machine.
+    pub facts: &'a Facts,
+    /// Which file.
+    pub path: &'a str,
+    /// What it shows now.
+    pub shown: &'a str,
+}
+
+/// What a knob wants of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Want {
+    /// This value.
+    Set(String),
+    /// Nothing, for this reason.
+    Leave(String),
+}
+
+impl Want {
+    pub(crate) fn set(value: impl ToString) -> Self {
+        Self::Set(value.to_string())
+    }
+
+    pub(crate) fn leave(reason: impl Into<String>) -> Self {
+        Self::Leave(reason.into())
+    }
+}
+
+pub(crate) const DEDICATED: &[Profile] = &[Profile::DedicatedCore];
+pub(crate) const QUICK: &[Profile] = &[Profile::DedicatedCore, Profile::LowLatency];
+pub(crate) const EVERY: &[Profile] = &Profile::ALL;
+
+/// All knobs, in the order in which they are applied; they are reverted in the opposite order.
+pub fn all() -> impl Iterator<Item = &'static Knob> {
+    [scheduling::KNOBS, cpu::KNOBS, interrupts::KNOBS, memory::KNOBS, noise::KNOBS].into_iter().flatten()
+}
+
+/// The knob of that name.
+pub fn named(name: &str) -> Result<&'static Knob, String> {
+    all().find(|k| k.name == name).ok_or_else(|| {
+        let names: Vec<&str> = all().map(|k| k.name).collect();
+        format!("there is no knob \"{name}\" (there are {})", names.join(", "))
+    })
+}
+
+impl Knob {
+    /// The files of this knob on this machine.
+    pub fn files(&self, root: &Root, aim: &Aim) -> Vec<String> {
+        let expand = |pattern: &&str| -> Vec<String> {
+            if !pattern.contains("{cpu}") {
+                return root.matching(pattern);
+            }
+            aim.cpus.iter().flat_map(|cpu| root.matching(&pattern.replace("{cpu}", &cpu.to_string()))).collect()
+        };
+        let mut files = self.paths.iter().map(expand).find(|files| !files.is_empty()).unwrap_or_default();
+        files.sort_by_key(|f| f.split('/').filter_map(|p| p.parse::<u32>().ok()).next());
+        files
+    }
+}
+
+/// Leaves a setting that steers work off a CPU alone where there is no other CPU.
+pub(crate) fn steered(aim: &Aim, value: impl FnOnce() -> Want) -> Want {
+    if aim.can_dedicate() { value() } else { Want::leave("this machine has one CPU, nothing can be steered off it") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_knob_says_what_why_and_who() {
+        let mut names: Vec<_> = all().map(|k| k.name).collect();
+        for knob in all() {
+            assert!(knob.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", knob.name);
+            assert!(knob.why.len() > 30 && knob.source.len() > 8 && !knob.paths.is_empty(), "{}", knob.name);
+            assert!(knob.paths.iter().all(|p| p.starts_with("/proc/") || p.starts_with("/sys/")), "{}", knob.name);
+        }
+        names.sort_unstable();
+        names.windows(2).for_each(|w| assert_ne!(w[0], w[1]));
+        assert!(named("nonsense").is_err_and(|e| e.contains("governor")));
+    }
+
+    #[test]
+    fn throttling_is_raised_outside_in() {
+        // The kernel refuses a group more than the whole has, and the whole less than a group has: the
+        // sysctl is raised first and, reverting in the opposite order, lowered last.
+        let place = |name| all().position(|k| k.name == name).unwrap();
+        assert!(place("rt-throttling") < place("rt-group-throttling"));
+    }
+}

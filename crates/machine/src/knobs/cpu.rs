@@ -1,0 +1,107 @@
+//! Frequency, boost, idle states, siblings.
+
+use super::{DEDICATED, EVERY, Knob, QUICK, Spot, Want};
+use crate::CpuList;
+use crate::aim::{Aim, Profile};
+use crate::form::Form;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        name: "governor",
+        paths: &["/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"],
+        form: Form::Plain,
+        profiles: EVERY,
+        isolates: false,
+        want: |aim, spot| match policy_of(spot) {
+            Some(policy) if aim.profile != Profile::LowLatency && !policy.cpus.meets(&aim.cpus) => {
+                Want::leave(format!("CPU {} is not wanted for timed programs", policy.cpus))
+            }
+            Some(policy) if !policy.governors.iter().any(|g| g == "performance") => {
+                Want::leave("the governor \"performance\" is not there")
+            }
+            Some(_) => Want::set("performance"),
+            None => Want::leave("its CPUs cannot be told"),
+        },
+        why: "a CPU that was clocked down is slow when its event comes, and changing the clock takes time",
+        source: "source 000 (turbo off: \"screws up the SPI clock and the overall timing\"); kernel: admin-guide/pm/cpufreq",
+    },
+    Knob {
+        name: "lowest-frequency",
+        paths: &["/sys/devices/system/cpu/cpufreq/policy*/scaling_min_freq"],
+        form: Form::Plain,
+        profiles: DEDICATED,
+        isolates: false,
+        want: |aim, spot| match policy_of(spot).and_then(|p| Some((p, p.range_khz?))) {
+            Some((policy, _)) if !policy.cpus.meets(&aim.cpus) => {
+                Want::leave(format!("CPU {} is not wanted for timed programs", policy.cpus))
+            }
+            Some((_, (_, highest))) => Want::set(highest),
+            None => Want::leave("its range cannot be told"),
+        },
+        why: "some drivers (intel_pstate, amd-pstate) change the clock also under the governor performance",
+        source: "kernel: admin-guide/pm/intel_pstate, admin-guide/pm/amd-pstate",
+    },
+    Knob {
+        name: "boost",
+        paths: &["/sys/devices/system/cpu/cpufreq/boost", "/sys/devices/system/cpu/intel_pstate/no_turbo"],
+        form: Form::Plain,
+        profiles: DEDICATED,
+        isolates: false,
+        want: |_, spot| Want::set(if spot.path.ends_with("no_turbo") { 1 } else { 0 }),
+        why: "boost frequencies come and go with temperature and with what the other cores do",
+        source: "source 000 (\"disable turbo mode\"); kernel: admin-guide/pm/cpufreq (boost)",
+    },
+    Knob {
+        name: "idle-states",
+        paths: &["/sys/devices/system/cpu/cpu*/cpuidle/state*/disable"],
+        form: Form::Plain,
+        profiles: QUICK,
+        isolates: false,
+        want: idle_state,
+        why: "leaving an idle state takes from 1 µs (C1) to some 100 µs (C6), before the program runs at all",
+        source: "kernel: admin-guide/pm/cpuidle; the driver's own figures in cpuidle/state*/latency",
+    },
+    Knob {
+        name: "smt-siblings",
+        paths: &["/sys/devices/system/cpu/cpu*/online"],
+        form: Form::Plain,
+        profiles: DEDICATED,
+        isolates: true,
+        want: |aim, spot| {
+            let sibling = numbered(spot.path).is_some_and(|cpu| {
+                let near = aim.cpus.iter().filter_map(|c| spot.facts.cpus.siblings.get(&c));
+                near.fold(CpuList::default(), |all, s| all.with(s)).without(&aim.cpus).contains(cpu)
+            });
+            if sibling { Want::set(0) } else { Want::leave("shares no core with the wanted CPUs") }
+        },
+        why: "a sibling shares the core's execution units and caches, so what runs there slows the timed program",
+        source: "kernel: admin-guide/hw-vuln/core-scheduling, admin-guide/kernel-parameters (nosmt)",
+    },
+];
+
+fn policy_of<'a>(spot: &'a Spot) -> Option<&'a crate::facts::frequency::Policy> {
+    let folder = spot.path.rsplit_once('/')?.0;
+    spot.facts.frequency.policies.iter().find(|p| p.folder == folder)
+}
+
+/// The CPU of a path `/sys/devices/system/cpu/cpuN/…`.
+fn numbered(path: &str) -> Option<u32> {
+    path.strip_prefix("/sys/devices/system/cpu/cpu")?.split('/').next()?.parse().ok()
+}
+
+/// A dedicated core does not sleep at all beyond halting; otherwise states up to 10 µs are a fair price.
+fn idle_state(aim: &Aim, spot: &Spot) -> Want {
+    let Some(cpu) = numbered(spot.path) else { return Want::leave("its CPU cannot be told") };
+    let number = spot.path.rsplit('/').nth(1).and_then(|s| s.strip_prefix("state")?.parse::<u32>().ok());
+    let states = spot.facts.frequency.idle_states.get(&cpu);
+    let Some(state) = states.and_then(|all| all.iter().find(|s| Some(s.number) == number)) else {
+        return Want::leave("what it costs to leave it cannot be told");
+    };
+    let dedicated = aim.profile == Profile::DedicatedCore;
+    let limit_us = if dedicated { 1 } else { 10 };
+    match () {
+        () if dedicated && !aim.cpus.contains(cpu) => Want::leave("not a CPU for timed programs"),
+        () if state.exit_us <= limit_us => Want::leave(format!("{} is left within {} µs", state.name, state.exit_us)),
+        () => Want::set(1),
+    }
+}

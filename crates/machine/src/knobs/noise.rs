@@ -1,0 +1,88 @@
+//! Small things that strike every CPU now and then.
+
+use super::{DEDICATED, EVERY, Knob, QUICK, Want, steered};
+use crate::form::Form;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        name: "timer-migration",
+        paths: &["/proc/sys/kernel/timer_migration"],
+        form: Form::Plain,
+        profiles: DEDICATED,
+        isolates: false,
+        want: |aim, spot| match aim.cpus.within(&spot.facts.cpus.nohz_full) {
+            true => Want::set(1),
+            false => Want::set(0),
+        },
+        why: "timers of idle CPUs move to one that is busy, which the timed one is; only nohz_full CPUs are spared, \
+              and those want theirs moved away",
+        source: "kernel: timers/no_hz; kernel/time/timer_migration.c",
+    },
+    Knob {
+        name: "stat-interval",
+        paths: &["/proc/sys/vm/stat_interval"],
+        form: Form::Plain,
+        profiles: EVERY,
+        isolates: false,
+        want: |_, spot| match spot.shown.trim().parse::<u32>() {
+            Ok(now) if now >= 10 => Want::leave("seldom enough"),
+            _ => Want::set(10),
+        },
+        why: "every CPU folds its memory statistics this often, once a second, by a kernel thread",
+        source: "kernel: admin-guide/sysctl/vm (stat_interval), admin-guide/kernel-per-CPU-kthreads",
+    },
+    Knob {
+        name: "nmi-watchdog",
+        paths: &["/proc/sys/kernel/nmi_watchdog"],
+        form: Form::Plain,
+        profiles: QUICK,
+        isolates: false,
+        want: |_, _| Want::set(0),
+        why: "the hard-lockup detector interrupts every CPU from a performance counter",
+        source: "kernel: admin-guide/lockup-watchdogs",
+    },
+    Knob {
+        name: "watchdog-cpus",
+        paths: &["/proc/sys/kernel/watchdog_cpumask"],
+        form: Form::List,
+        profiles: EVERY,
+        isolates: false,
+        want: |aim, _| steered(aim, || Want::set(&aim.others)),
+        why: "the soft-lockup detector wakes a thread of the highest priority on each of its CPUs every 4 seconds",
+        source: "kernel: admin-guide/sysctl/kernel (watchdog_cpumask), admin-guide/lockup-watchdogs",
+    },
+    Knob {
+        name: "console-messages",
+        paths: &["/proc/sys/kernel/printk"],
+        form: Form::Words,
+        profiles: QUICK,
+        isolates: false,
+        want: |_, spot| {
+            let mut words: Vec<&str> = spot.shown.split_whitespace().collect();
+            let loud = words.first().and_then(|level| level.parse::<u32>().ok()).is_some_and(|level| level > 3);
+            match (spot.facts.noise.slow_consoles.is_empty(), loud) {
+                (true, _) => Want::leave("no serial console prints kernel messages"),
+                (_, false) => Want::leave("only critical messages are printed"),
+                _ => {
+                    words[0] = "3";
+                    Want::set(words.join("\t"))
+                }
+            }
+        },
+        why: "a kernel message on a serial line takes 87 µs for each character at 115 200 baud, in places with interrupts off",
+        source: "kernel: core-api/printk-basics, admin-guide/serial-console",
+    },
+    Knob {
+        name: "pcie-power",
+        paths: &["/sys/module/pcie_aspm/parameters/policy"],
+        form: Form::Choice,
+        profiles: QUICK,
+        isolates: false,
+        want: |_, spot| match spot.facts.board.raspberry_pi.as_ref().is_some_and(|pi| pi.generation < 4) {
+            true => Want::leave("this board has no PCI Express"),
+            false => Want::set("performance"),
+        },
+        why: "a PCI Express link that sleeps takes some µs to wake; on a Raspberry Pi 5 the GPIO sits behind one",
+        source: "measured: a GPIO read on a Pi 5 takes 0.4 µs and more, worse when the link sleeps; kernel: power/pci",
+    },
+];

@@ -1,0 +1,47 @@
+//! The machine under a timed program: look at it, explain it, tune it, put it back, and edit how it boots.
+//!
+//! Everything goes through a [`Root`], so all of it also works on a folder that stands for a machine.
+//! Nothing here prints; every result can be shown or serialised by the caller.
+//!
+//! ```no_run
+//! use ontick_machine::*;
+//! let root = Root::live();
+//! let facts = Facts::gather(&root);
+//! let aim = Aim::new(&facts, None, Profile::DedicatedCore)?;
+//! let worst_first = check(&facts, &aim);
+//! let plan = Plan::make(&root, &facts, &aim)?;
+//! let mut journal = Journal::open(&root)?;
+//! let applied = apply(&root, &plan, &mut journal);
+//! let reverted = revert(&root, &mut journal, false);
+//! assert!(applied.complete() && reverted.complete());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod aim;
+pub mod apply;
+pub mod boot;
+pub mod cpulist;
+pub mod facts;
+pub mod findings;
+pub mod form;
+pub mod isolate;
+pub mod journal;
+pub mod knobs;
+pub mod own;
+pub mod plan;
+pub mod revert;
+pub mod root;
+pub mod status;
+
+pub use aim::{Aim, Profile};
+pub use apply::{Applied, apply};
+pub use cpulist::CpuList;
+pub use facts::Facts;
+pub use findings::{Finding, Severity, check};
+pub use form::Form;
+pub use journal::Journal;
+pub use plan::Plan;
+pub use revert::{Reverted, revert};
+pub use root::Root;
+pub use status::{Status, status};

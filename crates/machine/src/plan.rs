@@ -1,0 +1,121 @@
+//! Every change that would be made, as current → wanted, with the reason. Making a plan changes nothing.
+
+use serde::Serialize;
+
+use crate::aim::Aim;
+use crate::facts::Facts;
+use crate::form::Form;
+use crate::knobs::{self, Knob, Spot, Want};
+use crate::root::{Root, reason};
+
+/// What `tune` would do.
+#[derive(Debug, Clone, Serialize)]
+pub struct Plan {
+    /// What the machine is wanted for.
+    pub aim: Aim,
+    /// One item for each file that a knob names here, in the order of application; and one for each knob
+    /// that names none.
+    pub items: Vec<Item>,
+}
+
+/// One file of one knob.
+#[derive(Debug, Clone, Serialize)]
+pub struct Item {
+    /// The knob.
+    pub knob: &'static str,
+    /// The file; the pattern where no file answers to it.
+    pub path: String,
+    /// How its values are written.
+    pub form: Form,
+    /// The value now; empty where it cannot be read.
+    pub current: String,
+    /// The value that is wanted; empty where nothing is.
+    pub wanted: String,
+    /// What is to be done.
+    pub state: State,
+    /// Why it matters.
+    pub why: &'static str,
+    /// Who says so.
+    pub source: &'static str,
+}
+
+/// What is to be done about an item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "state", content = "reason")]
+pub enum State {
+    /// It will be changed.
+    Change,
+    /// It is as wanted.
+    AsWanted,
+    /// It is left alone, for this reason.
+    Left(String),
+    /// This machine does not have it.
+    Absent(String),
+    /// It is there but cannot be read.
+    Unreadable(String),
+    /// It would affect other programs' tasks and needs `--isolate`.
+    NeedsIsolate,
+}
+
+impl Plan {
+    /// Plans the knobs of the profile, or those that the aim names.
+    pub fn make(root: &Root, facts: &Facts, aim: &Aim) -> Result<Self, String> {
+        for name in &aim.only {
+            knobs::named(name)?;
+        }
+        let asked = |knob: &&Knob| match aim.only.is_empty() {
+            true => knob.profiles.contains(&aim.profile),
+            false => aim.only.iter().any(|name| name == knob.name),
+        };
+        let items = knobs::all().filter(asked).flat_map(|knob| items(root, facts, aim, knob)).collect();
+        Ok(Self { aim: aim.clone(), items })
+    }
+
+    /// The items that will be changed.
+    pub fn changes(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|i| i.state == State::Change)
+    }
+}
+
+fn items(root: &Root, facts: &Facts, aim: &Aim, knob: &'static Knob) -> Vec<Item> {
+    let blank = |path: &str, state| Item {
+        knob: knob.name,
+        path: path.into(),
+        form: knob.form,
+        current: String::new(),
+        wanted: String::new(),
+        state,
+        why: knob.why,
+        source: knob.source,
+    };
+    let files = knob.files(root, aim);
+    if files.is_empty() {
+        return vec![blank(knob.paths[0], State::Absent(absent(root, knob.paths[0])))];
+    }
+    let item = |path: String| {
+        let shown = match root.text(&path) {
+            Ok(text) => text,
+            Err(e) => return blank(&path, State::Unreadable(reason(&e))),
+        };
+        let shown = shown.trim();
+        let current = knob.form.value(shown);
+        let spot = Spot { root, facts, path: &path, shown };
+        let (wanted, state) = match (knob.want)(aim, &spot) {
+            Want::Leave(why) => (String::new(), State::Left(why)),
+            Want::Set(wanted) if knob.form.same(&wanted, shown) => (wanted, State::AsWanted),
+            Want::Set(wanted) if knob.isolates && !aim.isolate => (wanted, State::NeedsIsolate),
+            Want::Set(wanted) => (wanted, State::Change),
+        };
+        Item { current, wanted, ..blank(&path, state) }
+    };
+    files.into_iter().map(item).collect()
+}
+
+/// Why no file answers to a pattern.
+fn absent(root: &Root, pattern: &str) -> String {
+    if pattern.starts_with("/sys/kernel/debug/") && !root.exists("/sys/kernel/debug/sched") {
+        return "debugfs does not show the scheduler here (mount -t debugfs none /sys/kernel/debug, or a kernel that hides it)"
+            .into();
+    }
+    "this machine does not have it".into()
+}

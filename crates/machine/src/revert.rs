@@ -1,0 +1,170 @@
+//! The way back: every change that stands is undone, the latest first. What somebody else changed
+//! meanwhile is reported and left, unless forced.
+
+use std::io;
+
+use serde::Serialize;
+
+use crate::isolate;
+use crate::journal::{Content, Entry, Journal, JournalError, Undo};
+use crate::root::{Root, reason};
+
+/// What became of the changes that stood.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Reverted {
+    /// One for each change, in the order of undoing.
+    pub steps: Vec<Step>,
+    /// Changes that a restart of the machine had undone before.
+    pub undone_by_restart: usize,
+    /// Commands that the machine must still run, so that the way it boots follows its files.
+    pub commands: Vec<String>,
+    /// Lines of the journal that could not be read.
+    pub damage: Vec<String>,
+    /// Why the journal could not be brought up to date, where it could not; values were restored all the same.
+    pub stopped: Option<String>,
+}
+
+impl Reverted {
+    /// Whether everything is as it was.
+    pub fn complete(&self) -> bool {
+        self.stopped.is_none() && self.steps.iter().all(|s| s.outcome.settled())
+    }
+}
+
+/// What became of one change.
+#[derive(Debug, Clone, Serialize)]
+pub struct Step {
+    /// The knob.
+    pub knob: String,
+    /// The file, link, folder or task.
+    pub path: String,
+    /// The value that is to stand again; empty for files.
+    pub original: String,
+    /// How it went.
+    #[serde(flatten)]
+    pub outcome: Undone,
+}
+
+/// How undoing went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "outcome", content = "detail")]
+pub enum Undone {
+    /// It is as it was.
+    Restored,
+    /// It was as it had been already.
+    AlreadyAsBefore,
+    /// The device or task is gone, and its setting with it.
+    Gone,
+    /// Somebody else changed it since, to this; it is left (`--force` restores it all the same).
+    ChangedByOthers(String),
+    /// It could not be restored, for this reason; it stays in the journal.
+    Refused(String),
+}
+
+impl Undone {
+    /// Whether nothing is left to do.
+    pub fn settled(&self) -> bool {
+        matches!(self, Self::Restored | Self::AlreadyAsBefore | Self::Gone)
+    }
+}
+
+/// Undoes everything that stands in the journal.
+pub fn revert(root: &Root, journal: &mut Journal, force: bool) -> Reverted {
+    let mut reverted = Reverted {
+        undone_by_restart: journal.undone_by_restart(),
+        damage: journal.damage().to_vec(),
+        ..Reverted::default()
+    };
+    let entries: Vec<Entry> = journal.entries().rev().cloned().collect();
+    let mut outcomes: Vec<Undone> = entries.iter().map(|e| undo(root, e, force)).collect();
+    // What was refused may have waited for something later in the list (a limit, a group that held tasks).
+    for (entry, outcome) in entries.iter().zip(&mut outcomes).filter(|(_, o)| matches!(o, Undone::Refused(_))) {
+        *outcome = undo(root, entry, force);
+    }
+    let settled: Vec<u64> = entries.iter().zip(&outcomes).filter(|(_, o)| o.settled()).map(|(e, _)| e.seq).collect();
+    let kept = journal.forget(&settled).err().map(|e: JournalError| e.to_string());
+    reverted.stopped = kept;
+    reverted.commands = crate::boot::commands_after(root, entries.iter().map(|e| e.undo.path()));
+    reverted.steps = entries.into_iter().zip(outcomes).map(|(entry, outcome)| step(entry, outcome)).collect();
+    reverted
+}
+
+fn step(entry: Entry, outcome: Undone) -> Step {
+    let original = match &entry.undo {
+        Undo::Value { form, original, .. } => form.value(original),
+        _ => String::new(),
+    };
+    Step { knob: entry.knob, path: entry.undo.path().into(), original, outcome }
+}
+
+fn undo(root: &Root, entry: &Entry, force: bool) -> Undone {
+    let undone = match &entry.undo {
+        Undo::Value { .. } => undo_value(root, entry, force),
+        Undo::File { path, original, wanted, backup } => {
+            undo_file(root, path, original.as_ref(), wanted, backup.as_deref(), force)
+        }
+        Undo::Link { path, target } => match root.link_target(path) {
+            None => Ok(Undone::AlreadyAsBefore),
+            Some(now) if now != *target && !force => Ok(Undone::ChangedByOthers(now)),
+            Some(_) => root.remove(path).map(|()| Undone::Restored),
+        },
+        Undo::Folder { path } if !root.exists(path) => Ok(Undone::AlreadyAsBefore),
+        Undo::Folder { path } => root.remove_folder(path).map(|()| Undone::Restored),
+        Undo::Task { task, started, from, to, .. } => isolate::tasks::put_back(root, *task, *started, from, to),
+    };
+    undone.unwrap_or_else(|e| Undone::Refused(reason(&e)))
+}
+
+fn undo_value(root: &Root, entry: &Entry, force: bool) -> io::Result<Undone> {
+    let Undo::Value { path, form, original, wanted } = &entry.undo else { unreachable!("asked for values only") };
+    let now = match root.text(path) {
+        Ok(now) => now,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Undone::Gone),
+        Err(e) => return Err(e),
+    };
+    if form.same(&now, original) {
+        return Ok(Undone::AlreadyAsBefore);
+    }
+    // ontick was stopped around this write: whatever the kernel made of it is ontick's.
+    let ours = !entry.done || form.same(&now, wanted) || entry.seen.as_ref().is_some_and(|s| form.same(&now, s));
+    if !ours && !force {
+        return Ok(Undone::ChangedByOthers(form.value(&now)));
+    }
+    root.set(path, &form.restoring(original, wanted))?;
+    let now = root.text(path)?;
+    match form.same(&now, original) {
+        true => Ok(Undone::Restored),
+        false => Ok(Undone::Refused(format!("the kernel shows {} instead", form.value(&now)))),
+    }
+}
+
+fn undo_file(
+    root: &Root,
+    path: &str,
+    original: Option<&Content>,
+    wanted: &Content,
+    backup: Option<&str>,
+    force: bool,
+) -> io::Result<Undone> {
+    root.clear_beside(path)?;
+    let now = match root.bytes(path) {
+        Ok(bytes) => Some(bytes),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(e) => return Err(e),
+    };
+    let as_before = now.as_deref() == original.map(Content::bytes);
+    if !as_before && now.as_deref() != Some(wanted.bytes()) && !force {
+        return Ok(Undone::ChangedByOthers("the file was edited".into()));
+    }
+    if !as_before {
+        match original {
+            Some(content) => root.replace(path, content.bytes())?,
+            None => root.remove(path)?,
+        }
+    }
+    if let Some(backup) = backup {
+        root.clear_beside(backup)?;
+        root.remove(backup)?;
+    }
+    Ok(if as_before { Undone::AlreadyAsBefore } else { Undone::Restored })
+}

@@ -1,0 +1,315 @@
+//! Every file this crate touches is reached through a [`Root`]: the live machine, or a folder that
+//! stands for one (`--root DIR`: a mounted card, a test's tree).
+
+mod act;
+mod shape;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+pub use act::{Act, Hook, Verdict, reason};
+
+/// No file of /proc, /sys or /boot that is read here is larger; reading stops rather than fill the memory.
+const LIMIT: u64 = 16 << 20;
+
+/// The file system of a machine.
+#[derive(Clone)]
+pub struct Root {
+    base: PathBuf,
+    live: bool,
+    hook: Option<Arc<dyn Hook>>,
+}
+
+impl Root {
+    /// The machine this program runs on.
+    pub fn live() -> Self {
+        Self { base: "/".into(), live: true, hook: None }
+    }
+
+    /// A folder that stands for a machine. `/` is the live machine.
+    pub fn at(folder: &Path) -> io::Result<Self> {
+        let base = folder.canonicalize()?;
+        if !base.is_dir() {
+            return Err(io::Error::other(format!("{} is not a folder", folder.display())));
+        }
+        Ok(Self { live: base == Path::new("/"), base, hook: None })
+    }
+
+    /// Asks `hook` before everything that changes a file.
+    pub fn with_hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.hook = Some(hook);
+        self
+    }
+
+    /// Whether this is the running machine, whose /proc and /sys act.
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Where a path of the machine lies here. Links are followed inside the root and never lead out of it.
+    pub fn resolve(&self, path: &str) -> io::Result<PathBuf> {
+        let mut pending: Vec<_> = parts(Path::new(path)).into_iter().rev().collect();
+        let mut inside = PathBuf::new();
+        let mut links = 0;
+        while let Some(part) = pending.pop() {
+            if part == ".." {
+                inside.pop();
+                continue;
+            }
+            let here = self.base.join(&inside).join(&part);
+            match fs::read_link(&here) {
+                Ok(target) => {
+                    links += 1;
+                    if links > 40 {
+                        return Err(io::Error::other(format!("{path}: too many links")));
+                    }
+                    if target.is_absolute() {
+                        inside = PathBuf::new();
+                    }
+                    pending.extend(parts(&target).into_iter().rev());
+                }
+                Err(_) => inside.push(part),
+            }
+        }
+        Ok(self.base.join(inside))
+    }
+
+    /// The kernel resolves paths of the live machine (its links such as /proc/self/fd are magic).
+    fn place(&self, path: &str) -> io::Result<PathBuf> {
+        if self.live { Ok(PathBuf::from(path)) } else { self.resolve(path) }
+    }
+
+    /// A file's bytes.
+    pub fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let place = self.place(path)?;
+        // A fifo or device in place of a file must not hold the program up.
+        if !fs::metadata(&place)?.is_file() {
+            return Err(io::Error::other("not a file"));
+        }
+        File::open(place)?.take(LIMIT + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LIMIT {
+            return Err(io::Error::other("larger than any such file (16 MiB)"));
+        }
+        Ok(bytes)
+    }
+
+    /// A file as text; bytes that are not UTF-8 become replacement characters.
+    pub fn text(&self, path: &str) -> io::Result<String> {
+        self.bytes(path).map(|b| String::from_utf8(b).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into()))
+    }
+
+    /// A file's text without the white space around it (and the zero byte that ends device-tree strings);
+    /// `None` where it cannot be read.
+    pub fn value(&self, path: &str) -> Option<String> {
+        self.text(path).ok().map(|t| t.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
+    }
+
+    /// A file's value as a number.
+    pub fn number<N: std::str::FromStr>(&self, path: &str) -> Option<N> {
+        self.value(path)?.parse().ok()
+    }
+
+    /// Whether a path is there.
+    pub fn exists(&self, path: &str) -> bool {
+        self.place(path).is_ok_and(|p| p.exists())
+    }
+
+    /// Names in a folder, sorted as people count (`irq2` before `irq10`); none where it cannot be read.
+    pub fn list(&self, folder: &str) -> Vec<String> {
+        let Ok(entries) = self.place(folder).and_then(fs::read_dir) else { return Vec::new() };
+        let mut names: Vec<String> = entries.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
+        names.sort_by_cached_key(|name| {
+            let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+            (name[..name.len() - digits.len()].to_owned(), digits.parse::<u64>().unwrap_or(u64::MAX), name.clone())
+        });
+        names
+    }
+
+    /// Paths that a pattern names; `*` stands for any part of one name.
+    pub fn matching(&self, pattern: &str) -> Vec<String> {
+        let mut found = vec![String::new()];
+        for part in pattern.split('/').filter(|p| !p.is_empty()) {
+            found = match part.split_once('*') {
+                None => found.into_iter().map(|f| format!("{f}/{part}")).collect(),
+                Some((before, after)) => found
+                    .into_iter()
+                    .flat_map(|folder| {
+                        let names = self.list(&folder).into_iter().filter(|n| {
+                            n.len() >= before.len() + after.len() && n.starts_with(before) && n.ends_with(after)
+                        });
+                        names.map(|n| format!("{folder}/{n}")).collect::<Vec<_>>()
+                    })
+                    .collect(),
+            };
+        }
+        found.retain(|path| self.exists(path));
+        found
+    }
+
+    /// Writes a value into a file that the kernel made. Never creates one.
+    pub fn set(&self, path: &str, value: &str) -> io::Result<()> {
+        let place = self.place(path)?;
+        self.act(Act::Set { path, value }, &place, |cut| {
+            // The kernel takes a value in one write and shows it in its own form; a tree keeps that form.
+            let text = match self.live {
+                true => format!("{value}\n"),
+                false => shape::shaped(&self.text(path)?, value),
+            };
+            let mut file = OpenOptions::new().write(true).truncate(!self.live).open(&place)?;
+            file.write_all(&text.as_bytes()[..cut.unwrap_or(text.len()).min(text.len())])
+        })
+    }
+
+    /// Puts a whole file in place of another, or a new one: written beside, flushed, renamed, the folder
+    /// flushed. Owner and mode stay as they were (where the file system has them; FAT does not).
+    pub fn replace(&self, path: &str, content: &[u8]) -> io::Result<()> {
+        let place = self.resolve(path)?;
+        let old = fs::metadata(&place).ok();
+        let beside = beside(&place)?;
+        let beside_path = beside_path(path);
+        // What a power cut left of an earlier attempt.
+        if fs::symlink_metadata(&beside).is_ok() {
+            self.act(Act::Remove { path: &beside_path }, &beside, |_| fs::remove_file(&beside))?;
+        }
+        let written = self.act(Act::Create { path: &beside_path, content }, &beside, |cut| {
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&beside)?;
+            file.write_all(&content[..cut.unwrap_or(content.len()).min(content.len())])?;
+            if let Some(old) = &old {
+                let _ = std::os::unix::fs::fchown(&file, Some(old.uid()), Some(old.gid()));
+                let _ = file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777));
+            }
+            file.sync_all()
+        });
+        let renamed = written.and_then(|()| {
+            self.act(Act::Rename { from: &beside_path, path }, &place, |_| fs::rename(&beside, &place))?;
+            sync_folder(&place)
+        });
+        if renamed.is_err() && fs::symlink_metadata(&beside).is_ok() {
+            let _ = self.act(Act::Remove { path: &beside_path }, &beside, |_| fs::remove_file(&beside));
+        }
+        renamed
+    }
+
+    /// Removes what an interrupted [`replace`](Self::replace) left beside a file, if anything.
+    pub fn clear_beside(&self, path: &str) -> io::Result<()> {
+        let beside = beside(&self.resolve(path)?)?;
+        if fs::symlink_metadata(&beside).is_err() {
+            return Ok(());
+        }
+        self.act(Act::Remove { path: &beside_path(path) }, &beside, |_| fs::remove_file(&beside))
+    }
+
+    /// Appends to a file (made if need be) and waits until it is on the disk.
+    pub fn append(&self, path: &str, content: &[u8]) -> io::Result<()> {
+        let place = self.place(path)?;
+        let new = !place.exists();
+        self.act(Act::Append { path, content }, &place, |cut| {
+            let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(&place)?;
+            file.write_all(&content[..cut.unwrap_or(content.len()).min(content.len())])?;
+            file.sync_all()
+        })?;
+        if new { sync_folder(&place) } else { Ok(()) }
+    }
+
+    /// Makes a link.
+    pub fn link(&self, path: &str, target: &str) -> io::Result<()> {
+        let place = self.place(path)?;
+        self.act(Act::Link { path, target }, &place, |_| std::os::unix::fs::symlink(target, &place))?;
+        sync_folder(&place)
+    }
+
+    /// Where a link points, unfollowed.
+    pub fn link_target(&self, path: &str) -> Option<String> {
+        let (folder, name) = path.rsplit_once('/')?;
+        let place = self.place(folder).ok()?.join(name);
+        fs::read_link(place).ok()?.into_os_string().into_string().ok()
+    }
+
+    /// Removes a file or a link (the link itself). One that is gone already is fine.
+    pub fn remove(&self, path: &str) -> io::Result<()> {
+        let (folder, name) = path.rsplit_once('/').ok_or_else(|| io::Error::other("not an absolute path"))?;
+        let place = self.place(folder)?.join(name);
+        if fs::symlink_metadata(&place).is_err() {
+            return Ok(());
+        }
+        self.act(Act::Remove { path }, &place, |_| fs::remove_file(&place))?;
+        sync_folder(&place)
+    }
+
+    /// Makes a folder, its parents too. One that is there already is fine.
+    pub fn make_folder(&self, path: &str) -> io::Result<()> {
+        let place = self.place(path)?;
+        if place.is_dir() {
+            return Ok(());
+        }
+        self.act(Act::MakeFolder { path }, &place, |_| fs::create_dir_all(&place))
+    }
+
+    /// Removes a folder. The kernel removes a control group with its files; in a tree that stands for a
+    /// machine the files go with the folder as they would there.
+    pub fn remove_folder(&self, path: &str) -> io::Result<()> {
+        let place = self.place(path)?;
+        if !place.exists() {
+            return Ok(());
+        }
+        let group = !self.live && path.starts_with("/sys/fs/cgroup/");
+        self.act(Act::RemoveFolder { path }, &place, |_| match group {
+            true => fs::remove_dir_all(&place),
+            false => fs::remove_dir(&place),
+        })
+    }
+
+    /// Locks a folder against a second ontick for as long as the file lives; `None` if one holds it.
+    pub(crate) fn lock(&self, folder: &str) -> io::Result<Option<File>> {
+        let file = File::open(self.place(folder)?)?;
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn act(&self, act: Act, place: &Path, run: impl FnOnce(Option<usize>) -> io::Result<()>) -> io::Result<()> {
+        match self.hook.as_ref().map_or(Verdict::Go, |h| h.before(&act)) {
+            Verdict::Go => run(None)?,
+            Verdict::Handled => {}
+            Verdict::Refuse(error) => return Err(error),
+            Verdict::Torn(bytes, error) => {
+                run(Some(bytes))?;
+                return Err(error);
+            }
+        }
+        if let Some(hook) = &self.hook {
+            hook.after(&act, place);
+        }
+        Ok(())
+    }
+}
+
+fn parts(path: &Path) -> Vec<std::ffi::OsString> {
+    let named = path.components().filter(|c| matches!(c, Component::Normal(_) | Component::ParentDir));
+    named.map(|c| c.as_os_str().to_owned()).collect()
+}
+
+fn beside(place: &Path) -> io::Result<PathBuf> {
+    let name = place.file_name().ok_or_else(|| io::Error::other("names no file"))?.to_string_lossy();
+    Ok(place.with_file_name(format!(".{name}.ontick-new")))
+}
+
+fn beside_path(path: &str) -> String {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    format!("{folder}/.{name}.ontick-new")
+}
+
+fn sync_folder(place: &Path) -> io::Result<()> {
+    let folder = place.parent().ok_or_else(|| io::Error::other("has no folder"))?;
+    match File::open(folder)?.sync_all() {
+        // Kernel file systems have nothing to flush and some say so.
+        Err(e) if e.raw_os_error() == Some(22) => Ok(()),
+        other => other,
+    }
+}

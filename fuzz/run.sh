@@ -1,0 +1,17 @@
+#!/bin/sh
+# Runs fuzz targets on a stable compiler: fuzz/run.sh SECONDS [TARGET...]
+# Needs cargo-fuzz (cargo install cargo-fuzz) and a C++ compiler.
+set -eu
+cd "$(dirname "$0")"
+seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
+shift
+[ $# -gt 0 ] || set -- record journal cyclictest jitterdebugger rtla import units requirement
+# libFuzzer's instrumentation is a compiler flag that only nightly compilers take without this.
+export RUSTC_BOOTSTRAP=1
+for target in "$@"; do
+    mkdir -p "corpus/$target"
+    seeds=../crates/record/tests/fixtures
+    [ -d "seeds/$target" ] && seeds=seeds/$target
+    echo "== $target"
+    cargo fuzz run "$target" "corpus/$target" "$seeds" -- -max_total_time="$seconds" -max_len=8192 -rss_limit_mb=1024 -timeout=5 -print_final_stats=1
+done
