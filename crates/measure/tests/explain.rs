@@ -16,7 +16,10 @@ fn is_named(fault: Fault, length: Duration) {
         return eprintln!("not tested: the kernel's tracing cannot be used here");
     }
     assert_eq!(series.outliers_seen, series.causes.iter().map(|cause| cause.count).sum::<u64>());
-    match causes_within(&series, &windows).first() {
+    // Other real-time programs and the hypervisor may have the CPU just then: that is not the fault's.
+    let foreign =
+        |cause: &str, detail: &str| cause == "steal" || cause == "another task" && !fault.is_named_by(cause, detail);
+    match causes_within(&series, &windows).iter().find(|(cause, detail, _)| !foreign(cause, detail)) {
         Some((cause, detail, _)) => assert!(fault.is_named_by(cause, detail), "{}: {cause} {detail}", fault.name()),
         // A machine that others keep busy may leave the fault no room.
         None => eprintln!("not tested: {} made no outlier", fault.name()),
@@ -29,7 +32,7 @@ fn the_fault_is_named() {
     if !rustix::process::getuid().is_root() || cpus::allowed().len() < 2 {
         return eprintln!("not tested: needs root and two CPUs");
     }
-    is_named(Fault::PageFault, Duration::from_secs(2));
+    is_named(Fault::Page, Duration::from_secs(2));
     is_named(Fault::HigherPriority, Duration::from_secs(2));
     is_named(Fault::Membarrier, Duration::from_secs(2));
     is_named(Fault::Hog, Duration::from_secs(4));

@@ -27,7 +27,7 @@ pub enum Fault {
     /// Calls from another CPU.
     Membarrier,
     /// Memory that is not there when it is used.
-    PageFault,
+    Page,
     /// SIGSTOP and SIGCONT.
     Stop,
 }
@@ -35,7 +35,7 @@ pub enum Fault {
 impl Fault {
     /// All.
     pub const ALL: [Fault; 6] =
-        [Fault::Hog, Fault::HigherPriority, Fault::Network, Fault::Membarrier, Fault::PageFault, Fault::Stop];
+        [Fault::Hog, Fault::HigherPriority, Fault::Network, Fault::Membarrier, Fault::Page, Fault::Stop];
 
     /// Name on the command line.
     pub fn name(self) -> &'static str {
@@ -44,7 +44,7 @@ impl Fault {
             Fault::HigherPriority => "higher-priority",
             Fault::Network => "network",
             Fault::Membarrier => "membarrier",
-            Fault::PageFault => "page-fault",
+            Fault::Page => "page-fault",
             Fault::Stop => "stop",
         }
     }
@@ -56,7 +56,7 @@ impl Fault {
             Fault::HigherPriority => cause == "another task" && detail.starts_with("inject-higher (fifo:60)"),
             Fault::Network => cause == "softirq" && detail == "NET_RX",
             Fault::Membarrier => cause == "inter-processor call" && detail == "function call",
-            Fault::PageFault => cause == "page fault",
+            Fault::Page => cause == "page fault",
             Fault::Stop => cause == "stopped",
         }
     }
@@ -97,7 +97,7 @@ impl Fault {
                 let limits = Limits { outlier_ns: 2_000, ..limits };
                 beside(membarrier, &mut || timer(job(Method::Spin), limits, &mut observer))
             }
-            Fault::PageFault => page_fault(place, limits, &mut observer),
+            Fault::Page => page_fault(place, limits, &mut observer),
             Fault::Stop => (timer(job(Method::Hybrid), limits, &mut observer), Vec::new()),
         }
     }

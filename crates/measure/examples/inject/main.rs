@@ -49,8 +49,7 @@ fn show(fault: Fault, series: &Series, windows: &[Window]) {
     println!("    {beside:>6}  others, not made by it (kept of {} in all)", series.outliers_seen);
     if std::env::var_os("INJECT_TELL").is_some() {
         let wrong = series.explained.iter().filter(|e| !fault.is_named_by(&e.cause, &e.detail));
-        let quarter = |e: &&ontick_record::run::Explained| e.latency_ns < 250_000;
-        for explained in wrong.filter(quarter).take(12) {
+        for explained in wrong.take(12) {
             println!("    {} ns late: {} {}", explained.latency_ns, explained.cause, explained.detail);
             for h in explained.happened.iter().rev().take(14).rev() {
                 println!("      {:>10.1} {:>9.1}  {}", h.from_ns as f64 / 1e3, h.length_ns as f64 / 1e3, h.what);

@@ -207,3 +207,6 @@ fn undisturbed(spans: &[Span], index: usize, window: Window, machine: &Machine) 
         None => gap(machine),
     }
 }
+
+#[cfg(test)]
+mod tests;

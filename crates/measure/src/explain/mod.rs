@@ -5,6 +5,7 @@
 //! run is killed, removed by the next). The ring is overwritten and left alone until there are outliers.
 
 pub mod attribute;
+mod away;
 pub mod cause;
 mod cost;
 pub mod counters;
@@ -26,6 +27,7 @@ use ontick_rt::cpus;
 
 use crate::Place;
 use attribute::{Machine, Window, attribute};
+use away::Away;
 use cause::Cause;
 use counters::Counters;
 use events::Event;
@@ -87,6 +89,7 @@ impl Findings {
 pub struct Explainer {
     by: By,
     machine: Machine,
+    cpu: Option<u32>,
     events: Vec<Event>,
     waiting: Vec<Outlier>,
 }
@@ -117,7 +120,7 @@ impl Explainer {
                 (By::Counters(Counters::start(place.cpu)), machine::look(real_time, &[]), Some(note))
             }
         };
-        (Self { by, machine, events: Vec::new(), waiting: Vec::new() }, note)
+        (Self { by, machine, cpu: place.cpu, events: Vec::new(), waiting: Vec::new() }, note)
     }
 
     /// Looks at outliers that came, and at those that waited; all of them if the thread has ended. Returns
@@ -128,6 +131,7 @@ impl Explainer {
             By::Counters(counters) => counters.look(std::mem::take(&mut self.waiting), findings),
             By::Tracing(_) if self.waiting.is_empty() => Vec::new(),
             By::Tracing(tracer) => {
+                let _away = self.cpu.and_then(Away::from);
                 tracer.take(|event| self.events.push(event));
                 self.events.sort_by_key(|event| event.at_ns);
                 let settled_ns = if ended { u64::MAX } else { ClockId::Monotonic.now_ns() - SETTLED_NS };
