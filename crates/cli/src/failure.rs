@@ -12,6 +12,8 @@ pub enum Outcome {
     Met,
     /// But some requirement was not met.
     NotMet,
+    /// A program was run, which ended with this status.
+    Ended(u8),
 }
 
 impl Outcome {

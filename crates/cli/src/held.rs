@@ -7,13 +7,17 @@
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
+use ontick_machine::journal::JournalError;
 use ontick_machine::{Journal, Root, revert};
 
 use crate::failure::{Failure, Outcome};
 
 /// What a command says to its guardian when there is nothing left to do.
 const SETTLED: u8 = b'.';
+/// Whoever holds the journal for longer is at work with it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The right to change settings for as long as it lives.
 pub struct Held {
@@ -85,6 +89,17 @@ fn guardian() -> std::io::Result<Child> {
         .spawn()
 }
 
+/// A process that is killed may close the pipe before the journal.
+fn open_soon(root: &Root) -> Result<Journal, JournalError> {
+    let began = Instant::now();
+    loop {
+        match Journal::open(root) {
+            Err(JournalError::Busy) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+            opened => return opened,
+        }
+    }
+}
+
 /// What the guardian does: waits, and puts back what a killed command could not.
 pub fn guard() -> Result<Outcome, Failure> {
     let mut said = Vec::new();
@@ -93,8 +108,7 @@ pub fn guard() -> Result<Outcome, Failure> {
         return Ok(Outcome::Met);
     }
     let root = Root::live();
-    // Another ontick that holds the journal already has seen what stands there, and said so.
-    let mut journal = Journal::open(&root)?;
+    let mut journal = open_soon(&root)?;
     let complete = revert(&root, &mut journal, false).complete();
     journal.close();
     Ok(if complete { Outcome::Met } else { Outcome::NotMet })

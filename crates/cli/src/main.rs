@@ -51,6 +51,7 @@ fn main() -> ExitCode {
     match asked.command.run() {
         Ok(Outcome::Met) => ExitCode::SUCCESS,
         Ok(Outcome::NotMet) => ExitCode::from(1),
+        Ok(Outcome::Ended(status)) => ExitCode::from(status),
         Err(failure) => failure.report(),
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod tasks;
 
 use serde::Serialize;
 
+use crate::CpuList;
 use crate::aim::Aim;
 use crate::facts::Facts;
 use crate::journal::Journal;
@@ -61,6 +62,17 @@ pub fn isolate(root: &Root, facts: &Facts, aim: &Aim, journal: &mut Journal) -> 
     let known: Vec<u32> = isolated.stayed.iter().map(|s| s.task).collect();
     isolated.stayed.extend(tasks::staying(root, aim).into_iter().filter(|s| !known.contains(&s.task)));
     Ok(isolated)
+}
+
+/// The group that an earlier isolation made and that stands.
+pub fn standing(journal: &Journal) -> Option<String> {
+    let ours = |path: &str| path.starts_with("/sys/fs/cgroup") && path.ends_with(&format!("/{}", group::NAME));
+    journal.entries().map(|e| e.undo.path()).find(|path| ours(path)).map(str::to_owned)
+}
+
+/// The CPUs of such a group.
+pub fn cpus(root: &Root, group: &str) -> Option<CpuList> {
+    ["cpuset.cpus", "cpus"].iter().find_map(|file| root.value(&format!("{group}/{file}")))?.parse().ok()
 }
 
 fn no_cpuset(facts: &Facts) -> String {

@@ -109,7 +109,10 @@ fn undo(root: &Root, entry: &Entry, force: bool) -> Undone {
             Some(_) => root.remove(path).map(|()| Undone::Restored),
         },
         Undo::Folder { path } if !root.exists(path) => Ok(Undone::AlreadyAsBefore),
-        Undo::Folder { path } => root.remove_folder(path).map(|()| Undone::Restored),
+        Undo::Folder { path } => {
+            isolate::tasks::leave(root, path);
+            root.remove_folder(path).map(|()| Undone::Restored)
+        }
         Undo::Task { task, started, from, to, .. } => isolate::tasks::put_back(root, *task, *started, from, to),
     };
     undone.unwrap_or_else(|e| Undone::Refused(reason(&e)))

@@ -8,6 +8,7 @@ mod measuring;
 mod ownership;
 mod prove;
 mod report;
+mod run;
 mod schema;
 mod tune;
 mod tuned;
@@ -22,6 +23,7 @@ pub enum Command {
     Check(check::Check),
     #[command(subcommand)]
     Tune(tune::Tune),
+    Run(run::Run),
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
@@ -36,6 +38,7 @@ impl Command {
         match self {
             Command::Check(check) => check.run(),
             Command::Tune(tune) => tune.run(),
+            Command::Run(run) => run.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
             Command::Report(report) => report.run(),

@@ -8,7 +8,7 @@ mod place;
 pub use limits::LimitFlags;
 pub use machine::{AimFlags, RootFlag, needs_root};
 pub use output::OutputFlags;
-pub use place::PlaceFlags;
+pub use place::{Cpu, PlaceFlags, cpu};
 
 use ontick_record::units::{parse_interval, parse_time};
 

@@ -18,13 +18,28 @@ pub struct PlaceFlags {
     unprepared: bool,
 }
 
+/// The CPU of a timed thread, as it is asked for.
 #[derive(Debug, Clone, Copy)]
-enum Cpu {
+pub enum Cpu {
     Any,
     One(u32),
 }
 
-fn cpu(text: &str) -> Result<Cpu, String> {
+impl Cpu {
+    /// The one to pin to; `None` for any.
+    pub fn choose(asked: Option<Self>, policy: Policy) -> Option<u32> {
+        match asked {
+            Some(Cpu::One(cpu)) => Some(cpu),
+            Some(Cpu::Any) => None,
+            // The kernel lets a deadline thread run anywhere in its root domain only.
+            None if matches!(policy, Policy::Deadline { .. }) => None,
+            None => Place::dedicated(None).cpu,
+        }
+    }
+}
+
+/// Reads a CPU, or "any".
+pub fn cpu(text: &str) -> Result<Cpu, String> {
     match text {
         "any" => Ok(Cpu::Any),
         number => {
@@ -35,13 +50,6 @@ fn cpu(text: &str) -> Result<Cpu, String> {
 
 impl PlaceFlags {
     pub fn place(&self) -> Place {
-        let cpu = match self.cpu {
-            Some(Cpu::One(cpu)) => Some(cpu),
-            Some(Cpu::Any) => None,
-            // The kernel lets a deadline thread run anywhere in its root domain only.
-            None if matches!(self.policy, Policy::Deadline { .. }) => None,
-            None => Place::dedicated(None).cpu,
-        };
-        Place { cpu, policy: self.policy, prepared: !self.unprepared }
+        Place { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: !self.unprepared }
     }
 }

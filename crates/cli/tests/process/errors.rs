@@ -37,6 +37,21 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "day", "--clock", "sun"], &["tai"]);
     fails(&["prove", "--duration", "1ms"], &["too short"]);
     fails(&["compare", "one.json"], &["2"]);
+    fails(&["check", "--cpu", "4000"], &["CPU 4000", "online"]);
+    fails(&["check", "--duration", "1s"], &["--cpu"]);
+    fails(&["check", "--root", "/no/such/folder"], &["/no/such/folder"]);
+    fails(&["check", "--root", "/dev"], &["no CPU"]);
+    fails(&["tune", "plan", "warp-drive"], &["warp-drive", "governor"]);
+    fails(&["tune", "plan", "--cpu", "x"], &["3 or 2-3"]);
+    fails(&["tune", "plan", "--profile", "fast"], &["low-latency"]);
+    fails(&["tune", "plan", "governor", "--boot"], &["--boot"]);
+    fails(&["tune", "plan", "--tryboot"], &["--boot"]);
+    fails(&["run"], &["COMMAND"]);
+    fails(&["run", "--policy", "idle", "--", "true"], &["fifo:1 to fifo:99"]);
+    fails(&["run", "--cpu", "4000", "--", "true"], &["CPU 4000", "online"]);
+    fails(&["run", "--runaway-after", "1us", "--", "true"], &["1ms"]);
+    fails(&["run", "--policy", "other", "--", "/no/such/program"], &["/no/such/program", "no such program"]);
+    fails(&["run", "--policy", "other", "--", "/dev/null"], &["/dev/null", "executable"]);
 }
 
 #[test]

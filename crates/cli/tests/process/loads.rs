@@ -18,8 +18,11 @@ fn measure_under_stubborn_load(folder: &Path) -> (Child, Vec<PathBuf>) {
         l = leader.display()
     );
     let load = format!("cmd:sh -c {}", shell_quoted(&script));
-    let child =
-        ontick(&["latency", "timer", "--duration", "1h", "--load", &load]).stdout(Stdio::null()).spawn().unwrap();
+    let child = ontick(&["latency", "timer", "--duration", "1h", "--load", &load])
+        .env("TMPDIR", folder)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     (child, vec![leader, member])
 }
 
@@ -44,5 +47,7 @@ fn it_ends_on_ctrl_c_and_on_kill() {
         for pid in pids {
             wait_until("the load's end", || !runs(pid));
         }
+        // Beside the two files of this test there was the load's own folder.
+        wait_until("the end of its folder", || fs::read_dir(folder.path()).unwrap().count() == 2);
     }
 }

@@ -1,12 +1,17 @@
 //! The real program as a process: what it prints, writes and leaves behind.
 
+mod check;
 mod endings;
 mod errors;
 mod examples;
 mod loads;
+#[path = "../../../machine/tests/machine/mod.rs"]
+mod machine;
 mod records;
 mod results;
+mod run_command;
 mod timed_section;
+mod tune;
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -63,6 +68,35 @@ fn runs(pid: i32) -> bool {
 fn send(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(pid as i32).expect("a process id");
     rustix::process::kill_process(pid, signal).expect("the process is there");
+}
+
+/// Held by a test that changes settings of this machine, against all others, of other checkouts too.
+fn alone_on_this_machine() -> std::fs::File {
+    let path = std::env::temp_dir().join("ontick-tests-of-settings.lock");
+    let file = std::fs::File::create(path).expect("a lock file");
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
+    file
+}
+
+/// Whether this test may change settings of this machine.
+fn may_tune() -> bool {
+    let may = rustix::process::geteuid().is_root()
+        && std::fs::OpenOptions::new().write(true).open("/proc/sys/vm/stat_interval").is_ok();
+    // Whoever tests must not find their own settings reverted.
+    let untouched = !std::path::Path::new("/var/lib/ontick/tune.jsonl").exists();
+    if !may || !untouched {
+        eprintln!("not tested: only root may change settings, and only where none of ontick's stand already");
+    }
+    may && untouched
+}
+
+/// Puts back what a test changed, should it fail half-way.
+struct Restored;
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        run(&["tune", "revert"]);
+    }
 }
 
 /// A tool that a test needs. Where everything must be tested its absence is a failure.

@@ -135,7 +135,13 @@ fn the_schema_is_that_of_the_records() {
 #[test]
 fn help_has_an_example_everywhere() {
     for command in [
-        &["prove"][..],
+        &["check"][..],
+        &["tune", "plan"],
+        &["tune", "apply"],
+        &["tune", "status"],
+        &["tune", "revert"],
+        &["run"],
+        &["prove"],
         &["latency", "timer"],
         &["latency", "wakeup"],
         &["latency", "day"],

@@ -6,7 +6,7 @@ use crate::form::Form;
 use crate::journal::{Journal, Undo};
 use crate::root::{Root, reason};
 
-const NAME: &str = "ontick";
+pub(super) const NAME: &str = "ontick";
 const REST: &str = "ontick-rest";
 
 /// Version 2: the kernel itself takes the CPUs from every other group.

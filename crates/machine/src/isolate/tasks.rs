@@ -68,3 +68,14 @@ pub(crate) fn put_back(root: &Root, task: u32, since: u64, from: &str, to: &str)
         () => Ok(Undone::ChangedByOthers("another group".into())),
     }
 }
+
+/// Lets what still runs in a control group of ours go on in the group above: the kernel removes none that
+/// has tasks.
+pub(crate) fn leave(root: &Root, group: &str) {
+    let Some((above, _)) = group.rsplit_once('/').filter(|_| group.starts_with("/sys/fs/cgroup/")) else { return };
+    let processes = root.text(&format!("{group}/cgroup.procs")).unwrap_or_default();
+    for process in processes.lines() {
+        // One that has ended meanwhile is fine.
+        let _ = root.set(&format!("{above}/cgroup.procs"), process);
+    }
+}

@@ -26,6 +26,10 @@ impl Machine {
         Self { folder, root }
     }
 
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub fn place(&self, path: &str) -> PathBuf {
         self.folder.path().join(path.trim_start_matches('/'))
     }
@@ -76,7 +80,7 @@ fn collect(base: &Path, folder: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
 }
 
 fn lay_out(folder: &Path, name: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/trees/{name}.tree"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machine/tests/trees/{name}.tree"));
     let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let mut open: Option<(Vec<String>, &str, Vec<&str>)> = None;
     for line in text.lines() {

@@ -107,7 +107,7 @@ impl Load {
                 (std::io::ErrorKind::NotFound, _) => fail(format!("there is no program \"{program}\"")),
                 _ => fail(format!("{program}: {e}")),
             })?;
-        let guard = match guard::Guard::of_group(child.id() as i32) {
+        let guard = match guard::Guard::of_group(child.id() as i32, scratch.path()) {
             Ok(guard) => guard,
             Err(error) => {
                 let _ = child.kill();

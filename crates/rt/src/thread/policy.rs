@@ -43,7 +43,7 @@ impl Policy {
         self != Policy::Other
     }
 
-    fn attributes(self) -> SchedAttr {
+    pub(crate) fn attributes(self) -> SchedAttr {
         let mut attr = SchedAttr::default();
         match self {
             Policy::Other => attr.policy = libc::SCHED_OTHER as u32,

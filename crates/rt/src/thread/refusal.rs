@@ -14,7 +14,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(what: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into(), remedy: remedy.into() }
     }
 }

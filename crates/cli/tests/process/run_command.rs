@@ -1,0 +1,126 @@
+//! `ontick run`: the program is on time, and everything else is its own.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::Signal;
+
+use crate::{ontick, run, runs, send, stderr, stdout, wait_until};
+
+/// A shell script as the program; real-time where this test may.
+fn script(options: &[&str], text: &str) -> Command {
+    let policy: &[&str] = if may_be_real_time() { &[] } else { &["--policy", "other"] };
+    ontick(&[&["run"], policy, options, &["--", "sh", "-c", text]].concat())
+}
+
+fn may_be_real_time() -> bool {
+    run(&["run", "--", "true"]).status.success()
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+#[test]
+fn input_output_and_status_are_the_programs_own() {
+    let mut child = script(&[], "cat; echo aside >&2; exit 7")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"through").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((stdout(&output), stderr(&output), code(&output)), ("through".into(), "aside\n".into(), Some(7)));
+    assert_eq!(code(&script(&[], "kill -TERM $$").output().unwrap()), Some(128 + 15));
+    assert_eq!(code(&run(&["run", "--policy", "other", "--", "true", "--help", "--cpu"])), Some(0));
+}
+
+#[test]
+fn the_program_has_its_cpu_and_policy() {
+    let cpu = "0";
+    let told = script(&["--cpu", cpu], "grep Cpus_allowed_list /proc/$$/status; cut -d' ' -f40,41 /proc/$$/stat");
+    let text = stdout(&{ told }.output().unwrap());
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0].split_whitespace().last(), Some(cpu), "{text}");
+    // Fields 40 and 41 of proc(5): priority and policy.
+    assert_eq!(lines[1], if may_be_real_time() { "80 1" } else { "0 0" }, "{text}");
+}
+
+#[test]
+fn signals_pass_through() {
+    for (signal, name) in [(Signal::TERM, "TERM"), (Signal::HUP, "HUP"), (Signal::USR1, "USR1"), (Signal::USR2, "USR2")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let ready = folder.path().join("ready");
+        let text = format!("trap 'exit 42' {name}; touch {}; while :; do sleep 0.02; done", ready.display());
+        let mut child = script(&[], &text).spawn().unwrap();
+        wait_until("the trap", || ready.exists());
+        send(child.id(), signal);
+        assert_eq!(child.wait().unwrap().code(), Some(42), "{name}");
+    }
+}
+
+#[test]
+fn the_program_stops_and_goes_on_with_its_stand_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid_file = folder.path().join("pid");
+    let text = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid_file.display());
+    // A process group with a session above it, as a shell's job: an orphaned one is not stopped by SIGTSTP.
+    let mut child = script(&[], &text).process_group(0).spawn().unwrap();
+    wait_until("the program", || pid_file.exists());
+    let program: u32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
+    let state = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(") ").unwrap().1.chars().next().unwrap()
+    };
+    send(child.id(), Signal::TSTP);
+    wait_until("both stopped", || state(child.id()) == 'T' && state(program) == 'T');
+    send(child.id(), Signal::CONT);
+    wait_until("both going on", || state(child.id()) != 'T' && state(program) != 'T');
+    send(child.id(), Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+}
+
+#[test]
+fn a_killed_stand_in_takes_the_program_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid_file = folder.path().join("pid");
+    let text = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid_file.display());
+    let mut child = script(&[], &text).spawn().unwrap();
+    wait_until("the program", || pid_file.exists());
+    let program: i32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until("the program's end", || !runs(program));
+}
+
+#[test]
+fn a_program_that_never_sleeps_is_ended_and_that_is_told() {
+    if !may_be_real_time() || std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().trim() == "0" {
+        return eprintln!("not tested: real-time priority on a CPU to spare is needed");
+    }
+    let output = script(&["--runaway-after", "100ms"], "while :; do :; done").output().unwrap();
+    assert_eq!(code(&output), Some(128 + 24));
+    assert!(
+        stderr(&output).contains("100ms") && stderr(&output).contains("--runaway-after off"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn behind_sudo_the_program_is_the_users_and_keeps_its_scheduling() {
+    if !rustix::process::geteuid().is_root() || !may_be_real_time() {
+        return eprintln!("not tested: root is needed");
+    }
+    let text = "id -u; id -g; echo $USER ${SUDO_UID:-none}; cut -d' ' -f40,41 /proc/$$/stat";
+    let behind = |options: &[&str]| {
+        let mut command = script(options, text);
+        command.env("SUDO_UID", "65534").env("SUDO_GID", "65534").env("SUDO_USER", "nobody").current_dir("/");
+        stdout(&command.output().unwrap())
+    };
+    assert_eq!(behind(&[]), "65534\n65534\nnobody none\n80 1\n");
+    assert!(behind(&["--keep-root"]).starts_with("0\n"));
+}

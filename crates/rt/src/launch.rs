@@ -1,0 +1,138 @@
+//! Any program, on time: a command is started on its CPU, under its policy, with its limits, and stood in
+//! for until it ends: signals pass on to it, and its status comes back.
+//!
+//! CPU and policy are inherited by everything that the program starts. Locked memory is not: exec(2) undoes
+//! mlockall(2), and no process can lock another's memory. What can be done from outside is to let the program
+//! lock its own without privileges.
+
+mod account;
+mod child;
+mod signals;
+
+use std::fs::File;
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CapabilitySet, capabilities};
+
+use crate::cpus;
+use crate::thread::{LatencyRequest, Policy, Refusal, Setup, set_affinity};
+
+pub use account::Account;
+use signals::Signals;
+
+/// How a program is to be run. Nothing is asked that was not named.
+#[derive(Debug, Default)]
+pub struct Launch {
+    /// On this CPU only.
+    pub cpu: Option<u32>,
+    /// Under this policy.
+    pub policy: Policy,
+    /// Let it lock as much memory as it wants (`RLIMIT_MEMLOCK`).
+    pub may_lock: bool,
+    /// End it when it runs for so long at real-time priority without once sleeping (`RLIMIT_RTTIME`). A signal
+    /// that it may handle (SIGXCPU) comes first, and SIGKILL one second later.
+    pub runaway_after: Option<Duration>,
+    /// Keep all CPUs out of deep power states meanwhile.
+    pub no_deep_idle: bool,
+    /// The `cgroup.procs` of the control group in which it is to run.
+    pub group: Option<File>,
+    /// Give up root for this user before the program starts.
+    pub user: Option<Account>,
+}
+
+/// Why a program did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// Something that was asked for was not granted.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// The program itself could not be started.
+    #[error("{program}: {why}")]
+    Program {
+        /// Which.
+        program: String,
+        /// Why not.
+        why: String,
+    },
+    /// The system failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl Launch {
+    /// Runs a command to its end. Call it while the process has one thread, so that every signal comes here.
+    pub fn run(self, mut command: Command) -> Result<ExitStatus, LaunchError> {
+        // Found out beforehand, where the reason can still be told: on a thread that ends at once.
+        let (cpu, policy) = (self.cpu, self.policy);
+        std::thread::scope(|scope| scope.spawn(move || trial(cpu, policy)).join()).unwrap_or(Ok(()))?;
+        if self.may_lock {
+            lockable(self.user.is_none())?;
+        }
+        let _awake = if self.no_deep_idle { Some(LatencyRequest::hold(0)?) } else { None };
+
+        let signals = Signals::hold()?;
+        child::prepare(&mut command, &self, signals.before())?;
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut child = command.spawn().map_err(|error| {
+            let why = match error.kind() {
+                io::ErrorKind::NotFound => "there is no such program".into(),
+                io::ErrorKind::PermissionDenied => "it may not be run (is it executable?)".into(),
+                _ => error.to_string(),
+            };
+            LaunchError::Program { program, why }
+        })?;
+        self.step_aside();
+        stand_in(&mut child, &signals).map_err(LaunchError::from)
+    }
+
+    /// Whoever waits for the program must not take its CPU.
+    fn step_aside(&self) {
+        let elsewhere: Vec<u32> = cpus::online().into_iter().filter(|cpu| Some(*cpu) != self.cpu).collect();
+        if self.cpu.is_some() && !elsewhere.is_empty() {
+            // Not allowed everywhere, and not essential.
+            let _ = set_affinity(&elsewhere);
+        }
+    }
+}
+
+fn trial(cpu: Option<u32>, policy: Policy) -> Result<(), Refusal> {
+    let mut setup = Setup::new();
+    if let Some(cpu) = cpu {
+        setup = setup.cpu(cpu);
+    }
+    if policy.is_real_time() {
+        setup = setup.policy(policy);
+    }
+    setup.strict().map(drop)
+}
+
+/// Tried on this process, whose limit goes back at once: what the system grants is not written anywhere.
+fn lockable(stays_root: bool) -> Result<(), Refusal> {
+    let before = getrlimit(Resource::Memlock);
+    let raised = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
+    if raised.is_ok() {
+        return setrlimit(Resource::Memlock, before).map_err(|e| Refusal::new("memory lock", e.to_string(), "none"));
+    }
+    let capable = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
+    match before.maximum {
+        Some(bytes) if !(capable && stays_root) => Err(Refusal::new(
+            "memory lock",
+            format!("no more than {bytes} bytes may be locked, and the limit may not be raised (RLIMIT_MEMLOCK)"),
+            "run as root with --keep-root, or add \"@realtime - memlock unlimited\" to /etc/security/limits.conf",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Waits for the program, and passes on what is sent to its stand-in.
+fn stand_in(child: &mut Child, signals: &Signals) -> io::Result<ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        signals.wait()?.pass_on(child.id());
+    }
+}

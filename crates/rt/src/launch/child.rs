@@ -1,0 +1,133 @@
+//! What happens in the new process before the program takes it over.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use super::{Account, Launch};
+use crate::sys::{SchedAttr, sched_setattr};
+use crate::thread::Policy;
+
+/// SIGKILL comes so long after the signal that the program may handle.
+const GRACE_US: u64 = 1_000_000;
+/// `SCHED_FLAG_RESET_ON_FORK`: without it the kernel lets a deadline task start no other.
+const RESET_ON_FORK: u64 = 1;
+
+/// Everything that the new process needs, made beforehand: between fork and exec nothing may be allocated.
+struct Steps {
+    cpus: Option<CpuSet>,
+    attributes: Option<SchedAttr>,
+    limits: Vec<(Resource, Rlimit)>,
+    group: Option<RawFd>,
+    user: Option<Account>,
+    signals: libc::sigset_t,
+    parent: libc::pid_t,
+}
+
+/// Lets a command take these steps when it starts.
+pub(super) fn prepare(command: &mut Command, launch: &Launch, signals: libc::sigset_t) -> io::Result<()> {
+    if let Some(user) = &launch.user {
+        for (name, value) in user.environment() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+    let steps = Steps {
+        cpus: launch.cpu.map(only),
+        attributes: launch.policy.is_real_time().then(|| attributes(launch.policy)),
+        limits: limits(launch),
+        group: launch.group.as_ref().map(AsRawFd::as_raw_fd),
+        user: launch.user.clone(),
+        signals,
+        parent: std::process::id() as libc::pid_t,
+    };
+    // SAFETY: the steps make system calls only; what they use was made beforehand.
+    unsafe { command.pre_exec(move || steps.take()) };
+    Ok(())
+}
+
+fn only(cpu: u32) -> CpuSet {
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    set
+}
+
+fn attributes(policy: Policy) -> SchedAttr {
+    let mut attributes = policy.attributes();
+    if matches!(policy, Policy::Deadline { .. }) {
+        attributes.flags |= RESET_ON_FORK;
+    }
+    attributes
+}
+
+fn limits(launch: &Launch) -> Vec<(Resource, Rlimit)> {
+    let mut limits = Vec::new();
+    let mut limit = |resource, current, maximum| limits.push((resource, Rlimit { current, maximum }));
+    if launch.may_lock {
+        limit(Resource::Memlock, None, None);
+    }
+    if let Policy::Fifo(priority) | Policy::RoundRobin(priority) = launch.policy {
+        // Its threads may then choose among the priorities up to its own.
+        limit(Resource::Rtprio, Some(priority.into()), Some(priority.into()));
+        if let Some(time) = launch.runaway_after {
+            let soft = (time.as_micros() as u64).max(1);
+            limit(Resource::Rttime, Some(soft), Some(soft.saturating_add(GRACE_US)));
+        }
+    }
+    limits
+}
+
+impl Steps {
+    fn take(&self) -> io::Result<()> {
+        // The group first: it decides which CPUs there are.
+        if let Some(group) = self.group {
+            // SAFETY: the descriptor is open in the parent and inherited; "0" stands for the writer.
+            check(unsafe { libc::write(group, c"0".as_ptr().cast(), 1) } as libc::c_int)?;
+        }
+        if let Some(cpus) = &self.cpus {
+            sched_setaffinity(None, cpus)?;
+        }
+        for (resource, limit) in &self.limits {
+            // Raising one is root's alone. Where it may not be raised, what was granted before stands.
+            let _ = setrlimit(*resource, *limit);
+        }
+        if let Some(attributes) = &self.attributes {
+            sched_setattr(0, &mut SchedAttr { ..*attributes })?;
+        }
+        if let Some(user) = &self.user {
+            become_user(user)?;
+        }
+        // Last, as a change of user clears it: when ontick is killed, so is the program.
+        // SAFETY: prctl reads plain numbers; getppid has no preconditions.
+        unsafe {
+            check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM))?;
+            if libc::getppid() != self.parent {
+                libc::raise(libc::SIGKILL);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &self.signals, std::ptr::null_mut());
+        }
+        Ok(())
+    }
+}
+
+/// Groups before the user: afterwards they could not be changed.
+fn become_user(user: &Account) -> io::Result<()> {
+    // SAFETY: the groups are valid for reads; the new process has one thread, so that the C library has no
+    // others to tell.
+    unsafe {
+        check(libc::setgroups(user.groups.len() as _, user.groups.as_ptr()))?;
+        check(libc::setresgid(user.group, user.group, user.group))?;
+        check(libc::setresuid(user.user, user.user, user.user))
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
