@@ -65,7 +65,7 @@ fn nothing_in_a_record_begins_a_line_of_its_own() {
 
 #[test]
 fn metrics_are_well_formed() {
-    for run in [sample::prove(), sample::methods(), sample::hostile()] {
+    for run in [sample::prove(), sample::methods(), sample::hostile(), sample::explained()] {
         let text = openmetrics(&run);
         assert!(text.ends_with("# EOF\n"));
         let (mut family, mut families, mut seen) = (String::new(), BTreeSet::new(), BTreeSet::new());

@@ -97,6 +97,21 @@ fn a_page_says_what_a_customer_asks() {
     }
 }
 
+#[test]
+fn a_page_tells_why_outliers_were_late() {
+    let page = html(&sample::explained());
+    for words in [
+        "Why outliers were late",
+        "timer tick 19",
+        "205\u{202f}µs late: device interrupt mmc0",
+        "interrupt mmc0",
+        "−4.00\u{202f}µs",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!html(&sample::prove()).contains("Why outliers"));
+}
+
 #[cfg(feature = "png")]
 #[test]
 fn a_png_has_the_size_asked_for_and_words_in_it() {

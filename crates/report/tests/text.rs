@@ -132,3 +132,18 @@ fn what_a_foreign_tool_did_not_count_is_not_zero() {
     (run.series[0].latency.overflow, run.series[0].latency.max_ns) = (500, Some(41_000));
     assert!(!row(&run).contains('%'), "{}", row(&run));
 }
+
+#[test]
+fn causes_stand_under_the_verdict_most_frequent_first() {
+    let text = text::summary(&sample::explained(), &Style::default());
+    assert!(widest(&text) <= 80, "{text}");
+    let head =
+        text.lines().position(|l| l.split_whitespace().eq(["cause", "count", "share", "p50", "max"])).expect("a table");
+    let rows: Vec<&str> = text.lines().skip(head + 1).take_while(|l| !l.is_empty()).collect();
+    assert_eq!(rows.len(), 8, "{text}");
+    assert!(rows[0].starts_with("  timer tick") && rows[0].contains(" 50.0 %"), "{text}");
+    assert!(rows[2].contains('…') && rows[7].starts_with("  4 others"), "{text}");
+    assert!(text.contains("The 38 outliers above 100us: timer tick 19, device interrupt mmc0 5,"), "{text}");
+    assert!(text.contains("120 000 events (12 000 a second), each about 240ns"), "{text}");
+    assert!(!text::summary(&sample::single(), &Style::default()).contains("cause"));
+}

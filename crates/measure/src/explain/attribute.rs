@@ -9,6 +9,9 @@ use super::events::{Event, Task, Vector};
 use super::steal::stolen_ns;
 use super::timeline::{Fires, Occupant, Span, Thread, timeline};
 
+/// The longest stretch without an event in an interrupt of the CPU's own, in ns.
+const OWN_INTERRUPT_NS: u64 = 50_000;
+
 /// What is known of the machine.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
@@ -100,7 +103,15 @@ fn divide(spans: &[Span], index: usize, window: Window, machine: &Machine, give:
             return;
         }
     }
-    give(cause(spans, index, machine), to_ns - from_ns);
+    let cause = match span.who {
+        Occupant::Thread if span.thread == Thread::Running => undisturbed(spans, index, window, machine),
+        // An interrupt of the CPU's own does nothing for so long: its handler met the hypervisor.
+        Occupant::Timer(_) | Occupant::Vector(_) if machine.guest && span.length_ns() > OWN_INTERRUPT_NS => {
+            gap(machine)
+        }
+        _ => cause(span, machine),
+    };
+    give(cause, to_ns - from_ns);
 }
 
 /// The thread's timer should have fired, and has not.
@@ -120,8 +131,7 @@ fn gap(machine: &Machine) -> Cause {
     if machine.tells_all { Cause::OutsideTheKernel } else { Cause::Unknown("this kernel tells too little") }
 }
 
-fn cause(spans: &[Span], index: usize, machine: &Machine) -> Cause {
-    let span = &spans[index];
+fn cause(span: &Span, machine: &Machine) -> Cause {
     match (&span.who, span.thread) {
         (_, Thread::Stopped) => Cause::Stopped,
         // Being rescheduled or served by the own timer is how a sleeping thread comes to run.
@@ -133,7 +143,7 @@ fn cause(spans: &[Span], index: usize, machine: &Machine) -> Cause {
         (Occupant::Vector(vector), _) => Cause::vector(*vector),
         (Occupant::Softirq(number), _) => Cause::softirq(*number),
         (_, Thread::Faulting) => Cause::PageFault,
-        (Occupant::Thread, _) => undisturbed(spans, index, machine),
+        (Occupant::Thread, _) => Cause::WakeUpPath,
         (Occupant::Idle, Thread::Preempted) => Cause::Throttling,
         (Occupant::Idle, Thread::Woken) => woken(span, Cause::IdleExit, machine),
         (Occupant::Task(task), Thread::Woken) => woken(span, Cause::task(task), machine),
@@ -173,7 +183,7 @@ fn timer(function: u64, machine: &Machine) -> Cause {
 }
 
 /// The thread has the CPU, nothing interrupts it, and still it does not see the deadline.
-fn undisturbed(spans: &[Span], index: usize, machine: &Machine) -> Cause {
+fn undisturbed(spans: &[Span], index: usize, window: Window, machine: &Machine) -> Cause {
     let span = &spans[index];
     if span.fault {
         return Cause::PageFault;
@@ -181,16 +191,22 @@ fn undisturbed(spans: &[Span], index: usize, machine: &Machine) -> Cause {
     if span.frequency {
         return Cause::Frequency;
     }
-    if span.length_ns() > machine.edge_ns {
+    if span.within(window.deadline_ns, window.now_ns) > machine.edge_ns {
         return gap(machine);
     }
-    // Entering and leaving belong to what interrupted or switched.
-    let neighbours = [index.checked_sub(1), Some(index + 1)];
-    let neighbours = neighbours.into_iter().flatten().filter_map(|i| Some((i, spans.get(i)?)));
-    let beside = neighbours.filter(|(_, s)| s.who != Occupant::Thread).map(|(i, _)| cause(spans, i, machine)).next();
-    match beside {
-        Some(Cause::Unknown(_) | Cause::IdleExit) => Cause::WakeUpPath,
-        Some(cause) => cause,
+    // Short stretches are ways in and out of the kernel: they belong to what comes next if that took the CPU
+    // before the deadline, else to what went before.
+    let (before, after) = (index.checked_sub(1).and_then(|i| spans.get(i)), spans.get(index + 1));
+    let neighbours = if span.from_ns < window.deadline_ns { [after, before] } else { [before, after] };
+    match neighbours.into_iter().flatten().find(|span| span.who != Occupant::Thread || span.fault) {
+        Some(Span { fault: true, .. }) => Cause::PageFault,
+        Some(span) => match cause(span, machine) {
+            Cause::Unknown(_) | Cause::IdleExit => Cause::WakeUpPath,
+            cause => cause,
+        },
         None => gap(machine),
     }
 }
+
+#[cfg(test)]
+mod tests;

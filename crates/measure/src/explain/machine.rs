@@ -9,7 +9,7 @@ use super::attribute::Machine;
 /// A real interrupt's way in and out of the kernel, in ns.
 const EDGE_NS: u64 = 3_000;
 /// The same in a guest, where the hypervisor has a part in it.
-const EDGE_GUEST_NS: u64 = 6_000;
+const EDGE_GUEST_NS: u64 = 12_000;
 /// Coming out of the shallowest idle, in ns; what a state needs more, it says itself.
 const IDLE_EXIT_NS: u64 = 50_000;
 

@@ -5,6 +5,7 @@
 //! run is killed, removed by the next). The ring is overwritten and left alone until there are outliers.
 
 pub mod attribute;
+mod away;
 pub mod cause;
 mod cost;
 pub mod counters;
@@ -26,6 +27,7 @@ use ontick_rt::cpus;
 
 use crate::Place;
 use attribute::{Machine, Window, attribute};
+use away::Away;
 use cause::Cause;
 use counters::Counters;
 use events::Event;
@@ -33,8 +35,9 @@ use tally::Tally;
 use timeline::Span;
 use tracer::Tracer;
 
-/// Outliers that are told in full: the largest.
+/// Outliers that are told in full: the largest, and of each cause the largest few.
 const TOLD: usize = 50;
+const TOLD_OF_A_CAUSE: usize = 8;
 /// An outlier is looked at this long after it was seen: the kernel accounts CPU time only now and then, in ns.
 const SETTLED_NS: u64 = 20_000_000;
 /// Events are kept this long before an outlier's deadline: who had the CPU then, in ns.
@@ -46,7 +49,8 @@ const EVENTS_KEPT: usize = 1 << 20;
 #[derive(Default)]
 pub struct Findings {
     tally: Tally,
-    told: Vec<(u64, Explained)>,
+    /// Largest first, with the index of their cause.
+    told: Vec<(u32, Explained)>,
     tracing: Tracing,
 }
 
@@ -61,13 +65,23 @@ impl Findings {
     /// Counts an outlier, and returns it with its cause.
     fn add(&mut self, cause: Cause, outlier: Outlier, spans: &[Span]) -> Outlier {
         let index = self.tally.add(&cause, outlier.latency_ns);
-        let smallest = self.told.last().map_or(0, |(latency_ns, _)| *latency_ns);
-        if self.told.len() < TOLD || outlier.latency_ns > smallest {
-            let at = self.told.partition_point(|(latency_ns, _)| *latency_ns >= outlier.latency_ns);
-            self.told.insert(at, (outlier.latency_ns, story::told(&cause, outlier, spans)));
-            self.told.truncate(TOLD);
-        }
+        self.tell(index, &cause, outlier, spans);
         Outlier { cause: Some(index), ..outlier }
+    }
+
+    fn tell(&mut self, index: u32, cause: &Cause, outlier: Outlier, spans: &[Span]) {
+        let latency_ns = outlier.latency_ns;
+        let larger = self.told.partition_point(|(_, told)| told.latency_ns >= latency_ns);
+        let of_this_cause = self.told[..larger].iter().filter(|(of, _)| *of == index).count();
+        if larger >= TOLD || of_this_cause >= TOLD_OF_A_CAUSE {
+            return;
+        }
+        self.told.insert(larger, (index, story::told(cause, outlier, spans)));
+        let mut of_this_cause = (0..self.told.len()).filter(|i| self.told[*i].0 == index);
+        if let Some(smallest) = of_this_cause.nth(TOLD_OF_A_CAUSE) {
+            self.told.remove(smallest);
+        }
+        self.told.truncate(TOLD);
     }
 }
 
@@ -75,6 +89,7 @@ impl Findings {
 pub struct Explainer {
     by: By,
     machine: Machine,
+    cpu: Option<u32>,
     events: Vec<Event>,
     waiting: Vec<Outlier>,
 }
@@ -105,7 +120,7 @@ impl Explainer {
                 (By::Counters(Counters::start(place.cpu)), machine::look(real_time, &[]), Some(note))
             }
         };
-        (Self { by, machine, events: Vec::new(), waiting: Vec::new() }, note)
+        (Self { by, machine, cpu: place.cpu, events: Vec::new(), waiting: Vec::new() }, note)
     }
 
     /// Looks at outliers that came, and at those that waited; all of them if the thread has ended. Returns
@@ -116,6 +131,7 @@ impl Explainer {
             By::Counters(counters) => counters.look(std::mem::take(&mut self.waiting), findings),
             By::Tracing(_) if self.waiting.is_empty() => Vec::new(),
             By::Tracing(tracer) => {
+                let _away = self.cpu.and_then(Away::from);
                 tracer.take(|event| self.events.push(event));
                 self.events.sort_by_key(|event| event.at_ns);
                 let settled_ns = if ended { u64::MAX } else { ClockId::Monotonic.now_ns() - SETTLED_NS };

@@ -106,6 +106,9 @@ const STOPPED: i64 = 0x04 | 0x08;
 /// Bits that mean that it cannot go on; above them stands the mark of a preemption.
 const BLOCKED: i64 = 0xff;
 
+/// The kernel's number for the priority of a normal task.
+const NORMAL: i32 = 120;
+
 /// What is known of one CPU.
 #[derive(Default, Clone)]
 struct Cpu {
@@ -219,6 +222,7 @@ impl Follower {
         if event.cpu == self.home || ours {
             self.close(event.at_ns);
         }
+        self.heal(event);
         match &event.kind {
             Kind::IrqEntry { name, .. } if is_timer(name) => self.enter(event.cpu, Occupant::Timer(Fires::Nothing)),
             Kind::IrqEntry { name, .. } => self.enter(event.cpu, Occupant::Device(name.clone())),
@@ -247,6 +251,20 @@ impl Follower {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Every event tells who is current: a switch that was not recorded shows by it.
+    fn heal(&mut self, event: &Event) {
+        let current = self.cpu(event.cpu).task.map(|task| task.pid);
+        if current == Some(event.pid) || matches!(event.kind, Kind::Switch { .. }) {
+            return;
+        }
+        self.cpu(event.cpu).task = Some(Task { pid: event.pid, priority: NORMAL, ..Task::default() });
+        if event.pid == self.tid {
+            (self.thread, self.home) = (Thread::Running, event.cpu);
+        } else if current == Some(self.tid) {
+            self.thread = Thread::Unknown;
         }
     }
 

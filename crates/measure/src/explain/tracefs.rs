@@ -139,4 +139,22 @@ mod tests {
             assert!(!is_stale(other), "{other}");
         }
     }
+
+    #[test]
+    fn a_killed_runs_instance_goes_and_a_running_ones_stays() {
+        let (Ok(tracefs), Ok(other)) = (Tracefs::find(), Tracefs::find()) else {
+            return eprintln!("not tested: tracefs cannot be used here");
+        };
+        let killed = tracefs.instances().join("ontick-4294967295-1-0");
+        if fs::create_dir(&killed).is_err() {
+            return eprintln!("not tested: no instance can be made here");
+        }
+        let mine = other.instance().unwrap();
+        let cleaned = tracefs.clean();
+        // Another run may have cleaned it first.
+        assert!(!killed.exists() && mine.file("trace_clock").exists(), "{cleaned:?}");
+        let path = mine.path.clone();
+        drop(mine);
+        assert!(!tracefs.instances().join(path.file_name().unwrap()).exists());
+    }
 }

@@ -213,6 +213,41 @@ fn blocks(s: &Series, index: u32) -> Vec<Block> {
     places.into_iter().enumerate().map(block).collect()
 }
 
+/// `timer --explain`: causes of many outliers, and two told in full.
+pub fn explained() -> Run {
+    use ontick_record::run::{Cause, Explained, Happening, Tracing};
+    let mut run = single();
+    let s = &mut run.series[0];
+    let named = [
+        ("device interrupt", "mmc0", 5),
+        ("timer tick", "", 19),
+        ("another task", "a kernel worker with a long name/3:1H-events_highpri (other)", 4),
+        ("outside the kernel", "", 3),
+    ];
+    s.causes = named
+        .into_iter()
+        .chain((0..7).map(|_| ("softirq", "NET_RX", 1)))
+        .map(|(cause, detail, count)| Cause {
+            cause: cause.into(),
+            detail: detail.into(),
+            count,
+            share: count as f64 / 38.0,
+            p50_ns: 12_000 * count,
+            max_ns: 41_000 * count,
+        })
+        .collect();
+    let happening = |from_ns, length_ns, what: &str| Happening { from_ns, length_ns, what: what.into() };
+    s.explained = vec![Explained {
+        at_ns: 5_000_000_000,
+        latency_ns: 205_000,
+        cause: "device interrupt".into(),
+        detail: "mmc0".into(),
+        happened: vec![happening(-4_000, 6_000, "the thread"), happening(2_000, 203_000, "interrupt mmc0")],
+    }];
+    s.tracing = Some(Tracing { events: 120_000, lost: 0, event_cost_ns: 240, outliers: 38 });
+    run
+}
+
 /// `timer --method all`: one series per way of waiting, 4 s each.
 pub fn methods() -> Run {
     let mut run = Run::new("ontick 0.1.0", "timer");
@@ -266,6 +301,13 @@ pub fn hostile() -> Run {
     run.series[0].settings.method = evil.into();
     run.series[0].settings.refused.push(evil.into());
     run.series[0].conditions.interrupts.insert(evil.into(), 3);
+    run.series[0].causes =
+        vec![ontick_record::run::Cause { cause: evil.into(), detail: evil.into(), count: 1, ..Default::default() }];
+    run.series[0].explained = vec![ontick_record::run::Explained {
+        cause: evil.into(),
+        happened: vec![ontick_record::run::Happening { what: evil.into(), ..Default::default() }],
+        ..Default::default()
+    }];
     run.requirements.push(Judged { requirement: evil.into(), series: evil.into(), seen: evil.into(), met: false });
     run
 }

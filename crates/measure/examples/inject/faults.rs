@@ -1,0 +1,297 @@
+//! Faults that make a timed thread late, each with the times at which it was made.
+
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use ontick_measure::probe::{Probe, Sample};
+use ontick_measure::timer::{self, Job};
+use ontick_measure::{Error, Length, Limits, Live, Method, Observer, Place, session};
+use ontick_record::run::{Series, Settings};
+use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::thread::{Policy, Ready, Setup};
+use ontick_rt::wait::{Sleep, Wait};
+
+/// From and to, on the monotonic clock, in ns.
+pub type Window = (u64, u64);
+
+/// A fault: what it is called, and which causes name it rightly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// A normal task that wants the CPU of a thread that never sleeps.
+    Hog,
+    /// A thread with a higher priority.
+    HigherPriority,
+    /// Datagrams on the loopback, received by many.
+    Network,
+    /// Calls from another CPU.
+    Membarrier,
+    /// Memory that is not there when it is used.
+    Page,
+    /// SIGSTOP and SIGCONT.
+    Stop,
+}
+
+impl Fault {
+    /// All.
+    pub const ALL: [Fault; 6] =
+        [Fault::Hog, Fault::HigherPriority, Fault::Network, Fault::Membarrier, Fault::Page, Fault::Stop];
+
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Hog => "hog",
+            Fault::HigherPriority => "higher-priority",
+            Fault::Network => "network",
+            Fault::Membarrier => "membarrier",
+            Fault::Page => "page-fault",
+            Fault::Stop => "stop",
+        }
+    }
+
+    /// Whether a cause names this fault.
+    pub fn is_named_by(self, cause: &str, detail: &str) -> bool {
+        match self {
+            Fault::Hog => matches!(cause, "fair server" | "RT throttling"),
+            Fault::HigherPriority => cause == "another task" && detail.starts_with("inject-higher (fifo:60)"),
+            Fault::Network => cause == "softirq" && detail == "NET_RX",
+            Fault::Membarrier => cause == "inter-processor call" && detail == "function call",
+            Fault::Page => cause == "page fault",
+            Fault::Stop => cause == "stopped",
+        }
+    }
+
+    /// Measures a thread that meets this fault. [`Fault::Stop`] is the parent's business: nothing is made here.
+    pub fn measure(self, cpu: u32, length: Duration) -> (Series, Vec<Window>) {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &Live| {});
+        let mut observer = Observer::new(&stop, &mut look);
+        observer.explain();
+        let limits = Limits::new(Length::Duration(length.as_nanos() as u64));
+        let place = Place { policy: Policy::Fifo(50), ..Place::dedicated(Some(cpu)) };
+        let job = |method| Job::new(1_000_000, method);
+        let timer = |job, limits, observer: &mut Observer| {
+            timer::measure("timer", job, place, limits, observer).expect("the timer is measured")
+        };
+        let beside = |fault: fn(u32, &AtomicBool) -> Vec<Window>, measure: &mut dyn FnMut() -> Series| {
+            let done = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                let fault = scope.spawn(|| fault(cpu, &done));
+                let series = measure();
+                done.store(true, Relaxed);
+                (series, fault.join().expect("the fault ends"))
+            })
+        };
+        match self {
+            Fault::Hog => {
+                let job = Job { duty: 1.0, ..job(Method::Spin) };
+                // The hog starts first: the spinning thread would keep it from it.
+                beside(hog, &mut || timer(job, limits, &mut observer))
+            }
+            Fault::HigherPriority => beside(higher, &mut || timer(job(Method::Hybrid), limits, &mut observer)),
+            Fault::Network => {
+                // Above the usual wake latencies, and so that all outliers are kept.
+                let limits = Limits { outlier_ns: 80_000, ..limits };
+                beside(network, &mut || timer(job(Method::ClockNanosleep), limits, &mut observer))
+            }
+            Fault::Membarrier => {
+                let limits = Limits { outlier_ns: 2_000, ..limits };
+                beside(membarrier, &mut || timer(job(Method::Spin), limits, &mut observer))
+            }
+            Fault::Page => page_fault(place, limits, &mut observer),
+            Fault::Stop => (timer(job(Method::Hybrid), limits, &mut observer), Vec::new()),
+        }
+    }
+}
+
+fn now_ns() -> u64 {
+    ClockId::Monotonic.now_ns()
+}
+
+fn spin_until(end_ns: u64) -> u64 {
+    loop {
+        let now = now_ns();
+        if now >= end_ns {
+            return now;
+        }
+    }
+}
+
+fn sleep(us: u64) {
+    std::thread::sleep(Duration::from_micros(us));
+}
+
+/// Wants the CPU all the time; a window is a stretch in which it got it.
+fn hog(cpu: u32, done: &AtomicBool) -> Vec<Window> {
+    let _ready = Setup::new().cpu(cpu).strict().expect("the hog is pinned");
+    let mut windows = Vec::new();
+    let (mut from, mut last) = (now_ns(), now_ns());
+    while !done.load(Relaxed) {
+        let now = now_ns();
+        if now - last > 1_000_000 {
+            windows.push((from, last));
+            from = now;
+        }
+        last = now;
+    }
+    windows.push((from, last));
+    windows
+}
+
+/// Takes the CPU for 0.3 ms, now and then.
+fn higher(cpu: u32, done: &AtomicBool) -> Vec<Window> {
+    rustix::thread::set_name(c"inject-higher").expect("a thread may name itself");
+    let _ready = Setup::new().cpu(cpu).policy(Policy::Fifo(60)).strict().expect("a higher priority");
+    let mut windows = Vec::new();
+    while !done.load(Relaxed) {
+        sleep(7_300);
+        let from = now_ns();
+        windows.push((from, spin_until(from + 300_000)));
+    }
+    windows
+}
+
+/// Sends broadcasts to many sockets on the CPU of the timed thread, in bursts: their delivery is a softirq.
+fn network(cpu: u32, done: &AtomicBool) -> Vec<Window> {
+    let first = shared_socket(0);
+    let port = first.local_addr().expect("an address").port();
+    let receivers: Vec<UdpSocket> = (0..900).map(|_| shared_socket(port)).collect();
+    let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    sender.set_broadcast(true).expect("broadcasts");
+    let _ready = Setup::new().cpu(cpu).strict().expect("the sender is pinned");
+    let mut windows = Vec::new();
+    while !done.load(Relaxed) {
+        sleep(60_000);
+        let end = now_ns() + 60_000_000;
+        while now_ns() < end {
+            let from = now_ns();
+            let _ = sender.send_to(&[0; 32], ("127.255.255.255", port));
+            windows.push((from, now_ns()));
+        }
+        drain(&receivers);
+    }
+    windows
+}
+
+fn shared_socket(port: u16) -> UdpSocket {
+    use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
+    let fd = socket(AddressFamily::INET, SocketType::DGRAM, None).expect("a socket");
+    sockopt::set_socket_reuseaddr(&fd, true).expect("a shared address");
+    let any = std::net::SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, port);
+    bind(&fd, &any).expect("the address");
+    let socket = UdpSocket::from(fd);
+    socket.set_nonblocking(true).expect("no waiting");
+    socket
+}
+
+/// Full sockets drop early, and the softirq would be short.
+fn drain(receivers: &[UdpSocket]) {
+    for receiver in receivers {
+        while receiver.recv(&mut [0; 64]).is_ok() {}
+    }
+}
+
+/// Has all CPUs that run this process pass a barrier, again and again, in bursts.
+fn membarrier(cpu: u32, done: &AtomicBool) -> Vec<Window> {
+    use rustix::thread::{MembarrierCommand, membarrier};
+    let other = ontick_rt::cpus::online().into_iter().find(|other| *other != cpu).expect("another CPU");
+    let _ready = Setup::new().cpu(other).strict().expect("the caller is pinned");
+    membarrier(MembarrierCommand::RegisterPrivateExpedited).expect("the kernel has membarrier");
+    let mut windows = Vec::new();
+    while !done.load(Relaxed) {
+        sleep(60_000);
+        let from = now_ns();
+        while now_ns() < from + 60_000_000 {
+            membarrier(MembarrierCommand::PrivateExpedited).expect("registered before");
+        }
+        windows.push((from, now_ns()));
+    }
+    windows
+}
+
+/// A thread that uses memory which is not there, after every seventh deadline.
+struct Faulty<'w> {
+    clock: Clock,
+    deadline_ns: u64,
+    memory: *mut u8,
+    beats: u32,
+    windows: &'w mut Vec<Window>,
+}
+
+const PAGES: usize = 128;
+
+impl Probe for Faulty<'_> {
+    fn next(&mut self) -> Sample {
+        let faulty = self.beats % 7 == 6;
+        self.beats += 1;
+        if faulty {
+            // SAFETY: the region is this thread's alone; dropped pages read as zero.
+            let done = unsafe { libc::madvise(self.memory.cast(), PAGES * 4096, libc::MADV_DONTNEED) };
+            assert_eq!(done, 0, "the kernel drops pages");
+        }
+        self.deadline_ns = self.deadline_ns.max(self.clock.now_ns()) + 1_000_000;
+        Sleep.until(&mut self.clock, self.deadline_ns - 300_000);
+        spin_until(self.deadline_ns);
+        if faulty {
+            let from = now_ns();
+            for page in 0..PAGES {
+                // SAFETY: within the region, which is writable.
+                unsafe { self.memory.add(page * 4096).write_volatile(1) };
+            }
+            self.windows.push((from, now_ns()));
+        }
+        let now_ns = now_ns();
+        let latency_ns = Some(now_ns - self.deadline_ns);
+        Sample { now_ns, latency_ns, missed: 0, early: false }
+    }
+
+    fn describe(&mut self, settings: &mut Settings) {
+        settings.method = "hybrid".into();
+    }
+}
+
+/// Lets the compiler know that it is called only once.
+fn once<'w, F: FnOnce(&Ready) -> Result<Faulty<'w>, Error>>(prepare: F) -> F {
+    prepare
+}
+
+fn page_fault(place: Place, limits: Limits, observer: &mut Observer) -> (Series, Vec<Window>) {
+    let mut windows = Vec::with_capacity(100_000);
+    // Locked memory could not be dropped.
+    let place = Place { prepared: false, ..place };
+    let recorded = &mut windows;
+    let prepare = once(move |_: &Ready| {
+        let (read_write, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, at a place of the kernel's choice; it stays until the process ends.
+        let memory = unsafe { libc::mmap(std::ptr::null_mut(), PAGES * 4096, read_write, private, -1, 0) };
+        assert_ne!(memory, libc::MAP_FAILED, "memory");
+        // SAFETY: as above; huge pages would make one fault of many.
+        unsafe { libc::madvise(memory, PAGES * 4096, libc::MADV_NOHUGEPAGE) };
+        let clock = Clock::new(ClockId::Monotonic);
+        Ok(Faulty { clock, deadline_ns: 0, memory: memory.cast(), beats: 0, windows: recorded })
+    });
+    let series = session::run("page faults", place, limits, prepare, observer).expect("the thread is measured");
+    (series, windows)
+}
+
+/// Causes of the outliers that lie in the windows, with how many there were.
+pub fn causes_within(series: &Series, windows: &[Window]) -> Vec<(String, String, u64)> {
+    let mut counts: Vec<(String, String, u64)> = Vec::new();
+    for outlier in &series.outliers {
+        let (from, to) = (outlier.at_ns - outlier.latency_ns, outlier.at_ns);
+        // What the fault made is late by it for the most part; others met it on their way.
+        let made: u64 = windows.iter().map(|w| w.1.min(to).saturating_sub(w.0.max(from))).sum();
+        if made * 2 < to - from {
+            continue;
+        }
+        let (cause, detail) = match outlier.cause.and_then(|index| series.causes.get(index as usize)) {
+            Some(cause) => (cause.cause.clone(), cause.detail.clone()),
+            None => ("not explained".into(), String::new()),
+        };
+        match counts.iter_mut().find(|(c, d, _)| *c == cause && *d == detail) {
+            Some((_, _, count)) => *count += 1,
+            None => counts.push((cause, detail, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+    counts
+}

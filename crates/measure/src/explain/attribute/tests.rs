@@ -1,0 +1,194 @@
+//! Short traces, made by hand, and the cause that they show.
+
+use super::super::events::{Comm, Kind};
+use super::*;
+use proptest::prelude::*;
+
+const TID: i32 = 7;
+const DEADLINE: u64 = 1_000_000;
+
+fn task(pid: i32, priority: i32) -> Task {
+    Task { pid, priority, comm: Comm::new(format!("task{pid}").as_bytes()) }
+}
+
+fn switch(prev: Task, state: i64, next: Task) -> Kind {
+    Kind::Switch { prev, state, next }
+}
+
+/// Events at µs after the deadline, on one CPU; the current task follows from the switches.
+fn events(told: Vec<(i64, Kind)>) -> Vec<Event> {
+    let mut pid =
+        match told.iter().find_map(|(_, k)| if let Kind::Switch { prev, .. } = k { Some(prev.pid) } else { None }) {
+            Some(pid) => pid,
+            None => TID,
+        };
+    let mut events = Vec::new();
+    for (us, kind) in told {
+        let next = if let Kind::Switch { next, .. } = &kind { next.pid } else { pid };
+        events.push(Event { at_ns: (DEADLINE as i64 + us * 1_000) as u64, cpu: 1, pid, kind });
+        pid = next;
+    }
+    events
+}
+
+fn cause_of(told: Vec<(i64, Kind)>, late_us: u64, machine: &Machine) -> Cause {
+    let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + late_us * 1_000 };
+    attribute(&events(told), TID, window, machine).0
+}
+
+fn machine() -> Machine {
+    Machine { edge_ns: 3_000, idle_exit_ns: 50_000, real_time: true, tells_all: true, ..Machine::default() }
+}
+
+fn thread() -> Task {
+    task(TID, 0)
+}
+
+#[test]
+fn a_device_and_its_softirq_are_told_apart_by_their_time() {
+    let irq = |softirq_us: i64| {
+        vec![
+            (-300, switch(task(0, 120), 0, thread())),
+            (-2, Kind::IrqEntry { irq: 36, name: "mmc0".into() }),
+            (6, Kind::IrqExit),
+            (6, Kind::SoftirqEntry(4)),
+            (6 + softirq_us, Kind::SoftirqExit),
+        ]
+    };
+    assert_eq!(cause_of(irq(20), 27, &machine()), Cause::Softirq("BLOCK".into()));
+    assert_eq!(cause_of(irq(4), 11, &machine()), Cause::DeviceInterrupt("mmc0".into()));
+}
+
+#[test]
+fn a_gap_without_events_is_outside_the_kernel_only_where_all_is_told() {
+    let told = || vec![(-300, switch(task(0, 120), 0, thread()))];
+    assert_eq!(cause_of(told(), 80, &machine()), Cause::OutsideTheKernel);
+    let blind = Machine { tells_all: false, ..machine() };
+    assert!(matches!(cause_of(told(), 80, &blind), Cause::Unknown(_)));
+}
+
+#[test]
+fn an_account_that_falls_short_is_steal() {
+    let told = vec![
+        (-300, switch(task(0, 120), 0, thread())),
+        (5_100, Kind::VectorEntry(Vector::Timer)),
+        (5_101, Kind::Ran { pid: TID, ns: 401_000 }),
+        (5_105, Kind::VectorExit(Vector::Timer)),
+    ];
+    assert_eq!(cause_of(told, 5_050, &machine()), Cause::Steal);
+}
+
+#[test]
+fn who_had_the_cpu_instead_is_told_with_its_right_to_it() {
+    let instead = |other: Task, state| {
+        vec![
+            (-300, switch(task(0, 120), 0, thread())),
+            (-5, switch(thread(), state, other)),
+            (900, switch(other, 1, thread())),
+        ]
+    };
+    let fifo = task(9, 39);
+    assert_eq!(cause_of(instead(fifo, 0x100), 905, &machine()), Cause::AnotherTask("task9 (fifo:60)".into()));
+    let normal = task(9, 120);
+    let new = Machine { fair_server: true, ..machine() };
+    assert_eq!(cause_of(instead(normal, 0), 905, &new), Cause::FairServer(""));
+    let old = Machine { throttling: true, ..machine() };
+    assert_eq!(cause_of(instead(normal, 0), 905, &old), Cause::Throttling);
+    assert_eq!(cause_of(instead(task(0, 120), 0), 905, &old), Cause::Throttling);
+    assert_eq!(cause_of(instead(normal, 4), 905, &new), Cause::Stopped);
+}
+
+#[test]
+fn a_late_timer_is_slack_before_it_must_fire_and_idle_exit_after() {
+    let asleep = |hard_us: i64, fires_us: i64| {
+        let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
+        vec![
+            (-300, Kind::TimerStart { timer: 1, soft_ns: at(0), hard_ns: at(hard_us) }),
+            (-299, switch(thread(), 1, task(0, 120))),
+            (fires_us, Kind::VectorEntry(Vector::Timer)),
+            (fires_us, Kind::TimerFires { timer: 1, function: 5 }),
+            (fires_us + 1, Kind::Wakeup(TID)),
+            (fires_us + 2, Kind::VectorExit(Vector::Timer)),
+            (fires_us + 3, switch(task(0, 120), 0, thread())),
+        ]
+    };
+    assert_eq!(cause_of(asleep(50, 55), 60, &machine()), Cause::TimerSlack);
+    assert_eq!(cause_of(asleep(0, 30), 36, &machine()), Cause::IdleExit);
+    assert_eq!(cause_of(asleep(0, 900), 906, &machine()), Cause::OutsideTheKernel);
+    assert_eq!(cause_of(asleep(0, 2), 8, &machine()), Cause::WakeUpPath);
+}
+
+#[test]
+fn a_thread_that_waits_for_a_page_is_not_asleep() {
+    let told = vec![
+        (-300, switch(task(0, 120), 0, thread())),
+        (-20, Kind::PageFault),
+        (-10, switch(thread(), 2, task(0, 120))),
+        (800, switch(task(0, 120), 0, thread())),
+    ];
+    assert_eq!(cause_of(told, 810, &machine()), Cause::PageFault);
+}
+
+#[test]
+fn a_switch_that_was_not_recorded_shows_by_the_current_task() {
+    let mut told = events(vec![
+        (-300, switch(thread(), 1, task(0, 120))),
+        (-50, Kind::VectorEntry(Vector::Call)),
+        (-49, Kind::VectorExit(Vector::Call)),
+    ]);
+    told[1].pid = TID;
+    told[2].pid = TID;
+    let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + 40_000 };
+    assert_eq!(attribute(&told, TID, window, &machine()).0, Cause::OutsideTheKernel);
+}
+
+#[test]
+fn nothing_is_made_up_where_the_trace_begins_too_late() {
+    let late = vec![(10, switch(task(0, 120), 0, thread()))];
+    assert!(matches!(cause_of(late, 20, &machine()), Cause::Unknown(_)));
+    assert!(matches!(cause_of(Vec::new(), 20, &machine()), Cause::Unknown(_)));
+}
+
+fn any_kind() -> impl Strategy<Value = Kind> {
+    let any_task = (0i32..12, -1i32..140).prop_map(|(pid, priority)| task(pid, priority));
+    prop_oneof![
+        (any_task.clone(), 0i64..0x200, any_task).prop_map(|(prev, state, next)| switch(prev, state, next)),
+        Just(Kind::IrqEntry { irq: 1, name: "x".into() }),
+        Just(Kind::IrqExit),
+        (0u32..12).prop_map(Kind::SoftirqEntry),
+        Just(Kind::SoftirqExit),
+        Just(Kind::VectorEntry(Vector::Timer)),
+        Just(Kind::VectorExit(Vector::Timer)),
+        Just(Kind::VectorEntry(Vector::Call)),
+        (0i32..12).prop_map(Kind::Wakeup),
+        (0i32..12, 0u64..9).prop_map(|(pid, ns)| Kind::Ran { pid, ns: ns * 100_000 }),
+        (0u64..3, 0u64..2_000_000).prop_map(|(timer, ns)| Kind::TimerStart {
+            timer,
+            soft_ns: ns,
+            hard_ns: ns + 50_000
+        }),
+        (0u64..3).prop_map(|timer| Kind::TimerFires { timer, function: 3 }),
+        (0i32..12, 0u32..4).prop_map(|(pid, to)| Kind::Migrate { pid, from: 0, to }),
+        Just(Kind::PageFault),
+        Just(Kind::Frequency(1)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn spans_follow_each_other_whatever_happens(
+        happened in proptest::collection::vec((0u64..2_000_000, 0u32..3, 0i32..12, any_kind()), 0..60),
+        deadline_ns in 0u64..2_000_000, late_ns in 0u64..500_000, guest in any::<bool>(),
+    ) {
+        let mut events: Vec<Event> =
+            happened.into_iter().map(|(at_ns, cpu, pid, kind)| Event { at_ns, cpu, pid, kind }).collect();
+        events.sort_by_key(|event| event.at_ns);
+        let window = Window { deadline_ns, now_ns: deadline_ns + late_ns };
+        let (_, spans) = attribute(&events, TID, window, &Machine { guest, ..machine() });
+        for pair in spans.windows(2) {
+            prop_assert_eq!(pair[0].to_ns, pair[1].from_ns);
+        }
+        prop_assert!(spans.iter().all(|span| span.from_ns < span.to_ns));
+        prop_assert!(spans.last().is_none_or(|span| span.to_ns == window.now_ns));
+    }
+}
