@@ -1,8 +1,11 @@
-//! A process that ends a process group when this process ends, however it ends.
+//! A process that ends a process group, and removes its folder, when this process ends, however it ends.
 #![allow(unsafe_code)]
 
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use rustix::pipe::PipeFlags;
 
@@ -17,8 +20,10 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts a guard for the process group `group`.
-    pub fn of_group(group: i32) -> io::Result<Self> {
+    /// Starts a guard for the process group `group`, whose files lie in `folder`.
+    pub fn of_group(group: i32, folder: &Path) -> io::Result<Self> {
+        // Made before the fork: the child must not allocate.
+        let folder = CString::new(folder.as_os_str().as_bytes())?;
         let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
         let (read_fd, write_fd) = (read.as_raw_fd(), write.as_raw_fd());
         // SAFETY: the child makes only async-signal-safe system calls on values copied before, and never
@@ -26,7 +31,7 @@ impl Guard {
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             // SAFETY: this is the child of the fork.
-            0 => unsafe { stand_guard(group, read_fd, write_fd) },
+            0 => unsafe { stand_guard(group, &folder, read_fd, write_fd) },
             guard => Ok(Self { group, guard, alive: Some(write) }),
         }
     }
@@ -42,7 +47,7 @@ impl Guard {
 ///
 /// # Safety
 /// Only to be called in a forked child: it closes descriptors and ends the process.
-unsafe fn stand_guard(group: i32, read: i32, write: i32) -> ! {
+unsafe fn stand_guard(group: i32, folder: &CStr, read: i32, write: i32) -> ! {
     // SAFETY: each of these is async-signal-safe, and the buffer is valid for writes.
     unsafe {
         // Signals from the terminal are for the process it guards.
@@ -60,6 +65,8 @@ unsafe fn stand_guard(group: i32, read: i32, write: i32) -> ! {
         let mut byte = 0u8;
         while libc::read(read, (&raw mut byte).cast(), 1) < 0 {}
         libc::kill(-group, libc::SIGKILL);
+        let words = [c"rm".as_ptr(), c"-rf".as_ptr(), c"--".as_ptr(), folder.as_ptr(), std::ptr::null()];
+        libc::execv(c"/bin/rm".as_ptr(), words.as_ptr());
         libc::_exit(0)
     }
 }
