@@ -1,6 +1,7 @@
 //! How a command ends, and the one sentence that says why it could not be done.
 
 use std::fmt::Display;
+use std::io::{Write, stderr};
 use std::process::ExitCode;
 
 use ontick_record::Run;
@@ -46,7 +47,8 @@ impl Failure {
 
     /// Says it, and gives the exit status.
     pub fn report(self) -> ExitCode {
-        eprintln!("ontick: {}", self.0);
+        // Where it cannot be said (a full disk), the status still tells.
+        let _ = writeln!(stderr(), "ontick: {}", self.0);
         ExitCode::from(2)
     }
 }

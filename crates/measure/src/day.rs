@@ -25,6 +25,10 @@ pub struct Times {
 /// A change of the clock against the monotonic one by more than this between two times is a step.
 const STEP_NS: u64 = 1_000_000;
 
+/// Farther from the next time than three times this the thread naps for so long at a time, in ns, so that the
+/// run can be ended.
+const NAP_NS: u64 = 300_000_000;
+
 /// Measures how late the thread acts.
 pub fn measure(
     name: &str,
@@ -77,7 +81,12 @@ fn ahead(clock: ClockId) -> i128 {
 impl Probe for Day {
     fn next(&mut self) -> Sample {
         // Not counted on from the last time: if the clock was set meanwhile, the next one counts.
-        let deadline_ns = next_time(self.times, self.clock.now_ns());
+        let before_ns = self.clock.now_ns();
+        let deadline_ns = next_time(self.times, before_ns);
+        if deadline_ns - before_ns > 3 * NAP_NS {
+            ClockId::Monotonic.sleep_until(ClockId::Monotonic.now_ns() + NAP_NS);
+            return Sample::nap(ClockId::Monotonic.now_ns());
+        }
         let now_ns = self.wait.until(&mut self.clock, deadline_ns);
         let ahead_ns = ahead(self.times.clock);
         let stepped = ahead_ns.abs_diff(self.ahead_ns) > u128::from(STEP_NS);
@@ -92,6 +101,7 @@ impl Probe for Day {
             latency_ns: (!stepped).then_some(now_ns.saturating_sub(deadline_ns)),
             missed: if first || stepped { 0 } else { skipped },
             early: now_ns < deadline_ns,
+            napped: false,
         }
     }
 

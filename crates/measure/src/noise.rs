@@ -41,7 +41,13 @@ impl Probe for Noise {
     fn next(&mut self) -> Sample {
         let end_ns = self.gaps.now_ns() + BREATH_NS;
         let gap = self.gaps.next_before(end_ns);
-        Sample { now_ns: self.gaps.now_ns(), latency_ns: gap.map(|gap| gap.length_ns), missed: 0, early: false }
+        Sample {
+            now_ns: self.gaps.now_ns(),
+            latency_ns: gap.map(|gap| gap.length_ns),
+            missed: 0,
+            early: false,
+            napped: false,
+        }
     }
 
     fn describe(&mut self, settings: &mut Settings) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ontick_record::histogram::Bucket;
 use ontick_record::journal::{Added, Journal};
 use ontick_record::run::{Maxima, Outlier, Run, Series};
-use ontick_record::{Histogram, run::Settings};
+use ontick_record::{Histogram, run::Settings, store};
 use ontick_rt::recorder::{Reader, Snapshot};
 
 use crate::Error;
@@ -90,8 +90,11 @@ impl<'a> Observer<'a> {
     }
 
     /// Keeps a journal for the record `path`, so that a killed run loses at most its last second.
-    /// `run` has one series, without samples, for each that will be measured.
+    /// `run` has one series, without samples, for each that will be measured. Beside a device there is no journal.
     pub fn keep_journal(&mut self, path: PathBuf, run: &Run) -> Result<(), Error> {
+        if store::is_device(&path) {
+            return Ok(());
+        }
         let journal = Journal::create(&path, run).map_err(|error| Error::Record { path: path.clone(), error })?;
         self.journal = Some(Kept { path, journal });
         Ok(())

@@ -13,6 +13,22 @@ pub struct Sample {
     pub missed: u64,
     /// The wait ended before its time.
     pub early: bool,
+    /// Nothing was observed yet: the thread rested on the way to a deadline that is far.
+    pub napped: bool,
+}
+
+impl Sample {
+    /// A rest on the way to a deadline, over at `now_ns`.
+    pub(crate) fn nap(now_ns: u64) -> Self {
+        Self { now_ns, latency_ns: None, missed: 0, early: false, napped: true }
+    }
+
+    /// How many of the missed periods, which lie evenly between `last_due_ns` and `due_ns`, were due before
+    /// `end_ns`.
+    pub(crate) fn missed_before(&self, end_ns: u64, due_ns: u64, last_due_ns: u64) -> u64 {
+        let period_ns = due_ns.saturating_sub(last_due_ns) / (self.missed + 1);
+        (end_ns.saturating_sub(last_due_ns).saturating_sub(1) / period_ns.max(1)).min(self.missed)
+    }
 }
 
 /// Makes one observation after the other. Lives on the timed thread: `next` must not allocate, lock or make

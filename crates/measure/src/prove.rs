@@ -78,7 +78,10 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
     let share = 1.0 / (loads.len() * PAIRS * 2) as f64;
     let mut order = 0;
     for (case, (_, load)) in loads.into_iter().enumerate() {
-        let _load = load.start()?;
+        if observer.stopped() {
+            break;
+        }
+        let mut beside = load.start()?;
         for side in interleaved() {
             if observer.stopped() {
                 break;
@@ -93,6 +96,10 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             }
             absorb(&mut all[series], block, order);
             order += 1;
+        }
+        if let Some(status) = beside.ended() {
+            observer
+                .note(format!("the load ended before the measurement did ({status}): loaded blocks may be idle ones"));
         }
     }
     all.retain(|series| !series.blocks.is_empty());
@@ -178,6 +185,17 @@ mod tests {
         assert_eq!(series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["stock, idle", "ontick, idle"]);
         assert!(series.iter().all(|s| s.blocks.len() == PAIRS && s.latency.count() > 0));
         assert_eq!(series[1].settings.phase_choice, "auto");
+    }
+
+    #[test]
+    fn a_load_that_ends_too_soon_is_told() {
+        let load = "cmd:sleep 2".parse().unwrap();
+        let plan = Plan { interval_ns: 1_000_000, duration_ns: 2_400_000_000, cpu: None, load };
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let mut observer = Observer::new(&stop, &mut look);
+        prove(&plan, &mut observer).unwrap();
+        let notes = observer.take_notes();
+        assert!(notes.iter().any(|note| note.contains("the load ended")), "{notes:?}");
     }
 
     #[test]

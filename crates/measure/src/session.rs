@@ -165,18 +165,31 @@ fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &
         Length::Count(count) => (count, u64::MAX),
         Length::Duration(_) => (u64::MAX, 0),
     };
+    let mut last_due_ns = 0;
     while left > 0 && !stop.load(Relaxed) {
         let sample = probe.next();
+        if sample.napped {
+            // The run begins with its first observation.
+            match end_ns {
+                1.. if sample.now_ns >= end_ns => return,
+                _ => continue,
+            }
+        }
         if end_ns == 0 {
             if let Length::Duration(ns) = limits.length {
                 end_ns = sample.now_ns.saturating_add(ns);
             }
         }
-        if sample.now_ns >= end_ns {
+        // What was due within the run belongs to it, also where it came after: a stall that outlasts the run
+        // would else leave no trace.
+        let due_ns = sample.now_ns - sample.latency_ns.unwrap_or(0).min(sample.now_ns);
+        if due_ns >= end_ns {
+            writer.missed(sample.missed_before(end_ns, due_ns, last_due_ns));
             return;
         }
         writer.missed(sample.missed);
         let Some(latency_ns) = sample.latency_ns else { continue };
+        last_due_ns = due_ns;
         writer.record(sample.now_ns, latency_ns);
         if sample.early {
             writer.early();
@@ -226,7 +239,13 @@ mod tests {
         fn next(&mut self) -> Sample {
             let now = ALLOCATIONS.with(Cell::get);
             let since = now - std::mem::replace(&mut self.0, now);
-            Sample { now_ns: ClockId::Monotonic.now_ns(), latency_ns: Some(since), missed: 0, early: false }
+            Sample {
+                now_ns: ClockId::Monotonic.now_ns(),
+                latency_ns: Some(since),
+                missed: 0,
+                early: false,
+                napped: false,
+            }
         }
 
         fn describe(&mut self, _: &mut Settings) {}
@@ -239,6 +258,63 @@ mod tests {
         let prepare = |_: &Ready| Ok(Allocations(0));
         let series = run("allocations", Place::stock(), limits, prepare, &mut Observer::new(&stop, &mut look)).unwrap();
         assert_eq!((series.latency.count(), series.latency.max_ns), (10_000, Some(0)));
+    }
+
+    /// Every call finds a far deadline, and each takes 300 ms.
+    struct Napping(u64);
+
+    impl Probe for Napping {
+        fn next(&mut self) -> Sample {
+            self.0 += 300_000_000;
+            match self.0 % 3_000_000_000 {
+                0 => Sample { now_ns: self.0, latency_ns: Some(7), missed: 0, early: false, napped: false },
+                _ => Sample::nap(self.0),
+            }
+        }
+
+        fn describe(&mut self, _: &mut Settings) {}
+    }
+
+    #[test]
+    fn a_run_begins_with_its_first_observation_however_far_that_is() {
+        for (length, wants) in [(Length::Count(2), 2), (Length::Duration(1_000_000_000), 1)] {
+            let (mut writer, reader) = recorder::channel(u64::MAX);
+            observe(&mut Napping(0), Limits::new(length), &mut writer, &AtomicBool::new(false));
+            assert_eq!(reader.snapshot().count(), wants);
+        }
+    }
+
+    /// A job of 10 ms that is stalled once: 100 ms into the run, beyond its end.
+    struct Stalled {
+        due_ns: u64,
+        beats: u64,
+    }
+
+    impl Probe for Stalled {
+        fn next(&mut self) -> Sample {
+            self.beats += 1;
+            let (step, late) = match self.beats {
+                ..=10 => (1, 0),
+                11 => (1, 80),
+                _ => (8, 0),
+            };
+            self.due_ns += step * 10_000_000;
+            let now_ns = self.due_ns + late * 1_000_000;
+            Sample { now_ns, latency_ns: Some(late * 1_000_000), missed: step - 1, early: false, napped: false }
+        }
+
+        fn describe(&mut self, _: &mut Settings) {}
+    }
+
+    #[test]
+    fn a_stall_that_outlasts_the_run_is_in_it() {
+        // The first is due at 0, the eleventh at 100 ms and comes at 180 ms; those from 110 to 170 ms are missed.
+        let (mut writer, reader) = recorder::channel(u64::MAX);
+        let limits = Limits::new(Length::Duration(135_000_000));
+        let mut probe = Stalled { due_ns: 1_000_000_000, beats: 0 };
+        observe(&mut probe, limits, &mut writer, &AtomicBool::new(false));
+        let seen = reader.snapshot();
+        assert_eq!((seen.count(), seen.max_ns, seen.missed), (11, Some(80_000_000), 3));
     }
 
     #[test]

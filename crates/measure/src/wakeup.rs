@@ -103,6 +103,8 @@ struct Shared {
     bell: Bell,
     /// When the waker called, in ns; 0: the wake-up was taken.
     called_ns: AtomicU64,
+    /// Calls left out since the last wake-up because that was still to come.
+    left_out: AtomicU64,
     stop: AtomicBool,
 }
 
@@ -174,8 +176,12 @@ struct Wakeup {
 
 impl Wakeup {
     fn start(by: By, interval_ns: u64, place: Place) -> io::Result<Self> {
-        let shared =
-            Arc::new(Shared { bell: Bell::new(by)?, called_ns: AtomicU64::new(0), stop: AtomicBool::new(false) });
+        let shared = Arc::new(Shared {
+            bell: Bell::new(by)?,
+            called_ns: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        });
         let waker = std::thread::Builder::new().name("ontick-waker".into()).spawn({
             let shared = shared.clone();
             move || wake(&shared, interval_ns, place)
@@ -192,13 +198,22 @@ fn wake(shared: &Shared, interval_ns: u64, place: Place) {
     let mut clock = Clock::new(ClockId::Monotonic);
     let mut deadline_ns = clock.now_ns();
     while !shared.stop.load(Ordering::Relaxed) {
-        deadline_ns = (deadline_ns + interval_ns).max(clock.now_ns());
+        deadline_ns = next_call(deadline_ns, interval_ns, clock.now_ns());
         Sleep.until(&mut clock, deadline_ns);
         if shared.called_ns.load(Ordering::Acquire) == 0 {
             shared.called_ns.store(clock.now_ns(), Ordering::Release);
             shared.bell.ring();
+        } else {
+            shared.left_out.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// Always in the future: a waker whose interval is shorter than a sleep takes would else never sleep, and
+/// keep its CPU from everybody.
+fn next_call(last_ns: u64, interval_ns: u64, now_ns: u64) -> u64 {
+    let next_ns = last_ns + interval_ns;
+    if next_ns > now_ns { next_ns } else { now_ns + interval_ns }
 }
 
 impl Probe for Wakeup {
@@ -208,7 +223,8 @@ impl Probe for Wakeup {
         let called_ns = self.shared.called_ns.load(Ordering::Acquire);
         // The waker may call again only after this: until then it leaves the thread time to sleep.
         self.shared.called_ns.store(0, Ordering::Release);
-        Sample { now_ns, latency_ns: Some(now_ns.saturating_sub(called_ns)), missed: 0, early: false }
+        let missed = self.shared.left_out.swap(0, Ordering::Relaxed);
+        Sample { now_ns, latency_ns: Some(now_ns.saturating_sub(called_ns)), missed, early: false, napped: false }
     }
 
     fn describe(&mut self, settings: &mut Settings) {
@@ -254,6 +270,13 @@ mod tests {
             .unwrap();
             assert_eq!(series.latency.count(), 50, "{by}");
         }
+    }
+
+    #[test]
+    fn a_waker_that_is_behind_still_sleeps() {
+        assert_eq!(next_call(100, 10, 105), 110);
+        assert_eq!(next_call(100, 10, 110), 120);
+        assert_eq!(next_call(100, 10, 500), 510);
     }
 
     #[test]

@@ -127,8 +127,7 @@ pub fn text(run: &Run) -> String {
 /// Writes a file whole or not at all: to a new file beside it, flushed, then renamed over it.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     let io = |error| StoreError::Io { path: path.into(), error };
-    // A device or pipe (/dev/stdout, a fifo) cannot be replaced; it is written in place.
-    if fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+    if is_device(path) {
         return fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(content)).map_err(io);
     }
     let (temporary, mut file) = beside(path).map_err(io)?;
@@ -137,6 +136,11 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), StoreError> {
         let _ = fs::remove_file(&temporary);
         io(error)
     })
+}
+
+/// A device or pipe (/dev/stdout, a fifo) cannot be replaced; it is written in place, and has no journal.
+pub fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| !m.is_file())
 }
 
 /// Whether [`write_whole`] could write `path`, to be known before a long run.

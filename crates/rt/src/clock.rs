@@ -138,8 +138,9 @@ impl Clock {
             return self.id.now_ns();
         }
         let ticks = sys::counter();
-        // A thread may have moved to a CPU whose counter is a hair behind: never negative.
-        let elapsed = ticks.saturating_sub(self.conversion.anchor_ticks);
+        // Behind the anchor (on a CPU whose counter lags a hair, or after a suspend that set it back) is
+        // immensely far ahead here: then the kernel is asked.
+        let elapsed = ticks.wrapping_sub(self.conversion.anchor_ticks);
         if elapsed > self.conversion.resync_ticks {
             return self.resync();
         }
@@ -201,7 +202,15 @@ impl Conversion {
     }
 
     fn resync(&mut self, id: ClockId) -> u64 {
-        let (ticks, ns) = read_both(id);
+        self.follow(read_both(id))
+    }
+
+    fn follow(&mut self, (ticks, ns): (u64, u64)) -> u64 {
+        if ticks < self.anchor_ticks {
+            // The counter was set back: the slope holds, but is measured from here on.
+            (self.base, self.anchor_ticks, self.anchor_ns) = ((ticks, ns), ticks, ns);
+            return ns;
+        }
         let predicted = self.anchor_ns + self.ns(ticks.saturating_sub(self.anchor_ticks));
         self.largest_correction_ns = self.largest_correction_ns.max(predicted.abs_diff(ns));
         // A longer base makes the slope finer; one older than a second would hide the kernel's slewing.
@@ -257,6 +266,19 @@ mod tests {
         }
         // 500 ppm of the resynchronisation interval, and a reading's width.
         assert!(worst <= RESYNC_NS / 2000 + 1_000, "off by {worst} ns");
+    }
+
+    #[test]
+    fn a_counter_that_was_set_back_does_not_stop_the_clock() {
+        let mut conversion = Conversion { base: (1_000_000_000, 0), ..Conversion::default() };
+        conversion.tie((1_100_000_000, 50_000_000));
+        let mult = conversion.mult;
+        // A suspend of ten seconds, after which the counter begins anew.
+        assert_eq!(conversion.follow((5_000, 10_050_000_000)), 10_050_000_000);
+        for n in 1..=5u64 {
+            conversion.follow((5_000 + n * 20_000_000, 10_050_000_000 + n * 10_000_000));
+            assert_eq!(conversion.mult, mult);
+        }
     }
 
     #[test]

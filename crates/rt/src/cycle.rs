@@ -94,6 +94,20 @@ impl<W: Wait> Cycle<W> {
         beat
     }
 
+    /// Sleeps for `nap_ns` if the next deadline is more than three times as far, and tells the time then; `None`
+    /// once it is nearer. For loops with long periods that must look at something else meanwhile.
+    pub fn approach(&mut self, nap_ns: u64) -> Option<u64> {
+        if self.period_ns <= nap_ns {
+            return None;
+        }
+        let now = self.clock.now_ns();
+        if self.next_ns.saturating_sub(now) <= nap_ns.saturating_mul(3) {
+            return None;
+        }
+        self.clock.id().sleep_until(now + nap_ns);
+        Some(self.clock.resync())
+    }
+
     /// The wait strategy.
     pub fn wait(&self) -> &W {
         &self.wait
@@ -156,6 +170,17 @@ mod tests {
             assert_eq!(second.deadline_ns, first.deadline_ns + (1 + second.missed) * 1_000_000);
             assert!(!wants_missed || second.latency_ns() < 1_000_000 || cycle.next().missed > 0);
         }
+    }
+
+    #[test]
+    fn a_far_deadline_is_approached_in_naps() {
+        let clock = Clock::with_source(ClockId::Monotonic, Source::ClockGettime);
+        let mut cycle = Cycle::new(clock, crate::wait::Sleep, 20_000_000);
+        assert!(cycle.approach(1_000_000).is_some());
+        while cycle.approach(1_000_000).is_some() {}
+        assert_eq!(cycle.next().index, 0);
+        // Short periods are left to the wait.
+        assert_eq!(cycle.approach(20_000_000), None);
     }
 
     proptest! {

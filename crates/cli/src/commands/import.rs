@@ -26,7 +26,8 @@ pub struct Import {
 impl Import {
     pub fn run(self) -> Result<Outcome, Failure> {
         let text = store::read_text(&self.file)?;
-        let run = import::read(&text, &self.file.display().to_string(), self.format)?;
+        let name = self.file.display().to_string();
+        let run = import::read(&text, &name, self.format).map_err(|error| Failure::new(format!("{name}: {error}")))?;
         match &self.to {
             Some(path) => store::write_whole(path, store::text(&run).as_bytes())?,
             None => terminal::print(&store::text(&run))?,

@@ -71,3 +71,24 @@ fn a_cgroup_without_real_time_budget_is_named() {
     let refused = record(&output)["series"][0]["settings"]["refused"].to_string();
     assert!(refused.contains(budget.to_str().unwrap()) && refused.contains("950000"), "{refused}");
 }
+
+#[test]
+fn a_job_once_an_hour_and_a_time_of_day_end_on_ctrl_c() {
+    for arguments in [&["latency", "timer", "--interval", "1h"][..], &["latency", "day", "--at", "00:00"]] {
+        let child = ontick(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // The handler is there once the signal is caught (/proc/PID/status, SigCgt).
+        let pid = child.id();
+        crate::wait_until("the handler", || catches_interrupt(pid));
+        let began = std::time::Instant::now();
+        crate::send(pid, rustix::process::Signal::INT);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{arguments:?}");
+    }
+}
+
+fn catches_interrupt(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+    u64::from_str_radix(caught.trim(), 16).is_ok_and(|caught| caught & 2 != 0)
+}

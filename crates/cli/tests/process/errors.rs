@@ -27,6 +27,7 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--method", "usleep"], &["usleep", "clock_nanosleep"]);
     fails(&["latency", "timer", "--policy", "fifo:100"], &["1 to 99"]);
     fails(&["latency", "timer", "--phase", "best"], &["best"]);
+    fails(&["latency", "timer", "--phase", "7ms"], &["shorter than the interval"]);
     fails(&["latency", "timer", "--duty", "120%"], &["100%"]);
     fails(&["latency", "timer", "--load", "much"], &["choose one of"]);
     fails(&["latency", "timer", "--count", "0"], &["0"]);
@@ -52,6 +53,12 @@ fn nonsense_on_the_command_line() {
     fails(&["run", "--runaway-after", "1us", "--", "true"], &["1ms"]);
     fails(&["run", "--policy", "other", "--", "/no/such/program"], &["/no/such/program", "no such program"]);
     fails(&["run", "--policy", "other", "--", "/dev/null"], &["/dev/null", "executable"]);
+}
+
+#[test]
+fn where_nothing_can_be_said_the_status_still_tells() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    assert_eq!(ontick(&["latency", "timer", "--cpu", "4000"]).stderr(full).status().unwrap().code(), Some(2));
 }
 
 #[test]

@@ -94,4 +94,7 @@ fn a_full_disk_is_told_and_keeps_the_journal_out_of_the_way() {
     let output = run(&["latency", "timer", "--count", "5", "--html", "/dev/full"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("/dev/full"), "{}", stderr(&output));
+    // A device has no journal beside it.
+    assert_eq!(run(&["latency", "timer", "--count", "5", "--record", "/dev/full"]).status.code(), Some(2));
+    assert!(!std::path::Path::new("/dev/full.journal").exists());
 }

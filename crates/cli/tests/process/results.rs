@@ -156,3 +156,21 @@ fn help_has_an_example_everywhere() {
         assert!(stdout(&help).contains("Example"), "{command:?}");
     }
 }
+
+/// A deadline thread may not start others by itself, yet the watchdog must be there.
+#[test]
+fn the_deadline_policy_measures() {
+    let policy = "deadline:100us/1ms/1ms";
+    let run = record(&run(&[
+        "latency",
+        "timer",
+        "--count",
+        "50",
+        "--method",
+        "clock_nanosleep",
+        "--policy",
+        policy,
+        "--json",
+    ]));
+    assert_eq!(samples(&run["series"][0]), 50);
+}

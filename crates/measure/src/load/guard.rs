@@ -20,8 +20,9 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts a guard for the process group `group`, whose files are in `folder`.
+    /// Starts a guard for the process group `group`, whose files lie in `folder`.
     pub fn of_group(group: i32, folder: &Path) -> io::Result<Self> {
+        // Made before the fork: the child must not allocate.
         let folder = CString::new(folder.as_os_str().as_bytes())?;
         let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
         let (read_fd, write_fd) = (read.as_raw_fd(), write.as_raw_fd());
@@ -64,9 +65,8 @@ unsafe fn stand_guard(group: i32, folder: &CStr, read: i32, write: i32) -> ! {
         let mut byte = 0u8;
         while libc::read(read, (&raw mut byte).cast(), 1) < 0 {}
         libc::kill(-group, libc::SIGKILL);
-        // Removing a tree takes more than may be called here, so another program does it.
-        let arguments = [c"rm".as_ptr(), c"-rf".as_ptr(), c"--".as_ptr(), folder.as_ptr(), std::ptr::null()];
-        libc::execv(c"/bin/rm".as_ptr(), arguments.as_ptr());
+        let words = [c"rm".as_ptr(), c"-rf".as_ptr(), c"--".as_ptr(), folder.as_ptr(), std::ptr::null()];
+        libc::execv(c"/bin/rm".as_ptr(), words.as_ptr());
         libc::_exit(0)
     }
 }

@@ -155,7 +155,8 @@ impl Drop for Running {
         while began.elapsed() < KIND && matches!(child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Whatever is left of the group, the guard kills when it is dropped; then the leader can be reaped.
+        // Whatever is left of the group, the guard kills when it is dropped, and removes the folder; then the leader
+        // can be reaped.
         drop(guard);
         let _ = child.wait();
     }

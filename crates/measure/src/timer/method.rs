@@ -15,6 +15,10 @@ use super::select::{Poll, Select};
 use super::setitimer::SetItimer;
 use super::timerfd::TimerFd;
 
+/// The longest stretch that a wait spins, however long the period: beyond it other tasks starve, and the
+/// watchdog takes the loop for one that has run away.
+const LONGEST_SPIN_NS: u64 = 900_000_000;
+
 /// A way to wait for a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
@@ -94,7 +98,7 @@ impl Method {
         Ok(match self {
             Method::Hybrid => Box::new(Hybrid::with_duty(period_ns, duty)),
             Method::Spin if duty >= 1.0 => Box::new(Spin::default()),
-            Method::Spin => Box::new(Hybrid::with_margin((period_ns as f64 * duty) as u64)),
+            Method::Spin => Box::new(Hybrid::with_margin(((period_ns as f64 * duty) as u64).min(LONGEST_SPIN_NS))),
             Method::ClockNanosleep => Box::new(Sleep),
             Method::Nanosleep => Box::new(Nanosleep),
             Method::TimerFd => Box::new(TimerFd::new()?),
@@ -134,6 +138,18 @@ mod tests {
             assert_eq!(method.name().parse(), Ok(method));
         }
         assert!("usleep".parse::<Method>().unwrap_err().to_string().contains("clock_nanosleep"));
+    }
+
+    #[test]
+    fn a_timer_of_more_than_a_second_does_not_end_early() {
+        std::thread::spawn(|| {
+            let mut clock = Clock::new(ClockId::Monotonic);
+            let deadline = clock.now_ns() + 1_100_000_000;
+            let now = PosixTimer::new().unwrap().until(&mut clock, deadline);
+            assert!(now + 1_000 >= deadline, "{} ns early", deadline - now);
+        })
+        .join()
+        .unwrap();
     }
 
     /// Each on a thread of its own, as signals are directed at the thread that waits.

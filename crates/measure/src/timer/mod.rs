@@ -52,6 +52,11 @@ impl Job {
         if self.interval_ns > 3_600_000_000_000 {
             return Err(Error::Impossible("the interval must be at most 1h".into()));
         }
+        if let Phase::Fixed(phase_ns) = self.phase {
+            if phase_ns >= self.interval_ns {
+                return Err(Error::Impossible("the phase must be shorter than the interval".into()));
+            }
+        }
         if !(self.duty > 0.0 && self.duty <= 1.0) {
             return Err(Error::Impossible("the duty must be above 0% and at most 100%".into()));
         }
@@ -61,6 +66,10 @@ impl Job {
         Ok(())
     }
 }
+
+/// Farther from a deadline than three times this the thread naps for so long at a time, in ns, so that a run
+/// of any interval can be ended.
+const NAP_NS: u64 = 300_000_000;
 
 /// How long `Phase::Auto` looks for, in ns.
 const SCAN_NS: u64 = 500_000_000;
@@ -126,8 +135,17 @@ struct Timer {
 impl Probe for Timer {
     #[inline]
     fn next(&mut self) -> Sample {
+        if let Some(now_ns) = self.cycle.approach(NAP_NS) {
+            return Sample::nap(now_ns);
+        }
         let beat = self.cycle.next();
-        Sample { now_ns: beat.now_ns, latency_ns: Some(beat.latency_ns()), missed: beat.missed, early: beat.early() }
+        Sample {
+            now_ns: beat.now_ns,
+            latency_ns: Some(beat.latency_ns()),
+            missed: beat.missed,
+            early: beat.early(),
+            napped: false,
+        }
     }
 
     fn describe(&mut self, settings: &mut Settings) {

@@ -45,7 +45,7 @@ impl Wait for PosixTimer {
             once.it_value.tv_nsec = (ns % 1_000_000_000) as _;
             libc::timer_settime(self.id, libc::TIMER_ABSTIME, &once, std::ptr::null_mut());
         }
-        signal::take(self.signal);
+        while !signal::take(self.signal) && clock.now_ns() < deadline_ns {}
         clock.now_ns()
     }
 }

@@ -44,7 +44,7 @@ impl Wait for SetItimer {
             return now;
         }
         set((deadline_ns - now).div_ceil(1_000));
-        signal::take(libc::SIGALRM);
+        while !signal::take(libc::SIGALRM) && clock.now_ns() < deadline_ns {}
         clock.now_ns()
     }
 }

@@ -14,15 +14,16 @@ pub fn block(signal: libc::c_int) {
     }
 }
 
-/// Waits until `signal`, which must be blocked, comes; at most a second, in case another thread got it.
-pub fn take(signal: libc::c_int) {
+/// Waits until `signal`, which must be blocked, comes, and tells whether it did; at most a second, in case
+/// another thread got it.
+pub fn take(signal: libc::c_int) -> bool {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the set is initialised by sigemptyset; no information about the signal is asked for.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), signal);
         let second = libc::timespec { tv_sec: 1, tv_nsec: 0 };
-        libc::sigtimedwait(set.as_ptr(), std::ptr::null_mut(), &second);
+        libc::sigtimedwait(set.as_ptr(), std::ptr::null_mut(), &second) == signal
     }
 }
 

@@ -1,5 +1,7 @@
 //! Memory that never faults: locked, and touched beforehand.
 
+use std::sync::{Mutex, PoisonError};
+
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 
 use super::Refusal;
@@ -10,19 +12,30 @@ const STACK: usize = 512 * 1024;
 /// How much of the heap is touched and kept, in bytes.
 const HEAP: usize = 4 << 20;
 
+/// How many hold the lock, which is the whole process's.
+static HOLDERS: Mutex<usize> = Mutex::new(0);
+
 pub(super) fn lock() -> Result<(), Refusal> {
+    let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| {
         Refusal::new(
             "memory lock",
             format!("{error}: RLIMIT_MEMLOCK is too small"),
             "run as root, or add \"@realtime - memlock unlimited\" to /etc/security/limits.conf",
         )
-    })
+    })?;
+    *holders += 1;
+    Ok(())
 }
 
+/// Gives the lock back; the last holder's memory is unlocked.
 pub(super) fn unlock() {
-    // Fails only where nothing was locked.
-    let _ = munlockall();
+    let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    *holders -= 1;
+    if *holders == 0 {
+        // Fails only where nothing was locked.
+        let _ = munlockall();
+    }
 }
 
 pub(super) fn prefault_heap() {

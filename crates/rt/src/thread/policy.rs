@@ -51,6 +51,8 @@ impl Policy {
             Policy::RoundRobin(priority) => (attr.policy, attr.priority) = (libc::SCHED_RR as u32, priority.into()),
             Policy::Deadline { runtime_ns, deadline_ns, period_ns } => {
                 attr.policy = libc::SCHED_DEADLINE as u32;
+                // Without it the kernel lets the thread start no other (sched(7)).
+                attr.flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
                 (attr.runtime_ns, attr.deadline_ns, attr.period_ns) = (runtime_ns, deadline_ns, period_ns);
             }
         }

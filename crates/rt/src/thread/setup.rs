@@ -173,6 +173,30 @@ mod tests {
         });
     }
 
+    /// The watchdog is such a thread.
+    #[test]
+    fn a_deadline_thread_may_start_others() {
+        on_its_own_thread(|| {
+            let policy = Policy::Deadline { runtime_ns: 100_000, deadline_ns: 1_000_000, period_ns: 1_000_000 };
+            let _ready = Setup::new().policy(policy).best_effort();
+            std::thread::Builder::new().spawn(|| ()).unwrap().join().unwrap();
+        });
+    }
+
+    /// Memory is locked for the whole process, so one thread's end must not unlock another's.
+    #[test]
+    fn memory_stays_locked_until_the_last_holder_ends() {
+        let (first, second) = (Setup::new().lock_memory().best_effort(), Setup::new().lock_memory().best_effort());
+        if !second.memory_locked() {
+            return;
+        }
+        drop(first);
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap();
+        assert_ne!(locked.trim(), "0 kB");
+        drop(second);
+    }
+
     /// Holds with and without privileges: either the policy is in force or the reason is told.
     #[test]
     fn a_policy_is_in_force_or_explained() {

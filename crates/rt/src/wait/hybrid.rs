@@ -9,6 +9,9 @@ use crate::clock::Clock;
 const QUANTILE: f64 = 0.9995;
 /// No margin below this: the clock reads and the way into sleep take that long.
 const SHORTEST_NS: u64 = 10_000;
+/// No margin above this, however long the period: a longer stretch of spinning makes other tasks starve and
+/// keeps the watchdog from seeing the thread rest.
+const LONGEST_NS: u64 = 100_000_000;
 
 /// Precise like spinning, without occupying the core: the sleep leaves it to others until a margin before
 /// the deadline, and the margin follows the wake latencies that this thread sees. Spinning never takes
@@ -32,9 +35,9 @@ impl Hybrid {
     pub fn with_duty(period_ns: u64, duty: f64) -> Self {
         let longest_ns = (period_ns as f64 * duty.clamp(0.0, 1.0)) as u64;
         Self {
-            margin: Margin::new(QUANTILE, SHORTEST_NS, longest_ns),
+            margin: Margin::new(QUANTILE, SHORTEST_NS, longest_ns.min(LONGEST_NS)),
             fixed: false,
-            rest_ns: period_ns - longest_ns,
+            rest_ns: period_ns.saturating_sub(longest_ns),
             spun_ns: 0,
         }
     }
@@ -43,13 +46,20 @@ impl Hybrid {
     pub fn with_margin(margin_ns: u64) -> Self {
         Self { margin: Margin::new(QUANTILE, margin_ns, margin_ns), fixed: true, rest_ns: 0, spun_ns: 0 }
     }
+
+    /// Until when to sleep, if at all: to the margin, or longer so that the period has its rest. Where the
+    /// rest would reach past the deadline, the margin alone keeps spinning within the duty.
+    fn wake_ns(&self, awake_ns: u64, deadline_ns: u64) -> Option<u64> {
+        let (margin_at, rested_at) = (deadline_ns.saturating_sub(self.margin.ns()), awake_ns + self.rest_ns);
+        let wake_ns = if rested_at < deadline_ns { margin_at.max(rested_at) } else { margin_at };
+        (wake_ns > awake_ns && wake_ns < deadline_ns).then_some(wake_ns)
+    }
 }
 
 impl Wait for Hybrid {
     fn until(&mut self, clock: &mut Clock, deadline_ns: u64) -> u64 {
         let mut awake_ns = clock.now_ns();
-        let wake_ns = deadline_ns.saturating_sub(self.margin.ns()).max(awake_ns + self.rest_ns);
-        if wake_ns > awake_ns && wake_ns < deadline_ns {
+        if let Some(wake_ns) = self.wake_ns(awake_ns, deadline_ns) {
             clock.id().sleep_until(wake_ns);
             awake_ns = clock.resync();
             if !self.fixed {
@@ -74,6 +84,23 @@ impl Wait for Hybrid {
 mod tests {
     use super::*;
     use crate::clock::ClockId;
+
+    #[test]
+    fn what_is_left_after_a_late_start_is_not_all_spun() {
+        let wait = Hybrid::with_duty(1_000_000, 0.01);
+        assert_eq!(wait.wake_ns(0, 1_000_000), Some(990_000));
+        // 50 us late: the rest of 990 us no longer fits, yet only the margin is spun.
+        assert_eq!(wait.wake_ns(50_000, 1_000_000), Some(990_000));
+        assert_eq!(wait.wake_ns(995_000, 1_000_000), None);
+        // The work left half a period: rest first.
+        assert_eq!(Hybrid::with_duty(1_000_000, 0.9).wake_ns(500_000, 1_000_000), Some(600_000));
+    }
+
+    #[test]
+    fn a_long_period_is_not_spun_for_seconds() {
+        let hour_ns = 3_600_000_000_000;
+        assert_eq!(Hybrid::new(hour_ns).wake_ns(0, hour_ns), Some(hour_ns - LONGEST_NS));
+    }
 
     #[test]
     fn spinning_stays_within_the_duty() {
