@@ -2,6 +2,7 @@
 //! [`Run`](ontick_record::Run); nothing here prints.
 #![deny(unsafe_code)]
 
+mod away;
 pub mod conditions;
 pub mod day;
 mod error;

@@ -93,11 +93,11 @@ fn pair((run_before, before): (&Run, &Series), (run_after, after): (&Run, &Serie
     }
 }
 
-/// The share of the samples below [`LIMIT_NS`], 0 to 1; `None` where a summary does not tell it.
+/// The share of the cycles acted on within [`LIMIT_NS`], 0 to 1; `None` where a summary does not tell it.
 pub fn below_limit(series: &Series) -> Option<f64> {
     let latency = &series.latency;
     let known = !latency.buckets().is_empty() || latency.max_ns.is_some_and(|max| max < LIMIT_NS);
-    known.then(|| latency.share_below(LIMIT_NS))
+    known.then(|| series.share_in_time(LIMIT_NS))
 }
 
 /// Only ontick counts missed cycles; in an imported run their number is 0 because nobody counted.

@@ -186,14 +186,6 @@ impl Histogram {
         self.buckets.iter().filter(|b| b.high_ns() < limit_ns).fold(0, |sum, b| sum.saturating_add(b.count))
     }
 
-    /// [`below`](Self::below) as a share of all samples, 0 to 1; 0 without samples.
-    pub fn share_below(&self, limit_ns: u64) -> f64 {
-        match self.count() {
-            0 => 0.0,
-            n => self.below(limit_ns) as f64 / n as f64,
-        }
-    }
-
     /// What makes a histogram from outside unusable, if anything.
     pub fn check(&self) -> Result<(), String> {
         let sorted = self.buckets.windows(2).all(|w| (w[0].low_ns, w[0].width_ns) < (w[1].low_ns, w[1].width_ns));
@@ -232,7 +224,7 @@ mod tests {
     #[test]
     fn empty_has_no_percentile() {
         let h = Histogram::default();
-        assert_eq!((h.quantile(0.5), h.count(), h.share_below(3_000)), (None, 0, 0.0));
+        assert_eq!((h.quantile(0.5), h.count(), h.below(3_000)), (None, 0, 0));
     }
 
     #[test]

@@ -135,9 +135,9 @@ impl Requirement {
         match self.what {
             What::Share(percent) => {
                 // "<= limit" admits the limit itself, so it counts what lies below limit + 1.
-                match h.below(self.limit + u64::from(self.compare == Compare::LessOrEqual)) {
+                match s.in_time(self.limit.saturating_add(u64::from(self.compare == Compare::LessOrEqual))) {
                     0 if h.buckets().is_empty() => (false, f64::INFINITY, "share unknown".into()),
-                    below => share(below, h.count(), percent, format!("{} {}", self.compare, exact(self.limit))),
+                    below => share(below, s.cycles(), percent, format!("{} {}", self.compare, exact(self.limit))),
                 }
             }
             What::Percentile(p) => match (h.quantile(p / 100.0), h.max_ns) {
@@ -276,6 +276,14 @@ mod tests {
         for requirement in ["99% < 10us", "100% <= 9us", "p99 < 10us", "max < 10us"] {
             assert!(met(requirement, &s), "{requirement}");
         }
+    }
+
+    #[test]
+    fn a_missed_cycle_was_not_in_time() {
+        let stalled = series("s", &[1_000; 99], 1);
+        assert!(met("99% < 3us", &stalled) && !met("99.1% < 3us", &stalled) && met("max < 3us", &stalled));
+        let early = Series { early: 1, ..series("s", &[0; 100], 0) };
+        assert!(met("99% < 3us", &early) && !met("100% < 3us", &early));
     }
 
     #[test]

@@ -127,6 +127,27 @@ pub struct Series {
     pub conditions: Conditions,
 }
 
+impl Series {
+    /// All cycles: those acted on and those missed.
+    pub fn cycles(&self) -> u64 {
+        self.latency.count().saturating_add(self.missed)
+    }
+
+    /// Cycles that were certainly acted on less than `limit_ns` late. A cycle that was missed was not, and one
+    /// that was acted on early was not either.
+    pub fn in_time(&self, limit_ns: u64) -> u64 {
+        self.latency.below(limit_ns).saturating_sub(self.early)
+    }
+
+    /// [`in_time`](Self::in_time) as a share of all cycles, 0 to 1; 0 without any.
+    pub fn share_in_time(&self, limit_ns: u64) -> f64 {
+        match self.cycles() {
+            0 => 0.0,
+            n => self.in_time(limit_ns) as f64 / n as f64,
+        }
+    }
+}
+
 /// How a job was run. Empty or absent where the tool that measured does not say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

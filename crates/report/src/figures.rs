@@ -31,9 +31,9 @@ pub(crate) fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "—".into(), show)
 }
 
-/// The share of the samples that came in time, in percent; a dash where nothing tells it.
+/// The share of the cycles, missed ones included, that were acted on in time, in percent; a dash where nothing tells it.
 pub(crate) fn share_in_time(series: &Series) -> String {
-    let (below, all) = (series.latency.below(IN_TIME_NS), series.latency.count());
+    let (below, all) = (series.in_time(IN_TIME_NS), series.cycles());
     match all {
         0 => "—".into(),
         _ if below_limit(series).is_none() => "—".into(),

@@ -26,11 +26,7 @@ pub(crate) fn decisive(run: &Run) -> Option<&Series> {
         return ours().find(|s| is_loaded(s)).or_else(|| ours().next()).or_else(|| measured().next());
     }
     // The first of the best, so that equal ones keep the order of the run.
-    measured().reduce(
-        |best, s| {
-            if s.latency.share_below(IN_TIME_NS) > best.latency.share_below(IN_TIME_NS) { s } else { best }
-        },
-    )
+    measured().reduce(|best, s| if s.share_in_time(IN_TIME_NS) > best.share_in_time(IN_TIME_NS) { s } else { best })
 }
 
 /// How a measurement speaks of its samples.
@@ -52,7 +48,7 @@ fn sentence(run: &Run, series: &Series) -> String {
         return gaps(run, series, &who);
     }
     let Wording { acts, sample } = wording(&run.measurement);
-    let (below, all) = (series.latency.below(IN_TIME_NS), series.latency.count());
+    let (below, all) = (series.in_time(IN_TIME_NS), series.cycles());
     if below_limit(series).is_none() {
         let [seen, max] = [counted(all, sample), latency(series.latency.max_ns)];
         return format!("{who} acted on {seen}, the largest latency was {max}; the record does not tell the others.");

@@ -5,7 +5,6 @@
 //! run is killed, removed by the next). The ring is overwritten and left alone until there are outliers.
 
 pub mod attribute;
-mod away;
 pub mod cause;
 mod cost;
 pub mod counters;
@@ -26,8 +25,8 @@ use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
 
 use crate::Place;
+use crate::away::Away;
 use attribute::{Machine, Window, attribute};
-use away::Away;
 use cause::Cause;
 use counters::Counters;
 use events::Event;

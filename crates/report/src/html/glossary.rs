@@ -25,7 +25,7 @@ const ALWAYS: [Entry; 7] = [
     ),
     (
         "< 3 µs",
-        "The share of the samples below 3 µs, rounded down: 100 % means every single one.",
+        "The share of all cycles, missed ones included, that were acted on less than 3 µs late, rounded down: 100 % means every single one.",
         "S = |{ i : x(i) < 3 µs }| ∕ n",
     ),
     (

@@ -1,4 +1,4 @@
-//! Reading what was traced, away from the CPU that is timed.
+//! Looking on, and reading what was traced, away from the CPU that is timed.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
