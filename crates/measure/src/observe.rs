@@ -252,7 +252,8 @@ impl<'n> Collector<'n> {
 
         if observer.journal.is_some() {
             let (snapshot, before) = (self.reader.snapshot(), self.journalled.as_ref());
-            let (sum, count, missed) = before.map_or((0, 0, 0), |b| (b.sum_ns, b.count(), b.missed));
+            let (sum, count, missed, seen) =
+                before.map_or((0, 0, 0, 0), |b| (b.sum_ns, b.count(), b.missed, b.outliers));
             let came = snapshot.count() - count;
             observer.append(Added {
                 series: observer.part.series,
@@ -264,6 +265,7 @@ impl<'n> Collector<'n> {
                 missed: snapshot.missed - missed,
                 second_max_ns: seconds.iter().max().copied().unwrap_or(0),
                 outliers: std::mem::take(&mut self.fresh),
+                outliers_seen: snapshot.outliers - seen,
             })?;
             self.journalled = Some(snapshot);
         }

@@ -40,8 +40,11 @@ pub struct Added {
     pub missed: u64,
     /// Largest latency of this second.
     pub second_max_ns: u64,
-    /// Outliers of this second.
+    /// Outliers of this second, as far as they were handed over.
     pub outliers: Vec<Outlier>,
+    /// How many there were in all.
+    #[serde(default)]
+    pub outliers_seen: u64,
 }
 
 /// The journal of a run, beside the record that will replace it.
@@ -78,7 +81,9 @@ impl Journal {
     pub fn append(&mut self, added: &Added) -> io::Result<()> {
         let mut line = serde_json::to_vec(added)?;
         line.push(b'\n');
-        self.file.write_all(&line)
+        self.file.write_all(&line)?;
+        // A second that is on the disk outlasts a power cut, too.
+        self.file.sync_data()
     }
 
     /// Removes the journal, once the record itself is safely written.
@@ -134,7 +139,7 @@ fn apply(run: &mut Run, added: Added) -> Result<(), String> {
     series.missed = series.missed.saturating_add(added.missed);
     series.maxima.step_ns = 1_000_000_000;
     series.maxima.max_ns.push(added.second_max_ns);
-    series.outliers_seen += added.outliers.len() as u64;
+    series.outliers_seen = series.outliers_seen.saturating_add(added.outliers_seen.max(added.outliers.len() as u64));
     series.outliers.extend(added.outliers);
     run.duration_ns = run.duration_ns.max(added.duration_ns);
     Ok(())

@@ -231,9 +231,11 @@ mod tests {
     fn each_form_can_be_met_and_not_met() {
         let s = series("s", &[1_000, 2_000, 2_500, 3_000], 2);
         for (requirement, expected) in [
-            ("75% < 3us", true),
-            ("75.1% < 3us", false),
-            ("100% <= 3us", true),
+            // Three, and with the limit four, of six cycles.
+            ("50% < 3us", true),
+            ("50.1% < 3us", false),
+            ("66% <= 3us", true),
+            ("67% <= 3us", false),
             ("max < 3us", false),
             ("max <= 3us", true),
             ("p50 < 2001ns", true),

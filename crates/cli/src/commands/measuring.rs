@@ -67,6 +67,11 @@ pub fn run(
         }
     };
 
+    if stop.load(Relaxed) && series.iter().all(|s| s.latency.count() == 0) {
+        journal.map(Kept::remove).transpose()?;
+        return Err(Failure::new("the run was ended before anything was measured, so nothing is kept"));
+    }
+
     run.duration_ns = began.elapsed().as_nanos() as u64;
     run.interrupted = stop.load(Relaxed);
     run.series = series;

@@ -44,7 +44,9 @@ fn it_ends_on_ctrl_c_and_on_kill() {
         let pids: Vec<i32> = files.iter().filter_map(|file| pid(file)).collect();
         send(child.id(), signal);
         let status = child.wait().unwrap();
-        assert!(status.success() || status.signal() == Some(Signal::KILL.as_raw()), "{signal:?}: {status}");
+        // Ended while the load settled, it has measured nothing.
+        let ended = status.success() || status.code() == Some(2);
+        assert!(ended || status.signal() == Some(Signal::KILL.as_raw()), "{signal:?}: {status}");
         for pid in pids {
             wait_until("the load's end", || !runs(pid));
         }

@@ -98,3 +98,20 @@ fn a_full_disk_is_told_and_keeps_the_journal_out_of_the_way() {
     assert_eq!(run(&["latency", "timer", "--count", "5", "--record", "/dev/full"]).status.code(), Some(2));
     assert!(!std::path::Path::new("/dev/full.journal").exists());
 }
+
+#[test]
+fn a_run_that_is_ended_before_it_began_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("run.json");
+    let child =
+        ontick(&["latency", "timer", "--interval", "1h", "--duration", "2h", "--record", record.to_str().unwrap()])
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+    wait_until("the journal", || folder.path().join("run.json.journal").exists());
+    send(child.id(), Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("before anything was measured"), "{}", stderr(&output));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

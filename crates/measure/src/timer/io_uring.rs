@@ -26,7 +26,13 @@ impl Wait for IoUring {
         // function returns.
         let queued = unsafe { self.ring.submission().push(&timeout) };
         if queued.is_ok() {
-            while self.ring.submit_and_wait(1).is_err() {}
+            while let Err(error) = self.ring.submit_and_wait(1) {
+                if error.raw_os_error() != Some(libc::EINTR) {
+                    // The ring is of no use any more: still be on time, and never spin on an error.
+                    clock.id().sleep_until(deadline_ns);
+                    break;
+                }
+            }
         }
         let now = clock.now_ns();
         self.ring.completion().for_each(drop);

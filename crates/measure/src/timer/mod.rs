@@ -45,6 +45,13 @@ impl Job {
         Self { interval_ns, method, phase: Phase::Chance, overrun: Overrun::Skip, duty: DUTY }
     }
 
+    fn with_phase_that_can_be_found(self) -> Self {
+        match self.phase {
+            Phase::Auto if self.interval_ns > LONGEST_SCANNED_NS => Self { phase: Phase::Chance, ..self },
+            _ => self,
+        }
+    }
+
     fn check(&self, place: Place) -> Result<(), Error> {
         if self.interval_ns < 1_000 {
             return Err(Error::Impossible("the interval must be at least 1us: a clock read alone takes 0.02us".into()));
@@ -73,10 +80,13 @@ const NAP_NS: u64 = 300_000_000;
 
 /// How long `Phase::Auto` looks for, in ns.
 const SCAN_NS: u64 = 500_000_000;
+/// A scan sees a longer period too seldom to tell a quiet phase of it, in ns.
+const LONGEST_SCANNED_NS: u64 = SCAN_NS / 5;
 
 /// Measures the job at `place`.
 pub fn measure(name: &str, job: Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
     job.check(place)?;
+    let job = job.with_phase_that_can_be_found();
     if job.method == Method::SetItimer {
         setitimer::reserve();
     }
@@ -101,7 +111,9 @@ pub fn measure(name: &str, job: Job, place: Place, limits: Limits, observer: &mu
 /// phase and none has the better choice.
 pub fn each(jobs: &[Job], place: Place, limits: Limits, observer: &mut Observer) -> Result<Vec<Series>, Error> {
     let auto = match jobs {
-        [first, _, ..] if first.phase == Phase::Auto => Some(Phase::Fixed(find_phase(first.interval_ns, place)?)),
+        [first, _, ..] if first.with_phase_that_can_be_found().phase == Phase::Auto => {
+            Some(Phase::Fixed(find_phase(first.interval_ns, place)?))
+        }
         _ => None,
     };
     series::each(jobs, observer, |job, observer| {
