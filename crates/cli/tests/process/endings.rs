@@ -105,7 +105,28 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!((child.wait().unwrap().success(), said.as_str()), (true, ""));
 }
 
-/// A v1 cpu cgroup of this test's own; only the program that the test starts enters it.
+/// Loop and watchdog share a CPU here, so the watchdog needs a priority that the loop does not have.
+#[test]
+fn in_a_cpuset_of_one_cpu_the_watchdog_comes_first() {
+    let group = Cgroup(format!("/sys/fs/cgroup/cpuset/ontick-test-{}", std::process::id()).into());
+    let set = |file: &str, value: &str| std::fs::write(group.0.join(file), value);
+    let made =
+        std::fs::create_dir(&group.0).and_then(|()| set("cpuset.cpus", "0")).and_then(|()| set("cpuset.mems", "0"));
+    if made.is_err() {
+        return eprintln!("not tested: there are no v1 cpusets here, or only root may make one");
+    }
+    let enter = format!("echo $$ > {}/cgroup.procs && exec \"$0\" latency timer --count 20 --json", group.0.display());
+    let output = Command::new("sh").args(["-c", &enter, env!("CARGO_BIN_EXE_ontick")]).output().unwrap();
+    let settings = record(&output)["series"][0]["settings"].clone();
+    let refused = settings["refused"].to_string();
+    if refused.contains("fifo:99: it needs") {
+        return eprintln!("not tested: {refused}");
+    }
+    assert_eq!((settings["cpu"].as_u64(), settings["policy"].as_str()), (Some(0), Some("fifo:98")));
+    assert!(refused.contains("lowered to fifo:98"), "{refused}");
+}
+
+/// A v1 cgroup of this test's own; only the program that the test starts enters it.
 struct Cgroup(std::path::PathBuf);
 
 impl Drop for Cgroup {
