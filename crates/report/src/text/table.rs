@@ -74,9 +74,9 @@ impl Shape {
         if wide.1 >= longest {
             return wide.0;
         }
-        let narrower = (0..=FIRST_TO_GO.len()).map(|gone| shape(1, &FIRST_TO_GO[..gone]));
+        let mut narrower = (0..=FIRST_TO_GO.len()).map(|gone| shape(1, &FIRST_TO_GO[..gone]));
         let fitting = narrower.clone().find(|(_, room)| *room >= longest.min(LABEL));
-        fitting.or_else(|| narrower.last()).map_or(wide.0, |(shape, _)| shape)
+        fitting.or_else(|| narrower.next_back()).map_or(wide.0, |(shape, _)| shape)
     }
 }
 
