@@ -72,6 +72,7 @@ impl Prove {
             findings,
             notes: tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default(),
             explain: self.explain,
+            simulated: None,
         };
         let output =
             OutputFlags { json: self.json, record: self.record, html: Some(self.html.clone()), require: self.require };
