@@ -139,6 +139,14 @@ fn timed<P: Probe>(
     let mut settings = Settings::default();
     place.describe(&ready, &mut settings);
     probe.describe(&mut settings);
+    if let Some(lowered) = watchdog.as_ref().and_then(Watchdog::lowered) {
+        settings.policy = lowered.to_string();
+        settings.refused.push(format!(
+            "policy {}: lowered to {lowered}, because the watchdog may run on no other CPU and must come before the loop \
+             (allow this program a second CPU)",
+            place.policy
+        ));
+    }
     if watchdog.is_some_and(|w| w.demoted()) {
         settings.refused.push(format!(
             "policy {}: the watchdog demoted the thread after {} s without a rest (use a method that sleeps)",
