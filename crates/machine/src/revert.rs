@@ -82,12 +82,14 @@ pub fn revert(root: &Root, journal: &mut Journal, force: bool) -> Reverted {
     };
     let entries: Vec<Entry> = journal.entries().rev().cloned().collect();
     // Found out beforehand: restoring one value may make the kernel change another.
-    let ours: Vec<bool> = entries.iter().map(|e| force || is_ours(root, e)).collect();
-    let mut outcomes: Vec<Undone> = entries.iter().zip(&ours).map(|(e, ours)| undo(root, e, *ours, force)).collect();
+    let theirs: Vec<Option<String>> =
+        entries.iter().map(|e| if force { None } else { set_by_others(root, e) }).collect();
+    let undo = |(entry, theirs): (&Entry, &Option<String>)| undo(root, entry, theirs.as_deref(), force);
+    let mut outcomes: Vec<Undone> = entries.iter().zip(&theirs).map(undo).collect();
     // What was refused may have waited for something later in the list (a limit, a group that held tasks).
-    for ((entry, ours), outcome) in entries.iter().zip(&ours).zip(&mut outcomes) {
+    for (entry, outcome) in entries.iter().zip(&theirs).zip(&mut outcomes) {
         if matches!(outcome, Undone::Refused(_)) {
-            *outcome = undo(root, entry, *ours, force);
+            *outcome = undo(entry);
         }
     }
     let settled: Vec<u64> = entries.iter().zip(&outcomes).filter(|(_, o)| o.settled()).map(|(e, _)| e.seq).collect();
@@ -109,24 +111,25 @@ fn step(entry: Entry, outcome: Undone) -> Step {
     Step { knob: entry.knob, path: entry.undo.path().into(), original, outcome }
 }
 
-/// Whether a value is still the one that ontick left there.
-fn is_ours(root: &Root, entry: &Entry) -> bool {
+/// The value, where it is neither the one that ontick left there nor the one from before.
+fn set_by_others(root: &Root, entry: &Entry) -> Option<String> {
     let (path, form, original, wanted) = match &entry.undo {
         Undo::Value { path, form, original, wanted } => (path, form, original, Some(wanted)),
         Undo::Along { path, form, original } => (path, form, original, None),
-        _ => return true,
+        _ => return None,
     };
     // ontick was stopped around this write: whatever the kernel made of it is ontick's.
-    let Some(now) = root.text(path).ok().filter(|_| entry.done) else { return true };
-    [original].into_iter().chain(wanted).chain(&entry.seen).any(|last| form.same(&now, last))
+    let now = root.text(path).ok().filter(|_| entry.done)?;
+    let ours = [original].into_iter().chain(wanted).chain(&entry.seen).any(|last| form.same(&now, last));
+    (!ours).then_some(now)
 }
 
-fn undo(root: &Root, entry: &Entry, ours: bool, force: bool) -> Undone {
+fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone {
     let undone = match &entry.undo {
         Undo::Value { path, form, original, wanted } => {
-            undo_value(root, path, *form, original, &form.restoring(original, wanted), ours)
+            undo_value(root, path, *form, original, &form.restoring(original, wanted), theirs)
         }
-        Undo::Along { path, form, original } => undo_value(root, path, *form, original, &form.value(original), ours),
+        Undo::Along { path, form, original } => undo_value(root, path, *form, original, &form.value(original), theirs),
         Undo::File { path, original, wanted, backup } => {
             undo_file(root, path, original.as_ref(), wanted, backup.as_deref(), force)
         }
@@ -145,17 +148,27 @@ fn undo(root: &Root, entry: &Entry, ours: bool, force: bool) -> Undone {
     undone.unwrap_or_else(|e| Undone::Refused(reason(&e)))
 }
 
-fn undo_value(root: &Root, path: &str, form: Form, original: &str, restoring: &str, ours: bool) -> io::Result<Undone> {
+fn undo_value(
+    root: &Root,
+    path: &str,
+    form: Form,
+    original: &str,
+    restoring: &str,
+    theirs: Option<&str>,
+) -> io::Result<Undone> {
     let now = match root.text(path) {
         Ok(now) => now,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Undone::Gone),
         Err(e) => return Err(e),
     };
+    if let Some(theirs) = theirs {
+        if !form.same(&now, theirs) {
+            root.set(path, &form.value(theirs))?;
+        }
+        return Ok(Undone::ChangedByOthers(form.value(theirs)));
+    }
     if form.same(&now, original) {
         return Ok(Undone::AlreadyAsBefore);
-    }
-    if !ours {
-        return Ok(Undone::ChangedByOthers(form.value(&now)));
     }
     root.set(path, restoring)?;
     let now = root.text(path)?;
