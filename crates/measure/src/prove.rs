@@ -81,7 +81,7 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
         if observer.stopped() {
             break;
         }
-        let mut beside = load.start()?;
+        let beside = load.start()?;
         for side in interleaved() {
             if observer.stopped() {
                 break;

@@ -1,6 +1,6 @@
 //! Faults made, and the cause that is named; needs root and tracefs.
 
-#[path = "../examples/inject/faults.rs"]
+#[path = "../examples/inject/faults/mod.rs"]
 #[allow(dead_code, reason = "the measurement in examples uses all of it")]
 mod faults;
 

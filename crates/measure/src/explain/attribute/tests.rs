@@ -37,7 +37,14 @@ fn cause_of(told: Vec<(i64, Kind)>, late_us: u64, machine: &Machine) -> Cause {
 }
 
 fn machine() -> Machine {
-    Machine { edge_ns: 3_000, idle_exit_ns: 50_000, real_time: true, tells_all: true, ..Machine::default() }
+    Machine {
+        edge_ns: 3_000,
+        idle_exit_ns: 50_000,
+        handler_ns: 50_000,
+        real_time: true,
+        tells_all: true,
+        ..Machine::default()
+    }
 }
 
 fn thread() -> Task {
