@@ -63,6 +63,33 @@ fn signals_pass_through() {
 }
 
 #[test]
+fn a_signal_to_the_whole_group_reaches_the_program_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ready, count) = (folder.path().join("ready"), folder.path().join("count"));
+    // Each USR1 is one line; TERM ends it. It does not sleep, so that two in a row are not taken for one.
+    let text = format!(
+        "trap 'echo x >> {1}' USR1; trap 'exit 0' TERM; touch {1}; touch {0}; while :; do :; done",
+        ready.display(),
+        count.display()
+    );
+    let mut child = ontick(&["run", "--policy", "other", "--", "sh", "-c", &text]).process_group(0).spawn().unwrap();
+    wait_until("the trap", || ready.exists());
+    let group = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    let lines = || std::fs::read_to_string(&count).unwrap().lines().count();
+    for sent in 1..=6 {
+        match sent % 2 {
+            0 => send(child.id(), Signal::USR1),
+            _ => rustix::process::kill_process_group(group, Signal::USR1).unwrap(),
+        }
+        wait_until("the signal", || lines() >= sent);
+    }
+    // Whatever came twice came before this.
+    send(child.id(), Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(lines(), 6);
+}
+
+#[test]
 fn the_program_stops_and_goes_on_with_its_stand_in() {
     let folder = tempfile::tempdir().unwrap();
     let pid_file = folder.path().join("pid");
