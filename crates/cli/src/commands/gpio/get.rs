@@ -1,12 +1,12 @@
 //! `ontick gpio get`
 
 use clap::Args;
-use ontick_gpio::{Line, Name, Request};
+use ontick_gpio::{Bias, Line, Name, Request};
 
 use super::{SetUp, shown};
 use crate::failure::{Failure, Outcome};
 
-/// Read lines. They become inputs, unless another program drives them.
+/// Read lines as they are; with --bias they become inputs.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick gpio get GPIO17\n  ontick gpio get sim:bench/17\n  ontick gpio get gpiochip0:17 --bias pull-up --active-low    a button to ground: 1 is pressed"
@@ -24,8 +24,10 @@ pub struct Get {
 
 impl Get {
     pub fn run(self) -> Result<Outcome, Failure> {
+        // An output that a program left driven is not to be switched off by a look at it.
+        let as_wanted = if self.set_up.bias == Bias::AsIs { Request::as_is() } else { Request::input() };
         let read = |name: &Name| {
-            let mut line = Line::open(name, &self.set_up.of(Request::input()))?;
+            let mut line = Line::open(name, &self.set_up.of(as_wanted))?;
             let value = line.read().map_err(|gone| Failure::new(format!("line {name}: {gone}")))?;
             Ok(shown::Value::of(&line, value))
         };
