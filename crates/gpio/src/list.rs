@@ -58,7 +58,7 @@ pub fn names() -> Vec<ChipName> {
 pub fn chip(name: &ChipName) -> Result<Chip, String> {
     match name {
         ChipName::Sim(chip) => {
-            let lines = sim::look(chip).map_err(|error| error.to_string())?;
+            let lines = sim::look(chip).map_err(sentence)?;
             let lines = lines.into_iter().map(|line| simulated(chip, line)).collect();
             Ok(Chip { name: name.clone(), label: None, lines })
         }
@@ -78,6 +78,14 @@ pub fn place(name: &Name) -> Result<Option<(ChipName, u32)>, Error> {
         Name::Own(own) => chardev::find(name, own).map(|(chip, line)| Some((ChipName::Device(chip), line)))?,
         Name::Register(_) => None,
     })
+}
+
+/// Without the chip's name, which stands before it.
+fn sentence(error: Error) -> String {
+    match error {
+        Error::Chip { path, what, .. } => format!("{} {what}", path.display()),
+        other => other.to_string(),
+    }
 }
 
 fn simulated(chip: &str, line: sim::LineState) -> LineInfo {

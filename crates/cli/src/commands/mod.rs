@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod gpio;
 mod import;
 mod latency;
 mod measuring;
@@ -28,6 +29,8 @@ pub enum Command {
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
+    #[command(subcommand)]
+    Gpio(gpio::Gpio),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -53,6 +56,7 @@ impl Command {
             Command::Run(run) => run.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
+            Command::Gpio(gpio) => gpio.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),
