@@ -42,7 +42,9 @@ impl Command {
     fn meets_the_machine(&self) -> bool {
         match self {
             Command::Check(_) | Command::Tune(_) | Command::Run(_) | Command::Prove(_) | Command::Latency(_) => true,
-            Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => false,
+            Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
+                false
+            }
         }
     }
 
