@@ -89,6 +89,14 @@ pub fn run<P: Probe>(
     })?;
 
     let mut series = collector.finish(observer);
+    if let Some(error) = timed.failure {
+        // What was measured until then is worth keeping.
+        if series.latency.count() == 0 {
+            return Err(error);
+        }
+        observer.note(format!("{name}: ended before its time: {error}"));
+        stop.store(true, Relaxed);
+    }
     series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, ..timed.settings };
     series.contamination = timed.contamination;
     series.maxima.end_at(timed.recorded_ns);
@@ -102,6 +110,7 @@ struct Timed {
     contamination: Contamination,
     /// From the first sample to the last, or to when the run was due to end.
     recorded_ns: u64,
+    failure: Option<Error>,
 }
 
 /// What happens on the timed thread.
@@ -127,7 +136,7 @@ fn timed<P: Probe>(
     let watch = Watch::start(place.cpu);
     recording.store(true, Relaxed);
     let before = Usage::now();
-    let recorded_ns = observe(&mut probe, limits, writer, stop);
+    let (recorded_ns, failure) = observe(&mut probe, limits, writer, stop);
     let usage = Usage::now().since(before);
 
     let mut settings = Settings::default();
@@ -154,7 +163,7 @@ fn timed<P: Probe>(
         voluntary_switches: usage.voluntary_switches,
         involuntary_switches: usage.involuntary_switches,
     };
-    Ok(Timed { watch, settings, contamination, recorded_ns })
+    Ok(Timed { watch, settings, contamination, recorded_ns, failure })
 }
 
 fn warm_up<P: Probe>(probe: &mut P, length: Length, stop: &AtomicBool) {
@@ -173,18 +182,22 @@ fn warm_up<P: Probe>(probe: &mut P, length: Length, stop: &AtomicBool) {
 }
 
 /// The timed section: no allocation, no lock, no system call but the probe's own.
-/// Returns how long it recorded.
-fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &AtomicBool) -> u64 {
+/// Returns how long it recorded, and why it ended if that was before its time.
+fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &AtomicBool) -> (u64, Option<Error>) {
     let stop_over_ns = limits.stop_over_ns.unwrap_or(u64::MAX);
     let (mut left, mut end_ns) = match limits.length {
         Length::Count(count) => (count, u64::MAX),
         Length::Duration(_) => (u64::MAX, 0),
     };
-    let mut last_due_ns = 0;
+    let (mut last_due_ns, mut failure) = (0, None);
     let (mut first_ns, mut last_ns) = (None, 0);
     while left > 0 && !stop.load(Relaxed) {
         let sample = probe.next();
         if sample.napped {
+            failure = probe.failure();
+            if failure.is_some() {
+                break;
+            }
             // The run begins with its first observation.
             match end_ns {
                 1.. if sample.now_ns >= end_ns => {
@@ -221,7 +234,7 @@ fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &
         }
         left -= 1;
     }
-    first_ns.map_or(0, |first_ns| last_ns.saturating_sub(first_ns))
+    (first_ns.map_or(0, |first_ns| last_ns.saturating_sub(first_ns)), failure)
 }
 
 #[cfg(test)]

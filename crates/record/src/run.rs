@@ -161,6 +161,15 @@ pub struct Settings {
     pub cpu: Option<u32>,
     /// A second CPU, for measurements between two.
     pub peer_cpu: Option<u32>,
+    /// The line that was driven, by its name on the command line: `sim:bench/4`, `gpiochip0:17`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// The line that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen_line: Option<String>,
+    /// What is behind the lines: `simulated`, `character device`, the board whose registers they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
     /// Scheduling policy and priority: `other`, `fifo:99`, `deadline:100000/1000000/1000000`.
     pub policy: String,
     /// Whether memory was locked.

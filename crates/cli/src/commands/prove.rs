@@ -74,6 +74,7 @@ impl Prove {
             findings,
             notes,
             explain: self.explain,
+            simulated: None,
         };
         let output =
             OutputFlags { json: self.json, record: self.record, html: Some(self.html.clone()), require: self.require };
