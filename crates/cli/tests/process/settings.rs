@@ -39,7 +39,7 @@ const FILES: [&str; 19] = [
     "/sys/fs/cgroup/cgroup.subtree_control",
     "/var/lib/ontick/*",
 ];
-/// What changes by itself, or acts when it is read.
+/// What changes by itself, or acts when it is read: beginnings and ends of paths.
 const RESTLESS: [&str; 9] = [
     "/proc/sys/kernel/ns_last_pid",
     "/proc/sys/kernel/random",
@@ -51,6 +51,8 @@ const RESTLESS: [&str; 9] = [
     "/proc/sys/vm/drop_caches",
     "/proc/sys/vm/compact_memory",
 ];
+const COUNTERS: [&str; 6] =
+    ["/stats", "/khugepaged/full_scans", "/khugepaged/pages_collapsed", "_cur_freq", "_avg_freq", "/affected_cpus"];
 
 /// As they are now. What cannot be read is left out.
 pub fn settings() -> Settings {
@@ -65,7 +67,7 @@ fn below(folder: &str, paths: &mut Vec<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
         match entry.file_type() {
-            _ if RESTLESS.contains(&path.as_str()) || path.contains("/stats/") => {}
+            _ if RESTLESS.contains(&path.as_str()) || COUNTERS.iter().any(|end| path.ends_with(end)) => {}
             Ok(kind) if kind.is_dir() => below(&path, paths),
             Ok(kind) if kind.is_file() => paths.push(path),
             _ => {}
