@@ -77,7 +77,7 @@ impl BootFile {
         match self {
             Self::OneLine => one_line::with(text, wanted),
             Self::Extlinux => extlinux::with(text, wanted),
-            Self::UEnv => Ok(uenv::with(text, wanted)),
+            Self::UEnv => uenv::with(text, wanted),
             Self::GrubDefaults => grub::with(text, wanted),
             Self::LoaderEntry => loader_entry::with(text, wanted),
         }
@@ -178,7 +178,7 @@ impl Drafts<'_> {
             Place::Extlinux { file } => self.edit(file, |text| BootFile::Extlinux.with(text, args)),
             Place::UEnv { file } => self.edit(file, |text| BootFile::UEnv.with(text, args)),
             Place::Grub { drop_in: Some(file), .. } => {
-                let text = grub::drop_in(args, MARK);
+                let text = grub::drop_in(args, MARK)?;
                 let before = self.root.text(file).ok();
                 self.notes.extend(grub::given_elsewhere(self.root, args));
                 // Without arguments there is nothing to say, and an older drop-in of ours says too much.
