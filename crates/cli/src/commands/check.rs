@@ -53,7 +53,7 @@ impl Check {
     pub fn run(self) -> Result<Outcome, Failure> {
         let root = self.root.open()?;
         let facts = Facts::gather(&root);
-        let aim = Aim::new(&facts, self.cpu.map(CpuList::one), Profile::DedicatedCore).map_err(Failure::new)?;
+        let aim = flags::aim(&root, &facts, self.cpu.map(CpuList::one), Profile::DedicatedCore)?;
         let ownership = self.cpu.map(|cpu| self.watch(&root, &facts, cpu)).transpose()?;
         let found = check(&facts, &aim);
         let bad = any_bad(&found);
