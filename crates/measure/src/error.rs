@@ -18,6 +18,17 @@ pub enum Error {
     /// A combination of settings that measures nothing.
     #[error("{0}")]
     Impossible(String),
+    /// A line could not be had.
+    #[error("{0}")]
+    Line(#[from] ontick_gpio::Error),
+    /// A line stopped answering.
+    #[error("line {line}: {gone}")]
+    Gone {
+        /// The line.
+        line: ontick_gpio::Name,
+        /// What it answered.
+        gone: ontick_gpio::Gone,
+    },
     /// The load could not be started.
     #[error("load \"{name}\": {problem}")]
     Load {

@@ -5,6 +5,7 @@
 mod away;
 pub mod conditions;
 pub mod day;
+pub mod edge;
 mod error;
 pub mod explain;
 pub mod load;

@@ -2,6 +2,8 @@
 
 use ontick_record::run::Settings;
 
+use crate::Error;
+
 /// One observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
@@ -36,6 +38,11 @@ impl Sample {
 pub trait Probe {
     /// Waits for the next observation. Returns at least every second or so that a run can be ended.
     fn next(&mut self) -> Sample;
+
+    /// Why nothing more can be observed: a line is gone, say. Asked after a [`Sample::nap`]; it ends the run.
+    fn failure(&mut self) -> Option<Error> {
+        None
+    }
 
     /// Writes down at the end what only the probe knows (phase, margin, clock).
     fn describe(&mut self, settings: &mut Settings);

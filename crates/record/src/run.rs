@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
+pub use crate::maxima::{Maxima, Stretch};
 use crate::{Finding, Histogram};
 
 /// Name and version of the document format. Readers refuse other major versions.
@@ -160,6 +161,15 @@ pub struct Settings {
     pub cpu: Option<u32>,
     /// A second CPU, for measurements between two.
     pub peer_cpu: Option<u32>,
+    /// The line that was driven, by its name on the command line: `sim:bench/4`, `gpiochip0:17`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// The line that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen_line: Option<String>,
+    /// What is behind the lines: `simulated`, `character device`, the board whose registers they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
     /// Scheduling policy and priority: `other`, `fifo:99`, `deadline:100000/1000000/1000000`.
     pub policy: String,
     /// Whether memory was locked.
@@ -195,16 +205,6 @@ pub struct Contamination {
     pub voluntary_switches: u64,
     /// Times the scheduler took the CPU away (`ru_nivcsw`).
     pub involuntary_switches: u64,
-}
-
-/// The largest latency in each stretch of `step_ns`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Maxima {
-    /// Length of a stretch: 1 s, doubled each time that a run outgrows the track.
-    pub step_ns: u64,
-    /// One per stretch, in ns; 0 where there was no sample.
-    pub max_ns: Vec<u64>,
 }
 
 /// One late sample.

@@ -31,6 +31,8 @@ pub struct Measurement<'a> {
     pub notes: Vec<String>,
     /// Find out why samples were late.
     pub explain: bool,
+    /// What of it is simulated: it stands beside every figure.
+    pub simulated: Option<String>,
 }
 
 /// Measures, records, judges (the series that `judged` picks) and shows.
@@ -91,7 +93,7 @@ fn under_load(
     load: &Load,
     measure: impl FnOnce() -> Result<Vec<Series>, Error>,
 ) -> Result<(Vec<Series>, Option<String>), Error> {
-    let mut running = load.start()?;
+    let running = load.start()?;
     let series = measure()?;
     let note = running.ended().map(|status| format!("the load ended before the measurement did ({status})"));
     Ok((series, note))
@@ -102,6 +104,7 @@ fn begin(asked: &Measurement) -> Run {
     run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let (root, facts) = (Root::live(), Facts::gather(&Root::live()));
     run.environment = Some(Environment { tuned: tuned(&root), ..facts.environment(asked.cpu) });
+    run.simulated = asked.simulated.clone();
     (run.findings, run.notes) = (asked.findings.clone(), asked.notes.clone());
     run.series = asked.names.iter().map(|name| Series { name: name.clone(), ..Series::default() }).collect();
     run

@@ -1,0 +1,83 @@
+//! `ontick latency edge`
+
+use clap::Args;
+use ontick_gpio::{Name, OnExit, sim};
+use ontick_measure::edge::{self, By, Job, Wiring};
+use ontick_measure::series;
+
+use super::Common;
+use crate::commands::measuring;
+use crate::failure::{Failure, Outcome};
+use crate::flags;
+
+/// From driving one GPIO line to knowing it on another, across two CPUs.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick latency edge\n  sudo ontick latency edge --drive gpiochip0:4 --see gpiochip0:17 --by interrupt --duration 1h\n  sudo ontick latency edge --drive reg:4 --see reg:17 --by poll --load all\n\nThe driven line must be joined to the other: by a cable, or by `ontick gpio wire` where both are simulated.\nWithout names two simulated lines are used."
+)]
+pub struct Edge {
+    /// The line that is driven [default: sim:bench/4]
+    #[arg(long, value_name = "LINE", requires = "see")]
+    drive: Option<Name>,
+    /// The line that is looked at [default: sim:bench/17]
+    #[arg(long, value_name = "LINE", requires = "drive")]
+    see: Option<Name>,
+    /// How an edge is seen: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
+    /// (asking for notifications again and again); or all, one after the other
+    #[arg(long, default_value = "poll", value_parser = mechanisms)]
+    by: Mechanisms,
+    /// Time between edges, as a time or a rate
+    #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
+    interval: u64,
+    /// CPU of the driving thread [default: the first other one]
+    #[arg(long, value_name = "N")]
+    from_cpu: Option<u32>,
+    /// What the driven line is left at: keep, low, high or input
+    #[arg(long, value_name = "STATE", default_value = "low")]
+    on_exit: OnExit,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Clone)]
+struct Mechanisms(Vec<By>);
+
+fn mechanisms(text: &str) -> Result<Mechanisms, String> {
+    match text {
+        "all" => Ok(Mechanisms(By::ALL.to_vec())),
+        name => name.parse().map(|by| Mechanisms(vec![by])).map_err(|e: edge::ByError| e.to_string()),
+    }
+}
+
+impl Edge {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let (drive, see) = match (self.drive, self.see) {
+            (Some(drive), Some(see)) => (drive, see),
+            _ => bench()?,
+        };
+        let wiring = Wiring { drive, see, on_exit: self.on_exit };
+        let (interval_ns, driver_cpu) = (self.interval, self.from_cpu);
+        let job = |by| Job { wiring: wiring.clone(), by, interval_ns, driver_cpu };
+        let names = self.by.0.iter().map(By::to_string).collect();
+        let asked = self.common.with_lines("edge", names, &[&wiring.drive, &wiring.see]);
+        measuring::run(
+            asked,
+            &self.common.output,
+            |_| true,
+            |observer| {
+                series::each(&self.by.0, observer, |by, o| edge::measure(by.name(), &job(*by), place, limits, o))
+            },
+        )
+    }
+}
+
+/// Two lines for who has none, joined unless they are already.
+fn bench() -> Result<(Name, Name), Failure> {
+    let line = |line| Name::Sim { chip: "bench".into(), line };
+    let (drive, see) = (line(4), line(17));
+    if !sim::wires("bench")?.iter().any(|(from, to, _)| (*from, *to) == (4, 17)) {
+        sim::wire(&drive, &see, sim::Wire::default())?;
+    }
+    Ok((drive, see))
+}

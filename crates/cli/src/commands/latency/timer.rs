@@ -1,0 +1,74 @@
+//! `ontick latency timer`
+
+use clap::Args;
+use ontick_measure::timer::{self, Job, Method};
+use ontick_rt::{Overrun, Phase};
+
+use super::Common;
+use crate::commands::measuring;
+use crate::failure::{Failure, Outcome};
+use crate::flags;
+
+/// A periodic job: how late it acts, by the method that it waits with.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --method clock_nanosleep --interval 500us --policy fifo:80 --count 100000"
+)]
+pub struct Timer {
+    /// hybrid, spin, clock_nanosleep, nanosleep, timerfd, epoll, posix_timer, setitimer, select, poll, futex,
+    /// io_uring; or all, one after the other, each for the whole duration
+    #[arg(long, default_value = "hybrid", value_parser = methods)]
+    method: Methods,
+    /// Period of the job, as a time or a rate
+    #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
+    interval: u64,
+    /// Deadlines after a multiple of the interval: a time, auto (the quietest), or chance
+    #[arg(long, value_name = "TIME|auto|chance", default_value = "auto", value_parser = phase)]
+    phase: Phase,
+    /// After an overrun act on every passed deadline too, instead of skipping and counting them
+    #[arg(long)]
+    catch_up: bool,
+    /// Most of the time that hybrid and spin may spin
+    #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = flags::share)]
+    duty: f64,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Clone)]
+struct Methods(Vec<Method>);
+
+fn methods(text: &str) -> Result<Methods, String> {
+    match text {
+        "all" => Ok(Methods(Method::ALL.to_vec())),
+        name => name.parse().map(|method| Methods(vec![method])).map_err(|e: timer::MethodError| e.to_string()),
+    }
+}
+
+fn phase(text: &str) -> Result<Phase, String> {
+    match text {
+        "auto" => Ok(Phase::Auto),
+        "chance" => Ok(Phase::Chance),
+        time => flags::time(time).map(Phase::Fixed),
+    }
+}
+
+impl Timer {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let jobs: Vec<Job> = self
+            .method
+            .0
+            .iter()
+            .map(|method| Job {
+                phase: self.phase,
+                overrun: if self.catch_up { Overrun::CatchUp } else { Overrun::Skip },
+                duty: self.duty,
+                ..Job::new(self.interval, *method)
+            })
+            .collect();
+        let names = jobs.iter().map(|job| job.method.to_string()).collect();
+        let asked = self.common.measurement("timer", names);
+        measuring::run(asked, &self.common.output, |_| true, |observer| timer::each(&jobs, place, limits, observer))
+    }
+}

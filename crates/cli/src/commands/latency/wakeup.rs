@@ -1,0 +1,55 @@
+//! `ontick latency wakeup`
+
+use clap::Args;
+use ontick_measure::wakeup::By;
+use ontick_measure::{series, wakeup};
+
+use super::Common;
+use crate::commands::measuring;
+use crate::failure::{Failure, Outcome};
+use crate::flags;
+
+/// Waking a thread on one CPU from another.
+#[derive(Args)]
+#[command(after_help = "Example:\n  sudo ontick latency wakeup --by all --duration 5s")]
+pub struct Wakeup {
+    /// futex, eventfd, pipe, condvar; or all, one after the other
+    #[arg(long, default_value = "futex", value_parser = bells)]
+    by: Bells,
+    /// Time between wake-ups, as a time or a rate
+    #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
+    interval: u64,
+    /// CPU of the waking thread [default: the first other one]
+    #[arg(long, value_name = "N")]
+    from_cpu: Option<u32>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Clone)]
+struct Bells(Vec<By>);
+
+fn bells(text: &str) -> Result<Bells, String> {
+    match text {
+        "all" => Ok(Bells(By::ALL.to_vec())),
+        name => name.parse().map(|by| Bells(vec![by])).map_err(|e: wakeup::ByError| e.to_string()),
+    }
+}
+
+impl Wakeup {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let (bells, interval, from) = (self.by.0, self.interval, self.from_cpu);
+        let asked = self.common.measurement("wakeup", bells.iter().map(By::to_string).collect());
+        measuring::run(
+            asked,
+            &self.common.output,
+            |_| true,
+            |observer| {
+                series::each(&bells, observer, |by, o| {
+                    wakeup::measure(by.name(), *by, interval, from, place, limits, o)
+                })
+            },
+        )
+    }
+}

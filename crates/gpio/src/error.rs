@@ -1,0 +1,87 @@
+//! Why a line could not be had, or was lost.
+
+use std::io;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+
+use crate::{Backend, Name, NameError};
+
+/// Why a line could not be opened, or a chip not be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The name is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The chip exists, but has fewer lines.
+    #[error("line {name}: the chip has lines 0 to {last} (ontick gpio list {chip})")]
+    NoSuchLine {
+        /// The line that was asked for.
+        name: Name,
+        /// The chip as the user would name it.
+        chip: String,
+        /// Its last line.
+        last: u32,
+    },
+    /// There is no such chip, no line of that name, no known board.
+    #[error("line {name}: {why}")]
+    NotFound {
+        /// The line that was asked for.
+        name: Name,
+        /// What is missing, and what to do.
+        why: String,
+    },
+    /// Somebody else has it.
+    #[error("line {name}: in use by {by}")]
+    InUse {
+        /// The line that was asked for.
+        name: Name,
+        /// The program and process, as far as known.
+        by: String,
+    },
+    /// The user may not.
+    #[error("line {name}: no permission to open {} ({remedy})", path.display())]
+    Permission {
+        /// The line that was asked for.
+        name: Name,
+        /// The file that refused.
+        path: PathBuf,
+        /// Which group or device would do.
+        remedy: String,
+    },
+    /// This kind of line cannot do that.
+    #[error("line {name}: {backend} lines cannot {what}")]
+    Unsupported {
+        /// The line that was asked for.
+        name: Name,
+        /// Its kind.
+        backend: Backend,
+        /// What was asked of it, and what to use instead.
+        what: String,
+    },
+    /// The file behind a simulated chip is no chip, or one of another version.
+    #[error("simulated chip {chip}: {} {what}", path.display())]
+    Chip {
+        /// The chip.
+        chip: String,
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        what: String,
+    },
+    /// The system refused.
+    #[error("line {name}: {doing}: {error}")]
+    System {
+        /// The line that was asked for.
+        name: Name,
+        /// What was being done.
+        doing: String,
+        /// Its answer.
+        error: io::Error,
+    },
+}
+
+/// A line that was open stopped answering: its driver went away, say. Small, because every access returns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the line no longer answers ({0}): its driver or device went away")]
+pub struct Gone(pub Errno);

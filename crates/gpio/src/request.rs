@@ -1,0 +1,170 @@
+//! How a line is asked for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Edges;
+
+/// Which way a line works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// It is read.
+    Input,
+    /// It is driven, from the start to this value as the user sees it.
+    Output(bool),
+}
+
+/// What holds an input that nobody drives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bias {
+    /// Whatever is set up already.
+    #[default]
+    AsIs,
+    /// Nothing.
+    Disabled,
+    /// A resistor to the supply.
+    PullUp,
+    /// A resistor to ground.
+    PullDown,
+}
+
+/// What an output is left at when it is released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnExit {
+    /// At its last value.
+    #[default]
+    Keep,
+    /// Low as the user sees it.
+    Low,
+    /// High as the user sees it.
+    High,
+    /// Not driven any more.
+    Input,
+}
+
+/// What is wanted of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Input, or output with its first value.
+    pub direction: Direction,
+    /// What holds it.
+    pub bias: Bias,
+    /// The user's high is the wire's low.
+    pub active_low: bool,
+    /// What is notified.
+    pub edges: Edges,
+    /// What is left behind.
+    pub on_exit: OnExit,
+}
+
+impl Request {
+    /// A line to read.
+    pub fn input() -> Self {
+        Self {
+            direction: Direction::Input,
+            bias: Bias::AsIs,
+            active_low: false,
+            edges: Edges::None,
+            on_exit: OnExit::Keep,
+        }
+    }
+
+    /// A line to drive, from the start to `value`.
+    pub fn output(value: bool) -> Self {
+        Self { direction: Direction::Output(value), ..Self::input() }
+    }
+
+    /// The same in terms of the wire instead of the user: active-low resolved.
+    pub(crate) fn on_the_wire(self) -> Self {
+        if !self.active_low {
+            return self;
+        }
+        let direction = match self.direction {
+            Direction::Output(value) => Direction::Output(!value),
+            Direction::Input => Direction::Input,
+        };
+        Self { direction, edges: self.edges.inverted(), active_low: false, ..self }
+    }
+
+    /// With these edges notified.
+    pub fn edges(self, edges: Edges) -> Self {
+        Self { edges, ..self }
+    }
+
+    /// With the user's high as the wire's low.
+    pub fn active_low(self, active_low: bool) -> Self {
+        Self { active_low, ..self }
+    }
+
+    /// Held by this when nobody drives it.
+    pub fn bias(self, bias: Bias) -> Self {
+        Self { bias, ..self }
+    }
+
+    /// Left like this when it is released.
+    pub fn on_exit(self, on_exit: OnExit) -> Self {
+        Self { on_exit, ..self }
+    }
+}
+
+impl Bias {
+    const ALL: [Bias; 4] = [Bias::AsIs, Bias::Disabled, Bias::PullUp, Bias::PullDown];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bias::AsIs => "as-is",
+            Bias::Disabled => "disabled",
+            Bias::PullUp => "pull-up",
+            Bias::PullDown => "pull-down",
+        }
+    }
+}
+
+impl FromStr for Bias {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Bias::ALL
+            .into_iter()
+            .find(|bias| bias.name() == text)
+            .ok_or_else(|| format!("\"{text}\" is no bias (choose as-is, disabled, pull-up or pull-down)"))
+    }
+}
+
+impl fmt::Display for Bias {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl OnExit {
+    const ALL: [OnExit; 4] = [OnExit::Keep, OnExit::Low, OnExit::High, OnExit::Input];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnExit::Keep => "keep",
+            OnExit::Low => "low",
+            OnExit::High => "high",
+            OnExit::Input => "input",
+        }
+    }
+}
+
+impl FromStr for OnExit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        OnExit::ALL
+            .into_iter()
+            .find(|left| left.name() == text)
+            .ok_or_else(|| format!("a line cannot be left \"{text}\" (choose keep, low, high or input)"))
+    }
+}
+
+impl fmt::Display for OnExit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

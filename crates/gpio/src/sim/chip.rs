@@ -1,0 +1,162 @@
+//! The file behind a simulated chip: found or made, and looked at.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::owner::Owner;
+use super::page::{self, Page};
+use super::wire::{self, Wire};
+use crate::{Error, Name};
+
+pub use super::page::LINES;
+
+/// Opens the chip; makes it if there is none.
+pub(super) fn open(chip: &str) -> Result<Page, Error> {
+    let path = path(chip);
+    for _ in 0..2 {
+        match open_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => make(chip, &path)?,
+            other => return check(chip, &path, other),
+        }
+    }
+    check(chip, &path, open_file(&path))
+}
+
+/// Opens the line's chip, and checks that it has the line.
+pub(super) fn open_for(name: &Name, chip: &str, line: u32) -> Result<Page, Error> {
+    let page = open(chip)?;
+    match line < LINES {
+        true => Ok(page),
+        false => Err(Error::NoSuchLine { name: name.clone(), chip: format!("sim:{chip}"), last: LINES - 1 }),
+    }
+}
+
+const PREFIX: &str = "ontick-sim-";
+
+/// Where chips are: memory that all of a machine's processes can share, and that a reboot empties.
+fn folder() -> PathBuf {
+    let shared = Path::new("/dev/shm");
+    if shared.is_dir() { shared.into() } else { std::env::temp_dir() }
+}
+
+fn path(chip: &str) -> PathBuf {
+    folder().join(format!("{PREFIX}{chip}"))
+}
+
+/// The folder is everybody's: links that others laid there are not followed.
+fn open_file(path: &Path) -> io::Result<File> {
+    let no_links = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    OpenOptions::new().read(true).write(true).custom_flags(no_links).open(path)
+}
+
+fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Error> {
+    let wrong = |what: String| Error::Chip { chip: chip.into(), path: path.into(), what };
+    let again = format!("(remove it, then it is made anew: ontick gpio remove sim:{chip})");
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(wrong("belongs to another user (use another name, or sudo)".into()));
+        }
+        Err(error) => return Err(wrong(format!("cannot be opened: {error}"))),
+    };
+    let seen = file.metadata().map_err(|error| wrong(format!("cannot be looked at: {error}")))?;
+    // Someone else's file could be cut short under us, which ends the process; root may look at everybody's.
+    let own = rustix::process::geteuid();
+    if seen.uid() != own.as_raw() && !own.is_root() {
+        return Err(wrong("belongs to another user (use another name, or sudo)".into()));
+    }
+    if !seen.is_file() || seen.len() != Page::BYTES {
+        return Err(wrong(format!("is not a chip of this version of ontick {again}")));
+    }
+    let page = Page::map(&file).map_err(|error| wrong(format!("cannot be mapped: {error}")))?;
+    let (magic, version) = (page.chip().magic.load(Relaxed), page.chip().version.load(Relaxed));
+    if magic != page::MAGIC {
+        return Err(wrong(format!("is not a simulated chip {again}")));
+    }
+    if version != page::VERSION || page.chip().lines.load(Relaxed) != LINES {
+        let ours = page::VERSION;
+        return Err(wrong(format!("has layout version {version}, this ontick uses {ours} {again}")));
+    }
+    Ok(page)
+}
+
+/// Makes the chip under another name and then gives it its own, so that nobody ever sees half of one.
+/// Another process may be first: then its chip is used.
+fn make(chip: &str, path: &Path) -> Result<(), Error> {
+    make_in(&folder(), path).map_err(|error| Error::Chip {
+        chip: chip.into(),
+        path: path.into(),
+        what: format!("cannot be made: {error}"),
+    })
+}
+
+fn make_in(folder: &Path, path: &Path) -> io::Result<()> {
+    let egg = tempfile::Builder::new().prefix(".ontick-sim-").tempfile_in(folder)?;
+    egg.as_file().set_len(Page::BYTES)?;
+    let page = Page::map(egg.as_file())?;
+    page.chip().lines.store(LINES, Relaxed);
+    page.chip().version.store(page::VERSION, Relaxed);
+    page.chip().magic.store(page::MAGIC, Relaxed);
+    match egg.persist_noclobber(path) {
+        Err(refused) if refused.error.kind() != io::ErrorKind::AlreadyExists => Err(refused.error),
+        _ => Ok(()),
+    }
+}
+
+/// The user's simulated chips, by name.
+pub fn list() -> io::Result<Vec<String>> {
+    let mut chips: Vec<String> = fs::read_dir(folder())?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix(PREFIX).map(String::from))
+        .filter(|chip| crate::name::is_chip(chip))
+        .collect();
+    chips.sort();
+    Ok(chips)
+}
+
+/// Removes the chip. Who has it open goes on with it alone.
+pub fn remove(chip: &str) -> Result<(), Error> {
+    let path = path(chip);
+    fs::remove_file(&path).map_err(|error| Error::Chip {
+        chip: chip.into(),
+        path,
+        what: format!("cannot be removed: {error}"),
+    })
+}
+
+/// What one line of a chip is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineState {
+    /// Its number.
+    pub line: u32,
+    /// Its level now.
+    pub level: bool,
+    /// Whether it is an output.
+    pub driven: bool,
+    /// The program that has it as an output, and its process.
+    pub owner: Option<String>,
+    /// Its wire, and the line at the other end.
+    pub wire: Option<(u32, Wire)>,
+    /// Edges it was driven through, mod 2^20.
+    pub edges: u32,
+}
+
+/// Looks at every line of a chip that there is, without taking any.
+pub fn look(chip: &str) -> Result<Vec<LineState>, Error> {
+    let path = path(chip);
+    let page = check(chip, &path, open_file(&path))?;
+    let chip = page.chip();
+    let now_ns = || ontick_rt::clock::ClockId::Monotonic.now_ns();
+    Ok((0..LINES)
+        .map(|line| LineState {
+            line,
+            level: chip.level(line, now_ns),
+            driven: chip.setup[line as usize].driven.load(Relaxed) != 0,
+            owner: Owner::load(&chip.setup[line as usize].owner).map(|owner| owner.to_string()),
+            wire: wire::of(chip, line),
+            edges: chip.tracks[line as usize].newest().count(),
+        })
+        .collect())
+}

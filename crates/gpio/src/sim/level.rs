@@ -1,0 +1,90 @@
+//! What a line reads: its own level, what comes along its wire, or what holds it.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::page::Chip;
+use super::track::{Mark, Track};
+use super::wire::{self, Wire};
+
+impl Chip {
+    /// The level of a line now. `now_ns` is asked where a wire takes time.
+    #[inline]
+    pub fn level(&self, line: u32, now_ns: impl FnOnce() -> u64) -> bool {
+        match self.heard(line) {
+            Some((source, wire)) => {
+                let track = &self.tracks[source as usize];
+                let newest = track.newest();
+                match wire.takes_time() {
+                    true => arrived(track, newest, wire, now_ns()),
+                    false => newest.level(),
+                }
+            }
+            None => self.setup[line as usize].pulled_up.load(Relaxed) != 0,
+        }
+    }
+
+    /// The line whose edges this one sees, if one drives it: itself, or its wire's other end.
+    #[inline]
+    pub fn heard(&self, line: u32) -> Option<(u32, Wire)> {
+        let is_driven = |line: u32| self.setup[line as usize].driven.load(Relaxed) != 0;
+        if is_driven(line) {
+            return Some((line, Wire::default()));
+        }
+        wire::of(self, line).filter(|(source, _)| is_driven(*source))
+    }
+}
+
+/// The level that has come through a slow wire by now.
+fn arrived(track: &Track, newest: Mark, wire: Wire, now_ns: u64) -> bool {
+    // Back to an edge that has arrived for certain, then on to the last that has.
+    let mut mark = newest;
+    while !mark.is_none() && mark.time_ns(now_ns) + wire.latest_ns() > now_ns {
+        let Some(before) = track.edge(mark.before()) else { break };
+        mark = before;
+    }
+    while mark != newest {
+        // An edge waits for those before it.
+        match track.edge(mark.after()) {
+            Some(next) if wire.arrival_ns(next, now_ns) <= now_ns => mark = next,
+            _ => break,
+        }
+    }
+    mark.level()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::track::new_track;
+    use super::*;
+
+    #[test]
+    fn a_slow_wire_shows_every_level_for_as_long_as_it_was_driven() {
+        let track = new_track();
+        for (n, time_ns) in [1_000u64, 1_100, 5_000].into_iter().enumerate() {
+            track.set(n % 2 == 0, || time_ns);
+        }
+        let wire = Wire { delay_ns: 500, ..Wire::default() };
+        let at = |now_ns| arrived(&track, track.newest(), wire, now_ns);
+        let levels = [(1_499, false), (1_500, true), (1_599, true), (1_600, false), (5_499, false), (5_500, true)];
+        for (now_ns, level) in levels {
+            assert_eq!(at(now_ns), level, "at {now_ns}");
+        }
+    }
+
+    #[test]
+    fn edges_that_jitter_keep_their_order() {
+        let track = new_track();
+        for n in 0..100u64 {
+            track.set(n % 2 == 0, || 1_000_000 + n * 10);
+        }
+        let wire = Wire { delay_ns: 100, jitter_ns: 1_000, ..Wire::default() };
+        let (mut level, mut changes) = (false, 0);
+        for now_ns in 1_000_000..1_003_000 {
+            let seen = arrived(&track, track.newest(), wire, now_ns);
+            changes += u32::from(seen != level);
+            level = seen;
+        }
+        assert!(!level, "a hundred edges end low");
+        assert!((2..=100).contains(&changes) && changes % 2 == 0, "{changes} changes");
+    }
+}

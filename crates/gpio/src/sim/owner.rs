@@ -1,0 +1,83 @@
+//! Who has a simulated line as an output.
+
+use std::fmt;
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A process: its number, and when it was started, so that a later one of the same number is not mistaken
+/// for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner(u64);
+
+impl Owner {
+    /// This process.
+    pub fn this() -> Self {
+        let pid = std::process::id();
+        Self(u64::from(pid) << 32 | u64::from(started(pid).unwrap_or(0)))
+    }
+
+    /// The owner that a chip names, if there is one and it lives.
+    pub fn load(word: &AtomicU64) -> Option<Self> {
+        let owner = Self(word.load(Ordering::Acquire));
+        (owner.0 != 0 && owner.is_alive()).then_some(owner)
+    }
+
+    /// Writes this owner down, unless a living one is there: that is returned.
+    pub fn claim(self, word: &AtomicU64) -> Result<(), Self> {
+        loop {
+            let there = word.load(Ordering::Acquire);
+            if there != 0 && Self(there).is_alive() {
+                return Err(Self(there));
+            }
+            if word.compare_exchange(there, self.0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn pid(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    fn is_alive(self) -> bool {
+        started(self.pid()).is_some_and(|started| started == self.0 as u32)
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let name = fs::read_to_string(format!("/proc/{}/comm", self.pid())).unwrap_or_default();
+        match name.trim() {
+            "" => write!(f, "process {}", self.pid()),
+            name => write!(f, "{name} (process {})", self.pid()),
+        }
+    }
+}
+
+/// When a process was started, in the kernel's ticks since boot, cut to 32 bits (field 22 of proc_pid_stat(5)).
+fn started(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in the second field may hold anything, also blanks and brackets.
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_ascii_whitespace().nth(19)?.parse::<u64>().ok().map(|ticks| ticks as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dead_own_nothing() {
+        let word = AtomicU64::new(0);
+        let own = Owner::this();
+        assert_eq!(own.claim(&word), Ok(()));
+        assert_eq!(Owner::load(&word), Some(own));
+        assert_eq!(own.claim(&word), Err(own));
+        assert!(own.to_string().contains(&format!("(process {})", std::process::id())));
+
+        // The same number, started at another time: somebody else, and gone.
+        word.store(own.0 ^ 1, Ordering::Relaxed);
+        assert_eq!(Owner::load(&word), None);
+        assert_eq!(own.claim(&word), Ok(()));
+    }
+}

@@ -1,0 +1,307 @@
+//! One line's level and its last edges, in memory that several processes change at once.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Edges that are remembered: a reader that falls further behind loses the oldest.
+pub const REMEMBERED: usize = 4096;
+/// Bits of the word that count edges; the others hold the time.
+const COUNT_BITS: u32 = 20;
+pub const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+const TIME_MASK: u64 = u64::MAX >> COUNT_BITS;
+
+/// The line after an edge: how many edges it has had (mod 2^20; odd: high) and when the last one was (mod
+/// 2^44 ns, almost five hours). One word, so that level, count and time always belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(u64);
+
+impl Mark {
+    /// Up, else down.
+    pub fn level(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// Edges so far, mod 2^20.
+    pub fn count(self) -> u32 {
+        (self.0 & COUNT_MASK) as u32
+    }
+
+    /// When the edge was, in ns, given that it was in the past five hours.
+    pub fn time_ns(self, now_ns: u64) -> u64 {
+        // Another CPU's clock may be a hair ahead: a time just after now is not five hours ago.
+        let ago = (now_ns + SKEW_NS).wrapping_sub(self.0 >> COUNT_BITS) & TIME_MASK;
+        (now_ns + SKEW_NS).saturating_sub(ago)
+    }
+
+    /// The state before any edge.
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The count of the edge before this one.
+    pub fn before(self) -> u32 {
+        self.count().wrapping_sub(1) & COUNT_MASK as u32
+    }
+
+    /// The count of the edge after this one.
+    pub fn after(self) -> u32 {
+        (self.count() + 1) & COUNT_MASK as u32
+    }
+
+    fn next(self, now_ns: u64) -> Self {
+        let count = (self.0 + 1) & COUNT_MASK;
+        Self((now_ns & TIME_MASK) << COUNT_BITS | count)
+    }
+
+    fn is_after(self, other: Mark) -> bool {
+        let ahead = self.count().wrapping_sub(other.count()) & COUNT_MASK as u32;
+        (1..1 << (COUNT_BITS - 1)).contains(&ahead)
+    }
+}
+
+/// Clocks of two CPUs, and of two ways to read them, differ by less than this.
+const SKEW_NS: u64 = 1_000_000;
+
+/// Edges between two counts.
+pub fn edges_between(old: u32, new: u32) -> u32 {
+    new.wrapping_sub(old) & COUNT_MASK as u32
+}
+
+/// A line in shared memory. All zeros is a low line that never had an edge.
+#[repr(C, align(64))]
+pub struct Track {
+    newest: AtomicU64,
+    /// Threads that sleep until the next edge.
+    sleepers: AtomicU32,
+    _apart: [u8; 52],
+    /// Every edge but the newest, by count.
+    past: [AtomicU64; REMEMBERED],
+}
+
+impl Track {
+    /// The line as it is.
+    #[inline]
+    pub fn newest(&self) -> Mark {
+        Mark(self.newest.load(Ordering::Acquire))
+    }
+
+    /// The edge with this count, if it is remembered still.
+    pub fn edge(&self, count: u32) -> Option<Mark> {
+        let newest = self.newest();
+        let found = if newest.count() == count { newest } else { Mark(self.slot(count).load(Ordering::Acquire)) };
+        (found.count() == count).then_some(found)
+    }
+
+    /// How many of the next `behind` edges after `count` are remembered no more.
+    pub fn forgotten(behind: u32) -> u32 {
+        behind.saturating_sub(REMEMBERED as u32)
+    }
+
+    /// Brings the line to `level`; `now_ns` is asked only if that is an edge. Returns whether it was one.
+    #[inline]
+    pub fn set(&self, level: bool, mut now_ns: impl FnMut() -> u64) -> bool {
+        let mut old = self.newest();
+        while old.level() != level {
+            self.remember(old);
+            let new = old.next(now_ns());
+            match self.newest.compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(other) => old = Mark(other),
+            }
+        }
+        false
+    }
+
+    /// Whoever follows an edge files the one before, so that one whose writer died there is not missing.
+    fn remember(&self, mark: Mark) {
+        let slot = self.slot(mark.count());
+        let filed = slot.load(Ordering::Acquire);
+        // One that woke up late must not put an old edge over a newer one.
+        if mark.is_after(Mark(filed)) {
+            let _ = slot.compare_exchange(filed, mark.0, Ordering::AcqRel, Ordering::Relaxed);
+        }
+    }
+
+    fn slot(&self, count: u32) -> &AtomicU64 {
+        &self.past[count as usize % REMEMBERED]
+    }
+
+    /// Wakes who sleeps until an edge.
+    #[inline]
+    pub fn notify(&self) {
+        // Ordered after the edge, as the sleeper looks at the edge after it is counted here.
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::Relaxed) > 0 {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        let _ = rustix::thread::futex::wake(self.word(), rustix::thread::futex::Flags::empty(), i32::MAX as u32);
+    }
+
+    /// Sleeps until there is an edge after `seen`, or for `timeout_ns`, or until a signal.
+    pub fn sleep(&self, seen: Mark, timeout_ns: u64) {
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        if self.newest() == seen {
+            let timeout = rustix::time::Timespec {
+                tv_sec: (timeout_ns / 1_000_000_000) as _,
+                tv_nsec: (timeout_ns % 1_000_000_000) as _,
+            };
+            let flags = rustix::thread::futex::Flags::empty();
+            let _ = rustix::thread::futex::wait(self.word(), flags, seen.0 as u32, Some(&timeout));
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// The half of the newest edge's word that changes with every edge: the one with the count.
+    #[allow(unsafe_code)]
+    fn word(&self) -> &AtomicU32 {
+        let half = if cfg!(target_endian = "little") { 0 } else { 1 };
+        // SAFETY: within the eight bytes of `newest`, aligned to four; the kernel reads it, and nothing here
+        // accesses it at this width.
+        unsafe { &*(&raw const self.newest).cast::<AtomicU32>().add(half) }
+    }
+}
+
+/// One that is in no chip.
+#[cfg(test)]
+pub(super) fn new_track() -> Box<Track> {
+    Box::new(Track {
+        newest: AtomicU64::new(0),
+        sleepers: AtomicU32::new(0),
+        _apart: [0; 52],
+        past: std::array::from_fn(|_| AtomicU64::new(0)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+    use super::*;
+
+    #[test]
+    fn an_edge_is_level_count_and_time_at_once() {
+        let track = new_track();
+        assert!(track.set(true, || 1_000));
+        assert!(!track.set(true, || panic!("no edge, no time")));
+        assert!(track.set(false, || 2_500));
+        let newest = track.newest();
+        assert_eq!((newest.level(), newest.count(), newest.time_ns(3_000)), (false, 2, 2_500));
+        assert_eq!(track.edge(1).map(|mark| mark.time_ns(3_000)), Some(1_000));
+    }
+
+    #[test]
+    fn times_are_known_for_hours() {
+        let day = 86_400_000_000_000;
+        let mark = Mark(0).next(day);
+        for later in [0, 1, 4 * 3_600_000_000_000] {
+            assert_eq!(mark.time_ns(day + later), day);
+        }
+        assert_eq!(mark.time_ns(day - 5_000), day);
+    }
+
+    #[test]
+    fn a_forgotten_edge_is_not_taken_for_another() {
+        let track = new_track();
+        for n in 0..(REMEMBERED as u64 * 3) {
+            track.set(n % 2 == 0, || n);
+        }
+        let newest = track.newest().count();
+        assert_eq!(track.edge(5), None);
+        let oldest = newest - REMEMBERED as u32;
+        assert_eq!(track.edge(oldest).map(|mark| mark.count()), Some(oldest));
+        assert_eq!(track.edge(oldest - 1), None);
+    }
+
+    /// What a writer that was held up files late must not overwrite what came since.
+    #[test]
+    fn a_late_writer_does_not_overwrite() {
+        let track = new_track();
+        for n in 0..(REMEMBERED as u64 * 2 + 10) {
+            track.set(n % 2 == 0, || n);
+        }
+        let stale = Mark(3 << COUNT_BITS | 4);
+        track.remember(stale);
+        let newer = REMEMBERED as u32 * 2 + 4;
+        assert_eq!(track.edge(newer).map(|mark| mark.count()), Some(newer));
+    }
+
+    #[test]
+    fn counts_wrap() {
+        let track = new_track();
+        for n in 0..COUNT_MASK {
+            track.set(n % 2 == 0, || n);
+        }
+        assert_eq!(track.newest().count(), COUNT_MASK as u32);
+        assert!(track.set(false, || 7));
+        assert_eq!((track.newest().count(), track.newest().level()), (0, false));
+        assert_eq!(edges_between(COUNT_MASK as u32, 0), 1);
+        assert_eq!(track.edge(COUNT_MASK as u32).map(|mark| mark.level()), Some(true));
+    }
+
+    /// Edges alternate, so every successful write of one side lies between two of the other: with several
+    /// writers of both levels the count must be exactly the number of writes that said they made an edge.
+    #[test]
+    fn concurrent_writers_lose_and_invent_nothing() {
+        let (track, made, done) = (new_track(), AtomicUsize::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..4)
+                .map(|n| {
+                    let (track, made) = (&track, &made);
+                    scope.spawn(move || {
+                        for turn in 0..3_000u64 {
+                            made.fetch_add(track.set(n % 2 == 0, || turn) as usize, Ordering::Relaxed);
+                        }
+                    })
+                })
+                .collect();
+            let reader = scope.spawn(|| {
+                let (mut seen, mut counted) = (Mark(0), 0usize);
+                loop {
+                    let end = done.load(Ordering::Acquire);
+                    let newest = track.newest();
+                    let passed = edges_between(seen.count(), newest.count());
+                    counted += passed as usize;
+                    for back in 0..passed.min(REMEMBERED as u32 - 1) {
+                        let count = newest.count().wrapping_sub(back) & COUNT_MASK as u32;
+                        // Gone is allowed when the writers lapped the reader; another edge in its place is not.
+                        if let Some(mark) = track.edge(count) {
+                            assert_eq!((mark.count(), mark.level()), (count, count % 2 == 1));
+                        }
+                    }
+                    seen = newest;
+                    if end {
+                        return counted;
+                    }
+                }
+            });
+            for writer in writers {
+                writer.join().unwrap();
+            }
+            done.store(true, Ordering::Release);
+            assert_eq!(reader.join().unwrap(), made.load(Ordering::Relaxed));
+        });
+    }
+
+    #[test]
+    fn a_sleeper_is_woken_by_an_edge() {
+        let track = new_track();
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(|| {
+                let seen = Mark(0);
+                while track.newest() == seen {
+                    track.sleep(seen, 60_000_000_000);
+                }
+            });
+            while track.sleepers.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            track.set(true, || 5);
+            track.notify();
+            sleeper.join().unwrap();
+        });
+        assert_eq!(track.sleepers.load(Ordering::SeqCst), 0);
+    }
+}

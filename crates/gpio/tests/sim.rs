@@ -1,0 +1,215 @@
+//! Simulated lines as their users see them: several handles, threads and processes at one chip.
+
+use std::io::Write;
+use std::time::Duration;
+
+use ontick_gpio::sim::{self, Wire};
+use ontick_gpio::{Bias, Edges, Error, Line, Name, OnExit, Request};
+use ontick_rt::clock::ClockId;
+
+/// A chip that is gone after the test.
+struct Chip(String);
+
+impl Chip {
+    fn new(test: &str) -> Self {
+        Self(format!("test-{test}-{}", std::process::id()))
+    }
+
+    fn line(&self, line: u32) -> Name {
+        Name::Sim { chip: self.0.clone(), line }
+    }
+
+    fn wired(test: &str, wire: Wire) -> (Self, Name, Name) {
+        let chip = Self::new(test);
+        let (from, to) = (chip.line(4), chip.line(17));
+        sim::wire(&from, &to, wire).unwrap();
+        (chip, from, to)
+    }
+}
+
+impl Drop for Chip {
+    fn drop(&mut self) {
+        let _ = sim::remove(&self.0);
+    }
+}
+
+fn soon() -> u64 {
+    ClockId::Monotonic.now_ns() + Duration::from_secs(20).as_nanos() as u64
+}
+
+#[test]
+fn a_wire_carries_the_level_both_ways_at_different_times() {
+    let (_chip, a, b) = Chip::wired("carry", Wire::default());
+    let mut out = Line::open(&a, &Request::output(true).on_exit(OnExit::Input)).unwrap();
+    let mut input = Line::open(&b, &Request::input()).unwrap();
+    assert!(input.read().unwrap());
+    out.write(false).unwrap();
+    assert!(!input.read().unwrap());
+    drop((out, input));
+
+    let mut input = Line::open(&a, &Request::input()).unwrap();
+    let mut out = Line::open(&b, &Request::output(true)).unwrap();
+    assert!(input.read().unwrap() && out.read().unwrap());
+}
+
+#[test]
+fn bias_and_active_low_act_as_on_a_board() {
+    let chip = Chip::new("bias");
+    let mut line = Line::open(&chip.line(0), &Request::input().bias(Bias::PullUp)).unwrap();
+    assert!(line.read().unwrap());
+    drop(line);
+    let mut line = Line::open(&chip.line(0), &Request::input().active_low(true)).unwrap();
+    assert!(!line.read().unwrap());
+
+    let (_chip, a, b) = Chip::wired("low", Wire::default());
+    let mut out = Line::open(&a, &Request::output(true).active_low(true)).unwrap();
+    let wanted = Request::input().edges(Edges::Rising).active_low(true);
+    let mut input = Line::open(&b, &wanted).unwrap();
+    assert!(input.read().unwrap());
+    out.write(false).unwrap();
+    out.write(true).unwrap();
+    let edge = input.edge(soon()).unwrap().unwrap();
+    assert!(edge.rising);
+    assert_eq!(input.edge(0).unwrap(), None);
+}
+
+#[test]
+fn every_edge_is_notified_in_order_with_its_time() {
+    let (_chip, a, b) = Chip::wired("order", Wire::default());
+    let mut out = Line::open(&a, &Request::output(false)).unwrap();
+    let mut input = Line::open(&b, &Request::input().edges(Edges::Both)).unwrap();
+    let mut last_ns = ClockId::Monotonic.now_ns() - 1_000_000;
+    for n in 0..1000 {
+        out.write(n % 2 == 0).unwrap();
+    }
+    for n in 0..1000 {
+        let edge = input.edge(soon()).unwrap().unwrap();
+        assert_eq!((edge.rising, edge.lost), (n % 2 == 0, 0));
+        assert!(edge.time_ns >= last_ns);
+        last_ns = edge.time_ns;
+    }
+    assert_eq!(input.edge(0).unwrap(), None);
+}
+
+#[test]
+fn edges_that_nobody_took_in_time_are_counted() {
+    let (_chip, a, b) = Chip::wired("behind", Wire::default());
+    let mut out = Line::open(&a, &Request::output(false)).unwrap();
+    for (edges, share) in [(Edges::Both, 1), (Edges::Rising, 2), (Edges::Falling, 2)] {
+        let mut input = Line::open(&b, &Request::input().edges(edges)).unwrap();
+        let written = 10_000u32;
+        for n in 0..written {
+            out.write(n % 2 == 0).unwrap();
+        }
+        let (mut taken, mut lost) = (0, 0);
+        while let Some(edge) = input.edge(0).unwrap() {
+            taken += 1;
+            lost += edge.lost;
+        }
+        assert!(lost > 0, "{edges}");
+        assert_eq!(taken + lost, written / share, "{edges}");
+    }
+}
+
+#[test]
+fn short_pulses_raise_no_notification_but_are_seen_by_polling() {
+    let seconds_ns = u32::MAX;
+    let (_chip, a, b) = Chip::wired("short", Wire { dead_time_ns: seconds_ns, ..Wire::default() });
+    let mut out = Line::open(&a, &Request::output(false)).unwrap();
+    let mut input = Line::open(&b, &Request::input().edges(Edges::Both)).unwrap();
+    out.write(true).unwrap();
+    assert!(input.edge(soon()).unwrap().unwrap().rising);
+    for n in 0..7 {
+        out.write(n % 2 == 1).unwrap();
+        assert_eq!(input.read().unwrap(), n % 2 == 1);
+    }
+    assert_eq!(input.edge(0).unwrap(), None, "all followed too closely");
+    sim::wire(&a, &b, Wire::default()).unwrap();
+    out.write(true).unwrap();
+    let edge = input.edge(soon()).unwrap().unwrap();
+    assert_eq!((edge.rising, edge.lost), (true, 7), "they are counted when the next is notified");
+}
+
+#[test]
+fn a_slow_wire_delivers_late_and_says_when() {
+    let delay_ns = 2_000_000;
+    let (_chip, a, b) = Chip::wired("slow", Wire { delay_ns, ..Wire::default() });
+    let mut out = Line::open(&a, &Request::output(false)).unwrap();
+    let mut input = Line::open(&b, &Request::input().edges(Edges::Rising)).unwrap();
+    let before_ns = ClockId::Monotonic.now_ns();
+    out.write(true).unwrap();
+    let edge = input.edge(soon()).unwrap().unwrap();
+    let now_ns = ClockId::Monotonic.now_ns();
+    assert!(now_ns >= before_ns + u64::from(delay_ns));
+    // The clock of an edge may be off by a microsecond: see ontick_rt::clock.
+    assert!((before_ns + u64::from(delay_ns) - 10_000..=now_ns + 10_000).contains(&edge.time_ns));
+    assert!(input.read().unwrap());
+}
+
+#[test]
+fn a_line_in_use_says_by_whom() {
+    let chip = Chip::new("owner");
+    let line = chip.line(3);
+    let _own = Line::open(&line, &Request::output(true)).unwrap();
+    let error = Line::open(&line, &Request::output(false)).unwrap_err();
+    assert!(matches!(error, Error::InUse { .. }), "{error}");
+    assert!(error.to_string().contains(&format!("(process {})", std::process::id())), "{error}");
+}
+
+#[test]
+fn an_output_is_left_as_was_asked() {
+    let (chip, a, b) = Chip::wired("left", Wire::default());
+    let mut input = Line::open(&b, &Request::input().bias(Bias::PullUp)).unwrap();
+    for (first, left, level) in [
+        (true, OnExit::Keep, true),
+        (true, OnExit::Low, false),
+        (false, OnExit::High, true),
+        (false, OnExit::Input, true),
+    ] {
+        drop(Line::open(&a, &Request::output(first).on_exit(left)).unwrap());
+        assert_eq!(input.read().unwrap(), level, "{left}");
+        assert!(sim::look(&chip.0).unwrap()[4].owner.is_none());
+    }
+}
+
+#[test]
+fn what_is_wrong_is_one_sentence() {
+    let chip = Chip::new("wrong");
+    let error = Line::open(&chip.line(99), &Request::input()).unwrap_err().to_string();
+    assert!(error.ends_with(&format!("the chip has lines 0 to 53 (ontick gpio list sim:{})", chip.0)), "{error}");
+    let file = format!("/dev/shm/ontick-sim-{}", chip.0);
+    if !std::path::Path::new(&file).exists() {
+        return;
+    }
+    let mut whole = std::fs::read(&file).unwrap();
+    whole[8] = 77;
+    std::fs::File::create(&file).unwrap().write_all(&whole).unwrap();
+    let error = Line::open(&chip.line(1), &Request::input()).unwrap_err().to_string();
+    assert!(error.contains("has layout version 77") && error.contains("ontick gpio remove"), "{error}");
+    std::fs::write(&file, "something else").unwrap();
+    let error = Line::open(&chip.line(1), &Request::input()).unwrap_err().to_string();
+    assert!(error.contains("is not a chip of this version"), "{error}");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &file).unwrap();
+    let error = Line::open(&chip.line(1), &Request::input()).unwrap_err().to_string();
+    assert!(error.contains("cannot be opened"), "{error}");
+}
+
+#[test]
+fn a_thread_that_sleeps_is_woken_through_another_mapping() {
+    let (_chip, a, b) = Chip::wired("wake", Wire::default());
+    let mut input = Line::open(&b, &Request::input().edges(Edges::Both)).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut out = Line::open(&a, &Request::output(false)).unwrap();
+            for n in 0..200 {
+                out.write(n % 2 == 0).unwrap();
+                std::thread::yield_now();
+            }
+        });
+        for n in 0..200 {
+            let edge = input.edge(soon()).unwrap().unwrap();
+            assert_eq!((edge.rising, edge.lost), (n % 2 == 0, 0));
+        }
+    });
+}

@@ -1,0 +1,153 @@
+//! `latency edge`: from one thread's driving a line to another thread's knowing it, across two CPUs.
+
+mod driver;
+mod sight;
+mod wiring;
+
+use std::fmt;
+use std::str::FromStr;
+
+use ontick_record::run::Series;
+use ontick_rt::cpus;
+use ontick_rt::thread::Ready;
+
+pub use wiring::Wiring;
+
+use crate::{Error, Limits, Observer, Place, session};
+use sight::Sight;
+
+/// How a thread comes to know of an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// It reads the line again and again.
+    Poll,
+    /// It sleeps until it is notified.
+    Interrupt,
+    /// It asks for notifications again and again, without sleeping.
+    InterruptBusy,
+}
+
+/// A name that is no mechanism's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("edges by \"{0}\": there is no such mechanism (choose one of poll, interrupt, interrupt-busy)")]
+pub struct ByError(String);
+
+impl By {
+    /// Every mechanism.
+    pub const ALL: [By; 3] = [By::Poll, By::Interrupt, By::InterruptBusy];
+
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Poll => "poll",
+            By::Interrupt => "interrupt",
+            By::InterruptBusy => "interrupt-busy",
+        }
+    }
+}
+
+impl FromStr for By {
+    type Err = ByError;
+
+    fn from_str(text: &str) -> Result<Self, ByError> {
+        By::ALL.into_iter().find(|by| by.name() == text).ok_or_else(|| ByError(text.into()))
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The two lines.
+    pub wiring: Wiring,
+    /// How the edges are seen.
+    pub by: By,
+    /// Time between edges, in ns.
+    pub interval_ns: u64,
+    /// CPU of the driving thread; `None`: the first other one.
+    pub driver_cpu: Option<u32>,
+}
+
+/// Drives one line at every interval, and measures how long a thread at `place` takes to know of it: from just
+/// before the write to the first reading of the clock after the edge was seen. Edges that were not seen before
+/// the next one are missed.
+pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
+    if !(10_000..=1_000_000_000).contains(&job.interval_ns) {
+        return Err(Error::Impossible("the interval of edges must be from 10us to 1s".into()));
+    }
+    let driver_cpu = match job.driver_cpu {
+        Some(cpu) => cpu,
+        None => {
+            let others = cpus::allowed().into_iter().find(|cpu| Some(*cpu) != place.cpu);
+            others.ok_or(Error::NeedsTwoCpus("an edge from one CPU to another"))?
+        }
+    };
+    if place.cpu == Some(driver_cpu) {
+        return Err(Error::NeedsTwoCpus("an edge from one CPU to another"));
+    }
+    let driver_place = Place { cpu: Some(driver_cpu), ..place };
+    driver_place.check()?;
+    job.wiring.try_out()?;
+    let prepare = |_: &Ready| Sight::start(job, driver_place);
+    session::run(name, place, limits, prepare, observer)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use ontick_gpio::{Name, OnExit, sim};
+
+    use super::*;
+    use crate::Length;
+
+    fn bench(test: &str) -> (String, Wiring) {
+        let chip = format!("edge-{test}-{}", std::process::id());
+        let line = |line| Name::Sim { chip: chip.clone(), line };
+        let wiring = Wiring { drive: line(4), see: line(17), on_exit: OnExit::Low };
+        (chip, wiring)
+    }
+
+    fn measure_it(job: &Job, count: u64) -> Result<Series, Error> {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let place = Place { cpu: Some(cpus::preferred()), ..Place::stock() };
+        let mut observer = Observer::new(&stop, &mut look);
+        measure("edges", job, place, Limits::new(Length::Count(count)), &mut observer)
+    }
+
+    #[test]
+    fn every_mechanism_sees_edges_and_misses_are_counted() {
+        if cpus::allowed().len() < 2 {
+            return;
+        }
+        let (chip, wiring) = bench("all");
+        sim::wire(&wiring.drive, &wiring.see, sim::Wire::default()).unwrap();
+        for by in By::ALL {
+            for interval_ns in [500_000, 50_000] {
+                let job = Job { wiring: wiring.clone(), by, interval_ns, driver_cpu: None };
+                let series = measure_it(&job, 60).unwrap();
+                assert_eq!(series.latency.count(), 60, "{by}");
+                assert_eq!(series.settings.backend.as_deref(), Some("simulated"));
+                assert!(!sim::look(&chip).unwrap()[4].level, "left low");
+            }
+        }
+        sim::remove(&chip).unwrap();
+    }
+
+    #[test]
+    fn lines_that_are_not_joined_are_told_before_anything_is_measured() {
+        if cpus::allowed().len() < 2 {
+            return;
+        }
+        let (chip, wiring) = bench("apart");
+        let job = Job { wiring, by: By::Poll, interval_ns: 1_000_000, driver_cpu: None };
+        let error = measure_it(&job, 1).unwrap_err().to_string();
+        assert!(error.contains("does not follow") && error.contains("ontick gpio wire"), "{error}");
+        sim::remove(&chip).unwrap();
+    }
+}
