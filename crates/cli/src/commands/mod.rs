@@ -15,6 +15,7 @@ mod tune;
 mod tuned;
 
 use clap::Subcommand;
+use ontick_measure::explain;
 
 use crate::failure::{Failure, Outcome};
 
@@ -37,7 +38,20 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it has to do with the running machine, which tracing that a killed run left behind would slow down.
+    fn meets_the_machine(&self) -> bool {
+        match self {
+            Command::Check(_) | Command::Tune(_) | Command::Run(_) | Command::Prove(_) | Command::Latency(_) => true,
+            Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
+                false
+            }
+        }
+    }
+
     pub fn run(self) -> Result<Outcome, Failure> {
+        if self.meets_the_machine() {
+            explain::clean();
+        }
         match self {
             Command::Check(check) => check.run(),
             Command::Tune(tune) => tune.run(),
