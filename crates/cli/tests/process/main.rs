@@ -6,6 +6,7 @@ mod endings;
 mod errors;
 mod examples;
 mod explain;
+mod gpio;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
