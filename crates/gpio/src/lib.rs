@@ -21,6 +21,7 @@ mod edge;
 mod error;
 mod line;
 mod name;
+pub mod registers;
 mod request;
 pub mod sim;
 

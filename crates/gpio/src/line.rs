@@ -1,7 +1,9 @@
 //! An open line.
 
 use std::fmt;
+use std::path::Path;
 
+use crate::registers::{self, Board};
 use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, sim};
 
 /// What is behind a line.
@@ -9,6 +11,8 @@ use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, sim};
 pub enum Backend {
     /// A chip in shared memory: its figures say nothing about a board.
     Simulated,
+    /// The registers of this board.
+    Registers(Board),
 }
 
 impl Backend {
@@ -16,6 +20,7 @@ impl Backend {
     pub fn name(self) -> &'static str {
         match self {
             Backend::Simulated => "simulated",
+            Backend::Registers(board) => board.backend(),
         }
     }
 }
@@ -37,6 +42,7 @@ pub struct Line {
 #[derive(Debug)]
 enum Port {
     Sim(sim::Pin),
+    Registers(registers::Pin),
 }
 
 impl Line {
@@ -45,12 +51,18 @@ impl Line {
         let wanted = request.on_the_wire();
         let port = match name {
             Name::Sim { chip, line } => Port::Sim(sim::Pin::open(name, chip, *line, &wanted)?),
-            Name::Chip { .. } | Name::Register(_) | Name::Own(_) => {
-                let why = "this build knows simulated lines only".into();
+            Name::Register(line) => Port::Registers(registers::Pin::open(name, Path::new("/"), *line, &wanted)?),
+            Name::Chip { .. } | Name::Own(_) => {
+                let why = "this build knows simulated lines and those of registers only".into();
                 return Err(Error::NotFound { name: name.clone(), why });
             }
         };
         Ok(Self { name: name.clone(), request: *request, port })
+    }
+
+    /// An open line of registers.
+    pub(crate) fn of_registers(name: Name, request: Request, pin: registers::Pin) -> Self {
+        Self { name, request, port: Port::Registers(pin) }
     }
 
     /// The name it was opened by.
@@ -62,6 +74,7 @@ impl Line {
     pub fn backend(&self) -> Backend {
         match &self.port {
             Port::Sim(_) => Backend::Simulated,
+            Port::Registers(pin) => Backend::Registers(pin.board()),
         }
     }
 
@@ -74,6 +87,10 @@ impl Line {
                 pin.write(value);
                 Ok(())
             }
+            Port::Registers(pin) => {
+                pin.write(value);
+                Ok(())
+            }
         }
     }
 
@@ -82,8 +99,20 @@ impl Line {
     pub fn read(&mut self) -> Result<bool, Gone> {
         let value = match &mut self.port {
             Port::Sim(pin) => pin.read(),
+            Port::Registers(pin) => pin.read(),
         };
         Ok(value != self.request.active_low)
+    }
+
+    /// Returns once what was written has reached the chip: a write to registers may still be on its way when it
+    /// returns (see [`registers`]).
+    #[inline]
+    pub fn flush(&mut self) -> Result<(), Gone> {
+        match &mut self.port {
+            Port::Sim(_) => {}
+            Port::Registers(pin) => pin.flush(),
+        }
+        Ok(())
     }
 
     /// The next edge that was asked for, waiting for it until `deadline_ns` on the monotonic clock (0: not
@@ -91,6 +120,10 @@ impl Line {
     pub fn edge(&mut self, deadline_ns: u64) -> Result<Option<Edge>, Gone> {
         let edge = match &mut self.port {
             Port::Sim(pin) => pin.edge(deadline_ns),
+            Port::Registers(pin) => {
+                pin.edge(deadline_ns);
+                None
+            }
         };
         Ok(edge.map(|edge| Edge { rising: edge.rising != self.request.active_low, ..edge }))
     }
@@ -107,6 +140,7 @@ impl Drop for Line {
                 OnExit::Input => {
                     match &mut self.port {
                         Port::Sim(pin) => pin.let_go(),
+                        Port::Registers(pin) => pin.let_go(),
                     }
                     Ok(())
                 }
