@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ontick_gpio::registers::{Board, open_under};
 use ontick_gpio::{Backend, Bias, Edges, Error, Line, OnExit, Request};
 use proptest::prelude::*;
+use rustix::fs::FlockOperation;
 use tempfile::TempDir;
 
 /// A machine whose registers are in a file.
@@ -159,7 +160,7 @@ impl Machine {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_write_is_one_word_and_a_read_none(kind in 0..KINDS.len(), chosen in any::<u32>(), seed in any::<u32>()) {
@@ -375,22 +376,15 @@ fn registers_that_end_too_early_are_refused() {
 }
 
 #[test]
-fn lines_are_set_up_one_at_a_time() {
+fn nothing_is_done_while_somebody_else_sets_up_a_line() {
     let machine = KINDS[2].build();
-    let threads: Vec<_> = (0..10)
-        .map(|line| {
-            let root = machine.root.path().to_owned();
-            std::thread::spawn(move || {
-                for _ in 0..100 {
-                    let request = Request::output(true).on_exit(OnExit::Input);
-                    drop(open_under(&root, line, &request).unwrap());
-                }
-                drop(open_under(&root, line, &Request::output(true)).unwrap());
-            })
-        })
-        .collect();
-    for thread in threads {
-        thread.join().unwrap();
-    }
-    assert_eq!(machine.word(0), 0o1_111_111_111, "no line undid what was done to another in the same word");
+    let pin = machine.open(4, Request::output(true).on_exit(OnExit::Input)).unwrap();
+    let before = machine.words();
+    let somebody = File::open(&machine.registers).unwrap();
+    rustix::fs::flock(&somebody, FlockOperation::LockExclusive).unwrap();
+    let refused = machine.refusal(17, Request::output(true));
+    assert!(refused.contains("waiting for whoever sets up a line of the BCM2837"), "{refused}");
+    assert_eq!(machine.changes(&before), []);
+    drop(pin);
+    assert_eq!(machine.changes(&before), [(0, 0)], "an output is released all the same");
 }

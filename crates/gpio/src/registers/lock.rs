@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 /// Setting up a line takes microseconds; whoever holds the lock longer will not give it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Does `change` while no other line of any program of this library is being set up through the same device file.
 /// The kernel's own drivers do not know of the lock. An error, and nothing done, when it cannot be had.
