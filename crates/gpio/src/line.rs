@@ -4,13 +4,15 @@ use std::fmt;
 use std::path::Path;
 
 use crate::registers::{self, Board};
-use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, sim};
+use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, chardev, sim};
 
 /// What is behind a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
     /// A chip in shared memory: its figures say nothing about a board.
     Simulated,
+    /// The kernel's character device.
+    Chardev,
     /// The registers of this board.
     Registers(Board),
 }
@@ -20,6 +22,7 @@ impl Backend {
     pub fn name(self) -> &'static str {
         match self {
             Backend::Simulated => "simulated",
+            Backend::Chardev => "character device",
             Backend::Registers(board) => board.backend(),
         }
     }
@@ -42,6 +45,7 @@ pub struct Line {
 #[derive(Debug)]
 enum Port {
     Sim(sim::Pin),
+    Chardev(chardev::Pin),
     Registers(registers::Pin),
 }
 
@@ -51,11 +55,12 @@ impl Line {
         let wanted = request.on_the_wire();
         let port = match name {
             Name::Sim { chip, line } => Port::Sim(sim::Pin::open(name, chip, *line, &wanted)?),
-            Name::Register(line) => Port::Registers(registers::Pin::open(name, Path::new("/"), *line, &wanted)?),
-            Name::Chip { .. } | Name::Own(_) => {
-                let why = "this build knows simulated lines and those of registers only".into();
-                return Err(Error::NotFound { name: name.clone(), why });
+            Name::Chip { chip, line } => Port::Chardev(chardev::Pin::open(name, chip, *line, &wanted)?),
+            Name::Own(own) => {
+                let (chip, line) = chardev::find(name, own)?;
+                Port::Chardev(chardev::Pin::open(name, &chip, line, &wanted)?)
             }
+            Name::Register(line) => Port::Registers(registers::Pin::open(name, Path::new("/"), *line, &wanted)?),
         };
         Ok(Self { name: name.clone(), request: *request, port })
     }
@@ -74,6 +79,7 @@ impl Line {
     pub fn backend(&self) -> Backend {
         match &self.port {
             Port::Sim(_) => Backend::Simulated,
+            Port::Chardev(_) => Backend::Chardev,
             Port::Registers(pin) => Backend::Registers(pin.board()),
         }
     }
@@ -87,6 +93,7 @@ impl Line {
                 pin.write(value);
                 Ok(())
             }
+            Port::Chardev(pin) => pin.write(value),
             Port::Registers(pin) => {
                 pin.write(value);
                 Ok(())
@@ -99,6 +106,7 @@ impl Line {
     pub fn read(&mut self) -> Result<bool, Gone> {
         let value = match &mut self.port {
             Port::Sim(pin) => pin.read(),
+            Port::Chardev(pin) => pin.read()?,
             Port::Registers(pin) => pin.read(),
         };
         Ok(value != self.request.active_low)
@@ -109,7 +117,7 @@ impl Line {
     #[inline]
     pub fn flush(&mut self) -> Result<(), Gone> {
         match &mut self.port {
-            Port::Sim(_) => {}
+            Port::Sim(_) | Port::Chardev(_) => {}
             Port::Registers(pin) => pin.flush(),
         }
         Ok(())
@@ -120,6 +128,7 @@ impl Line {
     pub fn edge(&mut self, deadline_ns: u64) -> Result<Option<Edge>, Gone> {
         let edge = match &mut self.port {
             Port::Sim(pin) => pin.edge(deadline_ns),
+            Port::Chardev(pin) => pin.edge(deadline_ns)?,
             Port::Registers(pin) => {
                 pin.edge(deadline_ns);
                 None
@@ -137,13 +146,17 @@ impl Drop for Line {
                 OnExit::Keep => Ok(()),
                 OnExit::Low => self.write(false),
                 OnExit::High => self.write(true),
-                OnExit::Input => {
-                    match &mut self.port {
-                        Port::Sim(pin) => pin.let_go(),
-                        Port::Registers(pin) => pin.let_go(),
+                OnExit::Input => match &mut self.port {
+                    Port::Sim(pin) => {
+                        pin.let_go();
+                        Ok(())
                     }
-                    Ok(())
-                }
+                    Port::Registers(pin) => {
+                        pin.let_go();
+                        Ok(())
+                    }
+                    Port::Chardev(pin) => pin.let_go(),
+                },
             };
         }
     }

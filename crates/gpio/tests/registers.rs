@@ -233,8 +233,12 @@ proptest! {
         let (function, mask, [_, _, peripheral]) = kind.function(line);
         machine.fill(seed);
         machine.set(function, machine.word(function) & !mask | peripheral);
+        if kind.board == Board::Rp1 {
+            machine.set(0x2_0004 + 4 * line as usize, 0x56);
+        }
         let before = machine.words();
         drop(machine.open(line, Request::input()).unwrap());
+        drop(machine.open(line, Request::as_is()).unwrap());
         let refused = machine.refusal(line, Request::output(true));
         prop_assert!(refused.contains("in use by a peripheral"), "{}", refused);
         prop_assert_eq!(machine.changes(&before), []);
@@ -251,6 +255,19 @@ fn an_input_takes_a_line_that_was_left_driven() {
         drop(machine.open(line, Request::input()).unwrap());
         assert_eq!(machine.word(function) & mask, input & mask);
     }
+}
+
+#[test]
+fn a_look_changes_nothing() {
+    for kind in KINDS {
+        let (machine, line) = (kind.build(), kind.line(17));
+        drop(machine.open(line, Request::output(true)).unwrap());
+        let before = machine.words();
+        drop(machine.open(line, Request::as_is()).unwrap());
+        assert_eq!(machine.changes(&before), []);
+    }
+    let refused = KINDS[4].build().refusal(17, Request::as_is());
+    assert!(refused.contains("the pin's receiver is off"), "{refused}");
 }
 
 #[test]

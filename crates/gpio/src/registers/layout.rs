@@ -52,6 +52,10 @@ pub trait Layout: Sync {
     fn words(&self, line: u32) -> Words;
     /// Whom the line serves now.
     fn function(&self, registers: &mut dyn Registers, line: u32) -> Function;
+    /// Whether its level can be read the way it is set up.
+    fn receives(&self, _: &mut dyn Registers, _: u32) -> bool {
+        true
+    }
     /// Makes it an input.
     fn listen(&self, registers: &mut dyn Registers, line: u32);
     /// Makes it an output, at the level that was set before.

@@ -43,7 +43,7 @@ impl Pin {
             Error::System { name: name.clone(), doing, error }
         })?;
         set_up.map_err(|refusal| match refusal {
-            Refusal::CannotHold(what) => unsupported(what),
+            Refusal::Cannot(what) => unsupported(what),
             Refusal::Serves(function) => {
                 let by = format!(
                     "a peripheral of the {board} (function {function}; remove its device tree overlay, or choose \
@@ -94,8 +94,8 @@ impl Pin {
 
 /// Why a line cannot be had like that.
 enum Refusal {
-    /// Its resistors are out of reach: what it cannot do.
-    CannotHold(&'static str),
+    /// What it cannot do.
+    Cannot(&'static str),
     /// It serves this function.
     Serves(&'static str),
 }
@@ -105,8 +105,13 @@ fn set_up(layout: &dyn Layout, access: &mut Access, line: u32, request: &Request
     if let (Direction::Output(_), Function::Peripheral(name)) = (request.direction, function) {
         return Err(Refusal::Serves(name));
     }
+    // Whoever listens to a peripheral lets it work.
+    let stays = request.direction == Direction::AsIs || matches!(function, Function::Peripheral(_));
+    if stays && !layout.receives(access.window(), line) {
+        return Err(Refusal::Cannot("be read as they are here: the pin's receiver is off (take the line as an input)"));
+    }
     if let Some(pull) = pull(request.bias) {
-        layout.pull(access.window(), line, pull).map_err(Refusal::CannotHold)?;
+        layout.pull(access.window(), line, pull).map_err(Refusal::Cannot)?;
     }
     match request.direction {
         Direction::Output(value) => {
@@ -114,9 +119,8 @@ fn set_up(layout: &dyn Layout, access: &mut Access, line: u32, request: &Request
             access.write(value);
             layout.drive(access.window(), line);
         }
-        // Whoever listens to a peripheral lets it work.
-        Direction::Input if matches!(function, Function::Peripheral(_)) => {}
-        Direction::Input => layout.listen(access.window(), line),
+        Direction::Input if !stays => layout.listen(access.window(), line),
+        Direction::Input | Direction::AsIs => {}
     }
     Ok(())
 }

@@ -82,6 +82,10 @@ impl Layout for Rp1 {
         }
     }
 
+    fn receives(&self, registers: &mut dyn Registers, line: u32) -> bool {
+        registers.read(pad(line)) & INPUT_ENABLE != 0
+    }
+
     fn listen(&self, registers: &mut dyn Registers, line: u32) {
         registers.write(RIO_OE + CLEAR, 1 << line);
         connect(registers, line);
