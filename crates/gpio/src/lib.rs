@@ -17,10 +17,13 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod chardev;
 mod edge;
 mod error;
 mod line;
+pub mod list;
 mod name;
+pub mod registers;
 mod request;
 pub mod sim;
 

@@ -1,14 +1,20 @@
 //! An open line.
 
 use std::fmt;
+use std::path::Path;
 
-use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, sim};
+use crate::registers::{self, Board};
+use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, chardev, sim};
 
 /// What is behind a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
     /// A chip in shared memory: its figures say nothing about a board.
     Simulated,
+    /// The kernel's character device.
+    Chardev,
+    /// The registers of this board.
+    Registers(Board),
 }
 
 impl Backend {
@@ -16,6 +22,8 @@ impl Backend {
     pub fn name(self) -> &'static str {
         match self {
             Backend::Simulated => "simulated",
+            Backend::Chardev => "character device",
+            Backend::Registers(board) => board.backend(),
         }
     }
 }
@@ -37,6 +45,8 @@ pub struct Line {
 #[derive(Debug)]
 enum Port {
     Sim(sim::Pin),
+    Chardev(chardev::Pin),
+    Registers(registers::Pin),
 }
 
 impl Line {
@@ -45,12 +55,19 @@ impl Line {
         let wanted = request.on_the_wire();
         let port = match name {
             Name::Sim { chip, line } => Port::Sim(sim::Pin::open(name, chip, *line, &wanted)?),
-            Name::Chip { .. } | Name::Register(_) | Name::Own(_) => {
-                let why = "this build knows simulated lines only".into();
-                return Err(Error::NotFound { name: name.clone(), why });
+            Name::Chip { chip, line } => Port::Chardev(chardev::Pin::open(name, chip, *line, &wanted)?),
+            Name::Own(own) => {
+                let (chip, line) = chardev::find(name, own)?;
+                Port::Chardev(chardev::Pin::open(name, &chip, line, &wanted)?)
             }
+            Name::Register(line) => Port::Registers(registers::Pin::open(name, Path::new("/"), *line, &wanted)?),
         };
         Ok(Self { name: name.clone(), request: *request, port })
+    }
+
+    /// An open line of registers.
+    pub(crate) fn of_registers(name: Name, request: Request, pin: registers::Pin) -> Self {
+        Self { name, request, port: Port::Registers(pin) }
     }
 
     /// The name it was opened by.
@@ -62,6 +79,8 @@ impl Line {
     pub fn backend(&self) -> Backend {
         match &self.port {
             Port::Sim(_) => Backend::Simulated,
+            Port::Chardev(_) => Backend::Chardev,
+            Port::Registers(pin) => Backend::Registers(pin.board()),
         }
     }
 
@@ -74,6 +93,11 @@ impl Line {
                 pin.write(value);
                 Ok(())
             }
+            Port::Chardev(pin) => pin.write(value),
+            Port::Registers(pin) => {
+                pin.write(value);
+                Ok(())
+            }
         }
     }
 
@@ -82,8 +106,21 @@ impl Line {
     pub fn read(&mut self) -> Result<bool, Gone> {
         let value = match &mut self.port {
             Port::Sim(pin) => pin.read(),
+            Port::Chardev(pin) => pin.read()?,
+            Port::Registers(pin) => pin.read(),
         };
         Ok(value != self.request.active_low)
+    }
+
+    /// Returns once what was written has reached the chip: a write to registers may still be on its way when it
+    /// returns (see [`registers`]).
+    #[inline]
+    pub fn flush(&mut self) -> Result<(), Gone> {
+        match &mut self.port {
+            Port::Sim(_) | Port::Chardev(_) => {}
+            Port::Registers(pin) => pin.flush(),
+        }
+        Ok(())
     }
 
     /// The next edge that was asked for, waiting for it until `deadline_ns` on the monotonic clock (0: not
@@ -91,6 +128,11 @@ impl Line {
     pub fn edge(&mut self, deadline_ns: u64) -> Result<Option<Edge>, Gone> {
         let edge = match &mut self.port {
             Port::Sim(pin) => pin.edge(deadline_ns),
+            Port::Chardev(pin) => pin.edge(deadline_ns)?,
+            Port::Registers(pin) => {
+                pin.edge(deadline_ns);
+                None
+            }
         };
         Ok(edge.map(|edge| Edge { rising: edge.rising != self.request.active_low, ..edge }))
     }
@@ -104,12 +146,17 @@ impl Drop for Line {
                 OnExit::Keep => Ok(()),
                 OnExit::Low => self.write(false),
                 OnExit::High => self.write(true),
-                OnExit::Input => {
-                    match &mut self.port {
-                        Port::Sim(pin) => pin.let_go(),
+                OnExit::Input => match &mut self.port {
+                    Port::Sim(pin) => {
+                        pin.let_go();
+                        Ok(())
                     }
-                    Ok(())
-                }
+                    Port::Registers(pin) => {
+                        pin.let_go();
+                        Ok(())
+                    }
+                    Port::Chardev(pin) => pin.let_go(),
+                },
             };
         }
     }
