@@ -206,6 +206,7 @@ fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &
         let Some(latency_ns) = sample.latency_ns else { continue };
         last_due_ns = due_ns;
         writer.record(sample.now_ns, latency_ns);
+        probe.recorded();
         if sample.early {
             writer.early();
         }

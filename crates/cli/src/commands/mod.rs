@@ -7,6 +7,7 @@ mod latency;
 mod measuring;
 mod ownership;
 mod prove;
+mod pulse;
 mod report;
 mod run;
 mod schema;
@@ -27,6 +28,7 @@ pub enum Command {
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
+    Pulse(pulse::Pulse),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -41,6 +43,7 @@ impl Command {
             Command::Run(run) => run.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
+            Command::Pulse(pulse) => pulse.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),
