@@ -37,7 +37,7 @@ impl Progress {
             (false, false) => View::None,
         };
         if matches!(view, View::Screen) {
-            let _ = write!(stderr(), "\x1b[?1049h\x1b[?25l");
+            terminal::enter_other_screen();
         }
         Self { kind, view }
     }
@@ -94,10 +94,10 @@ fn screen(kind: &str, live: &Live) {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        let _ = match self.view {
-            View::Line => write!(stderr(), "\r\x1b[K"),
-            View::Screen => write!(stderr(), "\x1b[?25h\x1b[?1049l"),
-            View::None | View::Log { .. } => Ok(()),
-        };
+        match self.view {
+            View::Line => drop(write!(stderr(), "\r\x1b[K")),
+            View::Screen => terminal::leave_other_screen(),
+            View::None | View::Log { .. } => {}
+        }
     }
 }

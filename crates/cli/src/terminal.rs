@@ -1,6 +1,7 @@
 //! What the output goes to.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ontick_report::Style;
 
@@ -10,6 +11,23 @@ use crate::failure::Failure;
 const NARROWEST: usize = 60;
 /// Wider ones do not get longer lines than are easy to read.
 const WIDEST: usize = 120;
+
+/// Standard error shows its other screen, whose cursor is hidden; whoever ends the program must leave it.
+pub static ON_OTHER_SCREEN: AtomicBool = AtomicBool::new(false);
+/// Leaves the other screen: what was there comes back, with the cursor.
+pub const LEAVE_OTHER_SCREEN: &[u8] = b"\x1b[?25h\x1b[?1049l";
+
+/// Turns standard error to the terminal's other screen.
+pub fn enter_other_screen() {
+    ON_OTHER_SCREEN.store(true, Relaxed);
+    let _ = stderr().write_all(b"\x1b[?1049h\x1b[?25l");
+}
+
+/// Comes back from it.
+pub fn leave_other_screen() {
+    let _ = stderr().write_all(LEAVE_OTHER_SCREEN);
+    ON_OTHER_SCREEN.store(false, Relaxed);
+}
 
 /// How text for standard output is laid out.
 pub fn style() -> Style {

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::journal::{Journal, JournalError, Undo};
+use crate::form::Form;
+use crate::journal::{Entry, Journal, JournalError, Undo};
+use crate::knobs;
 use crate::plan::{Item, Plan};
 use crate::root::{Root, reason};
 
@@ -36,6 +38,9 @@ pub struct Change {
     /// How it went.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// What a reader must know besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// How a change went.
@@ -56,61 +61,128 @@ pub fn apply(root: &Root, plan: &Plan, journal: &mut Journal) -> Applied {
     let mut applied = Applied::default();
     for item in plan.changes() {
         match change(root, item, journal) {
-            Ok(outcome) => applied.changes.push(Change {
-                knob: item.knob.into(),
-                path: item.path.clone(),
-                from: item.current.clone(),
-                to: item.wanted.clone(),
-                outcome,
-            }),
+            Ok(change) => applied.changes.push(change),
             Err(error) => {
                 applied.stopped = Some(error.to_string());
                 break;
             }
         }
     }
+    // Last, so that interrupts have had the time to strike.
+    for change in applied.changes.iter_mut().filter(|c| c.outcome == Outcome::Done && c.note.is_none()) {
+        change.note =
+            knobs::interrupts::lags(root, &change.path).map(|cpus| format!("on CPU {cpus} until it strikes next"));
+    }
     applied
 }
 
-fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Outcome, JournalError> {
+fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, JournalError> {
+    let told = |outcome, note| Change {
+        knob: item.knob.into(),
+        path: item.path.clone(),
+        from: item.current.clone(),
+        to: item.wanted.clone(),
+        outcome,
+        note,
+    };
     let shown = match root.text(&item.path) {
         Ok(text) => text,
-        Err(e) => return Ok(Outcome::Refused(format!("cannot be read: {}", reason(&e)))),
+        Err(e) => return Ok(told(Outcome::Refused(format!("cannot be read: {}", reason(&e))), None)),
     };
-    let original = first_original(journal, item, &shown);
-    let (path, form, wanted) = (item.path.clone(), item.form, item.wanted.clone());
     let standing = journal.entry(&item.path).cloned();
-    let seq = journal.intend(item.knob, Undo::Value { path, form, original, wanted })?;
+    let (original, theirs) = first_original(standing.as_ref(), item.form, &shown);
+    let note = theirs.then(|| format!("somebody else had set {}, to which revert goes back", item.form.value(&shown)));
+    let (path, form, wanted) = (item.path.clone(), item.form, item.wanted.clone());
+    let along = Along::of(root, item, journal);
+    let mut undos = along.undos();
+    undos.push(Undo::Value { path, form, original, wanted });
+    let first = journal.intend_all(item.knob, undos)?;
+    let seq = first + along.fresh.len() as u64;
     let written = root.set(&item.path, &item.wanted);
     let now = root.text(&item.path).unwrap_or_default();
     let outcome = match written {
         Ok(()) if item.form.same(&now, &item.wanted) => Outcome::Done,
         Ok(()) => Outcome::Different(item.form.value(&now)),
-        Err(e) => Outcome::Refused(reason(&e)),
+        Err(e) => Outcome::Refused(match knobs::refusal(item.knob, &e) {
+            Some(hint) => format!("{}: {hint}", reason(&e)),
+            None => reason(&e),
+        }),
     };
-    match (&outcome, standing) {
+    let refused = matches!(outcome, Outcome::Refused(_)) && now == shown;
+    match (refused, standing) {
         // Refused: what stood in the journal before stands again.
-        (Outcome::Refused(_), None) if now == shown => journal.void(seq)?,
-        (Outcome::Refused(_), Some(before)) if now == shown => {
+        (true, None) => journal.void(seq)?,
+        (true, Some(before)) => {
             let again = journal.intend(&before.knob, before.undo)?;
             if before.done {
                 journal.done(again, before.seen)?;
             }
         }
-        _ => journal.done(seq, Some(now))?,
+        (false, _) => journal.done(seq, Some(now))?,
     }
-    Ok(outcome)
+    along.settle(root, first, refused, journal)?;
+    Ok(told(outcome, note))
+}
+
+/// What the kernel may change along with one setting.
+struct Along {
+    /// Not in the journal yet: file and value.
+    fresh: Vec<(String, String)>,
+    /// In the journal already, as ontick's: file and number.
+    held: Vec<(String, u64)>,
+}
+
+impl Along {
+    fn of(root: &Root, item: &Item, journal: &Journal) -> Self {
+        let mut along = Self { fresh: Vec::new(), held: Vec::new() };
+        for path in knobs::along(root, item.knob, &item.path).into_iter().filter(|p| *p != item.path) {
+            let Ok(shown) = root.text(&path) else { continue };
+            match journal.entry(&path) {
+                None => along.fresh.push((path, shown)),
+                Some(entry) if entry.seen.as_deref().is_some_and(|seen| seen == shown) => {
+                    along.held.push((path, entry.seq));
+                }
+                Some(_) => {}
+            }
+        }
+        along
+    }
+
+    fn undos(&self) -> Vec<Undo> {
+        let undo = |(path, shown): &(String, String)| Undo::Along {
+            path: path.clone(),
+            form: Form::Plain,
+            original: shown.clone(),
+        };
+        self.fresh.iter().map(undo).collect()
+    }
+
+    /// Writes down what the kernel made of them; `first` is the number of the first fresh one.
+    fn settle(self, root: &Root, first: u64, refused: bool, journal: &mut Journal) -> Result<(), JournalError> {
+        for (seq, (path, shown)) in (first..).zip(self.fresh) {
+            match root.text(&path) {
+                Ok(now) if refused && now == shown => journal.void(seq)?,
+                now => journal.done(seq, now.ok())?,
+            }
+        }
+        for (path, seq) in self.held {
+            journal.done(seq, root.text(&path).ok())?;
+        }
+        Ok(())
+    }
 }
 
 /// A value that ontick set before goes back to what was there before that; one that somebody else set
-/// since is the new original.
-fn first_original(journal: &Journal, item: &Item, shown: &str) -> String {
-    let standing = journal.entry(&item.path);
-    match standing.map(|e| (e, &e.undo)) {
-        Some((entry, Undo::Value { original, wanted, form, .. })) => {
-            let ours = !entry.done || form.same(shown, entry.seen.as_deref().unwrap_or(wanted));
-            if ours { original.clone() } else { shown.into() }
-        }
-        _ => shown.into(),
+/// since is the new original, which is told.
+fn first_original(standing: Option<&Entry>, form: Form, shown: &str) -> (String, bool) {
+    let (entry, original, wanted) = match standing.map(|e| (e, &e.undo)) {
+        Some((entry, Undo::Value { original, wanted, .. })) => (entry, original, Some(wanted.as_str())),
+        Some((entry, Undo::Along { original, .. })) => (entry, original, None),
+        _ => return (shown.into(), false),
+    };
+    let last = entry.seen.as_deref().or(wanted);
+    match !entry.done || last.is_some_and(|last| form.same(shown, last)) || form.same(shown, original) {
+        true => (original.clone(), false),
+        false => (shown.into(), true),
     }
 }

@@ -18,6 +18,8 @@ pub use undo::{Content, Undo};
 const FOLDER: &str = "/var/lib/ontick";
 /// Where the journal lies.
 pub const PATH: &str = "/var/lib/ontick/tune.jsonl";
+/// Where a journal goes that cannot be read in full.
+pub const DAMAGED: &str = "/var/lib/ontick/tune.jsonl.damaged";
 const FORMAT: &str = "ontick-tune/1";
 
 #[derive(Serialize, Deserialize)]
@@ -52,6 +54,14 @@ pub enum JournalError {
     /// Another ontick is changing settings.
     #[error("another ontick is changing this machine's settings (it holds {FOLDER}): wait until it has ended")]
     Busy,
+    /// It was written by a version of ontick that knows more.
+    #[error(
+        "the journal {PATH} is written in the form {format}, which this version of ontick does not know: revert with the version that wrote it"
+    )]
+    Foreign {
+        /// Its format.
+        format: String,
+    },
     /// The disk refused.
     #[error("the journal {PATH} cannot be {verb}: {reason}; nothing is changed that could not be put back")]
     Io {
@@ -71,6 +81,10 @@ pub struct Journal {
     next: u64,
     begun: bool,
     damage: Vec<String>,
+    /// A line that was written whole cannot be read any more.
+    unreadable: bool,
+    /// The format of another version of ontick.
+    foreign: Option<String>,
 }
 
 impl Journal {
@@ -97,19 +111,23 @@ impl Journal {
             next: 1,
             begun: false,
             damage: Vec::new(),
+            unreadable: false,
+            foreign: None,
         };
         journal.load(&text);
-        Ok(journal)
+        match journal.foreign.take() {
+            Some(format) => Err(JournalError::Foreign { format }),
+            None => Ok(journal),
+        }
     }
 
     fn load(&mut self, text: &str) {
         let mut boot = String::new();
-        for (i, line) in text.split_inclusive('\n').enumerate() {
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for (i, line) in lines.iter().enumerate() {
             match serde_json::from_str(line) {
                 Ok(Record::Begin { journal, boot: of }) if journal == FORMAT => boot = of,
-                Ok(Record::Begin { journal, .. }) => {
-                    self.damage.push(format!("line {}: unknown format {journal}", i + 1))
-                }
+                Ok(Record::Begin { journal, .. }) => self.foreign = self.foreign.take().or(Some(journal)),
                 Ok(Record::Intend { seq, knob, undo }) => {
                     self.next = self.next.max(seq.saturating_add(1));
                     self.hold(Entry { seq, knob, undo, done: false, seen: None, boot: boot.clone() });
@@ -121,7 +139,13 @@ impl Journal {
                 }
                 Ok(Record::Void { seq }) => self.entries.retain(|e| e.seq != seq),
                 Err(_) if line.trim().is_empty() => {}
-                Err(_) => self.damage.push(format!("line {} was cut off; what it announced was not done", i + 1)),
+                Err(_) if was_cut_off(&lines, i) => {
+                    self.damage.push(format!("line {} was cut off; nothing is lost by that", i + 1));
+                }
+                Err(_) => {
+                    self.unreadable = true;
+                    self.damage.push(format!("line {} cannot be read; what it announced may stand", i + 1));
+                }
             }
         }
     }
@@ -143,6 +167,11 @@ impl Journal {
     /// Changes that a restart of the machine undid.
     pub fn undone_by_restart(&self) -> usize {
         self.entries.len() - self.entries().count()
+    }
+
+    /// Whether a line that was written whole could not be read, so that a change may stand of which nothing is known.
+    pub fn lost_something(&self) -> bool {
+        self.unreadable
     }
 
     /// Lines that could not be read.
@@ -194,6 +223,7 @@ impl Journal {
 
     /// Forgets changes that were undone: rewrites the journal without them, removes an empty one.
     pub fn forget(&mut self, undone: &[u64]) -> Result<(), JournalError> {
+        self.keep_unreadable()?;
         let boot = self.boot.clone();
         self.entries.retain(|e| !undone.contains(&e.seq) && (e.undo.outlives_boot() || e.boot == boot));
         self.damage.clear();
@@ -205,8 +235,22 @@ impl Journal {
         self.root.replace(PATH, text.as_bytes()).map_err(|e| failed("written", e))
     }
 
+    /// What cannot be read stays beside the journal, for whoever can make something of it.
+    fn keep_unreadable(&mut self) -> Result<(), JournalError> {
+        if self.unreadable {
+            let bytes = self.root.bytes(PATH).map_err(|e| failed("read", e))?;
+            self.root.append(DAMAGED, &bytes).map_err(|e| failed("written", e))?;
+            self.unreadable = false;
+        }
+        Ok(())
+    }
+
     /// Removes the journal's folder where nothing is left in it.
     pub fn close(self) {
+        // Left by a disk that took the name and not the first line.
+        if self.root.bytes(PATH).is_ok_and(|bytes| bytes.is_empty()) {
+            let _ = self.root.remove(PATH);
+        }
         if self.entries.is_empty() && self.root.list(FOLDER).is_empty() {
             let _ = self.root.remove_folder(FOLDER);
         }
@@ -254,6 +298,11 @@ impl Journal {
         }
         text
     }
+}
+
+/// A line that cannot be read was never written whole if nothing but a new session follows it.
+fn was_cut_off(lines: &[&str], i: usize) -> bool {
+    lines.get(i + 1).is_none_or(|next| matches!(serde_json::from_str(next), Ok(Record::Begin { .. })))
 }
 
 fn line(record: &Record) -> String {
@@ -323,6 +372,34 @@ mod tests {
         let journal = Journal::read(&root).unwrap();
         assert_eq!(journal.entries().map(|e| e.knob.as_str()).collect::<Vec<_>>(), ["one", "three"]);
         assert!(journal.damage().is_empty());
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_kept() {
+        let (dir, root) = machine();
+        let mut journal = Journal::open(&root).unwrap();
+        journal.intend("one", value("/a", "5\n")).unwrap();
+        journal.intend("two", value("/b", "5\n")).unwrap();
+        drop(journal);
+        let path = dir.path().join(&PATH[1..]);
+        let spoilt = std::fs::read_to_string(&path).unwrap().replace("\"/a\"", "\"/a");
+        std::fs::write(&path, &spoilt).unwrap();
+        let mut journal = Journal::open(&root).unwrap();
+        assert!(journal.lost_something() && journal.damage()[0].contains("line 2 cannot be read"));
+        assert_eq!(journal.entries().map(|e| e.knob.as_str()).collect::<Vec<_>>(), ["two"]);
+        journal.forget(&[2]).unwrap();
+        journal.close();
+        assert_eq!(std::fs::read_to_string(dir.path().join(&DAMAGED[1..])).unwrap(), spoilt);
+    }
+
+    #[test]
+    fn a_later_versions_journal_is_left_alone() {
+        let (dir, root) = machine();
+        std::fs::create_dir_all(dir.path().join("var/lib/ontick")).unwrap();
+        let text = "{\"step\":\"begin\",\"journal\":\"ontick-tune/9\",\"boot\":\"a\"}\n{\"step\":\"sing\"}\n";
+        std::fs::write(dir.path().join(&PATH[1..]), text).unwrap();
+        assert!(matches!(Journal::open(&root), Err(JournalError::Foreign { format }) if format == "ontick-tune/9"));
+        assert_eq!(std::fs::read_to_string(dir.path().join(&PATH[1..])).unwrap(), text);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! knob is a few lines in one of the tables below.
 
 mod cpu;
-mod interrupts;
+pub(crate) mod interrupts;
 mod memory;
 mod noise;
 mod scheduling;
@@ -73,6 +73,40 @@ pub(crate) const DEDICATED: &[Profile] = &[Profile::DedicatedCore];
 pub(crate) const QUICK: &[Profile] = &[Profile::DedicatedCore, Profile::LowLatency];
 pub(crate) const EVERY: &[Profile] = &Profile::ALL;
 
+/// What the kernel changes of its own when it is told to change a setting, by knob. `{folder}` is that of the
+/// setting's file.
+const ALONG: &[(&str, &[&str])] = &[
+    // Starting and stopping khugepaged sets it anew, also where a user had chosen a value.
+    ("huge-pages", &["/proc/sys/vm/min_free_kbytes"]),
+    // The governor performance of intel_pstate and amd-pstate overrides the preference.
+    ("governor", &["{folder}/energy_performance_preference"]),
+    // Limits are clamped to what is left, and not all drivers widen them again.
+    (
+        "boost",
+        &[
+            "/sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
+            "/sys/devices/system/cpu/cpufreq/policy*/scaling_min_freq",
+        ],
+    ),
+];
+
+/// The files whose values the kernel changes along with one of a knob's.
+pub(crate) fn along(root: &Root, knob: &str, path: &str) -> Vec<String> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let patterns = ALONG.iter().filter(|(name, _)| *name == knob).flat_map(|(_, patterns)| *patterns);
+    patterns.flat_map(|pattern| root.matching(&pattern.replace("{folder}", folder))).collect()
+}
+
+/// What a refusal of a knob's setting mostly means.
+pub(crate) fn refusal(knob: &str, error: &std::io::Error) -> Option<&'static str> {
+    match (knob, error.raw_os_error()) {
+        // EIO before Linux 6.0.
+        ("irq-affinity", Some(1 | 5)) => Some("the kernel lets nobody move it: its driver keeps a queue for each CPU"),
+        ("pcie-power", Some(1)) => Some("the firmware keeps this to itself"),
+        _ => None,
+    }
+}
+
 /// All knobs, in the order in which they are applied; they are reverted in the opposite order.
 pub fn all() -> impl Iterator<Item = &'static Knob> {
     [scheduling::KNOBS, cpu::KNOBS, interrupts::KNOBS, memory::KNOBS, noise::KNOBS].into_iter().flatten()
@@ -121,6 +155,18 @@ mod tests {
         names.sort_unstable();
         names.windows(2).for_each(|w| assert_ne!(w[0], w[1]));
         assert!(named("nonsense").is_err_and(|e| e.contains("governor")));
+    }
+
+    #[test]
+    fn what_changes_along_belongs_to_a_knob() {
+        for (name, patterns) in ALONG {
+            assert!(named(name).is_ok() && !patterns.is_empty());
+            assert!(
+                patterns
+                    .iter()
+                    .all(|p| p.starts_with("/proc/") || p.starts_with("/sys/") || p.starts_with("{folder}/"))
+            );
+        }
     }
 
     #[test]

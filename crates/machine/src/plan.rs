@@ -71,6 +71,11 @@ impl Plan {
         Ok(Self { aim: aim.clone(), items })
     }
 
+    /// The items that are neither as wanted nor will be.
+    pub fn left(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|i| !matches!(i.state, State::Change | State::AsWanted))
+    }
+
     /// The items that will be changed.
     pub fn changes(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|i| i.state == State::Change)

@@ -5,6 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
+use crate::form::Form;
 use crate::isolate;
 use crate::journal::{Content, Entry, Journal, JournalError, Undo};
 use crate::root::{Root, reason};
@@ -18,6 +19,9 @@ pub struct Reverted {
     pub undone_by_restart: usize,
     /// Commands that the machine must still run, so that the way it boots follows its files.
     pub commands: Vec<String>,
+    /// Where the journal is kept, as a line of it cannot be read and what it announced may stand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<&'static str>,
     /// Lines of the journal that could not be read.
     pub damage: Vec<String>,
     /// Why the journal could not be brought up to date, where it could not; values were restored all the same.
@@ -27,7 +31,7 @@ pub struct Reverted {
 impl Reverted {
     /// Whether everything is as it was.
     pub fn complete(&self) -> bool {
-        self.stopped.is_none() && self.steps.iter().all(|s| s.outcome.settled())
+        self.stopped.is_none() && self.damaged.is_none() && self.steps.iter().all(|s| s.outcome.settled())
     }
 }
 
@@ -73,33 +77,59 @@ pub fn revert(root: &Root, journal: &mut Journal, force: bool) -> Reverted {
     let mut reverted = Reverted {
         undone_by_restart: journal.undone_by_restart(),
         damage: journal.damage().to_vec(),
+        damaged: journal.lost_something().then_some(crate::journal::DAMAGED),
         ..Reverted::default()
     };
     let entries: Vec<Entry> = journal.entries().rev().cloned().collect();
-    let mut outcomes: Vec<Undone> = entries.iter().map(|e| undo(root, e, force)).collect();
+    // Found out beforehand: restoring one value may make the kernel change another.
+    let theirs: Vec<Option<String>> =
+        entries.iter().map(|e| if force { None } else { set_by_others(root, e) }).collect();
+    let undo = |(entry, theirs): (&Entry, &Option<String>)| undo(root, entry, theirs.as_deref(), force);
+    let mut outcomes: Vec<Undone> = entries.iter().zip(&theirs).map(undo).collect();
     // What was refused may have waited for something later in the list (a limit, a group that held tasks).
-    for (entry, outcome) in entries.iter().zip(&mut outcomes).filter(|(_, o)| matches!(o, Undone::Refused(_))) {
-        *outcome = undo(root, entry, force);
+    for (entry, outcome) in entries.iter().zip(&theirs).zip(&mut outcomes) {
+        if matches!(outcome, Undone::Refused(_)) {
+            *outcome = undo(entry);
+        }
     }
     let settled: Vec<u64> = entries.iter().zip(&outcomes).filter(|(_, o)| o.settled()).map(|(e, _)| e.seq).collect();
     let kept = journal.forget(&settled).err().map(|e: JournalError| e.to_string());
     reverted.stopped = kept;
     reverted.commands = crate::boot::commands_after(root, entries.iter().map(|e| e.undo.path()));
-    reverted.steps = entries.into_iter().zip(outcomes).map(|(entry, outcome)| step(entry, outcome)).collect();
+    let done = entries.into_iter().zip(outcomes);
+    // What the kernel could have changed along and did not is no change.
+    let shown = done.filter(|(e, o)| !matches!((&e.undo, o), (Undo::Along { .. }, Undone::AlreadyAsBefore)));
+    reverted.steps = shown.map(|(entry, outcome)| step(entry, outcome)).collect();
     reverted
 }
 
 fn step(entry: Entry, outcome: Undone) -> Step {
     let original = match &entry.undo {
-        Undo::Value { form, original, .. } => form.value(original),
+        Undo::Value { form, original, .. } | Undo::Along { form, original, .. } => form.value(original),
         _ => String::new(),
     };
     Step { knob: entry.knob, path: entry.undo.path().into(), original, outcome }
 }
 
-fn undo(root: &Root, entry: &Entry, force: bool) -> Undone {
+/// The value, where it is neither the one that ontick left there nor the one from before.
+fn set_by_others(root: &Root, entry: &Entry) -> Option<String> {
+    let (path, form, original, wanted) = match &entry.undo {
+        Undo::Value { path, form, original, wanted } => (path, form, original, Some(wanted)),
+        Undo::Along { path, form, original } => (path, form, original, None),
+        _ => return None,
+    };
+    // ontick was stopped around this write: whatever the kernel made of it is ontick's.
+    let now = root.text(path).ok().filter(|_| entry.done)?;
+    let ours = [original].into_iter().chain(wanted).chain(&entry.seen).any(|last| form.same(&now, last));
+    (!ours).then_some(now)
+}
+
+fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone {
     let undone = match &entry.undo {
-        Undo::Value { .. } => undo_value(root, entry, force),
+        Undo::Value { path, form, original, wanted } => {
+            undo_value(root, path, *form, original, &form.restoring(original, wanted), theirs)
+        }
+        Undo::Along { path, form, original } => undo_value(root, path, *form, original, &form.value(original), theirs),
         Undo::File { path, original, wanted, backup } => {
             undo_file(root, path, original.as_ref(), wanted, backup.as_deref(), force)
         }
@@ -118,22 +148,29 @@ fn undo(root: &Root, entry: &Entry, force: bool) -> Undone {
     undone.unwrap_or_else(|e| Undone::Refused(reason(&e)))
 }
 
-fn undo_value(root: &Root, entry: &Entry, force: bool) -> io::Result<Undone> {
-    let Undo::Value { path, form, original, wanted } = &entry.undo else { unreachable!("asked for values only") };
+fn undo_value(
+    root: &Root,
+    path: &str,
+    form: Form,
+    original: &str,
+    restoring: &str,
+    theirs: Option<&str>,
+) -> io::Result<Undone> {
     let now = match root.text(path) {
         Ok(now) => now,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Undone::Gone),
         Err(e) => return Err(e),
     };
+    if let Some(theirs) = theirs {
+        if !form.same(&now, theirs) {
+            root.set(path, &form.value(theirs))?;
+        }
+        return Ok(Undone::ChangedByOthers(form.value(theirs)));
+    }
     if form.same(&now, original) {
         return Ok(Undone::AlreadyAsBefore);
     }
-    // ontick was stopped around this write: whatever the kernel made of it is ontick's.
-    let ours = !entry.done || form.same(&now, wanted) || entry.seen.as_ref().is_some_and(|s| form.same(&now, s));
-    if !ours && !force {
-        return Ok(Undone::ChangedByOthers(form.value(&now)));
-    }
-    root.set(path, &form.restoring(original, wanted))?;
+    root.set(path, restoring)?;
     let now = root.text(path)?;
     match form.same(&now, original) {
         true => Ok(Undone::Restored),

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::journal::{Content, Journal, Undo};
+use crate::form::Form;
+use crate::journal::{Content, Entry, Journal, Undo};
+use crate::knobs;
 use crate::root::Root;
 
 /// The changes that stand in the journal.
@@ -31,6 +33,9 @@ pub struct Standing {
     pub now: String,
     /// Whether it stands.
     pub state: Stands,
+    /// What a reader must know besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// Whether a change stands.
@@ -47,25 +52,40 @@ pub enum Stands {
     Gone,
 }
 
+/// Whether a value stands; leaves what it is now in `now`.
+fn value(
+    root: &Root,
+    entry: &Entry,
+    path: &str,
+    form: Form,
+    original: &str,
+    wanted: Option<&String>,
+    now: &mut String,
+) -> Stands {
+    let Ok(shown) = root.text(path) else { return Stands::Gone };
+    *now = form.value(&shown);
+    let left = |last: &String| form.same(last, &shown);
+    match () {
+        () if form.same(&shown, original) => Stands::AsBefore,
+        () if entry.seen.iter().chain(wanted).any(left) => Stands::AsSet,
+        () if !entry.done && wanted.is_none() => Stands::AsSet,
+        () => Stands::ChangedByOthers,
+    }
+}
+
 /// Looks at every change that the journal holds.
 pub fn status(root: &Root, journal: &Journal) -> Status {
-    let standing = |entry: &crate::journal::Entry| {
+    let standing = |entry: &Entry| {
         let (mut original, mut set, mut now) = (String::new(), String::new(), String::new());
         let state = match &entry.undo {
             Undo::Value { path, form, original: o, wanted } => {
                 (original, set) = (form.value(o), wanted.clone());
-                match root.text(path) {
-                    Err(_) => Stands::Gone,
-                    Ok(shown) => {
-                        now = form.value(&shown);
-                        let seen = entry.seen.as_ref().is_some_and(|seen| form.same(seen, &shown));
-                        match () {
-                            () if form.same(&shown, o) => Stands::AsBefore,
-                            () if seen || form.same(&shown, wanted) => Stands::AsSet,
-                            () => Stands::ChangedByOthers,
-                        }
-                    }
-                }
+                value(root, entry, path, *form, o, Some(wanted), &mut now)
+            }
+            Undo::Along { path, form, original: o } => {
+                original = form.value(o);
+                set = entry.seen.as_ref().map(|seen| form.value(seen)).unwrap_or_default();
+                value(root, entry, path, *form, o, None, &mut now)
             }
             Undo::File { path, original, wanted, .. } => match root.bytes(path).ok() {
                 now if now.as_deref() == Some(wanted.bytes()) => Stands::AsSet,
@@ -85,10 +105,18 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
                 false => Stands::Gone,
             },
         };
-        Standing { knob: entry.knob.clone(), path: entry.undo.path().into(), original, set, now, state }
+        let along = matches!(entry.undo, Undo::Along { .. });
+        let note = match (along, knobs::interrupts::lags(root, entry.undo.path())) {
+            (true, _) => Some("the kernel changed it along".into()),
+            (_, lag) => lag.map(|cpus| format!("on CPU {cpus} until it strikes next")),
+        };
+        let path = entry.undo.path().into();
+        // What the kernel could have changed along and did not is no change.
+        let none = along && state == Stands::AsBefore;
+        (!none).then(|| Standing { knob: entry.knob.clone(), path, original, set, now, state, note })
     };
     Status {
-        changes: journal.entries().map(standing).collect(),
+        changes: journal.entries().filter_map(standing).collect(),
         undone_by_restart: journal.undone_by_restart(),
         damage: journal.damage().to_vec(),
     }

@@ -28,6 +28,13 @@ impl Place {
         Self { cpu: Some(cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99), prepared: true }
     }
 
+    /// For a place whose CPU nobody named: why it is that one, if it is not the one that would be expected.
+    pub fn why_there(&self) -> Option<String> {
+        let choice = cpus::preference();
+        let told = self.cpu == Some(choice.cpu) && choice.why.is_unexpected();
+        told.then(|| format!("CPU {} was taken, as none was named: {}", choice.cpu, choice.why))
+    }
+
     /// Refuses a CPU that does not exist before anything is started.
     pub fn check(&self) -> Result<(), Error> {
         let Some(cpu) = self.cpu else { return Ok(()) };

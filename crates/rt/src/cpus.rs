@@ -1,8 +1,14 @@
 //! Which CPUs there are, and lists of them as the kernel writes them (`0-2,5`).
 
+mod choice;
+mod interrupts;
+
 use std::fs;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
+
+pub use choice::{Choice, Why, choose};
+pub use interrupts::Interrupt;
 
 /// CPUs that are online, ascending.
 pub fn online() -> Vec<u32> {
@@ -41,15 +47,17 @@ pub fn parse_list(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// The CPU to dedicate when the user names none: the last one that is isolated, else the last one that
-/// this thread may use. Boards tend to route interrupts and boot work to the first.
+/// The CPU to dedicate when the user names none; [`choose`] says how it is found.
 pub fn preferred() -> u32 {
-    let allowed = allowed();
-    let isolated =
-        fs::read_to_string("/sys/devices/system/cpu/isolated").ok().and_then(|t| parse_list(&t)).unwrap_or_default();
-    let online = online();
-    let last = |list: &[u32]| list.iter().rev().find(|cpu| online.contains(cpu)).copied();
-    last(&isolated).or_else(|| last(&allowed)).unwrap_or(0)
+    preference().cpu
+}
+
+/// The CPU to dedicate when the user names none, and why that one.
+pub fn preference() -> Choice {
+    let listed = |path| fs::read_to_string(path).ok().and_then(|text| parse_list(&text)).unwrap_or_default();
+    let mut isolated = listed("/sys/devices/system/cpu/isolated");
+    isolated.extend(listed("/sys/devices/system/cpu/nohz_full"));
+    choose(&online(), &allowed(), &isolated, interrupts::at_first_sight())
 }
 
 #[cfg(test)]

@@ -24,13 +24,12 @@ pub fn sched_setattr(tid: i32, attr: &mut SchedAttr) -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_sched_setattr, tid, std::ptr::from_ref(attr), 0u32) })
 }
 
-#[cfg(test)]
-/// `sched_getattr(2)` for the calling thread.
-pub fn sched_getattr() -> io::Result<SchedAttr> {
+/// `sched_getattr(2)` for thread `tid` (0: the calling one).
+pub fn sched_getattr(tid: i32) -> io::Result<SchedAttr> {
     let mut attr = SchedAttr::default();
     let size = size_of::<SchedAttr>() as u32;
     // SAFETY: attr is valid for writes of `size` bytes.
-    check(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, std::ptr::from_mut(&mut attr), size, 0u32) })?;
+    check(unsafe { libc::syscall(libc::SYS_sched_getattr, tid, std::ptr::from_mut(&mut attr), size, 0u32) })?;
     Ok(attr)
 }
 

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::clock::ClockId;
-use crate::thread::{Policy, current_tid, set_policy};
+use crate::thread::{Policy, current_tid, in_force, set_policy};
 use crate::{cpus, sys};
 
 /// A thread that used this share of a CPU over the whole limit without once sleeping has run away. Not
@@ -39,26 +39,27 @@ pub struct Watchdog {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     demoted: Arc<AtomicBool>,
+    lowered: Option<Policy>,
 }
 
 impl Watchdog {
     /// Watches the calling thread; ends with the returned value. The watching thread takes FIFO priority 99
-    /// where it may and keeps off the CPUs that only the watched thread uses.
+    /// where it may and keeps off the CPUs that only the watched thread uses. Where it may run nowhere else (a cpuset of
+    /// one CPU) it takes one priority more than the watched thread, which for that may be [`lowered`](Self::lowered).
     pub fn watch_this_thread(limit: Duration) -> io::Result<Self> {
-        let (watched, own_cpus) = (current_tid(), cpus::allowed());
+        let own = cpus::allowed();
+        Self::watch(limit, cpus::online().into_iter().filter(|cpu| !own.contains(cpu)).collect())
+    }
+
+    fn watch(limit: Duration, elsewhere: Vec<u32>) -> io::Result<Self> {
+        let (watched, policy) = (current_tid(), in_force(0)?);
         let demoted = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = channel();
         let (ready, begun) = channel();
         let thread = std::thread::Builder::new().name("ontick-watchdog".into()).spawn({
             let demoted = demoted.clone();
             move || {
-                let elsewhere: Vec<u32> = cpus::online().into_iter().filter(|cpu| !own_cpus.contains(cpu)).collect();
-                if !elsewhere.is_empty() {
-                    // Not allowed everywhere, and not needed where it is not.
-                    let _ = crate::thread::set_affinity(&elsewhere);
-                    let _ = set_policy(0, Policy::Fifo(99));
-                }
-                let _ = ready.send(());
+                let _ = ready.send(take_post(watched, policy, &elsewhere));
                 let mut window = Window::new(limit);
                 while stopped.recv_timeout(limit / 8) == Err(RecvTimeoutError::Timeout) {
                     let Some(reading) = Reading::of(watched) else { return };
@@ -70,14 +71,43 @@ impl Watchdog {
         })?;
         // The new thread has inherited CPU and policy: until it has moved away, a loop that never sleeps would
         // keep it from ever running.
-        let _ = begun.recv();
-        Ok(Self { stop: Some(stop), thread: Some(thread), demoted })
+        let lowered = begun.recv().unwrap_or(None);
+        Ok(Self { stop: Some(stop), thread: Some(thread), demoted, lowered })
+    }
+
+    /// What the watched thread was lowered to, so that a watchdog on the same CPU can still run.
+    pub fn lowered(&self) -> Option<Policy> {
+        self.lowered
     }
 
     /// Whether the thread was demoted.
     pub fn demoted(&self) -> bool {
         self.demoted.load(Ordering::Relaxed)
     }
+}
+
+/// Takes the calling thread to where a loop of this policy cannot keep it from running: to another CPU, else above the
+/// loop. Returns what the loop was lowered to, where there was nothing above it.
+fn take_post(watched: i32, policy: Policy, elsewhere: &[u32]) -> Option<Policy> {
+    if !elsewhere.is_empty() && crate::thread::set_affinity(elsewhere).is_ok() {
+        // Not allowed everywhere, and not needed where it is not.
+        let _ = set_policy(0, Policy::Fifo(99));
+        return None;
+    }
+    let (priority, lower) = match policy {
+        Policy::Fifo(priority) => (priority, Policy::Fifo(priority.saturating_sub(1))),
+        Policy::RoundRobin(priority) => (priority, Policy::RoundRobin(priority.saturating_sub(1))),
+        // These leave time for others.
+        Policy::Other | Policy::Deadline { .. } => return None,
+    };
+    if priority < 99 && set_policy(0, Policy::Fifo(priority + 1)).is_ok() {
+        return None;
+    }
+    // A priority may be given up without privileges. There is none below 1.
+    (priority > 1 && set_policy(watched, lower).is_ok()).then(|| {
+        let _ = set_policy(0, Policy::Fifo(priority));
+        lower
+    })
 }
 
 impl Drop for Watchdog {
@@ -137,6 +167,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thread::Setup;
 
     /// Eight readings to the limit of one second.
     fn window() -> Window {
@@ -151,6 +182,30 @@ mod tests {
     fn the_only_cpu_is_refused() {
         assert_eq!(may_occupy(1), Err(Unsafe::OnlyCpu));
         assert_eq!(may_occupy(2), Ok(()));
+    }
+
+    /// As in a cpuset of one CPU: the loop and its watchdog have the same one, and nowhere else to go.
+    #[test]
+    fn a_runaway_loop_is_demoted_from_its_own_cpu() {
+        for (asked, lowered) in [(Policy::Fifo(99), Some(Policy::Fifo(98))), (Policy::RoundRobin(50), None)] {
+            std::thread::spawn(move || {
+                let ready = Setup::new().cpu(cpus::preferred()).policy(asked).best_effort();
+                if let Some(refusal) = ready.refused().first() {
+                    return eprintln!("not tested: {refusal}");
+                }
+                let watchdog = Watchdog::watch(Duration::from_millis(300), Vec::new()).unwrap();
+                assert_eq!(watchdog.lowered(), lowered);
+                assert_eq!(in_force(0).unwrap(), lowered.unwrap_or(asked));
+                let end = ClockId::Monotonic.now_ns() + 30_000_000_000;
+                while !watchdog.demoted() && ClockId::Monotonic.now_ns() < end {
+                    std::hint::spin_loop();
+                }
+                assert!(watchdog.demoted());
+                assert_eq!(in_force(0).unwrap(), Policy::Other);
+            })
+            .join()
+            .unwrap();
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use ontick_machine::own::{self, Ownership};
 use ontick_machine::{Aim, CpuList, Facts, Profile, Root, check};
 use ontick_record::findings::{Finding, any_bad};
 use ontick_report::text;
+use ontick_rt::thread::set_affinity;
 use serde::Serialize;
 
 use super::ownership;
@@ -52,7 +53,7 @@ impl Check {
     pub fn run(self) -> Result<Outcome, Failure> {
         let root = self.root.open()?;
         let facts = Facts::gather(&root);
-        let aim = Aim::new(&facts, self.cpu.map(CpuList::one), Profile::DedicatedCore).map_err(Failure::new)?;
+        let aim = flags::aim(&root, &facts, self.cpu.map(CpuList::one), Profile::DedicatedCore)?;
         let ownership = self.cpu.map(|cpu| self.watch(&root, &facts, cpu)).transpose()?;
         let found = check(&facts, &aim);
         let bad = any_bad(&found);
@@ -69,6 +70,12 @@ impl Check {
         // In a folder nothing runs: only who may run there can be told.
         let time = if root.is_live() { Duration::from_nanos(self.duration) } else { Duration::ZERO };
         let stop = stop::on_signal()?;
+        // Who watches must not be who is seen.
+        let elsewhere: Vec<u32> = facts.cpus.online.iter().filter(|other| *other != cpu).collect();
+        if root.is_live() && !elsewhere.is_empty() {
+            // Not allowed everywhere, and then it is seen.
+            let _ = set_affinity(&elsewhere);
+        }
         own::watch(root, facts, cpu, time, || !stop.load(Relaxed)).map_err(Failure::new)
     }
 

@@ -102,7 +102,7 @@ fn under_load(
     load: &Load,
     measure: impl FnOnce() -> Result<Vec<Series>, Error>,
 ) -> Result<(Vec<Series>, Option<String>), Error> {
-    let mut running = load.start()?;
+    let running = load.start()?;
     let series = measure()?;
     let note = running.ended().map(|status| format!("the load ended before the measurement did ({status})"));
     Ok((series, note))

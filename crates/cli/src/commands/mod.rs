@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod gpio;
 mod import;
 mod latency;
 mod measuring;
@@ -15,6 +16,7 @@ mod tune;
 mod tuned;
 
 use clap::Subcommand;
+use ontick_measure::explain;
 
 use crate::failure::{Failure, Outcome};
 
@@ -29,6 +31,8 @@ pub enum Command {
     #[command(subcommand)]
     Latency(latency::Latency),
     Pulse(pulse::Pulse),
+    #[command(subcommand)]
+    Gpio(gpio::Gpio),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -36,7 +40,25 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it has to do with the running machine, which tracing that a killed run left behind would slow down.
+    fn meets_the_machine(&self) -> bool {
+        match self {
+            Command::Check(_)
+            | Command::Tune(_)
+            | Command::Run(_)
+            | Command::Prove(_)
+            | Command::Latency(_)
+            | Command::Pulse(_) => true,
+            Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
+                false
+            }
+        }
+    }
+
     pub fn run(self) -> Result<Outcome, Failure> {
+        if self.meets_the_machine() {
+            explain::clean();
+        }
         match self {
             Command::Check(check) => check.run(),
             Command::Tune(tune) => tune.run(),
@@ -44,6 +66,7 @@ impl Command {
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
             Command::Pulse(pulse) => pulse.run(),
+            Command::Gpio(gpio) => gpio.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),

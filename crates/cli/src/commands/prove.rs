@@ -28,7 +28,7 @@ pub struct Prove {
     /// Period of the job, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
-    /// CPU of ontick's side [default: the last isolated, else the last]
+    /// CPU of ontick's side [default: one isolated, else one without fixed interrupts]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
     /// Load of the loaded blocks: none, cpu, memory, io, fork, net, all or cmd:COMMAND
@@ -63,6 +63,8 @@ impl Prove {
         let facts = Facts::gather(&Root::live());
         let findings = aim(&facts, plan.place().cpu).map(|aim| check(&facts, &aim)).unwrap_or_default();
         let tunable = findings.iter().any(|f| f.knob.is_some());
+        let mut notes = tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default();
+        notes.extend(plan.place().why_there().filter(|_| self.cpu.is_none()));
         let asked = Measurement {
             kind: "prove",
             names: plan.series(),
@@ -70,7 +72,7 @@ impl Prove {
             load: &Load::None,
             watch: false,
             findings,
-            notes: tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default(),
+            notes,
             explain: self.explain,
             simulated: None,
         };

@@ -87,7 +87,9 @@ impl Pulse {
             &self.output,
             |series| !self.calibrate || series.pulse.as_ref().is_some_and(|pulse| pulse.subtracted_ns.is_some()),
             |observer| match self.calibrate {
-                true => series::each_of(&jobs, 2, observer, |job, o| pulse::calibrated(job.by.name(), job, place, limits, o)),
+                true => series::each_of(&jobs, 2, observer, |job, o| {
+                    pulse::calibrated(job.by.name(), job, place, limits, o)
+                }),
                 false => series::each(&jobs, observer, |job, o| pulse::measure(job.by.name(), job, place, limits, o)),
             },
         )

@@ -29,7 +29,7 @@ const SIGXCPU: i32 = 24;
     after_help = "Examples:\n  sudo ontick run -- ./controller --port 3\n  sudo ontick run --cpu 3 --policy fifo:80 --lock --no-cstates -- ./controller\n  sudo ontick run --cpu 3 --isolate -- ./controller"
 )]
 pub struct Run {
-    /// CPU of the program, or "any" to leave it to the scheduler [default: the last isolated, else the last]
+    /// CPU of the program, or "any" to leave it to the scheduler [default: one isolated, else one without fixed interrupts]
     #[arg(long, value_name = "N|any", value_parser = flags::cpu)]
     cpu: Option<Cpu>,
     /// Scheduling: other, fifo:PRIORITY, rr:PRIORITY or deadline:RUNTIME/DEADLINE/PERIOD

@@ -82,7 +82,7 @@ impl Wanted {
 
     fn prepare(&self, root: Root) -> Result<Prepared, Failure> {
         let facts = Facts::gather(&root);
-        let mut aim = self.aim.aim(&facts)?;
+        let mut aim = self.aim.aim(&root, &facts)?;
         (aim.only, aim.isolate) = (self.knobs.clone(), self.isolate);
         let plan = Plan::make(&root, &facts, &aim).map_err(Failure::new)?;
         let boot = self.boot.then(|| self.boot_plan(&root, &facts, &aim)).transpose()?;

@@ -1,6 +1,7 @@
 //! The machine's settings while `prove --tune` measures.
 
 use ontick_machine::apply::{Change, Outcome};
+use ontick_machine::plan::{Item, State};
 use ontick_machine::{Aim, CpuList, Facts, Plan, Profile, Root, apply};
 
 use crate::failure::Failure;
@@ -28,7 +29,10 @@ impl Tuned {
         let applied = apply(&root, &plan, held.journal());
         match applied.stopped {
             Some(why) => Err(Failure::new(why)),
-            None => Ok(Self { held, notes: applied.changes.iter().filter_map(refused).collect() }),
+            None => {
+                let left = plan.left().filter(|_| !aim.only.is_empty()).map(left);
+                Ok(Self { held, notes: applied.changes.iter().filter_map(refused).chain(left).collect() })
+            }
         }
     }
 
@@ -41,6 +45,14 @@ impl Tuned {
 /// One core for one program.
 pub fn aim(facts: &Facts, cpu: Option<u32>) -> Result<Aim, Failure> {
     Aim::new(facts, cpu.map(CpuList::one), Profile::DedicatedCore).map_err(Failure::new)
+}
+
+fn left(item: &Item) -> String {
+    let why = match &item.state {
+        State::Left(why) | State::Absent(why) | State::Unreadable(why) => why,
+        _ => "it would affect other programs (ontick tune apply --isolate)",
+    };
+    format!("{} is left as it is: {why}", item.knob)
 }
 
 fn refused(change: &Change) -> Option<String> {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ontick_machine::{Aim, CpuList, Facts, Profile, Root};
+use ontick_rt::cpus;
 
 use crate::failure::Failure;
 
@@ -48,7 +49,7 @@ pub fn needs_root(root: &Root, command: &str) -> Result<(), Failure> {
 /// What the machine is wanted for.
 #[derive(Args, Debug, Clone)]
 pub struct AimFlags {
-    /// CPUs for timed programs, as a list such as 3 or 2-3 [default: those isolated, else the last]
+    /// CPUs for timed programs, as a list such as 3 or 2-3 [default: those isolated, else one without fixed interrupts]
     #[arg(long, value_name = "LIST", value_parser = list)]
     cpu: Option<CpuList>,
     /// dedicated-core (one core for one program), low-latency (all cores answer quickly) or throughput-safe
@@ -65,9 +66,17 @@ impl AimFlags {
         cpu.chain(profile.into_iter().flatten().map(String::from)).collect()
     }
 
-    pub fn aim(&self, facts: &Facts) -> Result<Aim, Failure> {
-        Aim::new(facts, self.cpu.clone(), self.profile).map_err(Failure::new)
+    pub fn aim(&self, root: &Root, facts: &Facts) -> Result<Aim, Failure> {
+        aim(root, facts, self.cpu.clone(), self.profile)
     }
+}
+
+/// What the machine is wanted for. Where no CPU is named, the running machine's is the one that the measuring commands
+/// take, too: what is tuned is what is then measured.
+pub fn aim(root: &Root, facts: &Facts, named: Option<CpuList>, profile: Profile) -> Result<Aim, Failure> {
+    let kept_free = facts.cgroups.isolated();
+    let as_measured = || (root.is_live() && kept_free.is_empty()).then(|| CpuList::one(cpus::preferred()));
+    Aim::new(facts, named.or_else(as_measured), profile).map_err(Failure::new)
 }
 
 fn list(text: &str) -> Result<CpuList, String> {

@@ -6,7 +6,7 @@ mod output;
 mod place;
 
 pub use limits::LimitFlags;
-pub use machine::{AimFlags, RootFlag, needs_root};
+pub use machine::{AimFlags, RootFlag, aim, needs_root};
 pub use output::OutputFlags;
 pub use place::{Cpu, PlaceFlags, cpu};
 

@@ -7,7 +7,7 @@ use ontick_rt::thread::Policy;
 /// Where and how the timed thread runs.
 #[derive(Args, Debug, Clone)]
 pub struct PlaceFlags {
-    /// CPU of the timed thread, or "any" to leave it to the scheduler [default: the last isolated, else the last]
+    /// CPU of the timed thread, or "any" to leave it to the scheduler [default: one isolated, else one without fixed interrupts]
     #[arg(long, value_name = "N|any", value_parser = cpu)]
     cpu: Option<Cpu>,
     /// Scheduling: other, fifo:PRIORITY, rr:PRIORITY or deadline:RUNTIME/DEADLINE/PERIOD
@@ -49,6 +49,12 @@ pub fn cpu(text: &str) -> Result<Cpu, String> {
 }
 
 impl PlaceFlags {
+    /// Why that CPU, where none was named and not simply the last was taken.
+    pub fn note(&self) -> Option<String> {
+        let place = self.place();
+        place.why_there().filter(|_| self.cpu.is_none())
+    }
+
     pub fn place(&self) -> Place {
         Place { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: !self.unprepared }
     }

@@ -2,8 +2,11 @@
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use rustix::process::Signal;
 
 use crate::{ontick, record, run, samples, stderr};
 
@@ -41,6 +44,58 @@ fn watching_without_a_terminal_is_plain_lines() {
     assert!(said.lines().count() >= 1 && said.contains("p99") && !said.contains('\x1b'), "{said:?}");
 }
 
+/// Two signals that reach a program at once: the second one ends it without giving it another moment.
+#[test]
+fn a_second_interrupt_gives_the_terminal_back() {
+    let terminal = Terminal::open();
+    let arguments = ["latency", "timer", "--duration", "1h", "--policy", "other", "--watch"];
+    let mut child = ontick(&arguments).stdout(terminal.side()).stderr(terminal.side()).spawn().unwrap();
+    let pid = child.id();
+    terminal.wait_for("\x1b[?1049h");
+    crate::wait_until("the handler", || catches_interrupt(pid));
+    for signal in [Signal::STOP, Signal::INT, Signal::TERM, Signal::CONT] {
+        crate::send(pid, signal);
+    }
+    assert!(child.wait().unwrap().signal().is_some(), "it ended by the signal, not by itself");
+    terminal.wait_for("\x1b[?25h\x1b[?1049l");
+}
+
+/// A terminal of the test's own, and all that was shown there.
+struct Terminal {
+    /// Kept open for programs to be started on.
+    side: std::fs::File,
+    shown: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Terminal {
+    fn open() -> Self {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&keyboard).unwrap();
+        unlockpt(&keyboard).unwrap();
+        let name = ptsname(&keyboard, Vec::new()).unwrap();
+        let side = std::fs::OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let shown = Arc::new(Mutex::new(Vec::new()));
+        let (mut reader, seen) = (std::fs::File::from(keyboard), shown.clone());
+        std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(length @ 1..) = reader.read(&mut part) {
+                seen.lock().unwrap().extend(&part[..length]);
+            }
+        });
+        Self { side, shown }
+    }
+
+    fn side(&self) -> std::fs::File {
+        self.side.try_clone().unwrap()
+    }
+
+    fn wait_for(&self, text: &str) {
+        let seen = || String::from_utf8_lossy(&self.shown.lock().unwrap()).contains(text);
+        crate::wait_until(&format!("{text:?} on the terminal"), seen);
+    }
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = ontick(&["schema"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -50,7 +105,28 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!((child.wait().unwrap().success(), said.as_str()), (true, ""));
 }
 
-/// A v1 cpu cgroup of this test's own; only the program that the test starts enters it.
+/// Loop and watchdog share a CPU here, so the watchdog needs a priority that the loop does not have.
+#[test]
+fn in_a_cpuset_of_one_cpu_the_watchdog_comes_first() {
+    let group = Cgroup(format!("/sys/fs/cgroup/cpuset/ontick-test-{}", std::process::id()).into());
+    let set = |file: &str, value: &str| std::fs::write(group.0.join(file), value);
+    let made =
+        std::fs::create_dir(&group.0).and_then(|()| set("cpuset.cpus", "0")).and_then(|()| set("cpuset.mems", "0"));
+    if made.is_err() {
+        return eprintln!("not tested: there are no v1 cpusets here, or only root may make one");
+    }
+    let enter = format!("echo $$ > {}/cgroup.procs && exec \"$0\" latency timer --count 20 --json", group.0.display());
+    let output = Command::new("sh").args(["-c", &enter, env!("CARGO_BIN_EXE_ontick")]).output().unwrap();
+    let settings = record(&output)["series"][0]["settings"].clone();
+    let refused = settings["refused"].to_string();
+    if refused.contains("fifo:99: it needs") {
+        return eprintln!("not tested: {refused}");
+    }
+    assert_eq!((settings["cpu"].as_u64(), settings["policy"].as_str()), (Some(0), Some("fifo:98")));
+    assert!(refused.contains("lowered to fifo:98"), "{refused}");
+}
+
+/// A v1 cgroup of this test's own; only the program that the test starts enters it.
 struct Cgroup(std::path::PathBuf);
 
 impl Drop for Cgroup {

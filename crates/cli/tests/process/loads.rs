@@ -54,3 +54,19 @@ fn it_ends_on_ctrl_c_and_on_kill() {
         wait_until("the end of the load's folder", || left() == 0);
     }
 }
+
+/// There is no moment between the load's start and its guard's.
+#[test]
+fn it_ends_also_when_its_first_act_is_to_kill_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("tmp")).unwrap();
+    let file = folder.path().join("pid");
+    let script = format!("echo $$ > {}; kill -9 $PPID; while :; do sleep 1; done", file.display());
+    let load = format!("cmd:sh -c {}", shell_quoted(&script));
+    let mut measuring = ontick(&["latency", "timer", "--duration", "1h", "--load", &load]);
+    let status = measuring.env("TMPDIR", folder.path().join("tmp")).stdout(Stdio::null()).status().unwrap();
+    assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
+    let load = pid(&file).expect("the load told its id before");
+    wait_until("the load's end", || !runs(load));
+    wait_until("the end of the load's folder", || fs::read_dir(folder.path().join("tmp")).unwrap().count() == 0);
+}

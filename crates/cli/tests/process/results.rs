@@ -62,6 +62,24 @@ fn a_run_says_what_it_was_measured_on() {
     assert!(run["started"].as_str().unwrap().ends_with('Z'));
 }
 
+/// Where no CPU is named all commands take the same one, and say why if it is not the expected one.
+#[test]
+fn a_cpu_that_nobody_named_is_explained() {
+    let chosen = record(&run(&["latency", "timer", "--count", "20", "--json"]));
+    let cpu = chosen["series"][0]["settings"]["cpu"].as_u64().unwrap();
+    let noted = |run: &serde_json::Value| {
+        let notes = run["notes"].as_array().cloned().unwrap_or_default();
+        notes.iter().filter_map(|n| n.as_str()).find(|n| n.contains("none was named")).map(str::to_owned)
+    };
+    if let Some(note) = noted(&chosen) {
+        assert!(note.starts_with(&format!("CPU {cpu} was taken")) && note.contains("interrupt"), "{note}");
+    }
+    let named = record(&run(&["latency", "timer", "--count", "20", "--cpu", &cpu.to_string(), "--json"]));
+    assert_eq!(noted(&named), None);
+    let plan: serde_json::Value = serde_json::from_slice(&run(&["tune", "plan", "--json"]).stdout).unwrap();
+    assert_eq!(plan["plan"]["aim"]["cpus"], cpu.to_string(), "what is tuned is what is measured");
+}
+
 #[test]
 fn a_requirement_decides_the_exit_status() {
     let measured = |requirement| run(&["latency", "timer", "--count", "20", "--require", requirement]);

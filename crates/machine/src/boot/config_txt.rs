@@ -10,9 +10,15 @@ impl ConfigTxt {
     /// Reads the text for a board. Settings under filters that depend on a display, a pin or a serial
     /// number are left out: whether they hold cannot be told from here.
     pub fn parse(text: &str, model: &str, generation: u32) -> Self {
+        Self::parse_with(text, model, generation, &|_| None)
+    }
+
+    /// As above; `file` gives the text of a file that is named by `include`.
+    pub fn parse_with(text: &str, model: &str, generation: u32, file: &dyn Fn(&str) -> Option<String>) -> Self {
         let (mut right_model, mut plain) = (true, true);
         let mut settings = Vec::new();
-        for line in text.lines().map(str::trim) {
+        let whole = included(text, file, 0);
+        for line in whole.lines().map(str::trim) {
             if let Some(filter) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
                 match filter.trim() {
                     "all" => (right_model, plain) = (true, true),
@@ -38,6 +44,28 @@ impl ConfigTxt {
     pub fn has(&self, key: &str, begins: &str) -> bool {
         self.0.iter().any(|(k, v)| k == key && v.starts_with(begins))
     }
+}
+
+/// Files that include one another in a circle would have no end.
+const DEPTH: u32 = 5;
+/// Files that include others many times over would have one, but far away.
+const LONGEST: usize = 1 << 20;
+
+/// The text with the files that it includes in their places.
+fn included(text: &str, file: &dyn Fn(&str) -> Option<String>, depth: u32) -> String {
+    let mut whole = String::new();
+    for line in text.lines() {
+        let named = line.trim().strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t'])).map(str::trim);
+        match named.filter(|_| depth < DEPTH).and_then(file) {
+            Some(inner) => whole += &included(&inner, file, depth + 1),
+            None => whole += line,
+        }
+        whole += "\n";
+        if whole.len() > LONGEST {
+            break;
+        }
+    }
+    whole
 }
 
 impl Serialize for ConfigTxt {
@@ -99,6 +127,22 @@ mod tests {
         assert!(pi4.has("dtoverlay", "sdio") && !pi4.has("dtoverlay", "poll"));
         let plus = ConfigTxt::parse("[pi3]\na=1\n[pi3+]\na=2\n[cm4]\na=3\n", "Raspberry Pi 3 Model B Plus Rev 1.3", 3);
         assert_eq!(plus.get("a"), Some("2"));
+    }
+
+    #[test]
+    fn included_files_stand_in_their_places() {
+        let file = |name: &str| match name {
+            "user.txt" => Some("force_turbo=1\n[pi5]\narm_boost=1\n".to_owned()),
+            "circle.txt" => Some("include circle.txt\nb=2".to_owned()),
+            _ => None,
+        };
+        let parse = |text: &str| ConfigTxt::parse_with(text, "Raspberry Pi 4 Model B", 4, &file);
+        let config = parse("force_turbo=0\ninclude user.txt\nafter=1\ninclude none.txt\n[all]\nlast=1\n");
+        assert_eq!((config.get("force_turbo"), config.get("arm_boost")), (Some("1"), None));
+        // A filter of the included file holds on.
+        assert_eq!((config.get("after"), config.get("last")), (None, Some("1")));
+        assert_eq!(parse("include circle.txt\na=1").get("a"), Some("1"));
+        assert_eq!(parse("#include user.txt\nincluded=3").get("force_turbo"), None);
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::facts::Arguments;
+use crate::facts::{Arguments, board};
 use crate::root::Root;
 
 /// A boot loader and its files.
@@ -75,11 +75,10 @@ fn is_pi(root: &Root) -> bool {
 
 fn pi(root: &Root, folder: &str) -> Result<Place, String> {
     let config = format!("{folder}/config.txt");
-    // config.txt may name another file for the arguments; a filter around it cannot matter much here.
-    let text = root.text(&config).unwrap_or_default();
-    let named = text.lines().rev().find_map(|l| l.trim().strip_prefix("cmdline=")).map(str::trim);
-    let cmdline =
-        format!("{folder}/{}", named.filter(|n| !n.is_empty()).unwrap_or("cmdline.txt").trim_start_matches('/'));
+    // config.txt may name another file for the arguments.
+    let settings = board::config(root, &config).unwrap_or_default();
+    let named = settings.get("cmdline").filter(|name| !name.is_empty()).unwrap_or("cmdline.txt");
+    let cmdline = format!("{folder}/{}", named.trim_start_matches('/'));
     match root.exists(&cmdline) {
         true => Ok(Place::RaspberryPi { cmdline, config }),
         false => Err(format!("{cmdline} is not there: is the boot partition mounted?")),

@@ -25,7 +25,6 @@ pub fn text(command: &[&str]) -> String {
         "# Written by ontick tune --boot; ontick tune revert takes it out again.\n\
          [Unit]\n\
          Description=Apply ontick's timing settings\n\
-         Documentation=man:ontick(1)\n\
          # After those that set the same things, so that they do not have the last word.\n\
          After=systemd-sysctl.service irqbalance.service tuned.service cpufrequtils.service ondemand.service raspi-config.service rtirq.service\n\
          # The way out: boot once with ontick=off on the kernel's command line.\n\
@@ -34,6 +33,8 @@ pub fn text(command: &[&str]) -> String {
          [Service]\n\
          Type=oneshot\n\
          RemainAfterExit=yes\n\
+         # Some settings were refused, which the log names; the others stand.\n\
+         SuccessExitStatus=1\n\
          ExecStart={}\n\
          \n\
          [Install]\n\
@@ -96,10 +97,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("ontick-tune.service");
         std::fs::write(&file, text(&["/bin/true", "tune", "apply", "--cpu", "3"])).unwrap();
-        let verify = std::process::Command::new("systemd-analyze").arg("verify").arg("--man=no").arg(&file).output();
-        let Ok(output) = verify else { return };
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let verify = std::process::Command::new("systemd-analyze").arg("verify").arg(&file).output();
+        let Ok(output) = verify else { return eprintln!("not tested: systemd-analyze is not installed") };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
         let about_us: Vec<&str> = said.lines().filter(|l| l.contains("ontick-tune")).collect();
         assert!(about_us.is_empty(), "{about_us:?}");
+        // Other units of this machine may have faults of their own.
+        assert!(output.status.success() || !said.is_empty());
     }
 }

@@ -49,15 +49,31 @@ fn product(root: &Root) -> Option<String> {
 }
 
 fn pi(root: &Root, model: &str) -> Pi {
-    let compatible = root.value("/proc/device-tree/compatible").unwrap_or_default();
-    let families = [("bcm2712", 5), ("bcm2711", 4), ("bcm2837", 3), ("bcm2836", 2), ("bcm2835", 1)];
-    let generation = families.iter().find(|(chip, _)| compatible.contains(chip)).map_or(0, |(_, g)| *g);
+    let generation = generation(root);
     let config_file = crate::boot::config_file(root).unwrap_or_default();
-    let config = root.text(&config_file).map(|t| ConfigTxt::parse(&t, model, generation)).unwrap_or_default();
+    let config = read_config(root, &config_file, model, generation).unwrap_or_default();
     let flags = root.matching("/sys/devices/platform/soc*/soc*:firmware/get_throttled");
     let flags = flags.first().and_then(|path| root.value(path)).or_else(|| asked(root));
     let throttled = flags.and_then(|v| u32::from_str_radix(v.trim_start_matches("0x"), 16).ok());
     Pi { generation, config_file, config, throttled }
+}
+
+fn generation(root: &Root) -> u32 {
+    let compatible = root.value("/proc/device-tree/compatible").unwrap_or_default();
+    let families = [("bcm2712", 5), ("bcm2711", 4), ("bcm2837", 3), ("bcm2836", 2), ("bcm2835", 1)];
+    families.iter().find(|(chip, _)| compatible.contains(chip)).map_or(0, |(_, g)| *g)
+}
+
+/// What a `config.txt` says for the board that the root stands for, the files that it includes too.
+pub(crate) fn config(root: &Root, file: &str) -> Option<ConfigTxt> {
+    let model = root.value("/proc/device-tree/model").unwrap_or_default();
+    read_config(root, file, &model, generation(root))
+}
+
+fn read_config(root: &Root, file: &str, model: &str, generation: u32) -> Option<ConfigTxt> {
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let beside = |name: &str| root.text(&format!("{folder}/{}", name.trim_start_matches('/'))).ok();
+    Some(ConfigTxt::parse_with(&root.text(file).ok()?, model, generation, &beside))
 }
 
 /// Newer kernels leave the question to the firmware's own tool: `throttled=0x50005`.

@@ -93,6 +93,8 @@ pub struct Interrupts {
     pub default_affinity: Option<CpuList>,
     /// Where unbound workqueues may run.
     pub workqueues: Option<CpuList>,
+    /// Workqueues with a mask of their own, by name.
+    pub own_workqueues: BTreeMap<String, CpuList>,
     /// Network queues whose receive or transmit steering names CPUs: path and CPUs.
     pub packet_steering: BTreeMap<String, CpuList>,
 }
@@ -117,7 +119,13 @@ impl Interrupts {
                 }
             }
         }
+        let own = |path: String| Some((path.split('/').nth(5)?.to_owned(), mask(&path)?));
         Self {
+            own_workqueues: root
+                .matching("/sys/devices/virtual/workqueue/*/cpumask")
+                .into_iter()
+                .filter_map(own)
+                .collect(),
             list: numbers.map(interrupt).collect(),
             default_affinity: mask("/proc/irq/default_smp_affinity"),
             workqueues: mask("/sys/devices/virtual/workqueue/cpumask"),

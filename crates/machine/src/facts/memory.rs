@@ -9,6 +9,8 @@ use crate::root::Root;
 pub struct Memory {
     /// Transparent huge pages: `always`, `madvise`, `never`; empty where the kernel has none.
     pub huge_pages: String,
+    /// When memory is compacted to make them: `always`, `madvise`, …; empty where it cannot be told.
+    pub huge_page_defrag: String,
     /// Same-page merging is running.
     pub merging: Option<bool>,
     /// Pages move between memory nodes.
@@ -34,6 +36,10 @@ impl Memory {
         Self {
             huge_pages: root
                 .value("/sys/kernel/mm/transparent_hugepage/enabled")
+                .and_then(bracketed)
+                .unwrap_or_default(),
+            huge_page_defrag: root
+                .value("/sys/kernel/mm/transparent_hugepage/defrag")
                 .and_then(bracketed)
                 .unwrap_or_default(),
             merging: root.value("/sys/kernel/mm/ksm/run").map(|v| v == "1"),

@@ -53,6 +53,20 @@ const KNOWN: &[Known] = &[
     Known { name: "ondemand", process: "", services: &["ondemand"], sets: "governor a minute after boot" },
     Known { name: "raspi-config", process: "", services: &["raspi-config"], sets: "governor ondemand at boot" },
     Known { name: "rtirq", process: "", services: &["rtirq"], sets: "priorities of interrupt threads at boot" },
+    Known {
+        name: "auto-cpufreq",
+        process: "auto-cpufreq",
+        services: &["auto-cpufreq"],
+        sets: "governor, boost and frequency limits, every few seconds",
+    },
+    Known { name: "cpupower", process: "", services: &["cpupower"], sets: "governor and frequency limits at boot" },
+    Known {
+        name: "laptop-mode",
+        process: "",
+        services: &["laptop-mode"],
+        sets: "governor, boost, device power saving, writeback",
+    },
+    Known { name: "numad", process: "numad", services: &["numad"], sets: "affinity and memory of other programs" },
     Known { name: "ksmtuned", process: "ksmtuned", services: &["ksmtuned"], sets: "same-page merging" },
     Known { name: "gamemoded", process: "gamemoded", services: &[], sets: "governor" },
     Known {

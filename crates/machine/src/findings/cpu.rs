@@ -10,6 +10,12 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| governor(look).only(),
     },
     Check {
+        id: "frequency-range",
+        why: "a limit below what the processor can do makes everything slower, and a wide range lets the clock move",
+        source: "source 000: turbo off, or the clock changes; kernel: admin-guide/pm/cpufreq (scaling_min_freq, scaling_max_freq)",
+        look: |look| frequency_range(look).into_iter().collect(),
+    },
+    Check {
         id: "boost",
         why: "boost frequencies come and go with temperature and with what the other cores do",
         source: "source 000: turbo off; kernel: admin-guide/pm/cpufreq",
@@ -63,6 +69,23 @@ fn governor(look: &Look) -> Seen {
         _ if pinned => Seen::ok(format!("{seen}, held at one frequency")),
         _ => Seen::bad(seen, "performance").knob("governor").boot(TUNE_BOOT),
     }
+}
+
+fn frequency_range(look: &Look) -> Option<Seen> {
+    let ours = look.facts.frequency.policies.iter().find(|p| p.cpus.meets(&look.aim.cpus))?;
+    let ((low, high), (_, hardware)) = (ours.range_khz?, ours.hardware_khz?);
+    let seen = format!("{}–{} MHz", low / 1_000, high / 1_000);
+    Some(match (high < hardware, low == high) {
+        (true, _) => Seen::warn(
+            format!("{seen}, although the processor reaches {} MHz", hardware / 1_000),
+            "the highest, unless the heat forbids it",
+        )
+        .now(format!("echo {hardware} > {}/scaling_max_freq", ours.folder)),
+        (_, true) => Seen::ok(format!("{seen}: it does not move")),
+        _ => Seen::warn(seen, "its highest as its lowest, where even run times matter")
+            .knob("lowest-frequency")
+            .boot(TUNE_BOOT),
+    })
 }
 
 fn idle_states(look: &Look) -> Seen {

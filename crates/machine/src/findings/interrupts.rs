@@ -1,6 +1,7 @@
 //! Interrupts, the tick, and the kernel's own work on the wanted CPUs.
 
 use super::{Check, Look, Seen, TUNE_BOOT, US};
+use crate::facts::interrupts::Interrupt;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -72,13 +73,20 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| {
             steered(look, |look| {
                 let mask = look.facts.interrupts.workqueues.as_ref()?;
-                Some(match mask.meets(&look.aim.cpus) {
-                    false => Seen::ok(format!("unbound work runs on CPU {mask}")),
-                    true => {
-                        Seen::warn(format!("unbound work may run on CPU {mask}"), format!("CPU {}", look.aim.others))
-                            .knob("workqueues")
-                            .boot(TUNE_BOOT)
-                    }
+                let own = look.facts.interrupts.own_workqueues.iter();
+                let ours: Vec<&str> =
+                    own.filter(|(_, cpus)| cpus.meets(&look.aim.cpus)).map(|(name, _)| name.as_str()).collect();
+                let should = format!("CPU {}", look.aim.others);
+                Some(match (mask.meets(&look.aim.cpus), ours.is_empty()) {
+                    (true, _) => Seen::warn(format!("unbound work may run on CPU {mask}"), should)
+                        .knob("workqueues")
+                        .boot(TUNE_BOOT),
+                    // The general mask is the outer bound: what a queue's own mask allows beyond it does not count.
+                    (false, false) => Seen::ok(format!(
+                        "unbound work runs on CPU {mask}, that of {} too, although their own masks allow more",
+                        ours.join(", ")
+                    )),
+                    (false, true) => Seen::ok(format!("unbound work runs on CPU {mask}")),
                 })
             })
         },
@@ -114,20 +122,26 @@ fn steered(look: &Look, see: fn(&Look) -> Option<Seen>) -> Vec<Seen> {
 
 fn interrupts(look: &Look) -> Option<Seen> {
     let cpus = &look.aim.cpus;
-    let reaching: Vec<_> = look.facts.interrupts.reaching(cpus).collect();
-    let mut names: Vec<String> = reaching.iter().map(|i| format!("{} {}", i.number, i.device())).collect();
-    let more = names.len().saturating_sub(4);
-    names.truncate(4);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    if reaching.is_empty() {
-        return Some(match look.facts.interrupts.list.is_empty() {
-            true => Seen::unknown("/proc/irq cannot be read", "no device interrupt"),
-            false => Seen::ok(format!("no device interrupt goes to CPU {cpus}")),
+    // The kernel moves an interrupt when it strikes next: those that may not stay do so once more.
+    let stays = |i: &&Interrupt| i.affinity.as_ref().is_none_or(|may| may.meets(cpus));
+    let (staying, leaving): (Vec<_>, Vec<_>) = look.facts.interrupts.reaching(cpus).partition(stays);
+    if staying.is_empty() {
+        return Some(match (look.facts.interrupts.list.is_empty(), leaving.is_empty()) {
+            (true, _) => Seen::unknown("/proc/irq cannot be read", "no device interrupt"),
+            (_, true) => Seen::ok(format!("no device interrupt goes to CPU {cpus}")),
+            _ => Seen::ok(format!("no device interrupt stays on CPU {cpus}; once more may strike: {}", few(&leaving))),
         });
     }
-    let seen = format!("{} may strike CPU {cpus}: {}{more}", reaching.len(), names.join(", "));
+    let seen = format!("{} may strike CPU {cpus}: {}", staying.len(), few(&staying));
     let boot = format!("{TUNE_BOOT} (irqaffinity={})", look.aim.others);
     Some(Seen::bad(seen, format!("all on CPU {}", look.aim.others)).costs(50 * US).knob("irq-affinity").boot(boot))
+}
+
+fn few(interrupts: &[&Interrupt]) -> String {
+    let names: Vec<String> = interrupts.iter().take(4).map(|i| format!("{} {}", i.number, i.device())).collect();
+    let more = interrupts.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    names.join(", ") + &more
 }
 
 fn tick(look: &Look) -> Option<Seen> {

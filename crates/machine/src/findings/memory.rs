@@ -14,6 +14,29 @@ pub(super) const CHECKS: &[Check] = &[
         },
     },
     Check {
+        id: "huge-page-defrag",
+        why: "with \"always\" a page fault may compact memory before it returns",
+        source: "kernel: admin-guide/mm/transhuge (defrag)",
+        look: |look| match (look.facts.memory.huge_pages.as_str(), look.facts.memory.huge_page_defrag.as_str()) {
+            (_, "") | ("never", _) => Vec::new(),
+            (_, "always") => Seen::warn("always", "madvise").knob("huge-page-defrag").boot(TUNE_BOOT).only(),
+            (_, other) => Seen::ok(other).only(),
+        },
+    },
+    Check {
+        id: "compaction",
+        why: "compaction in the background moves pages under running programs",
+        source: "kernel: admin-guide/sysctl/vm (compaction_proactiveness)",
+        look: |look| match look.facts.memory.compaction {
+            None => Vec::new(),
+            Some(0) => Seen::ok("only on demand").only(),
+            Some(n) => Seen::warn(format!("in the background too (proactiveness {n})"), "only on demand (0)")
+                .knob("compaction")
+                .boot(TUNE_BOOT)
+                .only(),
+        },
+    },
+    Check {
         id: "page-merging",
         why: "merged pages cost a page fault at the next write, and the merging thread a CPU",
         source: "kernel: admin-guide/mm/ksm",

@@ -19,6 +19,15 @@ pub enum Undo {
         /// What it was to be.
         wanted: String,
     },
+    /// A value that the kernel changes of its own when it is told to change another.
+    Along {
+        /// Which file.
+        path: String,
+        /// How its values are written.
+        form: Form,
+        /// What it showed, byte for byte.
+        original: String,
+    },
     /// A file on a disk.
     File {
         /// Which file.
@@ -61,9 +70,11 @@ impl Undo {
     /// What it is about.
     pub fn path(&self) -> &str {
         match self {
-            Self::Value { path, .. } | Self::File { path, .. } | Self::Link { path, .. } | Self::Folder { path } => {
-                path
-            }
+            Self::Value { path, .. }
+            | Self::Along { path, .. }
+            | Self::File { path, .. }
+            | Self::Link { path, .. }
+            | Self::Folder { path } => path,
             Self::Task { to, .. } => to,
         }
     }
@@ -73,7 +84,7 @@ impl Undo {
         match self {
             Self::File { .. } | Self::Link { .. } => true,
             Self::Folder { path } => !path.starts_with("/sys/"),
-            Self::Value { .. } | Self::Task { .. } => false,
+            Self::Value { .. } | Self::Along { .. } | Self::Task { .. } => false,
         }
     }
 

@@ -4,6 +4,7 @@ use super::{EVERY, Knob, Want, steered};
 use crate::CpuList;
 use crate::aim::Aim;
 use crate::form::Form;
+use crate::root::Root;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -52,7 +53,7 @@ pub(super) const KNOBS: &[Knob] = &[
         profiles: EVERY,
         isolates: false,
         want: mask_without,
-        why: "workqueues with their own mask (writeback) follow it, not the general one",
+        why: "a workqueue with a mask of its own (writeback) may run where that and the general one both allow",
         source: "kernel: core-api/workqueue, admin-guide/kernel-per-CPU-kthreads",
     },
     Knob {
@@ -76,6 +77,14 @@ pub(super) const KNOBS: &[Knob] = &[
         source: "kernel: networking/scaling (XPS)",
     },
 ];
+
+/// The CPU that an interrupt still goes to although it may not any more: the kernel moves it when it strikes next.
+pub(crate) fn lags(root: &Root, path: &str) -> Option<CpuList> {
+    let folder = path.strip_suffix("/smp_affinity_list")?;
+    let list = |file: &str| root.value(&format!("{folder}/{file}"))?.parse::<CpuList>().ok();
+    let (may, does) = (list("smp_affinity_list")?, list("effective_affinity_list")?);
+    (!does.is_empty() && !does.within(&may)).then_some(does)
+}
 
 /// What is left of a set of CPUs; all others where nothing would be left.
 fn without(now: CpuList, aim: &Aim) -> Want {

@@ -1,16 +1,14 @@
 //! One named cause for a late sample.
 //!
-//! Each stretch between the deadline and the sample is given to a cause; the one with most of the time is
-//! named. Two come before that rule: a stopped process explains all that happens while it is stopped, and
-//! time that the hypervisor took makes whatever runs then look long.
+//! The time between the deadline and the sample is divided into stretches in which nothing was told, each is
+//! given to who or what had the CPU, and the cause with most of the time is named. Where an account says that
+//! the hypervisor took time, it took it in the longest stretch, and that stretch is its own if it took at
+//! least half of it.
 
 use super::cause::Cause;
-use super::events::{Event, Task, Vector};
-use super::steal::stolen_ns;
+use super::events::{Event, Kind, Task, Vector};
+use super::steal::{Bookkeeping, Theft, thefts};
 use super::timeline::{Fires, Occupant, Span, Thread, timeline};
-
-/// The longest stretch without an event in an interrupt of the CPU's own, in ns.
-const OWN_INTERRUPT_NS: u64 = 50_000;
 
 /// What is known of the machine.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +17,8 @@ pub struct Machine {
     pub edge_ns: u64,
     /// Coming out of idle takes no longer than this, in ns.
     pub idle_exit_ns: u64,
+    /// A handler of the CPU's own interrupts is not silent for longer than this, in ns.
+    pub handler_ns: u64,
     /// It is a guest.
     pub guest: bool,
     /// Kernel functions of timers: address and name.
@@ -31,6 +31,8 @@ pub struct Machine {
     pub real_time: bool,
     /// Interrupts of the CPU's own are told, so that a gap is known to be one.
     pub tells_all: bool,
+    /// Accounts of tasks leave interrupts out.
+    pub accounts_without_interrupts: bool,
 }
 
 /// A late sample.
@@ -42,33 +44,37 @@ pub struct Window {
     pub now_ns: u64,
 }
 
-impl Window {
-    fn length_ns(&self) -> u64 {
-        self.now_ns - self.deadline_ns
-    }
-}
-
 /// Names the cause. `events` begin well before the window and are in the order of time; the second value is
 /// what was seen, for those who want to read it.
 pub fn attribute(events: &[Event], tid: i32, window: Window, machine: &Machine) -> (Cause, Vec<Span>) {
+    let events = after_loss(events, window.now_ns);
     let spans = timeline(events, tid, window.now_ns);
     let first = spans.first().map_or(u64::MAX, |span| span.from_ns);
     if first > window.deadline_ns {
         return (Cause::Unknown("the trace does not reach back"), spans);
     }
+    let kept = Bookkeeping { edge_ns: machine.edge_ns, without_interrupts: machine.accounts_without_interrupts };
+    let stolen: Vec<usize> = thefts(events, &spans, window.deadline_ns, window.now_ns, kept)
+        .iter()
+        .filter_map(|theft| stolen(theft, &spans, window))
+        .collect();
     let mut shares: Vec<(Cause, u64)> = Vec::new();
     for (index, span) in spans.iter().enumerate() {
-        let inside = span.within(window.deadline_ns, window.now_ns);
-        if inside > 0 {
-            divide(&spans, index, window, machine, &mut |cause, ns| add(&mut shares, cause, ns));
+        match span.within(window.deadline_ns, window.now_ns) {
+            0 => {}
+            inside if stolen.contains(&index) => add(&mut shares, Cause::Steal, inside),
+            _ => divide(&spans, index, window, machine, &mut |cause, ns| add(&mut shares, cause, ns)),
         }
     }
-    (decide(shares, stolen(events, &spans, window), window), spans)
+    let most = shares.into_iter().filter(|(_, ns)| *ns > 0).max_by_key(|(_, ns)| *ns);
+    (most.map_or(Cause::Unknown("nothing was traced"), |(cause, _)| cause), spans)
 }
 
-/// Interrupts are counted out of the account with all spans, also those before the window.
-fn stolen(events: &[Event], spans: &[Span], window: Window) -> u64 {
-    stolen_ns(events, spans, window.deadline_ns, window.now_ns)
+/// What came before a loss tells nothing of what came after it.
+fn after_loss(events: &[Event], now_ns: u64) -> &[Event] {
+    let seen = events.partition_point(|event| event.at_ns <= now_ns);
+    let lost = events[..seen].iter().rposition(|event| event.kind == Kind::Lost);
+    lost.map_or(events, |index| &events[index + 1..])
 }
 
 fn add(shares: &mut Vec<(Cause, u64)>, cause: Cause, ns: u64) {
@@ -78,16 +84,23 @@ fn add(shares: &mut Vec<(Cause, u64)>, cause: Cause, ns: u64) {
     }
 }
 
-fn decide(shares: Vec<(Cause, u64)>, stolen_ns: u64, window: Window) -> Cause {
-    let most = shares.into_iter().filter(|(_, ns)| *ns > 0).max_by_key(|(_, ns)| *ns);
-    match most {
-        Some((Cause::Stopped, _)) => Cause::Stopped,
-        // Fair share and throttling take the CPU from the thread, not from the machine.
-        Some((cause @ (Cause::FairServer(_) | Cause::Throttling), _)) => cause,
-        _ if stolen_ns >= window.length_ns() / 2 => Cause::Steal,
-        Some((cause, _)) => cause,
-        None => Cause::Unknown("nothing was traced"),
-    }
+/// The stretch that a theft was in: nothing is told meanwhile, so it makes one long. `None` where it made no
+/// half of the longest: what had the CPU there had most of it in truth.
+fn stolen(theft: &Theft, spans: &[Span], window: Window) -> Option<usize> {
+    let (from_ns, to_ns) = (theft.from_ns.max(window.deadline_ns), theft.to_ns.min(window.now_ns));
+    let (index, longest_ns) = spans
+        .iter()
+        .enumerate()
+        .filter(|(_, span)| span.within(from_ns, to_ns) > 0)
+        .map(|(index, span)| (index, silent_ns(span, window)))
+        .max_by_key(|(_, ns)| *ns)?;
+    (theft.ns >= longest_ns.div_ceil(2)).then_some(index)
+}
+
+/// How long a stretch is that a theft would explain. An interrupt is all work; of a task's or the thread's
+/// time only that in the window was not to be expected.
+fn silent_ns(span: &Span, window: Window) -> u64 {
+    if span.who.interrupts() { span.length_ns() } else { span.within(window.deadline_ns, window.now_ns) }
 }
 
 /// Gives the part of a span inside the window to its causes.
@@ -106,7 +119,7 @@ fn divide(spans: &[Span], index: usize, window: Window, machine: &Machine, give:
     let cause = match span.who {
         Occupant::Thread if span.thread == Thread::Running => undisturbed(spans, index, window, machine),
         // An interrupt of the CPU's own does nothing for so long: its handler met the hypervisor.
-        Occupant::Timer(_) | Occupant::Vector(_) if machine.guest && span.length_ns() > OWN_INTERRUPT_NS => {
+        Occupant::Timer(_) | Occupant::Vector(_) if machine.guest && span.length_ns() > machine.handler_ns => {
             gap(machine)
         }
         _ => cause(span, machine),
@@ -145,7 +158,7 @@ fn cause(span: &Span, machine: &Machine) -> Cause {
         (_, Thread::Faulting) => Cause::PageFault,
         (Occupant::Thread, _) => Cause::WakeUpPath,
         (Occupant::Idle, Thread::Preempted) => Cause::Throttling,
-        (Occupant::Idle, Thread::Woken) => woken(span, Cause::IdleExit, machine),
+        (Occupant::Idle, Thread::Woken) => woken_in_idle(span, machine),
         (Occupant::Task(task), Thread::Woken) => woken(span, Cause::task(task), machine),
         (Occupant::Task(task), Thread::Preempted) if task.is_normal() && machine.real_time => share(task, machine),
         (Occupant::Task(task), Thread::Preempted) => Cause::task(task),
@@ -170,6 +183,15 @@ fn woken(span: &Span, longer: Cause, machine: &Machine) -> Cause {
         Span { migrated: true, .. } => Cause::Migration,
         _ if span.length_ns() <= machine.edge_ns => Cause::WakeUpPath,
         _ => longer,
+    }
+}
+
+/// A CPU that woke the thread itself was out of idle by then.
+fn woken_in_idle(span: &Span, machine: &Machine) -> Cause {
+    match span {
+        Span { woken_here: false, .. } if span.length_ns() <= machine.idle_exit_ns => Cause::IdleExit,
+        Span { woken_here: false, .. } => gap(machine),
+        _ => woken(span, gap(machine), machine),
     }
 }
 

@@ -40,7 +40,15 @@ pub struct Task {
     pub comm: Comm,
 }
 
+/// The kernel's number for the priority of a normal task.
+const NORMAL: i32 = 120;
+
 impl Task {
+    /// One of which nothing else is known; most tasks are normal.
+    pub fn unnamed(pid: i32) -> Self {
+        Self { pid, priority: NORMAL, ..Self::default() }
+    }
+
     /// Whether it is scheduled by SCHED_OTHER, BATCH or IDLE.
     pub fn is_normal(&self) -> bool {
         self.priority >= 100
@@ -100,6 +108,10 @@ pub enum Kind {
         /// Who runs now.
         next: Task,
     },
+    /// The CPU left idle for this task, at this time or a little later. Not recorded: what follows shows it.
+    LeftIdle(Task),
+    /// Events of this CPU before this one were lost.
+    Lost,
     /// A task is made runnable; told on the CPU of the waker.
     Wakeup(i32),
     /// A task is moved to another CPU.

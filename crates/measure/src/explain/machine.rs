@@ -5,27 +5,33 @@ use std::fs;
 use ontick_machine::{Facts, Root};
 
 use super::attribute::Machine;
+use super::calibrate::Usual;
 
-/// A real interrupt's way in and out of the kernel, in ns.
-const EDGE_NS: u64 = 3_000;
-/// The same in a guest, where the hypervisor has a part in it.
-const EDGE_GUEST_NS: u64 = 12_000;
-/// Coming out of the shallowest idle, in ns; what a state needs more, it says itself.
-const IDLE_EXIT_NS: u64 = 50_000;
+/// What takes up to this many times the usual is still usual. The usual is a median, which half of the samples
+/// can be disturbed without moving; the same way taken with cold caches stays below thrice of it.
+const SPREAD: u64 = 3;
+/// Handlers have more or less to do; one silent for this many times the usual does nothing at all.
+const SILENCE: u64 = 10;
+/// Where the usual could not be seen: as cautious as slow machines ask for, in ns. Longer stretches are told as
+/// outside the kernel; an outlier made by a shorter one is told as the kernel's own way.
+const UNSEEN: Usual = Usual { edge_ns: Some(4_000), handler_ns: Some(5_000), idle_exit_ns: Some(16_000) };
 
-/// Looks at this machine.
-pub fn look(real_time: bool, missing: &[&str]) -> Machine {
+/// Looks at this machine, on which ways in and out of the kernel take as long as `usual`.
+pub fn look(real_time: bool, missing: &[&str], usual: Usual) -> Machine {
     let facts = Facts::gather(&Root::live());
     let guest = !facts.environment(None).hypervisor.is_empty();
     Machine {
-        edge_ns: if guest { EDGE_GUEST_NS } else { EDGE_NS },
-        idle_exit_ns: IDLE_EXIT_NS + 2 * slowest_idle_exit_ns(),
+        edge_ns: SPREAD * usual.edge_ns.or(UNSEEN.edge_ns).unwrap_or(0),
+        handler_ns: SILENCE * usual.handler_ns.or(UNSEEN.handler_ns).unwrap_or(0),
+        // Short sleeps do not reach the deepest state; how long that takes to leave, it says itself.
+        idle_exit_ns: SPREAD * usual.idle_exit_ns.or(UNSEEN.idle_exit_ns).unwrap_or(0) + slowest_idle_exit_ns(),
         guest,
         timers: timers(&fs::read_to_string("/proc/kallsyms").unwrap_or_default()),
         fair_server: release() >= (6, 12),
         throttling: throttling(&facts),
         real_time,
         tells_all: tells_all(missing),
+        accounts_without_interrupts: facts.config.has("IRQ_TIME_ACCOUNTING") != Some(false),
     }
 }
 

@@ -2,15 +2,17 @@
 //! one named cause.
 //!
 //! The kernel's own events tell it, from a private tracing instance that is gone after the run (and, if the
-//! run is killed, removed by the next). The ring is overwritten and left alone until there are outliers.
+//! run is killed, removed by [`clean`]). The ring is overwritten and left alone until there are outliers.
 
 pub mod attribute;
+mod calibrate;
 pub mod cause;
 mod cost;
 pub mod counters;
 pub mod events;
 mod format;
 mod machine;
+mod mend;
 mod page;
 pub mod parse;
 mod steal;
@@ -20,6 +22,7 @@ pub mod timeline;
 mod tracefs;
 mod tracer;
 
+use ontick_record::journal::CauseName;
 use ontick_record::run::{Explained, Outlier, Series, Tracing};
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
@@ -27,11 +30,14 @@ use ontick_rt::cpus;
 use crate::Place;
 use crate::away::Away;
 use attribute::{Machine, Window, attribute};
+use calibrate::Usual;
 use cause::Cause;
 use counters::Counters;
 use events::Event;
+use mend::Mender;
 use tally::Tally;
 use timeline::Span;
+use tracefs::Tracefs;
 use tracer::Tracer;
 
 /// Outliers that are told in full: the largest, and of each cause the largest few.
@@ -44,6 +50,12 @@ const BEFORE_NS: u64 = 60_000_000;
 /// Events kept, at most; a flood is cut at its old end.
 const EVENTS_KEPT: usize = 1 << 20;
 
+/// Removes what runs that were killed left in the kernel's tracing, which costs time as long as it is there.
+/// Without the right to, nothing happens.
+pub fn clean() -> Vec<String> {
+    Tracefs::find().map(|tracefs| tracefs.clean()).unwrap_or_default()
+}
+
 /// Causes of one series; blocks of the same series add to it.
 #[derive(Default)]
 pub struct Findings {
@@ -51,9 +63,18 @@ pub struct Findings {
     /// Largest first, with the index of their cause.
     told: Vec<(u32, Explained)>,
     tracing: Tracing,
+    /// So many causes stand in the journal.
+    journalled: usize,
 }
 
 impl Findings {
+    /// Causes that were not journalled yet.
+    pub fn fresh_causes(&mut self) -> Vec<CauseName> {
+        let fresh = self.tally.names(self.journalled);
+        self.journalled += fresh.len();
+        fresh
+    }
+
     /// Writes what was found to a series.
     pub fn describe(&self, series: &mut Series) {
         series.causes = self.tally.causes();
@@ -90,6 +111,7 @@ pub struct Explainer {
     machine: Machine,
     cpu: Option<u32>,
     events: Vec<Event>,
+    mender: Mender,
     waiting: Vec<Outlier>,
 }
 
@@ -104,8 +126,9 @@ impl Explainer {
         let cpus = place.cpu.map_or_else(cpus::online, |cpu| vec![cpu]);
         let real_time = place.policy.is_real_time();
         let (by, machine, note) = match Tracer::start(&cpus) {
-            Ok(tracer) => {
-                let machine = machine::look(real_time, tracer.missing());
+            Ok(mut tracer) => {
+                let usual = usual(&mut tracer, place);
+                let machine = machine::look(real_time, tracer.missing(), usual);
                 let note = (!machine.tells_all).then(|| {
                     let missing = tracer.missing().join(", ");
                     format!("this kernel does not trace {missing}: some causes stay unknown")
@@ -116,10 +139,10 @@ impl Explainer {
                 let note = format!(
                     "outliers are explained by counters, which tell less: the kernel's tracing cannot be used ({error}; it needs root and tracefs)"
                 );
-                (By::Counters(Counters::start(place.cpu)), machine::look(real_time, &[]), Some(note))
+                (By::Counters(Counters::start(place.cpu)), machine::look(real_time, &[], Usual::default()), Some(note))
             }
         };
-        (Self { by, machine, cpu: place.cpu, events: Vec::new(), waiting: Vec::new() }, note)
+        (Self { by, machine, cpu: place.cpu, events: Vec::new(), mender: Mender::default(), waiting: Vec::new() }, note)
     }
 
     /// Looks at outliers that came, and at those that waited; all of them if the thread has ended. Returns
@@ -131,7 +154,9 @@ impl Explainer {
             By::Tracing(_) if self.waiting.is_empty() => Vec::new(),
             By::Tracing(tracer) => {
                 let _away = self.cpu.and_then(Away::from);
-                tracer.take(|event| self.events.push(event));
+                let mut came = Vec::new();
+                tracer.take(|event| came.push(event));
+                self.mender.mend(came, &mut self.events);
                 self.events.sort_by_key(|event| event.at_ns);
                 let settled_ns = if ended { u64::MAX } else { ClockId::Monotonic.now_ns() - SETTLED_NS };
                 let (ready, waiting): (Vec<_>, Vec<_>) =
@@ -164,6 +189,15 @@ impl Explainer {
             findings.tracing.event_cost_ns = tracer.event_cost_ns();
         }
     }
+}
+
+/// How long ways in and out of the kernel take now, as the trace tells it.
+fn usual(tracer: &mut Tracer, place: Place) -> Usual {
+    let Some(made) = calibrate::make(place) else { return Usual::default() };
+    let mut events = Vec::new();
+    tracer.take(|event| events.push(event));
+    events.sort_by_key(|event| event.at_ns);
+    calibrate::usual(&events, &made)
 }
 
 fn explain(events: &[Event], tid: i32, outlier: Outlier, machine: &Machine, findings: &mut Findings) -> Outlier {

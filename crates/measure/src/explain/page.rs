@@ -24,13 +24,17 @@ impl Header {
     }
 }
 
-/// Calls `each` with time and record of every event of a page, in order; whether events before the page
-/// were overwritten.
-pub fn records(page: &[u8], header: Header, mut each: impl FnMut(u64, &[u8])) -> bool {
+/// Whether events before the page were overwritten.
+pub fn follows_loss(page: &[u8]) -> bool {
+    word(page, 8).is_some_and(|committed| u64::from(committed) & MISSED != 0)
+}
+
+/// Calls `each` with time and record of every event of a page, in order.
+pub fn records(page: &[u8], header: Header, mut each: impl FnMut(u64, &[u8])) {
     let Some(mut at_ns) = page.get(..8).map(|b| u64::from_ne_bytes(b.try_into().unwrap_or_default())) else {
-        return false;
+        return;
     };
-    let Some(committed) = word(page, 8).map(u64::from) else { return false };
+    let Some(committed) = word(page, 8).map(u64::from) else { return };
     let end = header.data.saturating_add((committed & !MISSED & 0xf_ffff) as usize).min(page.len());
     let mut at = header.data;
     while let Some(head) = word(page, at).filter(|_| at + 4 <= end) {
@@ -68,7 +72,6 @@ pub fn records(page: &[u8], header: Header, mut each: impl FnMut(u64, &[u8])) ->
             }
         }
     }
-    committed & MISSED != 0
 }
 
 fn word(page: &[u8], at: usize) -> Option<u32> {
@@ -113,18 +116,20 @@ mod tests {
             0xdd, // + 1 ns, two words
         ];
         let mut seen = Vec::new();
-        let lost = records(&page(1_000, 48 | 1 << 31, &words), HEADER, |at, record| seen.push((at, record.len())));
+        let page = page(1_000, 48 | 1 << 31, &words);
+        records(&page, HEADER, |at, record| seen.push((at, record.len())));
         let far = 1_000 + 7 + (1 << 27) + 5 + 2;
         assert_eq!(seen, [(1_007, 4), (far, 4), (far + 4, 8)]);
-        assert!(lost);
+        assert!(follows_loss(&page));
     }
 
     #[test]
     fn an_absolute_stamp_replaces_the_time() {
         let words = [6 << 5 | TIME_STAMP, 2, 1 << 5 | 1, 0];
         let mut seen = Vec::new();
-        let lost = records(&page(5, 16, &words), HEADER, |at, _| seen.push(at));
-        assert_eq!((seen, lost), (vec![(2 << 27) + 7], false));
+        let page = page(5, 16, &words);
+        records(&page, HEADER, |at, _| seen.push(at));
+        assert_eq!((seen, follows_loss(&page)), (vec![(2 << 27) + 7], false));
     }
 
     proptest! {

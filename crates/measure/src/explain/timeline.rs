@@ -87,6 +87,8 @@ pub struct Span {
     pub frequency: bool,
     /// The thread had just been moved here.
     pub migrated: bool,
+    /// The thread was woken by something that this CPU did: it was not idle any more.
+    pub woken_here: bool,
 }
 
 impl Span {
@@ -106,9 +108,6 @@ const STOPPED: i64 = 0x04 | 0x08;
 /// Bits that mean that it cannot go on; above them stands the mark of a preemption.
 const BLOCKED: i64 = 0xff;
 
-/// The kernel's number for the priority of a normal task.
-const NORMAL: i32 = 120;
-
 /// What is known of one CPU.
 #[derive(Default, Clone)]
 struct Cpu {
@@ -126,6 +125,7 @@ struct Follower {
     fault: bool,
     frequency: bool,
     migrated: bool,
+    woken_here: bool,
     since_ns: u64,
     spans: Vec<Span>,
 }
@@ -143,6 +143,7 @@ pub fn timeline(events: &[Event], tid: i32, until_ns: u64) -> Vec<Span> {
         fault: false,
         frequency: false,
         migrated: false,
+        woken_here: false,
         since_ns: first.at_ns,
         spans: Vec::new(),
     };
@@ -164,13 +165,16 @@ fn first_tasks(events: &[Event]) -> Vec<Cpu> {
         if cpus.len() <= index {
             cpus.resize(index + 1, Cpu::default());
         }
-        if let (Kind::Switch { prev, .. }, None) = (&event.kind, cpus[index].task) {
-            cpus[index].task = Some(*prev);
-        }
+        let before = match &event.kind {
+            Kind::Switch { prev, .. } => Some(*prev),
+            Kind::LeftIdle(_) => Some(Task::unnamed(0)),
+            _ => None,
+        };
+        cpus[index].task = cpus[index].task.or(before);
     }
     for event in events {
         let task = &mut cpus[event.cpu as usize].task;
-        task.get_or_insert(Task { pid: event.pid, ..Task::default() });
+        task.get_or_insert(Task::unnamed(event.pid));
     }
     cpus
 }
@@ -179,6 +183,7 @@ fn first_tasks(events: &[Event]) -> Vec<Cpu> {
 fn home(events: &[Event], tid: i32) -> u32 {
     let seen = events.iter().find(|event| match &event.kind {
         Kind::Switch { prev, next, .. } => prev.pid == tid || next.pid == tid,
+        Kind::LeftIdle(next) => next.pid == tid,
         _ => event.pid == tid,
     });
     seen.or(events.first()).map_or(0, |event| event.cpu)
@@ -210,7 +215,9 @@ impl Follower {
         if at_ns > self.since_ns {
             let who = self.who();
             let (from_ns, thread, timer) = (self.since_ns, self.thread, self.timer);
-            self.spans.push(Span { from_ns, to_ns: at_ns, who, thread, timer, fault, frequency, migrated });
+            let woken_here = self.woken_here && thread == Thread::Woken;
+            let span = Span { from_ns, to_ns: at_ns, who, thread, timer, fault, frequency, migrated, woken_here };
+            self.spans.push(span);
             self.since_ns = at_ns;
             (self.fault, self.frequency, self.migrated) = (false, false, false);
         }
@@ -234,7 +241,10 @@ impl Follower {
             Kind::VectorExit(vector) => self.leave(event.cpu, |o| *o == Occupant::Vector(*vector)),
             Kind::SoftirqExit => self.leave(event.cpu, |o| matches!(o, Occupant::Softirq(_))),
             Kind::Switch { prev, state, next } => self.switch(event, prev, *state, next),
-            Kind::Wakeup(pid) if *pid == self.tid && self.thread != Thread::Running => self.thread = Thread::Woken,
+            Kind::LeftIdle(next) => self.switch(event, &Task::unnamed(0), 0, next),
+            Kind::Wakeup(pid) if *pid == self.tid && self.thread != Thread::Running => {
+                (self.thread, self.woken_here) = (Thread::Woken, event.cpu == self.home);
+            }
             Kind::Migrate { pid, to, .. } if *pid == self.tid => {
                 self.close(event.at_ns);
                 (self.home, self.migrated) = (*to, true);
@@ -257,10 +267,10 @@ impl Follower {
     /// Every event tells who is current: a switch that was not recorded shows by it.
     fn heal(&mut self, event: &Event) {
         let current = self.cpu(event.cpu).task.map(|task| task.pid);
-        if current == Some(event.pid) || matches!(event.kind, Kind::Switch { .. }) {
+        if current == Some(event.pid) || matches!(event.kind, Kind::Switch { .. } | Kind::LeftIdle(_)) {
             return;
         }
-        self.cpu(event.cpu).task = Some(Task { pid: event.pid, priority: NORMAL, ..Task::default() });
+        self.cpu(event.cpu).task = Some(Task::unnamed(event.pid));
         if event.pid == self.tid {
             (self.thread, self.home) = (Thread::Running, event.cpu);
         } else if current == Some(self.tid) {

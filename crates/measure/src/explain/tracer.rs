@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 
 use super::cost;
-use super::events::Event;
+use super::events::{Event, Kind};
 use super::page::{self, Header};
 use super::parse::{Parser, WANTED};
 use super::tracefs::{Instance, Tracefs};
@@ -76,8 +76,13 @@ impl Tracer {
             loop {
                 match pipe.read(&mut self.page) {
                     Ok(length @ 1..) => {
-                        page::records(&self.page[..length], self.header, |at_ns, record| {
+                        let page = &self.page[..length];
+                        let mut lost = page::follows_loss(page);
+                        page::records(page, self.header, |at_ns, record| {
                             self.read += 1;
+                            if std::mem::take(&mut lost) {
+                                each(Event { at_ns, cpu: *cpu, pid: 0, kind: Kind::Lost });
+                            }
                             if let Some(event) = self.parser.event(at_ns, *cpu, record) {
                                 each(event);
                             }

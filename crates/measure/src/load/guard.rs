@@ -5,23 +5,25 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::{Child, Command};
 
 use rustix::pipe::PipeFlags;
 
-/// Watches over a process group. Dropping it kills what is left of the group.
+/// Stands before the load does, so that there is no moment at which the load has no guard. Dropping it kills what is
+/// left of the load's process group.
 #[derive(Debug)]
 pub struct Guard {
-    group: i32,
     guard: libc::pid_t,
-    /// The guard reads from the other end and wakes when this one is closed, as the kernel does for a
-    /// process that ends.
+    /// The guard reads ids of process groups from the other end, and acts on the last one when this end is closed, as
+    /// the kernel does for a process that ends.
     alive: Option<OwnedFd>,
 }
 
 impl Guard {
-    /// Starts a guard for the process group `group`, whose files lie in `folder`.
-    pub fn of_group(group: i32, folder: &Path) -> io::Result<Self> {
+    /// Starts a guard for a load whose files lie in `folder`.
+    pub fn start(folder: &Path) -> io::Result<Self> {
         // Made before the fork: the child must not allocate.
         let folder = CString::new(folder.as_os_str().as_bytes())?;
         let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
@@ -31,23 +33,43 @@ impl Guard {
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             // SAFETY: this is the child of the fork.
-            0 => unsafe { stand_guard(group, &folder, read_fd, write_fd) },
-            guard => Ok(Self { group, guard, alive: Some(write) }),
+            0 => unsafe { stand_guard(&folder, read_fd, write_fd) },
+            guard => Ok(Self { guard, alive: Some(write) }),
         }
     }
 
-    /// Sends a signal to the group.
-    pub fn signal(&self, signal: libc::c_int) {
-        // SAFETY: kill has no memory effects; the group was made by this process for the load alone.
-        unsafe { libc::kill(-self.group, signal) };
+    /// Starts the load as the leader of a process group of its own, which the guard knows of before the program's first
+    /// instruction.
+    pub fn spawn(&self, load: &mut Command) -> io::Result<Child> {
+        let Some(pipe) = self.alive.as_ref().map(AsRawFd::as_raw_fd) else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        load.process_group(0);
+        // SAFETY: between fork and exec it makes two async-signal-safe system calls. The pipe is open, and the new
+        // program does not get it; until then it keeps the guard waiting, also if this process ends meanwhile.
+        unsafe { load.pre_exec(move || announce(pipe, libc::getpid())) };
+        let started = load.spawn();
+        if started.is_err() {
+            // Its id may soon be another's.
+            announce(pipe, 0)?;
+        }
+        started
     }
+}
+
+/// Tells the guard the process group (0 for none).
+fn announce(pipe: i32, group: libc::pid_t) -> io::Result<()> {
+    let bytes = group.to_ne_bytes();
+    // SAFETY: the bytes are valid for reads. So few are written to a pipe whole, or not at all.
+    let written = unsafe { libc::write(pipe, bytes.as_ptr().cast(), bytes.len()) };
+    if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// The guard's whole life, in the child of a fork.
 ///
 /// # Safety
 /// Only to be called in a forked child: it closes descriptors and ends the process.
-unsafe fn stand_guard(group: i32, folder: &CStr, read: i32, write: i32) -> ! {
+unsafe fn stand_guard(folder: &CStr, read: i32, write: i32) -> ! {
     // SAFETY: each of these is async-signal-safe, and the buffer is valid for writes.
     unsafe {
         // Signals from the terminal are for the process it guards.
@@ -62,9 +84,19 @@ unsafe fn stand_guard(group: i32, folder: &CStr, read: i32, write: i32) -> ! {
                 libc::close(fd);
             }
         }
-        let mut byte = 0u8;
-        while libc::read(read, (&raw mut byte).cast(), 1) < 0 {}
-        libc::kill(-group, libc::SIGKILL);
+        let (mut group, mut told): (libc::pid_t, libc::pid_t) = (0, 0);
+        loop {
+            match libc::read(read, (&raw mut told).cast(), size_of::<libc::pid_t>()) {
+                0 => break,
+                1.. => group = told,
+                // Interrupted.
+                _ => {}
+            }
+        }
+        // Group 0 would be the guard's own, and 1 everybody's.
+        if group > 1 {
+            libc::kill(-group, libc::SIGKILL);
+        }
         let words = [c"rm".as_ptr(), c"-rf".as_ptr(), c"--".as_ptr(), folder.as_ptr(), std::ptr::null()];
         libc::execv(c"/bin/rm".as_ptr(), words.as_ptr());
         libc::_exit(0)

@@ -5,10 +5,12 @@ mod guard;
 mod mix;
 
 use std::fmt;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::Error;
 
@@ -91,31 +93,19 @@ impl Load {
         let scratch = tempfile::Builder::new().prefix("ontick-load-").tempdir();
         let scratch = scratch.map_err(|e| fail(format!("no folder for its files: {e} (set TMPDIR)")))?;
 
-        let mut child = Command::new(program)
-            .args(arguments)
-            .current_dir(scratch.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .map_err(|e| match (e.kind(), self) {
-                (std::io::ErrorKind::NotFound, Load::Mix(_)) => fail(
-                    "stress-ng is not installed (sudo apt install stress-ng, or choose --load none or cmd:COMMAND)"
-                        .into(),
-                ),
-                (std::io::ErrorKind::NotFound, _) => fail(format!("there is no program \"{program}\"")),
-                _ => fail(format!("{program}: {e}")),
-            })?;
-        let guard = match guard::Guard::of_group(child.id() as i32, scratch.path()) {
-            Ok(guard) => guard,
-            Err(error) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(fail(format!("its guard could not be started: {error}")));
-            }
-        };
-        let mut running = Running(Some(Group { child, guard, _scratch: scratch }));
+        let guard = guard::Guard::start(scratch.path());
+        let guard = guard.map_err(|e| fail(format!("its guard could not be started: {e}")))?;
+        let mut load = Command::new(program);
+        load.args(arguments).current_dir(scratch.path());
+        load.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = guard.spawn(&mut load).map_err(|e| match (e.kind(), self) {
+            (std::io::ErrorKind::NotFound, Load::Mix(_)) => fail(
+                "stress-ng is not installed (sudo apt install stress-ng, or choose --load none or cmd:COMMAND)".into(),
+            ),
+            (std::io::ErrorKind::NotFound, _) => fail(format!("there is no program \"{program}\"")),
+            _ => fail(format!("{program}: {e}")),
+        })?;
+        let running = Running(Some(Group { child, guard, _scratch: scratch }));
 
         let began = Instant::now();
         while began.elapsed() < SETTLE {
@@ -139,22 +129,35 @@ struct Group {
     _scratch: tempfile::TempDir,
 }
 
+impl Group {
+    /// How the load's first process ended. It is not collected: until all is over its id, which is the group's too, must
+    /// not become another's.
+    fn ended(&self) -> Option<ExitStatus> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(Pid::from_child(&self.child)), options).ok().flatten()?;
+        Some(ExitStatus::from_raw(match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => code << 8,
+            (None, signal) => signal.unwrap_or(0),
+        }))
+    }
+}
+
 impl Running {
     /// The status of a load that ended by itself, in words.
-    pub fn ended(&mut self) -> Option<String> {
-        let group = self.0.as_mut()?;
-        group.child.try_wait().ok().flatten().map(|status| status.to_string())
+    pub fn ended(&self) -> Option<String> {
+        self.0.as_ref()?.ended().map(|status| status.to_string())
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let Some(Group { mut child, guard, _scratch }) = self.0.take() else { return };
-        guard.signal(libc::SIGTERM);
+        let Some(group) = self.0.take() else { return };
+        let _ = kill_process_group(Pid::from_child(&group.child), Signal::TERM);
         let began = Instant::now();
-        while began.elapsed() < KIND && matches!(child.try_wait(), Ok(None)) {
+        while began.elapsed() < KIND && group.ended().is_none() {
             std::thread::sleep(Duration::from_millis(10));
         }
+        let Group { mut child, guard, _scratch } = group;
         // Whatever is left of the group, the guard kills when it is dropped, and removes the folder; then the leader
         // can be reaped.
         drop(guard);
@@ -184,6 +187,26 @@ mod tests {
         }
     }
 
+    /// Its children go on, and their group must stay theirs until it is ended.
+    #[test]
+    fn a_leader_that_ended_is_told_and_keeps_its_groups_id() {
+        for (script, told) in [("sleep 2; exit 3", "exit status: 3"), ("sleep 2; kill -USR1 $$", "signal: 10")] {
+            let running = Load::Command(vec!["sh".into(), "-c".into(), script.into()]).start().unwrap();
+            let leader = running.0.as_ref().unwrap().child.id();
+            let status = loop {
+                match running.ended() {
+                    Some(status) => break status,
+                    None => std::thread::sleep(Duration::from_millis(10)),
+                }
+            };
+            assert!(status.contains(told), "{status}");
+            assert_eq!(running.ended(), Some(status));
+            assert!(std::path::Path::new(&format!("/proc/{leader}")).exists(), "not collected yet");
+            drop(running);
+            assert!(!std::path::Path::new(&format!("/proc/{leader}")).exists(), "collected at the end");
+        }
+    }
+
     #[test]
     fn a_load_and_its_children_end_with_it() {
         let dir = tempfile::tempdir().unwrap();
@@ -198,8 +221,15 @@ mod tests {
         let pid: i32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
         assert!(std::path::Path::new(&format!("/proc/{pid}")).exists());
         drop(running);
-        // Killed; what may remain for a moment is an entry that init has not collected yet.
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+        // Killed, which takes a moment; then what may remain is an entry that init has not collected yet.
+        let began = Instant::now();
+        loop {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            if stat.is_empty() || stat.contains(") Z ") {
+                break;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "{stat}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }

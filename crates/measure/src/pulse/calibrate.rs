@@ -13,7 +13,7 @@ const TRAIN: (u64, u64) = (50, 1_000);
 
 /// Names of the series of a calibrated train.
 pub fn names_of_calibrated(name: &str) -> [String; 2] {
-    [format!("{name}, uncalibrated"), format!("{name}, calibrated")]
+    [format!("{name}, raw"), format!("{name}, calibrated")]
 }
 
 /// Measures a short train, takes its median error for the mechanism's overhead, and measures again with that

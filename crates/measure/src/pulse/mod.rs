@@ -219,7 +219,7 @@ mod tests {
         let job = bench.job(By::Sleep);
         let series = calibrated("sleep", &job, place, Limits::new(Length::Count(200)), &mut observer).unwrap();
         let [before, after] = &series[..] else { panic!("{} series", series.len()) };
-        assert_eq!([&before.name, &after.name], ["sleep, uncalibrated", "sleep, calibrated"]);
+        assert_eq!([&before.name, &after.name], ["sleep, raw", "sleep, calibrated"]);
         let (before, after) = (before.pulse.as_ref().unwrap(), after.pulse.as_ref().unwrap());
         let overhead = before.width.quantile(0.5).unwrap() as i64 - 100_000;
         assert_eq!((before.subtracted_ns, after.subtracted_ns), (None, Some(overhead)));

@@ -35,6 +35,8 @@ impl Sight {
                 let line = Line::open(driven.name(), &Request::input().edges(Edges::Both))?;
                 Sight::Itself { line, pairs: Pairs::default() }
             }
+            // A line that this program drives tells nobody of its edges.
+            _ => Sight::Clock { last: None },
         })
     }
 
@@ -74,9 +76,7 @@ impl Sight {
         match self {
             Sight::Itself { line, .. } => format!("edges of the {} line itself", line.backend()),
             Sight::Other { watcher, line } => watcher.describe(line),
-            Sight::Clock { .. } => {
-                "clock readings around the writes: the program's own view, not the line's".into()
-            }
+            Sight::Clock { .. } => "clock readings around the writes: the program's own view, not the line's".into(),
         }
     }
 

@@ -4,11 +4,11 @@ use ontick_gpio::{Gone, Line, Name, Request};
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
+use super::Job;
 use super::made::Made;
 use super::pace::Pace;
 use super::sight::{Seen, Sight};
 use super::widths::Widths;
-use super::Job;
 use crate::probe::{Probe, Sample};
 use crate::{Error, Place};
 

@@ -79,11 +79,10 @@ mod tests {
             widths.record(1, width_ns);
         }
         let histogram = seen.histogram();
-        assert_eq!(histogram.buckets().iter().map(|b| (b.low_ns, b.width_ns)).collect::<Vec<_>>(), [
-            (9_999_999, 1),
-            (10_000_000, 1),
-            (10_000_001, 1)
-        ]);
+        assert_eq!(
+            histogram.buckets().iter().map(|b| (b.low_ns, b.width_ns)).collect::<Vec<_>>(),
+            [(9_999_999, 1), (10_000_000, 1), (10_000_001, 1)]
+        );
         assert_eq!(histogram.mean_ns, Some(10_000_000.0));
     }
 

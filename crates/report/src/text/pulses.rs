@@ -10,9 +10,9 @@ use crate::number::count;
 use crate::printable::printable;
 use crate::pulses::{micros, subtracted};
 
-const WIDTH: usize = 11;
-const ERROR: usize = 8;
-const MISSED: usize = 8;
+const WIDTH: usize = 10;
+const ERROR: usize = 7;
+const MISSED: usize = 7;
 
 /// Shortest, average and longest, the error's percentiles, and what was missed.
 pub(super) fn table(run: &Run, style: &Style) -> String {
@@ -35,7 +35,8 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
 fn row(series: &Series, style: &Style) -> String {
     let mut text = String::new();
     let width = series.pulse.as_ref().map(|pulse| &pulse.width);
-    let widths = [width.and_then(|w| w.min_ns), width.and_then(|w| w.mean_ns.map(|ns| ns as u64)), width.and_then(|w| w.max_ns)];
+    let widths =
+        [width.and_then(|w| w.min_ns), width.and_then(|w| w.mean_ns.map(|ns| ns as u64)), width.and_then(|w| w.max_ns)];
     for ns in widths {
         text.push_str(&format!("{:>WIDTH$}", ns.map_or("—".into(), micros)));
     }

@@ -23,4 +23,4 @@ pub use refusal::Refusal;
 pub use setup::{Ready, Setup};
 
 pub use crate::sys::block_signals;
-pub(crate) use policy::{current_tid, set_policy};
+pub(crate) use policy::{current_tid, in_force, set_policy};

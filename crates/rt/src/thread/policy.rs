@@ -182,13 +182,15 @@ fn cpu_cgroup(groups: &str) -> Option<&str> {
     })
 }
 
-/// The policy that the calling thread has.
-#[cfg(test)]
-pub(super) fn in_force() -> io::Result<Policy> {
-    let attr = sys::sched_getattr()?;
+/// The policy that a thread has (0: the calling one).
+pub(crate) fn in_force(tid: i32) -> io::Result<Policy> {
+    let attr = sys::sched_getattr(tid)?;
     Ok(match attr.policy as i32 {
         libc::SCHED_FIFO => Policy::Fifo(attr.priority as u8),
         libc::SCHED_RR => Policy::RoundRobin(attr.priority as u8),
+        libc::SCHED_DEADLINE => {
+            Policy::Deadline { runtime_ns: attr.runtime_ns, deadline_ns: attr.deadline_ns, period_ns: attr.period_ns }
+        }
         _ => Policy::Other,
     })
 }

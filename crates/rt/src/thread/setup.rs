@@ -203,7 +203,7 @@ mod tests {
         for wanted in [Policy::Fifo(10), Policy::RoundRobin(10), Policy::Other] {
             on_its_own_thread(move || {
                 let ready = Setup::new().policy(wanted).best_effort();
-                let in_force = policy::in_force().unwrap();
+                let in_force = policy::in_force(0).unwrap();
                 match ready.refused() {
                     [] => assert_eq!(in_force, wanted),
                     [refusal] => assert!(refusal.remedy.len() > 10 && in_force != wanted, "{refusal}"),

@@ -66,7 +66,7 @@ impl Common {
             watch: self.watch,
             explain: self.explain,
             findings: Vec::new(),
-            notes: Vec::new(),
+            notes: self.place.note().into_iter().collect(),
             simulated: None,
         }
     }

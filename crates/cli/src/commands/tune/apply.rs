@@ -3,6 +3,7 @@
 use clap::Args;
 use ontick_machine::boot::{self, BootApplied, BootPlan, Ran};
 use ontick_machine::isolate::{self, Isolated};
+use ontick_machine::plan::{Item, State};
 use ontick_machine::{Applied, Journal, apply};
 use serde::Serialize;
 
@@ -27,6 +28,9 @@ pub struct Apply {
 #[derive(Serialize)]
 pub(super) struct Done {
     pub applied: Applied,
+    /// Settings that were asked for by name and are left as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<Item>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolated: Option<Isolated>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +72,8 @@ impl Apply {
 fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Done, Failure> {
     let Prepared { root, facts, aim, plan, boot } = prepared;
     let applied = apply(&root, &plan, journal);
-    let mut done = Done { applied, isolated: None, boot: None };
+    let left = if aim.only.is_empty() { Vec::new() } else { plan.left().cloned().collect() };
+    let mut done = Done { applied, left, isolated: None, boot: None };
     if done.applied.stopped.is_some() {
         return Ok(done);
     }
@@ -95,6 +100,7 @@ impl Done {
     fn complete(&self) -> bool {
         let boot = |b: &BootDone| b.unit_refused.is_none() && b.commands.iter().all(|c| c.failed.is_none());
         self.applied.complete()
+            && self.left.iter().all(|item| matches!(item.state, State::Left(_)))
             && self.isolated.as_ref().is_none_or(|i| i.refused.is_none())
             && self.boot.as_ref().is_none_or(boot)
     }

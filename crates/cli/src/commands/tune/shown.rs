@@ -72,8 +72,11 @@ pub fn boot_plan(plan: &BootPlan, style: &Style) -> String {
 /// What `apply` did.
 pub fn done(done: &Done, style: &Style) -> String {
     let changes: Vec<&Change> = done.applied.changes.iter().collect();
-    let mut text = list(&grouped(&changes, |c| &c.path, changed), style);
-    if changes.is_empty() && done.applied.stopped.is_none() {
+    let left: Vec<&Item> = done.left.iter().collect();
+    let mut entries = grouped(&changes, |c| &c.path, changed);
+    entries.extend(grouped(&left, |i| &i.path, planned));
+    let mut text = list(&entries, style);
+    if entries.is_empty() && done.applied.stopped.is_none() {
         text += "Every setting is as wanted already.\n";
     }
     if let Some(isolated) = &done.isolated {
@@ -82,9 +85,11 @@ pub fn done(done: &Done, style: &Style) -> String {
     if let Some(boot) = &done.boot {
         text += &booted(boot, style);
     }
-    let made = changes.iter().filter(|c| c.outcome == Outcome::Done).count();
+    let refused = changes.iter().filter(|c| matches!(c.outcome, Outcome::Refused(_))).count();
+    let made = changes.len() - refused;
     if made > 0 || done.isolated.is_some() || done.boot.is_some() {
-        text += &format!("\n{} changed. The way back: sudo ontick tune revert\n", counted(made, "setting"));
+        let refused = if refused > 0 { format!(", {refused} refused") } else { String::new() };
+        text += &format!("\n{} changed{refused}. The way back: sudo ontick tune revert\n", counted(made, "setting"));
     }
     text
 }
@@ -95,7 +100,12 @@ fn changed(change: &Change) -> Entry {
         Outcome::Different(shown) => (Mark::Look, "differs", format!(", but the kernel shows {shown}")),
         Outcome::Refused(why) => (Mark::Bad, "refused", format!(": {why}")),
     };
-    entry(mark, word, &change.knob, format!("{} → {}{more}", change.from, change.to), Vec::new())
+    let said = format!("{} → {}{more}{}", change.from, change.to, besides(&change.note));
+    entry(mark, word, &change.knob, said, Vec::new())
+}
+
+fn besides(note: &Option<String>) -> String {
+    note.as_ref().map(|note| format!("; {note}")).unwrap_or_default()
 }
 
 fn isolation(isolated: &Isolated, style: &Style) -> String {
@@ -169,7 +179,7 @@ fn standing(change: &Standing) -> Entry {
         Stands::ChangedByOthers => (Mark::Look, "others", format!("{values}, and somebody else's {}", change.now)),
         Stands::Gone => (Mark::Plain, "gone", values),
     };
-    entry(mark, word, &change.knob, said, Vec::new())
+    entry(mark, word, &change.knob, said + &besides(&change.note), Vec::new())
 }
 
 /// What `revert` did.
@@ -182,6 +192,9 @@ pub fn reverted(reverted: &Reverted, commands: &[Ran], live: bool, style: &Style
         text += "Nothing that ontick changed stands.\n";
     } else if reverted.complete() {
         text += &format!("\nEverything is as before ({} undone).\n", counted(steps.len(), "change"));
+    }
+    if let Some(place) = reverted.damaged {
+        text += &notes(&[format!("what is left of the journal is kept in {place}")], style);
     }
     if !live {
         reverted.commands.iter().for_each(|c| text += &format!("then      {c}\n"));
@@ -224,12 +237,12 @@ fn notes(notes: &[String], style: &Style) -> String {
     notes.iter().map(|note| labelled("note      ", note, style)).collect()
 }
 
-/// One entry for each run of neighbours that differ in their file only.
+/// One entry for all that differ in their file only, where the first of them stands.
 fn grouped<T>(all: &[&T], path: fn(&T) -> &String, show: fn(&T) -> Entry) -> Vec<Entry> {
     let mut groups: Vec<(Entry, Vec<&String>)> = Vec::new();
     for one in all {
         let entry = show(one);
-        match groups.last_mut().filter(|(last, _)| *last == entry) {
+        match groups.iter_mut().find(|(group, _)| *group == entry) {
             Some((_, paths)) => paths.push(path(one)),
             None => groups.push((entry, vec![path(one)])),
         }

@@ -1,6 +1,9 @@
 //! Faults that make a timed thread late, each with the times at which it was made.
 
-use std::net::UdpSocket;
+pub mod network;
+pub mod timers;
+pub mod truth;
+
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -11,9 +14,9 @@ use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::thread::{Policy, Ready, Setup};
 use ontick_rt::wait::{Sleep, Wait};
+use rustix::process::{Pid, Signal, kill_process};
 
-/// From and to, on the monotonic clock, in ns.
-pub type Window = (u64, u64);
+use truth::{Making, judged};
 
 /// A fault: what it is called, and which causes name it rightly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +25,9 @@ pub enum Fault {
     Hog,
     /// A thread with a higher priority.
     HigherPriority,
-    /// Datagrams on the loopback, received by many.
+    /// Many timers of another thread that fire in one interrupt.
+    Timers,
+    /// Datagrams from another CPU, delivered to many by a software interrupt.
     Network,
     /// Calls from another CPU.
     Membarrier,
@@ -34,14 +39,15 @@ pub enum Fault {
 
 impl Fault {
     /// All.
-    pub const ALL: [Fault; 6] =
-        [Fault::Hog, Fault::HigherPriority, Fault::Network, Fault::Membarrier, Fault::Page, Fault::Stop];
+    pub const ALL: [Fault; 7] =
+        [Fault::Hog, Fault::HigherPriority, Fault::Timers, Fault::Network, Fault::Membarrier, Fault::Page, Fault::Stop];
 
     /// Name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Fault::Hog => "hog",
             Fault::HigherPriority => "higher-priority",
+            Fault::Timers => "timers",
             Fault::Network => "network",
             Fault::Membarrier => "membarrier",
             Fault::Page => "page-fault",
@@ -54,6 +60,7 @@ impl Fault {
         match self {
             Fault::Hog => matches!(cause, "fair server" | "RT throttling"),
             Fault::HigherPriority => cause == "another task" && detail.starts_with("inject-higher (fifo:60)"),
+            Fault::Timers => cause == "other timer" && detail.contains("timerfd"),
             Fault::Network => cause == "softirq" && detail == "NET_RX",
             Fault::Membarrier => cause == "inter-processor call" && detail == "function call",
             Fault::Page => cause == "page fault",
@@ -62,7 +69,7 @@ impl Fault {
     }
 
     /// Measures a thread that meets this fault. [`Fault::Stop`] is the parent's business: nothing is made here.
-    pub fn measure(self, cpu: u32, length: Duration) -> (Series, Vec<Window>) {
+    pub fn measure(self, cpu: u32, length: Duration) -> (Series, Vec<Making>) {
         let (stop, mut look) = (AtomicBool::new(false), |_: &Live| {});
         let mut observer = Observer::new(&stop, &mut look);
         observer.explain();
@@ -72,7 +79,7 @@ impl Fault {
         let timer = |job, limits, observer: &mut Observer| {
             timer::measure("timer", job, place, limits, observer).expect("the timer is measured")
         };
-        let beside = |fault: fn(u32, &AtomicBool) -> Vec<Window>, measure: &mut dyn FnMut() -> Series| {
+        let beside = |fault: fn(u32, &AtomicBool) -> Vec<Making>, measure: &mut dyn FnMut() -> Series| {
             let done = AtomicBool::new(false);
             std::thread::scope(|scope| {
                 let fault = scope.spawn(|| fault(cpu, &done));
@@ -88,12 +95,10 @@ impl Fault {
                 beside(hog, &mut || timer(job, limits, &mut observer))
             }
             Fault::HigherPriority => beside(higher, &mut || timer(job(Method::Hybrid), limits, &mut observer)),
-            Fault::Network => {
-                // Above the usual wake latencies, and so that all outliers are kept.
-                let limits = Limits { outlier_ns: 80_000, ..limits };
-                beside(network, &mut || timer(job(Method::ClockNanosleep), limits, &mut observer))
-            }
+            Fault::Timers => beside(timers::fire, &mut || timer(job(Method::Hybrid), limits, &mut observer)),
+            Fault::Network => beside(network::broadcast, &mut || timer(job(Method::Hybrid), limits, &mut observer)),
             Fault::Membarrier => {
+                // A call is served in less than the usual threshold.
                 let limits = Limits { outlier_ns: 2_000, ..limits };
                 beside(membarrier, &mut || timer(job(Method::Spin), limits, &mut observer))
             }
@@ -120,108 +125,90 @@ fn sleep(us: u64) {
     std::thread::sleep(Duration::from_micros(us));
 }
 
-/// Wants the CPU all the time; a window is a stretch in which it got it.
-fn hog(cpu: u32, done: &AtomicBool) -> Vec<Window> {
+/// Between two readings of the time the hog had the CPU for certain if they are no further apart, in ns: an
+/// interrupt fits.
+const HELD_NS: u64 = 20_000;
+
+/// Wants the CPU all the time; a making is a stretch in which it had it.
+fn hog(cpu: u32, done: &AtomicBool) -> Vec<Making> {
     let _ready = Setup::new().cpu(cpu).strict().expect("the hog is pinned");
-    let mut windows = Vec::new();
+    let mut makings = Vec::new();
     let (mut from, mut last) = (now_ns(), now_ns());
     while !done.load(Relaxed) {
         let now = now_ns();
-        if now - last > 1_000_000 {
-            windows.push((from, last));
+        if now - last > HELD_NS {
+            makings.push(Making::sure(from, last));
             from = now;
         }
         last = now;
     }
-    windows.push((from, last));
-    windows
+    makings.push(Making::sure(from, last));
+    makings
 }
 
-/// Takes the CPU for 0.3 ms, now and then.
-fn higher(cpu: u32, done: &AtomicBool) -> Vec<Window> {
+/// Readings of the clock; each takes some 15 to 50 ns.
+const HIGHER_WORK: u32 = 12_000;
+
+/// Takes the CPU for about 0.3 ms, now and then: always for the same work, so that it takes longer where the
+/// CPU is taken from it.
+fn higher(cpu: u32, done: &AtomicBool) -> Vec<Making> {
     rustix::thread::set_name(c"inject-higher").expect("a thread may name itself");
     let _ready = Setup::new().cpu(cpu).policy(Policy::Fifo(60)).strict().expect("a higher priority");
     let mut windows = Vec::new();
     while !done.load(Relaxed) {
         sleep(7_300);
         let from = now_ns();
-        windows.push((from, spin_until(from + 300_000)));
-    }
-    windows
-}
-
-/// Sends broadcasts to many sockets on the CPU of the timed thread, in bursts: their delivery is a softirq.
-fn network(cpu: u32, done: &AtomicBool) -> Vec<Window> {
-    let first = shared_socket(0);
-    let port = first.local_addr().expect("an address").port();
-    let receivers: Vec<UdpSocket> = (0..900).map(|_| shared_socket(port)).collect();
-    let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    sender.set_broadcast(true).expect("broadcasts");
-    let _ready = Setup::new().cpu(cpu).strict().expect("the sender is pinned");
-    let mut windows = Vec::new();
-    while !done.load(Relaxed) {
-        sleep(60_000);
-        let end = now_ns() + 60_000_000;
-        while now_ns() < end {
-            let from = now_ns();
-            let _ = sender.send_to(&[0; 32], ("127.255.255.255", port));
-            windows.push((from, now_ns()));
+        let mut to = from;
+        for _ in 0..HIGHER_WORK {
+            to = now_ns();
         }
-        drain(&receivers);
+        windows.push(Making::timed(from, to));
     }
-    windows
+    judged(windows)
 }
 
-fn shared_socket(port: u16) -> UdpSocket {
-    use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
-    let fd = socket(AddressFamily::INET, SocketType::DGRAM, None).expect("a socket");
-    sockopt::set_socket_reuseaddr(&fd, true).expect("a shared address");
-    let any = std::net::SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, port);
-    bind(&fd, &any).expect("the address");
-    let socket = UdpSocket::from(fd);
-    socket.set_nonblocking(true).expect("no waiting");
-    socket
-}
+/// A call that no other CPU had to serve returns sooner, in ns.
+const UNSERVED_NS: u64 = 1_500;
 
-/// Full sockets drop early, and the softirq would be short.
-fn drain(receivers: &[UdpSocket]) {
-    for receiver in receivers {
-        while receiver.recv(&mut [0; 64]).is_ok() {}
-    }
-}
-
-/// Has all CPUs that run this process pass a barrier, again and again, in bursts.
-fn membarrier(cpu: u32, done: &AtomicBool) -> Vec<Window> {
+/// Has all CPUs that run this process pass a barrier, again and again, in bursts. A call returns when the
+/// others have served it, so each is a making.
+fn membarrier(cpu: u32, done: &AtomicBool) -> Vec<Making> {
     use rustix::thread::{MembarrierCommand, membarrier};
     let other = ontick_rt::cpus::online().into_iter().find(|other| *other != cpu).expect("another CPU");
     let _ready = Setup::new().cpu(other).strict().expect("the caller is pinned");
     membarrier(MembarrierCommand::RegisterPrivateExpedited).expect("the kernel has membarrier");
     let mut windows = Vec::new();
     while !done.load(Relaxed) {
-        sleep(60_000);
-        let from = now_ns();
-        while now_ns() < from + 60_000_000 {
+        sleep(100_000);
+        let burst = now_ns();
+        let mut from = burst;
+        while from < burst + 30_000_000 {
             membarrier(MembarrierCommand::PrivateExpedited).expect("registered before");
+            let to = now_ns();
+            if to - from > UNSERVED_NS {
+                windows.push(Making::timed(from, to));
+            }
+            from = to;
         }
-        windows.push((from, now_ns()));
     }
-    windows
+    judged(windows)
 }
 
-/// A thread that uses memory which is not there, after every seventh deadline.
+/// A thread that uses memory which is not there, after every [`FAULTY`]th deadline.
 struct Faulty<'w> {
     clock: Clock,
     deadline_ns: u64,
     memory: *mut u8,
     beats: u32,
-    windows: &'w mut Vec<Window>,
+    windows: &'w mut Vec<Making>,
 }
 
 const PAGES: usize = 128;
+const FAULTY: u32 = 11;
 
 impl Probe for Faulty<'_> {
     fn next(&mut self) -> Sample {
-        let faulty = self.beats % 7 == 6;
+        let faulty = self.beats % FAULTY == FAULTY - 1;
         self.beats += 1;
         if faulty {
             // SAFETY: the region is this thread's alone; dropped pages read as zero.
@@ -237,7 +224,7 @@ impl Probe for Faulty<'_> {
                 // SAFETY: within the region, which is writable.
                 unsafe { self.memory.add(page * 4096).write_volatile(1) };
             }
-            self.windows.push((from, now_ns()));
+            self.windows.push(Making::timed(from, now_ns()));
         }
         let now_ns = now_ns();
         let latency_ns = Some(now_ns - self.deadline_ns);
@@ -254,7 +241,7 @@ fn once<'w, F: FnOnce(&Ready) -> Result<Faulty<'w>, Error>>(prepare: F) -> F {
     prepare
 }
 
-fn page_fault(place: Place, limits: Limits, observer: &mut Observer) -> (Series, Vec<Window>) {
+fn page_fault(place: Place, limits: Limits, observer: &mut Observer) -> (Series, Vec<Making>) {
     let mut windows = Vec::with_capacity(100_000);
     // Locked memory could not be dropped.
     let place = Place { prepared: false, ..place };
@@ -270,28 +257,19 @@ fn page_fault(place: Place, limits: Limits, observer: &mut Observer) -> (Series,
         Ok(Faulty { clock, deadline_ns: 0, memory: memory.cast(), beats: 0, windows: recorded })
     });
     let series = session::run("page faults", place, limits, prepare, observer).expect("the thread is measured");
-    (series, windows)
+    (series, judged(windows))
 }
 
-/// Causes of the outliers that lie in the windows, with how many there were.
-pub fn causes_within(series: &Series, windows: &[Window]) -> Vec<(String, String, u64)> {
-    let mut counts: Vec<(String, String, u64)> = Vec::new();
-    for outlier in &series.outliers {
-        let (from, to) = (outlier.at_ns - outlier.latency_ns, outlier.at_ns);
-        // What the fault made is late by it for the most part; others met it on their way.
-        let made: u64 = windows.iter().map(|w| w.1.min(to).saturating_sub(w.0.max(from))).sum();
-        if made * 2 < to - from {
-            continue;
-        }
-        let (cause, detail) = match outlier.cause.and_then(|index| series.causes.get(index as usize)) {
-            Some(cause) => (cause.cause.clone(), cause.detail.clone()),
-            None => ("not explained".into(), String::new()),
-        };
-        match counts.iter_mut().find(|(c, d, _)| *c == cause && *d == detail) {
-            Some((_, _, count)) => *count += 1,
-            None => counts.push((cause, detail, 1)),
-        }
-    }
-    counts.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
-    counts
+/// Stops a process this many times, for 15 ms each, once it has begun.
+pub fn stop(pid: Pid, begun: Duration, times: u32) -> Vec<Making> {
+    std::thread::sleep(begun);
+    let once = |_| {
+        sleep(60_000);
+        let from = now_ns();
+        kill_process(pid, Signal::STOP).expect("the process is there");
+        sleep(15_000);
+        kill_process(pid, Signal::CONT).expect("the process is there");
+        Making::sure(from, now_ns())
+    };
+    (0..times).map(once).collect()
 }
