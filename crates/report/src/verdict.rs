@@ -38,6 +38,7 @@ struct Wording {
 fn wording(measurement: &str) -> Wording {
     match measurement {
         "wakeup" => Wording { acts: "is awake", sample: "wake-up" },
+        "pulse" => Wording { acts: "keeps the width of a pulse", sample: "pulse" },
         _ => Wording { acts: "acts", sample: "cycle" },
     }
 }
