@@ -81,6 +81,8 @@ fn job(run: &Run) -> Vec<String> {
         "prove" | "timer" => format!("act{every}"),
         "wakeup" => format!("wake the other CPU{every}"),
         "day" => format!("act at a time of day{every}"),
+        "edge" => format!("see a line change{every}"),
+        "response" => format!("answer a line's change{every}"),
         "noise" => "spin and watch for gaps".into(),
         "pulse" => pulses(run),
         other => format!("{other}{every}"),
@@ -135,6 +137,7 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         (None, _) if !s.policy.is_empty() => parts.push("not pinned".into()),
         (None, _) => {}
     }
+    parts.extend(s.observer.as_ref().map(|observer| format!("observed by {observer}")));
     parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));
     parts.extend(s.memory_locked.then(|| "memory locked".into()));
     if !s.method.is_empty() {

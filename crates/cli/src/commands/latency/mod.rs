@@ -2,7 +2,10 @@
 
 mod day;
 mod edge;
+mod mechanisms;
 mod noise;
+mod response;
+mod simulated;
 mod timer;
 mod wakeup;
 
@@ -20,6 +23,7 @@ pub enum Latency {
     Timer(timer::Timer),
     Wakeup(wakeup::Wakeup),
     Edge(edge::Edge),
+    Response(response::Response),
     Day(day::Day),
     Noise(noise::Noise),
 }
@@ -30,6 +34,7 @@ impl Latency {
             Latency::Timer(timer) => timer.run(),
             Latency::Wakeup(wakeup) => wakeup.run(),
             Latency::Edge(edge) => edge.run(),
+            Latency::Response(response) => response.run(),
             Latency::Day(day) => day.run(),
             Latency::Noise(noise) => noise.run(),
         }
@@ -73,6 +78,6 @@ impl Common {
 
     /// A measurement with GPIO lines, which may be simulated.
     fn with_lines(&self, kind: &'static str, names: Vec<String>, lines: &[&Name]) -> Measurement<'_> {
-        Measurement { simulated: simulated(lines), ..self.measurement(kind, names) }
+        Measurement { simulated: simulated::told(lines), ..self.measurement(kind, names) }
     }
 }
