@@ -12,6 +12,7 @@ use super::board::Board;
 use super::tree::Tree;
 use super::window::Window;
 use super::{am335x, bcm, rp1};
+use crate::rights::remedy;
 use crate::{Error, Name};
 
 /// The registers behind a line, mapped.
@@ -137,8 +138,8 @@ impl Failure {
         let whole_machine = !path.ends_with("gpiomem") && !path.ends_with("gpiomem0");
         match self {
             Failure::Open(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let remedy = if whole_machine { "run as root" } else { "join the group gpio, or run as root" };
-                Error::Permission { name, path, remedy: remedy.into() }
+                let remedy = if whole_machine { "use sudo".into() } else { remedy(&path) };
+                Error::Permission { name, path, remedy }
             }
             Failure::Map(error) if whole_machine && is_protection(&error) => {
                 let remedy = "this kernel was built with CONFIG_STRICT_DEVMEM and keeps programs from registers that a \
