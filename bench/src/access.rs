@@ -136,7 +136,6 @@ mod tests {
     #[test]
     fn both_ways_are_measured_and_the_bare_one_is_not_optimised_away() {
         for access in measure(ontick_rt::cpus::preferred()).unwrap() {
-            println!("{access:?}");
             assert!(access.raw.least_ns > 0.0 && access.line.least_ns > 0.0, "{access:?}");
             assert!(access.more_ns.is_finite(), "{access:?}");
         }

@@ -14,6 +14,7 @@ pub mod observe;
 pub mod place;
 pub mod probe;
 pub mod prove;
+pub mod pulse;
 pub mod series;
 pub mod session;
 pub mod timer;

@@ -101,6 +101,9 @@ pub struct Series {
     pub settings: Settings,
     /// Latency: now minus the time at which the thread should have been running.
     pub latency: Histogram,
+    /// Pulses: how wide they were, where pulses were made. Their latency is the absolute error of the width.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pulse: Option<Pulse>,
     /// Periods that passed without being acted on, because the thread was late by more than one.
     pub missed: u64,
     /// Samples that came before their time (only methods with coarse clocks do that); recorded as 0.
@@ -147,6 +150,24 @@ impl Series {
             n => self.in_time(limit_ns) as f64 / n as f64,
         }
     }
+}
+
+/// Pulses of a line, as they were measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Pulse {
+    /// How wide they should have been, in ns.
+    pub wanted_ns: u64,
+    /// Time between them that was asked for, in ns.
+    pub gap_ns: u64,
+    /// How wide they were.
+    pub width: Histogram,
+    /// What told the widths: the line itself, another line joined to it, or the clock around the writes.
+    pub measured_by: String,
+    /// Constant overhead of the mechanism that calibration found and subtracted from what was asked of it, in ns;
+    /// absent where nothing was subtracted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subtracted_ns: Option<i64>,
 }
 
 /// How a job was run. Empty or absent where the tool that measured does not say.

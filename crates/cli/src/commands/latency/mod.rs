@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use ontick_gpio::Name;
 use ontick_measure::Load;
 
-use super::measuring::Measurement;
+use super::measuring::{Measurement, simulated};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{LimitFlags, OutputFlags, PlaceFlags};
 
@@ -75,11 +75,4 @@ impl Common {
     fn with_lines(&self, kind: &'static str, names: Vec<String>, lines: &[&Name]) -> Measurement<'_> {
         Measurement { simulated: simulated(lines), ..self.measurement(kind, names) }
     }
-}
-
-/// What of these lines is simulated, for the reader of the figures.
-fn simulated(lines: &[&Name]) -> Option<String> {
-    let simulated: Vec<String> =
-        lines.iter().filter(|name| matches!(name, Name::Sim { .. })).map(ToString::to_string).collect();
-    (!simulated.is_empty()).then(|| format!("lines {} in shared memory", simulated.join(", ")))
 }
