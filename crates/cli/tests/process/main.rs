@@ -1,5 +1,6 @@
 //! The real program as a process: what it prints, writes and leaves behind.
 
+mod bad_disks;
 mod check;
 mod endings;
 mod errors;
@@ -11,7 +12,9 @@ mod loads;
 mod machine;
 mod records;
 mod results;
+mod round;
 mod run_command;
+mod settings;
 mod timed_section;
 mod tune;
 

@@ -15,7 +15,7 @@ use crate::terminal;
 /// Show chips and lines: names, directions, who has them, levels. Takes no line, changes nothing.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick gpio list                 every chip, with the lines that are in use\n  ontick gpio list gpiochip0       all lines of a chip\n  ontick gpio list GPIO17 --json"
+    after_help = "Examples:\n  ontick gpio list                 every chip, with the lines that are in use\n  ontick gpio list gpiochip0       all lines of a chip\n  ontick gpio list reg             all lines of the board's registers, with the pins that it uses itself\n  ontick gpio list GPIO17 --json"
 )]
 pub struct List {
     /// Only this chip with all its lines, or only this line
@@ -124,7 +124,7 @@ fn chip_text(looked: &Looked, all: bool) -> String {
         1 => "1 line".into(),
         lines => format!("{lines} lines"),
     };
-    let mut text = format!("{name}  {label}{count}{}\n", shown::note(name.backend().name()));
+    let mut text = format!("{name}  {label}{count}{}\n", shown::note(name.backend()));
     let own = |info: &LineInfo| info.own.as_deref().map(printable).unwrap_or_default();
     let width = lines.iter().map(|info| own(info).chars().count()).max().unwrap_or(0);
     for info in lines {
@@ -207,7 +207,7 @@ fn of_chip(looked: &Looked) -> ChipShown<'_> {
     let (name, chip) = (&looked.name, looked.chip.as_ref().ok());
     ChipShown {
         chip: name.to_string(),
-        backend: name.backend().name(),
+        backend: name.backend(),
         label: chip.and_then(|chip| chip.label.as_deref()),
         error: looked.chip.as_ref().err().map(String::as_str),
         lines: chip.map(|chip| looked.wanted(chip).map(of_line).collect()).unwrap_or_default(),
