@@ -141,6 +141,7 @@ fn lines_are_wired_set_read_and_listed() {
     assert_eq!((&line["direction"], &line["level"], &line["in_use"]), (&"input".into(), &1.into(), &false.into()));
     assert_eq!((&line["wire"]["to"], &line["wire"]["delay_ns"]), (&four.clone().into(), &1000.into()));
     assert_eq!(json(&["gpio", "list", &four])[0]["lines"].as_array().unwrap().len(), 1);
+    assert_eq!(well(&["gpio", "list", &four]).lines().count(), 2);
     let all = well(&["gpio", "list"]);
     assert!(all.contains(&format!("{}  54 lines  (simulated)\n", chip.0)), "{all}");
     assert!(all.contains(&format!("wired to {four}, delay 1us, jitter 500ns, dead time 20us\n")), "{all}");
