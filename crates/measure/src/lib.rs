@@ -17,6 +17,7 @@ pub mod place;
 pub mod probe;
 pub mod prove;
 pub mod pulse;
+pub mod response;
 pub mod series;
 pub mod session;
 pub mod timer;

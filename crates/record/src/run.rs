@@ -191,6 +191,15 @@ pub struct Settings {
     /// The line that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen_line: Option<String>,
+    /// The line whose changes the thread answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_line: Option<String>,
+    /// The line that it answered on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_line: Option<String>,
+    /// Who timed it where that was another machine: `latmon://192.168.1.58:2306`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observer: Option<String>,
     /// What is behind the lines: `simulated`, `character device`, the board whose registers they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,

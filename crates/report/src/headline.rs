@@ -83,6 +83,8 @@ fn job(run: &Run) -> Vec<String> {
         "prove" | "timer" => format!("act{every}"),
         "wakeup" => format!("wake the other CPU{every}"),
         "day" => format!("act at a time of day{every}"),
+        "edge" => format!("see a line change{every}"),
+        "response" => format!("answer a line's change{every}"),
         "noise" => "spin and watch for gaps".into(),
         "pulse" => pulses(run),
         TABLE => "pulses of four widths, as in source 003".into(),
@@ -140,6 +142,7 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         (None, _) => {}
     }
     parts.extend(s.confined_to.as_ref().map(|cpus| format!("confined to CPU {cpus}")));
+    parts.extend(s.observer.as_ref().map(|observer| format!("observed by {observer}")));
     parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));
     parts.extend(s.memory_locked.then(|| "memory locked".into()));
     if !s.method.is_empty() {

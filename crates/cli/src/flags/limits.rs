@@ -10,7 +10,7 @@ use super::time;
 pub struct LimitFlags {
     /// How long to measure [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "count")]
-    duration: Option<u64>,
+    pub duration: Option<u64>,
     /// How many samples to take, instead of a duration
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
@@ -22,17 +22,18 @@ pub struct LimitFlags {
     outliers_over: u64,
 }
 
-/// How long is measured where nothing is said, in ns.
+/// Where neither duration nor count is named, in ns.
 const DURATION_NS: u64 = 10_000_000_000;
 
 impl LimitFlags {
-    /// The duration, or else this, in ns.
-    pub fn duration_or(&self, usual_ns: u64) -> u64 {
-        self.duration.unwrap_or(usual_ns)
+    pub fn limits(&self) -> Limits {
+        self.limits_or(DURATION_NS)
     }
 
-    pub fn limits(&self) -> Limits {
-        let length = self.count.map_or(Length::Duration(self.duration_or(DURATION_NS)), Length::Count);
+    /// With this duration where none is named, in ns.
+    pub fn limits_or(&self, duration_ns: u64) -> Limits {
+        let duration_ns = self.duration.unwrap_or(duration_ns);
+        let length = self.count.map_or(Length::Duration(duration_ns), Length::Count);
         Limits { length, outlier_ns: self.outliers_over, stop_over_ns: self.stop_over }
     }
 }
