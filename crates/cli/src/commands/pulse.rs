@@ -9,7 +9,8 @@ use ontick_measure::pulse::{By, Channel, Device, Job, Table, Trains};
 use ontick_measure::{Error, Load, Observer};
 use ontick_record::Series;
 
-use super::measuring::{self, Measurement, simulated};
+use super::measuring::{self, Measurement};
+use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, LimitFlags, OutputFlags, PlaceFlags};
 
@@ -130,7 +131,7 @@ impl Pulse {
             on_exit: self.on_exit,
             cpu: self.place.place().cpu,
             load: self.load.clone().unwrap_or(Load::Mix("all")),
-            duration_ns: self.limits.duration_or(TABLE_NS),
+            duration_ns: self.limits.duration.unwrap_or(TABLE_NS),
         };
         self.measured("pulse-table", table.names(), table.place().cpu, |observer| table.measure(observer))
     }
@@ -153,7 +154,7 @@ impl Pulse {
             explain: self.explain,
             findings: Vec::new(),
             notes: self.place.note().into_iter().collect(),
-            simulated: simulated(&self.lines()),
+            simulated: simulated::told(&self.lines()),
         };
         let calibrated = |series: &Series| series.pulse.as_ref().is_some_and(|pulse| pulse.subtracted_ns.is_some());
         measuring::run(asked, &self.output, |series| !self.calibrate || calibrated(series), measure)

@@ -26,11 +26,6 @@ pub struct LimitFlags {
 const DURATION_NS: u64 = 10_000_000_000;
 
 impl LimitFlags {
-    /// The duration, or else this, in ns.
-    pub fn duration_or(&self, usual_ns: u64) -> u64 {
-        self.duration.unwrap_or(usual_ns)
-    }
-
     pub fn limits(&self) -> Limits {
         self.limits_or(DURATION_NS)
     }

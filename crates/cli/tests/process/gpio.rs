@@ -9,19 +9,19 @@ use serde_json::Value;
 use crate::{ontick, run, send, stderr, stdout, wait_until};
 
 /// A chip of a test's own, gone afterwards.
-struct Chip(String);
+pub struct Chip(String);
 
 impl Chip {
-    fn new(test: &str) -> Self {
+    pub fn new(test: &str) -> Self {
         Self(format!("sim:test-{test}-{}", std::process::id()))
     }
 
-    fn line(&self, line: u32) -> String {
+    pub fn line(&self, line: u32) -> String {
         format!("{}/{line}", self.0)
     }
 
     /// With lines 4 and 17 joined, and 5 and 18.
-    fn wired(test: &str) -> Self {
+    pub fn wired(test: &str) -> Self {
         let chip = Self::new(test);
         for (from, to) in [(4, 17), (5, 18)] {
             well(&["gpio", "wire", &chip.line(from), &chip.line(to)]);
@@ -43,7 +43,7 @@ fn well(arguments: &[&str]) -> String {
     stdout(&output)
 }
 
-fn json(arguments: &[&str]) -> Value {
+pub fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&well(&[arguments, &["--json"]].concat())).expect("JSON")
 }
 

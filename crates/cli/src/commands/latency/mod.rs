@@ -5,7 +5,6 @@ mod edge;
 mod mechanisms;
 mod noise;
 mod response;
-mod simulated;
 mod timer;
 mod wakeup;
 
@@ -13,7 +12,8 @@ use clap::{Args, Subcommand};
 use ontick_gpio::Name;
 use ontick_measure::Load;
 
-use super::measuring::{Measurement, simulated};
+use super::measuring::Measurement;
+use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{LimitFlags, OutputFlags, PlaceFlags};
 
