@@ -43,6 +43,14 @@ pub enum Error {
         /// How long that was waited for.
         seconds: u64,
     },
+    /// A board that should have observed did not.
+    #[error("observer {board}: {problem}")]
+    Board {
+        /// Its address.
+        board: String,
+        /// What went wrong, and what to look at.
+        problem: String,
+    },
     /// The load could not be started.
     #[error("load \"{name}\": {problem}")]
     Load {

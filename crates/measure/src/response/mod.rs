@@ -5,6 +5,7 @@
 
 mod alone;
 mod follow;
+pub mod latmon;
 mod leave;
 mod responder;
 mod scope;
