@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # Sourced in the guest: every setting of the machine that a program may change, so that two moments can be compared.
 
-# Counters that can be written only to reset them, and what the kernel changes by itself all the time.
-moving='/cgroup\.(procs|threads)$|\.pressure$|\.peak$|/ns_last_pid$|/nr_tasks$|/scaling_setspeed$'
+# Counters that can be written only to reset them, and what the kernel changes by itself: PIDs in groups, and its mark
+# of having warned (6.12 does so when a fair server's runtime is written after partitions changed).
+moving='/tainted$|/cgroup\.(procs|threads)$|\.pressure$|\.peak$|/ns_last_pid$|/nr_tasks$|/scaling_setspeed$'
 
 # "PATH:LINE" for each line of each file, every folder of the control groups, and for each task its name, CPUs and
 # policy. Few processes, as each one is slow here. What can only be written is left out.
