@@ -23,6 +23,7 @@ mod error;
 mod line;
 pub mod list;
 mod name;
+mod pull;
 pub mod registers;
 mod request;
 mod rights;
@@ -30,6 +31,6 @@ pub mod sim;
 
 pub use edge::{Edge, Edges};
 pub use error::{Error, Gone};
-pub use line::{Backend, Line};
+pub use line::{Backend, Line, simulated_by};
 pub use name::{Name, NameError};
 pub use request::{Bias, Direction, OnExit, Request};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::pull::{self, Pull};
 use crate::registers::{self, Board};
 use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, chardev, sim};
 
@@ -13,6 +14,8 @@ pub enum Backend {
     Simulated,
     /// The kernel's character device.
     Chardev,
+    /// The outside of a chip that the kernel simulates.
+    GpioSim,
     /// The registers of this board.
     Registers(Board),
 }
@@ -23,6 +26,7 @@ impl Backend {
         match self {
             Backend::Simulated => "simulated",
             Backend::Chardev => "character device",
+            Backend::GpioSim => "gpio-sim",
             Backend::Registers(board) => board.backend(),
         }
     }
@@ -46,6 +50,7 @@ pub struct Line {
 enum Port {
     Sim(sim::Pin),
     Chardev(chardev::Pin),
+    Pull(Pull),
     Registers(registers::Pin),
 }
 
@@ -60,6 +65,7 @@ impl Line {
                 let (chip, line) = chardev::find(name, own)?;
                 Port::Chardev(chardev::Pin::open(name, &chip, line, &wanted)?)
             }
+            Name::Pull { chip, line } => Port::Pull(Pull::open(name, chip, *line, &wanted)?),
             Name::Register(line) => Port::Registers(registers::Pin::open(name, Path::new("/"), *line, &wanted)?),
         };
         Ok(Self { name: name.clone(), request: *request, port })
@@ -80,6 +86,7 @@ impl Line {
         match &self.port {
             Port::Sim(_) => Backend::Simulated,
             Port::Chardev(_) => Backend::Chardev,
+            Port::Pull(_) => Backend::GpioSim,
             Port::Registers(pin) => Backend::Registers(pin.board()),
         }
     }
@@ -94,6 +101,7 @@ impl Line {
                 Ok(())
             }
             Port::Chardev(pin) => pin.write(value),
+            Port::Pull(pull) => pull.write(value),
             Port::Registers(pin) => {
                 pin.write(value);
                 Ok(())
@@ -107,6 +115,7 @@ impl Line {
         let value = match &mut self.port {
             Port::Sim(pin) => pin.read(),
             Port::Chardev(pin) => pin.read()?,
+            Port::Pull(pull) => pull.read()?,
             Port::Registers(pin) => pin.read(),
         };
         Ok(value != self.request.active_low)
@@ -117,7 +126,7 @@ impl Line {
     #[inline]
     pub fn flush(&mut self) -> Result<(), Gone> {
         match &mut self.port {
-            Port::Sim(_) | Port::Chardev(_) => {}
+            Port::Sim(_) | Port::Chardev(_) | Port::Pull(_) => {}
             Port::Registers(pin) => pin.flush(),
         }
         Ok(())
@@ -129,12 +138,29 @@ impl Line {
         let edge = match &mut self.port {
             Port::Sim(pin) => pin.edge(deadline_ns),
             Port::Chardev(pin) => pin.edge(deadline_ns)?,
+            // What pulls a line is not told of edges.
+            Port::Pull(_) => {
+                ontick_rt::clock::ClockId::Monotonic.sleep_until(deadline_ns);
+                None
+            }
             Port::Registers(pin) => {
                 pin.edge(deadline_ns);
                 None
             }
         };
         Ok(edge.map(|edge| Edge { rising: edge.rising != self.request.active_low, ..edge }))
+    }
+}
+
+/// What of a line is simulated, if anything is: by ontick in shared memory, or by the kernel.
+pub fn simulated_by(name: &Name) -> Option<&'static str> {
+    let of_gpio_sim = |chip: &str| pull::attributes(chip).map(|_| "the kernel's gpio-sim");
+    match name {
+        Name::Sim { .. } => Some("shared memory"),
+        Name::Pull { .. } => Some("the kernel's gpio-sim"),
+        Name::Chip { chip, .. } => of_gpio_sim(chip),
+        Name::Own(own) => chardev::find(name, own).ok().and_then(|(chip, _)| of_gpio_sim(&chip)),
+        Name::Register(_) => None,
     }
 }
 
@@ -156,6 +182,8 @@ impl Drop for Line {
                         Ok(())
                     }
                     Port::Chardev(pin) => pin.let_go(),
+                    // Something always pulls.
+                    Port::Pull(_) => Ok(()),
                 },
             };
         }

@@ -83,7 +83,7 @@ pub fn chip(name: &ChipName) -> Result<Chip, String> {
 pub fn place(name: &Name) -> Result<Option<(ChipName, u32)>, Error> {
     Ok(match name {
         Name::Sim { chip, line } => Some((ChipName::Sim(chip.clone()), *line)),
-        Name::Chip { chip, line } => Some((ChipName::Device(chip.clone()), *line)),
+        Name::Chip { chip, line } | Name::Pull { chip, line } => Some((ChipName::Device(chip.clone()), *line)),
         Name::Own(own) => chardev::find(name, own).map(|(chip, line)| Some((ChipName::Device(chip), line)))?,
         Name::Register(line) => Some((ChipName::Registers, *line)),
     })

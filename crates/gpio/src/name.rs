@@ -20,6 +20,13 @@ pub enum Name {
         /// The line on it.
         line: u32,
     },
+    /// `pull:gpiochip0:N`: what drives a line of the kernel's gpio-sim from outside.
+    Pull {
+        /// The device's name under `/dev`.
+        chip: String,
+        /// The line on it.
+        line: u32,
+    },
     /// `reg:N`: a line of the board's own registers.
     Register(u32),
     /// The name that the board's description gives to a line of a character device.
@@ -70,6 +77,11 @@ impl FromStr for Name {
         if let Some(line) = text.strip_prefix("reg:") {
             return Ok(Name::Register(number(line)?));
         }
+        if let Some(rest) = text.strip_prefix("pull:") {
+            let chip_line = rest.rsplit_once(':').filter(|(chip, _)| is_chip(chip) && chip.starts_with("gpiochip"));
+            let (chip, line) = chip_line.ok_or(wrong("what pulls a line of gpio-sim is pull:gpiochip0:NUMBER"))?;
+            return Ok(Name::Pull { chip: chip.into(), line: number(line)? });
+        }
         let chip_line = text.strip_prefix("/dev/").unwrap_or(text).rsplit_once(':');
         if let Some((chip, line)) = chip_line.filter(|(chip, _)| is_chip(chip) && chip.starts_with("gpiochip")) {
             return Ok(Name::Chip { chip: chip.into(), line: number(line)? });
@@ -87,6 +99,7 @@ impl fmt::Display for Name {
         match self {
             Name::Sim { chip, line } => write!(f, "sim:{chip}/{line}"),
             Name::Chip { chip, line } => write!(f, "{chip}:{line}"),
+            Name::Pull { chip, line } => write!(f, "pull:{chip}:{line}"),
             Name::Register(line) => write!(f, "reg:{line}"),
             Name::Own(name) => f.write_str(name),
         }
@@ -105,6 +118,7 @@ mod tests {
             ("sim:bench/4", Name::Sim { chip: "bench".into(), line: 4 }),
             ("gpiochip0:17", Name::Chip { chip: "gpiochip0".into(), line: 17 }),
             ("reg:17", Name::Register(17)),
+            ("pull:gpiochip1:3", Name::Pull { chip: "gpiochip1".into(), line: 3 }),
             ("GPIO17", Name::Own("GPIO17".into())),
             ("P9_12 [eth]", Name::Own("P9_12 [eth]".into())),
         ];
@@ -120,7 +134,18 @@ mod tests {
         for text in ["", "sim:", "sim:bench", "sim:bench/", "sim:/4", "sim:../x/4", "sim:a/4294967296", "sim:a/+4"] {
             assert!(text.parse::<Name>().unwrap_err().to_string().contains("names no line"), "{text}");
         }
-        for text in ["reg:", "reg:x", "gpiochip0:", "gpiochip0:one", " GPIO1", "a\nb", "/dev/x"] {
+        for text in [
+            "reg:",
+            "reg:x",
+            "pull:",
+            "pull:gpiochip1",
+            "pull:bench:1",
+            "gpiochip0:",
+            "gpiochip0:one",
+            " GPIO1",
+            "a\nb",
+            "/dev/x",
+        ] {
             assert!(text.parse::<Name>().is_err(), "{text}");
         }
     }

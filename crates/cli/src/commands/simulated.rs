@@ -6,10 +6,14 @@ use crate::failure::Failure;
 
 /// What of these lines is simulated, for the reader of the figures.
 pub fn told(lines: &[&Name]) -> Option<String> {
-    let simulated: Vec<String> =
-        lines.iter().filter(|name| matches!(name, Name::Sim { .. })).map(ToString::to_string).collect();
-    let word = if simulated.len() == 1 { "line" } else { "lines" };
-    (!simulated.is_empty()).then(|| format!("{word} {} in shared memory", simulated.join(", ")))
+    let by = |simulator: &str| {
+        let of_it = lines.iter().filter(|name| ontick_gpio::simulated_by(name) == Some(simulator));
+        let names: Vec<String> = of_it.map(ToString::to_string).collect();
+        let word = if names.len() == 1 { "line" } else { "lines" };
+        (!names.is_empty()).then(|| format!("{word} {} in {simulator}", names.join(", ")))
+    };
+    let told: Vec<String> = ["shared memory", "the kernel's gpio-sim"].into_iter().filter_map(by).collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// A line of the chip for who has none.

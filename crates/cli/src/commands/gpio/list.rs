@@ -99,7 +99,7 @@ fn the_line(name: &Name) -> Result<Looked, Failure> {
 
 fn place_of(info: &LineInfo) -> u32 {
     match info.name {
-        Name::Sim { line, .. } | Name::Chip { line, .. } | Name::Register(line) => line,
+        Name::Sim { line, .. } | Name::Chip { line, .. } | Name::Pull { line, .. } | Name::Register(line) => line,
         Name::Own(_) => u32::MAX,
     }
 }
