@@ -124,7 +124,7 @@ fn interleaved() -> impl Iterator<Item = usize> {
 }
 
 /// Adds a block to its series.
-fn absorb(series: &mut Series, block: Series, order: u32) {
+pub(crate) fn absorb(series: &mut Series, block: Series, order: u32) {
     series.blocks.push(Block {
         order,
         samples: block.latency.count(),

@@ -9,6 +9,7 @@ pub mod latmon;
 mod leave;
 mod responder;
 mod scope;
+pub mod table;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

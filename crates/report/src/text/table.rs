@@ -28,15 +28,26 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
     let heads = heads();
     let mut text = " ".repeat(2 + group + label);
     columns.iter().for_each(|(i, w)| text.push_str(&right(heads[*i], *w)));
+    text.push_str(&beside(published_head(run)));
     text.push('\n');
     for row in &rows {
         text.push_str(&format!("  {:group$}{:label$}", row.group, shortened(&row.label, *label)));
         for (i, w) in columns {
             text.push_str(&painted(row, *i, right(&row.cells[*i], *w), style));
         }
+        text.push_str(&beside(row.series.published.as_ref().map(|published| printable(&published.figure))));
         text.push('\n');
     }
     text
+}
+
+/// Who published figures of the same cases; they stand in the last column.
+fn published_head(run: &Run) -> Option<String> {
+    run.series.iter().find_map(|s| s.published.as_ref()).map(|published| printable(&published.source))
+}
+
+fn beside(cell: Option<String>) -> String {
+    cell.map_or_else(String::new, |cell| format!("  {cell}"))
 }
 
 /// How wide everything is.
@@ -57,7 +68,8 @@ impl Shape {
         let longest = rows.iter().map(|r| width(&r.label)).max().unwrap_or(0);
         let with_gap = |gap| {
             let columns: Vec<_> = (0..heads.len()).filter(|i| fits(*i, style)).map(|i| (i, content(i) + gap)).collect();
-            let used = 2 + group + columns.iter().map(|(_, w)| w).sum::<usize>();
+            let published = rows.iter().filter_map(|r| r.series.published.as_ref()).map(|p| width(&p.figure) + 2).max();
+            let used = 2 + published.unwrap_or(0) + group + columns.iter().map(|(_, w)| w).sum::<usize>();
             let label = longest.min(style.width.saturating_sub(used).max(LABEL));
             (Shape { group, label, columns }, used + longest <= style.width)
         };
