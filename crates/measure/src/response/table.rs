@@ -52,10 +52,10 @@ impl Case {
     /// What source 001's oscilloscope showed of it.
     fn published(self) -> Option<Published> {
         let (figure, over) = match (self.by, self.policy, self.stressed) {
-            (By::Poll, Policy::Other, false) => ("max about 50us", "20 minutes"),
-            (By::Poll, Policy::Other, true) => ("max > 500us", "5 minutes"),
-            (By::Poll, Policy::Fifo(99), true) => ("max < 50us", "3 hours"),
-            (By::Interrupt, Policy::RoundRobin(55), true) => ("max about 240us", "2 hours"),
+            (By::Poll, Policy::Other, false) => ("~ 50us", "20 minutes"),
+            (By::Poll, Policy::Other, true) => ("> 500us", "5 minutes"),
+            (By::Poll, Policy::Fifo(99), true) => ("< 50us", "3 hours"),
+            (By::Interrupt, Policy::RoundRobin(55), true) => ("~ 240us", "2 hours"),
             _ => return None,
         };
         let (source, figure) = ("source 001".into(), figure.into());
@@ -138,10 +138,10 @@ mod tests {
         assert_eq!(
             published,
             [
-                "poll, other, idle: max about 50us",
-                "poll, other, stress: max > 500us",
-                "poll, fifo:99, stress: max < 50us",
-                "interrupt, rr:55, stress: max about 240us",
+                "poll, other, idle: ~ 50us",
+                "poll, other, stress: > 500us",
+                "poll, fifo:99, stress: < 50us",
+                "interrupt, rr:55, stress: ~ 240us",
             ]
         );
     }

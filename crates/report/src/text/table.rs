@@ -66,10 +66,13 @@ impl Shape {
         let group = rows.iter().map(|r| width(&r.group)).max().unwrap_or(0);
         let group = if group > 0 { group + 2 } else { 0 };
         let longest = rows.iter().map(|r| width(&r.label)).max().unwrap_or(0);
+        let published: Vec<_> = rows.iter().filter_map(|r| r.series.published.as_ref()).collect();
+        let published = published.iter().map(|p| width(&p.figure).max(width(&p.source)) + 2).max().unwrap_or(0);
+        // A further column must not make the lines longer.
+        let room = if published > 0 { style.width.saturating_sub(published + group) } else { style.width };
         let with_gap = |gap| {
-            let columns: Vec<_> = (0..heads.len()).filter(|i| fits(*i, style)).map(|i| (i, content(i) + gap)).collect();
-            let published = rows.iter().filter_map(|r| r.series.published.as_ref()).map(|p| width(&p.figure) + 2).max();
-            let used = 2 + published.unwrap_or(0) + group + columns.iter().map(|(_, w)| w).sum::<usize>();
+            let columns: Vec<_> = (0..heads.len()).filter(|i| fits(*i, room)).map(|i| (i, content(i) + gap)).collect();
+            let used = 2 + published + group + columns.iter().map(|(_, w)| w).sum::<usize>();
             let label = longest.min(style.width.saturating_sub(used).max(LABEL));
             (Shape { group, label, columns }, used + longest <= style.width)
         };
@@ -84,11 +87,13 @@ fn heads() -> Vec<&'static str> {
     LATENCIES.iter().map(|c| c.head).chain(["< 3us", "missed"]).collect()
 }
 
-/// The largest percentile is the first to go where the terminal is narrow, then the smallest value.
-fn fits(column: usize, style: &Style) -> bool {
+/// The largest percentile is the first to go where there is little room, then the smallest value, then the next
+/// percentile.
+fn fits(column: usize, room: usize) -> bool {
     match LATENCIES.get(column).map(|c| c.head) {
-        Some("p99.99") => style.width >= 80,
-        Some("min") => style.width >= 70,
+        Some("p99.99") => room >= 80,
+        Some("min") => room >= 70,
+        Some("p99.9") => room >= 60,
         _ => true,
     }
 }
