@@ -127,6 +127,9 @@ pub struct Series {
     pub tracing: Option<Tracing>,
     /// The blocks of an interleaved comparison, in the order in which they ran.
     pub blocks: Vec<Block>,
+    /// What somebody published of the same case, to stand beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
     /// What the machine did meanwhile.
     pub conditions: Conditions,
 }
@@ -168,6 +171,18 @@ pub struct Pulse {
     /// absent where nothing was subtracted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subtracted_ns: Option<i64>,
+}
+
+/// A figure from elsewhere, measured on another machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Published {
+    /// Where it stands: `source 001`.
+    pub source: String,
+    /// The figure in its words: `max < 50us`.
+    pub figure: String,
+    /// On what it was measured, and for how long.
+    pub how: String,
 }
 
 /// How a job was run. Empty or absent where the tool that measured does not say.

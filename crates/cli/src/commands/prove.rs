@@ -31,7 +31,7 @@ pub struct Prove {
     /// CPU of ontick's side [default: one isolated, else one without fixed interrupts]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
-    /// Load of the loaded blocks: none, cpu, memory, io, fork, net, all or cmd:COMMAND
+    /// Load of the loaded blocks: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
     #[arg(long, default_value = "all")]
     load: Load,
     /// Trace the kernel meanwhile and name what made each outlier late (needs root)
