@@ -3,11 +3,13 @@
 use crate::access::Access;
 use crate::costs::Cost;
 use crate::footprint::{Growth, MISCOUNT_KIB};
+use crate::pulses;
 use crate::show::{percent_down, times};
 use crate::side::Side;
 use crate::tracing;
 use crate::versus::{self, Versus};
 use ontick_record::compare::Spread;
+use ontick_record::units::show;
 
 /// Samples below 3 µs, of all periods, for each load.
 const SHARES: [(&str, f64); 3] = [("idle", 0.999), ("cpu", 0.995), ("all", 0.98)];
@@ -17,6 +19,9 @@ const RATIO_LOADS: [&str; 2] = ["idle", "cpu"];
 const SAMPLE_NS: f64 = 35.0;
 /// A register access through the library beside a bare one.
 const ACCESS_NS: f64 = 2.0;
+/// Error of hybrid pulses of 10 µs, idle.
+const PULSE_P50_NS: u64 = 200;
+const PULSE_P99_NS: u64 = 3_000;
 /// What tracing may add to the hybrid loop's median.
 const TRACING_NS: f64 = 1_000.0;
 const START_UP_MS: f64 = 20.0;
@@ -57,6 +62,8 @@ pub struct Seen<'a> {
     pub over_samples: &'a Growth,
     /// One for each load.
     pub tracing: &'a [tracing::Cost],
+    /// Trains of pulses, by both mechanisms.
+    pub pulses: &'a [pulses::Block],
 }
 
 /// All of them, in order.
@@ -73,6 +80,8 @@ pub fn judge(seen: &Seen) -> Vec<Goal> {
     goals.push(memory(seen.over_samples));
     goals.push(faults(seen.versus));
     goals.push(traced(seen.tracing));
+    goals.push(pulse(seen.pulses, "median", |block| block.p50 as f64, PULSE_P50_NS));
+    goals.push(pulse(seen.pulses, "p99", |block| block.p99 as f64, PULSE_P99_NS));
     goals
 }
 
@@ -131,10 +140,21 @@ fn traced(costs: &[tracing::Cost]) -> Goal {
     Goal::new("--explain adds to the hybrid loop's median", "≤ 1 us", seen)
 }
 
+fn pulse(blocks: &[pulses::Block], name: &str, figure: fn(&pulses::Block) -> f64, most_ns: u64) -> Goal {
+    let [hybrid, sleep] = [0, 1].map(|side| pulses::spread(blocks, side, figure));
+    let seen = hybrid.map(|error| {
+        let other = sleep.map_or("—".into(), |error| show(error.median.round() as u64));
+        (format!("{} (by sleep {other})", show(error.median.round() as u64)), error.median <= most_ns as f64)
+    });
+    let what = format!("{name} error of hybrid pulses of 10us on a simulated line, idle, median of blocks");
+    Goal::new(what, format!("≤ {}", show(most_ns)), seen)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::footprint::Memory;
+    use crate::pulses::tests::block_of;
     use crate::tracing::tests::cost_of;
     use crate::versus::tests::pair;
 
@@ -165,6 +185,7 @@ mod tests {
             over_time: &growth,
             over_samples: &growth,
             tracing: traced,
+            pulses: &[],
         };
         judge(&seen).into_iter().map(|goal| goal.reached).collect()
     }
@@ -181,9 +202,18 @@ mod tests {
             verdicts,
             [
                 nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, reached, nothing,
-                nothing
+                nothing, nothing, nothing
             ]
         );
+    }
+
+    #[test]
+    fn pulses_are_held_against_their_goals() {
+        let figure: fn(&pulses::Block) -> f64 = |block| block.p50 as f64;
+        let blocks = [(0, 200), (1, 20_000), (0, 201), (0, 100)].map(|(side, p50)| block_of(side, p50, 9_000));
+        let goal = pulse(&blocks, "median", figure, PULSE_P50_NS);
+        assert_eq!((goal.reached, goal.seen.as_str()), (Some(true), "200ns (by sleep 20.0us)"));
+        assert_eq!(pulse(&blocks[2..3], "median", figure, PULSE_P50_NS).reached, Some(false));
     }
 
     #[test]
@@ -194,7 +224,10 @@ mod tests {
         let (reached, missed) = (Some(true), Some(false));
         assert_eq!(
             verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 20.1, 9_000),
-            [missed, missed, reached, reached, missed, missed, missed, missed, missed, missed, missed, missed]
+            [
+                missed, missed, reached, reached, missed, missed, missed, missed, missed, missed, missed, missed, None,
+                None
+            ]
         );
     }
 }

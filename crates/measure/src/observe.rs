@@ -122,6 +122,10 @@ impl<'a> Observer<'a> {
         }
     }
 
+    pub(crate) fn note_all(&mut self, notes: impl IntoIterator<Item = String>) {
+        notes.into_iter().for_each(|note| self.note(note));
+    }
+
     /// Sentences that a reader must see beside the figures.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)

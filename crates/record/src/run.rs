@@ -182,12 +182,24 @@ pub struct Settings {
     pub cpu: Option<u32>,
     /// A second CPU, for measurements between two.
     pub peer_cpu: Option<u32>,
+    /// The CPUs that the measured program and its load were confined to, as a list; absent where they had all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confined_to: Option<String>,
     /// The line that was driven, by its name on the command line: `sim:bench/4`, `gpiochip0:17`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// The line that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen_line: Option<String>,
+    /// The line whose changes the thread answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_line: Option<String>,
+    /// The line that it answered on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_line: Option<String>,
+    /// Who timed it where that was another machine: `latmon://192.168.1.58:2306`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observer: Option<String>,
     /// What is behind the lines: `simulated`, `character device`, the board whose registers they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,

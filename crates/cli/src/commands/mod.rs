@@ -12,6 +12,7 @@ mod pulse;
 mod report;
 mod run;
 mod schema;
+mod simulated;
 mod tune;
 mod tuned;
 
