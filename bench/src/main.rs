@@ -1,6 +1,7 @@
 //! ontick side by side with its peers, and what its parts cost. See docs/benchmarks.md.
 #![deny(unsafe_code)]
 
+mod access;
 mod arguments;
 mod block;
 mod child;
@@ -9,6 +10,7 @@ mod footprint;
 mod goals;
 mod machine;
 mod page;
+mod pulses;
 mod show;
 mod side;
 mod tracing;
@@ -56,19 +58,28 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     page.heading("What single operations cost");
     page.table(&show::costs(&costs));
 
+    let accesses = access::measure(job.cpu)?;
+    page.heading("What a register access costs");
+    page.table(&show::costs(accesses.iter().flat_map(|access| [&access.raw, &access.line])));
+    page.words("Both in turns on the same word of memory; a chip takes its own time on top, of both.");
+
     let start_up = start_up(&job, &mut page)?;
     let (over_time, over_samples) = memory(scale, &job, &mut page)?;
     journal(arguments, scale, &job, &mut page)?;
 
     let tracing = traced(arguments, scale, &job, &mut page)?;
 
+    let pulses = trains(scale, &job, &mut page)?;
+
     let seen = goals::Seen {
         versus: &versus,
         costs: &costs,
+        accesses: &accesses,
         start_up,
         over_time: &over_time,
         over_samples: &over_samples,
         tracing: &tracing,
+        pulses: &pulses,
     };
     let goals = goals::judge(&seen);
     page.heading("Must reach");
@@ -151,6 +162,20 @@ fn traced(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Re
         scale.pairs
     ));
     Ok(costs)
+}
+
+fn trains(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<pulses::Block>, String> {
+    page.heading("Pulses of 10us on a simulated line, idle");
+    let shown = Job { ontick: "ontick".into(), ..job.clone() };
+    page.commands(&[0, 1].map(|side| pulses::command(&shown, side).join(" ")));
+    let blocks = pulses::measure(job, scale.pairs)?;
+    page.table(&pulses::table(&blocks));
+    page.words(&format!(
+        "{} pairs of blocks of {}, hybrid and sleep (what usleep does) in turn, A B, B A, …. The line is one of a simulated chip, whose edges tell their own time: this is how well the program keeps time on this machine, not what a board's pin does.",
+        scale.pairs,
+        exact(scale.block_ns)
+    ));
+    Ok(blocks)
 }
 
 fn start_up(job: &Job, page: &mut Page) -> Result<ontick_record::compare::Spread, String> {

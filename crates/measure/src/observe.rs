@@ -122,6 +122,10 @@ impl<'a> Observer<'a> {
         }
     }
 
+    pub(crate) fn note_all(&mut self, notes: impl IntoIterator<Item = String>) {
+        notes.into_iter().for_each(|note| self.note(note));
+    }
+
     /// Sentences that a reader must see beside the figures.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
@@ -130,6 +134,11 @@ impl<'a> Observer<'a> {
     /// Of a run that measures several series one after the other, measure this part next.
     pub(crate) fn begin(&mut self, part: Part) {
         self.part = part;
+    }
+
+    /// The part that is measured now.
+    pub(crate) fn part(&self) -> Part {
+        self.part
     }
 
     /// Whether the caller ended the run.
@@ -314,7 +323,7 @@ impl<'n> Collector<'n> {
     }
 }
 
-fn histogram(snapshot: &Snapshot) -> Histogram {
+pub(crate) fn histogram(snapshot: &Snapshot) -> Histogram {
     let mut latency = Histogram::from_buckets(snapshot.buckets().map(Bucket::from));
     latency.min_ns = snapshot.min_ns;
     latency.max_ns = snapshot.max_ns;

@@ -54,6 +54,9 @@ fn the_documentations_examples_work() {
             if words[1] == "prove" || (words[1] == "latency" && !words.iter().any(|w| w == "--count")) {
                 words.extend(["--duration".into(), "700ms".into()]);
             }
+            if words[1] == "pulse" {
+                shorten_pulses(&mut words);
+            }
             let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
             let mut command_ = ontick(&arguments);
             let output = match lasts(&words) {
@@ -75,6 +78,17 @@ fn the_documentations_examples_work() {
     }
     crate::run(&["gpio", "remove", &own_chip]);
     assert!(count > 5, "the documentation has examples, and they were found");
+}
+
+/// A table has a shortest duration; a train has a count or takes any.
+fn shorten_pulses(words: &mut Vec<String>) {
+    let has = |option: &str| words.iter().any(|word| word == option);
+    let option = match (has("--table"), has("--count")) {
+        (true, _) => ["--duration", "6s"],
+        (_, true) => ["--count", "100"],
+        _ => ["--duration", "700ms"],
+    };
+    words.extend(option.map(String::from));
 }
 
 /// Commands whose exit status tells whether all is well with the machine, or a requirement was met.

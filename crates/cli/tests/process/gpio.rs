@@ -9,19 +9,19 @@ use serde_json::Value;
 use crate::{ontick, run, send, stderr, stdout, wait_until};
 
 /// A chip of a test's own, gone afterwards.
-struct Chip(String);
+pub struct Chip(String);
 
 impl Chip {
-    fn new(test: &str) -> Self {
+    pub fn new(test: &str) -> Self {
         Self(format!("sim:test-{test}-{}", std::process::id()))
     }
 
-    fn line(&self, line: u32) -> String {
+    pub fn line(&self, line: u32) -> String {
         format!("{}/{line}", self.0)
     }
 
     /// With lines 4 and 17 joined, and 5 and 18.
-    fn wired(test: &str) -> Self {
+    pub fn wired(test: &str) -> Self {
         let chip = Self::new(test);
         for (from, to) in [(4, 17), (5, 18)] {
             well(&["gpio", "wire", &chip.line(from), &chip.line(to)]);
@@ -43,7 +43,7 @@ fn well(arguments: &[&str]) -> String {
     stdout(&output)
 }
 
-fn json(arguments: &[&str]) -> Value {
+pub fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&well(&[arguments, &["--json"]].concat())).expect("JSON")
 }
 
@@ -141,6 +141,7 @@ fn lines_are_wired_set_read_and_listed() {
     assert_eq!((&line["direction"], &line["level"], &line["in_use"]), (&"input".into(), &1.into(), &false.into()));
     assert_eq!((&line["wire"]["to"], &line["wire"]["delay_ns"]), (&four.clone().into(), &1000.into()));
     assert_eq!(json(&["gpio", "list", &four])[0]["lines"].as_array().unwrap().len(), 1);
+    assert_eq!(well(&["gpio", "list", &four]).lines().count(), 2);
     let all = well(&["gpio", "list"]);
     assert!(all.contains(&format!("{}  54 lines  (simulated)\n", chip.0)), "{all}");
     assert!(all.contains(&format!("wired to {four}, delay 1us, jitter 500ns, dead time 20us\n")), "{all}");

@@ -10,6 +10,7 @@ mod gpio;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
+mod pulse;
 mod records;
 mod results;
 mod round;

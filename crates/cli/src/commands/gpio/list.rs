@@ -15,7 +15,7 @@ use crate::terminal;
 /// Show chips and lines: names, directions, who has them, levels. Takes no line, changes nothing.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick gpio list                 every chip, with the lines that are in use\n  ontick gpio list gpiochip0       all lines of a chip\n  ontick gpio list GPIO17 --json"
+    after_help = "Examples:\n  ontick gpio list                 every chip, with the lines that are in use\n  ontick gpio list gpiochip0       all lines of a chip\n  ontick gpio list reg             all lines of the board's registers, with the pins that it uses itself\n  ontick gpio list GPIO17 --json"
 )]
 pub struct List {
     /// Only this chip with all its lines, or only this line
@@ -43,14 +43,25 @@ impl FromStr for Only {
     }
 }
 
-/// A chip, or why it could not be looked at.
-type Looked = (ChipName, Result<Chip, String>);
+/// A chip, or why it could not be looked at, and the line that alone is wanted.
+struct Looked {
+    name: ChipName,
+    chip: Result<Chip, String>,
+    only: Option<u32>,
+}
+
+impl Looked {
+    fn wanted<'a>(&self, chip: &'a Chip) -> impl Iterator<Item = &'a LineInfo> {
+        let only = self.only;
+        chip.lines.iter().filter(move |info| only.is_none_or(|line| place_of(info) == line))
+    }
+}
 
 impl List {
     pub fn run(self) -> Result<Outcome, Failure> {
         let chips: Vec<Looked> = match &self.only {
-            None => list::names().into_iter().map(|name| (name.clone(), list::chip(&name))).collect(),
-            Some(Only::Chip(name)) => vec![(name.clone(), Ok(look(name)?))],
+            None => list::names().into_iter().map(looked).collect(),
+            Some(Only::Chip(name)) => vec![Looked { name: name.clone(), chip: Ok(look(name)?), only: None }],
             Some(Only::Line(name)) => vec![the_line(name)?],
         };
         if self.json {
@@ -62,25 +73,28 @@ impl List {
     }
 }
 
+fn looked(name: ChipName) -> Looked {
+    Looked { chip: list::chip(&name), name, only: None }
+}
+
 fn look(name: &ChipName) -> Result<Chip, Failure> {
     list::chip(name).map_err(|why| Failure::new(format!("{name}: {why}")))
 }
 
-/// The line's chip with this line alone.
+/// The line's chip, of which this line alone is wanted.
 fn the_line(name: &Name) -> Result<Looked, Failure> {
     let Some((chip_name, line)) = list::place(name)? else {
         return Err(Failure::new(format!(
             "line {name}: not on a chip that could be listed (ontick gpio get reads it)"
         )));
     };
-    let mut chip = look(&chip_name)?;
+    let chip = look(&chip_name)?;
     let lines = chip.lines.len() as u32;
-    chip.lines.retain(|info| place_of(info) == line);
-    if chip.lines.is_empty() {
+    if line >= lines {
         let (name, last) = (name.clone(), lines.saturating_sub(1));
         return Err(ontick_gpio::Error::NoSuchLine { name, chip: chip_name.to_string(), last }.into());
     }
-    Ok((chip_name, Ok(chip)))
+    Ok(Looked { name: chip_name, chip: Ok(chip), only: Some(line) })
 }
 
 fn place_of(info: &LineInfo) -> u32 {
@@ -95,21 +109,22 @@ fn text(chips: &[Looked], all: bool) -> String {
         return "No GPIO chip here. A simulated one is made when it is used: ontick gpio wire sim:bench/4 sim:bench/17\n"
             .into();
     }
-    chips.iter().map(|(name, looked)| chip_text(name, looked, all)).collect()
+    chips.iter().map(|looked| chip_text(looked, all)).collect()
 }
 
-fn chip_text(name: &ChipName, looked: &Result<Chip, String>, all: bool) -> String {
-    let chip = match looked {
+fn chip_text(looked: &Looked, all: bool) -> String {
+    let name = &looked.name;
+    let chip = match &looked.chip {
         Ok(chip) => chip,
         Err(why) => return format!("{name}  {why}\n"),
     };
     let label = chip.label.as_ref().map(|label| format!("{}, ", printable(label))).unwrap_or_default();
-    let lines: Vec<&LineInfo> = chip.lines.iter().filter(|info| all || is_of_note(info)).collect();
+    let lines: Vec<&LineInfo> = looked.wanted(chip).filter(|info| all || is_of_note(info)).collect();
     let count = match chip.lines.len() {
-        1 => "line".into(),
+        1 => "1 line".into(),
         lines => format!("{lines} lines"),
     };
-    let mut text = format!("{name}  {label}{count}{}\n", shown::note(name.backend().name()));
+    let mut text = format!("{name}  {label}{count}{}\n", shown::note(name.backend()));
     let own = |info: &LineInfo| info.own.as_deref().map(printable).unwrap_or_default();
     let width = lines.iter().map(|info| own(info).chars().count()).max().unwrap_or(0);
     for info in lines {
@@ -188,14 +203,14 @@ struct WireShown {
     dead_time_ns: u32,
 }
 
-fn of_chip((name, looked): &Looked) -> ChipShown<'_> {
-    let chip = looked.as_ref().ok();
+fn of_chip(looked: &Looked) -> ChipShown<'_> {
+    let (name, chip) = (&looked.name, looked.chip.as_ref().ok());
     ChipShown {
         chip: name.to_string(),
-        backend: name.backend().name(),
+        backend: name.backend(),
         label: chip.and_then(|chip| chip.label.as_deref()),
-        error: looked.as_ref().err().map(String::as_str),
-        lines: chip.map(|chip| chip.lines.iter().map(of_line).collect()).unwrap_or_default(),
+        error: looked.chip.as_ref().err().map(String::as_str),
+        lines: chip.map(|chip| looked.wanted(chip).map(of_line).collect()).unwrap_or_default(),
     }
 }
 

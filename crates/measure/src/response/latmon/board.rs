@@ -1,0 +1,166 @@
+//! The conversation with the board, on a thread of its own beside the one that answers.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ontick_rt::thread::block_signals;
+
+use super::address::Address;
+use super::message::{Bulk, CELLS, STOP, cells, start};
+use crate::Error;
+
+/// How often a read looks whether it is time to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What came from the board.
+#[derive(Debug, Default)]
+pub struct Told {
+    pub bulks: Vec<Bulk>,
+    /// Samples of each µs; empty until the end.
+    pub cells: Vec<u32>,
+    /// Why there is no more.
+    pub problem: Option<String>,
+}
+
+/// What both sides share.
+#[derive(Debug, Default)]
+struct Shared {
+    told: Mutex<Told>,
+    bulks: AtomicU64,
+    /// It is time to end.
+    end: AtomicBool,
+    /// Nothing more comes.
+    over: AtomicBool,
+}
+
+/// A board that measures. Asked to stop, if it was not, and left when this is dropped.
+pub struct Board {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Board {
+    /// Connects, and starts the measurement.
+    pub fn start(stream: TcpStream, period_us: u32, patience: Duration) -> Result<Self, Error> {
+        let shared = Arc::new(Shared::default());
+        let thread = std::thread::Builder::new().name("ontick-latmon".into()).spawn({
+            let shared = shared.clone();
+            move || {
+                block_signals();
+                let mut talk = Talk { stream, patience, shared: &shared };
+                if let Err(problem) = talk.talk(period_us) {
+                    shared.told.lock().unwrap_or_else(|e| e.into_inner()).problem = Some(problem);
+                }
+                shared.over.store(true, Release);
+            }
+        });
+        Ok(Self { shared, thread: Some(thread.map_err(Error::system("starting the thread that hears the board"))?) })
+    }
+
+    /// How many seconds the board has told of.
+    pub fn bulks(&self) -> u64 {
+        self.shared.bulks.load(Relaxed)
+    }
+
+    /// Whether nothing more comes.
+    pub fn over(&self) -> bool {
+        self.shared.over.load(Acquire)
+    }
+
+    /// Asks the board to stop; it is over some time later.
+    pub fn end(&self) {
+        self.shared.end.store(true, Release);
+    }
+
+    /// All that it told so far.
+    pub fn told(&self) -> Told {
+        std::mem::take(&mut *self.shared.told.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        self.end();
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Connects to the board.
+pub fn connect(address: &Address, patience: Duration) -> Result<TcpStream, Error> {
+    let fail = |problem: String| Error::Board { board: address.to_string(), problem };
+    let remedy = "is its latmon program running, and in this network?";
+    let found = address.target().to_socket_addrs().map_err(|e| fail(format!("it cannot be found: {e}")))?;
+    let mut last = None;
+    for target in found {
+        match TcpStream::connect_timeout(&target, patience) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Some(error),
+        }
+    }
+    let why = last.map_or_else(|| "it has no address".into(), |error| error.to_string());
+    Err(fail(format!("it cannot be reached: {why} ({remedy})")))
+}
+
+struct Talk<'a> {
+    stream: TcpStream,
+    patience: Duration,
+    shared: &'a Shared,
+}
+
+impl Talk<'_> {
+    fn talk(&mut self, period_us: u32) -> Result<(), String> {
+        let lost = |error: std::io::Error| format!("the connection broke: {error}");
+        self.stream.set_nodelay(true).and_then(|()| self.stream.set_read_timeout(Some(LOOK))).map_err(lost)?;
+        self.stream.write_all(&start(period_us)).map_err(lost)?;
+        let mut stopping = false;
+        loop {
+            let mut bytes = [0; Bulk::BYTES];
+            if !self.read(&mut bytes, !stopping)? {
+                self.stream.write_all(&STOP).map_err(lost)?;
+                stopping = true;
+                continue;
+            }
+            let bulk = Bulk::read(&bytes).ok_or("it sent what is no latmon record: something else listens there")?;
+            if bulk.is_last() {
+                break;
+            }
+            self.shared.told.lock().unwrap_or_else(|e| e.into_inner()).bulks.push(bulk);
+            self.shared.bulks.fetch_add(1, Relaxed);
+        }
+        if !stopping {
+            return Err("it ended the measurement by itself".into());
+        }
+        let mut bytes = vec![0; CELLS as usize * 4];
+        self.read(&mut bytes, false)?;
+        self.shared.told.lock().unwrap_or_else(|e| e.into_inner()).cells = cells(&bytes);
+        Ok(())
+    }
+
+    /// Fills `bytes`; `false` when it is time to end before anything of them came.
+    fn read(&mut self, bytes: &mut [u8], may_end: bool) -> Result<bool, String> {
+        let (mut filled, mut heard) = (0, Instant::now());
+        while filled < bytes.len() {
+            match self.stream.read(&mut bytes[filled..]) {
+                Ok(0) => return Err("it closed the connection".into()),
+                Ok(n) => (filled, heard) = (filled + n, Instant::now()),
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+                Err(e) => return Err(format!("the connection broke: {e}")),
+            }
+            if filled == 0 && may_end && self.shared.end.load(Acquire) {
+                return Ok(false);
+            }
+            if filled < bytes.len() && heard.elapsed() > self.patience {
+                let seconds = self.patience.as_secs_f64();
+                return Err(format!(
+                    "it said nothing for {seconds} s (it gives up when more than half of its stimuli are not answered within 1 ms: are both cables there, and is the answer the right way round?)"
+                ));
+            }
+        }
+        Ok(true)
+    }
+}
