@@ -57,7 +57,7 @@ pass_on_status() {
     echo "${0#"$PWD"/}: the machine ended without an exit status of the command. Its last words:"
     cat "$run/qemu"
     grep -a -m 1 'Kernel panic' "$run/console" || true
-    tr -d '\r' <"$run/console" | tail -n 15
+    tr -d '\r' <"$run/console" | tail -n 60
   } >&2
   exit 125
 }

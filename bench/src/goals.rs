@@ -1,11 +1,15 @@
 //! What must be reached, held against what was seen.
 
+use crate::access::Access;
 use crate::costs::Cost;
 use crate::footprint::{Growth, MISCOUNT_KIB};
+use crate::pulses;
 use crate::show::{percent_down, times};
 use crate::side::Side;
+use crate::tracing;
 use crate::versus::{self, Versus};
 use ontick_record::compare::Spread;
+use ontick_record::units::show;
 
 /// Samples below 3 µs, of all periods, for each load.
 const SHARES: [(&str, f64); 3] = [("idle", 0.999), ("cpu", 0.995), ("all", 0.98)];
@@ -13,6 +17,13 @@ const SHARES: [(&str, f64); 3] = [("idle", 0.999), ("cpu", 0.995), ("all", 0.98)
 const RATIO: f64 = 0.05;
 const RATIO_LOADS: [&str; 2] = ["idle", "cpu"];
 const SAMPLE_NS: f64 = 35.0;
+/// A register access through the library beside a bare one.
+const ACCESS_NS: f64 = 2.0;
+/// Error of hybrid pulses of 10 µs, idle.
+const PULSE_P50_NS: u64 = 200;
+const PULSE_P99_NS: u64 = 3_000;
+/// What tracing may add to the hybrid loop's median.
+const TRACING_NS: f64 = 1_000.0;
 const START_UP_MS: f64 = 20.0;
 
 /// One thing that must be reached.
@@ -41,12 +52,18 @@ pub struct Seen<'a> {
     pub versus: &'a [Versus],
     /// Of single operations; the full sample is the last.
     pub costs: &'a [Cost],
+    /// A write and a read of registers.
+    pub accesses: &'a [Access],
     /// Of ontick, in ms.
     pub start_up: Spread,
     /// Over time.
     pub over_time: &'a Growth,
     /// Over samples.
     pub over_samples: &'a Growth,
+    /// One for each load.
+    pub tracing: &'a [tracing::Cost],
+    /// Trains of pulses, by both mechanisms.
+    pub pulses: &'a [pulses::Block],
 }
 
 /// All of them, in order.
@@ -55,12 +72,16 @@ pub fn judge(seen: &Seen) -> Vec<Goal> {
     let mut goals: Vec<Goal> = SHARES.iter().map(|(load, least)| share(load, *least, under(load))).collect();
     goals.extend(RATIO_LOADS.iter().map(|load| ratio(load, under(load))));
     goals.push(sample(seen.costs));
+    goals.push(access(seen.accesses));
     let milliseconds = seen.start_up.median;
     let start_up = (format!("{milliseconds:.1} ms"), milliseconds <= START_UP_MS);
     goals.push(Goal::new("start-up", format!("≤ {START_UP_MS} ms"), Some(start_up)));
     goals.push(memory(seen.over_time));
     goals.push(memory(seen.over_samples));
     goals.push(faults(seen.versus));
+    goals.push(traced(seen.tracing));
+    goals.push(pulse(seen.pulses, "median", |block| block.p50 as f64, PULSE_P50_NS));
+    goals.push(pulse(seen.pulses, "p99", |block| block.p99 as f64, PULSE_P99_NS));
     goals
 }
 
@@ -84,6 +105,15 @@ fn sample(costs: &[Cost]) -> Goal {
     Goal::new("one recorded sample with its clock read", format!("≤ {SAMPLE_NS} ns"), seen)
 }
 
+fn access(accesses: &[Access]) -> Goal {
+    let most = accesses.iter().max_by(|a, b| a.more_ns.total_cmp(&b.more_ns));
+    let seen = most.map(|access| {
+        let more = format!("{:+.1} ns in the median turn ({})", access.more_ns, access.line.of);
+        (more, access.more_ns <= ACCESS_NS)
+    });
+    Goal::new("one register access through the library beside a bare one", format!("≤ {ACCESS_NS} ns more"), seen)
+}
+
 fn memory(growth: &Growth) -> Goal {
     let Growth { short, long } = growth;
     let seen = (format!("{} and {} KiB", short.peak_kib, long.peak_kib), growth.none());
@@ -101,21 +131,62 @@ fn faults(versus: &[Versus]) -> Goal {
     Goal::new("page faults in the timed section", "0", seen)
 }
 
+fn traced(costs: &[tracing::Cost]) -> Goal {
+    let most = costs.iter().max_by(|a, b| a.p50_ns.median.total_cmp(&b.p50_ns.median));
+    let seen = most.map(|cost| {
+        let added_ns = cost.p50_ns.median;
+        (format!("{added_ns:+.0} ns ({}, where it adds most)", cost.load), added_ns <= TRACING_NS)
+    });
+    Goal::new("--explain adds to the hybrid loop's median", "≤ 1 us", seen)
+}
+
+fn pulse(blocks: &[pulses::Block], name: &str, figure: fn(&pulses::Block) -> f64, most_ns: u64) -> Goal {
+    let [hybrid, sleep] = [0, 1].map(|side| pulses::spread(blocks, side, figure));
+    let seen = hybrid.map(|error| {
+        let other = sleep.map_or("—".into(), |error| show(error.median.round() as u64));
+        (format!("{} (by sleep {other})", show(error.median.round() as u64)), error.median <= most_ns as f64)
+    });
+    let what = format!("{name} error of hybrid pulses of 10us on a simulated line, idle, median of blocks");
+    Goal::new(what, format!("≤ {}", show(most_ns)), seen)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::footprint::Memory;
+    use crate::pulses::tests::block_of;
+    use crate::tracing::tests::cost_of;
     use crate::versus::tests::pair;
 
     fn memory_of(peak_kib: u64) -> Memory {
         Memory { what: "1s".into(), peak_kib, at_most: false }
     }
 
-    fn verdicts(versus: &[Versus], sample_ns: f64, start_up_ms: f64, long_kib: u64) -> Vec<Option<bool>> {
+    fn access_of(more_ns: f64) -> Access {
+        let cost = |median_ns| Cost { of: "register".into(), least_ns: 1.0, median_ns };
+        Access { raw: cost(1.0), line: cost(1.0 + more_ns), more_ns }
+    }
+
+    fn verdicts(
+        versus: &[Versus],
+        (sample_ns, more_ns, traced): (f64, f64, &[tracing::Cost]),
+        start_up_ms: f64,
+        long_kib: u64,
+    ) -> Vec<Option<bool>> {
         let costs = [Cost { of: "full sample".into(), least_ns: 1.0, median_ns: sample_ns }];
         let growth = Growth { short: memory_of(8_000), long: memory_of(long_kib) };
         let start_up = ontick_record::compare::paired([start_up_ms]).unwrap();
-        let seen = Seen { versus, costs: &costs, start_up, over_time: &growth, over_samples: &growth };
+        let accesses = [access_of(0.1), access_of(more_ns)];
+        let seen = Seen {
+            versus,
+            costs: &costs,
+            accesses: &accesses,
+            start_up,
+            over_time: &growth,
+            over_samples: &growth,
+            tracing: traced,
+            pulses: &[],
+        };
         judge(&seen).into_iter().map(|goal| goal.reached).collect()
     }
 
@@ -125,12 +196,24 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_not_judged() {
-        let verdicts = verdicts(&[], 35.0, 20.0, 8_000);
+        let verdicts = verdicts(&[], (35.0, 2.0, &[]), 20.0, 8_000);
         let (nothing, reached) = (None, Some(true));
         assert_eq!(
             verdicts,
-            [nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, nothing]
+            [
+                nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, reached, nothing,
+                nothing, nothing, nothing
+            ]
         );
+    }
+
+    #[test]
+    fn pulses_are_held_against_their_goals() {
+        let figure: fn(&pulses::Block) -> f64 = |block| block.p50 as f64;
+        let blocks = [(0, 200), (1, 20_000), (0, 201), (0, 100)].map(|(side, p50)| block_of(side, p50, 9_000));
+        let goal = pulse(&blocks, "median", figure, PULSE_P50_NS);
+        assert_eq!((goal.reached, goal.seen.as_str()), (Some(true), "200ns (by sleep 20.0us)"));
+        assert_eq!(pulse(&blocks[2..3], "median", figure, PULSE_P50_NS).reached, Some(false));
     }
 
     #[test]
@@ -140,8 +223,11 @@ mod tests {
         measured[2].pairs[0].ontick.faults = 1;
         let (reached, missed) = (Some(true), Some(false));
         assert_eq!(
-            verdicts(&measured, 35.1, 20.1, 9_000),
-            [missed, missed, reached, reached, missed, missed, missed, missed, missed, missed]
+            verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 20.1, 9_000),
+            [
+                missed, missed, reached, reached, missed, missed, missed, missed, missed, missed, missed, missed, None,
+                None
+            ]
         );
     }
 }

@@ -1,6 +1,7 @@
 //! ontick side by side with its peers, and what its parts cost. See docs/benchmarks.md.
 #![deny(unsafe_code)]
 
+mod access;
 mod arguments;
 mod block;
 mod child;
@@ -9,8 +10,10 @@ mod footprint;
 mod goals;
 mod machine;
 mod page;
+mod pulses;
 mod show;
 mod side;
+mod tracing;
 mod versus;
 
 use std::path::Path;
@@ -55,12 +58,29 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     page.heading("What single operations cost");
     page.table(&show::costs(&costs));
 
+    let accesses = access::measure(job.cpu)?;
+    page.heading("What a register access costs");
+    page.table(&show::costs(accesses.iter().flat_map(|access| [&access.raw, &access.line])));
+    page.words("Both in turns on the same word of memory; a chip takes its own time on top, of both.");
+
     let start_up = start_up(&job, &mut page)?;
     let (over_time, over_samples) = memory(scale, &job, &mut page)?;
     journal(arguments, scale, &job, &mut page)?;
 
-    let seen =
-        goals::Seen { versus: &versus, costs: &costs, start_up, over_time: &over_time, over_samples: &over_samples };
+    let tracing = traced(arguments, scale, &job, &mut page)?;
+
+    let pulses = trains(scale, &job, &mut page)?;
+
+    let seen = goals::Seen {
+        versus: &versus,
+        costs: &costs,
+        accesses: &accesses,
+        start_up,
+        over_time: &over_time,
+        over_samples: &over_samples,
+        tracing: &tracing,
+        pulses: &pulses,
+    };
     let goals = goals::judge(&seen);
     page.heading("Must reach");
     page.table(&show::goals(&goals));
@@ -127,6 +147,35 @@ fn commands(job: &Job) -> Vec<String> {
     sides
         .map(|side| side.command(&shown, 0, Path::new("DIR")).join(" ").replace("secaligned=0", "secaligned=PHASE"))
         .collect()
+}
+
+fn traced(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<tracing::Cost>, String> {
+    page.heading("What --explain costs");
+    let shown = Job { ontick: "ontick".into(), ..job.clone() };
+    page.commands(&[true, false].map(|explain| tracing::command(&shown, explain).join(" ")));
+    let costs: Result<Vec<_>, String> =
+        arguments.loads.iter().map(|load| tracing::measure(job, load, scale.pairs)).collect();
+    let costs = costs?;
+    page.table(&show::tracing(&costs));
+    page.words(&format!(
+        "{} pairs under each load, with --explain and without it, A B, B A, …: the difference within each pair, its median (least–most).",
+        scale.pairs
+    ));
+    Ok(costs)
+}
+
+fn trains(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<pulses::Block>, String> {
+    page.heading("Pulses of 10us on a simulated line, idle");
+    let shown = Job { ontick: "ontick".into(), ..job.clone() };
+    page.commands(&[0, 1].map(|side| pulses::command(&shown, side).join(" ")));
+    let blocks = pulses::measure(job, scale.pairs)?;
+    page.table(&pulses::table(&blocks));
+    page.words(&format!(
+        "{} pairs of blocks of {}, hybrid and sleep (what usleep does) in turn, A B, B A, …. The line is one of a simulated chip, whose edges tell their own time: this is how well the program keeps time on this machine, not what a board's pin does.",
+        scale.pairs,
+        exact(scale.block_ns)
+    ));
+    Ok(blocks)
 }
 
 fn start_up(job: &Job, page: &mut Page) -> Result<ontick_record::compare::Spread, String> {

@@ -23,7 +23,9 @@ mod error;
 mod line;
 pub mod list;
 mod name;
+pub mod registers;
 mod request;
+mod rights;
 pub mod sim;
 
 pub use edge::{Edge, Edges};

@@ -3,7 +3,9 @@
 #![deny(unsafe_code)]
 
 mod away;
+mod blocks;
 pub mod conditions;
+pub mod confine;
 pub mod day;
 pub mod edge;
 mod error;
@@ -14,6 +16,7 @@ pub mod observe;
 pub mod place;
 pub mod probe;
 pub mod prove;
+pub mod pulse;
 pub mod response;
 pub mod series;
 pub mod session;

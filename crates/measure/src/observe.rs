@@ -122,6 +122,10 @@ impl<'a> Observer<'a> {
         }
     }
 
+    pub(crate) fn note_all(&mut self, notes: impl IntoIterator<Item = String>) {
+        notes.into_iter().for_each(|note| self.note(note));
+    }
+
     /// Sentences that a reader must see beside the figures.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
@@ -130,6 +134,11 @@ impl<'a> Observer<'a> {
     /// Of a run that measures several series one after the other, measure this part next.
     pub(crate) fn begin(&mut self, part: Part) {
         self.part = part;
+    }
+
+    /// The part that is measured now.
+    pub(crate) fn part(&self) -> Part {
+        self.part
     }
 
     /// Whether the caller ended the run.
@@ -232,13 +241,13 @@ impl<'n> Collector<'n> {
         let came = std::iter::from_fn(|| self.reader.next_outlier());
         let came: Vec<Outlier> =
             came.map(|o| Outlier { at_ns: o.at_ns, latency_ns: o.latency_ns, cause: None }).collect();
-        if observer.journal.is_some() {
-            self.fresh.extend_from_slice(&came);
-        }
         let explained = match (&mut self.explainer, observer.findings()) {
             (Some((explainer, tid)), Some(findings)) => explainer.look(came, tid.load(Relaxed), ended, findings),
             _ => came,
         };
+        if observer.journal.is_some() {
+            self.fresh.extend_from_slice(&explained);
+        }
         self.keep(&explained);
     }
 
@@ -255,6 +264,7 @@ impl<'n> Collector<'n> {
             let (sum, count, missed, seen) =
                 before.map_or((0, 0, 0, 0), |b| (b.sum_ns, b.count(), b.missed, b.outliers));
             let came = snapshot.count() - count;
+            let causes = observer.findings().map(Findings::fresh_causes).unwrap_or_default();
             observer.append(Added {
                 series: observer.part.series,
                 duration_ns: elapsed.as_nanos() as u64,
@@ -266,6 +276,7 @@ impl<'n> Collector<'n> {
                 second_max_ns: seconds.iter().max().copied().unwrap_or(0),
                 outliers: std::mem::take(&mut self.fresh),
                 outliers_seen: snapshot.outliers - seen,
+                causes,
             })?;
             self.journalled = Some(snapshot);
         }
@@ -312,7 +323,7 @@ impl<'n> Collector<'n> {
     }
 }
 
-fn histogram(snapshot: &Snapshot) -> Histogram {
+pub(crate) fn histogram(snapshot: &Snapshot) -> Histogram {
     let mut latency = Histogram::from_buckets(snapshot.buckets().map(Bucket::from));
     latency.min_ns = snapshot.min_ns;
     latency.max_ns = snapshot.max_ns;

@@ -101,6 +101,9 @@ pub struct Series {
     pub settings: Settings,
     /// Latency: now minus the time at which the thread should have been running.
     pub latency: Histogram,
+    /// Pulses: how wide they were, where pulses were made. Their latency is the absolute error of the width.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pulse: Option<Pulse>,
     /// Periods that passed without being acted on, because the thread was late by more than one.
     pub missed: u64,
     /// Samples that came before their time (only methods with coarse clocks do that); recorded as 0.
@@ -164,6 +167,24 @@ pub struct Published {
     pub how: String,
 }
 
+/// Pulses of a line, as they were measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Pulse {
+    /// How wide they should have been, in ns.
+    pub wanted_ns: u64,
+    /// Time between them that was asked for, in ns.
+    pub gap_ns: u64,
+    /// How wide they were.
+    pub width: Histogram,
+    /// What told the widths: the line itself, another line joined to it, or the clock around the writes.
+    pub measured_by: String,
+    /// Constant overhead of the mechanism that calibration found and subtracted from what was asked of it, in ns;
+    /// absent where nothing was subtracted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subtracted_ns: Option<i64>,
+}
+
 /// How a job was run. Empty or absent where the tool that measured does not say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -176,6 +197,9 @@ pub struct Settings {
     pub cpu: Option<u32>,
     /// A second CPU, for measurements between two.
     pub peer_cpu: Option<u32>,
+    /// The CPUs that the measured program and its load were confined to, as a list; absent where they had all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confined_to: Option<String>,
     /// The line that was driven, by its name on the command line: `sim:bench/4`, `gpiochip0:17`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,

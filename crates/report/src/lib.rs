@@ -17,7 +17,9 @@ pub mod plot;
 #[cfg(feature = "png")]
 mod png;
 mod printable;
+mod pulses;
 mod rows;
+mod source_003;
 pub mod text;
 mod typeset;
 mod verdict;
@@ -29,6 +31,7 @@ pub use openmetrics::openmetrics;
 pub use plot::Plot;
 #[cfg(feature = "png")]
 pub use png::{PngError, png};
+pub use printable::printable;
 pub use rows::rows;
 pub use text::Style;
 pub use verdict::verdict;

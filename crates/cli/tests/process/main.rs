@@ -1,16 +1,22 @@
 //! The real program as a process: what it prints, writes and leaves behind.
 
+mod bad_disks;
 mod check;
 mod endings;
 mod errors;
 mod examples;
+mod explain;
+mod gpio;
 mod lines;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
+mod pulse;
 mod records;
 mod results;
+mod round;
 mod run_command;
+mod settings;
 mod timed_section;
 mod tune;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
+use crate::gpio::Chip;
 use crate::{has, record, run};
 
 #[test]
@@ -22,7 +23,8 @@ fn it_makes_no_system_call_but_the_wait() {
         return;
     }
     for (method, waits) in [("hybrid", &["clock_nanosleep"][..]), ("timerfd", &["timerfd_settime", "read"])] {
-        let calls = calls_of_timed_section(method);
+        let timer = ["latency", "timer", "--method", method, "--count", "200", "--interval", "2ms"];
+        let calls = calls_of_timed_section(&timer);
         assert!(!calls.is_empty());
         for (call, count) in calls {
             assert!(waits.contains(&call.as_str()), "{method}: {count} times {call}");
@@ -31,15 +33,32 @@ fn it_makes_no_system_call_but_the_wait() {
     }
 }
 
+/// The line is driven and looked at without any: only the waits are left, and of those that the program spins none.
+#[test]
+fn a_train_of_pulses_makes_no_system_call_but_the_wait() {
+    if !has("strace") {
+        return;
+    }
+    let chip = Chip::new("strace");
+    let line = chip.line(4);
+    for (by, waits) in [("sleep", 2), ("hybrid", 1), ("spin", 1)] {
+        let calls = calls_of_timed_section(&["pulse", "--line", &line, "--by", by, "--count", "200"]);
+        let sleeps: usize = ["nanosleep", "clock_nanosleep"].iter().filter_map(|call| calls.get(*call)).sum();
+        assert_eq!(calls.values().sum::<usize>(), sleeps, "{by}: {calls:?}");
+        // A gap that began late may be over already.
+        assert!((150..=200 * waits).contains(&sleeps), "{by}: {sleeps} sleeps");
+    }
+}
+
 /// System calls of the timed thread between its two calls of getrusage, which enclose the timed section.
-fn calls_of_timed_section(method: &str) -> BTreeMap<String, usize> {
+fn calls_of_timed_section(arguments: &[&str]) -> BTreeMap<String, usize> {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace");
     let traced = Command::new("strace")
         .args(["-ff", "-qq", "-o"])
         .arg(&trace)
         .arg(env!("CARGO_BIN_EXE_ontick"))
-        .args(["latency", "timer", "--method", method, "--count", "200", "--interval", "2ms"])
+        .args(arguments)
         .output()
         .unwrap();
     assert!(traced.status.success(), "{}", String::from_utf8_lossy(&traced.stderr));

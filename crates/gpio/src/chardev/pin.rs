@@ -128,6 +128,7 @@ fn asked(line: u32, request: &Request) -> LineRequest {
             Edges::Both => LineFlags::EDGE_RISING | LineFlags::EDGE_FALLING,
         };
     match request.direction {
+        Direction::AsIs => {}
         Direction::Input => asked.config.flags |= LineFlags::INPUT,
         Direction::Output(value) => {
             asked.config.flags |= LineFlags::OUTPUT;
@@ -156,7 +157,7 @@ fn refusal(name: &Name, chip_name: &str, chip: &Chip, line: u32, request: &Reque
         |what: &str| Error::Unsupported { name: name.clone(), backend: Backend::Chardev, what: what.into() };
     let info = chip.line(line);
     let consumer = info.as_ref().map(|info| String::from(&info.consumer)).unwrap_or_default();
-    let notifies_output = request.edges != Edges::None && request.direction != Direction::Input;
+    let notifies_output = request.edges != Edges::None && matches!(request.direction, Direction::Output(_));
     match errno {
         Errno::BUSY => Error::InUse { name, by: holder(chip_name, line, &consumer) },
         Errno::INVAL if notifies_output => unsupported("notify edges of an output: open a second line as the input"),

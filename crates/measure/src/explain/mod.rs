@@ -2,7 +2,7 @@
 //! one named cause.
 //!
 //! The kernel's own events tell it, from a private tracing instance that is gone after the run (and, if the
-//! run is killed, removed by the next). The ring is overwritten and left alone until there are outliers.
+//! run is killed, removed by [`clean`]). The ring is overwritten and left alone until there are outliers.
 
 pub mod attribute;
 mod calibrate;
@@ -22,6 +22,7 @@ pub mod timeline;
 mod tracefs;
 mod tracer;
 
+use ontick_record::journal::CauseName;
 use ontick_record::run::{Explained, Outlier, Series, Tracing};
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
@@ -36,6 +37,7 @@ use events::Event;
 use mend::Mender;
 use tally::Tally;
 use timeline::Span;
+use tracefs::Tracefs;
 use tracer::Tracer;
 
 /// Outliers that are told in full: the largest, and of each cause the largest few.
@@ -45,8 +47,17 @@ const TOLD_OF_A_CAUSE: usize = 8;
 const SETTLED_NS: u64 = 20_000_000;
 /// Events are kept this long before an outlier's deadline: who had the CPU then, in ns.
 const BEFORE_NS: u64 = 60_000_000;
+/// Events of so long before a look are kept for outliers that are handed over at the next: the looking thread may
+/// wait long for a CPU, and the outlier's own latency lies before it, in ns.
+const KEPT_NS: u64 = 2_000_000_000;
 /// Events kept, at most; a flood is cut at its old end.
 const EVENTS_KEPT: usize = 1 << 20;
+
+/// Removes what runs that were killed left in the kernel's tracing, which costs time as long as it is there.
+/// Without the right to, nothing happens.
+pub fn clean() -> Vec<String> {
+    Tracefs::find().map(|tracefs| tracefs.clean()).unwrap_or_default()
+}
 
 /// Causes of one series; blocks of the same series add to it.
 #[derive(Default)]
@@ -55,9 +66,18 @@ pub struct Findings {
     /// Largest first, with the index of their cause.
     told: Vec<(u32, Explained)>,
     tracing: Tracing,
+    /// So many causes stand in the journal.
+    journalled: usize,
 }
 
 impl Findings {
+    /// Causes that were not journalled yet.
+    pub fn fresh_causes(&mut self) -> Vec<CauseName> {
+        let fresh = self.tally.names(self.journalled);
+        self.journalled += fresh.len();
+        fresh
+    }
+
     /// Writes what was found to a series.
     pub fn describe(&self, series: &mut Series) {
         series.causes = self.tally.causes();
@@ -136,6 +156,7 @@ impl Explainer {
             By::Counters(counters) => counters.look(std::mem::take(&mut self.waiting), findings),
             By::Tracing(_) if self.waiting.is_empty() => Vec::new(),
             By::Tracing(tracer) => {
+                let began_ns = ClockId::Monotonic.now_ns();
                 let _away = self.cpu.and_then(Away::from);
                 let mut came = Vec::new();
                 tracer.take(|event| came.push(event));
@@ -147,17 +168,16 @@ impl Explainer {
                 self.waiting = waiting;
                 let explain = |outlier| explain(&self.events, tid, outlier, &self.machine, findings);
                 let explained = ready.into_iter().map(explain).collect();
-                self.forget();
+                self.forget(began_ns.saturating_sub(KEPT_NS));
                 explained
             }
         }
     }
 
-    /// Drops events that no later outlier needs.
-    fn forget(&mut self) {
-        let earliest = self.waiting.iter().map(|o| o.at_ns - o.latency_ns).min();
-        let last = self.events.last().map_or(0, |event| event.at_ns);
-        let needed_ns = earliest.unwrap_or(last).saturating_sub(BEFORE_NS);
+    /// Drops events that neither outliers that wait nor those since `kept_ns` need.
+    fn forget(&mut self, kept_ns: u64) {
+        let deadlines = self.waiting.iter().map(|o| o.at_ns.saturating_sub(o.latency_ns));
+        let needed_ns = deadlines.fold(kept_ns, u64::min).saturating_sub(BEFORE_NS);
         let old = self.events.partition_point(|event| event.at_ns < needed_ns);
         let many = self.events.len().saturating_sub(EVENTS_KEPT);
         self.events.drain(..old.max(many));

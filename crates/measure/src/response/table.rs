@@ -4,8 +4,8 @@ use ontick_record::run::{Published, Series};
 use ontick_rt::thread::Policy;
 
 use super::{By, Job, measure};
+use crate::blocks::absorb;
 use crate::observe::Part;
-use crate::prove::absorb;
 use crate::{Error, Length, Limits, Load, Observer, Place};
 
 /// Passes through all cases of one load: forth and back.

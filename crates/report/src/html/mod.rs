@@ -1,12 +1,14 @@
 //! A run, or several, as one HTML file: nothing is fetched from anywhere, and it reads without its
 //! script, on paper, on a phone and in the dark.
 
+mod arguments;
 mod causes;
 mod facts;
 mod figures;
 mod findings;
 mod glossary;
 mod page;
+mod pulses;
 mod sections;
 mod table;
 
@@ -25,6 +27,7 @@ pub fn html(run: &Run) -> String {
     sections::cards(&mut body, run);
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
+    pulses::pulses(&mut body, run);
     table::latencies(&mut body, run);
     figures::all(&mut body, &plot::of_run(run), run.measurement == "prove");
     causes::causes(&mut body, run);

@@ -5,7 +5,6 @@ mod edge;
 mod mechanisms;
 mod noise;
 mod response;
-mod simulated;
 mod timer;
 mod wakeup;
 
@@ -14,6 +13,7 @@ use ontick_gpio::Name;
 use ontick_measure::Load;
 
 use super::measuring::Measurement;
+use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{LimitFlags, OutputFlags, PlaceFlags};
 

@@ -8,7 +8,8 @@ use crate::failure::Failure;
 pub fn told(lines: &[&Name]) -> Option<String> {
     let simulated: Vec<String> =
         lines.iter().filter(|name| matches!(name, Name::Sim { .. })).map(ToString::to_string).collect();
-    (!simulated.is_empty()).then(|| format!("lines {} in shared memory", simulated.join(", ")))
+    let word = if simulated.len() == 1 { "line" } else { "lines" };
+    (!simulated.is_empty()).then(|| format!("{word} {} in shared memory", simulated.join(", ")))
 }
 
 /// A line of the chip for who has none.
