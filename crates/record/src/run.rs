@@ -155,6 +155,18 @@ impl Series {
     }
 }
 
+/// A figure from elsewhere, measured on another machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Published {
+    /// Where it stands: `source 001`.
+    pub source: String,
+    /// The figure in its words: `max < 50us`.
+    pub figure: String,
+    /// On what it was measured, and for how long.
+    pub how: String,
+}
+
 /// Pulses of a line, as they were measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -171,18 +183,6 @@ pub struct Pulse {
     /// absent where nothing was subtracted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subtracted_ns: Option<i64>,
-}
-
-/// A figure from elsewhere, measured on another machine.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Published {
-    /// Where it stands: `source 001`.
-    pub source: String,
-    /// The figure in its words: `max < 50us`.
-    pub figure: String,
-    /// On what it was measured, and for how long.
-    pub how: String,
 }
 
 /// How a job was run. Empty or absent where the tool that measured does not say.

@@ -127,8 +127,11 @@ fn blocks(run: &Run) -> Option<String> {
         .max_by_key(|(samples, interval)| samples.saturating_mul(*interval))?;
     let each = longest.saturating_mul(interval_ns);
     let length = if each > 0 { format!(" of {}", plain(each)) } else { String::new() };
-    let turns = if run.measurement == "prove" { "stock and ontick in turn" } else { "all cases in turn" };
-    Some(format!("{blocks} blocks{length}, {turns}"))
+    let sides = match run.measurement.as_str() {
+        "prove" => "stock and ontick",
+        _ => "every case",
+    };
+    Some(format!("{blocks} blocks{length}, {sides} in turn"))
 }
 
 /// How a thread ran: `CPU 3 · FIFO 99 · memory locked · hybrid wait (margin 61us) · phase 480us`.

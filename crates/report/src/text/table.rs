@@ -30,19 +30,19 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
     let heads = heads();
     let mut text = " ".repeat(2 + group + label);
     columns.iter().for_each(|(i, w)| text.push_str(&right(heads[*i], *w)));
-    text.push_str(&beside(published_head(run)));
+    text.push_str(&last_column(published_head(run)));
     text.push('\n');
     for row in &rows {
         let own_line = *group == 0 && !row.group.is_empty();
         if own_line {
             text.push_str(&format!("{}\n", shortened(&row.group, style.width)));
         }
-        let indent = if own_line { "" } else { &row.group };
-        text.push_str(&format!("  {indent:group$}{:label$}", shortened(&row.label, *label)));
+        let beside = if own_line { "" } else { &row.group };
+        text.push_str(&format!("  {beside:group$}{:label$}", shortened(&row.label, *label)));
         for (i, w) in columns {
             text.push_str(&painted(row, *i, right(&row.cells[*i], *w), style));
         }
-        text.push_str(&beside(row.series.published.as_ref().map(|published| printable(&published.figure))));
+        text.push_str(&last_column(row.series.published.as_ref().map(|published| printable(&published.figure))));
         text.push('\n');
     }
     text
@@ -53,7 +53,7 @@ fn published_head(run: &Run) -> Option<String> {
     run.series.iter().find_map(|s| s.published.as_ref()).map(|published| printable(&published.source))
 }
 
-fn beside(cell: Option<String>) -> String {
+fn last_column(cell: Option<String>) -> String {
     cell.map_or_else(String::new, |cell| format!("  {cell}"))
 }
 
@@ -79,7 +79,8 @@ impl Shape {
         // A further column must not make the lines longer.
         let room = if published > 0 { style.width.saturating_sub(published + group) } else { style.width };
         let shape = |gap, gone: &[&str]| {
-            let stays = |i: &usize| fits(*i, room) && !gone.contains(&heads[*i]);
+            let crowded = published > 0 && room < 60 && style.width >= 80;
+            let stays = |i: &usize| fits(*i, room) && !gone.contains(&heads[*i]) && !(crowded && heads[*i] == "p99.9");
             let columns: Vec<_> = (0..heads.len()).filter(stays).map(|i| (i, content(i) + gap)).collect();
             let used = 2 + published + group + columns.iter().map(|(_, w)| w).sum::<usize>();
             let label = longest.min(style.width.saturating_sub(used).max(LABEL));
@@ -99,13 +100,11 @@ fn heads() -> Vec<&'static str> {
     LATENCIES.iter().map(|c| c.head).chain(["< 3us", "missed"]).collect()
 }
 
-/// The largest percentile is the first to go where there is little room, then the smallest value, then the next
-/// percentile.
+/// The largest percentile is the first to go where there is little room, then the smallest value.
 fn fits(column: usize, room: usize) -> bool {
     match LATENCIES.get(column).map(|c| c.head) {
         Some("p99.99") => room >= 80,
         Some("min") => room >= 70,
-        Some("p99.9") => room >= 60,
         _ => true,
     }
 }
