@@ -17,9 +17,11 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod chardev;
 mod edge;
 mod error;
 mod line;
+pub mod list;
 mod name;
 mod request;
 pub mod sim;

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, sim};
+use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, chardev, sim};
 
 /// What is behind a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
     /// A chip in shared memory: its figures say nothing about a board.
     Simulated,
+    /// The kernel's character device.
+    Chardev,
 }
 
 impl Backend {
@@ -16,6 +18,7 @@ impl Backend {
     pub fn name(self) -> &'static str {
         match self {
             Backend::Simulated => "simulated",
+            Backend::Chardev => "character device",
         }
     }
 }
@@ -37,6 +40,7 @@ pub struct Line {
 #[derive(Debug)]
 enum Port {
     Sim(sim::Pin),
+    Chardev(chardev::Pin),
 }
 
 impl Line {
@@ -45,8 +49,13 @@ impl Line {
         let wanted = request.on_the_wire();
         let port = match name {
             Name::Sim { chip, line } => Port::Sim(sim::Pin::open(name, chip, *line, &wanted)?),
-            Name::Chip { .. } | Name::Register(_) | Name::Own(_) => {
-                let why = "this build knows simulated lines only".into();
+            Name::Chip { chip, line } => Port::Chardev(chardev::Pin::open(name, chip, *line, &wanted)?),
+            Name::Own(own) => {
+                let (chip, line) = chardev::find(name, own)?;
+                Port::Chardev(chardev::Pin::open(name, &chip, line, &wanted)?)
+            }
+            Name::Register(_) => {
+                let why = "this build does not know the registers of any board".into();
                 return Err(Error::NotFound { name: name.clone(), why });
             }
         };
@@ -62,6 +71,7 @@ impl Line {
     pub fn backend(&self) -> Backend {
         match &self.port {
             Port::Sim(_) => Backend::Simulated,
+            Port::Chardev(_) => Backend::Chardev,
         }
     }
 
@@ -74,6 +84,7 @@ impl Line {
                 pin.write(value);
                 Ok(())
             }
+            Port::Chardev(pin) => pin.write(value),
         }
     }
 
@@ -82,6 +93,7 @@ impl Line {
     pub fn read(&mut self) -> Result<bool, Gone> {
         let value = match &mut self.port {
             Port::Sim(pin) => pin.read(),
+            Port::Chardev(pin) => pin.read()?,
         };
         Ok(value != self.request.active_low)
     }
@@ -91,6 +103,7 @@ impl Line {
     pub fn edge(&mut self, deadline_ns: u64) -> Result<Option<Edge>, Gone> {
         let edge = match &mut self.port {
             Port::Sim(pin) => pin.edge(deadline_ns),
+            Port::Chardev(pin) => pin.edge(deadline_ns)?,
         };
         Ok(edge.map(|edge| Edge { rising: edge.rising != self.request.active_low, ..edge }))
     }
@@ -104,12 +117,13 @@ impl Drop for Line {
                 OnExit::Keep => Ok(()),
                 OnExit::Low => self.write(false),
                 OnExit::High => self.write(true),
-                OnExit::Input => {
-                    match &mut self.port {
-                        Port::Sim(pin) => pin.let_go(),
+                OnExit::Input => match &mut self.port {
+                    Port::Sim(pin) => {
+                        pin.let_go();
+                        Ok(())
                     }
-                    Ok(())
-                }
+                    Port::Chardev(pin) => pin.let_go(),
+                },
             };
         }
     }

@@ -36,6 +36,13 @@ pub struct NameError {
     why: &'static str,
 }
 
+impl NameError {
+    /// Of text that should have been a chip's name.
+    pub(crate) fn no_chip(text: &str) -> Self {
+        Self { text: text.into(), why: "a chip was expected, such as sim:bench or gpiochip0" }
+    }
+}
+
 /// Longest name of a simulated chip, and of a line.
 const LONGEST: usize = 32;
 

@@ -12,6 +12,8 @@ pub enum Direction {
     Input,
     /// It is driven, from the start to this value as the user sees it.
     Output(bool),
+    /// As it is: to read its level without disturbing anything. Without bias and edges.
+    AsIs,
 }
 
 /// What holds an input that nobody drives.
@@ -45,7 +47,7 @@ pub enum OnExit {
 /// What is wanted of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Input, or output with its first value.
+    /// Input, output with its first value, or neither.
     pub direction: Direction,
     /// What holds it.
     pub bias: Bias,
@@ -69,6 +71,11 @@ impl Request {
         }
     }
 
+    /// A line to read as it is, be it driven or not.
+    pub fn as_is() -> Self {
+        Self { direction: Direction::AsIs, ..Self::input() }
+    }
+
     /// A line to drive, from the start to `value`.
     pub fn output(value: bool) -> Self {
         Self { direction: Direction::Output(value), ..Self::input() }
@@ -81,7 +88,7 @@ impl Request {
         }
         let direction = match self.direction {
             Direction::Output(value) => Direction::Output(!value),
-            Direction::Input => Direction::Input,
+            other => other,
         };
         Self { direction, edges: self.edges.inverted(), active_low: false, ..self }
     }

@@ -173,6 +173,16 @@ fn an_output_is_left_as_was_asked() {
 }
 
 #[test]
+fn a_look_at_a_driven_line_leaves_it_driven() {
+    let (_chip, a, b) = Chip::wired("as-is", Wire::default());
+    drop(Line::open(&a, &Request::output(true)).unwrap());
+    let read = |name, request: &Request| Line::open(name, request).unwrap().read().unwrap();
+    assert!(read(&a, &Request::as_is()) && read(&b, &Request::as_is()));
+    assert!(!read(&a, &Request::as_is().active_low(true)));
+    assert!(!read(&a, &Request::input()), "an input is driven no more");
+}
+
+#[test]
 fn what_is_wrong_is_one_sentence() {
     let chip = Chip::new("wrong");
     let error = Line::open(&chip.line(99), &Request::input()).unwrap_err().to_string();

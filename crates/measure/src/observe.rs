@@ -232,13 +232,13 @@ impl<'n> Collector<'n> {
         let came = std::iter::from_fn(|| self.reader.next_outlier());
         let came: Vec<Outlier> =
             came.map(|o| Outlier { at_ns: o.at_ns, latency_ns: o.latency_ns, cause: None }).collect();
-        if observer.journal.is_some() {
-            self.fresh.extend_from_slice(&came);
-        }
         let explained = match (&mut self.explainer, observer.findings()) {
             (Some((explainer, tid)), Some(findings)) => explainer.look(came, tid.load(Relaxed), ended, findings),
             _ => came,
         };
+        if observer.journal.is_some() {
+            self.fresh.extend_from_slice(&explained);
+        }
         self.keep(&explained);
     }
 
@@ -255,6 +255,7 @@ impl<'n> Collector<'n> {
             let (sum, count, missed, seen) =
                 before.map_or((0, 0, 0, 0), |b| (b.sum_ns, b.count(), b.missed, b.outliers));
             let came = snapshot.count() - count;
+            let causes = observer.findings().map(Findings::fresh_causes).unwrap_or_default();
             observer.append(Added {
                 series: observer.part.series,
                 duration_ns: elapsed.as_nanos() as u64,
@@ -266,6 +267,7 @@ impl<'n> Collector<'n> {
                 second_max_ns: seconds.iter().max().copied().unwrap_or(0),
                 outliers: std::mem::take(&mut self.fresh),
                 outliers_seen: snapshot.outliers - seen,
+                causes,
             })?;
             self.journalled = Some(snapshot);
         }

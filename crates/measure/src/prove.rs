@@ -138,8 +138,7 @@ fn absorb(series: &mut Series, block: Series, order: u32) {
     series.missed += block.missed;
     series.early += block.early;
     series.contamination = sum(series.contamination, block.contamination);
-    series.maxima.step_ns = block.maxima.step_ns;
-    series.maxima.max_ns.extend(block.maxima.max_ns);
+    series.maxima.extend(block.maxima);
     // These are of all blocks so far.
     (series.causes, series.explained, series.tracing) = (block.causes, block.explained, block.tracing);
     series.outliers.extend(block.outliers);
@@ -185,6 +184,11 @@ mod tests {
         assert_eq!(series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["stock, idle", "ontick, idle"]);
         assert!(series.iter().all(|s| s.blocks.len() == PAIRS && s.latency.count() > 0));
         assert_eq!(series[1].settings.phase_choice, "auto");
+        // Three blocks of 100 ms, not of a second; a stall makes one longer.
+        for side in series.iter().filter(|side| side.latency.max_ns < Some(500_000_000)) {
+            assert_eq!(side.maxima.max_ns.len(), PAIRS);
+            assert_eq!(side.maxima.short.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 1, 2], "{:?}", side.maxima);
+        }
     }
 
     #[test]

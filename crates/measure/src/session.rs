@@ -99,6 +99,7 @@ pub fn run<P: Probe>(
     }
     series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, ..timed.settings };
     series.contamination = timed.contamination;
+    series.maxima.end_at(timed.recorded_ns);
     series.conditions = timed.watch.end();
     Ok(series)
 }
@@ -107,6 +108,8 @@ struct Timed {
     watch: Watch,
     settings: Settings,
     contamination: Contamination,
+    /// From the first sample to the last, or to when the run was due to end.
+    recorded_ns: u64,
     failure: Option<Error>,
 }
 
@@ -133,7 +136,7 @@ fn timed<P: Probe>(
     let watch = Watch::start(place.cpu);
     recording.store(true, Relaxed);
     let before = Usage::now();
-    let failure = observe(&mut probe, limits, writer, stop);
+    let (recorded_ns, failure) = observe(&mut probe, limits, writer, stop);
     let usage = Usage::now().since(before);
 
     let mut settings = Settings::default();
@@ -160,7 +163,7 @@ fn timed<P: Probe>(
         voluntary_switches: usage.voluntary_switches,
         involuntary_switches: usage.involuntary_switches,
     };
-    Ok(Timed { watch, settings, contamination, failure })
+    Ok(Timed { watch, settings, contamination, recorded_ns, failure })
 }
 
 fn warm_up<P: Probe>(probe: &mut P, length: Length, stop: &AtomicBool) {
@@ -179,22 +182,28 @@ fn warm_up<P: Probe>(probe: &mut P, length: Length, stop: &AtomicBool) {
 }
 
 /// The timed section: no allocation, no lock, no system call but the probe's own.
-fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &AtomicBool) -> Option<Error> {
+/// Returns how long it recorded, and why it ended if that was before its time.
+fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &AtomicBool) -> (u64, Option<Error>) {
     let stop_over_ns = limits.stop_over_ns.unwrap_or(u64::MAX);
     let (mut left, mut end_ns) = match limits.length {
         Length::Count(count) => (count, u64::MAX),
         Length::Duration(_) => (u64::MAX, 0),
     };
-    let mut last_due_ns = 0;
+    let (mut last_due_ns, mut failure) = (0, None);
+    let (mut first_ns, mut last_ns) = (None, 0);
     while left > 0 && !stop.load(Relaxed) {
         let sample = probe.next();
         if sample.napped {
-            if let Some(error) = probe.failure() {
-                return Some(error);
+            failure = probe.failure();
+            if failure.is_some() {
+                break;
             }
             // The run begins with its first observation.
             match end_ns {
-                1.. if sample.now_ns >= end_ns => return None,
+                1.. if sample.now_ns >= end_ns => {
+                    last_ns = last_ns.max(end_ns);
+                    break;
+                }
                 _ => continue,
             }
         }
@@ -208,21 +217,24 @@ fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &
         let due_ns = sample.now_ns - sample.latency_ns.unwrap_or(0).min(sample.now_ns);
         if due_ns >= end_ns {
             writer.missed(sample.missed_before(end_ns, due_ns, last_due_ns));
-            return None;
+            last_ns = last_ns.max(end_ns);
+            break;
         }
         writer.missed(sample.missed);
         let Some(latency_ns) = sample.latency_ns else { continue };
         last_due_ns = due_ns;
         writer.record(sample.now_ns, latency_ns);
+        first_ns.get_or_insert(sample.now_ns);
+        last_ns = sample.now_ns;
         if sample.early {
             writer.early();
         }
         if latency_ns > stop_over_ns {
-            return None;
+            break;
         }
         left -= 1;
     }
-    None
+    (first_ns.map_or(0, |first_ns| last_ns.saturating_sub(first_ns)), failure)
 }
 
 #[cfg(test)]

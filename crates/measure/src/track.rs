@@ -16,7 +16,7 @@ pub struct Track {
 
 impl Default for Track {
     fn default() -> Self {
-        Self { maxima: Maxima { step_ns: SECOND_NS, max_ns: Vec::new() }, filled: 0 }
+        Self { maxima: Maxima { step_ns: SECOND_NS, ..Maxima::default() }, filled: 0 }
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Bucket;
-use crate::run::{Outlier, Run};
+use crate::run::{Cause, Outlier, Run, Series};
 
 const JOURNAL: &str = "ontick-journal/1";
 
@@ -45,6 +45,18 @@ pub struct Added {
     /// How many there were in all.
     #[serde(default)]
     pub outliers_seen: u64,
+    /// Causes that were named for the first time; outliers refer to them by their index in the whole journal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<CauseName>,
+}
+
+/// What a cause is called.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseName {
+    /// `softirq`, `another task`, ….
+    pub cause: String,
+    /// Which one, where there are several; else empty.
+    pub detail: String,
 }
 
 /// The journal of a run, beside the record that will replace it.
@@ -114,6 +126,7 @@ pub fn recover(text: &str) -> Result<Run, String> {
             Err(e) => return Err(format!("not a sound journal: line {}: {e}", i + 1)),
         }
     }
+    run.series.iter_mut().for_each(count_causes);
     run.interrupted = true;
     run.notes.push("read from the journal of a run that did not end".into());
     Ok(run)
@@ -141,14 +154,36 @@ fn apply(run: &mut Run, added: Added) -> Result<(), String> {
     series.maxima.max_ns.push(added.second_max_ns);
     series.outliers_seen = series.outliers_seen.saturating_add(added.outliers_seen.max(added.outliers.len() as u64));
     series.outliers.extend(added.outliers);
+    let named =
+        added.causes.into_iter().map(|name| Cause { cause: name.cause, detail: name.detail, ..Cause::default() });
+    series.causes.extend(named);
     run.duration_ns = run.duration_ns.max(added.duration_ns);
     Ok(())
+}
+
+/// Causes stand in a journal by name; how often each was is told by the outliers.
+fn count_causes(series: &mut Series) {
+    let known = series.causes.len();
+    let mut latencies = vec![Vec::new(); known];
+    for outlier in &mut series.outliers {
+        outlier.cause = outlier.cause.filter(|index| (*index as usize) < known);
+        if let Some(index) = outlier.cause {
+            latencies[index as usize].push(outlier.latency_ns);
+        }
+    }
+    let all: usize = latencies.iter().map(Vec::len).sum();
+    for (cause, mut latencies) in series.causes.iter_mut().zip(latencies) {
+        latencies.sort_unstable();
+        cause.count = latencies.len() as u64;
+        cause.share = latencies.len() as f64 / all.max(1) as f64;
+        cause.p50_ns = latencies.get(latencies.len() / 2).copied().unwrap_or(0);
+        cause.max_ns = latencies.last().copied().unwrap_or(0);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Series;
     use proptest::prelude::*;
 
     fn journal(dir: &Path) -> (PathBuf, Journal) {
@@ -194,6 +229,25 @@ mod tests {
             (run.series[0].latency.count(), run.duration_ns, run.series[0].outliers.len()),
             (3000, 3_000_000_000, 3)
         );
+    }
+
+    #[test]
+    fn causes_are_counted_by_the_outliers_that_bear_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, mut journal) = journal(dir.path());
+        let named = |cause: &str| CauseName { cause: cause.into(), detail: String::new() };
+        let outlier = |latency_ns, cause| Outlier { at_ns: 1, latency_ns, cause };
+        journal
+            .append(&Added { causes: vec![named("steal")], outliers: vec![outlier(30, Some(0))], ..second(1) })
+            .unwrap();
+        let later = vec![outlier(50, Some(1)), outlier(70, Some(0)), outlier(20, Some(1)), outlier(9, Some(7))];
+        journal.append(&Added { causes: vec![named("softirq")], outliers: later, ..second(2) }).unwrap();
+        let run = recover(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let series = &run.series[0];
+        let told: Vec<_> =
+            series.causes.iter().map(|c| (c.cause.as_str(), c.count, c.share, c.p50_ns, c.max_ns)).collect();
+        assert_eq!(told, [("steal", 2, 0.5, 70, 70), ("softirq", 2, 0.5, 50, 50)]);
+        assert_eq!(series.outliers.last().unwrap().cause, None);
     }
 
     #[test]

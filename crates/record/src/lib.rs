@@ -8,6 +8,7 @@ pub mod findings;
 pub mod histogram;
 pub mod import;
 pub mod journal;
+mod maxima;
 pub mod requirement;
 pub mod run;
 pub mod store;

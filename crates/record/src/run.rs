@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
+pub use crate::maxima::{Maxima, Stretch};
 use crate::{Finding, Histogram};
 
 /// Name and version of the document format. Readers refuse other major versions.
@@ -204,16 +205,6 @@ pub struct Contamination {
     pub voluntary_switches: u64,
     /// Times the scheduler took the CPU away (`ru_nivcsw`).
     pub involuntary_switches: u64,
-}
-
-/// The largest latency in each stretch of `step_ns`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Maxima {
-    /// Length of a stretch: 1 s, doubled each time that a run outgrows the track.
-    pub step_ns: u64,
-    /// One per stretch, in ns; 0 where there was no sample.
-    pub max_ns: Vec<u64>,
 }
 
 /// One late sample.

@@ -26,7 +26,7 @@ fn full() -> Run {
     series.settings.margin_ns = Some(50_000);
     series.settings.spin_duty = Some(f64::NAN);
     series.settings.refused.push("mlockall: no".into());
-    series.maxima = Maxima { step_ns: 1_000_000_000, max_ns: vec![403] };
+    series.maxima = Maxima { step_ns: 1_000_000_000, max_ns: vec![403], short: vec![(0, 1_000)] };
     series.outliers.push(Outlier { at_ns: 1, latency_ns: 403, cause: None });
     series.blocks.push(Block { load_average: f64::NAN, ..Block::default() });
     series.conditions.load_average = Some([0.1, 0.2, 0.3]);

@@ -1,7 +1,7 @@
 //! Text from a record, made harmless for terminals and line-based formats.
 
 /// One line without anything that would steer a terminal or begin a line of its own.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let harmless = |c: char| match c {
         '\t' | '\n' | '\r' => ' ',
         // Control characters, and the marks that reorder text.

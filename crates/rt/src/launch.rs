@@ -8,6 +8,7 @@
 mod account;
 mod child;
 mod signals;
+mod witness;
 
 use std::fs::File;
 use std::io;
@@ -21,7 +22,8 @@ use crate::cpus;
 use crate::thread::{LatencyRequest, Policy, Refusal, Setup, set_affinity};
 
 pub use account::Account;
-use signals::Signals;
+use signals::{Signal, Signals};
+use witness::Witness;
 
 /// How a program is to be run. Nothing is asked that was not named.
 #[derive(Debug, Default)]
@@ -130,9 +132,15 @@ fn lockable(stays_root: bool) -> Result<(), Refusal> {
 /// Waits for the program, and passes on what is sent to its stand-in.
 fn stand_in(child: &mut Child, signals: &Signals) -> io::Result<ExitStatus> {
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
+        // Anew for each signal; without one every signal is passed on.
+        let witness = Witness::start().ok();
+        let mut signal = None;
+        while signal.as_ref().is_none_or(Signal::is_of_a_child) {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            signal = Some(signals.wait()?);
         }
-        signals.wait()?.pass_on(child.id());
+        signal.inspect(|signal| signal.pass_on(child.id(), witness.as_ref()));
     }
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod gpio;
 mod import;
 mod latency;
 mod measuring;
@@ -14,6 +15,7 @@ mod tune;
 mod tuned;
 
 use clap::Subcommand;
+use ontick_measure::explain;
 
 use crate::failure::{Failure, Outcome};
 
@@ -27,6 +29,8 @@ pub enum Command {
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
+    #[command(subcommand)]
+    Gpio(gpio::Gpio),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -34,13 +38,27 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it has to do with the running machine, which tracing that a killed run left behind would slow down.
+    fn meets_the_machine(&self) -> bool {
+        match self {
+            Command::Check(_) | Command::Tune(_) | Command::Run(_) | Command::Prove(_) | Command::Latency(_) => true,
+            Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
+                false
+            }
+        }
+    }
+
     pub fn run(self) -> Result<Outcome, Failure> {
+        if self.meets_the_machine() {
+            explain::clean();
+        }
         match self {
             Command::Check(check) => check.run(),
             Command::Tune(tune) => tune.run(),
             Command::Run(run) => run.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
+            Command::Gpio(gpio) => gpio.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),

@@ -4,6 +4,7 @@ mod check;
 mod endings;
 mod errors;
 mod examples;
+mod explain;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use rustix::process::Signal;
 
-use crate::{ontick, run, runs, send, stderr, stdout, wait_until};
+use crate::{has, ontick, run, runs, send, stderr, stdout, wait_until};
 
 /// A shell script as the program; real-time where this test may.
 fn script(options: &[&str], text: &str) -> Command {
@@ -60,6 +60,42 @@ fn signals_pass_through() {
         send(child.id(), signal);
         assert_eq!(child.wait().unwrap().code(), Some(42), "{name}");
     }
+}
+
+#[test]
+fn a_signal_to_the_whole_group_is_not_passed_on() {
+    if !has("strace") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // Each USR1 is one line; TERM ends it.
+    let text = format!(
+        "trap 'echo x >> {1}' USR1; trap 'exit 0' TERM; touch {1}; touch {0}; while :; do sleep 0.01; done",
+        path("ready").display(),
+        path("count").display()
+    );
+    // The signals that ontick sends are counted: two that reach the program at once are one to it. Traced from a
+    // process group of its own.
+    let mut traced = Command::new("strace");
+    traced.args(["-DD", "-e", "trace=kill", "-e", "signal=none", "-o"]).arg(path("sent"));
+    traced.args([env!("CARGO_BIN_EXE_ontick"), "run", "--policy", "other", "--", "sh", "-c", &text]);
+    let mut child = traced.process_group(0).spawn().unwrap();
+    wait_until("the trap", || path("ready").exists());
+    let group = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    let lines = || std::fs::read_to_string(path("count")).unwrap().lines().count();
+    for sent in 1..=6 {
+        match sent % 2 {
+            0 => send(child.id(), Signal::USR1),
+            _ => rustix::process::kill_process_group(group, Signal::USR1).unwrap(),
+        }
+        wait_until("the signal", || lines() >= sent);
+    }
+    send(child.id(), Signal::TERM);
+    assert_eq!((child.wait().unwrap().code(), lines()), (Some(0), 6));
+    wait_until("the trace", || std::fs::read_to_string(path("sent")).unwrap().contains("exited"));
+    let trace = std::fs::read_to_string(path("sent")).unwrap();
+    assert_eq!(trace.matches("SIGUSR1").count(), 3, "{trace}");
 }
 
 #[test]

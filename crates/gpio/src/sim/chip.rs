@@ -34,6 +34,7 @@ pub(super) fn open_for(name: &Name, chip: &str, line: u32) -> Result<Page, Error
     }
 }
 
+const UNMADE: &str = "is not there (a chip is made when one of its lines is first used or wired)";
 const PREFIX: &str = "ontick-sim-";
 
 /// Where chips are: memory that all of a machine's processes can share, and that a reboot empties.
@@ -60,6 +61,7 @@ fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Erro
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             return Err(wrong("belongs to another user (use another name, or sudo)".into()));
         }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(wrong(UNMADE.into())),
         Err(error) => return Err(wrong(format!("cannot be opened: {error}"))),
     };
     let seen = file.metadata().map_err(|error| wrong(format!("cannot be looked at: {error}")))?;
@@ -122,7 +124,10 @@ pub fn remove(chip: &str) -> Result<(), Error> {
     fs::remove_file(&path).map_err(|error| Error::Chip {
         chip: chip.into(),
         path,
-        what: format!("cannot be removed: {error}"),
+        what: match error.kind() {
+            io::ErrorKind::NotFound => UNMADE.into(),
+            _ => format!("cannot be removed: {error}"),
+        },
     })
 }
 

@@ -58,7 +58,7 @@ impl Pin {
             }
             // What a program left driven when it ended is taken over; what one drives now is listened to.
             Direction::Input if Owner::load(&pin.setup().owner).is_none() => pin.let_go(),
-            Direction::Input => {}
+            Direction::Input | Direction::AsIs => {}
         }
         pin.past = pin.begin();
         Ok(pin)

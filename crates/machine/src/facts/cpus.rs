@@ -47,7 +47,7 @@ impl Cpus {
             value => cpus_of(value).unwrap_or_default(),
         };
         Self {
-            model: field(&["model name", "Model", "Hardware"]).map(|(_, v)| v.trim().to_owned()).unwrap_or_default(),
+            model: super::processor::name(root, &cpuinfo),
             isolated: list("/sys/devices/system/cpu/isolated")
                 .or_else(|| cpus_of(arguments.get("isolcpus")))
                 .unwrap_or_default(),

@@ -13,6 +13,7 @@ pub mod kernel;
 pub mod limits;
 pub mod memory;
 pub mod noise;
+mod processor;
 pub mod rivals;
 pub mod scheduling;
 

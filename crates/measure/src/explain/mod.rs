@@ -2,7 +2,7 @@
 //! one named cause.
 //!
 //! The kernel's own events tell it, from a private tracing instance that is gone after the run (and, if the
-//! run is killed, removed by the next). The ring is overwritten and left alone until there are outliers.
+//! run is killed, removed by [`clean`]). The ring is overwritten and left alone until there are outliers.
 
 pub mod attribute;
 mod calibrate;
@@ -22,6 +22,7 @@ pub mod timeline;
 mod tracefs;
 mod tracer;
 
+use ontick_record::journal::CauseName;
 use ontick_record::run::{Explained, Outlier, Series, Tracing};
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
@@ -36,6 +37,7 @@ use events::Event;
 use mend::Mender;
 use tally::Tally;
 use timeline::Span;
+use tracefs::Tracefs;
 use tracer::Tracer;
 
 /// Outliers that are told in full: the largest, and of each cause the largest few.
@@ -48,6 +50,12 @@ const BEFORE_NS: u64 = 60_000_000;
 /// Events kept, at most; a flood is cut at its old end.
 const EVENTS_KEPT: usize = 1 << 20;
 
+/// Removes what runs that were killed left in the kernel's tracing, which costs time as long as it is there.
+/// Without the right to, nothing happens.
+pub fn clean() -> Vec<String> {
+    Tracefs::find().map(|tracefs| tracefs.clean()).unwrap_or_default()
+}
+
 /// Causes of one series; blocks of the same series add to it.
 #[derive(Default)]
 pub struct Findings {
@@ -55,9 +63,18 @@ pub struct Findings {
     /// Largest first, with the index of their cause.
     told: Vec<(u32, Explained)>,
     tracing: Tracing,
+    /// So many causes stand in the journal.
+    journalled: usize,
 }
 
 impl Findings {
+    /// Causes that were not journalled yet.
+    pub fn fresh_causes(&mut self) -> Vec<CauseName> {
+        let fresh = self.tally.names(self.journalled);
+        self.journalled += fresh.len();
+        fresh
+    }
+
     /// Writes what was found to a series.
     pub fn describe(&self, series: &mut Series) {
         series.causes = self.tally.causes();

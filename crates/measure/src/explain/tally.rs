@@ -1,5 +1,6 @@
 //! Causes counted.
 
+use ontick_record::journal::CauseName;
 use ontick_record::{Histogram, run};
 use ontick_rt::buckets;
 
@@ -39,6 +40,13 @@ impl Tally {
             self.causes.push((cause.clone(), Latencies::default()));
             self.causes.len() - 1
         })
+    }
+
+    /// Names of the causes, from this one on.
+    pub fn names(&self, from: usize) -> Vec<CauseName> {
+        let name =
+            |(cause, _): &(Cause, Latencies)| CauseName { cause: cause.name().into(), detail: cause.detail().into() };
+        self.causes.iter().skip(from).map(name).collect()
     }
 
     /// How many were counted.

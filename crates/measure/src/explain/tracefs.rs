@@ -35,11 +35,12 @@ impl Tracefs {
         self.root.join("instances")
     }
 
-    /// Removes instances of runs that were killed. Those of running processes stay.
+    /// Removes instances of runs that were killed. Those of running processes stay; that they are held keeps
+    /// also those whose process is in another PID namespace and cannot be seen from here.
     pub fn clean(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.instances()) else { return Vec::new() };
         let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.filter(|name| is_stale(name) && remove(&self.instances().join(name)).is_ok()).collect()
+        names.filter(|name| is_stale(name) && fs::remove_dir(self.instances().join(name)).is_ok()).collect()
     }
 
     /// A new instance: a ring of its own, which nobody else's tracing meets.
@@ -49,7 +50,10 @@ impl Tracefs {
         let free = (0..64).map(|n| self.instances().join(format!("{PREFIX}{pid}-{born}-{n}")));
         for path in free {
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(Instance { path, _tracefs: self }),
+                Ok(()) => {
+                    let held = fs::File::open(path.join("tracing_on")).ok();
+                    return Ok(Instance { path, held, _tracefs: self });
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -80,15 +84,11 @@ fn born(pid: u32) -> Option<u64> {
     after.split_whitespace().nth(19)?.parse().ok()
 }
 
-fn remove(path: &Path) -> io::Result<()> {
-    // Reading it may still be going on in the kernel for a moment after its reader was closed.
-    let _ = fs::write(path.join("tracing_on"), "0");
-    fs::remove_dir(path)
-}
-
 /// A private instance; removed when dropped.
 pub struct Instance {
     path: PathBuf,
+    /// The kernel does not remove an instance of which a file is open.
+    held: Option<fs::File>,
     _tracefs: Tracefs,
 }
 
@@ -120,7 +120,9 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        let _ = remove(&self.path);
+        self.held = None;
+        let _ = self.set("tracing_on", "0");
+        let _ = fs::remove_dir(&self.path);
     }
 }
 
@@ -149,10 +151,18 @@ mod tests {
         if fs::create_dir(&killed).is_err() {
             return eprintln!("not tested: no instance can be made here");
         }
+        // As from another PID namespace: no process here has the number, and yet it runs.
+        let elsewhere = tracefs.instances().join("ontick-4294967295-2-0");
+        fs::create_dir(&elsewhere).unwrap();
+        let held = fs::File::open(elsewhere.join("tracing_on")).unwrap();
         let mine = other.instance().unwrap();
         let cleaned = tracefs.clean();
         // Another run may have cleaned it first.
         assert!(!killed.exists() && mine.file("trace_clock").exists(), "{cleaned:?}");
+        assert!(fs::read_to_string(elsewhere.join("tracing_on")).unwrap().starts_with('1'));
+        drop(held);
+        tracefs.clean();
+        assert!(!elsewhere.exists());
         let path = mine.path.clone();
         drop(mine);
         assert!(!tracefs.instances().join(path.file_name().unwrap()).exists());

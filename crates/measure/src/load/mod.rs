@@ -221,8 +221,15 @@ mod tests {
         let pid: i32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
         assert!(std::path::Path::new(&format!("/proc/{pid}")).exists());
         drop(running);
-        // Killed; what may remain for a moment is an entry that init has not collected yet.
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+        // Killed, which takes a moment; then what may remain is an entry that init has not collected yet.
+        let began = Instant::now();
+        loop {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            if stat.is_empty() || stat.contains(") Z ") {
+                break;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "{stat}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }

@@ -13,7 +13,7 @@ const DOTTED: usize = 90;
 
 pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
     let mut frame = Frame::new(paper, "Largest latency over time", curves, 4.0);
-    let seconds = curves.iter().map(|c| length(&c.series.maxima)).fold(1.0f64, f64::max);
+    let seconds = curves.iter().map(|c| c.series.maxima.length_ns() as f64 / 1e9).fold(1.0f64, f64::max);
     let x = Scale::linear(0.0, seconds, frame.left, frame.right);
     let ticks: Vec<Tick> = time_steps(seconds, ((frame.right - frame.left) / 70.0) as usize)
         .into_iter()
@@ -43,24 +43,21 @@ pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
     frame.finish()
 }
 
-fn length(maxima: &Maxima) -> f64 {
-    maxima.max_ns.len() as f64 * maxima.step_ns as f64 / 1e9
-}
-
 /// The stretches as points, broken where nothing was measured. Of stretches that share a pixel the
 /// largest is drawn.
 fn parts(maxima: &Maxima, x: Scale, y: Scale) -> Vec<Vec<(f64, f64)>> {
     let mut parts: Vec<Vec<(f64, f64)>> = Vec::new();
     let mut broken = true;
-    for (i, ns) in maxima.max_ns.iter().enumerate() {
-        if *ns == 0 {
+    for stretch in maxima.stretches() {
+        if stretch.max_ns == 0 {
             broken = true;
             continue;
         }
         if std::mem::take(&mut broken) {
             parts.push(Vec::new());
         }
-        let at = (x.at((i as f64 + 0.5) * maxima.step_ns as f64 / 1e9), y.at(*ns as f64));
+        let middle_ns = stretch.from_ns as f64 + stretch.length_ns as f64 / 2.0;
+        let at = (x.at(middle_ns / 1e9), y.at(stretch.max_ns as f64));
         let Some(part) = parts.last_mut() else { continue };
         match part.last_mut() {
             // Upward is smaller on paper.
@@ -78,8 +75,10 @@ mod tests {
     #[test]
     fn a_gap_breaks_the_line_and_a_long_run_keeps_its_peaks() {
         let (x, y) = (Scale::linear(0.0, 4.0, 0.0, 400.0), Scale::log(2.0, 6.0, 200.0, 0.0));
-        let track = |max_ns| Maxima { step_ns: 1_000_000_000, max_ns };
+        let track = |max_ns| Maxima { step_ns: 1_000_000_000, max_ns, ..Maxima::default() };
         assert_eq!(parts(&track(vec![500, 0, 700, 800]), x, y).iter().map(Vec::len).collect::<Vec<_>>(), [1, 2]);
+        let short = Maxima { short: vec![(0, 500_000_000)], ..track(vec![500, 600]) };
+        assert_eq!(parts(&short, x, y)[0].iter().map(|p| p.0).collect::<Vec<_>>(), [25.0, 100.0]);
         let mut long = vec![500; 40_000];
         long[17_123] = 90_000;
         let x = Scale::linear(0.0, 40_000.0, 0.0, 400.0);

@@ -63,7 +63,8 @@ mod tests {
     #[test]
     fn it_fits_the_screen_however_small() {
         let mut run = Run::new("ontick", "timer");
-        let maxima = Maxima { step_ns: 1_000_000_000, max_ns: (0..500).map(|i| i * 100).collect() };
+        let maxima =
+            Maxima { step_ns: 1_000_000_000, max_ns: (0..500).map(|i| i * 100).collect(), ..Maxima::default() };
         let mut series = Series { name: "hybrid".into(), maxima, ..Series::default() };
         (1..1000).for_each(|i| series.latency.add(i * 37, 1, 1));
         run.series.push(series);

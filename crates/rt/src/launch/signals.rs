@@ -3,6 +3,8 @@
 
 use std::io;
 
+use super::witness::Witness;
+
 /// Those that are passed on.
 const PASSED: [libc::c_int; 9] = [
     libc::SIGINT,
@@ -82,14 +84,17 @@ impl Drop for Signals {
 }
 
 impl Signal {
+    /// Whether it only says that some child ended or stopped.
+    pub fn is_of_a_child(&self) -> bool {
+        self.number == libc::SIGCHLD
+    }
+
     /// Passes it on to the program, which has not been waited for yet.
-    pub fn pass_on(&self, program: u32) {
+    pub fn pass_on(&self, program: u32, witness: Option<&Witness>) {
         let pid = program as libc::pid_t;
-        if self.number == libc::SIGCHLD {
-            return;
-        }
+        let has_it = || self.from_kernel || self.sender == pid || witness.is_some_and(|w| w.saw(self.number));
         // Waking up is harmless twice, and a shell may send it to the one that it knows only.
-        if self.number == libc::SIGCONT || !self.from_kernel && self.sender != pid {
+        if self.number == libc::SIGCONT || !has_it() {
             // SAFETY: the program is our child and not yet waited for, so its number is still its own.
             unsafe { libc::kill(pid, self.number) };
         }

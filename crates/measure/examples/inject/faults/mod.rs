@@ -16,7 +16,7 @@ use ontick_rt::thread::{Policy, Ready, Setup};
 use ontick_rt::wait::{Sleep, Wait};
 use rustix::process::{Pid, Signal, kill_process};
 
-use truth::Making;
+use truth::{Making, judged};
 
 /// A fault: what it is called, and which causes name it rightly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,21 +125,25 @@ fn sleep(us: u64) {
     std::thread::sleep(Duration::from_micros(us));
 }
 
-/// Wants the CPU all the time; a window is a stretch in which it got it.
+/// Between two readings of the time the hog had the CPU for certain if they are no further apart, in ns: an
+/// interrupt fits.
+const HELD_NS: u64 = 20_000;
+
+/// Wants the CPU all the time; a making is a stretch in which it had it.
 fn hog(cpu: u32, done: &AtomicBool) -> Vec<Making> {
     let _ready = Setup::new().cpu(cpu).strict().expect("the hog is pinned");
-    let mut windows = Vec::new();
+    let mut makings = Vec::new();
     let (mut from, mut last) = (now_ns(), now_ns());
     while !done.load(Relaxed) {
         let now = now_ns();
-        if now - last > 1_000_000 {
-            windows.push((from, last));
+        if now - last > HELD_NS {
+            makings.push(Making::sure(from, last));
             from = now;
         }
         last = now;
     }
-    windows.push((from, last));
-    windows
+    makings.push(Making::sure(from, last));
+    makings
 }
 
 /// Readings of the clock; each takes some 15 to 50 ns.
@@ -158,10 +162,13 @@ fn higher(cpu: u32, done: &AtomicBool) -> Vec<Making> {
         for _ in 0..HIGHER_WORK {
             to = now_ns();
         }
-        windows.push((from, to));
+        windows.push(Making::timed(from, to));
     }
-    windows
+    judged(windows)
 }
+
+/// A call that no other CPU had to serve returns sooner, in ns.
+const UNSERVED_NS: u64 = 1_500;
 
 /// Has all CPUs that run this process pass a barrier, again and again, in bursts. A call returns when the
 /// others have served it, so each is a making.
@@ -178,11 +185,13 @@ fn membarrier(cpu: u32, done: &AtomicBool) -> Vec<Making> {
         while from < burst + 30_000_000 {
             membarrier(MembarrierCommand::PrivateExpedited).expect("registered before");
             let to = now_ns();
-            windows.push((from, to));
+            if to - from > UNSERVED_NS {
+                windows.push(Making::timed(from, to));
+            }
             from = to;
         }
     }
-    windows
+    judged(windows)
 }
 
 /// A thread that uses memory which is not there, after every [`FAULTY`]th deadline.
@@ -215,7 +224,7 @@ impl Probe for Faulty<'_> {
                 // SAFETY: within the region, which is writable.
                 unsafe { self.memory.add(page * 4096).write_volatile(1) };
             }
-            self.windows.push((from, now_ns()));
+            self.windows.push(Making::timed(from, now_ns()));
         }
         let now_ns = now_ns();
         let latency_ns = Some(now_ns - self.deadline_ns);
@@ -248,7 +257,7 @@ fn page_fault(place: Place, limits: Limits, observer: &mut Observer) -> (Series,
         Ok(Faulty { clock, deadline_ns: 0, memory: memory.cast(), beats: 0, windows: recorded })
     });
     let series = session::run("page faults", place, limits, prepare, observer).expect("the thread is measured");
-    (series, windows)
+    (series, judged(windows))
 }
 
 /// Stops a process this many times, for 15 ms each, once it has begun.
@@ -260,7 +269,7 @@ pub fn stop(pid: Pid, begun: Duration, times: u32) -> Vec<Making> {
         kill_process(pid, Signal::STOP).expect("the process is there");
         sleep(15_000);
         kill_process(pid, Signal::CONT).expect("the process is there");
-        (from, now_ns())
+        Making::sure(from, now_ns())
     };
     (0..times).map(once).collect()
 }

@@ -12,7 +12,7 @@ use ontick_rt::thread::{Policy, Setup};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
 
-use super::truth::Making;
+use super::truth::{Making, judged};
 use super::{now_ns, sleep};
 
 const RECEIVERS: usize = 500;
@@ -44,11 +44,11 @@ pub fn broadcast(cpu: u32, done: &AtomicBool) -> Vec<Making> {
             for last in [&receivers[0], &receivers[RECEIVERS - 1]] {
                 while last.recv(&mut [0; 64]).is_err() && !done.load(Relaxed) {}
             }
-            makings.push((from, now_ns()));
+            makings.push(Making::timed(from, now_ns()));
         }
         receivers.iter().for_each(|receiver| while receiver.recv(&mut [0; 64]).is_ok() {});
     }
-    makings
+    judged(makings)
 }
 
 /// Gives the calling thread a network of its own whose loopback delivers on this CPU.

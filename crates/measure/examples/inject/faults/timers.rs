@@ -8,12 +8,15 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
-use super::truth::Making;
+use super::truth::{Making, judged};
 use super::{now_ns, sleep};
 
 const TIMERS: usize = 300;
-/// From setting the last timer to the moment at which they fire.
+/// From setting the timers to the moment at which they fire: this much, and each time so much more, up to
+/// the timed thread's period, that the moments come to lie everywhere in it.
 const AHEAD_NS: u64 = 3_300_000;
+const STEP_NS: u64 = 618_034;
+const PERIOD_NS: u64 = 1_000_000;
 
 /// Sets the timers on the timed CPU, where they will fire, and watches them from another until `done`. A
 /// making ends when the last has fired.
@@ -26,7 +29,7 @@ pub fn fire(cpu: u32, done: &AtomicBool) -> Vec<Making> {
     while !done.load(Relaxed) {
         // Setting them makes the timed thread late, too, but that is another task's doing.
         let _here = Setup::new().cpu(cpu).policy(Policy::Fifo(60)).strict().expect("a higher priority");
-        let from = now_ns() + AHEAD_NS;
+        let from = now_ns() + AHEAD_NS + makings.len() as u64 * STEP_NS % PERIOD_NS;
         let at = Timespec { tv_sec: (from / 1_000_000_000) as i64, tv_nsec: (from % 1_000_000_000) as _ };
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at };
         for timer in &timers {
@@ -37,7 +40,7 @@ pub fn fire(cpu: u32, done: &AtomicBool) -> Vec<Making> {
         // Timers of one moment fire in the order in which they were set.
         let last = timers.last().expect("there are timers");
         while rustix::io::read(last, &mut [0u8; 8]).is_err() {}
-        makings.push((from, now_ns()));
+        makings.push(Making::timed(from, now_ns()));
     }
-    makings
+    judged(makings)
 }

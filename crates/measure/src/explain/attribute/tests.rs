@@ -5,7 +5,7 @@ use super::*;
 use proptest::prelude::*;
 
 const TID: i32 = 7;
-const DEADLINE: u64 = 1_000_000;
+const DEADLINE: u64 = 10_000_000;
 
 fn task(pid: i32, priority: i32) -> Task {
     Task { pid, priority, comm: Comm::new(format!("task{pid}").as_bytes()) }
@@ -83,6 +83,89 @@ fn an_account_that_falls_short_is_steal() {
         (5_105, Kind::VectorExit(Vector::Timer)),
     ];
     assert_eq!(cause_of(told, 5_050, &machine()), Cause::Steal);
+}
+
+#[test]
+fn stolen_time_is_where_the_account_has_room_for_it() {
+    // 0.2 ms of a software interrupt, and an account of 4 ms that lacks `lacking_us`.
+    let told = |lacking_us: u64| {
+        vec![
+            (-3_000, switch(task(0, 120), 0, thread())),
+            (-50, Kind::SoftirqEntry(3)),
+            (150, Kind::SoftirqExit),
+            (1_000, Kind::VectorEntry(Vector::Timer)),
+            (1_000, Kind::Ran { pid: TID, ns: (4_000 - lacking_us) * 1_000 }),
+            (1_003, Kind::VectorExit(Vector::Timer)),
+        ]
+    };
+    // Before the deadline the thread spins and a theft would not show: it may have been there.
+    assert_eq!(cause_of(told(60), 152, &machine()), Cause::Softirq("NET_RX".into()));
+    assert_eq!(cause_of(told(120), 152, &machine()), Cause::Steal);
+    let apart = Machine { accounts_without_interrupts: true, ..machine() };
+    assert_eq!(cause_of(told(120), 152, &apart), Cause::Softirq("NET_RX".into()));
+}
+
+#[test]
+fn a_theft_elsewhere_does_not_name_a_window_of_another_account() {
+    let other = task(9, 39);
+    let told = vec![
+        (-3_000, switch(task(0, 120), 0, thread())),
+        (-100, Kind::Ran { pid: TID, ns: 1_000_000 }),
+        (-100, switch(thread(), 0, other)),
+        (200, Kind::Ran { pid: 9, ns: 300_000 }),
+        (200, switch(other, 1, thread())),
+        (900, Kind::Ran { pid: TID, ns: 700_000 }),
+    ];
+    assert_eq!(cause_of(told, 202, &machine()), Cause::AnotherTask("task9 (fifo:60)".into()));
+}
+
+#[test]
+fn a_cpu_that_wakes_the_thread_itself_is_out_of_idle() {
+    let woken_on = |cpu: u32, runs_us: i64| {
+        let mut told = events(vec![
+            (-300, switch(thread(), 1, task(0, 120))),
+            (-2, Kind::VectorEntry(Vector::Timer)),
+            (-1, Kind::Wakeup(TID)),
+            (0, Kind::VectorExit(Vector::Timer)),
+            (runs_us, switch(task(0, 120), 0, thread())),
+        ]);
+        told[2].cpu = cpu;
+        let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + runs_us as u64 * 1_000 + 1_000 };
+        attribute(&told, TID, window, &machine()).0
+    };
+    assert_eq!(woken_on(1, 2), Cause::WakeUpPath);
+    assert_eq!(woken_on(1, 30), Cause::OutsideTheKernel);
+    assert_eq!(woken_on(0, 30), Cause::IdleExit);
+    assert_eq!(woken_on(0, 300), Cause::OutsideTheKernel);
+}
+
+#[test]
+fn an_idle_that_was_left_unseen_ends_with_the_interrupt_that_woke() {
+    let told = |late_us| {
+        let told = vec![
+            (-300, switch(thread(), 1, task(0, 120))),
+            (-200, Kind::VectorEntry(Vector::Timer)),
+            (-199, Kind::Wakeup(TID)),
+            (-195, Kind::VectorExit(Vector::Timer)),
+            (-195, Kind::LeftIdle(thread())),
+        ];
+        cause_of(told, late_us, &machine())
+    };
+    assert_eq!(told(40), Cause::OutsideTheKernel);
+}
+
+#[test]
+fn what_was_lost_is_not_guessed() {
+    let told = |lost_us: i64| {
+        vec![
+            (-900, switch(task(0, 120), 0, thread())),
+            (lost_us, Kind::Lost),
+            (lost_us, Kind::IrqEntry { irq: 36, name: "mmc0".into() }),
+            (lost_us + 20, Kind::IrqExit),
+        ]
+    };
+    assert!(matches!(cause_of(told(2), 25, &machine()), Cause::Unknown(_)));
+    assert_eq!(cause_of(told(-5), 16, &machine()), Cause::DeviceInterrupt("mmc0".into()));
 }
 
 #[test]

@@ -1,0 +1,61 @@
+//! `ontick gpio …`
+
+mod get;
+mod list;
+mod pace;
+mod remove;
+mod set;
+mod shown;
+mod watch;
+mod wire;
+
+use clap::{Args, Subcommand};
+use ontick_gpio::{Bias, Request};
+
+use crate::failure::{Failure, Outcome};
+
+/// GPIO lines: look at them, read, drive and watch them, join simulated ones.
+///
+/// Lines are named gpiochip0:17, or as the board calls them (GPIO17), or sim:bench/17 for line 17 of a simulated
+/// chip, which works on every machine and is made when it is first used.
+#[derive(Subcommand)]
+pub enum Gpio {
+    List(list::List),
+    Get(get::Get),
+    Set(set::Set),
+    Watch(watch::Watch),
+    Wire(wire::WireCommand),
+    Unwire(wire::Unwire),
+    Remove(remove::Remove),
+}
+
+impl Gpio {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        match self {
+            Gpio::List(list) => list.run(),
+            Gpio::Get(get) => get.run(),
+            Gpio::Set(set) => set.run(),
+            Gpio::Watch(watch) => watch.run(),
+            Gpio::Wire(wire) => wire.run(),
+            Gpio::Unwire(unwire) => unwire.run(),
+            Gpio::Remove(remove) => remove.run(),
+        }
+    }
+}
+
+/// How a line is set up.
+#[derive(Args, Debug, Clone)]
+struct SetUp {
+    /// 1 is low on the wire and 0 is high
+    #[arg(long)]
+    active_low: bool,
+    /// What holds the line where nobody drives it: as-is, disabled, pull-up or pull-down
+    #[arg(long, default_value = "as-is")]
+    bias: Bias,
+}
+
+impl SetUp {
+    fn of(&self, request: Request) -> Request {
+        request.active_low(self.active_low).bias(self.bias)
+    }
+}

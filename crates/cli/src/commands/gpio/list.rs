@@ -1,0 +1,220 @@
+//! `ontick gpio list`
+
+use std::str::FromStr;
+
+use clap::Args;
+use ontick_gpio::list::{self, Chip, ChipName, LineInfo};
+use ontick_gpio::{Bias, Name};
+use ontick_report::printable;
+use serde::Serialize;
+
+use super::{shown, wire};
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Show chips and lines: names, directions, who has them, levels. Takes no line, changes nothing.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick gpio list                 every chip, with the lines that are in use\n  ontick gpio list gpiochip0       all lines of a chip\n  ontick gpio list GPIO17 --json"
+)]
+pub struct List {
+    /// Only this chip with all its lines, or only this line
+    #[arg(value_name = "CHIP|LINE")]
+    only: Option<Only>,
+    /// Print JSON (always with all lines)
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Only {
+    Chip(ChipName),
+    Line(Name),
+}
+
+impl FromStr for Only {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(chip) = text.parse() {
+            return Ok(Only::Chip(chip));
+        }
+        text.parse().map(Only::Line).map_err(|error: ontick_gpio::NameError| error.to_string())
+    }
+}
+
+/// A chip, or why it could not be looked at.
+type Looked = (ChipName, Result<Chip, String>);
+
+impl List {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let chips: Vec<Looked> = match &self.only {
+            None => list::names().into_iter().map(|name| (name.clone(), list::chip(&name))).collect(),
+            Some(Only::Chip(name)) => vec![(name.clone(), Ok(look(name)?))],
+            Some(Only::Line(name)) => vec![the_line(name)?],
+        };
+        if self.json {
+            shown::document(&chips.iter().map(of_chip).collect::<Vec<_>>())?;
+        } else {
+            terminal::print(&text(&chips, self.only.is_some()))?;
+        }
+        Ok(Outcome::Met)
+    }
+}
+
+fn look(name: &ChipName) -> Result<Chip, Failure> {
+    list::chip(name).map_err(|why| Failure::new(format!("{name}: {why}")))
+}
+
+/// The line's chip with this line alone.
+fn the_line(name: &Name) -> Result<Looked, Failure> {
+    let Some((chip_name, line)) = list::place(name)? else {
+        return Err(Failure::new(format!(
+            "line {name}: not on a chip that could be listed (ontick gpio get reads it)"
+        )));
+    };
+    let mut chip = look(&chip_name)?;
+    let lines = chip.lines.len() as u32;
+    chip.lines.retain(|info| place_of(info) == line);
+    if chip.lines.is_empty() {
+        let (name, last) = (name.clone(), lines.saturating_sub(1));
+        return Err(ontick_gpio::Error::NoSuchLine { name, chip: chip_name.to_string(), last }.into());
+    }
+    Ok((chip_name, Ok(chip)))
+}
+
+fn place_of(info: &LineInfo) -> u32 {
+    match info.name {
+        Name::Sim { line, .. } | Name::Chip { line, .. } | Name::Register(line) => line,
+        Name::Own(_) => u32::MAX,
+    }
+}
+
+fn text(chips: &[Looked], all: bool) -> String {
+    if chips.is_empty() {
+        return "No GPIO chip here. A simulated one is made when it is used: ontick gpio wire sim:bench/4 sim:bench/17\n"
+            .into();
+    }
+    chips.iter().map(|(name, looked)| chip_text(name, looked, all)).collect()
+}
+
+fn chip_text(name: &ChipName, looked: &Result<Chip, String>, all: bool) -> String {
+    let chip = match looked {
+        Ok(chip) => chip,
+        Err(why) => return format!("{name}  {why}\n"),
+    };
+    let label = chip.label.as_ref().map(|label| format!("{}, ", printable(label))).unwrap_or_default();
+    let lines: Vec<&LineInfo> = chip.lines.iter().filter(|info| all || is_of_note(info)).collect();
+    let count = match chip.lines.len() {
+        1 => "line".into(),
+        lines => format!("{lines} lines"),
+    };
+    let mut text = format!("{name}  {label}{count}{}\n", shown::note(name.backend().name()));
+    let own = |info: &LineInfo| info.own.as_deref().map(printable).unwrap_or_default();
+    let width = lines.iter().map(|info| own(info).chars().count()).max().unwrap_or(0);
+    for info in lines {
+        let direction = if info.output { "output" } else { "input" };
+        let level = info.level.map_or("", |level| if level { "high" } else { "low" });
+        let row = format!(
+            "  {:>3}  {:<width$}  {direction:<6}  {level:<4}  {}",
+            place_of(info),
+            own(info),
+            printable(&remarks(info))
+        );
+        text += row.trim_end();
+        text += "\n";
+    }
+    text
+}
+
+/// Lines that somebody does something with.
+fn is_of_note(info: &LineInfo) -> bool {
+    info.in_use || info.output || info.wire.is_some()
+}
+
+fn remarks(info: &LineInfo) -> String {
+    let mut remarks = Vec::new();
+    if info.in_use {
+        remarks.push(format!("used by {}", info.consumer.as_deref().unwrap_or("somebody without a name")));
+    }
+    if info.active_low {
+        remarks.push("active-low".into());
+    }
+    if info.bias != Bias::AsIs {
+        remarks.push(format!("bias {}", info.bias));
+    }
+    if let Some((other, how)) = &info.wire {
+        remarks.push(format!("wired to {other}{}", wire::properties(*how)));
+    }
+    remarks.join(", ")
+}
+
+/// A chip in JSON.
+#[derive(Serialize)]
+struct ChipShown<'a> {
+    chip: String,
+    backend: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    lines: Vec<LineShown<'a>>,
+}
+
+/// A line in JSON.
+#[derive(Serialize)]
+struct LineShown<'a> {
+    line: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    direction: &'static str,
+    active_low: bool,
+    bias: &'static str,
+    /// On the wire; missing where only whoever takes the line is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level: Option<u8>,
+    in_use: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consumer: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wire: Option<WireShown>,
+}
+
+#[derive(Serialize)]
+struct WireShown {
+    to: String,
+    delay_ns: u32,
+    jitter_ns: u32,
+    dead_time_ns: u32,
+}
+
+fn of_chip((name, looked): &Looked) -> ChipShown<'_> {
+    let chip = looked.as_ref().ok();
+    ChipShown {
+        chip: name.to_string(),
+        backend: name.backend().name(),
+        label: chip.and_then(|chip| chip.label.as_deref()),
+        error: looked.as_ref().err().map(String::as_str),
+        lines: chip.map(|chip| chip.lines.iter().map(of_line).collect()).unwrap_or_default(),
+    }
+}
+
+fn of_line(info: &LineInfo) -> LineShown<'_> {
+    let wire = info.wire.as_ref().map(|(to, how)| WireShown {
+        to: to.to_string(),
+        delay_ns: how.delay_ns,
+        jitter_ns: how.jitter_ns,
+        dead_time_ns: how.dead_time_ns,
+    });
+    LineShown {
+        line: info.name.to_string(),
+        name: info.own.as_deref(),
+        direction: if info.output { "output" } else { "input" },
+        active_low: info.active_low,
+        bias: info.bias.name(),
+        level: info.level.map(u8::from),
+        in_use: info.in_use,
+        consumer: info.consumer.as_deref(),
+        wire,
+    }
+}

@@ -1,0 +1,101 @@
+//! `ontick gpio wire` and `ontick gpio unwire`
+
+use clap::Args;
+use ontick_gpio::{Backend, Name, sim};
+use ontick_record::units::exact;
+use serde::Serialize;
+
+use super::shown;
+use crate::failure::{Failure, Outcome};
+use crate::flags;
+use crate::terminal;
+
+/// Join two lines of a simulated chip: what one drives the other reads.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick gpio wire sim:bench/4 sim:bench/17\n  ontick gpio wire sim:bench/5 sim:bench/18 --delay 1us --jitter 1us --dead-time 20us"
+)]
+pub struct WireCommand {
+    /// One end
+    from: Name,
+    /// The other
+    to: Name,
+    /// Edges arrive this much later
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = short_time)]
+    delay: u32,
+    /// And by up to this much more, different for every edge
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = short_time)]
+    jitter: u32,
+    /// An edge that follows another within this time is not notified (reading the line still shows it)
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = short_time)]
+    dead_time: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Take a line of a simulated chip off its wires.
+#[derive(Args)]
+#[command(after_help = "Example:\n  ontick gpio unwire sim:bench/17")]
+pub struct Unwire {
+    /// The line
+    line: Name,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Wired {
+    from: String,
+    to: String,
+    delay_ns: u32,
+    jitter_ns: u32,
+    dead_time_ns: u32,
+    backend: &'static str,
+}
+
+#[derive(Serialize)]
+struct Unwired {
+    line: String,
+    backend: &'static str,
+}
+
+impl WireCommand {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let wire = sim::Wire { delay_ns: self.delay, jitter_ns: self.jitter, dead_time_ns: self.dead_time };
+        sim::wire(&self.from, &self.to, wire)?;
+        if self.json {
+            let backend = Backend::Simulated.name();
+            let sim::Wire { delay_ns, jitter_ns, dead_time_ns } = wire;
+            let (from, to) = (self.from.to_string(), self.to.to_string());
+            shown::document(&Wired { from, to, delay_ns, jitter_ns, dead_time_ns, backend })?;
+        } else {
+            let note = shown::note(Backend::Simulated.name());
+            terminal::print(&format!("{} to {}{}{note}\n", self.from, self.to, properties(wire)))?;
+        }
+        Ok(Outcome::Met)
+    }
+}
+
+impl Unwire {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        sim::unwire(&self.line)?;
+        if self.json {
+            shown::document(&Unwired { line: self.line.to_string(), backend: Backend::Simulated.name() })?;
+        }
+        Ok(Outcome::Met)
+    }
+}
+
+/// What a wire does to edges, each with a comma before it.
+pub fn properties(wire: sim::Wire) -> String {
+    let all = [("delay", wire.delay_ns), ("jitter", wire.jitter_ns), ("dead time", wire.dead_time_ns)];
+    let set = all.into_iter().filter(|(_, ns)| *ns > 0);
+    set.map(|(name, ns)| format!(", {name} {}", exact(ns.into()))).collect()
+}
+
+fn short_time(text: &str) -> Result<u32, String> {
+    let ns = flags::time(text)?;
+    ns.try_into().map_err(|_| format!("\"{text}\" is too long for a wire (at most 4s)"))
+}

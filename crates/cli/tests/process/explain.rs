@@ -1,0 +1,119 @@
+//! `--explain`: nothing is left in the kernel's tracing, and a run that was killed keeps its causes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::{ontick, run, send, stderr, stdout, wait_until};
+
+/// The kernel's tracing, wherever it is mounted or not; `None` where it cannot be used.
+struct Tracing {
+    _mount: rustix::fd::OwnedFd,
+    instances: PathBuf,
+}
+
+impl Tracing {
+    fn find() -> Option<Self> {
+        use rustix::fd::AsRawFd;
+        let mounted = || {
+            let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+            fsconfig_create(&context)?;
+            fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+        };
+        let mount = mounted().ok();
+        if mount.is_none() {
+            eprintln!("not tested: the kernel's tracing cannot be used here");
+        }
+        let mount = mount?;
+        let instances = format!("/proc/self/fd/{}/instances", mount.as_raw_fd()).into();
+        Some(Self { _mount: mount, instances })
+    }
+
+    /// The instance that this process made.
+    fn of(&self, pid: u32) -> Option<PathBuf> {
+        let entries = fs::read_dir(&self.instances).unwrap().flatten();
+        let prefix = format!("ontick-{pid}-");
+        entries.map(|entry| entry.path()).find(|path| name(path).starts_with(&prefix))
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// Starts a run that explains, kills it once its journal holds an outlier, and returns its process id.
+fn killed(tracing: &Tracing, record: &Path) -> u32 {
+    let record = record.to_str().unwrap();
+    // Every cycle is late enough.
+    let line = "latency timer --method clock_nanosleep --duration 10min --explain --outliers-over 1ns --record";
+    let words: Vec<&str> = line.split(' ').chain([record]).collect();
+    let mut child = ontick(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let journal = format!("{record}.journal");
+    wait_until("causes in the journal", || {
+        fs::read_to_string(&journal).is_ok_and(|text| text.lines().skip(1).any(|line| line.contains("\"cause\":")))
+            || child.try_wait().unwrap().is_some()
+    });
+    assert!(tracing.of(child.id()).is_some(), "the run traces");
+    send(child.id(), Signal::KILL);
+    child.wait().unwrap();
+    child.id()
+}
+
+#[test]
+fn what_a_killed_run_left_in_tracing_goes_with_the_next_command_and_its_causes_stay() {
+    let Some(tracing) = Tracing::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for (index, next) in ["check", "tune status", "latency timer --count 10", "run -- true"].into_iter().enumerate() {
+        let path = folder.path().join(format!("{index}.json"));
+        let pid = killed(&tracing, &path);
+        // Any other command of a test that runs beside this one removes it just as well.
+        run(&next.split(' ').collect::<Vec<_>>());
+        assert_eq!(tracing.of(pid), None, "{next}");
+
+        let journal = path.with_extension("json.journal");
+        let output = run(&["report", journal.to_str().unwrap(), "--as", "json"]);
+        let run: Value = serde_json::from_slice(&output.stdout).expect(&stderr(&output));
+        let series = &run["series"][0];
+        let counted: u64 = series["causes"].as_array().unwrap().iter().map(|c| c["count"].as_u64().unwrap()).sum();
+        let named = series["outliers"].as_array().unwrap().iter().filter(|o| o["cause"].is_u64()).count() as u64;
+        assert!(counted > 0 && counted == named, "{counted} counted, {named} named");
+    }
+}
+
+#[test]
+fn a_run_that_ends_leaves_nothing_in_tracing() {
+    let Some(tracing) = Tracing::find() else { return };
+    let child = ontick(&["latency", "timer", "--count", "500", "--explain", "--json"]).stdout(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    let pid = child.id();
+    let output = child.wait_with_output().unwrap();
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(run["series"][0]["tracing"]["events"].as_u64().unwrap() > 0);
+    assert_eq!(tracing.of(pid), None);
+}
+
+/// In a mount namespace of its own, with an empty folder over every place where tracing is, and without the
+/// right to mount: a kernel without tracing looks the same.
+#[test]
+fn without_tracing_counters_must_do_and_it_is_said() {
+    if !rustix::process::geteuid().is_root() || !crate::has("unshare") || !crate::has("setpriv") {
+        return eprintln!("not tested: needs root, unshare and setpriv");
+    }
+    let hidden = "set -e; for f in /sys/kernel/tracing /sys/kernel/debug; do [ ! -d $f ] || mount -t tmpfs none $f; done; exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin \"$@\"";
+    let program = env!("CARGO_BIN_EXE_ontick");
+    let line = "latency timer --method clock_nanosleep --count 300 --explain --outliers-over 1ns";
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--mount", "sh", "-c", hidden, "sh", program]).args(line.split(' '));
+    let output = command.output().unwrap();
+    if !output.status.success() && stderr(&output).contains("unshare") {
+        return eprintln!("not tested: {}", stderr(&output));
+    }
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(said.contains("explained by counters"), "{said}");
+    assert!(said.contains("unknown") || said.contains("steal") || said.contains("interrupt"), "{said}");
+}

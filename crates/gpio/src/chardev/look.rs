@@ -1,0 +1,49 @@
+//! What the kernel tells about its chips and lines without anybody taking one.
+
+use gpiocdev_uapi::v2::{LineFlags, LineInfo};
+
+use super::chip::{self, Chip};
+use crate::Bias;
+
+/// A line as the kernel shows it.
+#[derive(Debug)]
+pub struct Seen {
+    pub own: Option<String>,
+    pub output: bool,
+    pub active_low: bool,
+    pub bias: Bias,
+    pub in_use: bool,
+    pub consumer: Option<String>,
+}
+
+/// The chips' names.
+pub fn chips() -> Vec<String> {
+    chip::names()
+}
+
+/// A chip's label and its lines, or a sentence that says why not.
+pub fn look(name: &str) -> Result<(String, Vec<Seen>), String> {
+    let chip = Chip::open(name).map_err(|refused| refused.sentence())?;
+    let line = |line| chip.line(line).map(|info| seen(&info));
+    let lines: Result<Vec<Seen>, _> = (0..chip.info.num_lines).map(line).collect();
+    let lines = lines.map_err(|errno| format!("its lines cannot be looked at: {}", std::io::Error::from(errno)))?;
+    Ok((String::from(&chip.info.label), lines))
+}
+
+fn seen(info: &LineInfo) -> Seen {
+    let text = |name| Some(String::from(name)).filter(|text| !text.is_empty());
+    let has = |flag| info.flags.contains(flag);
+    Seen {
+        own: text(&info.name),
+        output: has(LineFlags::OUTPUT),
+        active_low: has(LineFlags::ACTIVE_LOW),
+        bias: match () {
+            () if has(LineFlags::BIAS_PULL_UP) => Bias::PullUp,
+            () if has(LineFlags::BIAS_PULL_DOWN) => Bias::PullDown,
+            () if has(LineFlags::BIAS_DISABLED) => Bias::Disabled,
+            () => Bias::AsIs,
+        },
+        in_use: has(LineFlags::USED),
+        consumer: text(&info.consumer),
+    }
+}
