@@ -4,6 +4,7 @@ use crate::costs::Cost;
 use crate::footprint::{Growth, MISCOUNT_KIB};
 use crate::show::{percent_down, times};
 use crate::side::Side;
+use crate::tracing;
 use crate::versus::{self, Versus};
 use ontick_record::compare::Spread;
 
@@ -13,6 +14,8 @@ const SHARES: [(&str, f64); 3] = [("idle", 0.999), ("cpu", 0.995), ("all", 0.98)
 const RATIO: f64 = 0.05;
 const RATIO_LOADS: [&str; 2] = ["idle", "cpu"];
 const SAMPLE_NS: f64 = 35.0;
+/// What tracing may add to the hybrid loop's median.
+const TRACING_NS: f64 = 1_000.0;
 const START_UP_MS: f64 = 20.0;
 
 /// One thing that must be reached.
@@ -47,6 +50,8 @@ pub struct Seen<'a> {
     pub over_time: &'a Growth,
     /// Over samples.
     pub over_samples: &'a Growth,
+    /// One for each load.
+    pub tracing: &'a [tracing::Cost],
 }
 
 /// All of them, in order.
@@ -61,6 +66,7 @@ pub fn judge(seen: &Seen) -> Vec<Goal> {
     goals.push(memory(seen.over_time));
     goals.push(memory(seen.over_samples));
     goals.push(faults(seen.versus));
+    goals.push(traced(seen.tracing));
     goals
 }
 
@@ -101,21 +107,36 @@ fn faults(versus: &[Versus]) -> Goal {
     Goal::new("page faults in the timed section", "0", seen)
 }
 
+fn traced(costs: &[tracing::Cost]) -> Goal {
+    let most = costs.iter().max_by(|a, b| a.p50_ns.median.total_cmp(&b.p50_ns.median));
+    let seen = most.map(|cost| {
+        let added_ns = cost.p50_ns.median;
+        (format!("{added_ns:+.0} ns ({}, where it adds most)", cost.load), added_ns <= TRACING_NS)
+    });
+    Goal::new("--explain adds to the hybrid loop's median", "≤ 1 us", seen)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::footprint::Memory;
+    use crate::tracing::tests::cost_of;
     use crate::versus::tests::pair;
 
     fn memory_of(peak_kib: u64) -> Memory {
         Memory { what: "1s".into(), peak_kib, at_most: false }
     }
 
-    fn verdicts(versus: &[Versus], sample_ns: f64, start_up_ms: f64, long_kib: u64) -> Vec<Option<bool>> {
+    fn verdicts(
+        versus: &[Versus],
+        (sample_ns, traced): (f64, &[tracing::Cost]),
+        start_up_ms: f64,
+        long_kib: u64,
+    ) -> Vec<Option<bool>> {
         let costs = [Cost { of: "full sample".into(), least_ns: 1.0, median_ns: sample_ns }];
         let growth = Growth { short: memory_of(8_000), long: memory_of(long_kib) };
         let start_up = ontick_record::compare::paired([start_up_ms]).unwrap();
-        let seen = Seen { versus, costs: &costs, start_up, over_time: &growth, over_samples: &growth };
+        let seen = Seen { versus, costs: &costs, start_up, over_time: &growth, over_samples: &growth, tracing: traced };
         judge(&seen).into_iter().map(|goal| goal.reached).collect()
     }
 
@@ -125,11 +146,11 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_not_judged() {
-        let verdicts = verdicts(&[], 35.0, 20.0, 8_000);
+        let verdicts = verdicts(&[], (35.0, &[]), 20.0, 8_000);
         let (nothing, reached) = (None, Some(true));
         assert_eq!(
             verdicts,
-            [nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, nothing]
+            [nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, nothing, nothing]
         );
     }
 
@@ -140,8 +161,8 @@ mod tests {
         measured[2].pairs[0].ontick.faults = 1;
         let (reached, missed) = (Some(true), Some(false));
         assert_eq!(
-            verdicts(&measured, 35.1, 20.1, 9_000),
-            [missed, missed, reached, reached, missed, missed, missed, missed, missed, missed]
+            verdicts(&measured, (35.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 20.1, 9_000),
+            [missed, missed, reached, reached, missed, missed, missed, missed, missed, missed, missed]
         );
     }
 }

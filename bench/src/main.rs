@@ -11,6 +11,7 @@ mod machine;
 mod page;
 mod show;
 mod side;
+mod tracing;
 mod versus;
 
 use std::path::Path;
@@ -59,8 +60,16 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     let (over_time, over_samples) = memory(scale, &job, &mut page)?;
     journal(arguments, scale, &job, &mut page)?;
 
-    let seen =
-        goals::Seen { versus: &versus, costs: &costs, start_up, over_time: &over_time, over_samples: &over_samples };
+    let tracing = traced(arguments, scale, &job, &mut page)?;
+
+    let seen = goals::Seen {
+        versus: &versus,
+        costs: &costs,
+        start_up,
+        over_time: &over_time,
+        over_samples: &over_samples,
+        tracing: &tracing,
+    };
     let goals = goals::judge(&seen);
     page.heading("Must reach");
     page.table(&show::goals(&goals));
@@ -127,6 +136,21 @@ fn commands(job: &Job) -> Vec<String> {
     sides
         .map(|side| side.command(&shown, 0, Path::new("DIR")).join(" ").replace("secaligned=0", "secaligned=PHASE"))
         .collect()
+}
+
+fn traced(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<tracing::Cost>, String> {
+    page.heading("What --explain costs");
+    let shown = Job { ontick: "ontick".into(), ..job.clone() };
+    page.commands(&[true, false].map(|explain| tracing::command(&shown, explain).join(" ")));
+    let costs: Result<Vec<_>, String> =
+        arguments.loads.iter().map(|load| tracing::measure(job, load, scale.pairs)).collect();
+    let costs = costs?;
+    page.table(&show::tracing(&costs));
+    page.words(&format!(
+        "{} pairs under each load, with --explain and without it, A B, B A, …: the difference within each pair, its median (least–most).",
+        scale.pairs
+    ));
+    Ok(costs)
 }
 
 fn start_up(job: &Job, page: &mut Page) -> Result<ontick_record::compare::Spread, String> {

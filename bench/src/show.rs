@@ -9,6 +9,7 @@ use crate::footprint::Growth;
 use crate::goals::Goal;
 use crate::page::Table;
 use crate::side::{PEERS, Side};
+use crate::tracing;
 use crate::versus::{self, Ratios, Versus};
 
 /// Both sides of everything measured under one load: medians over their blocks.
@@ -89,6 +90,17 @@ pub fn costs(costs: &[Cost]) -> Table {
     let mut table = Table::new(&["operation", "least ns", "median ns"]);
     for cost in costs {
         table.row([cost.of.clone(), format!("{:.1}", cost.least_ns), format!("{:.1}", cost.median_ns)]);
+    }
+    table
+}
+
+/// What tracing adds, under each load.
+pub fn tracing(costs: &[tracing::Cost]) -> Table {
+    let mut table = Table::new(&["load", "adds to p50, ns", "adds to p99, ns", "events a second", "ns per event"]);
+    let spread = |s: &Spread| format!("{:+.0} ({:+.0}–{:+.0})", s.median, s.min, s.max);
+    for cost in costs {
+        let (p50, p99) = (spread(&cost.p50_ns), spread(&cost.p99_ns));
+        table.row([cost.load.clone(), p50, p99, format!("{:.0}", cost.events), format!("{:.0}", cost.event_ns)]);
     }
     table
 }

@@ -45,7 +45,7 @@ fn described(load: &Load) -> String {
 /// Measures `pairs` pairs with each peer while the load runs; `look` sees each block.
 pub fn measure(load: &Load, pairs: u32, job: &Job, mut look: impl FnMut(&Block)) -> Result<Versus, String> {
     let mut versus = Versus { load: load_name(load), command: described(load), pairs: Vec::new() };
-    let mut running = load.start().map_err(|e| e.to_string())?;
+    let running = load.start().map_err(|e| e.to_string())?;
     let mut phase_ns = 0;
     for (peer, ontick_first) in order(pairs) {
         let sides = if ontick_first { [Side::Ontick, peer] } else { [peer, Side::Ontick] };

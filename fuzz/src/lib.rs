@@ -1,5 +1,6 @@
-//! What must hold of every run that was read, from wherever.
+//! What must hold of everything that was read, from wherever.
 
+use ontick_machine::boot::{Argument, BootFile};
 use ontick_record::import::{self, Format};
 use ontick_record::{Run, compare, store};
 
@@ -28,4 +29,21 @@ pub fn must_import(text: &str, format: Option<Format>) {
         Ok(run) => must_be_sound(&run),
         Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
     }
+}
+
+/// A kernel argument.
+pub fn argument(key: &str, value: &str) -> Argument {
+    Argument { key: key.into(), value: value.into(), why: "" }
+}
+
+/// Edited once it is as wanted, and nothing but lines that hold arguments has changed.
+pub fn must_be_edited(file: BootFile, text: &str, wanted: &[Argument]) {
+    let Ok(once) = file.with(text, wanted) else { return };
+    assert_eq!(file.with(&once, wanted).as_ref(), Ok(&once), "{file:?}");
+    assert!(wanted.iter().all(|argument| once.contains(&argument.text())), "{file:?}: {once:?}");
+    let line_ends = |text: &str| text.matches("\r\n").count();
+    assert!(line_ends(&once) >= line_ends(text), "{file:?}: {once:?}");
+    let (before, after): (Vec<&str>, Vec<&str>) = (text.lines().collect(), once.lines().collect());
+    let changed = before.iter().zip(&after).filter(|(a, b)| a != b).count();
+    assert!(changed <= 1 && after.len() >= before.len(), "{file:?}: {once:?}");
 }

@@ -6,9 +6,13 @@
 //! were missed are left out, and samples that found the ring full are counted in the next that did not.
 #![deny(unsafe_code)]
 
+pub mod backlog;
 mod error;
+pub mod format;
+pub mod hub;
 pub mod ring;
 mod sampler;
+pub mod sink;
 pub mod source;
 mod trigger;
 

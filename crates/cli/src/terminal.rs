@@ -8,7 +8,7 @@ use ontick_report::Style;
 use crate::failure::Failure;
 
 /// Narrower terminals get the same text, which they wrap.
-const NARROWEST: usize = 60;
+const NARROWEST: usize = 40;
 /// Wider ones do not get longer lines than are easy to read.
 const WIDEST: usize = 120;
 

@@ -23,6 +23,7 @@ mod error;
 mod line;
 pub mod list;
 mod name;
+pub mod registers;
 mod request;
 pub mod sim;
 

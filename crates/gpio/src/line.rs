@@ -1,7 +1,9 @@
 //! An open line.
 
 use std::fmt;
+use std::path::Path;
 
+use crate::registers::{self, Board};
 use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, chardev, sim};
 
 /// What is behind a line.
@@ -11,6 +13,8 @@ pub enum Backend {
     Simulated,
     /// The kernel's character device.
     Chardev,
+    /// The registers of this board.
+    Registers(Board),
 }
 
 impl Backend {
@@ -19,6 +23,7 @@ impl Backend {
         match self {
             Backend::Simulated => "simulated",
             Backend::Chardev => "character device",
+            Backend::Registers(board) => board.backend(),
         }
     }
 }
@@ -41,6 +46,7 @@ pub struct Line {
 enum Port {
     Sim(sim::Pin),
     Chardev(chardev::Pin),
+    Registers(registers::Pin),
 }
 
 impl Line {
@@ -54,12 +60,14 @@ impl Line {
                 let (chip, line) = chardev::find(name, own)?;
                 Port::Chardev(chardev::Pin::open(name, &chip, line, &wanted)?)
             }
-            Name::Register(_) => {
-                let why = "this build does not know the registers of any board".into();
-                return Err(Error::NotFound { name: name.clone(), why });
-            }
+            Name::Register(line) => Port::Registers(registers::Pin::open(name, Path::new("/"), *line, &wanted)?),
         };
         Ok(Self { name: name.clone(), request: *request, port })
+    }
+
+    /// An open line of registers.
+    pub(crate) fn of_registers(name: Name, request: Request, pin: registers::Pin) -> Self {
+        Self { name, request, port: Port::Registers(pin) }
     }
 
     /// The name it was opened by.
@@ -72,6 +80,7 @@ impl Line {
         match &self.port {
             Port::Sim(_) => Backend::Simulated,
             Port::Chardev(_) => Backend::Chardev,
+            Port::Registers(pin) => Backend::Registers(pin.board()),
         }
     }
 
@@ -85,6 +94,10 @@ impl Line {
                 Ok(())
             }
             Port::Chardev(pin) => pin.write(value),
+            Port::Registers(pin) => {
+                pin.write(value);
+                Ok(())
+            }
         }
     }
 
@@ -94,8 +107,20 @@ impl Line {
         let value = match &mut self.port {
             Port::Sim(pin) => pin.read(),
             Port::Chardev(pin) => pin.read()?,
+            Port::Registers(pin) => pin.read(),
         };
         Ok(value != self.request.active_low)
+    }
+
+    /// Returns once what was written has reached the chip: a write to registers may still be on its way when it
+    /// returns (see [`registers`]).
+    #[inline]
+    pub fn flush(&mut self) -> Result<(), Gone> {
+        match &mut self.port {
+            Port::Sim(_) | Port::Chardev(_) => {}
+            Port::Registers(pin) => pin.flush(),
+        }
+        Ok(())
     }
 
     /// The next edge that was asked for, waiting for it until `deadline_ns` on the monotonic clock (0: not
@@ -104,6 +129,10 @@ impl Line {
         let edge = match &mut self.port {
             Port::Sim(pin) => pin.edge(deadline_ns),
             Port::Chardev(pin) => pin.edge(deadline_ns)?,
+            Port::Registers(pin) => {
+                pin.edge(deadline_ns);
+                None
+            }
         };
         Ok(edge.map(|edge| Edge { rising: edge.rising != self.request.active_low, ..edge }))
     }
@@ -119,6 +148,10 @@ impl Drop for Line {
                 OnExit::High => self.write(true),
                 OnExit::Input => match &mut self.port {
                     Port::Sim(pin) => {
+                        pin.let_go();
+                        Ok(())
+                    }
+                    Port::Registers(pin) => {
                         pin.let_go();
                         Ok(())
                     }

@@ -46,6 +46,44 @@ pub struct BootPlan {
     pub notes: Vec<String>,
 }
 
+/// How a boot loader keeps the kernel's arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BootFile {
+    /// On the only line: `cmdline.txt`, `/etc/kernel/cmdline`.
+    OneLine,
+    /// `extlinux.conf`.
+    Extlinux,
+    /// `uEnv.txt`.
+    UEnv,
+    /// `/etc/default/grub`.
+    GrubDefaults,
+    /// An entry of systemd-boot.
+    LoaderEntry,
+}
+
+impl BootFile {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::OneLine, Self::Extlinux, Self::UEnv, Self::GrubDefaults, Self::LoaderEntry];
+
+    /// The text with these arguments; everything else in it stays as it is.
+    ///
+    /// ```
+    /// use ontick_machine::boot::{Argument, BootFile};
+    /// let argument = Argument { key: "isolcpus".into(), value: "3".into(), why: "" };
+    /// let text = BootFile::OneLine.with("root=/dev/mmcblk0p2 isolcpus=2 quiet\r\n", &[argument]);
+    /// assert_eq!(text.as_deref(), Ok("root=/dev/mmcblk0p2 quiet isolcpus=3\r\n"));
+    /// ```
+    pub fn with(self, text: &str, wanted: &[Argument]) -> Result<String, String> {
+        match self {
+            Self::OneLine => one_line::with(text, wanted),
+            Self::Extlinux => extlinux::with(text, wanted),
+            Self::UEnv => uenv::with(text, wanted),
+            Self::GrubDefaults => grub::with(text, wanted),
+            Self::LoaderEntry => loader_entry::with(text, wanted),
+        }
+    }
+}
+
 /// One file that will change.
 #[derive(Debug, Clone, Serialize)]
 pub struct Edit {
@@ -131,16 +169,16 @@ impl Drafts<'_> {
     fn write(&mut self, place: &Place, facts: &Facts, args: &[Argument], settings: &[Setting]) -> Result<(), String> {
         match place {
             Place::RaspberryPi { cmdline, config } => {
-                self.edit(cmdline, |text| one_line::with(text, args))?;
+                self.edit(cmdline, |text| BootFile::OneLine.with(text, args))?;
                 if !settings.is_empty() {
                     self.edit(config, |text| Ok(config_txt::with(text, &pairs(settings), MARK)))?;
                 }
                 Ok(())
             }
-            Place::Extlinux { file } => self.edit(file, |text| extlinux::with(text, args)),
-            Place::UEnv { file } => self.edit(file, |text| Ok(uenv::with(text, args))),
+            Place::Extlinux { file } => self.edit(file, |text| BootFile::Extlinux.with(text, args)),
+            Place::UEnv { file } => self.edit(file, |text| BootFile::UEnv.with(text, args)),
             Place::Grub { drop_in: Some(file), .. } => {
-                let text = grub::drop_in(args, MARK);
+                let text = grub::drop_in(args, MARK)?;
                 let before = self.root.text(file).ok();
                 self.notes.extend(grub::given_elsewhere(self.root, args));
                 // Without arguments there is nothing to say, and an older drop-in of ours says too much.
@@ -149,14 +187,14 @@ impl Drafts<'_> {
                 }
                 Ok(())
             }
-            Place::Grub { file, .. } => self.edit(file, |text| grub::with(text, args)),
+            Place::Grub { file, .. } => self.edit(file, |text| BootFile::GrubDefaults.with(text, args)),
             Place::SystemdBoot { kernel_cmdline, entries } => {
                 let release = &facts.kernel.release;
                 for entry in loader_entry::of_kernel(entries, release) {
-                    self.edit(entry, |text| loader_entry::with(text, args))?;
+                    self.edit(entry, |text| BootFile::LoaderEntry.with(text, args))?;
                 }
                 match (self.root.exists(kernel_cmdline), entries.is_empty()) {
-                    (true, _) => self.edit(kernel_cmdline, |text| one_line::with(text, args)),
+                    (true, _) => self.edit(kernel_cmdline, |text| BootFile::OneLine.with(text, args)),
                     (false, false) => {
                         let note = "a kernel that is installed later may take over the running one's arguments: look at its entry after a revert";
                         self.notes.push(note.into());

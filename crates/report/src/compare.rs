@@ -77,23 +77,33 @@ pub(crate) fn short_names<'a>(runs: &[Named<'a>]) -> Vec<Named<'a>> {
 pub fn text(runs: &[Named], style: &Style) -> String {
     const CELL: usize = 9;
     const SHARE: usize = 10;
-    let room = style.width.saturating_sub(2 + compared().count() * CELL + SHARE).max(12);
+    // On a narrow terminal labels have lines of their own, and what still does not fit goes.
+    let fitting = style.width.saturating_sub(2 + SHARE) / CELL;
+    let gone: &[&str] = if fitting >= compared().count() { &[] } else { &["p99.9"] };
+    let shown: Vec<(usize, &Column)> = compared().enumerate().filter(|(_, c)| !gone.contains(&c.head)).collect();
+    let room = match style.is_narrow() {
+        true => 0,
+        false => style.width.saturating_sub(2 + shown.len() * CELL + SHARE).max(12),
+    };
     let groups = entries(&short_names(runs));
     let label = |e: &Entry| printable(&label(e));
     let longest = groups.iter().flatten().map(|e| label(e).chars().count()).max().unwrap_or(0).min(room);
     let mut text = " ".repeat(2 + longest);
-    compared().for_each(|c| text.push_str(&format!("{:>CELL$}", c.head)));
+    shown.iter().for_each(|(_, c)| text.push_str(&format!("{:>CELL$}", c.head)));
     text.push_str(&format!("{:>SHARE$}\n", "< 3us"));
     for group in &groups {
         for e in group {
-            text.push_str(&format!("  {:longest$}", shortened(&label(e), longest)));
-            for column in compared() {
+            match style.is_narrow() {
+                true => text.push_str(&format!("{}\n  ", shortened(&label(e), style.width))),
+                false => text.push_str(&format!("  {:longest$}", shortened(&label(e), longest))),
+            }
+            for (_, column) in &shown {
                 text.push_str(&format!("{:>CELL$}", latency((column.of)(e.series))));
             }
             text.push_str(&format!("{:>SHARE$}\n", share_in_time(e.series)));
             if let Some(ratios) = &e.ratios {
                 text.push_str(&" ".repeat(2 + longest));
-                ratios.iter().for_each(|r| text.push_str(&format!("{r:>CELL$}")));
+                shown.iter().for_each(|(i, _)| text.push_str(&format!("{:>CELL$}", ratios[*i])));
                 text.push('\n');
             }
         }

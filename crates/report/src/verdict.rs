@@ -91,7 +91,12 @@ fn gaps(run: &Run, series: &Series, who: &str) -> String {
 }
 
 fn subject(run: &Run, series: &Series) -> String {
-    let machine = if run.simulated.is_some() { "The simulated machine" } else { "This machine" };
+    // What another tool wrote was as a rule measured elsewhere.
+    let machine = match run.simulated.is_some() {
+        true => "The simulated machine",
+        false if run.tool.starts_with("ontick") => "This machine",
+        false => "The machine measured",
+    };
     let ours = run.measurement == "prove" && series.name.starts_with("ontick");
     match run.series.len() {
         1 => machine.into(),
@@ -159,6 +164,17 @@ mod tests {
         assert!(
             text.starts_with("The simulated machine took the CPU away from a spinning thread 15 times in 2s"),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn what_another_tool_measured_is_not_this_machine() {
+        let mut imported = run(90, 99_910);
+        imported.tool = "cyclictest 2.5".into();
+        assert!(
+            verdict(&imported).starts_with("The machine measured acts within 3 us in 99.91 %"),
+            "{}",
+            verdict(&imported)
         );
     }
 

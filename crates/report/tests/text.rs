@@ -3,6 +3,7 @@
 mod sample;
 
 use ontick_record::Run;
+use ontick_report::compare::{self, Named};
 use ontick_report::{Style, text};
 
 fn widest(text: &str) -> usize {
@@ -39,8 +40,31 @@ fn numbers_are_aligned_on_their_unit() {
 fn a_narrow_terminal_loses_the_highest_percentile_first() {
     let at = |width| text::summary(&sample::prove(), &Style { colour: false, width });
     assert!(!at(79).contains("p99.99") && at(79).contains(" min"));
-    for width in [60, 72, 79, 80, 120] {
+    for width in [40, 47, 53, 59, 60, 72, 79, 80, 120] {
         assert!(widest(&at(width)) <= width, "{width}:\n{}", at(width));
+        for head in [" max", " < 3us", " missed"] {
+            assert!(at(width).contains(head), "{width}:\n{}", at(width));
+        }
+    }
+}
+
+#[test]
+fn everything_fits_a_narrow_terminal() {
+    for width in [40, 45, 50, 59] {
+        let style = Style { colour: false, width };
+        let (run, methods) = (sample::prove(), sample::methods());
+        let both = [Named { name: "runs/before.json", run: &run }, Named { name: "runs/after.json", run: &run }];
+        let texts = [
+            text::summary(&methods, &style),
+            text::summary(&sample::explained(), &style),
+            text::plot(&run, &style),
+            compare::text(&both, &style),
+        ];
+        for text in texts {
+            assert!(widest(&text) <= width, "{width}:\n{text}");
+        }
+        let compared = compare::text(&both, &style);
+        assert!(compared.contains("\nafter.json: ontick, loaded\n") && compared.contains(" p99"), "{compared}");
     }
 }
 

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ontick_record::compare::Comparison;
 use ontick_record::{Run, store};
 use ontick_report::{compare, html_of_several};
+use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -19,6 +21,34 @@ pub struct Compare {
     /// Write the comparison as HTML to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Print JSON instead of the table: each later run against the first
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Compared<'a> {
+    before: &'a str,
+    against: Vec<Against<'a>>,
+}
+
+/// A later run against the first.
+#[derive(Serialize)]
+struct Against<'a> {
+    after: &'a str,
+    #[serde(flatten)]
+    comparison: Comparison,
+}
+
+/// The first run stands before all others; there are at least two.
+fn compared<'a>(named: &[compare::Named<'a>]) -> Option<Compared<'a>> {
+    let (before, others) = named.split_first()?;
+    let against = |after: &compare::Named<'a>| Against {
+        after: after.name,
+        comparison: ontick_record::compare::compare(before.run, after.run),
+    };
+    Some(Compared { before: before.name, against: others.iter().map(against).collect() })
 }
 
 impl Compare {
@@ -30,7 +60,10 @@ impl Compare {
         if let Some(path) = &self.html {
             store::write_whole(path, html_of_several(&named).as_bytes())?;
         }
-        terminal::print(&compare::text(&named, &terminal::style()))?;
+        match self.json {
+            true => terminal::print(&(serde_json::to_string_pretty(&compared(&named))? + "\n"))?,
+            false => terminal::print(&compare::text(&named, &terminal::style()))?,
+        }
         Ok(Outcome::Met)
     }
 }

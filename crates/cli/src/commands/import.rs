@@ -21,6 +21,9 @@ pub struct Import {
     /// Write the record to this file instead of printing it
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
+    /// Print the record, which is JSON, also where it is written to a file
+    #[arg(long)]
+    json: bool,
 }
 
 impl Import {
@@ -28,9 +31,11 @@ impl Import {
         let text = store::read_text(&self.file)?;
         let name = self.file.display().to_string();
         let run = import::read(&text, &name, self.format).map_err(|error| Failure::new(format!("{name}: {error}")))?;
-        match &self.to {
-            Some(path) => store::write_whole(path, store::text(&run).as_bytes())?,
-            None => terminal::print(&store::text(&run))?,
+        if let Some(path) = &self.to {
+            store::write_whole(path, store::text(&run).as_bytes())?;
+        }
+        if self.json || self.to.is_none() {
+            terminal::print(&store::text(&run))?;
         }
         Ok(Outcome::Met)
     }

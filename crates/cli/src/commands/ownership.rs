@@ -3,14 +3,15 @@
 use ontick_machine::own::{Movable, Ownership, Ran, Struck, TimeSpent};
 use ontick_record::units::show;
 use ontick_report::Style;
-use ontick_report::text::{Entry, Mark, list};
+use ontick_report::text::{Entry, Mark, labelled, list};
 
 /// Of each kind so many are shown unless all are asked for.
 const FEW: usize = 8;
 
 pub fn shown(own: &Ownership, all: bool, style: &Style) -> String {
     let few = |count: usize| if all { count } else { count.min(FEW) };
-    let mut text = format!("CPU {} in {}: {}\n\n", own.cpu, show(own.watched_ns), time(&own.time));
+    let head = format!("CPU {} in {}: {}", own.cpu, show(own.watched_ns), time(&own.time));
+    let mut text = labelled("", &head, style) + "\n";
     let mut entries: Vec<Entry> = own.ran.iter().take(few(own.ran.len())).map(ran).collect();
     entries.extend(more("ran", own.ran.len(), few(own.ran.len())));
     for (word, struck) in [("irq", &own.interrupts), ("softirq", &own.softirqs)] {

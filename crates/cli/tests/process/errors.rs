@@ -56,6 +56,29 @@ fn nonsense_on_the_command_line() {
 }
 
 #[test]
+fn lines_that_are_not_there_or_cannot_do_that() {
+    let chip = format!("sim:test-errors-{}", std::process::id());
+    let (line, beyond) = (format!("{chip}/4"), format!("{chip}/54"));
+    fails(&["gpio", "get", "gpiochip4000:3"], &["gpiochip4000:3"]);
+    fails(&["gpio", "get", "no such name"], &["no such name"]);
+    fails(&["gpio", "get", "sim:../../etc/4"], &["letters, digits"]);
+    fails(&["gpio", "get", &beyond], &["lines 0 to 53", &chip]);
+    fails(&["gpio", "set", &line], &["LINE=1"]);
+    fails(&["gpio", "set", &format!("{line}=2")], &["LINE=1"]);
+    fails(&["gpio", "set", &format!("{line}=1"), "--count", "3"], &["--toggle"]);
+    fails(&["gpio", "set", &format!("{line}=1"), "--on-exit", "off"], &["keep, low, high or input"]);
+    fails(&["gpio", "watch", &line, "--edges", "up"], &["rising, falling or both"]);
+    fails(&["gpio", "wire", &line, &line], &["two different lines"]);
+    fails(&["gpio", "wire", &line, "sim:other/4"], &["one chip"]);
+    fails(&["gpio", "wire", &line, "GPIO17"], &["cable"]);
+    fails(&["gpio", "wire", &line, &beyond], &["lines 0 to 53"]);
+    fails(&["gpio", "remove", "gpiochip0"], &["real chip"]);
+    fails(&["gpio", "remove", "sim:../../etc/passwd"], &["a chip was expected"]);
+    fails(&["gpio", "list", "sim:no-such-chip"], &["is not there"]);
+    run(&["gpio", "remove", &chip]);
+}
+
+#[test]
 fn where_nothing_can_be_said_the_status_still_tells() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     assert_eq!(ontick(&["latency", "timer", "--cpu", "4000"]).stderr(full).status().unwrap().code(), Some(2));

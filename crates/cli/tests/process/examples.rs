@@ -1,8 +1,9 @@
 //! Every example of the documentation, run as it is written, only shorter.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::{Restored, alone_on_this_machine, has, may_tune, ontick};
 
@@ -12,6 +13,9 @@ fn pages() -> Vec<PathBuf> {
     let docs = fs::read_dir(top.join("docs")).unwrap().map(|file| file.unwrap().path());
     docs.filter(|path| path.extension().is_some_and(|e| e == "md")).chain([top.join("README.md")]).collect()
 }
+
+/// The simulated chip of the examples. Whoever tests may use one of that name.
+const CHIP: &str = "sim:bench";
 
 /// Commands in ```` ```console ```` blocks: lines that begin with `$ ontick` or `$ sudo ontick`.
 fn commands(page: &str) -> Vec<String> {
@@ -32,6 +36,7 @@ fn the_documentations_examples_work() {
     let _alone = alone_on_this_machine();
     let may_tune = may_tune();
     let _as_before = may_tune.then_some(Restored);
+    let own_chip = format!("sim:test-docs-{}", std::process::id());
     let mut count = 0;
     for page in pages() {
         let folder = tempfile::tempdir().unwrap();
@@ -41,6 +46,7 @@ fn the_documentations_examples_work() {
                 None => (command.as_str(), None),
             };
             let mut words = shlex::split(words).unwrap_or_else(|| panic!("{command}"));
+            words.iter_mut().for_each(|word| *word = word.replace(CHIP, &own_chip));
             if !may_tune && changes_settings(&words) {
                 continue;
             }
@@ -50,7 +56,10 @@ fn the_documentations_examples_work() {
             }
             let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
             let mut command_ = ontick(&arguments);
-            let output = run_in(&mut command_, folder.path());
+            let output = match lasts(&words) {
+                true => run_until_ctrl_c(&mut command_, folder.path()),
+                false => run_in(&mut command_, folder.path()),
+            };
             let status = output.status.code();
             assert!(
                 status == Some(0) || (status == Some(1) && judges(&words)),
@@ -64,6 +73,7 @@ fn the_documentations_examples_work() {
             count += 1;
         }
     }
+    crate::run(&["gpio", "remove", &own_chip]);
     assert!(count > 5, "the documentation has examples, and they were found");
 }
 
@@ -76,6 +86,19 @@ fn judges(words: &[String]) -> bool {
 fn changes_settings(words: &[String]) -> bool {
     let tunes = words[1] == "tune" && ["apply", "revert"].contains(&words[2].as_str());
     tunes || words[1] == "run" || words.iter().any(|word| word.starts_with("--tune"))
+}
+
+/// Commands that go on until Ctrl-C.
+fn lasts(words: &[String]) -> bool {
+    words[1] == "gpio" && words[2] == "watch" && !words.iter().any(|word| word == "--count")
+}
+
+fn run_until_ctrl_c(command: &mut Command, folder: &Path) -> std::process::Output {
+    let mut child = command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It speaks when it is at work.
+    child.stderr.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    crate::send(child.id(), rustix::process::Signal::INT);
+    child.wait_with_output().unwrap()
 }
 
 fn run_in(command: &mut Command, folder: &Path) -> std::process::Output {

@@ -1,16 +1,20 @@
 //! The real program as a process: what it prints, writes and leaves behind.
 
+mod bad_disks;
 mod check;
 mod endings;
 mod errors;
 mod examples;
 mod explain;
+mod gpio;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
 mod records;
 mod results;
+mod round;
 mod run_command;
+mod settings;
 mod timed_section;
 mod tune;
 

@@ -39,6 +39,27 @@ fn a_record_reads_back_in_every_form() {
 }
 
 #[test]
+fn comparisons_and_imports_are_there_for_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own.json");
+    let foreign = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/fixtures/cyclictest.hist");
+    let own = own.to_str().unwrap();
+
+    let imported = run(&["import", foreign, "--to", own, "--json"]);
+    assert!(samples(&record(&imported)["series"][0]) > 0);
+    assert_eq!(imported.stdout, fs::read(own).unwrap());
+
+    let compared = record(&run(&["compare", foreign, own, foreign, "--json"]));
+    assert_eq!(compared["before"], foreign);
+    let against = compared["against"].as_array().unwrap();
+    assert_eq!(against.iter().map(|a| a["after"].as_str().unwrap()).collect::<Vec<_>>(), [own, foreign]);
+    assert_eq!(
+        (&against[0]["pairs"][0]["p50"]["ratio"], &against[0]["only_before"]),
+        (&1.0.into(), &serde_json::json!([]))
+    );
+}
+
+#[test]
 fn a_killed_run_loses_at_most_its_last_second() {
     let folder = tempfile::tempdir().unwrap();
     let (path, journal) = (folder.path().join("run.json"), folder.path().join("run.json.journal"));

@@ -5,7 +5,11 @@ use crate::facts::arguments::{key_of, same_key, words};
 
 /// The line with these arguments: earlier ones of the same name go, new ones come last (before `--`,
 /// which ends the kernel's part).
-pub(super) fn with(line: &str, wanted: &[Argument]) -> String {
+pub(super) fn with(line: &str, wanted: &[Argument]) -> Result<String, String> {
+    // What comes after it would be part of a value.
+    if line.matches('"').count() % 2 == 1 {
+        return Err("has a quotation mark that is not closed: look at it before it is edited".into());
+    }
     let all = words(line);
     let ours = all.iter().position(|w| w.text == "--").unwrap_or(all.len());
     let (all, tail_at) = (&all[..ours], all[..ours].last().map(|w| w.end()));
@@ -34,7 +38,7 @@ pub(super) fn with(line: &str, wanted: &[Argument]) -> String {
     } else {
         " "
     };
-    new + gap + tail
+    Ok(new + gap + tail)
 }
 
 #[cfg(test)]
@@ -52,6 +56,11 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn an_open_quotation_would_swallow_what_is_added() {
+        assert!(with("quiet dyndbg=\"file a.c", &args("a=1")).is_err_and(|e| e.contains("not closed")));
+    }
+
+    #[test]
     fn replaces_appends_and_keeps() {
         for (line, wanted, expected) in [
             ("root=/dev/x quiet\n", "isolcpus=3", "root=/dev/x quiet isolcpus=3\n"),
@@ -66,7 +75,7 @@ pub(super) mod tests {
             ("n=\"a b\" rcu-nocbs=1", "rcu_nocbs=2", "n=\"a b\" rcu_nocbs=2"),
             ("isolcpus=1 -- z", "isolcpus=3", "isolcpus=3 -- z"),
         ] {
-            assert_eq!(with(line, &args(wanted)), expected, "{line:?} + {wanted}");
+            assert_eq!(with(line, &args(wanted)).unwrap(), expected, "{line:?} + {wanted}");
         }
     }
 
@@ -74,7 +83,7 @@ pub(super) mod tests {
         #[test]
         fn wanted_arguments_hold_and_others_stay(line in "( |\t)?(([a-d]=[0-9]|[e-g]|h=\"x y\")( {1,2}|\t)){0,8}(-- z)?\r?\n?") {
             let wanted = args("a=9 b=8");
-            let new = with(&line, &wanted);
+            let new = with(&line, &wanted).unwrap();
             let (before, after) = (Arguments::parse(&line), Arguments::parse(&new));
             prop_assert_eq!(after.all("a").collect::<Vec<_>>(), ["9"]);
             prop_assert_eq!(after.all("b").collect::<Vec<_>>(), ["8"]);
@@ -82,7 +91,7 @@ pub(super) mod tests {
             prop_assert_eq!(others(&before), others(&after));
             prop_assert_eq!(line.ends_with('\n'), new.ends_with('\n'));
             prop_assert_eq!(line.contains("-- z"), new.contains("-- z"));
-            prop_assert_eq!(with(&new, &wanted), new);
+            prop_assert_eq!(with(&new, &wanted).unwrap(), new);
         }
 
         #[test]

@@ -94,7 +94,7 @@ fn covers(filter: &str, model: &str, generation: u32) -> bool {
 }
 
 /// The text with settings that hold for every board at its end; they win, the last of a key counts.
-pub(crate) fn with(text: &str, settings: &[(String, String)], comment: &str) -> String {
+pub fn with(text: &str, settings: &[(String, String)], comment: &str) -> String {
     if settings.is_empty() {
         return text.into();
     }

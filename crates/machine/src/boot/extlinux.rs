@@ -27,10 +27,10 @@ pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
     }
     let (place, at) = chosen.ok_or("has no append line in its default entry: add one first")?;
     let edit = |(i, line): (usize, &&str)| match i == place {
-        true => format!("{}{}", &line[..at], arguments::with(&line[at..], wanted)),
-        false => (*line).to_owned(),
+        true => Ok(format!("{}{}", &line[..at], arguments::with(&line[at..], wanted)?)),
+        false => Ok((*line).to_owned()),
     };
-    Ok(lines.iter().enumerate().map(edit).collect())
+    lines.iter().enumerate().map(edit).collect()
 }
 
 #[cfg(test)]

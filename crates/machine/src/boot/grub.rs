@@ -8,8 +8,8 @@ use crate::root::Root;
 const VARIABLE: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
 
 /// The drop-in.
-pub(super) fn drop_in(wanted: &[Argument], mark: &str) -> String {
-    format!("# {mark}\n{VARIABLE}=\"{}\"\n", arguments::with(&format!("${VARIABLE}"), wanted))
+pub(super) fn drop_in(wanted: &[Argument], mark: &str) -> Result<String, String> {
+    Ok(format!("# {mark}\n{VARIABLE}=\"{}\"\n", arguments::with(&format!("${VARIABLE}"), wanted)?))
 }
 
 /// `/etc/default/grub` with these arguments.
@@ -18,7 +18,7 @@ pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
     let Some(place) = lines.iter().rposition(|l| l.starts_with(VARIABLE) && l[VARIABLE.len()..].starts_with('='))
     else {
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        return Ok(format!("{text}{gap}{VARIABLE}=\"{}\"\n", arguments::with("", wanted)));
+        return Ok(format!("{text}{gap}{VARIABLE}=\"{}\"\n", arguments::with("", wanted)?));
     };
     let line = lines[place];
     let value = &line[VARIABLE.len() + 1..];
@@ -31,7 +31,7 @@ pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
     let inner = inner
         .ok_or_else(|| format!("sets {VARIABLE} in a way that cannot be edited safely: add the arguments by hand"))?;
     let quote = quote.unwrap_or('"');
-    let new = format!("{VARIABLE}={quote}{}{quote}{}", arguments::with(inner, wanted), &value[body.len()..]);
+    let new = format!("{VARIABLE}={quote}{}{quote}{}", arguments::with(inner, wanted)?, &value[body.len()..]);
     Ok(lines.iter().enumerate().map(|(i, l)| if i == place { new.as_str() } else { l }).collect())
 }
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_drop_in_adds_to_what_is_there() {
-        let text = drop_in(&args("isolcpus=3 nohz_full=3"), "mark");
+        let text = drop_in(&args("isolcpus=3 nohz_full=3"), "mark").unwrap();
         let line = "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT isolcpus=3 nohz_full=3\"";
         assert_eq!(text, format!("# mark\n{line}\n"));
     }

@@ -17,7 +17,7 @@ pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
             new.push_str(line);
         } else if i == last {
             let (keyword, rest) = line.split_at("options".len() + 1);
-            new.extend([keyword, &arguments::with(rest, wanted)]);
+            new.extend([keyword, &arguments::with(rest, wanted)?]);
         } else {
             new.push_str(line);
         }

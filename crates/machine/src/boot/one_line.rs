@@ -10,7 +10,7 @@ pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
         return Err("has more than one line, but only the first is used: join them or delete the others".into());
     }
     let start = line.as_ptr() as usize - text.as_ptr() as usize;
-    Ok(format!("{}{}{}", &text[..start], arguments::with(line, wanted), &text[start + line.len()..]))
+    Ok(format!("{}{}{}", &text[..start], arguments::with(line, wanted)?, &text[start + line.len()..]))
 }
 
 #[cfg(test)]

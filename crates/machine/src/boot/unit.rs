@@ -26,7 +26,7 @@ pub fn text(command: &[&str]) -> String {
          [Unit]\n\
          Description=Apply ontick's timing settings\n\
          # After those that set the same things, so that they do not have the last word.\n\
-         After=systemd-sysctl.service irqbalance.service tuned.service cpufrequtils.service ondemand.service raspi-config.service rtirq.service\n\
+         After=systemd-sysctl.service irqbalance.service tuned.service cpufrequtils.service ondemand.service raspi-config.service rtirq.service cpupower.service tlp.service power-profiles-daemon.service auto-cpufreq.service\n\
          # The way out: boot once with ontick=off on the kernel's command line.\n\
          ConditionKernelCommandLine=!ontick=off\n\
          \n\

@@ -22,26 +22,26 @@ impl Counters {
     }
 
     /// Names what grew since the last look. That is a fifth of a second: where several devices
-    /// interrupted, none is named.
+    /// interrupted, or one less often than there were outliers, none is named.
     pub fn look(&mut self, outliers: Vec<Outlier>, findings: &mut Findings) -> Vec<Outlier> {
         let now = interrupts(self.cpu);
         let steal_ns = CpuTimes::now().steal_ns;
         let stolen_ns = steal_ns.saturating_sub(std::mem::replace(&mut self.steal_ns, steal_ns));
         let before = std::mem::replace(&mut self.interrupts, now);
-        let device = (!outliers.is_empty()).then(|| self.only_device(&before)).flatten();
+        let device = only_device(&before, &self.interrupts, outliers.len() as u64);
         let explain = |outlier| findings.add(named(outlier, stolen_ns, device.as_deref()), outlier, &[]);
         outliers.into_iter().map(explain).collect()
     }
+}
 
-    /// The device whose interrupts came, if it was only one.
-    fn only_device(&self, before: &BTreeMap<String, u64>) -> Option<String> {
-        let mut grew = self
-            .interrupts
-            .iter()
-            .filter(|(name, count)| name.ends_with(')') && **count > before.get(*name).copied().unwrap_or(0));
-        let device = grew.next()?.0.clone();
-        grew.next().is_none().then_some(device)
-    }
+/// The device whose interrupts came, if it was only one and it came for each outlier.
+fn only_device(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>, outliers: u64) -> Option<String> {
+    let mut grew = now.iter().filter_map(|(name, count)| {
+        let more = count.saturating_sub(before.get(name).copied().unwrap_or(0));
+        (name.ends_with(')') && more > 0).then_some((name, more))
+    });
+    let (device, more) = grew.next()?;
+    (grew.next().is_none() && more >= outliers).then(|| device.clone())
 }
 
 fn named(outlier: Outlier, stolen_ns: u64, device: Option<&str>) -> Cause {
@@ -55,6 +55,16 @@ fn named(outlier: Outlier, stolen_ns: u64, device: Option<&str>) -> Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_is_named_only_if_it_may_have_made_all() {
+        let counts = |disk: u64, net: u64| {
+            BTreeMap::from([("mmc0 (5)".into(), disk), ("eth0 (7)".into(), net), ("LOC".into(), disk * 9)])
+        };
+        assert_eq!(only_device(&counts(10, 3), &counts(14, 3), 4), Some("mmc0 (5)".into()));
+        assert_eq!(only_device(&counts(10, 3), &counts(14, 3), 5), None);
+        assert_eq!(only_device(&counts(10, 3), &counts(14, 4), 1), None);
+    }
 
     #[test]
     fn long_outliers_match_steal_and_short_ones_a_lone_device() {

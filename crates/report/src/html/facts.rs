@@ -3,6 +3,7 @@
 use ontick_record::units::show;
 use ontick_record::{Environment, Series};
 
+use super::arguments;
 use crate::compare::Named;
 use crate::markup::Markup;
 use crate::typeset::{count, plain_time};
@@ -14,7 +15,8 @@ pub(super) fn all(body: &mut Markup, runs: &[Named]) {
     let machines: Vec<(&str, &Environment)> =
         runs.iter().filter_map(|n| Some((n.name, n.run.environment.as_ref()?))).collect();
     let heads: Vec<String> = machines.iter().map(|(name, _)| name.to_string()).collect();
-    facts(body, "Machine", &heads, environment(&machines.into_iter().map(|(_, e)| e).collect::<Vec<_>>()));
+    facts(body, "Machine", &heads, environment(&machines.iter().map(|(_, e)| *e).collect::<Vec<_>>()));
+    arguments::whole(body, &machines);
 
     let several = runs.len() > 1;
     let label = |n: &Named, s: &Series| if several { format!("{}: {}", n.name, s.name) } else { s.name.clone() };
@@ -81,7 +83,7 @@ fn environment(all: &[&Environment]) -> Vec<Row> {
             other => other.into(),
         }),
         row("changed by ontick tune", all, |e| e.tuned.join(", ")),
-        row("kernel arguments", all, |e| e.kernel_arguments.clone()),
+        row("kernel arguments", all, arguments::timing),
     ]
 }
 

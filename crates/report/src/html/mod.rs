@@ -1,6 +1,7 @@
 //! A run, or several, as one HTML file: nothing is fetched from anywhere, and it reads without its
 //! script, on paper, on a phone and in the dark.
 
+mod arguments;
 mod causes;
 mod facts;
 mod figures;

@@ -12,8 +12,10 @@ use crate::verdict::decisive;
 
 /// Rows, at most; the last sums up what is left.
 const ROWS: usize = 8;
-/// Columns of the figures, with the gaps before them.
-const FIGURES: usize = 9 + 9 + 9 + 9;
+/// A column of figures, with the gap before it.
+const FIGURE: usize = 9;
+/// A cause's name is not cut below this.
+const NAME: usize = 10;
 
 /// Causes of the series that the verdict is about: a table and a sentence. Empty where nothing was explained.
 pub(super) fn causes(run: &Run, style: &Style) -> String {
@@ -39,6 +41,10 @@ fn table(series: &Series, style: &Style) -> String {
     }
     let all: u64 = causes.iter().map(|cause| cause.count).sum();
     let shown = if causes.len() > ROWS { ROWS - 1 } else { causes.len() };
+    // Where all do not fit, the share can be reckoned from the counts, and the median goes before the maximum.
+    let room = style.width.saturating_sub(2 + NAME) / FIGURE;
+    let columns: Vec<usize> = [0, 3, 2, 1].into_iter().take(room.max(2)).collect();
+    let columns: Vec<usize> = (0..4).filter(|column| columns.contains(column)).collect();
     let mut rows: Vec<(String, u64, String, String)> = causes[..shown]
         .iter()
         .map(|c| (printable(&label(&c.cause, &c.detail)), c.count, latency(Some(c.p50_ns)), latency(Some(c.max_ns))))
@@ -50,11 +56,14 @@ fn table(series: &Series, style: &Style) -> String {
         rows.push((format!("{} others", rest.len()), count, String::new(), latency(max_ns)));
     }
     let widest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
-    let name = widest.max(5).min(style.width.saturating_sub(FIGURES + 2).max(10));
-    let mut text = format!("  {:name$}{:>9}{:>9}{:>9}{:>9}\n", "cause", "count", "share", "p50", "max");
+    let name = widest.max(5).min(style.width.saturating_sub(columns.len() * FIGURE + 2).max(NAME));
+    let line = |label: &str, figures: [String; 4]| {
+        let figures: String = columns.iter().map(|column| format!("{:>FIGURE$}", figures[*column])).collect();
+        format!("  {:name$}{figures}\n", shortened(label, name))
+    };
+    let mut text = line("cause", ["count", "share", "p50", "max"].map(String::from));
     for (label, n, p50, max) in rows {
-        let share = format!("{} %", percent_down(n, all, 1));
-        text.push_str(&format!("  {:name$}{:>9}{share:>9}{p50:>9}{max:>9}\n", shortened(&label, name), count(n)));
+        text.push_str(&line(&label, [count(n), format!("{} %", percent_down(n, all, 1)), p50, max]));
     }
     text.push('\n');
     text

@@ -49,9 +49,17 @@ pub fn list(entries: &[Entry], style: &Style) -> String {
         let front = format!(" {:word$}  ", printable(&entry.word));
         let gap = format!("{:name$}  ", printable(&entry.name));
         let painted = format!("{}{gap}", painted(&paint, entry.mark, &front));
-        let first = hanging(&format!("{front}{gap}"), &painted, &printable(&entry.said), style.width);
-        text.push_str(first.trim_end());
-        text.push('\n');
+        if style.is_narrow() {
+            text.push_str(painted.trim_end());
+            text.push('\n');
+            if !entry.said.is_empty() {
+                text.push_str(&hanging(&" ".repeat(word + 3), "", &printable(&entry.said), style.width));
+            }
+        } else {
+            let first = hanging(&format!("{front}{gap}"), &painted, &printable(&entry.said), style.width);
+            text.push_str(first.trim_end());
+            text.push('\n');
+        }
         for (about, words) in &entry.below {
             let label = format!("{:indent$}{about:label$}  ", "", indent = word + 3);
             text.push_str(&hanging(&label, "", &printable(words), style.width));
@@ -89,6 +97,9 @@ mod tests {
         assert!(text.lines().all(|l| l.chars().count() <= 80 && l.trim_end() == l), "{text}");
         let columns: Vec<_> = text.lines().filter_map(|l| l.find("some")).collect();
         assert_eq!(columns, [25, 25], "{text}");
+        let narrow = list(&entries, &Style { colour: false, width: 40 });
+        assert!(narrow.lines().all(|l| l.chars().count() <= 40 && l.trim_end() == l), "{narrow}");
+        assert!(narrow.starts_with(" bad      a\n          some words"), "{narrow}");
         let painted = list(&entries, &Style { colour: true, width: 80 });
         assert!(painted.starts_with(" \x1b[31mbad\x1b[0m      a  "), "{painted:?}");
     }

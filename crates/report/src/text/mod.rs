@@ -29,8 +29,15 @@ pub(crate) use lines::{hanging, shortened};
 pub struct Style {
     /// Mark what is good, bad or worth a look with colour; everything reads without it.
     pub colour: bool,
-    /// Columns of the terminal. Tables need 80 to show all they have.
+    /// Columns of the terminal. Tables need 80 to show all they have, and do with 40.
     pub width: usize,
+}
+
+impl Style {
+    /// Whether names stand on lines of their own, above what belongs to them.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.width < 60
+    }
 }
 
 impl Default for Style {

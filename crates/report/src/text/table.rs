@@ -9,8 +9,10 @@ use crate::figures::{LATENCIES, latency, missed_cycles, share_in_time};
 use crate::grouping::groups;
 use crate::printable::printable;
 
-/// A label is not cut below this, rather is the line too long.
+/// A label is not cut below this; rather do columns go, or is the line too long.
 const LABEL: usize = 10;
+/// Columns go in this order where a terminal is too narrow for all.
+const FIRST_TO_GO: [&str; 5] = ["p99.99", "min", "p99.9", "p50", "p99"];
 
 /// One row, ready to be aligned.
 struct Row<'a> {
@@ -30,7 +32,12 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
     columns.iter().for_each(|(i, w)| text.push_str(&right(heads[*i], *w)));
     text.push('\n');
     for row in &rows {
-        text.push_str(&format!("  {:group$}{:label$}", row.group, shortened(&row.label, *label)));
+        let own_line = *group == 0 && !row.group.is_empty();
+        if own_line {
+            text.push_str(&format!("{}\n", shortened(&row.group, style.width)));
+        }
+        let beside = if own_line { "" } else { &row.group };
+        text.push_str(&format!("  {beside:group$}{:label$}", shortened(&row.label, *label)));
         for (i, w) in columns {
             text.push_str(&painted(row, *i, right(&row.cells[*i], *w), style));
         }
@@ -41,6 +48,7 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
 
 /// How wide everything is.
 struct Shape {
+    /// 0 where groups have lines of their own.
     group: usize,
     label: usize,
     /// Which column, and its width with the gap before it.
@@ -48,23 +56,27 @@ struct Shape {
 }
 
 impl Shape {
-    /// Two spaces between columns, one where labels would be cut otherwise.
+    /// Two spaces between columns, one where labels would be cut otherwise; fewer columns where not even that fits.
     fn of(rows: &[Row], style: &Style) -> Self {
         let heads = heads();
         let content = |i: usize| rows.iter().map(|r| width(&r.cells[i])).chain([width(heads[i])]).max().unwrap_or(0);
         let group = rows.iter().map(|r| width(&r.group)).max().unwrap_or(0);
-        let group = if group > 0 { group + 2 } else { 0 };
+        let group = if group > 0 && !style.is_narrow() { group + 2 } else { 0 };
         let longest = rows.iter().map(|r| width(&r.label)).max().unwrap_or(0);
-        let with_gap = |gap| {
-            let columns: Vec<_> = (0..heads.len()).filter(|i| fits(*i, style)).map(|i| (i, content(i) + gap)).collect();
+        let shape = |gap, gone: &[&str]| {
+            let stays = |i: &usize| fits(*i, style) && !gone.contains(&heads[*i]);
+            let columns: Vec<_> = (0..heads.len()).filter(stays).map(|i| (i, content(i) + gap)).collect();
             let used = 2 + group + columns.iter().map(|(_, w)| w).sum::<usize>();
             let label = longest.min(style.width.saturating_sub(used).max(LABEL));
-            (Shape { group, label, columns }, used + longest <= style.width)
+            (Shape { group, label, columns }, style.width.saturating_sub(used))
         };
-        match with_gap(2) {
-            (shape, true) => shape,
-            _ => with_gap(1).0,
+        let wide = shape(2, &[]);
+        if wide.1 >= longest {
+            return wide.0;
         }
+        let mut narrower = (0..=FIRST_TO_GO.len()).map(|gone| shape(1, &FIRST_TO_GO[..gone]));
+        let fitting = narrower.clone().find(|(_, room)| *room >= longest.min(LABEL));
+        fitting.or_else(|| narrower.next_back()).map_or(wide.0, |(shape, _)| shape)
     }
 }
 

@@ -4,9 +4,13 @@ use super::spin::spin;
 use super::{DUTY, Margin, Wait};
 use crate::clock::Clock;
 
-/// The margin covers this share of the wake latencies. Beyond it lie the wakes that an interrupt or a
-/// hypervisor delayed, which spinning a little longer would seldom have helped.
+/// The margin covers this share of the wake latencies, whatever that costs within the duty.
 const QUANTILE: f64 = 0.9995;
+/// It covers this share as well, as long as that costs no more than [`RARER_DUTY`]: late wakes come in bursts, and a
+/// margin that follows them is too short for the first of each.
+const RARER: f64 = 0.9999;
+/// Share of the duty that may be spun to cover the rarer wakes, too: just under half of a period with [`DUTY`].
+const RARER_DUTY: f64 = 0.5;
 /// No margin below this: the clock reads and the way into sleep take that long.
 const SHORTEST_NS: u64 = 10_000;
 /// No margin above this, however long the period: a longer stretch of spinning makes other tasks starve and
@@ -34,8 +38,10 @@ impl Hybrid {
     /// For deadlines `period_ns` apart, spinning at most the share `duty` (0 to 1) of the time.
     pub fn with_duty(period_ns: u64, duty: f64) -> Self {
         let longest_ns = (period_ns as f64 * duty.clamp(0.0, 1.0)) as u64;
+        let max_ns = longest_ns.min(LONGEST_NS);
+        let rarer_up_to_ns = (max_ns as f64 * RARER_DUTY) as u64;
         Self {
-            margin: Margin::new(QUANTILE, SHORTEST_NS, longest_ns.min(LONGEST_NS)),
+            margin: Margin::new(QUANTILE, SHORTEST_NS, max_ns).also_covering(RARER, rarer_up_to_ns),
             fixed: false,
             rest_ns: period_ns.saturating_sub(longest_ns),
             spun_ns: 0,

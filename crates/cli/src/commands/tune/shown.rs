@@ -13,12 +13,10 @@ use super::apply::{BootDone, Done};
 
 /// The changes; `all` adds what stays as it is.
 pub fn plan(plan: &Plan, all: bool, style: &Style) -> String {
-    let mut text = format!(
-        "profile {} · CPU {} for timed programs, CPU {} for everything else\n\n",
-        plan.aim.profile.name(),
-        plan.aim.cpus,
-        plan.aim.others
-    );
+    let aim = &plan.aim;
+    let (profile, cpus, others) = (aim.profile.name(), &aim.cpus, &aim.others);
+    let head = format!("profile {profile} · CPU {cpus} for timed programs, CPU {others} for everything else");
+    let mut text = labelled("", &head, style) + "\n";
     let would = |i: &&Item| matches!(i.state, State::Change | State::NeedsIsolate);
     let (shown, rest): (Vec<&Item>, Vec<&Item>) = plan.items.iter().partition(would);
     let mut entries = grouped(&shown, |i| &i.path, planned);
