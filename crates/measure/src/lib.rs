@@ -2,7 +2,7 @@
 //! [`Run`](ontick_record::Run); nothing here prints.
 #![deny(unsafe_code)]
 
-mod away;
+pub mod away;
 pub mod conditions;
 pub mod day;
 pub mod edge;
