@@ -14,6 +14,8 @@ pub mod observe;
 pub mod place;
 pub mod probe;
 pub mod prove;
+pub mod pulse;
+pub mod response;
 pub mod series;
 pub mod session;
 pub mod timer;

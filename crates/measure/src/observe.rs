@@ -132,6 +132,11 @@ impl<'a> Observer<'a> {
         self.part = part;
     }
 
+    /// The part that is measured now.
+    pub(crate) fn part(&self) -> Part {
+        self.part
+    }
+
     /// Whether the caller ended the run.
     pub fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
@@ -314,7 +319,7 @@ impl<'n> Collector<'n> {
     }
 }
 
-fn histogram(snapshot: &Snapshot) -> Histogram {
+pub(crate) fn histogram(snapshot: &Snapshot) -> Histogram {
     let mut latency = Histogram::from_buckets(snapshot.buckets().map(Bucket::from));
     latency.min_ns = snapshot.min_ns;
     latency.max_ns = snapshot.max_ns;

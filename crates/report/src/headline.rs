@@ -17,7 +17,7 @@ pub(crate) struct Line {
 pub(crate) fn title(run: &Run) -> String {
     match (run.tool.starts_with("ontick"), run.measurement.as_str()) {
         (false, _) => run.tool.clone(),
-        (true, "prove") => "ontick prove".into(),
+        (true, "prove" | "pulse") => format!("ontick {}", run.measurement),
         (true, other) => format!("ontick latency {other}"),
     }
 }
@@ -81,7 +81,10 @@ fn job(run: &Run) -> Vec<String> {
         "prove" | "timer" => format!("act{every}"),
         "wakeup" => format!("wake the other CPU{every}"),
         "day" => format!("act at a time of day{every}"),
+        "edge" => format!("see a line change{every}"),
+        "response" => format!("answer a line's change{every}"),
         "noise" => "spin and watch for gaps".into(),
+        "pulse" => pulses(run),
         other => format!("{other}{every}"),
     }];
     parts.extend(blocks(run));
@@ -101,6 +104,14 @@ fn job(run: &Run) -> Vec<String> {
     }
     // An imported file may tell nothing of the job.
     if parts == ["act"] { Vec::new() } else { parts }
+}
+
+/// `pulses of 100us on line sim:bench/17, 1ms apart`
+fn pulses(run: &Run) -> String {
+    let Some(series) = run.series.iter().find(|s| s.pulse.is_some()) else { return "pulses".into() };
+    let pulse = series.pulse.as_ref().expect("it was found for having one");
+    let line = series.settings.line.as_ref().map_or(String::new(), |line| format!(" on line {line}"));
+    format!("pulses of {}{line}, {} apart", exact(pulse.wanted_ns), exact(pulse.gap_ns))
 }
 
 /// The blocks of an interleaved comparison: how many, and how long each was asked to be.
@@ -126,6 +137,7 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         (None, _) if !s.policy.is_empty() => parts.push("not pinned".into()),
         (None, _) => {}
     }
+    parts.extend(s.observer.as_ref().map(|observer| format!("observed by {observer}")));
     parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));
     parts.extend(s.memory_locked.then(|| "memory locked".into()));
     if !s.method.is_empty() {

@@ -17,6 +17,7 @@ pub mod plot;
 #[cfg(feature = "png")]
 mod png;
 mod printable;
+mod pulses;
 mod rows;
 pub mod text;
 mod typeset;

@@ -37,7 +37,10 @@ struct Wording {
 
 fn wording(measurement: &str) -> Wording {
     match measurement {
+        "edge" => Wording { acts: "knows of an edge", sample: "edge" },
+        "response" => Wording { acts: "answers", sample: "change" },
         "wakeup" => Wording { acts: "is awake", sample: "wake-up" },
+        "pulse" => Wording { acts: "keeps the width of a pulse", sample: "pulse" },
         _ => Wording { acts: "acts", sample: "cycle" },
     }
 }

@@ -8,6 +8,7 @@ mod latency;
 mod measuring;
 mod ownership;
 mod prove;
+mod pulse;
 mod report;
 mod run;
 mod schema;
@@ -29,6 +30,7 @@ pub enum Command {
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
+    Pulse(pulse::Pulse),
     #[command(subcommand)]
     Gpio(gpio::Gpio),
     Report(report::Report),
@@ -41,7 +43,12 @@ impl Command {
     /// Whether it has to do with the running machine, which tracing that a killed run left behind would slow down.
     fn meets_the_machine(&self) -> bool {
         match self {
-            Command::Check(_) | Command::Tune(_) | Command::Run(_) | Command::Prove(_) | Command::Latency(_) => true,
+            Command::Check(_)
+            | Command::Tune(_)
+            | Command::Run(_)
+            | Command::Prove(_)
+            | Command::Latency(_)
+            | Command::Pulse(_) => true,
             Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
                 false
             }
@@ -58,6 +65,7 @@ impl Command {
             Command::Run(run) => run.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
+            Command::Pulse(pulse) => pulse.run(),
             Command::Gpio(gpio) => gpio.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
