@@ -3,7 +3,9 @@
 #![deny(unsafe_code)]
 
 pub mod away;
+mod blocks;
 pub mod conditions;
+pub mod confine;
 pub mod day;
 pub mod edge;
 mod error;

@@ -116,10 +116,14 @@ impl<'a> Observer<'a> {
     }
 
     /// Adds a sentence for the reader of the result.
-    pub(crate) fn note(&mut self, note: String) {
+    pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
+    }
+
+    pub(crate) fn note_all(&mut self, notes: impl IntoIterator<Item = String>) {
+        notes.into_iter().for_each(|note| self.note(note));
     }
 
     /// Sentences that a reader must see beside the figures.

@@ -10,24 +10,14 @@ pub fn each<T>(
     observer: &mut Observer,
     mut measure: impl FnMut(&T, &mut Observer) -> Result<Series, Error>,
 ) -> Result<Vec<Series>, Error> {
-    each_of(items, 1, observer, |item, observer| measure(item, observer).map(|series| vec![series]))
-}
-
-/// As [`each`], where `measure` makes up to `series_of_each` series of every item.
-pub fn each_of<T>(
-    items: &[T],
-    series_of_each: usize,
-    observer: &mut Observer,
-    mut measure: impl FnMut(&T, &mut Observer) -> Result<Vec<Series>, Error>,
-) -> Result<Vec<Series>, Error> {
     let mut all = Vec::new();
     let share = 1.0 / items.len().max(1) as f64;
-    for (number, item) in items.iter().enumerate() {
+    for (series, item) in items.iter().enumerate() {
         if observer.stopped() {
             break;
         }
-        observer.begin(Part { series: number * series_of_each, from: number as f64 * share, share });
-        all.extend(measure(item, observer)?);
+        observer.begin(Part { series, from: series as f64 * share, share });
+        all.push(measure(item, observer)?);
     }
     Ok(all)
 }

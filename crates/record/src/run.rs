@@ -182,6 +182,9 @@ pub struct Settings {
     pub cpu: Option<u32>,
     /// A second CPU, for measurements between two.
     pub peer_cpu: Option<u32>,
+    /// The CPUs that the measured program and its load were confined to, as a list; absent where they had all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confined_to: Option<String>,
     /// The line that was driven, by its name on the command line: `sim:bench/4`, `gpiochip0:17`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,

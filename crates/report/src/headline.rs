@@ -5,6 +5,7 @@ use ontick_record::units::{exact, show};
 use ontick_record::{Environment, Run};
 
 use crate::grouping::load_name;
+use crate::pulses::TABLE;
 use crate::verdict::decisive;
 
 /// One line: its label and what it says, part by part.
@@ -18,6 +19,7 @@ pub(crate) fn title(run: &Run) -> String {
     match (run.tool.starts_with("ontick"), run.measurement.as_str()) {
         (false, _) => run.tool.clone(),
         (true, "prove" | "pulse") => format!("ontick {}", run.measurement),
+        (true, TABLE) => "ontick pulse --table".into(),
         (true, other) => format!("ontick latency {other}"),
     }
 }
@@ -85,6 +87,7 @@ fn job(run: &Run) -> Vec<String> {
         "response" => format!("answer a line's change{every}"),
         "noise" => "spin and watch for gaps".into(),
         "pulse" => pulses(run),
+        TABLE => "pulses of four widths, as in source 003".into(),
         other => format!("{other}{every}"),
     }];
     parts.extend(blocks(run));
@@ -124,7 +127,8 @@ fn blocks(run: &Run) -> Option<String> {
         .max_by_key(|(samples, interval)| samples.saturating_mul(*interval))?;
     let each = longest.saturating_mul(interval_ns);
     let length = if each > 0 { format!(" of {}", plain(each)) } else { String::new() };
-    Some(format!("{blocks} blocks{length}, stock and ontick in turn"))
+    let sides = if run.measurement == TABLE { "every case" } else { "stock and ontick" };
+    Some(format!("{blocks} blocks{length}, {sides} in turn"))
 }
 
 /// How a thread ran: `CPU 3 · FIFO 99 · memory locked · hybrid wait (margin 61us) · phase 480us`.
@@ -138,6 +142,7 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         (None, _) => {}
     }
     parts.extend(s.observer.as_ref().map(|observer| format!("observed by {observer}")));
+    parts.extend(s.confined_to.as_ref().map(|cpus| format!("confined to CPU {cpus}")));
     parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));
     parts.extend(s.memory_locked.then(|| "memory locked".into()));
     if !s.method.is_empty() {
@@ -145,8 +150,9 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         let duty = s.spin_duty.map(|d| format!("spins {:.0} % of the time", d * 100.0));
         let price: Vec<String> = margin.into_iter().chain(duty).collect();
         let price = if price.is_empty() { String::new() } else { format!(" ({})", price.join(", ")) };
-        // `noise` says in words what it does; it does not wait.
-        let wait = if s.method.contains(' ') { "" } else { " wait" };
+        // `noise` says in words what it does, and hardware times itself: neither waits.
+        let itself = s.method.contains(' ') || matches!(s.method.as_str(), "pwm" | "spi");
+        let wait = if itself { "" } else { " wait" };
         parts.push(format!("{}{wait}{price}", s.method));
     }
     if let Some(phase) = s.phase_ns {

@@ -19,6 +19,7 @@ mod png;
 mod printable;
 mod pulses;
 mod rows;
+mod source_003;
 pub mod text;
 mod typeset;
 mod verdict;

@@ -26,14 +26,18 @@ pub struct LimitFlags {
 const DURATION_NS: u64 = 10_000_000_000;
 
 impl LimitFlags {
+    /// The duration, or else this, in ns.
+    pub fn duration_or(&self, usual_ns: u64) -> u64 {
+        self.duration.unwrap_or(usual_ns)
+    }
+
     pub fn limits(&self) -> Limits {
         self.limits_or(DURATION_NS)
     }
 
     /// With this duration where none is named, in ns.
     pub fn limits_or(&self, duration_ns: u64) -> Limits {
-        let duration_ns = self.duration.unwrap_or(duration_ns);
-        let length = self.count.map_or(Length::Duration(duration_ns), Length::Count);
+        let length = self.count.map_or(Length::Duration(self.duration_or(duration_ns)), Length::Count);
         Limits { length, outlier_ns: self.outliers_over, stop_over_ns: self.stop_over }
     }
 }

@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn timers_of_the_kernel_are_known() {
-        let timer = |number, about: &str| Interrupt { number, about: about.into(), ..Interrupt::default() }.fixed_timer();
+        let timer =
+            |number, about: &str| Interrupt { number, about: about.into(), ..Interrupt::default() }.fixed_timer();
         assert!(timer(0, "IO-APIC 2-edge timer") && timer(11, "GICv2 30 Level arch_timer"));
         assert!(!timer(9, "IO-APIC 9-fasteoi acpi") && !timer(17, "PRU 3 Level timer"));
     }

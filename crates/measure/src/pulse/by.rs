@@ -1,10 +1,12 @@
 //! What makes a pulse as wide as it should be.
 
 use std::fmt;
-use std::str::FromStr;
+
+use super::pwm::Channel;
+use super::spi::Device;
 
 /// A way to time a pulse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum By {
     /// nanosleep(2) for the width, as usleep(3) does: what most programs do.
     Sleep,
@@ -12,40 +14,39 @@ pub enum By {
     Spin,
     /// Sleeping to a learned margin before the end, then spinning.
     Hybrid,
+    /// A PWM channel, which times itself.
+    Pwm(Channel),
+    /// Bits on the data line of an SPI controller, timed by its clock.
+    Spi(Device),
 }
 
-/// A name that is no mechanism's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("pulses by \"{0}\": there is no such mechanism (choose one of {list})", list = By::ALL.map(By::name).join(", "))]
-pub struct ByError(String);
-
 impl By {
-    /// Every mechanism.
-    pub const ALL: [By; 3] = [By::Sleep, By::Spin, By::Hybrid];
+    /// Those that a program can time on any line.
+    pub const PROGRAM: [By; 3] = [By::Sleep, By::Spin, By::Hybrid];
 
     /// The name on the command line and in records.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             By::Sleep => "sleep",
             By::Spin => "spin",
             By::Hybrid => "hybrid",
+            By::Pwm(_) => "pwm",
+            By::Spi(_) => "spi",
         }
     }
 
     /// Whether CPU time is used while a pulse lasts.
-    pub fn spins(self) -> bool {
-        match self {
-            By::Sleep => false,
-            By::Spin | By::Hybrid => true,
-        }
+    pub fn spins(&self) -> bool {
+        matches!(self, By::Spin | By::Hybrid)
     }
-}
 
-impl FromStr for By {
-    type Err = ByError;
-
-    fn from_str(text: &str) -> Result<Self, ByError> {
-        By::ALL.into_iter().find(|by| by.name() == text).ok_or_else(|| ByError(text.into()))
+    /// What makes the pulses, if it is not a line that the program drives.
+    pub fn hardware(&self) -> Option<String> {
+        match self {
+            By::Sleep | By::Spin | By::Hybrid => None,
+            By::Pwm(channel) => Some(channel.to_string()),
+            By::Spi(device) => Some(device.to_string()),
+        }
     }
 }
 

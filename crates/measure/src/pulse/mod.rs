@@ -5,26 +5,38 @@
 
 mod by;
 mod calibrate;
+mod ending;
+mod hand;
 mod made;
 mod pace;
+mod pwm;
+mod running;
 mod sight;
+mod spi;
+mod table;
 mod train;
+mod trains;
 mod watcher;
 mod widths;
 
 use std::sync::OnceLock;
 
 use ontick_gpio::{Name, OnExit};
-use ontick_record::run::{Pulse, Series};
+use ontick_record::run::{Pulse, Series, Settings};
 use ontick_rt::thread::Ready;
 use ontick_rt::wait::DUTY;
 use ontick_rt::{cpus, watchdog};
 
-pub use by::{By, ByError};
+pub use by::By;
 pub use calibrate::{calibrated, names_of_calibrated};
+pub use pwm::Channel;
+pub use spi::{Device, Pattern, pattern};
+pub use table::Table;
+pub use trains::Trains;
 
 use crate::edge::Wiring;
 use crate::{Error, Limits, Observer, Place, session};
+use running::Running;
 use train::Train;
 
 /// The shortest pulse and gap, in ns.
@@ -35,7 +47,7 @@ const LONGEST_NS: u64 = 1_000_000_000;
 /// A train of pulses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// The line that is driven.
+    /// The line that is driven, where the program times the pulses.
     pub line: Name,
     /// A line that follows it and is looked at instead of the driven one.
     pub seen_by: Option<Name>,
@@ -55,6 +67,10 @@ impl Job {
     /// What is asked of the mechanism, in ns.
     fn asked_ns(&self) -> u64 {
         self.width_ns.saturating_add_signed(-self.subtract_ns.unwrap_or(0)).max(1)
+    }
+
+    fn period_ns(&self) -> u64 {
+        self.width_ns + self.gap_ns
     }
 
     fn check(&self, place: Place) -> Result<(), Error> {
@@ -83,8 +99,24 @@ impl Job {
         Pulse { wanted_ns, gap_ns, subtracted_ns, ..Pulse::default() }
     }
 
+    /// Hardware that times itself can only be looked at from outside.
+    fn seen_by_other(&self) -> Result<&Name, Error> {
+        self.seen_by.as_ref().ok_or_else(|| {
+            let what = self.by.hardware().unwrap_or_default();
+            Error::Impossible(format!(
+                "{what} times its pulses itself: join a line to its output and name that with --seen-by"
+            ))
+        })
+    }
+
+    fn describe(&self, settings: &mut Settings) {
+        settings.method = self.by.name().into();
+        settings.interval_ns = self.period_ns();
+        settings.line = Some(self.by.hardware().unwrap_or_else(|| self.line.to_string()));
+    }
+
     fn try_out(&self) -> Result<(), Error> {
-        let Some(see) = self.seen_by.clone() else { return Ok(()) };
+        let Some(see) = self.seen_by.clone().filter(|_| self.by.hardware().is_none()) else { return Ok(()) };
         Wiring { drive: self.line.clone(), see, on_exit: self.on_exit }.try_out()
     }
 }
@@ -95,12 +127,24 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
     job.try_out()?;
     let (widths, seen) = widths::channel(job.width_ns);
     let measured_by = OnceLock::new();
-    let prepare = |_: &Ready| {
-        let train = Train::start(job, widths, place)?;
-        let _ = measured_by.set(train.measured_by());
-        Ok(train)
+    let mut series = match &job.by {
+        By::Pwm(channel) => {
+            let prepare = |_: &Ready| {
+                let running = Running::start(job, channel, widths, place)?;
+                let _ = measured_by.set(running.measured_by());
+                Ok(running)
+            };
+            session::run(name, place, limits, prepare, observer)?
+        }
+        _ => {
+            let prepare = |_: &Ready| {
+                let train = Train::start(job, widths, place)?;
+                let _ = measured_by.set(train.measured_by());
+                Ok(train)
+            };
+            session::run(name, place, limits, prepare, observer)?
+        }
     };
-    let mut series = session::run(name, place, limits, prepare, observer)?;
     let measured_by = measured_by.into_inner().unwrap_or_default();
     series.pulse = Some(Pulse { width: seen.histogram(), measured_by, ..job.pulse() });
     Ok(series)
@@ -149,8 +193,8 @@ mod tests {
     #[test]
     fn every_mechanism_makes_pulses_that_the_line_tells() {
         let bench = Bench::new("all");
-        for by in By::ALL {
-            let series = measure_it(&bench.job(by), 50).unwrap();
+        for by in By::PROGRAM {
+            let series = measure_it(&bench.job(by.clone()), 50).unwrap();
             let pulse = series.pulse.unwrap();
             assert_eq!((pulse.wanted_ns, pulse.gap_ns, pulse.subtracted_ns), (100_000, 300_000, None));
             assert_eq!((series.latency.count(), pulse.width.count()), (50, 50), "{by}");

@@ -2,6 +2,7 @@
 
 use ontick_gpio::{Backend, Edge, Edges, Gone, Line, Name, Request};
 
+use super::hand::Stroke;
 use super::watcher::Watcher;
 use crate::{Error, Place};
 
@@ -47,9 +48,10 @@ impl Sight {
 
     /// What the program itself knows of the pulse that it just made.
     #[inline]
-    pub fn made(&mut self, rose_ns: u64, fell_ns: u64) {
+    pub fn made(&mut self, stroke: Stroke) {
         if let Sight::Clock { last } = self {
-            *last = Some(Seen { rose_ns, width_ns: fell_ns.saturating_sub(rose_ns) });
+            let width_ns = stroke.after_ns.saturating_sub(stroke.before_ns);
+            *last = Some(Seen { rose_ns: stroke.before_ns, width_ns });
         }
     }
 
@@ -77,6 +79,15 @@ impl Sight {
             Sight::Itself { line, .. } => format!("edges of the {} line itself", line.backend()),
             Sight::Other { watcher, line } => watcher.describe(line),
             Sight::Clock { .. } => "clock readings around the writes: the program's own view, not the line's".into(),
+        }
+    }
+
+    /// What is behind the line that is looked at.
+    pub fn backend(&self) -> Option<Backend> {
+        match self {
+            Sight::Itself { line, .. } => Some(line.backend()),
+            Sight::Other { watcher, .. } => Some(watcher.backend()),
+            Sight::Clock { .. } => None,
         }
     }
 

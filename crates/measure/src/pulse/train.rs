@@ -1,29 +1,26 @@
-//! A train of pulses that the timed thread makes itself.
+//! A train of pulses that the timed thread makes one by one.
 
 use ontick_gpio::{Gone, Line, Name, Request};
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
-use super::Job;
+use super::ending::Ending;
+use super::hand::Hand;
 use super::made::Made;
 use super::pace::Pace;
 use super::sight::{Seen, Sight};
 use super::widths::Widths;
+use super::{By, Job};
 use crate::probe::{Probe, Sample};
 use crate::{Error, Place};
-
-/// A line on which so many pulses in a row were not seen, for so long, shows none.
-const BLIND: (u64, u64) = (50, 3_000_000_000);
 
 /// Makes pulses, one after the other.
 pub struct Train {
     job: Job,
-    line: Line,
+    hand: Hand,
     sight: Sight,
     pace: Pace,
     clock: Clock,
-    /// What is asked of the pace so that the pulse becomes as wide as wanted.
-    asked_ns: u64,
     made: Made,
     widths: Widths,
     last: Seen,
@@ -31,31 +28,25 @@ pub struct Train {
     ending: Option<Ending>,
 }
 
-/// Why there can be no more pulses.
-enum Ending {
-    Gone(Gone),
-    Unseen,
-}
-
 impl Train {
     pub fn start(job: &Job, widths: Widths, place: Place) -> Result<Self, Error> {
-        let line = Line::open(&job.line, &Request::output(false).on_exit(job.on_exit))?;
-        let sight = Sight::of(&line, job.seen_by.as_ref(), place)?;
+        let (hand, sight) = match &job.by {
+            By::Spi(device) => {
+                let sight = Sight::other(job.seen_by_other()?, place)?;
+                (Hand::Spi(device.open(job.asked_ns())?), sight)
+            }
+            _ => {
+                let line = Line::open(&job.line, &Request::output(false).on_exit(job.on_exit))?;
+                let sight = Sight::of(&line, job.seen_by.as_ref(), place)?;
+                (Hand::Line(line), sight)
+            }
+        };
         let mut clock = Clock::new(ClockId::Monotonic);
         let began_ns = clock.now_ns();
-        Ok(Self {
-            line,
-            sight,
-            pace: Pace::new(job.by, job.width_ns, job.gap_ns, began_ns),
-            clock,
-            asked_ns: job.asked_ns(),
-            made: Made::new(),
-            widths,
-            last: Seen { rose_ns: began_ns, width_ns: 0 },
-            began_ns,
-            ending: None,
-            job: job.clone(),
-        })
+        let pace = Pace::new(&job.by, job.width_ns, job.gap_ns, began_ns);
+        let last = Seen { rose_ns: began_ns, width_ns: 0 };
+        let (job, made) = (job.clone(), Made::new());
+        Ok(Self { job, hand, sight, pace, clock, made, widths, last, began_ns, ending: None })
     }
 
     /// What tells the widths, in words.
@@ -69,23 +60,18 @@ impl Train {
             return Ok(self.sample(seen, 0));
         }
         let left_out = self.pace.between(&mut self.clock);
-        // The line changes somewhere between the two readings.
-        let before_ns = self.clock.now_ns();
-        self.line.write(true)?;
-        let rose_ns = before_ns + self.clock.now_ns().saturating_sub(before_ns) / 2;
-        self.pace.within(&mut self.clock, rose_ns, self.asked_ns);
-        self.line.write(false)?;
-        self.made.add(rose_ns);
-        self.sight.made(before_ns, self.clock.now_ns());
+        let asked_ns = self.job.asked_ns();
+        let stroke = self.hand.pulse(&mut self.pace, &mut self.clock, asked_ns)?;
+        self.made.add(stroke.before_ns);
+        self.sight.made(stroke);
         match self.sight.take()? {
             Some(seen) => Ok(self.sample(seen, left_out)),
-            None => Ok(self.unseen(rose_ns, left_out)),
+            None => Ok(self.unseen(stroke.before_ns, left_out)),
         }
     }
 
     fn sample(&mut self, seen: Seen, left_out: u64) -> Sample {
-        let now_ns = self.clock.now_ns();
-        let nothing = Sample { now_ns, latency_ns: None, missed: left_out, early: false, napped: false };
+        let nothing = self.nothing(left_out);
         // Not one of ours: somebody else's pulse on a line that should follow this one.
         let Some(unseen) = self.made.saw(seen.rose_ns) else { return nothing };
         self.last = seen;
@@ -94,16 +80,15 @@ impl Train {
     }
 
     fn unseen(&mut self, rose_ns: u64, left_out: u64) -> Sample {
-        let (pulses, for_ns) = BLIND;
-        if self.made.unseen() > pulses && rose_ns.saturating_sub(self.last.rose_ns) > for_ns {
-            self.ending = Some(Ending::Unseen);
-            return Sample::nap(rose_ns);
+        self.ending = Ending::if_blind(self.made.unseen(), rose_ns.saturating_sub(self.last.rose_ns));
+        match self.ending {
+            Some(_) => Sample::nap(rose_ns),
+            None => self.nothing(left_out),
         }
-        Sample { now_ns: rose_ns, latency_ns: None, missed: left_out, early: false, napped: false }
     }
 
-    fn name_of_sight(&self) -> &Name {
-        self.sight.seen_line().unwrap_or(&self.job.line)
+    fn nothing(&mut self, left_out: u64) -> Sample {
+        Sample { now_ns: self.clock.now_ns(), latency_ns: None, missed: left_out, early: false, napped: false }
     }
 }
 
@@ -122,25 +107,20 @@ impl Probe for Train {
     }
 
     fn failure(&mut self) -> Option<Error> {
-        match self.ending.take()? {
-            Ending::Gone(gone) => Some(Error::Gone { line: self.job.line.clone(), gone }),
-            Ending::Unseen => Some(Error::Impossible(format!(
-                "line {} showed none of the last {} pulses (they may be too short for it: try a longer --width)",
-                self.name_of_sight(),
-                self.made.unseen()
-            ))),
-        }
+        self.ending.take().map(|ending| ending.explain(&self.job))
     }
 
     fn describe(&mut self, settings: &mut Settings) {
         let elapsed_ns = (ClockId::Monotonic.now_ns() - self.began_ns).max(1);
-        settings.method = self.job.by.name().into();
-        settings.interval_ns = self.job.width_ns + self.job.gap_ns;
+        self.job.describe(settings);
         settings.margin_ns = self.pace.margin_ns();
         settings.spin_duty = self.pace.spun_ns().map(|spun| spun as f64 / elapsed_ns as f64);
         settings.clock = self.clock.name();
-        settings.line = Some(self.job.line.to_string());
         settings.seen_line = self.sight.seen_line().map(Name::to_string);
-        settings.backend = Some(self.line.backend().to_string());
+        let backend = match &self.hand {
+            Hand::Line(line) => Some(line.backend()),
+            Hand::Spi(_) => self.sight.backend(),
+        };
+        settings.backend = backend.map(|backend| backend.to_string());
     }
 }

@@ -26,7 +26,7 @@ const REST_NS: u64 = 200_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     /// It is notified, with the time of the edge.
-    Edges(Backend),
+    Edges,
     /// It reads the level again and again.
     Level,
 }
@@ -36,6 +36,7 @@ pub struct Watcher {
     seen: Consumer<Seen>,
     shared: Arc<Shared>,
     told: Told,
+    backend: Backend,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -51,20 +52,20 @@ impl Watcher {
     pub fn start(name: &Name, place: Place) -> Result<Self, Error> {
         let (line, told) = match Line::open(name, &Request::input().edges(Edges::Both)) {
             Err(GpioError::Unsupported { .. }) => (Line::open(name, &Request::input())?, Told::Level),
-            line => line.map(|line| (Told::Edges(line.backend()), line)).map(|(told, line)| (line, told))?,
+            line => (line?, Told::Edges),
         };
         if told == Told::Level && cpus::allowed().len() < 2 {
             return Err(Error::NeedsTwoCpus("polling the line that sees the pulses"));
         }
         let (producer, seen) = RingBuffer::new(WAITING);
-        let shared = Arc::new(Shared::default());
+        let (shared, backend) = (Arc::new(Shared::default()), line.backend());
         let thread = std::thread::Builder::new().name("ontick-watcher".into()).spawn({
             let shared = shared.clone();
             move || {
                 block_signals();
                 let _away = place.cpu.and_then(crate::away::Away::from);
                 let watched = match told {
-                    Told::Edges(_) => watch(line, producer, &shared),
+                    Told::Edges => watch(line, producer, &shared),
                     Told::Level => {
                         let _ready = Place { cpu: None, ..place }.take();
                         poll(line, producer, &shared)
@@ -76,7 +77,7 @@ impl Watcher {
             }
         });
         let thread = thread.map_err(Error::system("starting the watching thread"))?;
-        Ok(Self { seen, shared, told, thread: Some(thread) })
+        Ok(Self { seen, shared, told, backend, thread: Some(thread) })
     }
 
     /// The next pulse that was seen, if one was by now.
@@ -91,11 +92,17 @@ impl Watcher {
         }
     }
 
+    /// What is behind the line.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// How the pulses are seen, in words.
     pub fn describe(&self, line: &Name) -> String {
-        match self.told {
-            Told::Edges(Backend::Simulated) => format!("edges of line {line} (simulated)"),
-            Told::Edges(_) => format!("the kernel's time stamps of edges on line {line}"),
-            Told::Level => format!("polling line {line} from another CPU"),
+        match (self.told, self.backend) {
+            (Told::Edges, Backend::Simulated) => format!("edges of line {line} (simulated)"),
+            (Told::Edges, _) => format!("the kernel's time stamps of edges on line {line}"),
+            (Told::Level, _) => format!("polling line {line} from another CPU"),
         }
     }
 }

@@ -57,7 +57,7 @@ impl Seen {
 pub struct Shared {
     pub leave: Leave,
     stop: AtomicBool,
-    /// Nothing follows any more.
+    /// Nothing answers any more.
     dead: AtomicBool,
     stimulus_gone: AtomicBool,
     scope_gone: AtomicBool,
@@ -147,8 +147,10 @@ struct Bench {
     missed: u64,
 }
 
-/// The line that is gone, or that it is time to end.
+/// Why there will be no more stimuli.
 enum Over {
+    /// Nothing answers them.
+    Dead,
     Stimulus,
     Scope,
     Stopped,
@@ -163,13 +165,18 @@ impl Bench {
                 Ok(false) => unanswered += 1,
                 Err(over) => break over,
             }
-            self.shared.dead.store(unanswered >= DEAD_AFTER, Relaxed);
+            if unanswered == DEAD_AFTER {
+                break Over::Dead;
+            }
         };
         match over {
             Over::Stimulus => self.shared.stimulus_gone.store(true, Relaxed),
             Over::Scope => self.shared.scope_gone.store(true, Relaxed),
+            Over::Dead => self.shared.dead.store(true, Relaxed),
             Over::Stopped => {}
         }
+        // Nothing comes any more: the responder may rest, and look why.
+        self.shared.leave.answered();
     }
 
     /// One stimulus; whether it was answered. It stays until it is, so that an answer that comes late is known for

@@ -62,7 +62,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
         text.push_str(&hanging(&label, "", &dotted(&line.parts, style.width.saturating_sub(label.len())), style.width));
     }
     text.push('\n');
-    text.push_str(&if has_pulses(run) { pulses::table(run, style) } else { table::table(run, style) });
+    text.push_str(&if has_pulses(run) { pulses::pulses(run, style) } else { table::table(run, style) });
     if let Some(sentence) = waits_differently(run.series.iter()) {
         text.push_str(&hanging("  ", "", sentence, style.width));
     }

@@ -1,4 +1,4 @@
-//! The table of pulses: how wide they were, and by how much that was wrong.
+//! The tables of pulses: how wide they were, and by how much that was wrong.
 
 use ontick_record::{Run, Series};
 
@@ -8,14 +8,24 @@ use super::lines::{hanging, shortened};
 use crate::figures::latency;
 use crate::number::count;
 use crate::printable::printable;
-use crate::pulses::{micros, subtracted};
+use crate::pulses::{TABLE, notes, parts, widths};
+use crate::source_003;
 
 const WIDTH: usize = 10;
 const ERROR: usize = 7;
 const MISSED: usize = 7;
 
+/// All of it, with what must be known beside.
+pub(super) fn pulses(run: &Run, style: &Style) -> String {
+    let mut text = if run.measurement == TABLE { source_table(run, style) } else { table(run, style) };
+    for sentence in notes(run) {
+        text.push_str(&hanging("  ", "", &printable(&sentence), style.width));
+    }
+    text
+}
+
 /// Shortest, average and longest, the error's percentiles, and what was missed.
-pub(super) fn table(run: &Run, style: &Style) -> String {
+fn table(run: &Run, style: &Style) -> String {
     let columns = 3 * WIDTH + 3 * ERROR + MISSED;
     let longest = run.series.iter().map(|s| printable(&s.name).chars().count()).max().unwrap_or(0);
     let label = longest.min(style.width.saturating_sub(2 + columns).max(10));
@@ -26,20 +36,11 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
         text.push_str(&format!("  {:label$}", shortened(&printable(&series.name), label)));
         text.push_str(&row(series, style));
     }
-    for sentence in notes(run) {
-        text.push_str(&hanging("  ", "", &printable(&sentence), style.width));
-    }
     text
 }
 
 fn row(series: &Series, style: &Style) -> String {
-    let mut text = String::new();
-    let width = series.pulse.as_ref().map(|pulse| &pulse.width);
-    let widths =
-        [width.and_then(|w| w.min_ns), width.and_then(|w| w.mean_ns.map(|ns| ns as u64)), width.and_then(|w| w.max_ns)];
-    for ns in widths {
-        text.push_str(&format!("{:>WIDTH$}", ns.map_or("—".into(), micros)));
-    }
+    let mut text: String = widths(series.pulse.as_ref()).iter().map(|cell| format!("{cell:>WIDTH$}")).collect();
     for ns in [series.latency.quantile(0.5), series.latency.quantile(0.99), series.latency.max_ns] {
         text.push_str(&format!("{:>ERROR$}", latency(ns)));
     }
@@ -49,17 +50,30 @@ fn row(series: &Series, style: &Style) -> String {
     text
 }
 
-/// What was subtracted, and what told the widths.
-fn notes(run: &Run) -> Vec<String> {
-    let mut notes: Vec<String> = run.series.iter().filter_map(subtracted).collect();
-    let mut told: Vec<&str> = Vec::new();
-    for pulse in run.series.iter().filter_map(|s| s.pulse.as_ref()).filter(|p| !p.measured_by.is_empty()) {
-        if !told.contains(&pulse.measured_by.as_str()) {
-            told.push(&pulse.measured_by);
+/// The table of source 003 with that source's own figures beside each width.
+fn source_table(run: &Run, style: &Style) -> String {
+    const LABEL: usize = 18;
+    let paint = Paint(style.colour);
+    let three = |cells: &[String; 3]| cells.iter().map(|cell| format!("{cell:>WIDTH$}")).collect::<String>();
+    let heads = ["shortest", "average", "longest"].map(String::from);
+    let mut text = format!("  {:LABEL$}{:>w$}{:>w$}\n", "", "idle, us", "loaded, us", w = 3 * WIDTH);
+    text.push_str(&format!("  {:LABEL$}{}{}\n", "", three(&heads), three(&heads)));
+    for part in parts(run) {
+        text.push_str(&paint.look(&format!("{} us\n", count(part.wanted_ns / 1_000))));
+        for (name, cells) in &part.rows {
+            let cells = cells.map(|series| three(&series.map_or(Default::default(), |s| widths(s.pulse.as_ref()))));
+            let line = format!("  {:LABEL$}{}{}", shortened(&printable(name), LABEL), cells[0], cells[1]);
+            text.push_str(&format!("{}\n", line.trim_end()));
+        }
+        for row in source_003::of(part.wanted_ns) {
+            let label = match row.some_longer_than {
+                "" => format!("source 003: {}", row.how),
+                some => format!("source 003: {} (some > {some})", row.how),
+            };
+            let cells = [row.shortest, row.average, row.longest].map(String::from);
+            text.push_str(&format!("  {:l$}{}\n", label, three(&cells), l = LABEL + 3 * WIDTH));
         }
     }
-    if !told.is_empty() {
-        notes.push(format!("Measured by {}.", told.join("; ")));
-    }
-    notes
+    text.push_str("  Source 003 measured on a Raspberry Pi 3 beside busy processes.\n");
+    text
 }
