@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build test test-quick bench cross fresh fmt lint clean help
+.PHONY: prove build test test-quick bench cross lab fresh fmt lint clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -23,6 +23,10 @@ bench: build ## side by side with cyclictest and jitterdebugger
 cross: ## target/*/release/ontick for 64-bit and 32-bit ARM, one file each
 	packaging/rust --install >/dev/null
 	packaging/cross
+
+lab: build ## tests on kernels and boards that this machine lacks, emulated (docs/lab.md)
+	packaging/needs test
+	lab/test
 
 fresh: ## prove and test in a fresh Debian 12 and a fresh Debian 13
 	packaging/fresh-root

@@ -12,7 +12,7 @@ use ontick_rt::{Cycle, Overrun, Phase, recorder};
 /// Operations between two readings of the time, so that these do not count.
 const BATCH: u32 = 1_000;
 /// Batches; the median of many is not moved by interrupts.
-const BATCHES: u32 = 2_000;
+pub const BATCHES: u32 = 2_000;
 const PERIOD_NS: u64 = 1_000_000;
 
 /// The cost of one operation.
@@ -106,16 +106,25 @@ impl Latencies {
 }
 
 fn cost(of: &str, mut operation: impl FnMut()) -> Cost {
-    let mut batch = || {
-        let began = Instant::now();
-        for _ in 0..BATCH {
-            operation();
-        }
-        began.elapsed().as_nanos() as f64 / f64::from(BATCH)
-    };
-    batch();
-    let spread = paired((0..BATCHES).map(|_| batch())).expect("there are batches");
-    Cost { of: of.into(), least_ns: spread.min, median_ns: spread.median }
+    batch_ns(&mut operation);
+    Cost::of(of.into(), (0..BATCHES).map(|_| batch_ns(&mut operation)))
+}
+
+/// What one operation of a batch takes, in ns.
+pub fn batch_ns(operation: &mut impl FnMut()) -> f64 {
+    let began = Instant::now();
+    for _ in 0..BATCH {
+        operation();
+    }
+    began.elapsed().as_nanos() as f64 / f64::from(BATCH)
+}
+
+impl Cost {
+    /// Of so many batches.
+    pub fn of(of: String, batches_ns: impl IntoIterator<Item = f64>) -> Self {
+        let spread = paired(batches_ns).expect("there are batches");
+        Self { of, least_ns: spread.min, median_ns: spread.median }
+    }
 }
 
 #[cfg(test)]

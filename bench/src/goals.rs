@@ -1,5 +1,6 @@
 //! What must be reached, held against what was seen.
 
+use crate::access::Access;
 use crate::costs::Cost;
 use crate::footprint::{Growth, MISCOUNT_KIB};
 use crate::show::{percent_down, times};
@@ -14,6 +15,8 @@ const SHARES: [(&str, f64); 3] = [("idle", 0.999), ("cpu", 0.995), ("all", 0.98)
 const RATIO: f64 = 0.05;
 const RATIO_LOADS: [&str; 2] = ["idle", "cpu"];
 const SAMPLE_NS: f64 = 35.0;
+/// A register access through the library beside a bare one.
+const ACCESS_NS: f64 = 2.0;
 /// What tracing may add to the hybrid loop's median.
 const TRACING_NS: f64 = 1_000.0;
 const START_UP_MS: f64 = 20.0;
@@ -44,6 +47,8 @@ pub struct Seen<'a> {
     pub versus: &'a [Versus],
     /// Of single operations; the full sample is the last.
     pub costs: &'a [Cost],
+    /// A write and a read of registers.
+    pub accesses: &'a [Access],
     /// Of ontick, in ms.
     pub start_up: Spread,
     /// Over time.
@@ -60,6 +65,7 @@ pub fn judge(seen: &Seen) -> Vec<Goal> {
     let mut goals: Vec<Goal> = SHARES.iter().map(|(load, least)| share(load, *least, under(load))).collect();
     goals.extend(RATIO_LOADS.iter().map(|load| ratio(load, under(load))));
     goals.push(sample(seen.costs));
+    goals.push(access(seen.accesses));
     let milliseconds = seen.start_up.median;
     let start_up = (format!("{milliseconds:.1} ms"), milliseconds <= START_UP_MS);
     goals.push(Goal::new("start-up", format!("≤ {START_UP_MS} ms"), Some(start_up)));
@@ -88,6 +94,15 @@ fn sample(costs: &[Cost]) -> Goal {
     let seen =
         costs.last().map(|cost| (format!("{:.1} ns in the median batch", cost.median_ns), cost.median_ns <= SAMPLE_NS));
     Goal::new("one recorded sample with its clock read", format!("≤ {SAMPLE_NS} ns"), seen)
+}
+
+fn access(accesses: &[Access]) -> Goal {
+    let most = accesses.iter().max_by(|a, b| a.more_ns.total_cmp(&b.more_ns));
+    let seen = most.map(|access| {
+        let more = format!("{:+.1} ns in the median turn ({})", access.more_ns, access.line.of);
+        (more, access.more_ns <= ACCESS_NS)
+    });
+    Goal::new("one register access through the library beside a bare one", format!("≤ {ACCESS_NS} ns more"), seen)
 }
 
 fn memory(growth: &Growth) -> Goal {
@@ -127,16 +142,30 @@ mod tests {
         Memory { what: "1s".into(), peak_kib, at_most: false }
     }
 
+    fn access_of(more_ns: f64) -> Access {
+        let cost = |median_ns| Cost { of: "register".into(), least_ns: 1.0, median_ns };
+        Access { raw: cost(1.0), line: cost(1.0 + more_ns), more_ns }
+    }
+
     fn verdicts(
         versus: &[Versus],
-        (sample_ns, traced): (f64, &[tracing::Cost]),
+        (sample_ns, more_ns, traced): (f64, f64, &[tracing::Cost]),
         start_up_ms: f64,
         long_kib: u64,
     ) -> Vec<Option<bool>> {
         let costs = [Cost { of: "full sample".into(), least_ns: 1.0, median_ns: sample_ns }];
         let growth = Growth { short: memory_of(8_000), long: memory_of(long_kib) };
         let start_up = ontick_record::compare::paired([start_up_ms]).unwrap();
-        let seen = Seen { versus, costs: &costs, start_up, over_time: &growth, over_samples: &growth, tracing: traced };
+        let accesses = [access_of(0.1), access_of(more_ns)];
+        let seen = Seen {
+            versus,
+            costs: &costs,
+            accesses: &accesses,
+            start_up,
+            over_time: &growth,
+            over_samples: &growth,
+            tracing: traced,
+        };
         judge(&seen).into_iter().map(|goal| goal.reached).collect()
     }
 
@@ -146,11 +175,14 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_not_judged() {
-        let verdicts = verdicts(&[], (35.0, &[]), 20.0, 8_000);
+        let verdicts = verdicts(&[], (35.0, 2.0, &[]), 20.0, 8_000);
         let (nothing, reached) = (None, Some(true));
         assert_eq!(
             verdicts,
-            [nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, nothing, nothing]
+            [
+                nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, reached, nothing,
+                nothing
+            ]
         );
     }
 
@@ -161,8 +193,8 @@ mod tests {
         measured[2].pairs[0].ontick.faults = 1;
         let (reached, missed) = (Some(true), Some(false));
         assert_eq!(
-            verdicts(&measured, (35.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 20.1, 9_000),
-            [missed, missed, reached, reached, missed, missed, missed, missed, missed, missed, missed]
+            verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 20.1, 9_000),
+            [missed, missed, reached, reached, missed, missed, missed, missed, missed, missed, missed, missed]
         );
     }
 }

@@ -1,6 +1,7 @@
 //! ontick side by side with its peers, and what its parts cost. See docs/benchmarks.md.
 #![deny(unsafe_code)]
 
+mod access;
 mod arguments;
 mod block;
 mod child;
@@ -56,6 +57,11 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     page.heading("What single operations cost");
     page.table(&show::costs(&costs));
 
+    let accesses = access::measure(job.cpu)?;
+    page.heading("What a register access costs");
+    page.table(&show::costs(accesses.iter().flat_map(|access| [&access.raw, &access.line])));
+    page.words("Both in turns on the same word of memory; a chip takes its own time on top, of both.");
+
     let start_up = start_up(&job, &mut page)?;
     let (over_time, over_samples) = memory(scale, &job, &mut page)?;
     journal(arguments, scale, &job, &mut page)?;
@@ -65,6 +71,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     let seen = goals::Seen {
         versus: &versus,
         costs: &costs,
+        accesses: &accesses,
         start_up,
         over_time: &over_time,
         over_samples: &over_samples,

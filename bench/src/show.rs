@@ -86,7 +86,7 @@ fn interrupts(block: &Block) -> String {
 }
 
 /// Costs of single operations.
-pub fn costs(costs: &[Cost]) -> Table {
+pub fn costs<'a>(costs: impl IntoIterator<Item = &'a Cost>) -> Table {
     let mut table = Table::new(&["operation", "least ns", "median ns"]);
     for cost in costs {
         table.row([cost.of.clone(), format!("{:.1}", cost.least_ns), format!("{:.1}", cost.median_ns)]);

@@ -30,13 +30,17 @@ pub enum Turn {
     Failed(Errno),
 }
 
-/// Takes samples. Lives on the timed thread; [`turn`](Self::turn) neither allocates nor locks.
+/// Takes samples. Lives on the timed thread; [`turn`](Self::turn) and [`keep`](Self::keep) neither allocate nor
+/// lock.
 pub struct Sampler {
     clockwork: Clockwork,
     sources: Vec<Box<dyn Source>>,
-    raw: Vec<i64>,
     ring: Writer,
+    begun: bool,
     number: u64,
+    at_ns: u64,
+    latency_ns: u64,
+    raw: Vec<i64>,
 }
 
 enum Clockwork {
@@ -55,7 +59,7 @@ impl Sampler {
             Trigger::Edge(name, edges) => Clockwork::Edge { line: listen(name, *edges)?, clock },
         };
         let channels = sources.iter().map(|source| source.channels().len()).sum();
-        Ok(Self { clockwork, sources, raw: vec![0; channels], ring, number: 0 })
+        Ok(Self { clockwork, sources, ring, begun: false, number: 0, at_ns: 0, latency_ns: 0, raw: vec![0; channels] })
     }
 
     /// Waits for the trigger and takes a sample.
@@ -80,12 +84,19 @@ impl Sampler {
             }
             from = to;
         }
-        let at_ns = self.clock().now_ns();
-        let latency_ns = at_ns.saturating_sub(trigger_ns);
-        self.number += missed;
-        self.ring.push(self.number, at_ns, latency_ns, &self.raw);
-        self.number += 1;
-        Turn::Taken { at_ns, latency_ns, missed }
+        self.at_ns = self.clock().now_ns();
+        self.latency_ns = self.at_ns.saturating_sub(trigger_ns);
+        if self.begun {
+            self.number += missed + 1;
+        }
+        Turn::Taken { at_ns: self.at_ns, latency_ns: self.latency_ns, missed }
+    }
+
+    /// Hands the last sample on; numbers count from the first that was. Samples that are not kept are practice.
+    #[inline]
+    pub fn keep(&mut self) {
+        self.begun = true;
+        self.ring.push(self.number, self.at_ns, self.latency_ns, &self.raw);
     }
 
     fn clock(&mut self) -> &mut Clock {
@@ -123,16 +134,16 @@ mod tests {
         let sources = vec![source::open("wave:sine,50Hz").unwrap(), source::open("wave:ramp,50Hz").unwrap()];
         let (writer, mut reader) = ring::new(1000, 2);
         let mut sampler = Sampler::new(&Trigger::Every(1_000_000), Phase::Chance, sources, writer).unwrap();
-        let (mut number, mut slots) = (0, 0);
-        for _ in 0..50 {
+        (0..3).for_each(|_| assert!(matches!(sampler.turn(), Turn::Taken { .. })));
+        assert_eq!(reader.pop(|_| ()), None, "practice");
+        let mut slots = 0;
+        for turn in 0..50 {
             let Turn::Taken { at_ns, latency_ns, missed } = sampler.turn() else { panic!("no sample") };
-            slots += missed;
-            number = slots;
-            slots += 1;
-            let same = reader.pop(|s| (s.number, s.at_ns, s.latency_ns, s.raw.len()) == (number, at_ns, latency_ns, 2));
-            assert_eq!(same, Some(true));
+            sampler.keep();
+            slots += if turn == 0 { 0 } else { missed };
+            let wanted = (turn + slots, at_ns, latency_ns, 2);
+            assert_eq!(reader.pop(|s| (s.number, s.at_ns, s.latency_ns, s.raw.len())), Some(wanted));
         }
-        assert!(number >= 49);
     }
 
     #[test]
@@ -146,20 +157,25 @@ mod tests {
         let mut sampler =
             Sampler::new(&trigger, Phase::Chance, vec![source::open("wave:sine").unwrap()], writer).unwrap();
         assert!(matches!(sampler.turn(), Turn::Nothing(_)));
-        // More than a simulated line remembers.
+        // The first, and then more than a simulated line remembers.
+        out.write(true).unwrap();
+        assert!(matches!(sampler.turn(), Turn::Taken { missed: 0, .. }));
+        sampler.keep();
+        out.write(false).unwrap();
         for n in 0..20_000 {
             out.write(n % 2 == 0).unwrap();
         }
         let mut missed_in_all = 0;
         while let Turn::Taken { missed, .. } = sampler.turn() {
             missed_in_all += missed;
+            sampler.keep();
         }
         assert!(missed_in_all > 0);
         let mut last = None;
         while let Some(number) = reader.pop(|sample| sample.number) {
             last = Some(number);
         }
-        assert_eq!(last, Some(9_999), "the last of ten thousand rising edges has their number");
+        assert_eq!(last, Some(10_000), "the last of ten thousand and one rising edges has its number");
         ontick_gpio::sim::remove(&chip).unwrap();
     }
 }

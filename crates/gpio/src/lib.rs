@@ -25,6 +25,7 @@ pub mod list;
 mod name;
 pub mod registers;
 mod request;
+mod rights;
 pub mod sim;
 
 pub use edge::{Edge, Edges};

@@ -1,9 +1,10 @@
 //! Which chips and lines there are, looked at without taking any.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
-use crate::{Backend, Bias, Error, Name, NameError, chardev, sim};
+use crate::{Backend, Bias, Error, Name, NameError, chardev, registers, sim};
 
 /// A chip's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum ChipName {
     Sim(String),
     /// `gpiochip0`: a character device.
     Device(String),
+    /// `reg`: the board's own registers.
+    Registers,
 }
 
 /// A chip and its lines.
@@ -48,7 +51,8 @@ pub struct LineInfo {
     pub wire: Option<(Name, sim::Wire)>,
 }
 
-/// Every chip of this machine, the kernel's first.
+/// Every chip of this machine, the kernel's first. The board's registers, which show the lines of a chip of the kernel a
+/// second time, are not among them.
 pub fn names() -> Vec<ChipName> {
     let simulated = sim::list().unwrap_or_default();
     chardev::chips().into_iter().map(ChipName::Device).chain(simulated.into_iter().map(ChipName::Sim)).collect()
@@ -67,6 +71,11 @@ pub fn chip(name: &ChipName) -> Result<Chip, String> {
             let lines = (0..).zip(lines).map(|(line, seen)| of_device(chip, line, seen)).collect();
             Ok(Chip { name: name.clone(), label: Some(label).filter(|label| !label.is_empty()), lines })
         }
+        ChipName::Registers => {
+            let (board, lines) = registers::look(Path::new("/")).map_err(sentence)?;
+            let lines = lines.into_iter().map(of_registers).collect();
+            Ok(Chip { name: name.clone(), label: Some(format!("registers of the {board}")), lines })
+        }
     }
 }
 
@@ -76,7 +85,7 @@ pub fn place(name: &Name) -> Result<Option<(ChipName, u32)>, Error> {
         Name::Sim { chip, line } => Some((ChipName::Sim(chip.clone()), *line)),
         Name::Chip { chip, line } => Some((ChipName::Device(chip.clone()), *line)),
         Name::Own(own) => chardev::find(name, own).map(|(chip, line)| Some((ChipName::Device(chip), line)))?,
-        Name::Register(_) => None,
+        Name::Register(line) => Some((ChipName::Registers, *line)),
     })
 }
 
@@ -84,6 +93,8 @@ pub fn place(name: &Name) -> Result<Option<(ChipName, u32)>, Error> {
 fn sentence(error: Error) -> String {
     match error {
         Error::Chip { path, what, .. } => format!("{} {what}", path.display()),
+        Error::NotFound { why, .. } => why,
+        Error::Permission { path, remedy, .. } => format!("no permission to open {} ({remedy})", path.display()),
         other => other.to_string(),
     }
 }
@@ -109,12 +120,28 @@ fn of_device(chip: &str, line: u32, seen: chardev::Seen) -> LineInfo {
     LineInfo { name, own, output, active_low, bias, level: None, in_use, consumer, wire: None }
 }
 
+fn of_registers(seen: registers::Seen) -> LineInfo {
+    let registers::Seen { line, output, function, level } = seen;
+    LineInfo {
+        name: Name::Register(line),
+        own: None,
+        output,
+        active_low: false,
+        bias: Bias::AsIs,
+        level,
+        in_use: function.is_some(),
+        consumer: function.map(|function| format!("the board itself ({function})")),
+        wire: None,
+    }
+}
+
 impl ChipName {
     /// What is behind it.
-    pub fn backend(&self) -> Backend {
+    pub fn backend(&self) -> &'static str {
         match self {
-            ChipName::Sim(_) => Backend::Simulated,
-            ChipName::Device(_) => Backend::Chardev,
+            ChipName::Sim(_) => Backend::Simulated.name(),
+            ChipName::Device(_) => Backend::Chardev.name(),
+            ChipName::Registers => "registers",
         }
     }
 }
@@ -126,6 +153,7 @@ impl FromStr for ChipName {
         let text = text.strip_prefix("/dev/").unwrap_or(text);
         let chip = text.strip_prefix("sim:").unwrap_or(text);
         match crate::name::is_chip(chip) {
+            true if text == "reg" => Ok(ChipName::Registers),
             true if chip != text => Ok(ChipName::Sim(chip.into())),
             true if chip.starts_with("gpiochip") => Ok(ChipName::Device(chip.into())),
             _ => Err(NameError::no_chip(text)),
@@ -138,6 +166,7 @@ impl fmt::Display for ChipName {
         match self {
             ChipName::Sim(chip) => write!(f, "sim:{chip}"),
             ChipName::Device(chip) => f.write_str(chip),
+            ChipName::Registers => f.write_str("reg"),
         }
     }
 }
@@ -148,9 +177,11 @@ mod tests {
 
     #[test]
     fn chips_are_told_from_lines() {
-        for (text, chip) in
-            [("sim:bench", ChipName::Sim("bench".into())), ("gpiochip12", ChipName::Device("gpiochip12".into()))]
-        {
+        for (text, chip) in [
+            ("sim:bench", ChipName::Sim("bench".into())),
+            ("gpiochip12", ChipName::Device("gpiochip12".into())),
+            ("reg", ChipName::Registers),
+        ] {
             assert_eq!(text.parse(), Ok(chip.clone()));
             assert_eq!(chip.to_string(), text);
         }

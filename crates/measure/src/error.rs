@@ -29,6 +29,20 @@ pub enum Error {
         /// What it answered.
         gone: ontick_gpio::Gone,
     },
+    /// A line that must follow another stopped doing so.
+    #[error(
+        "line {output} did not answer line {input} for {seconds} s, as {scope} shows: a cable is off, or something else drives it"
+    )]
+    Unanswered {
+        /// The line whose changes are to be answered.
+        input: ontick_gpio::Name,
+        /// The line that they are answered on.
+        output: ontick_gpio::Name,
+        /// The line that shows it.
+        scope: ontick_gpio::Name,
+        /// How long that was waited for.
+        seconds: u64,
+    },
     /// The load could not be started.
     #[error("load \"{name}\": {problem}")]
     Load {

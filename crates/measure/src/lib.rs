@@ -2,8 +2,10 @@
 //! [`Run`](ontick_record::Run); nothing here prints.
 #![deny(unsafe_code)]
 
-mod away;
+pub mod away;
+mod blocks;
 pub mod conditions;
+pub mod confine;
 pub mod day;
 pub mod edge;
 mod error;
@@ -14,6 +16,8 @@ pub mod observe;
 pub mod place;
 pub mod probe;
 pub mod prove;
+pub mod pulse;
+pub mod response;
 pub mod series;
 pub mod session;
 pub mod timer;

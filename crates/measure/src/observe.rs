@@ -116,10 +116,14 @@ impl<'a> Observer<'a> {
     }
 
     /// Adds a sentence for the reader of the result.
-    pub(crate) fn note(&mut self, note: String) {
+    pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
+    }
+
+    pub(crate) fn note_all(&mut self, notes: impl IntoIterator<Item = String>) {
+        notes.into_iter().for_each(|note| self.note(note));
     }
 
     /// Sentences that a reader must see beside the figures.
@@ -130,6 +134,11 @@ impl<'a> Observer<'a> {
     /// Of a run that measures several series one after the other, measure this part next.
     pub(crate) fn begin(&mut self, part: Part) {
         self.part = part;
+    }
+
+    /// The part that is measured now.
+    pub(crate) fn part(&self) -> Part {
+        self.part
     }
 
     /// Whether the caller ended the run.
@@ -314,7 +323,7 @@ impl<'n> Collector<'n> {
     }
 }
 
-fn histogram(snapshot: &Snapshot) -> Histogram {
+pub(crate) fn histogram(snapshot: &Snapshot) -> Histogram {
     let mut latency = Histogram::from_buckets(snapshot.buckets().map(Bucket::from));
     latency.min_ns = snapshot.min_ns;
     latency.max_ns = snapshot.max_ns;

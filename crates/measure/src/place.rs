@@ -46,6 +46,15 @@ impl Place {
         Err(Error::Impossible(format!("CPU {cpu} is not online (this machine has CPU {})", list.join(", "))))
     }
 
+    /// The same on another CPU, `asked` or the first other one, for the thread at the other end of what is
+    /// measured: `what` needs two.
+    pub(crate) fn peer(&self, asked: Option<u32>, what: &'static str) -> Result<Self, Error> {
+        let other = || cpus::allowed().into_iter().find(|cpu| Some(*cpu) != self.cpu);
+        let cpu = asked.or_else(other).filter(|cpu| Some(*cpu) != self.cpu).ok_or(Error::NeedsTwoCpus(what))?;
+        let peer = Self { cpu: Some(cpu), ..*self };
+        peer.check().map(|()| peer)
+    }
+
     /// Sets the calling thread up, as far as the system allows.
     pub(crate) fn take(&self) -> Ready {
         let mut setup = Setup::new();

@@ -39,6 +39,10 @@ pub trait Probe {
     /// Waits for the next observation. Returns at least every second or so that a run can be ended.
     fn next(&mut self) -> Sample;
 
+    /// The last sample was recorded: it was neither practice nor past the end. For probes that keep more of a
+    /// sample than its latency.
+    fn recorded(&mut self) {}
+
     /// Why nothing more can be observed: a line is gone, say. Asked after a [`Sample::nap`]; it ends the run.
     fn failure(&mut self) -> Option<Error> {
         None

@@ -1,11 +1,11 @@
 //! The headline: the same periodic job run the stock way and ontick's way, idle and loaded, in interleaved
 //! blocks (A B, B A, A B), so that a drifting machine cannot favour one side.
 
-use ontick_record::run::{Block, Contamination, Series};
+use ontick_record::run::Series;
 use ontick_rt::phase::Phase;
 use ontick_rt::{cpus, watchdog};
 
-use crate::conditions::load_average;
+use crate::blocks::{absorb, note_of_ended};
 use crate::observe::Part;
 use crate::timer::{self, Job, Method};
 use crate::{Error, Length, Limits, Load, Observer, Place};
@@ -97,10 +97,7 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             absorb(&mut all[series], block, order);
             order += 1;
         }
-        if let Some(status) = beside.ended() {
-            observer
-                .note(format!("the load ended before the measurement did ({status}): loaded blocks may be idle ones"));
-        }
+        observer.note_all(note_of_ended(&beside));
     }
     all.retain(|series| !series.blocks.is_empty());
     Ok(all)
@@ -121,49 +118,6 @@ fn sides(plan: &Plan) -> [Side; 2] {
 /// Sides in the order in which their blocks run: A B, B A, A B.
 fn interleaved() -> impl Iterator<Item = usize> {
     (0..PAIRS).flat_map(|pair| if pair % 2 == 0 { [0, 1] } else { [1, 0] })
-}
-
-/// Adds a block to its series.
-fn absorb(series: &mut Series, block: Series, order: u32) {
-    series.blocks.push(Block {
-        order,
-        samples: block.latency.count(),
-        p50_ns: block.latency.quantile(0.5).unwrap_or(0),
-        p99_ns: block.latency.quantile(0.99).unwrap_or(0),
-        max_ns: block.latency.max_ns.unwrap_or(0),
-        steal_ns: block.conditions.steal_ns,
-        load_average: load_average().map_or(0.0, |[one, ..]| one),
-    });
-    series.latency.merge(&block.latency);
-    series.missed += block.missed;
-    series.early += block.early;
-    series.contamination = sum(series.contamination, block.contamination);
-    series.maxima.extend(block.maxima);
-    // These are of all blocks so far.
-    (series.causes, series.explained, series.tracing) = (block.causes, block.explained, block.tracing);
-    series.outliers.extend(block.outliers);
-    series.outliers_seen += block.outliers_seen;
-    let conditions = &mut series.conditions;
-    conditions.steal_ns += block.conditions.steal_ns;
-    conditions.idle_ns += block.conditions.idle_ns;
-    conditions.load_average = block.conditions.load_average;
-    for (name, count) in block.conditions.interrupts {
-        *conditions.interrupts.entry(name).or_insert(0) += count;
-    }
-    conditions.cpu_khz = match (conditions.cpu_khz, block.conditions.cpu_khz) {
-        (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
-        (seen, new) => seen.or(new),
-    };
-    series.settings = block.settings;
-}
-
-fn sum(a: Contamination, b: Contamination) -> Contamination {
-    Contamination {
-        minor_faults: a.minor_faults + b.minor_faults,
-        major_faults: a.major_faults + b.major_faults,
-        voluntary_switches: a.voluntary_switches + b.voluntary_switches,
-        involuntary_switches: a.involuntary_switches + b.involuntary_switches,
-    }
 }
 
 #[cfg(test)]

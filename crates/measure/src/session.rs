@@ -224,6 +224,7 @@ fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &
         let Some(latency_ns) = sample.latency_ns else { continue };
         last_due_ns = due_ns;
         writer.record(sample.now_ns, latency_ns);
+        probe.recorded();
         first_ns.get_or_insert(sample.now_ns);
         last_ns = sample.now_ns;
         if sample.early {

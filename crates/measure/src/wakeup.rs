@@ -10,7 +10,6 @@ use std::thread::JoinHandle;
 
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
-use ontick_rt::cpus;
 use ontick_rt::thread::{Ready, block_signals};
 use ontick_rt::wait::{Sleep, Wait};
 use rustix::event::EventfdFlags;
@@ -82,18 +81,7 @@ pub fn measure(
     if !(10_000..=1_000_000_000).contains(&interval_ns) {
         return Err(Error::Impossible("the interval of wake-ups must be from 10us to 1s".into()));
     }
-    let waker_cpu = match waker_cpu {
-        Some(cpu) => cpu,
-        None => {
-            let others = cpus::allowed().into_iter().find(|cpu| Some(*cpu) != place.cpu);
-            others.ok_or(Error::NeedsTwoCpus("a wake-up between CPUs"))?
-        }
-    };
-    if place.cpu == Some(waker_cpu) {
-        return Err(Error::NeedsTwoCpus("a wake-up between CPUs"));
-    }
-    let waker_place = Place { cpu: Some(waker_cpu), ..place };
-    waker_place.check()?;
+    let waker_place = place.peer(waker_cpu, "a wake-up between CPUs")?;
     let prepare = |_: &Ready| Wakeup::start(by, interval_ns, waker_place).map_err(Error::system("a wake-up's start"));
     session::run(name, place, limits, prepare, observer)
 }
@@ -248,6 +236,7 @@ impl Drop for Wakeup {
 mod tests {
     use super::*;
     use crate::Length;
+    use ontick_rt::cpus;
 
     #[test]
     fn every_bell_wakes() {

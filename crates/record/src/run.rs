@@ -101,6 +101,9 @@ pub struct Series {
     pub settings: Settings,
     /// Latency: now minus the time at which the thread should have been running.
     pub latency: Histogram,
+    /// Pulses: how wide they were, where pulses were made. Their latency is the absolute error of the width.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pulse: Option<Pulse>,
     /// Periods that passed without being acted on, because the thread was late by more than one.
     pub missed: u64,
     /// Samples that came before their time (only methods with coarse clocks do that); recorded as 0.
@@ -149,6 +152,24 @@ impl Series {
     }
 }
 
+/// Pulses of a line, as they were measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Pulse {
+    /// How wide they should have been, in ns.
+    pub wanted_ns: u64,
+    /// Time between them that was asked for, in ns.
+    pub gap_ns: u64,
+    /// How wide they were.
+    pub width: Histogram,
+    /// What told the widths: the line itself, another line joined to it, or the clock around the writes.
+    pub measured_by: String,
+    /// Constant overhead of the mechanism that calibration found and subtracted from what was asked of it, in ns;
+    /// absent where nothing was subtracted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subtracted_ns: Option<i64>,
+}
+
 /// How a job was run. Empty or absent where the tool that measured does not say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -161,12 +182,24 @@ pub struct Settings {
     pub cpu: Option<u32>,
     /// A second CPU, for measurements between two.
     pub peer_cpu: Option<u32>,
+    /// The CPUs that the measured program and its load were confined to, as a list; absent where they had all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confined_to: Option<String>,
     /// The line that was driven, by its name on the command line: `sim:bench/4`, `gpiochip0:17`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// The line that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen_line: Option<String>,
+    /// The line whose changes the thread answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_line: Option<String>,
+    /// The line that it answered on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_line: Option<String>,
+    /// Who timed it where that was another machine: `latmon://192.168.1.58:2306`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observer: Option<String>,
     /// What is behind the lines: `simulated`, `character device`, the board whose registers they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,

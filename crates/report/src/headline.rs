@@ -5,6 +5,7 @@ use ontick_record::units::{exact, show};
 use ontick_record::{Environment, Run};
 
 use crate::grouping::load_name;
+use crate::pulses::TABLE;
 use crate::verdict::decisive;
 
 /// One line: its label and what it says, part by part.
@@ -17,7 +18,8 @@ pub(crate) struct Line {
 pub(crate) fn title(run: &Run) -> String {
     match (run.tool.starts_with("ontick"), run.measurement.as_str()) {
         (false, _) => run.tool.clone(),
-        (true, "prove") => "ontick prove".into(),
+        (true, "prove" | "pulse") => format!("ontick {}", run.measurement),
+        (true, TABLE) => "ontick pulse --table".into(),
         (true, other) => format!("ontick latency {other}"),
     }
 }
@@ -81,7 +83,11 @@ fn job(run: &Run) -> Vec<String> {
         "prove" | "timer" => format!("act{every}"),
         "wakeup" => format!("wake the other CPU{every}"),
         "day" => format!("act at a time of day{every}"),
+        "edge" => format!("see a line change{every}"),
+        "response" => format!("answer a line's change{every}"),
         "noise" => "spin and watch for gaps".into(),
+        "pulse" => pulses(run),
+        TABLE => "pulses of four widths, as in source 003".into(),
         other => format!("{other}{every}"),
     }];
     parts.extend(blocks(run));
@@ -103,6 +109,14 @@ fn job(run: &Run) -> Vec<String> {
     if parts == ["act"] { Vec::new() } else { parts }
 }
 
+/// `pulses of 100us on line sim:bench/17, 1ms apart`
+fn pulses(run: &Run) -> String {
+    let Some(series) = run.series.iter().find(|s| s.pulse.is_some()) else { return "pulses".into() };
+    let pulse = series.pulse.as_ref().expect("it was found for having one");
+    let line = series.settings.line.as_ref().map_or(String::new(), |line| format!(" on line {line}"));
+    format!("pulses of {}{line}, {} apart", exact(pulse.wanted_ns), exact(pulse.gap_ns))
+}
+
 /// The blocks of an interleaved comparison: how many, and how long each was asked to be.
 fn blocks(run: &Run) -> Option<String> {
     let blocks: usize = run.series.iter().map(|s| s.blocks.len()).sum();
@@ -113,7 +127,8 @@ fn blocks(run: &Run) -> Option<String> {
         .max_by_key(|(samples, interval)| samples.saturating_mul(*interval))?;
     let each = longest.saturating_mul(interval_ns);
     let length = if each > 0 { format!(" of {}", plain(each)) } else { String::new() };
-    Some(format!("{blocks} blocks{length}, stock and ontick in turn"))
+    let sides = if run.measurement == TABLE { "every case" } else { "stock and ontick" };
+    Some(format!("{blocks} blocks{length}, {sides} in turn"))
 }
 
 /// How a thread ran: `CPU 3 · FIFO 99 · memory locked · hybrid wait (margin 61us) · phase 480us`.
@@ -126,6 +141,8 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         (None, _) if !s.policy.is_empty() => parts.push("not pinned".into()),
         (None, _) => {}
     }
+    parts.extend(s.observer.as_ref().map(|observer| format!("observed by {observer}")));
+    parts.extend(s.confined_to.as_ref().map(|cpus| format!("confined to CPU {cpus}")));
     parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));
     parts.extend(s.memory_locked.then(|| "memory locked".into()));
     if !s.method.is_empty() {
@@ -133,8 +150,9 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         let duty = s.spin_duty.map(|d| format!("spins {:.0} % of the time", d * 100.0));
         let price: Vec<String> = margin.into_iter().chain(duty).collect();
         let price = if price.is_empty() { String::new() } else { format!(" ({})", price.join(", ")) };
-        // `noise` says in words what it does; it does not wait.
-        let wait = if s.method.contains(' ') { "" } else { " wait" };
+        // `noise` says in words what it does, and hardware times itself: neither waits.
+        let itself = s.method.contains(' ') || matches!(s.method.as_str(), "pwm" | "spi");
+        let wait = if itself { "" } else { " wait" };
         parts.push(format!("{}{wait}{price}", s.method));
     }
     if let Some(phase) = s.phase_ns {

@@ -17,7 +17,9 @@ pub mod plot;
 #[cfg(feature = "png")]
 mod png;
 mod printable;
+mod pulses;
 mod rows;
+mod source_003;
 pub mod text;
 mod typeset;
 mod verdict;

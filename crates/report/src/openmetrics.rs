@@ -47,6 +47,7 @@ pub fn openmetrics(run: &Run) -> String {
     let mut out = Exposition::default();
     histogram(&mut out, &all);
     gauges(&mut out, &all);
+    pulses(&mut out, &all);
     counters(&mut out, run, &all);
     requirements(&mut out, run);
     information(&mut out, run);
@@ -107,6 +108,29 @@ fn gauges(out: &mut Exposition, all: &[(&Series, &str)]) {
     for (s, labels) in all {
         if let Some(ns) = s.latency.max_ns {
             out.sample("ontick_latency_max_seconds", labels, seconds(ns as f64));
+        }
+    }
+}
+
+fn pulses(out: &mut Exposition, all: &[(&Series, &str)]) {
+    let with: Vec<_> = all.iter().filter_map(|(s, labels)| Some((s.pulse.as_ref()?, *labels))).collect();
+    if with.is_empty() {
+        return;
+    }
+    out.family("ontick_pulse_wanted_seconds", "gauge", "Width that the pulses should have had.");
+    for (pulse, labels) in &with {
+        out.sample("ontick_pulse_wanted_seconds", labels, seconds(pulse.wanted_ns as f64));
+    }
+    out.family("ontick_pulse_width_seconds", "gauge", "Width of the shortest, average and longest pulse.");
+    for (pulse, labels) in &with {
+        let width = &pulse.width;
+        let figures = [
+            ("shortest", width.min_ns.map(|ns| ns as f64)),
+            ("average", width.mean_ns),
+            ("longest", width.max_ns.map(|ns| ns as f64)),
+        ];
+        for (which, ns) in figures.into_iter().filter_map(|(which, ns)| Some((which, ns?))) {
+            out.sample("ontick_pulse_width_seconds", &format!("{labels},which=\"{which}\""), seconds(ns));
         }
     }
 }
@@ -176,12 +200,15 @@ fn series_labels(run: &Run) -> Vec<String> {
         names.push(name);
     }
     let of = |(s, name): (&Series, &String)| {
-        labels(&[
-            ("measurement", &run.measurement),
+        let mut about = vec![
+            ("measurement", run.measurement.as_str()),
             ("series", name),
             ("method", &s.settings.method),
             ("load", load_name(&s.settings.load)),
-        ])
+        ];
+        // Only where lines took part: who scrapes both must be able to tell a simulated one by every sample.
+        about.extend(s.settings.backend.as_deref().map(|backend| ("backend", backend)));
+        labels(&about)
     };
     run.series.iter().zip(&names).map(of).collect()
 }

@@ -11,9 +11,12 @@ use crate::printable::printable;
 /// and the nine after it. Lines without samples are left out. A sample lies in the microsecond of its
 /// bucket's upper edge, so none is shown earlier than it was.
 ///
-/// With several series, a line with the name stands before each.
+/// With several series, a line with the name stands before each; a simulated run says so first.
 pub fn rows(run: &Run) -> String {
     let mut text = String::new();
+    if let Some(what) = &run.simulated {
+        let _ = writeln!(text, "simulated: {}", printable(what));
+    }
     for series in &run.series {
         if run.series.len() > 1 {
             let _ = writeln!(text, "{}", printable(&series.name));
@@ -55,6 +58,12 @@ mod tests {
         s.latency.overflow = 2;
         run.series.push(s);
         assert_eq!(rows(&run), "0us: 0 76961522 31486427 9058 0 0 0 0 0 0\n40us: 0 1 0 0 0 0 0 0 0 0\nbeyond: 2\n");
+    }
+
+    #[test]
+    fn a_simulated_run_says_so_first() {
+        let run = Run { simulated: Some("line sim:bench/17".into()), ..Run::new("ontick", "pulse") };
+        assert_eq!(rows(&run), "simulated: line sim:bench/17\n");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
 use crate::headline::plain;
 use crate::number::{count, counted, percent_down, probability_down, telling_decimals};
+use crate::pulses::TABLE;
 
 /// The verdict of a run: how often it was in time, and how sure that is.
 ///
@@ -25,8 +26,22 @@ pub(crate) fn decisive(run: &Run) -> Option<&Series> {
         let ours = || measured().filter(|s| s.name.starts_with("ontick"));
         return ours().find(|s| is_loaded(s)).or_else(|| ours().next()).or_else(|| measured().next());
     }
+    if run.measurement == TABLE {
+        return of_table(run);
+    }
     // The first of the best, so that equal ones keep the order of the run.
     measured().reduce(|best, s| if s.share_in_time(IN_TIME_NS) > best.share_in_time(IN_TIME_NS) { s } else { best })
+}
+
+/// Of a table of pulses: the shortest ones with latency minimised, under load where that was measured.
+fn of_table(run: &Run) -> Option<&Series> {
+    let width = |s: &Series| s.pulse.as_ref().map_or(u64::MAX, |pulse| pulse.wanted_ns);
+    let measured = || run.series.iter().filter(|s| s.latency.count() > 0);
+    let ours = || measured().filter(|s| s.name.contains("minimised"));
+    let shortest = ours().map(width).min()?;
+    let loaded = ours().any(is_loaded);
+    let rows = ours().filter(|s| width(s) == shortest && is_loaded(s) == loaded);
+    rows.reduce(|best, s| if s.share_in_time(IN_TIME_NS) >= best.share_in_time(IN_TIME_NS) { s } else { best })
 }
 
 /// How a measurement speaks of its samples.
@@ -37,7 +52,10 @@ struct Wording {
 
 fn wording(measurement: &str) -> Wording {
     match measurement {
+        "edge" => Wording { acts: "knows of an edge", sample: "edge" },
+        "response" => Wording { acts: "answers", sample: "change" },
         "wakeup" => Wording { acts: "is awake", sample: "wake-up" },
+        "pulse" | TABLE => Wording { acts: "keeps the width of a pulse", sample: "pulse" },
         _ => Wording { acts: "acts", sample: "cycle" },
     }
 }
@@ -98,6 +116,10 @@ fn subject(run: &Run, series: &Series) -> String {
         false => "The machine measured",
     };
     let ours = run.measurement == "prove" && series.name.starts_with("ontick");
+    if let (TABLE, [width, by, side, ..]) = (run.measurement.as_str(), &series.name.split(", ").collect::<Vec<_>>()[..])
+    {
+        return format!("{machine}, at {width} by {by} ({side}),");
+    }
     match run.series.len() {
         1 => machine.into(),
         _ if ours => machine.into(),

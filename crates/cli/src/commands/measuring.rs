@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Instant, SystemTime};
 
+use ontick_gpio::Name;
 use ontick_machine::{Facts, Journal, Root};
 use ontick_measure::observe::Kept;
 use ontick_measure::{Error, Live, Load, Observer};
@@ -86,6 +87,14 @@ pub fn run(
     // The journal goes only when the record is safely written.
     journal.map(Kept::remove).transpose()?;
     Ok(outcome)
+}
+
+/// What of these lines is simulated, for the reader of the figures.
+pub fn simulated(lines: &[&Name]) -> Option<String> {
+    let simulated: Vec<String> =
+        lines.iter().filter(|name| matches!(name, Name::Sim { .. })).map(ToString::to_string).collect();
+    let word = if simulated.len() == 1 { "line" } else { "lines" };
+    (!simulated.is_empty()).then(|| format!("{word} {} in shared memory", simulated.join(", ")))
 }
 
 /// Measures while the load runs; the second value is a note if that ended before its time.

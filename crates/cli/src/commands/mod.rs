@@ -8,8 +8,10 @@ mod latency;
 mod measuring;
 mod ownership;
 mod prove;
+mod pulse;
 mod report;
 mod run;
+mod sample;
 mod schema;
 mod tune;
 mod tuned;
@@ -29,8 +31,10 @@ pub enum Command {
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
+    Pulse(pulse::Pulse),
     #[command(subcommand)]
     Gpio(gpio::Gpio),
+    Sample(sample::Sample),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -41,7 +45,13 @@ impl Command {
     /// Whether it has to do with the running machine, which tracing that a killed run left behind would slow down.
     fn meets_the_machine(&self) -> bool {
         match self {
-            Command::Check(_) | Command::Tune(_) | Command::Run(_) | Command::Prove(_) | Command::Latency(_) => true,
+            Command::Check(_)
+            | Command::Tune(_)
+            | Command::Run(_)
+            | Command::Prove(_)
+            | Command::Latency(_)
+            | Command::Pulse(_)
+            | Command::Sample(_) => true,
             Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
                 false
             }
@@ -58,7 +68,9 @@ impl Command {
             Command::Run(run) => run.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
+            Command::Pulse(pulse) => pulse.run(),
             Command::Gpio(gpio) => gpio.run(),
+            Command::Sample(sample) => sample.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),

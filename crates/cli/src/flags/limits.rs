@@ -8,9 +8,9 @@ use super::time;
 /// How long a measurement takes, and what in it deserves attention.
 #[derive(Args, Debug, Clone)]
 pub struct LimitFlags {
-    /// How long to measure
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, conflicts_with = "count")]
-    duration: u64,
+    /// How long to measure [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "count")]
+    pub duration: Option<u64>,
     /// How many samples to take, instead of a duration
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
@@ -22,9 +22,22 @@ pub struct LimitFlags {
     outliers_over: u64,
 }
 
+/// Where neither duration nor count is named, in ns.
+const DURATION_NS: u64 = 10_000_000_000;
+
 impl LimitFlags {
+    /// The duration, or else this, in ns.
+    pub fn duration_or(&self, usual_ns: u64) -> u64 {
+        self.duration.unwrap_or(usual_ns)
+    }
+
     pub fn limits(&self) -> Limits {
-        let length = self.count.map_or(Length::Duration(self.duration), Length::Count);
+        self.limits_or(DURATION_NS)
+    }
+
+    /// With this duration where none is named, in ns.
+    pub fn limits_or(&self, duration_ns: u64) -> Limits {
+        let length = self.count.map_or(Length::Duration(self.duration_or(duration_ns)), Length::Count);
         Limits { length, outlier_ns: self.outliers_over, stop_over_ns: self.stop_over }
     }
 }

@@ -51,6 +51,12 @@ fn a_cpu_is_watched() {
     let may = own["may"].as_array().unwrap();
     assert!(may.iter().any(|m| m["movable"] == "bound"), "each CPU has kernel threads of its own: {own}");
     let text = stdout(&run(&["check", "--cpu", "0", "--duration", "100ms"]));
-    assert!(text.contains("CPU 0 in 1") && text.contains(" may ") && text.contains("more (--all)"), "{text}");
+    assert!(
+        text.contains("CPU 0 in ")
+            && !text.contains("nothing was watched")
+            && text.contains(" may ")
+            && text.contains("more (--all)"),
+        "{text}"
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

@@ -76,7 +76,7 @@ fn what_a_killed_run_left_in_tracing_goes_with_the_next_command_and_its_causes_s
 
         let journal = path.with_extension("json.journal");
         let output = run(&["report", journal.to_str().unwrap(), "--as", "json"]);
-        let run: Value = serde_json::from_slice(&output.stdout).expect(&stderr(&output));
+        let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
         let series = &run["series"][0];
         let counted: u64 = series["causes"].as_array().unwrap().iter().map(|c| c["count"].as_u64().unwrap()).sum();
         let named = series["outliers"].as_array().unwrap().iter().filter(|o| o["cause"].is_u64()).count() as u64;

@@ -2,13 +2,13 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use gpiocdev_uapi::v2::{self as uapi, ChipInfo, LineInfo};
 use rustix::io::Errno;
 
 use super::errno;
+use crate::rights::remedy;
 use crate::{Error, Name};
 
 /// An open chip.
@@ -90,24 +90,4 @@ pub fn missing() -> String {
         [] => "this machine has no GPIO chip in /dev (simulated lines work everywhere: sim:bench/4)".into(),
         there => format!("there is no such chip, only {} (ontick gpio list)", there.join(", ")),
     }
-}
-
-/// What gives the right to open a chip.
-fn remedy(path: &Path) -> String {
-    match fs::metadata(path).ok().and_then(|seen| group(seen.gid())).filter(|group| group != "root") {
-        Some(group) => {
-            format!("join the group {group}: sudo usermod -aG {group} $USER, then log in again; or use sudo")
-        }
-        None => "use sudo, or give a group the right with a udev rule: see docs/gpio.md".into(),
-    }
-}
-
-fn group(gid: u32) -> Option<String> {
-    let groups = fs::read_to_string("/etc/group").ok()?;
-    let named = |line: &str| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)? == gid.to_string()).then(|| name.to_string())
-    };
-    groups.lines().find_map(named)
 }

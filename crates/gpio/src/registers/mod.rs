@@ -37,6 +37,7 @@ mod bcm;
 mod board;
 mod layout;
 mod lock;
+mod look;
 mod pin;
 mod place;
 #[cfg(test)]
@@ -48,6 +49,7 @@ mod window;
 use std::path::Path;
 
 pub use board::Board;
+pub(crate) use look::{Seen, look};
 pub(crate) use pin::Pin;
 
 use crate::{Error, Line, Name, Request};

@@ -12,6 +12,7 @@ use super::board::Board;
 use super::tree::Tree;
 use super::window::Window;
 use super::{am335x, bcm, rp1};
+use crate::rights::remedy;
 use crate::{Error, Name};
 
 /// The registers behind a line, mapped.
@@ -37,15 +38,13 @@ impl Place {
     /// Of this line, on the system whose `/dev`, `/proc` and `/sys` are under `root`.
     pub fn open(name: &Name, root: &Path, line: u32) -> Result<Self, Error> {
         let not_found = |why| Error::NotFound { name: name.clone(), why };
-        let tree = Tree::under(root).ok_or_else(|| not_found(stranger("this machine, which has no device tree,")))?;
-        let board = Board::compatible_with(&tree.compatible())
-            .ok_or_else(|| not_found(stranger(&format!("this machine ({})", tree.model()))))?;
+        let (board, tree) = recognise(name, root)?;
         if line >= board.lines() {
             return Err(Error::NoSuchLine { name: name.clone(), chip: "reg".into(), last: board.lines() - 1 });
         }
         let offers = offers(board, &tree, root, line);
-        if board == Board::Am335x {
-            refuse_without_clock(name, root, line)?;
+        if !is_clocked(name, root, board, line)? {
+            return Err(not_found(asleep(line)));
         }
         let mut refusal = None;
         for stretch in &offers {
@@ -61,6 +60,15 @@ impl Place {
             None => not_found(nowhere(board, &offers)),
         })
     }
+}
+
+/// The board of the system whose files are under `root`, and its device tree.
+pub fn recognise(name: &Name, root: &Path) -> Result<(Board, Tree), Error> {
+    let not_found = |machine: &str| Error::NotFound { name: name.clone(), why: stranger(machine) };
+    let tree = Tree::under(root).ok_or_else(|| not_found("this machine, which has no device tree,"))?;
+    let board = Board::compatible_with(&tree.compatible());
+    let board = board.ok_or_else(|| not_found(&format!("this machine ({})", tree.model())))?;
+    Ok((board, tree))
 }
 
 /// Whoever is not known.
@@ -104,19 +112,22 @@ fn rp1_bar(root: &Path) -> Option<PathBuf> {
     devices.flatten().map(|device| device.path()).find(is_rp1).map(|folder| folder.join("resource1"))
 }
 
-/// Touching a bank whose clock is stopped would end the program.
-fn refuse_without_clock(name: &Name, root: &Path, line: u32) -> Result<(), Error> {
+/// Whether the line's registers may be touched: without its clock, a bank of an AM335x would end the program.
+pub fn is_clocked(name: &Name, root: &Path, board: Board, line: u32) -> Result<bool, Error> {
+    if board != Board::Am335x {
+        return Ok(true);
+    }
     let clocks = Stretch { path: root.join("dev/mem"), offset: am335x::CLOCKS, bytes: am335x::BYTES };
     let (_, mut window) = clocks.map().map_err(|failure| failure.explain(name, &clocks.path))?;
-    if am335x::is_clocked(&mut window, line) {
-        return Ok(());
-    }
+    Ok(am335x::is_clocked(&mut window, line))
+}
+
+fn asleep(line: u32) -> String {
     let bank = line / am335x::BANK_LINES;
-    let why = format!(
+    format!(
         "the clock of GPIO bank {bank} is stopped, because the kernel uses none of its lines (keep another line of \
          the bank open through the character device meanwhile)"
-    );
-    Err(Error::NotFound { name: name.clone(), why })
+    )
 }
 
 /// At which step a device file refused.
@@ -137,8 +148,8 @@ impl Failure {
         let whole_machine = !path.ends_with("gpiomem") && !path.ends_with("gpiomem0");
         match self {
             Failure::Open(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let remedy = if whole_machine { "run as root" } else { "join the group gpio, or run as root" };
-                Error::Permission { name, path, remedy: remedy.into() }
+                let remedy = if whole_machine { "use sudo".into() } else { remedy(&path) };
+                Error::Permission { name, path, remedy }
             }
             Failure::Map(error) if whole_machine && is_protection(&error) => {
                 let remedy = "this kernel was built with CONFIG_STRICT_DEVMEM and keeps programs from registers that a \

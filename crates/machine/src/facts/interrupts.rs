@@ -78,9 +78,10 @@ impl Interrupt {
         self.about.get(start..).unwrap_or_default()
     }
 
-    /// Whether each CPU has its own of it (ARM timers), so that it cannot be steered.
-    pub fn of_each_cpu(&self) -> bool {
-        matches!(self.device(), "arch_timer" | "twd")
+    /// Whether it is a timer of the kernel's own, which cannot be steered: each CPU has its own (ARM), or the one
+    /// that started the machine has it (interrupt 0 of a PC).
+    pub fn fixed_timer(&self) -> bool {
+        matches!(self.device(), "arch_timer" | "twd") || (self.number == 0 && self.device() == "timer")
     }
 }
 
@@ -137,7 +138,7 @@ impl Interrupts {
     pub fn reaching<'a>(&'a self, cpus: &'a CpuList) -> impl Iterator<Item = &'a Interrupt> {
         self.list.iter().filter(move |i| {
             let goes = i.effective.as_ref().filter(|e| !e.is_empty()).or(i.affinity.as_ref());
-            !i.about.is_empty() && !i.of_each_cpu() && goes.is_some_and(|goes| goes.meets(cpus))
+            !i.about.is_empty() && !i.fixed_timer() && goes.is_some_and(|goes| goes.meets(cpus))
         })
     }
 }
@@ -170,6 +171,14 @@ mod tests {
         ] {
             assert_eq!(Interrupt { about: about.into(), ..Interrupt::default() }.device(), device);
         }
+    }
+
+    #[test]
+    fn timers_of_the_kernel_are_known() {
+        let timer =
+            |number, about: &str| Interrupt { number, about: about.into(), ..Interrupt::default() }.fixed_timer();
+        assert!(timer(0, "IO-APIC 2-edge timer") && timer(11, "GICv2 30 Level arch_timer"));
+        assert!(!timer(9, "IO-APIC 9-fasteoi acpi") && !timer(17, "PRU 3 Level timer"));
     }
 
     proptest! {

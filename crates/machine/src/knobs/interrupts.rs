@@ -18,7 +18,9 @@ pub(super) const KNOBS: &[Knob] = &[
             let known = spot.facts.interrupts.list.iter().find(|i| Some(i.number) == number && !i.about.is_empty());
             match spot.shown.parse::<CpuList>() {
                 _ if known.is_none() => Want::leave("no device uses it"),
-                _ if known.is_some_and(|i| i.of_each_cpu()) => Want::leave("each CPU has its own"),
+                _ if known.is_some_and(|i| i.fixed_timer()) => {
+                    Want::leave("a timer of the kernel, which it keeps in place")
+                }
                 Ok(now) => steered(aim, || without(now, aim)),
                 Err(e) => Want::leave(e),
             }

@@ -8,7 +8,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use ontick_record::run::Series;
-use ontick_rt::cpus;
 use ontick_rt::thread::Ready;
 
 pub use wiring::Wiring;
@@ -80,18 +79,7 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
     if !(10_000..=1_000_000_000).contains(&job.interval_ns) {
         return Err(Error::Impossible("the interval of edges must be from 10us to 1s".into()));
     }
-    let driver_cpu = match job.driver_cpu {
-        Some(cpu) => cpu,
-        None => {
-            let others = cpus::allowed().into_iter().find(|cpu| Some(*cpu) != place.cpu);
-            others.ok_or(Error::NeedsTwoCpus("an edge from one CPU to another"))?
-        }
-    };
-    if place.cpu == Some(driver_cpu) {
-        return Err(Error::NeedsTwoCpus("an edge from one CPU to another"));
-    }
-    let driver_place = Place { cpu: Some(driver_cpu), ..place };
-    driver_place.check()?;
+    let driver_place = place.peer(job.driver_cpu, "an edge from one CPU to another")?;
     job.wiring.try_out()?;
     let prepare = |_: &Ready| Sight::start(job, driver_place);
     session::run(name, place, limits, prepare, observer)
@@ -102,6 +90,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use ontick_gpio::{Name, OnExit, sim};
+    use ontick_rt::cpus;
 
     use super::*;
     use crate::Length;

@@ -34,7 +34,7 @@ impl Wiring {
     }
 
     /// Checks that the one line follows the other, so that nobody waits for edges on a cable that is not there.
-    pub(super) fn try_out(&self) -> Result<(), Error> {
+    pub(crate) fn try_out(&self) -> Result<(), Error> {
         let mut drive = self.open_drive()?;
         let mut see = self.open_see(Edges::None)?;
         for level in [false, true, false] {

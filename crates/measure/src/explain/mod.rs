@@ -47,6 +47,9 @@ const TOLD_OF_A_CAUSE: usize = 8;
 const SETTLED_NS: u64 = 20_000_000;
 /// Events are kept this long before an outlier's deadline: who had the CPU then, in ns.
 const BEFORE_NS: u64 = 60_000_000;
+/// Events of so long before a look are kept for outliers that are handed over at the next: the looking thread may
+/// wait long for a CPU, and the outlier's own latency lies before it, in ns.
+const KEPT_NS: u64 = 2_000_000_000;
 /// Events kept, at most; a flood is cut at its old end.
 const EVENTS_KEPT: usize = 1 << 20;
 
@@ -153,6 +156,7 @@ impl Explainer {
             By::Counters(counters) => counters.look(std::mem::take(&mut self.waiting), findings),
             By::Tracing(_) if self.waiting.is_empty() => Vec::new(),
             By::Tracing(tracer) => {
+                let began_ns = ClockId::Monotonic.now_ns();
                 let _away = self.cpu.and_then(Away::from);
                 let mut came = Vec::new();
                 tracer.take(|event| came.push(event));
@@ -164,17 +168,16 @@ impl Explainer {
                 self.waiting = waiting;
                 let explain = |outlier| explain(&self.events, tid, outlier, &self.machine, findings);
                 let explained = ready.into_iter().map(explain).collect();
-                self.forget();
+                self.forget(began_ns.saturating_sub(KEPT_NS));
                 explained
             }
         }
     }
 
-    /// Drops events that no later outlier needs.
-    fn forget(&mut self) {
-        let earliest = self.waiting.iter().map(|o| o.at_ns - o.latency_ns).min();
-        let last = self.events.last().map_or(0, |event| event.at_ns);
-        let needed_ns = earliest.unwrap_or(last).saturating_sub(BEFORE_NS);
+    /// Drops events that neither outliers that wait nor those since `kept_ns` need.
+    fn forget(&mut self, kept_ns: u64) {
+        let deadlines = self.waiting.iter().map(|o| o.at_ns.saturating_sub(o.latency_ns));
+        let needed_ns = deadlines.fold(kept_ns, u64::min).saturating_sub(BEFORE_NS);
         let old = self.events.partition_point(|event| event.at_ns < needed_ns);
         let many = self.events.len().saturating_sub(EVENTS_KEPT);
         self.events.drain(..old.max(many));

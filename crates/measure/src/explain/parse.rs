@@ -164,6 +164,43 @@ format:
         );
     }
 
+    /// `format` files as kernels gave them, one after the other.
+    const KERNELS: [(&str, &str); 2] = [
+        ("6.12 PREEMPT_RT", include_str!("formats/linux-6.12-rt-amd64.txt")),
+        ("6.18", include_str!("formats/linux-6.18-amd64.txt")),
+    ];
+
+    #[test]
+    fn kernels_tell_the_fields_that_are_read() {
+        let read = |name: &str| match name {
+            "sched_switch" => {
+                &["prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid", "next_prio"][..]
+            }
+            "sched_wakeup" => &["pid"],
+            "sched_migrate_task" => &["pid", "orig_cpu", "dest_cpu"],
+            "sched_stat_runtime" => &["pid", "runtime"],
+            "irq_handler_entry" => &["irq", "name"],
+            "softirq_entry" => &["vec"],
+            "hrtimer_start" => &["hrtimer", "softexpires", "expires"],
+            "hrtimer_expire_entry" => &["hrtimer", "function"],
+            "cpu_idle" | "cpu_frequency" => &["state"],
+            _ => &[],
+        };
+        for (kernel, formats) in KERNELS {
+            let mut known = 0;
+            for text in formats.split_inclusive("\n\n") {
+                let name = text.lines().next().and_then(|line| line.strip_prefix("name: ")).unwrap();
+                assert!(WANTED.iter().any(|(path, _)| path.ends_with(name)), "{kernel}: {name}");
+                let format = Format::parse(text).unwrap();
+                for field in read(name).iter().chain(&["common_pid"]) {
+                    assert!(format.has(field), "{kernel}: {name} has no {field}");
+                }
+                known += 1;
+            }
+            assert!(known >= 10, "{kernel}: {known}");
+        }
+    }
+
     #[test]
     fn every_wanted_event_is_named_once() {
         let mut names: Vec<_> = WANTED.iter().map(|(name, _)| name).collect();

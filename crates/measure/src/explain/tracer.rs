@@ -10,8 +10,9 @@ use super::page::{self, Header};
 use super::parse::{Parser, WANTED};
 use super::tracefs::{Instance, Tracefs};
 
-/// Ring of each traced CPU: a second or more of a busy one.
-const RING_KB: u32 = 4096;
+/// Rings of each traced CPU, the first that the kernel has memory for: some four seconds of 100 000 events each,
+/// as the thread that reads them may wait long for a CPU of a machine that is under load, or one second.
+const RINGS_KB: [u32; 2] = [16 << 10, 4 << 10];
 
 /// Tracing, from its start until it is dropped.
 pub struct Tracer {
@@ -45,7 +46,9 @@ impl Tracer {
         // Stamps compare with what the timed thread reads.
         instance.set("trace_clock", "mono")?;
         for cpu in cpus {
-            instance.set(&format!("per_cpu/cpu{cpu}/buffer_size_kb"), &RING_KB.to_string())?;
+            let ring = format!("per_cpu/cpu{cpu}/buffer_size_kb");
+            let [large, small] = RINGS_KB.map(|kb| kb.to_string());
+            instance.set(&ring, &large).or_else(|_| instance.set(&ring, &small))?;
         }
         let header = Header::parse(&instance.get("events/header_page")?);
         let header = header.ok_or_else(|| io::Error::other("the ring buffer's pages have a form that is not known"))?;

@@ -101,6 +101,10 @@ fn settings(all: &[&Series]) -> Vec<Row> {
             (None, _) if s.settings.policy.is_empty() => String::new(),
             (None, _) => "any".into(),
         }),
+        row("line", all, |s| s.settings.line.clone().unwrap_or_default()),
+        row("seen on line", all, |s| s.settings.seen_line.clone().unwrap_or_default()),
+        row("lines are", all, |s| s.settings.backend.clone().unwrap_or_default()),
+        row("confined to CPU", all, |s| s.settings.confined_to.clone().unwrap_or_default()),
         row("policy", all, |s| s.settings.policy.clone()),
         row("memory locked", all, |s| match (s.settings.memory_locked, s.settings.policy.is_empty()) {
             (true, _) => "yes".into(),

@@ -8,6 +8,7 @@ mod figures;
 mod findings;
 mod glossary;
 mod page;
+mod pulses;
 mod sections;
 mod table;
 
@@ -26,6 +27,7 @@ pub fn html(run: &Run) -> String {
     sections::cards(&mut body, run);
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
+    pulses::pulses(&mut body, run);
     table::latencies(&mut body, run);
     figures::all(&mut body, &plot::of_run(run), run.measurement == "prove");
     causes::causes(&mut body, run);

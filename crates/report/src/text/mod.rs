@@ -7,6 +7,7 @@ mod lines;
 mod list;
 mod live;
 mod plot;
+mod pulses;
 mod table;
 
 use ontick_record::{Environment, Run};
@@ -20,6 +21,7 @@ pub use live::live;
 pub use plot::plot;
 
 use crate::printable::printable;
+use crate::pulses::has_pulses;
 use colour::Paint;
 use lines::dotted;
 pub(crate) use lines::{hanging, shortened};
@@ -60,7 +62,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
         text.push_str(&hanging(&label, "", &dotted(&line.parts, style.width.saturating_sub(label.len())), style.width));
     }
     text.push('\n');
-    text.push_str(&table::table(run, style));
+    text.push_str(&if has_pulses(run) { pulses::pulses(run, style) } else { table::table(run, style) });
     if let Some(sentence) = waits_differently(run.series.iter()) {
         text.push_str(&hanging("  ", "", sentence, style.width));
     }

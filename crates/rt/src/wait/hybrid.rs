@@ -60,12 +60,22 @@ impl Hybrid {
         let wake_ns = if rested_at < deadline_ns { margin_at.max(rested_at) } else { margin_at };
         (wake_ns > awake_ns && wake_ns < deadline_ns).then_some(wake_ns)
     }
-}
 
-impl Wait for Hybrid {
-    fn until(&mut self, clock: &mut Clock, deadline_ns: u64) -> u64 {
-        let mut awake_ns = clock.now_ns();
-        if let Some(wake_ns) = self.wake_ns(awake_ns, deadline_ns) {
+    /// Like [`until`](Wait::until), for a stretch within a period whose rest lies elsewhere: sleeps to the margin
+    /// alone, if that is far enough.
+    pub fn within(&mut self, clock: &mut Clock, deadline_ns: u64) -> u64 {
+        let awake_ns = clock.now_ns();
+        let wake_ns = self.wake_within_ns(awake_ns, deadline_ns);
+        self.sleep_and_spin(clock, awake_ns, wake_ns, deadline_ns)
+    }
+
+    fn wake_within_ns(&self, awake_ns: u64, deadline_ns: u64) -> Option<u64> {
+        Some(deadline_ns.saturating_sub(self.margin.ns())).filter(|wake_ns| *wake_ns > awake_ns)
+    }
+
+    fn sleep_and_spin(&mut self, clock: &mut Clock, began_ns: u64, wake_ns: Option<u64>, deadline_ns: u64) -> u64 {
+        let mut awake_ns = began_ns;
+        if let Some(wake_ns) = wake_ns {
             clock.id().sleep_until(wake_ns);
             awake_ns = clock.resync();
             if !self.fixed {
@@ -75,6 +85,14 @@ impl Wait for Hybrid {
         let now = spin(clock, deadline_ns);
         self.spun_ns += now.saturating_sub(awake_ns);
         now
+    }
+}
+
+impl Wait for Hybrid {
+    fn until(&mut self, clock: &mut Clock, deadline_ns: u64) -> u64 {
+        let awake_ns = clock.now_ns();
+        let wake_ns = self.wake_ns(awake_ns, deadline_ns);
+        self.sleep_and_spin(clock, awake_ns, wake_ns, deadline_ns)
     }
 
     fn margin_ns(&self) -> Option<u64> {
@@ -100,6 +118,15 @@ mod tests {
         assert_eq!(wait.wake_ns(995_000, 1_000_000), None);
         // The work left half a period: rest first.
         assert_eq!(Hybrid::with_duty(1_000_000, 0.9).wake_ns(500_000, 1_000_000), Some(600_000));
+    }
+
+    #[test]
+    fn a_stretch_within_the_period_has_no_rest_of_its_own() {
+        let wait = Hybrid { margin: Margin::new(QUANTILE, 30_000, 30_000), ..Hybrid::with_duty(1_000_000, 0.9) };
+        // A rest of 100 us would leave 1 us of 101 to wake up in.
+        assert_eq!(wait.wake_ns(0, 101_000), Some(100_000));
+        assert_eq!(wait.wake_within_ns(0, 101_000), Some(71_000));
+        assert_eq!(wait.wake_within_ns(0, 30_000), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::terminal;
 /// Show chips and lines: names, directions, who has them, levels. Takes no line, changes nothing.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick gpio list                 every chip, with the lines that are in use\n  ontick gpio list gpiochip0       all lines of a chip\n  ontick gpio list GPIO17 --json"
+    after_help = "Examples:\n  ontick gpio list                 every chip, with the lines that are in use\n  ontick gpio list gpiochip0       all lines of a chip\n  ontick gpio list reg             all lines of the board's registers, with the pins that it uses itself\n  ontick gpio list GPIO17 --json"
 )]
 pub struct List {
     /// Only this chip with all its lines, or only this line
@@ -109,7 +109,7 @@ fn chip_text(name: &ChipName, looked: &Result<Chip, String>, all: bool) -> Strin
         1 => "line".into(),
         lines => format!("{lines} lines"),
     };
-    let mut text = format!("{name}  {label}{count}{}\n", shown::note(name.backend().name()));
+    let mut text = format!("{name}  {label}{count}{}\n", shown::note(name.backend()));
     let own = |info: &LineInfo| info.own.as_deref().map(printable).unwrap_or_default();
     let width = lines.iter().map(|info| own(info).chars().count()).max().unwrap_or(0);
     for info in lines {
@@ -192,7 +192,7 @@ fn of_chip((name, looked): &Looked) -> ChipShown<'_> {
     let chip = looked.as_ref().ok();
     ChipShown {
         chip: name.to_string(),
-        backend: name.backend().name(),
+        backend: name.backend(),
         label: chip.and_then(|chip| chip.label.as_deref()),
         error: looked.as_ref().err().map(String::as_str),
         lines: chip.map(|chip| chip.lines.iter().map(of_line).collect()).unwrap_or_default(),

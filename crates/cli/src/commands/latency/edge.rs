@@ -1,11 +1,12 @@
 //! `ontick latency edge`
 
 use clap::Args;
-use ontick_gpio::{Name, OnExit, sim};
+use ontick_gpio::{Name, OnExit};
 use ontick_measure::edge::{self, By, Job, Wiring};
 use ontick_measure::series;
 
-use super::Common;
+use super::mechanisms::{self, Mechanisms};
+use super::{Common, simulated};
 use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
 use crate::flags;
@@ -25,7 +26,7 @@ pub struct Edge {
     /// How an edge is seen: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
     /// (asking for notifications again and again); or all, one after the other
     #[arg(long, default_value = "poll", value_parser = mechanisms)]
-    by: Mechanisms,
+    by: Mechanisms<By>,
     /// Time between edges, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
@@ -39,14 +40,8 @@ pub struct Edge {
     common: Common,
 }
 
-#[derive(Clone)]
-struct Mechanisms(Vec<By>);
-
-fn mechanisms(text: &str) -> Result<Mechanisms, String> {
-    match text {
-        "all" => Ok(Mechanisms(By::ALL.to_vec())),
-        name => name.parse().map(|by| Mechanisms(vec![by])).map_err(|e: edge::ByError| e.to_string()),
-    }
+fn mechanisms(text: &str) -> Result<Mechanisms<By>, String> {
+    mechanisms::read(text, &By::ALL)
 }
 
 impl Edge {
@@ -54,13 +49,12 @@ impl Edge {
         let (place, limits) = (self.common.place.place(), self.common.limits.limits());
         let (drive, see) = match (self.drive, self.see) {
             (Some(drive), Some(see)) => (drive, see),
-            _ => bench()?,
+            _ => simulated::joined(4, 17)?,
         };
         let wiring = Wiring { drive, see, on_exit: self.on_exit };
         let (interval_ns, driver_cpu) = (self.interval, self.from_cpu);
         let job = |by| Job { wiring: wiring.clone(), by, interval_ns, driver_cpu };
-        let names = self.by.0.iter().map(By::to_string).collect();
-        let asked = self.common.with_lines("edge", names, &[&wiring.drive, &wiring.see]);
+        let asked = self.common.with_lines("edge", self.by.names(), &[&wiring.drive, &wiring.see]);
         measuring::run(
             asked,
             &self.common.output,
@@ -70,14 +64,4 @@ impl Edge {
             },
         )
     }
-}
-
-/// Two lines for who has none, joined unless they are already.
-fn bench() -> Result<(Name, Name), Failure> {
-    let line = |line| Name::Sim { chip: "bench".into(), line };
-    let (drive, see) = (line(4), line(17));
-    if !sim::wires("bench")?.iter().any(|(from, to, _)| (*from, *to) == (4, 17)) {
-        sim::wire(&drive, &see, sim::Wire::default())?;
-    }
-    Ok((drive, see))
 }

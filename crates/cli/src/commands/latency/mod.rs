@@ -2,7 +2,10 @@
 
 mod day;
 mod edge;
+mod mechanisms;
 mod noise;
+mod response;
+mod simulated;
 mod timer;
 mod wakeup;
 
@@ -10,7 +13,7 @@ use clap::{Args, Subcommand};
 use ontick_gpio::Name;
 use ontick_measure::Load;
 
-use super::measuring::Measurement;
+use super::measuring::{Measurement, simulated};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{LimitFlags, OutputFlags, PlaceFlags};
 
@@ -20,6 +23,7 @@ pub enum Latency {
     Timer(timer::Timer),
     Wakeup(wakeup::Wakeup),
     Edge(edge::Edge),
+    Response(response::Response),
     Day(day::Day),
     Noise(noise::Noise),
 }
@@ -30,6 +34,7 @@ impl Latency {
             Latency::Timer(timer) => timer.run(),
             Latency::Wakeup(wakeup) => wakeup.run(),
             Latency::Edge(edge) => edge.run(),
+            Latency::Response(response) => response.run(),
             Latency::Day(day) => day.run(),
             Latency::Noise(noise) => noise.run(),
         }
@@ -73,13 +78,6 @@ impl Common {
 
     /// A measurement with GPIO lines, which may be simulated.
     fn with_lines(&self, kind: &'static str, names: Vec<String>, lines: &[&Name]) -> Measurement<'_> {
-        Measurement { simulated: simulated(lines), ..self.measurement(kind, names) }
+        Measurement { simulated: simulated::told(lines), ..self.measurement(kind, names) }
     }
-}
-
-/// What of these lines is simulated, for the reader of the figures.
-fn simulated(lines: &[&Name]) -> Option<String> {
-    let simulated: Vec<String> =
-        lines.iter().filter(|name| matches!(name, Name::Sim { .. })).map(ToString::to_string).collect();
-    (!simulated.is_empty()).then(|| format!("lines {} in shared memory", simulated.join(", ")))
 }

@@ -5,6 +5,7 @@ use ontick_measure::timer::{self, Job, Method};
 use ontick_rt::{Overrun, Phase};
 
 use super::Common;
+use super::mechanisms::{self, Mechanisms};
 use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
 use crate::flags;
@@ -18,7 +19,7 @@ pub struct Timer {
     /// hybrid, spin, clock_nanosleep, nanosleep, timerfd, epoll, posix_timer, setitimer, select, poll, futex,
     /// io_uring; or all, one after the other, each for the whole duration
     #[arg(long, default_value = "hybrid", value_parser = methods)]
-    method: Methods,
+    method: Mechanisms<Method>,
     /// Period of the job, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
@@ -35,14 +36,8 @@ pub struct Timer {
     common: Common,
 }
 
-#[derive(Clone)]
-struct Methods(Vec<Method>);
-
-fn methods(text: &str) -> Result<Methods, String> {
-    match text {
-        "all" => Ok(Methods(Method::ALL.to_vec())),
-        name => name.parse().map(|method| Methods(vec![method])).map_err(|e: timer::MethodError| e.to_string()),
-    }
+fn methods(text: &str) -> Result<Mechanisms<Method>, String> {
+    mechanisms::read(text, &Method::ALL)
 }
 
 fn phase(text: &str) -> Result<Phase, String> {
@@ -67,8 +62,7 @@ impl Timer {
                 ..Job::new(self.interval, *method)
             })
             .collect();
-        let names = jobs.iter().map(|job| job.method.to_string()).collect();
-        let asked = self.common.measurement("timer", names);
+        let asked = self.common.measurement("timer", self.method.names());
         measuring::run(asked, &self.common.output, |_| true, |observer| timer::each(&jobs, place, limits, observer))
     }
 }

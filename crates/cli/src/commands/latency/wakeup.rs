@@ -5,6 +5,7 @@ use ontick_measure::wakeup::By;
 use ontick_measure::{series, wakeup};
 
 use super::Common;
+use super::mechanisms::{self, Mechanisms};
 use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
 use crate::flags;
@@ -15,7 +16,7 @@ use crate::flags;
 pub struct Wakeup {
     /// futex, eventfd, pipe, condvar; or all, one after the other
     #[arg(long, default_value = "futex", value_parser = bells)]
-    by: Bells,
+    by: Mechanisms<By>,
     /// Time between wake-ups, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
@@ -26,27 +27,21 @@ pub struct Wakeup {
     common: Common,
 }
 
-#[derive(Clone)]
-struct Bells(Vec<By>);
-
-fn bells(text: &str) -> Result<Bells, String> {
-    match text {
-        "all" => Ok(Bells(By::ALL.to_vec())),
-        name => name.parse().map(|by| Bells(vec![by])).map_err(|e: wakeup::ByError| e.to_string()),
-    }
+fn bells(text: &str) -> Result<Mechanisms<By>, String> {
+    mechanisms::read(text, &By::ALL)
 }
 
 impl Wakeup {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (place, limits) = (self.common.place.place(), self.common.limits.limits());
-        let (bells, interval, from) = (self.by.0, self.interval, self.from_cpu);
-        let asked = self.common.measurement("wakeup", bells.iter().map(By::to_string).collect());
+        let (interval, from) = (self.interval, self.from_cpu);
+        let asked = self.common.measurement("wakeup", self.by.names());
         measuring::run(
             asked,
             &self.common.output,
             |_| true,
             |observer| {
-                series::each(&bells, observer, |by, o| {
+                series::each(&self.by.0, observer, |by, o| {
                     wakeup::measure(by.name(), *by, interval, from, place, limits, o)
                 })
             },

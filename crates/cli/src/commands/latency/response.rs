@@ -1,0 +1,127 @@
+//! `ontick latency response`
+
+use clap::Args;
+use ontick_gpio::{Name, OnExit};
+use ontick_measure::response::{self, By, Ends, Job, Pair};
+use ontick_measure::{Live, Observer, series};
+
+use super::mechanisms::{self, Mechanisms};
+use super::{Common, simulated};
+use crate::commands::measuring;
+use crate::failure::{Failure, Outcome};
+use crate::{flags, stop, terminal};
+
+/// From a change of an input to the answer on an output.
+///
+/// One thread makes the output follow the input; another, on another CPU, plays the oscilloscope: it changes the
+/// stimulus line, which is joined to the input, and watches the scope line, which is joined to the output.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick latency response --by all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --stimulus gpiochip0:22 --scope gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --respond-only\n\nJoin stimulus with input and output with scope: by cables, or by `ontick gpio wire` where they are simulated.\nWithout names four simulated lines are used."
+)]
+pub struct Response {
+    /// The line whose changes are answered [default: sim:bench/6]
+    #[arg(long, value_name = "LINE", requires = "output")]
+    input: Option<Name>,
+    /// The line that they are answered on [default: sim:bench/7]
+    #[arg(long, value_name = "LINE", requires = "input")]
+    output: Option<Name>,
+    /// The line that the observer changes [default: sim:bench/5]
+    #[arg(long, value_name = "LINE", requires_all = ["scope", "input"])]
+    stimulus: Option<Name>,
+    /// The line that the observer watches [default: sim:bench/8]
+    #[arg(long, value_name = "LINE", requires_all = ["stimulus", "input"])]
+    scope: Option<Name>,
+    /// How a change is seen: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
+    /// (asking for notifications again and again); or all, one after the other
+    #[arg(long, default_value = "poll", value_parser = mechanisms)]
+    by: Mechanisms<By>,
+    /// Mean time between changes, as a time or a rate; each comes up to half of it earlier or later
+    #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
+    interval: u64,
+    /// The output is high while the input is low
+    #[arg(long)]
+    inverse: bool,
+    /// Only answer, for an oscilloscope, until Ctrl-C: nothing is measured here
+    #[arg(long, conflicts_with_all = ["stimulus", "scope", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count"])]
+    respond_only: bool,
+    /// CPU of the observing thread [default: the first other one]
+    #[arg(long, value_name = "N")]
+    observer_cpu: Option<u32>,
+    /// What the output is left at: keep, low, high or input
+    #[arg(long, value_name = "STATE", default_value = "low")]
+    on_exit: OnExit,
+    #[command(flatten)]
+    common: Common,
+}
+
+fn mechanisms(text: &str) -> Result<Mechanisms<By>, String> {
+    mechanisms::read(text, &By::ALL)
+}
+
+impl Response {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        if self.respond_only { self.respond() } else { self.measure() }
+    }
+
+    fn measure(self) -> Result<Outcome, Failure> {
+        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let ends = self.ends()?;
+        let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
+        let job = |by| Job { pair: pair.clone(), ends: ends.clone(), by, interval_ns, observer_cpu };
+        let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
+        let asked = self.common.with_lines("response", self.by.names(), &lines);
+        measuring::run(
+            asked,
+            &self.common.output,
+            |_| true,
+            |observer| {
+                series::each(&self.by.0, observer, |by, o| response::measure(by.name(), &job(*by), place, limits, o))
+            },
+        )
+    }
+
+    /// Answers, and says so.
+    fn respond(self) -> Result<Outcome, Failure> {
+        let [by] = self.by.0[..] else {
+            return Err(Failure::new("only one mechanism can answer: choose one with --by"));
+        };
+        let (pair, place) = (self.pair(), self.common.place.place());
+        let _load = self.common.load.start()?;
+        let stop = stop::on_signal()?;
+        let mut look = |_: &Live| {};
+        let mut observer = Observer::new(&stop, &mut look);
+        let simulated = simulated::told(&[&pair.input, &pair.output]).map(|what| format!("simulated {what}\n"));
+        terminal::print(&format!(
+            "{}Answering line {} on line {} by {by} until Ctrl-C: look at it with an oscilloscope.\n",
+            simulated.unwrap_or_default(),
+            pair.input,
+            pair.output
+        ))?;
+        let limit = self.common.limits.duration;
+        let (series, answers) = response::respond(by, &pair, self.interval, place, limit, &mut observer)?;
+        let refused: String = series.settings.refused.iter().map(|what| format!("warning: {what}\n")).collect();
+        terminal::print(&format!("Answered {answers} changes. Nothing was measured here.\n{refused}"))?;
+        Ok(Outcome::Met)
+    }
+
+    fn pair(&self) -> Pair {
+        let or = |name: &Option<Name>, line| name.clone().unwrap_or_else(|| simulated::line(line));
+        let (input, output) = (or(&self.input, 6), or(&self.output, 7));
+        Pair { input, output, inverse: self.inverse, on_exit: self.on_exit }
+    }
+
+    /// The observer's lines; with no line named at all the simulated ones, joined.
+    fn ends(&self) -> Result<Ends, Failure> {
+        match (&self.stimulus, &self.scope, &self.input) {
+            (Some(stimulus), Some(scope), _) => Ok(Ends { stimulus: stimulus.clone(), scope: scope.clone() }),
+            (_, _, Some(_)) => Err(Failure::new(
+                "nobody observes these lines: name those of the observer (--stimulus, --scope), or only answer (--respond-only)",
+            )),
+            _ => {
+                let ((stimulus, _), (_, scope)) = (simulated::joined(5, 6)?, simulated::joined(7, 8)?);
+                Ok(Ends { stimulus, scope })
+            }
+        }
+    }
+}

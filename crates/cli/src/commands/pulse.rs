@@ -1,0 +1,197 @@
+//! `ontick pulse`
+
+use std::str::FromStr;
+
+use clap::Args;
+use ontick_gpio::{Name, OnExit};
+use ontick_measure::confine::Cpus;
+use ontick_measure::pulse::{By, Channel, Device, Job, Table, Trains};
+use ontick_measure::{Error, Load, Observer};
+use ontick_record::Series;
+
+use super::measuring::{self, Measurement, simulated};
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, LimitFlags, OutputFlags, PlaceFlags};
+
+/// Make a train of pulses on a GPIO line, and measure on the line how wide they really are.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --by all --count 10000\n  sudo ontick pulse --line gpiochip0:17 --seen-by gpiochip0:27 --width 100us --by sleep --calibrate\n  sudo ontick pulse --by sleep --policy other --cpu any --unprepared --load cpu --cpus 1,all\n  sudo ontick pulse --by pwm --pwm pwmchip0:0 --seen-by gpiochip0:27 --width 10us\n  sudo ontick pulse --table\n\nThe error of a pulse is how much it is too wide or too narrow. On a simulated line the line itself tells the time of\nevery edge. On others join a second line to the driven one and name it with --seen-by; else the clock is read around\nthe writes, and the result says so. A few pulses precede those that are measured.\n\nWith --cpus 1 the program and its load are confined to one CPU by their affinity, as if the machine had no other for\nthem; the rest of the machine keeps all CPUs."
+)]
+pub struct Pulse {
+    /// The line that is driven
+    #[arg(long, value_name = "LINE", default_value = "sim:bench/17")]
+    line: Name,
+    /// A line that is joined to the driven one, and sees its pulses
+    #[arg(long, value_name = "LINE")]
+    seen_by: Option<Name>,
+    /// How wide each pulse should be
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = flags::time)]
+    width: u64,
+    /// Time between pulses [default: as long as a pulse, 1ms at least]
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    gap: Option<u64>,
+    /// What times a pulse: sleep (as usleep does), spin (reading the clock), hybrid (sleeping to a margin before its
+    /// end, then spinning), pwm or spi (hardware that times itself, named with --pwm or --spi); or all, one after
+    /// the other
+    #[arg(long, default_value = "hybrid")]
+    by: Mechanism,
+    /// PWM channel for --by pwm, and what it drives is seen by --seen-by
+    #[arg(long, value_name = "CHIP:CHANNEL", requires = "seen_by")]
+    pwm: Option<Channel>,
+    /// SPI device for --by spi: its data line makes the pulses, and they are seen by --seen-by
+    #[arg(long, value_name = "DEVICE", requires = "seen_by")]
+    spi: Option<Device>,
+    /// Measure the constant overhead of the mechanism in a short train, and subtract it from what is asked of it
+    #[arg(long)]
+    calibrate: bool,
+    /// What the driven line is left at: keep, low, high or input
+    #[arg(long, value_name = "STATE", default_value = "low")]
+    on_exit: OnExit,
+    #[command(flatten)]
+    place: PlaceFlags,
+    #[command(flatten)]
+    limits: LimitFlags,
+    /// Runs beside the measurement: none, cpu, memory, io, fork, net, all or cmd:COMMAND [default: none, with --table
+    /// all]
+    #[arg(long)]
+    load: Option<Load>,
+    /// How many CPUs the program and its load may use together: a number, one or all; or several, one after the other
+    /// (1,all)
+    #[arg(long, value_name = "N|one|all", value_delimiter = ',', default_value = "all")]
+    cpus: Vec<Cpus>,
+    /// Measure the whole table of source 003 instead: 10ms, 1ms, 100us and 10us, by each mechanism, as any program
+    /// runs and with latency minimised, idle and under load; all blocks together take the --duration [default: 60s]
+    #[arg(long, conflicts_with_all = ["width", "gap", "by", "calibrate", "cpus", "count", "policy", "unprepared"])]
+    table: bool,
+    /// Show the error live on the whole terminal
+    #[arg(long)]
+    watch: bool,
+    /// Trace the kernel meanwhile and name what made pulses too wide (needs root)
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// The mechanisms by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mechanism {
+    Sleep,
+    Spin,
+    Hybrid,
+    Pwm,
+    Spi,
+    All,
+}
+
+impl FromStr for Mechanism {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "sleep" => Mechanism::Sleep,
+            "spin" => Mechanism::Spin,
+            "hybrid" => Mechanism::Hybrid,
+            "pwm" => Mechanism::Pwm,
+            "spi" => Mechanism::Spi,
+            "all" => Mechanism::All,
+            _ => return Err("there is no such mechanism (choose sleep, spin, hybrid, pwm, spi or all)".into()),
+        })
+    }
+}
+
+/// A gap that nobody chose: long enough for a thread to sleep in.
+const SHORTEST_GAP_NS: u64 = 1_000_000;
+/// All blocks of the table, unless told otherwise.
+const TABLE_NS: u64 = 60_000_000_000;
+
+impl Pulse {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        if self.table { self.run_table() } else { self.run_trains() }
+    }
+
+    fn run_trains(self) -> Result<Outcome, Failure> {
+        let (place, limits) = (self.place.place(), self.limits.limits());
+        let trains = Trains {
+            jobs: self.mechanisms()?.into_iter().map(|by| self.job(by)).collect(),
+            cpus: self.cpus.clone(),
+            load: self.load.clone().unwrap_or_default(),
+            calibrate: self.calibrate,
+        };
+        let names = trains.names();
+        self.measured("pulse", names, place.cpu, |observer| trains.measure(place, limits, observer))
+    }
+
+    fn run_table(self) -> Result<Outcome, Failure> {
+        let table = Table {
+            line: self.line.clone(),
+            seen_by: self.seen_by.clone(),
+            on_exit: self.on_exit,
+            cpu: self.place.place().cpu,
+            load: self.load.clone().unwrap_or(Load::Mix("all")),
+            duration_ns: self.limits.duration_or(TABLE_NS),
+        };
+        self.measured("pulse-table", table.names(), table.place().cpu, |observer| table.measure(observer))
+    }
+
+    /// Runs the measurement, and shows and judges what came: of calibrated trains only those after calibration.
+    fn measured(
+        &self,
+        kind: &'static str,
+        names: Vec<String>,
+        cpu: Option<u32>,
+        measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
+    ) -> Result<Outcome, Failure> {
+        let asked = Measurement {
+            kind,
+            names,
+            cpu,
+            // The load shares the CPUs of what it runs beside, and is started with it.
+            load: &Load::None,
+            watch: self.watch,
+            explain: self.explain,
+            findings: Vec::new(),
+            notes: self.place.note().into_iter().collect(),
+            simulated: simulated(&self.lines()),
+        };
+        let calibrated = |series: &Series| series.pulse.as_ref().is_some_and(|pulse| pulse.subtracted_ns.is_some());
+        measuring::run(asked, &self.output, |series| !self.calibrate || calibrated(series), measure)
+    }
+
+    fn lines(&self) -> Vec<&Name> {
+        let driven = !matches!(self.by, Mechanism::Pwm | Mechanism::Spi);
+        driven.then_some(&self.line).into_iter().chain(&self.seen_by).collect()
+    }
+
+    fn mechanisms(&self) -> Result<Vec<By>, Failure> {
+        let (pwm, spi) = (self.pwm.clone().map(By::Pwm), self.spi.clone().map(By::Spi));
+        let named = |by: Option<By>, how| by.map(|by| vec![by]).ok_or_else(|| Failure::new(how));
+        match self.by {
+            Mechanism::Sleep => Ok(vec![By::Sleep]),
+            Mechanism::Spin => Ok(vec![By::Spin]),
+            Mechanism::Hybrid => Ok(vec![By::Hybrid]),
+            Mechanism::Pwm => named(
+                pwm,
+                "pulses by pwm need its channel, and a line joined to its output: --pwm pwmchip0:0 --seen-by LINE",
+            ),
+            Mechanism::Spi => named(
+                spi,
+                "pulses by spi need its device, and a line joined to its data output: --spi spidev0.0 --seen-by LINE",
+            ),
+            Mechanism::All => Ok(By::PROGRAM.into_iter().chain(pwm).chain(spi).collect()),
+        }
+    }
+
+    fn job(&self, by: By) -> Job {
+        Job {
+            line: self.line.clone(),
+            seen_by: self.seen_by.clone(),
+            width_ns: self.width,
+            gap_ns: self.gap.unwrap_or(self.width.max(SHORTEST_GAP_NS)),
+            by,
+            subtract_ns: None,
+            on_exit: self.on_exit,
+        }
+    }
+}

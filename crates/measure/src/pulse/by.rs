@@ -1,0 +1,57 @@
+//! What makes a pulse as wide as it should be.
+
+use std::fmt;
+
+use super::pwm::Channel;
+use super::spi::Device;
+
+/// A way to time a pulse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    /// nanosleep(2) for the width, as usleep(3) does: what most programs do.
+    Sleep,
+    /// Reading the clock until the width is over.
+    Spin,
+    /// Sleeping to a learned margin before the end, then spinning.
+    Hybrid,
+    /// A PWM channel, which times itself.
+    Pwm(Channel),
+    /// Bits on the data line of an SPI controller, timed by its clock.
+    Spi(Device),
+}
+
+impl By {
+    /// Those that a program can time on any line.
+    pub const PROGRAM: [By; 3] = [By::Sleep, By::Spin, By::Hybrid];
+
+    /// The name on the command line and in records.
+    pub fn name(&self) -> &'static str {
+        match self {
+            By::Sleep => "sleep",
+            By::Spin => "spin",
+            By::Hybrid => "hybrid",
+            By::Pwm(_) => "pwm",
+            By::Spi(_) => "spi",
+        }
+    }
+
+    /// Whether CPU time is used while a pulse lasts.
+    pub fn spins(&self) -> bool {
+        matches!(self, By::Spin | By::Hybrid)
+    }
+
+    /// What makes the pulses, if it is not a line that the program drives.
+    pub fn hardware(&self) -> Option<String> {
+        match self {
+            By::Sleep | By::Spin | By::Hybrid => None,
+            By::Pwm(channel) => Some(channel.to_string()),
+            By::Spi(device) => Some(device.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,43 @@
+//! Why there can be no more pulses, or none that anybody sees.
+
+use ontick_gpio::{Gone, Name};
+
+use super::Job;
+use crate::Error;
+
+/// A line on which so many pulses in a row were not seen, for so long in ns, shows none.
+const BLIND: (u64, u64) = (50, 3_000_000_000);
+
+/// Why a train ends before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// A line or device stopped answering.
+    Gone(Gone),
+    /// So many pulses in a row were not seen.
+    Unseen(u64),
+}
+
+impl Ending {
+    /// Whether nobody sees the pulses: so many were made since the last that was seen, so long ago.
+    pub fn if_blind(unseen: u64, for_ns: u64) -> Option<Self> {
+        let (pulses, longest_ns) = BLIND;
+        (unseen > pulses && for_ns > longest_ns).then_some(Ending::Unseen(unseen))
+    }
+
+    pub fn explain(self, job: &Job) -> Error {
+        let made_on = || job.by.hardware().unwrap_or_else(|| format!("line {}", job.line));
+        match (self, &job.seen_by) {
+            (Ending::Gone(gone), None) => Error::Gone { line: job.line.clone(), gone },
+            (Ending::Gone(gone), Some(_)) => {
+                Error::Impossible(format!("{} or the line that sees it: {gone}", made_on()))
+            }
+            (Ending::Unseen(count), seen_by) => {
+                let line: &Name = seen_by.as_ref().unwrap_or(&job.line);
+                Error::Impossible(format!(
+                    "line {line} showed none of the last {count} pulses of {} (is it joined to it? or they are too short for it: try a longer --width)",
+                    made_on()
+                ))
+            }
+        }
+    }
+}

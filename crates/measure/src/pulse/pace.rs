@@ -1,0 +1,143 @@
+//! Waiting for the two ends of a pulse.
+
+use ontick_rt::clock::{Clock, sleep_for};
+use ontick_rt::wait::{DUTY, Hybrid, Spin, Wait};
+
+use super::By;
+
+/// How a train of pulses keeps its time.
+pub enum Pace {
+    /// Relative sleeps: each wait begins when the one before is over, and the train drifts.
+    Sleep { gap_ns: u64 },
+    /// Spins while the pulse lasts, and sleeps between pulses as far as it can.
+    Spin { between: Hybrid, within: Spin, grid: Grid },
+    /// Sleeps to a margin, then spins.
+    Hybrid { wait: Hybrid, grid: Grid },
+}
+
+/// The moments at which pulses should begin: a fixed distance apart.
+#[derive(Debug, Clone, Copy)]
+pub struct Grid {
+    period_ns: u64,
+    next_ns: u64,
+}
+
+impl Grid {
+    pub fn new(period_ns: u64, now_ns: u64) -> Self {
+        Self { period_ns, next_ns: now_ns + period_ns }
+    }
+
+    /// When the next pulse should begin, and how many before it are left out because their time, and that of the
+    /// one after, has passed.
+    fn next(&mut self, now_ns: u64) -> (u64, u64) {
+        let left_out = now_ns.saturating_sub(self.next_ns) / self.period_ns;
+        let due_ns = self.next_ns + left_out * self.period_ns;
+        self.next_ns = due_ns + self.period_ns;
+        (due_ns, left_out)
+    }
+}
+
+impl Pace {
+    pub fn new(by: &By, width_ns: u64, gap_ns: u64, now_ns: u64) -> Self {
+        let period_ns = width_ns + gap_ns;
+        let grid = Grid::new(period_ns, now_ns);
+        match by {
+            // What hardware times needs nothing of the program within a pulse.
+            By::Sleep | By::Pwm(_) | By::Spi(_) => Pace::Sleep { gap_ns },
+            // What the pulse leaves of the duty may be spun between the pulses.
+            By::Spin => {
+                let left_ns = ((period_ns as f64 * DUTY) as u64).saturating_sub(width_ns).max(gap_ns / 100);
+                let between = Hybrid::with_duty(gap_ns, left_ns as f64 / gap_ns as f64);
+                Pace::Spin { between, within: Spin::default(), grid }
+            }
+            By::Hybrid => Pace::Hybrid { wait: Hybrid::new(period_ns), grid },
+        }
+    }
+
+    /// Waits until the next pulse may begin; how many are left out before it.
+    #[inline]
+    pub fn between(&mut self, clock: &mut Clock) -> u64 {
+        match self {
+            Pace::Sleep { gap_ns } => {
+                sleep_for(*gap_ns);
+                0
+            }
+            Pace::Spin { between: wait, grid, .. } | Pace::Hybrid { wait, grid } => {
+                let (due_ns, left_out) = grid.next(clock.now_ns());
+                wait.until(clock, due_ns);
+                left_out
+            }
+        }
+    }
+
+    /// Waits while a pulse lasts that began at `rose_ns`.
+    #[inline]
+    pub fn within(&mut self, clock: &mut Clock, rose_ns: u64, width_ns: u64) {
+        match self {
+            Pace::Sleep { .. } => sleep_for(width_ns),
+            Pace::Spin { within, .. } => {
+                within.until(clock, rose_ns + width_ns);
+            }
+            Pace::Hybrid { wait, .. } => {
+                wait.within(clock, rose_ns + width_ns);
+            }
+        }
+    }
+
+    /// The margin before the end of a pulse, in ns, where one is learned.
+    pub fn margin_ns(&self) -> Option<u64> {
+        match self {
+            Pace::Hybrid { wait, .. } => wait.margin_ns(),
+            Pace::Sleep { .. } | Pace::Spin { .. } => None,
+        }
+    }
+
+    /// Time spent spinning so far, in ns.
+    pub fn spun_ns(&self) -> Option<u64> {
+        match self {
+            Pace::Sleep { .. } => None,
+            Pace::Spin { between, within, .. } => Some(between.spun_ns()? + within.spun_ns()?),
+            Pace::Hybrid { wait, .. } => wait.spun_ns(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_rt::clock::ClockId;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn no_pulse_ends_before_its_time() {
+        for by in By::PROGRAM {
+            let mut clock = Clock::new(ClockId::Monotonic);
+            let mut pace = Pace::new(&by, 200_000, 800_000, clock.now_ns());
+            for _ in 0..20 {
+                pace.between(&mut clock);
+                let rose_ns = clock.now_ns();
+                pace.within(&mut clock, rose_ns, 200_000);
+                // The kernel's clock and the counter's conversion may be apart by a hair.
+                assert!(clock.now_ns() + 1_000 >= rose_ns + 200_000, "{by}");
+            }
+            assert_eq!(pace.spun_ns().is_some(), by.spins());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pulses_begin_on_the_grid_and_in_order(late in prop::collection::vec(0u64..5_000, 1..50)) {
+            let mut grid = Grid::new(1_000, 0);
+            let (mut now_ns, mut count) = (0, 0);
+            for late_ns in late {
+                let (due_ns, left_out) = grid.next(now_ns);
+                count += left_out + 1;
+                prop_assert_eq!(due_ns, count * 1_000);
+                // Late by less than a period is late; a period has passed only with the next one's time.
+                prop_assert!(due_ns + 1_000 > now_ns);
+                now_ns = due_ns.max(now_ns) + late_ns;
+            }
+        }
+    }
+}

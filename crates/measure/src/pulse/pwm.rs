@@ -1,0 +1,273 @@
+//! Pulses by a PWM channel, which times itself (`/sys/class/pwm`; Linux: Documentation/driver-api/pwm.rst).
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use ontick_record::units::exact;
+
+use crate::Error;
+
+/// After a channel was exported, udev may take so long to give its files to the user's group.
+const APPEARS_WITHIN: Duration = Duration::from_secs(1);
+
+/// A channel of a PWM chip: `pwmchip0:1`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Channel {
+    chip: String,
+    number: u32,
+    /// Where the system's files are: another folder than `/` in tests.
+    root: PathBuf,
+}
+
+impl FromStr for Channel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("\"{text}\" names no PWM channel (write pwmchip0:0; ls /sys/class/pwm shows the chips)");
+        let (chip, number) = text.split_once(':').ok_or_else(wrong)?;
+        let digits = chip.strip_prefix("pwmchip").ok_or_else(wrong)?;
+        let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if !plain(digits) || !plain(number) {
+            return Err(wrong());
+        }
+        let number = number.parse().map_err(|_| wrong())?;
+        Ok(Self { chip: chip.into(), number, root: "/".into() })
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}:{}", self.chip, self.number)
+    }
+}
+
+impl Channel {
+    /// The same channel of the system whose files are below `root`.
+    pub fn at(self, root: &Path) -> Self {
+        Self { root: root.into(), ..self }
+    }
+
+    fn chip_folder(&self) -> PathBuf {
+        self.root.join("sys/class/pwm").join(&self.chip)
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.chip_folder().join(format!("pwm{}", self.number))
+    }
+
+    fn fails(&self, why: impl fmt::Display) -> Error {
+        Error::Impossible(format!("PWM channel {self}: {why}"))
+    }
+
+    /// Takes the channel and lets it make pulses.
+    pub(super) fn start(&self, width_ns: u64, period_ns: u64) -> Result<Running, Error> {
+        if !self.chip_folder().is_dir() {
+            return Err(self.fails("there is no such chip (ls /sys/class/pwm shows those that there are; a Raspberry Pi needs dtoverlay=pwm)"));
+        }
+        let exported = self.export()?;
+        // From here on whatever is changed goes back.
+        let mut running = Running { channel: self.clone(), exported, before: None };
+        let before = running.read_state()?;
+        running.before = Some(before);
+        if before.enabled {
+            running.set("enable", 0)?;
+        }
+        // The width may never be more than the period, not in between either.
+        if before.width_ns > period_ns {
+            running.set("duty_cycle", 0)?;
+        }
+        running.set_time("period", period_ns)?;
+        running.set_time("duty_cycle", width_ns)?;
+        running.set("enable", 1)?;
+        Ok(running)
+    }
+
+    /// Whether the channel had to be exported.
+    fn export(&self) -> Result<bool, Error> {
+        if self.folder().is_dir() {
+            return Ok(false);
+        }
+        let written = fs::write(self.chip_folder().join("export"), self.number.to_string());
+        written.map_err(|error| match error.raw_os_error() {
+            Some(libc::ENODEV) => self.fails(format_args!("the chip has {} channels", self.channels())),
+            Some(libc::EBUSY) => self.fails("the kernel or another program uses it"),
+            _ if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.fails("no permission to use it (sudo, or the group of /sys/class/pwm's files, often gpio)")
+            }
+            _ => self.fails(format_args!("cannot be exported: {error}")),
+        })?;
+        let began = Instant::now();
+        while fs::OpenOptions::new().write(true).open(self.folder().join("period")).is_err() {
+            if began.elapsed() > APPEARS_WITHIN {
+                let _ = fs::write(self.chip_folder().join("unexport"), self.number.to_string());
+                return Err(self.fails("was exported, but its files cannot be written (sudo, or the group gpio)"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(true)
+    }
+
+    fn refusal(&self, file: &str, ns: u64, error: &io::Error) -> Error {
+        let what = if file == "period" { "period" } else { "width" };
+        match error.raw_os_error() {
+            Some(libc::EINVAL | libc::ERANGE) => {
+                self.fails(format_args!("its driver refuses a {what} of {}", exact(ns)))
+            }
+            _ => self.fails(format_args!("{file} cannot be set: {error}")),
+        }
+    }
+
+    fn channels(&self) -> String {
+        fs::read_to_string(self.chip_folder().join("npwm")).map_or("fewer".into(), |text| text.trim().into())
+    }
+}
+
+/// What a channel did before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
+    period_ns: u64,
+    width_ns: u64,
+    enabled: bool,
+}
+
+/// A channel that makes pulses. It goes back to what it did before when this is dropped.
+#[derive(Debug)]
+pub(super) struct Running {
+    channel: Channel,
+    exported: bool,
+    before: Option<State>,
+}
+
+impl Running {
+    fn read_state(&self) -> Result<State, Error> {
+        let read = |file: &str| {
+            let text = fs::read_to_string(self.channel.folder().join(file));
+            let value = text.map(|text| text.trim().parse::<u64>().unwrap_or(0));
+            value.map_err(|error| self.channel.fails(format_args!("{file} cannot be read: {error}")))
+        };
+        Ok(State { period_ns: read("period")?, width_ns: read("duty_cycle")?, enabled: read("enable")? != 0 })
+    }
+
+    fn write(&self, file: &str, value: u64) -> io::Result<()> {
+        fs::write(self.channel.folder().join(file), value.to_string())
+    }
+
+    fn set(&self, file: &str, value: u64) -> Result<(), Error> {
+        self.write(file, value).map_err(|error| self.channel.fails(format_args!("{file} cannot be set: {error}")))
+    }
+
+    fn set_time(&self, file: &str, ns: u64) -> Result<(), Error> {
+        self.write(file, ns).map_err(|error| self.channel.refusal(file, ns, &error))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            // Each as far as it goes: a channel that never ran has a period of 0, which cannot be set.
+            let _ = self.write("enable", 0);
+            let _ = self.write("duty_cycle", 0);
+            let _ = self.write("period", before.period_ns);
+            let _ = self.write("duty_cycle", before.width_ns);
+            if before.enabled {
+                let _ = self.write("enable", 1);
+            }
+        }
+        if self.exported {
+            let _ = fs::write(self.channel.chip_folder().join("unexport"), self.channel.number.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A chip as its files show it; files keep what was written last.
+    fn chip(state: Option<State>) -> (tempfile::TempDir, Channel) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("sys/class/pwm/pwmchip0");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("npwm"), "2\n").unwrap();
+        fs::write(folder.join("export"), "").unwrap();
+        if let Some(state) = state {
+            let channel = folder.join("pwm1");
+            fs::create_dir(&channel).unwrap();
+            for (file, value) in
+                [("period", state.period_ns), ("duty_cycle", state.width_ns), ("enable", state.enabled.into())]
+            {
+                fs::write(channel.join(file), format!("{value}\n")).unwrap();
+            }
+        }
+        let channel = "pwmchip0:1".parse::<Channel>().unwrap().at(root.path());
+        (root, channel)
+    }
+
+    fn files(channel: &Channel) -> [String; 3] {
+        ["period", "duty_cycle", "enable"]
+            .map(|file| fs::read_to_string(channel.folder().join(file)).unwrap().trim().to_string())
+    }
+
+    #[test]
+    fn it_runs_and_goes_back_to_what_it_did() {
+        for before in [
+            State { period_ns: 20_000_000, width_ns: 1_500_000, enabled: true },
+            State { period_ns: 0, width_ns: 0, enabled: false },
+        ] {
+            let (_root, channel) = chip(Some(before));
+            let running = channel.start(100_000, 1_100_000).unwrap();
+            assert_eq!(files(&channel), ["1100000", "100000", "1"]);
+            drop(running);
+            let was = [before.period_ns, before.width_ns, before.enabled.into()].map(|n| n.to_string());
+            assert_eq!(files(&channel), was);
+        }
+    }
+
+    #[test]
+    fn what_the_driver_refuses_is_one_sentence_and_nothing_stays() {
+        let before = State { period_ns: 5_000_000, width_ns: 7, enabled: false };
+        let (_root, channel) = chip(Some(before));
+        // A file that cannot be opened for writing stands in for a driver that refuses.
+        let width = channel.folder().join("duty_cycle");
+        fs::remove_file(&width).unwrap();
+        fs::create_dir(&width).unwrap();
+        let error = channel.start(100_000, 1_100_000).unwrap_err().to_string();
+        assert!(error.contains("pwmchip0:1") && error.contains("duty_cycle"), "{error}");
+        assert_eq!(fs::read_to_string(channel.folder().join("period")).unwrap().trim(), "5000000");
+    }
+
+    #[test]
+    fn refusals_name_what_was_wanted() {
+        let (_root, channel) = chip(None);
+        let said = |errno| channel.refusal("period", 1_100_000, &io::Error::from_raw_os_error(errno)).to_string();
+        assert_eq!(said(libc::EINVAL), "PWM channel pwmchip0:1: its driver refuses a period of 1100us");
+        assert!(said(libc::EIO).contains("period cannot be set"));
+    }
+
+    #[test]
+    fn a_chip_that_is_not_there_and_names_that_are_none() {
+        let (_root, channel) = chip(None);
+        let gone = Channel { chip: "pwmchip7".into(), ..channel };
+        assert!(gone.start(1, 2).unwrap_err().to_string().contains("no such chip"));
+        for text in ["", "pwmchip0", "pwmchip:0", "pwm0:1", "pwmchip0:x", "pwmchip0:+1", "../pwmchip0:1"] {
+            assert!(text.parse::<Channel>().unwrap_err().contains("pwmchip0:0"), "{text}");
+        }
+        assert_eq!("pwmchip2:3".parse::<Channel>().unwrap().to_string(), "pwmchip2:3");
+    }
+
+    #[test]
+    fn a_channel_whose_files_do_not_appear_is_given_back() {
+        let (root, channel) = chip(None);
+        let unexport = root.path().join("sys/class/pwm/pwmchip0/unexport");
+        fs::write(&unexport, "").unwrap();
+        fs::set_permissions(&unexport, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(channel.start(1, 2).unwrap_err().to_string().contains("cannot be written"));
+        assert_eq!(fs::read_to_string(unexport).unwrap(), "1");
+    }
+}

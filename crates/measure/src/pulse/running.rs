@@ -1,0 +1,112 @@
+//! A train of pulses that goes on by itself, and is only looked at.
+
+use ontick_gpio::{Gone, Name};
+use ontick_record::run::Settings;
+use ontick_rt::clock::{Clock, ClockId};
+
+use super::Job;
+use super::ending::Ending;
+use super::pwm;
+use super::sight::{Seen, Sight};
+use super::widths::Widths;
+use crate::probe::{Probe, Sample};
+use crate::{Error, Place};
+
+/// How often is looked, in ns, and after how much waiting a run may end.
+const LOOK_NS: u64 = 2_000_000;
+const PATIENCE_NS: u64 = 100_000_000;
+
+/// Looks at the pulses of a PWM channel.
+pub struct Running {
+    job: Job,
+    /// Makes the pulses for as long as it lives.
+    _channel: pwm::Running,
+    sight: Sight,
+    clock: Clock,
+    widths: Widths,
+    last: Option<Seen>,
+    began_ns: u64,
+    ending: Option<Ending>,
+}
+
+impl Running {
+    pub fn start(job: &Job, channel: &pwm::Channel, widths: Widths, place: Place) -> Result<Self, Error> {
+        let sight = Sight::other(job.seen_by_other()?, place)?;
+        let channel = channel.start(job.asked_ns(), job.period_ns())?;
+        let mut clock = Clock::new(ClockId::Monotonic);
+        let began_ns = clock.now_ns();
+        let job = job.clone();
+        Ok(Self { job, _channel: channel, sight, clock, widths, last: None, began_ns, ending: None })
+    }
+
+    /// What tells the widths, in words.
+    pub fn measured_by(&self) -> String {
+        self.sight.describe()
+    }
+
+    fn look(&mut self) -> Result<Sample, Gone> {
+        let patience_ns = self.clock.now_ns() + PATIENCE_NS;
+        loop {
+            if let Some(seen) = self.sight.take()? {
+                return Ok(self.sample(seen));
+            }
+            let now_ns = self.clock.now_ns();
+            if now_ns > patience_ns {
+                let for_ns = now_ns - self.last.map_or(self.began_ns, |last| last.rose_ns).min(now_ns);
+                self.ending = Ending::if_blind(for_ns / self.job.period_ns(), for_ns);
+                return Ok(Sample::nap(now_ns));
+            }
+            self.clock.id().sleep_until(now_ns + LOOK_NS);
+        }
+    }
+
+    fn sample(&mut self, seen: Seen) -> Sample {
+        let missed =
+            self.last.map_or(0, |last| unseen(seen.rose_ns.saturating_sub(last.rose_ns), self.job.period_ns()));
+        self.last = Some(seen);
+        let error_ns = seen.width_ns.abs_diff(self.job.width_ns);
+        Sample { now_ns: seen.rose_ns + seen.width_ns, latency_ns: Some(error_ns), missed, early: false, napped: false }
+    }
+}
+
+/// Pulses between two that are this far apart.
+fn unseen(apart_ns: u64, period_ns: u64) -> u64 {
+    ((apart_ns + period_ns / 2) / period_ns).saturating_sub(1)
+}
+
+impl Probe for Running {
+    fn next(&mut self) -> Sample {
+        self.look().unwrap_or_else(|gone| {
+            self.ending = Some(Ending::Gone(gone));
+            Sample::nap(self.clock.now_ns())
+        })
+    }
+
+    fn recorded(&mut self) {
+        if let Some(last) = self.last {
+            self.widths.record(last.rose_ns, last.width_ns);
+        }
+    }
+
+    fn failure(&mut self) -> Option<Error> {
+        self.ending.take().map(|ending| ending.explain(&self.job))
+    }
+
+    fn describe(&mut self, settings: &mut Settings) {
+        self.job.describe(settings);
+        settings.clock = self.clock.name();
+        settings.seen_line = self.sight.seen_line().map(Name::to_string);
+        settings.backend = self.sight.backend().map(|backend| backend.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pulses_between_are_counted_by_the_distance() {
+        let apart = [900, 1_000, 1_499, 1_500, 2_000, 10_040, 0];
+        assert_eq!(apart.map(|ns| unseen(ns, 1_000)), [0, 0, 0, 1, 1, 9, 0]);
+    }
+}

@@ -1,0 +1,147 @@
+//! What tells how wide a pulse was: the line, not the program that drives it.
+
+use ontick_gpio::{Backend, Edge, Edges, Gone, Line, Name, Request};
+
+use super::hand::Stroke;
+use super::watcher::Watcher;
+use crate::{Error, Place};
+
+/// A pulse as it was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// When it began, in ns on the monotonic clock.
+    pub rose_ns: u64,
+    /// How wide it was, in ns.
+    pub width_ns: u64,
+}
+
+/// Who looks.
+pub enum Sight {
+    /// Another handle of the driven line itself, which tells the time of every edge.
+    Itself { line: Line, pairs: Pairs },
+    /// A thread that watches another line, joined to the driven one.
+    Other { watcher: Watcher, line: Name },
+    /// Nobody: the clock is read before the one write and after the other.
+    Clock { last: Option<Seen> },
+}
+
+impl Sight {
+    /// The best that there is for a driven line. `seen_by` must have been found to follow it.
+    pub fn of(driven: &Line, seen_by: Option<&Name>, place: Place) -> Result<Self, Error> {
+        if let Some(name) = seen_by {
+            return Self::other(name, place);
+        }
+        Ok(match driven.backend() {
+            Backend::Simulated => {
+                let line = Line::open(driven.name(), &Request::input().edges(Edges::Both))?;
+                Sight::Itself { line, pairs: Pairs::default() }
+            }
+            // A line that this program drives tells nobody of its edges.
+            _ => Sight::Clock { last: None },
+        })
+    }
+
+    /// A thread that watches this line.
+    pub fn other(name: &Name, place: Place) -> Result<Self, Error> {
+        Ok(Sight::Other { watcher: Watcher::start(name, place)?, line: name.clone() })
+    }
+
+    /// What the program itself knows of the pulse that it just made.
+    #[inline]
+    pub fn made(&mut self, stroke: Stroke) {
+        if let Sight::Clock { last } = self {
+            let width_ns = stroke.after_ns.saturating_sub(stroke.before_ns);
+            *last = Some(Seen { rose_ns: stroke.before_ns, width_ns });
+        }
+    }
+
+    /// The next pulse that was seen, if one was by now.
+    #[inline]
+    pub fn take(&mut self) -> Result<Option<Seen>, Gone> {
+        match self {
+            Sight::Itself { line, pairs } => {
+                while let Some(edge) = line.edge(0)? {
+                    let seen = pairs.add(edge);
+                    if seen.is_some() {
+                        return Ok(seen);
+                    }
+                }
+                Ok(None)
+            }
+            Sight::Other { watcher, .. } => watcher.take(),
+            Sight::Clock { last } => Ok(last.take()),
+        }
+    }
+
+    /// In words, for who reads the figures.
+    pub fn describe(&self) -> String {
+        match self {
+            Sight::Itself { line, .. } => format!("edges of the {} line itself", line.backend()),
+            Sight::Other { watcher, line } => watcher.describe(line),
+            Sight::Clock { .. } => "clock readings around the writes: the program's own view, not the line's".into(),
+        }
+    }
+
+    /// What is behind the line that is looked at.
+    pub fn backend(&self) -> Option<Backend> {
+        match self {
+            Sight::Itself { line, .. } => Some(line.backend()),
+            Sight::Other { watcher, .. } => Some(watcher.backend()),
+            Sight::Clock { .. } => None,
+        }
+    }
+
+    /// The line that was looked at, if it is another one.
+    pub fn seen_line(&self) -> Option<&Name> {
+        match self {
+            Sight::Other { line, .. } => Some(line),
+            Sight::Itself { .. } | Sight::Clock { .. } => None,
+        }
+    }
+}
+
+/// Puts edges together to pulses.
+#[derive(Debug, Default)]
+pub struct Pairs {
+    rose_ns: Option<u64>,
+}
+
+impl Pairs {
+    /// The pulse that ends with this edge. One of whose edges any was lost is none: its width is not known.
+    #[inline]
+    pub fn add(&mut self, edge: Edge) -> Option<Seen> {
+        if edge.rising {
+            self.rose_ns = Some(edge.time_ns);
+            return None;
+        }
+        let rose_ns = self.rose_ns.take().filter(|_| edge.lost == 0)?;
+        Some(Seen { rose_ns, width_ns: edge.time_ns.saturating_sub(rose_ns) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pulse_is_a_rise_and_the_fall_after_it() {
+        let edge = |rising, time_ns, lost| Edge { rising, time_ns, lost };
+        let mut pairs = Pairs::default();
+        let seen: Vec<Option<Seen>> = [
+            edge(false, 50, 0),
+            edge(true, 100, 0),
+            edge(false, 130, 0),
+            // A rise and a fall in between were lost.
+            edge(true, 200, 0),
+            edge(false, 900, 2),
+            edge(true, 1_000, 0),
+            edge(true, 2_000, 1),
+            edge(false, 2_010, 0),
+        ]
+        .into_iter()
+        .map(|edge| pairs.add(edge))
+        .collect();
+        let pulse = |rose_ns, width_ns| Some(Seen { rose_ns, width_ns });
+        assert_eq!(seen, [None, None, pulse(100, 30), None, None, None, None, pulse(2_000, 10)]);
+    }
+}

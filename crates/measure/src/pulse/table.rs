@@ -1,0 +1,181 @@
+//! The whole table of source 003: pulses of four widths, by each mechanism, as any program runs and with latency
+//! minimised, idle and under load, in interleaved blocks.
+
+use ontick_gpio::{Name, OnExit};
+use ontick_record::Series;
+use ontick_record::units::exact;
+
+use super::{By, Job, measure};
+use crate::blocks::{absorb, note_of_ended};
+use crate::observe::Part;
+use crate::{Error, Length, Limits, Load, Observer, Place};
+
+/// The widths of source 003, in ns.
+const WIDTHS_NS: [u64; 4] = [10_000_000, 1_000_000, 100_000, 10_000];
+/// Blocks of every case.
+const ROUNDS: usize = 3;
+/// A block holds so many of the longest pulses at least.
+const FEWEST: u64 = 3;
+
+/// What is measured, and for how long.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// The line that is driven.
+    pub line: Name,
+    /// A line that follows it and is looked at instead.
+    pub seen_by: Option<Name>,
+    /// What the driven line is left at.
+    pub on_exit: OnExit,
+    /// The CPU of the minimised side.
+    pub cpu: Option<u32>,
+    /// The load of the loaded half; [`Load::None`] leaves that out.
+    pub load: Load,
+    /// All blocks together, in ns.
+    pub duration_ns: u64,
+}
+
+/// One row of the table under one load.
+struct Case {
+    name: String,
+    job: Job,
+    place: Place,
+}
+
+impl Table {
+    /// Where the minimised side runs.
+    pub fn place(&self) -> Place {
+        Place::dedicated(self.cpu)
+    }
+
+    /// Names of the series, in order: `10ms, sleep, stock, idle`.
+    pub fn names(&self) -> Vec<String> {
+        self.loads().iter().flat_map(|(load, _)| self.cases(load)).map(|case| case.name).collect()
+    }
+
+    fn loads(&self) -> Vec<(&'static str, &Load)> {
+        match &self.load {
+            Load::None => vec![("idle", &Load::None)],
+            load => vec![("idle", &Load::None), ("loaded", load)],
+        }
+    }
+
+    fn cases(&self, load: &str) -> Vec<Case> {
+        let sides = [("stock", Place::stock()), ("minimised", self.place())];
+        let mut cases = Vec::new();
+        for width_ns in WIDTHS_NS {
+            for (side, place) in sides {
+                for by in By::PROGRAM {
+                    let name = format!("{}, {by}, {side}, {load}", exact(width_ns));
+                    cases.push(Case { name, job: self.job(by, width_ns), place });
+                }
+            }
+        }
+        cases
+    }
+
+    fn job(&self, by: By, width_ns: u64) -> Job {
+        Job {
+            line: self.line.clone(),
+            seen_by: self.seen_by.clone(),
+            width_ns,
+            // A fifth of the pulse leaves one that spins its tenth of rest.
+            gap_ns: (width_ns / 5).max(1_000_000),
+            by,
+            subtract_ns: None,
+            on_exit: self.on_exit,
+        }
+    }
+
+    fn block(&self) -> Result<Limits, Error> {
+        let blocks = (self.names().len() * ROUNDS) as u64;
+        let block_ns = self.duration_ns / blocks;
+        let least_ns = FEWEST * self.job(By::Sleep, WIDTHS_NS[0]).period_ns();
+        match block_ns < least_ns {
+            true => Err(Error::Impossible(format!(
+                "the duration is too short: the table's {blocks} blocks need {} at least",
+                exact((least_ns * blocks).div_ceil(1_000_000_000) * 1_000_000_000)
+            ))),
+            false => Ok(Limits::new(Length::Duration(block_ns))),
+        }
+    }
+
+    /// Measures the table; fewer blocks if the observer ends the run.
+    pub fn measure(&self, observer: &mut Observer) -> Result<Vec<Series>, Error> {
+        let limits = self.block()?;
+        self.place().check()?;
+        let mut all: Vec<Series> = self.names().into_iter().map(|name| Series { name, ..Series::default() }).collect();
+        let share = 1.0 / (all.len() * ROUNDS) as f64;
+        let mut order = 0;
+        for (half, (name, load)) in self.loads().into_iter().enumerate() {
+            if observer.stopped() {
+                break;
+            }
+            let (cases, beside) = (self.cases(name), load.start()?);
+            for number in interleaved(cases.len()) {
+                if observer.stopped() {
+                    break;
+                }
+                let (series, case) = (half * cases.len() + number, &cases[number]);
+                observer.begin(Part { series, from: f64::from(order) * share, share });
+                let mut block = measure(&case.name, &case.job, case.place, limits, observer)?;
+                block.settings.load = load.describe();
+                absorb(&mut all[series], block, order);
+                order += 1;
+            }
+            observer.note_all(note_of_ended(&beside));
+        }
+        all.retain(|series| !series.blocks.is_empty());
+        Ok(all)
+    }
+}
+
+/// The cases in the order in which their blocks run: there, back, and there again, so that drift favours none.
+fn interleaved(cases: usize) -> impl Iterator<Item = usize> {
+    (0..ROUNDS).flat_map(move |round| (0..cases).map(move |i| if round % 2 == 0 { i } else { cases - 1 - i }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use ontick_gpio::sim;
+
+    use super::*;
+
+    fn table(chip: &str, duration_ns: u64) -> Table {
+        let line = Name::Sim { chip: chip.into(), line: 4 };
+        Table { line, seen_by: None, on_exit: OnExit::Low, cpu: None, load: Load::None, duration_ns }
+    }
+
+    #[test]
+    fn every_case_comes_as_often_as_any_other() {
+        let order: Vec<usize> = interleaved(3).collect();
+        assert_eq!(order, [0, 1, 2, 2, 1, 0, 0, 1, 2]);
+        let whole = Table { load: Load::Mix("cpu"), ..table("none", 1) };
+        assert_eq!(whole.names().len(), 4 * 3 * 2 * 2);
+        assert_eq!(whole.names()[0], "10ms, sleep, stock, idle");
+        assert_eq!(whole.names()[47], "10us, hybrid, minimised, loaded");
+    }
+
+    #[test]
+    fn a_duration_that_holds_no_pulses_is_refused() {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let error = table("none", 1_000_000).measure(&mut Observer::new(&stop, &mut look)).unwrap_err().to_string();
+        assert!(error.contains("72 blocks need 3s"), "{error}");
+    }
+
+    #[test]
+    fn the_whole_table_is_measured() {
+        let chip = format!("pulse-table-{}", std::process::id());
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let series = table(&chip, 3_000_000_000).measure(&mut Observer::new(&stop, &mut look)).unwrap();
+        assert_eq!(series.len(), 24);
+        for series in &series {
+            let pulse = series.pulse.as_ref().unwrap();
+            assert_eq!(series.blocks.len(), ROUNDS, "{}", series.name);
+            assert_eq!(pulse.width.count(), series.latency.count(), "{}", series.name);
+            assert!(pulse.width.count() > 0 && series.name.starts_with(&exact(pulse.wanted_ns)));
+        }
+        sim::remove(&chip).unwrap();
+    }
+}

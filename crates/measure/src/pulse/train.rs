@@ -1,0 +1,126 @@
+//! A train of pulses that the timed thread makes one by one.
+
+use ontick_gpio::{Gone, Line, Name, Request};
+use ontick_record::run::Settings;
+use ontick_rt::clock::{Clock, ClockId};
+
+use super::ending::Ending;
+use super::hand::Hand;
+use super::made::Made;
+use super::pace::Pace;
+use super::sight::{Seen, Sight};
+use super::widths::Widths;
+use super::{By, Job};
+use crate::probe::{Probe, Sample};
+use crate::{Error, Place};
+
+/// Makes pulses, one after the other.
+pub struct Train {
+    job: Job,
+    hand: Hand,
+    sight: Sight,
+    pace: Pace,
+    clock: Clock,
+    made: Made,
+    widths: Widths,
+    last: Seen,
+    began_ns: u64,
+    ending: Option<Ending>,
+}
+
+impl Train {
+    pub fn start(job: &Job, widths: Widths, place: Place) -> Result<Self, Error> {
+        let (hand, sight) = match &job.by {
+            By::Spi(device) => {
+                let sight = Sight::other(job.seen_by_other()?, place)?;
+                (Hand::Spi(device.open(job.asked_ns())?), sight)
+            }
+            _ => {
+                let line = Line::open(&job.line, &Request::output(false).on_exit(job.on_exit))?;
+                let sight = Sight::of(&line, job.seen_by.as_ref(), place)?;
+                (Hand::Line(line), sight)
+            }
+        };
+        let mut clock = Clock::new(ClockId::Monotonic);
+        let began_ns = clock.now_ns();
+        let pace = Pace::new(&job.by, job.width_ns, job.gap_ns, began_ns);
+        let last = Seen { rose_ns: began_ns, width_ns: 0 };
+        let (job, made) = (job.clone(), Made::new());
+        Ok(Self { job, hand, sight, pace, clock, made, widths, last, began_ns, ending: None })
+    }
+
+    /// What tells the widths, in words.
+    pub fn measured_by(&self) -> String {
+        self.sight.describe()
+    }
+
+    fn step(&mut self) -> Result<Sample, Gone> {
+        // What was seen late.
+        if let Some(seen) = self.sight.take()? {
+            return Ok(self.sample(seen, 0));
+        }
+        let left_out = self.pace.between(&mut self.clock);
+        let asked_ns = self.job.asked_ns();
+        let stroke = self.hand.pulse(&mut self.pace, &mut self.clock, asked_ns)?;
+        self.made.add(stroke.before_ns);
+        self.sight.made(stroke);
+        match self.sight.take()? {
+            Some(seen) => Ok(self.sample(seen, left_out)),
+            None => Ok(self.unseen(stroke.before_ns, left_out)),
+        }
+    }
+
+    fn sample(&mut self, seen: Seen, left_out: u64) -> Sample {
+        let nothing = self.nothing(left_out);
+        // Not one of ours: somebody else's pulse on a line that should follow this one.
+        let Some(unseen) = self.made.saw(seen.rose_ns) else { return nothing };
+        self.last = seen;
+        let error_ns = seen.width_ns.abs_diff(self.job.width_ns);
+        Sample { latency_ns: Some(error_ns), missed: left_out + unseen, ..nothing }
+    }
+
+    fn unseen(&mut self, rose_ns: u64, left_out: u64) -> Sample {
+        self.ending = Ending::if_blind(self.made.unseen(), rose_ns.saturating_sub(self.last.rose_ns));
+        match self.ending {
+            Some(_) => Sample::nap(rose_ns),
+            None => self.nothing(left_out),
+        }
+    }
+
+    fn nothing(&mut self, left_out: u64) -> Sample {
+        Sample { now_ns: self.clock.now_ns(), latency_ns: None, missed: left_out, early: false, napped: false }
+    }
+}
+
+impl Probe for Train {
+    #[inline]
+    fn next(&mut self) -> Sample {
+        self.step().unwrap_or_else(|gone| {
+            self.ending = Some(Ending::Gone(gone));
+            Sample::nap(self.clock.now_ns())
+        })
+    }
+
+    #[inline]
+    fn recorded(&mut self) {
+        self.widths.record(self.last.rose_ns, self.last.width_ns);
+    }
+
+    fn failure(&mut self) -> Option<Error> {
+        self.ending.take().map(|ending| ending.explain(&self.job))
+    }
+
+    fn describe(&mut self, settings: &mut Settings) {
+        let elapsed_ns = (ClockId::Monotonic.now_ns() - self.began_ns).max(1);
+        self.job.describe(settings);
+        settings.margin_ns = self.pace.margin_ns();
+        settings.spin_duty = self.pace.spun_ns().map(|spun| spun as f64 / elapsed_ns as f64);
+        settings.clock = self.clock.name();
+        settings.seen_line = self.sight.seen_line().map(Name::to_string);
+        let backend = match &self.hand {
+            Hand::Line(line) => Some(line.backend()),
+            Hand::Spi(_) => self.sight.backend(),
+        };
+        settings.backend = backend.map(|backend| backend.to_string());
+    }
+}

@@ -1,0 +1,149 @@
+//! A thread that watches a line and tells how wide the pulses on it are.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::thread::JoinHandle;
+
+use ontick_gpio::{Backend, Edge, Edges, Error as GpioError, Gone, Line, Name, Request};
+use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::cpus;
+use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
+use ontick_rt::thread::block_signals;
+use rustix::io::Errno;
+
+use super::sight::{Pairs, Seen};
+use crate::{Error, Place};
+
+/// Pulses that may wait for the timed thread, which fetches them as fast as it makes new ones.
+const WAITING: usize = 4096;
+/// How long the thread waits before it looks whether it should end, in ns.
+const PATIENCE_NS: u64 = 50_000_000;
+/// One who polls sleeps so long after each pulse, and while there are none, in ns: it must not keep its CPU from
+/// everybody.
+const REST_NS: u64 = 200_000;
+
+/// How the thread knows of an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// It is notified, with the time of the edge.
+    Edges,
+    /// It reads the level again and again.
+    Level,
+}
+
+/// The thread, which ends with this.
+pub struct Watcher {
+    seen: Consumer<Seen>,
+    shared: Arc<Shared>,
+    told: Told,
+    backend: Backend,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    /// Why the line answers no more; 0: it does.
+    gone: AtomicI32,
+}
+
+impl Watcher {
+    /// Watches this line, from another CPU than that of `place`.
+    pub fn start(name: &Name, place: Place) -> Result<Self, Error> {
+        let (line, told) = match Line::open(name, &Request::input().edges(Edges::Both)) {
+            Err(GpioError::Unsupported { .. }) => (Line::open(name, &Request::input())?, Told::Level),
+            line => (line?, Told::Edges),
+        };
+        if told == Told::Level && cpus::allowed().len() < 2 {
+            return Err(Error::NeedsTwoCpus("polling the line that sees the pulses"));
+        }
+        let (producer, seen) = RingBuffer::new(WAITING);
+        let (shared, backend) = (Arc::new(Shared::default()), line.backend());
+        let thread = std::thread::Builder::new().name("ontick-watcher".into()).spawn({
+            let shared = shared.clone();
+            move || {
+                block_signals();
+                let _away = place.cpu.and_then(crate::away::Away::from);
+                let watched = match told {
+                    Told::Edges => watch(line, producer, &shared),
+                    Told::Level => {
+                        let _ready = Place { cpu: None, ..place }.take();
+                        poll(line, producer, &shared)
+                    }
+                };
+                if let Err(Gone(errno)) = watched {
+                    shared.gone.store(errno.raw_os_error(), Ordering::Release);
+                }
+            }
+        });
+        let thread = thread.map_err(Error::system("starting the watching thread"))?;
+        Ok(Self { seen, shared, told, backend, thread: Some(thread) })
+    }
+
+    /// The next pulse that was seen, if one was by now.
+    #[inline]
+    pub fn take(&mut self) -> Result<Option<Seen>, Gone> {
+        match self.seen.pop() {
+            Ok(seen) => Ok(Some(seen)),
+            Err(_) => match self.shared.gone.load(Ordering::Acquire) {
+                0 => Ok(None),
+                errno => Err(Gone(Errno::from_raw_os_error(errno))),
+            },
+        }
+    }
+
+    /// What is behind the line.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// How the pulses are seen, in words.
+    pub fn describe(&self, line: &Name) -> String {
+        match (self.told, self.backend) {
+            (Told::Edges, Backend::Simulated) => format!("edges of line {line} (simulated)"),
+            (Told::Edges, _) => format!("the kernel's time stamps of edges on line {line}"),
+            (Told::Level, _) => format!("polling line {line} from another CPU"),
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn watch(mut line: Line, mut seen: Producer<Seen>, shared: &Shared) -> Result<(), Gone> {
+    let (mut clock, mut pairs) = (Clock::new(ClockId::Monotonic), Pairs::default());
+    while !shared.stop.load(Ordering::Acquire) {
+        let deadline_ns = clock.now_ns() + PATIENCE_NS;
+        if let Some(pulse) = line.edge(deadline_ns)?.and_then(|edge| pairs.add(edge)) {
+            // A full ring: nobody has fetched for thousands of pulses, and what is not fetched counts as not seen.
+            let _ = seen.push(pulse);
+        }
+    }
+    Ok(())
+}
+
+/// Reads the level until it changes. Rests after every pulse; the gap is long enough for that, or pulses are missed.
+fn poll(mut line: Line, mut seen: Producer<Seen>, shared: &Shared) -> Result<(), Gone> {
+    let (mut clock, mut pairs) = (Clock::new(ClockId::Monotonic), Pairs::default());
+    let (mut level, mut patience_ns) = (line.read()?, 0);
+    while !shared.stop.load(Ordering::Acquire) {
+        let rising = line.read()?;
+        let time_ns = clock.now_ns();
+        if rising != level {
+            level = rising;
+            if let Some(pulse) = pairs.add(Edge { rising, time_ns, lost: 0 }) {
+                let _ = seen.push(pulse);
+                clock.id().sleep_until(time_ns + REST_NS);
+            }
+            patience_ns = clock.resync() + PATIENCE_NS;
+        } else if time_ns > patience_ns {
+            clock.id().sleep_until(time_ns + PATIENCE_NS / 10);
+            patience_ns = clock.resync() + PATIENCE_NS;
+        }
+    }
+    Ok(())
+}

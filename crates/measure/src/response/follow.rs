@@ -1,0 +1,143 @@
+//! The work itself: an output that follows an input.
+
+use ontick_gpio::{Edges, Gone, Line, Name, OnExit, Request};
+use ontick_record::run::Settings;
+use ontick_rt::clock::{Clock, ClockId};
+
+use super::By;
+use crate::Error;
+
+/// Reads between two looks at the clock: who polls does little else.
+const READS: u32 = 32;
+
+/// An input, and the output that follows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// The line whose changes are answered.
+    pub input: Name,
+    /// The line that they are answered on.
+    pub output: Name,
+    /// The output is high while the input is low.
+    pub inverse: bool,
+    /// What the output is left at.
+    pub on_exit: OnExit,
+}
+
+/// Which line is gone.
+#[derive(Debug, Clone, Copy)]
+pub enum Lost {
+    Input(Gone),
+    Output(Gone),
+}
+
+impl Lost {
+    /// For the user.
+    pub fn error(self, pair: &Pair) -> Error {
+        let (line, gone) = match self {
+            Lost::Input(gone) => (&pair.input, gone),
+            Lost::Output(gone) => (&pair.output, gone),
+        };
+        Error::Gone { line: line.clone(), gone }
+    }
+}
+
+/// Makes the output follow the input.
+pub struct Follower {
+    pub clock: Clock,
+    by: By,
+    pair: Pair,
+    input: Line,
+    output: Line,
+    level: bool,
+}
+
+impl Follower {
+    /// Takes both lines. The output has its right level from the start.
+    pub fn open(by: By, pair: &Pair) -> Result<Self, Error> {
+        let edges = if by == By::Poll { Edges::None } else { Edges::Both };
+        let mut input = Line::open(&pair.input, &Request::input().edges(edges))?;
+        let level = input.read().map_err(|gone| Lost::Input(gone).error(pair))?;
+        let output = Line::open(&pair.output, &Request::output(level != pair.inverse).on_exit(pair.on_exit))?;
+        let clock = Clock::new(ClockId::Monotonic);
+        Ok(Self { clock, by, pair: pair.clone(), input, output, level })
+    }
+
+    /// The two lines.
+    pub fn pair(&self) -> &Pair {
+        &self.pair
+    }
+
+    /// Whether it keeps the CPU while it waits.
+    pub fn spins(&self) -> bool {
+        self.by != By::Interrupt
+    }
+
+    /// Waits for the input to change, until `until_ns` at most, and answers; `false` when there was nothing to answer.
+    #[inline]
+    pub fn follow(&mut self, until_ns: u64) -> Result<bool, Lost> {
+        match self.by {
+            By::Poll => self.poll(until_ns),
+            By::Interrupt => self.notified(until_ns),
+            By::InterruptBusy => self.ask(until_ns),
+        }
+    }
+
+    /// As the program of source 001 does, except that it writes only where there is something new to write.
+    #[inline]
+    fn poll(&mut self, until_ns: u64) -> Result<bool, Lost> {
+        loop {
+            for _ in 0..READS {
+                let level = self.input.read().map_err(Lost::Input)?;
+                if level != self.level {
+                    return self.answer(level).map(|()| true);
+                }
+            }
+            if self.clock.now_ns() >= until_ns {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// As a handler of WiringPi does: an edge wakes it, and what it answers is what it then reads.
+    fn notified(&mut self, until_ns: u64) -> Result<bool, Lost> {
+        if self.input.edge(until_ns).map_err(Lost::Input)?.is_none() {
+            return Ok(false);
+        }
+        let level = self.input.read().map_err(Lost::Input)?;
+        self.answer(level).map(|()| true)
+    }
+
+    fn ask(&mut self, until_ns: u64) -> Result<bool, Lost> {
+        loop {
+            if self.notified(0)? {
+                return Ok(true);
+            }
+            if self.clock.now_ns() >= until_ns {
+                return Ok(false);
+            }
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self, level: bool) -> Result<(), Lost> {
+        self.output.write(level != self.pair.inverse).map_err(Lost::Output)?;
+        self.level = level;
+        Ok(())
+    }
+
+    /// Sleeps this long, in ns; the time then.
+    pub fn sleep(&mut self, ns: u64) -> u64 {
+        let until_ns = self.clock.now_ns() + ns;
+        self.clock.id().sleep_until(until_ns);
+        self.clock.resync()
+    }
+
+    /// Writes down what only this knows.
+    pub fn describe(&self, settings: &mut Settings) {
+        settings.method = self.by.name().into();
+        settings.clock = self.clock.name();
+        settings.input_line = Some(self.pair.input.to_string());
+        settings.output_line = Some(self.pair.output.to_string());
+        settings.backend = Some(self.output.backend().to_string());
+    }
+}

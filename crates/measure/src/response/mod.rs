@@ -1,0 +1,106 @@
+//! `latency response`: a line's change answered on another line, and how long that takes (source 001).
+//!
+//! The timed thread makes an output follow an input. What times it from outside is a second thread of this program
+//! on another CPU, a second board that speaks [`latmon`]'s protocol, or somebody's oscilloscope.
+
+mod alone;
+mod follow;
+mod leave;
+mod responder;
+mod scope;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use ontick_gpio::OnExit;
+use ontick_record::run::Series;
+use ontick_rt::thread::{Policy, Ready};
+
+pub use crate::edge::By;
+pub use follow::Pair;
+pub use scope::Ends;
+
+use crate::edge::Wiring;
+use crate::{Error, Length, Limits, Observer, Place, session};
+use alone::Alone;
+use responder::Responder;
+use scope::Shared;
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The lines of the thread that answers.
+    pub pair: Pair,
+    /// The lines of the thread that observes.
+    pub ends: Ends,
+    /// How a change is seen.
+    pub by: By,
+    /// Mean time between changes, in ns; each is up to half of it earlier or later.
+    pub interval_ns: u64,
+    /// CPU of the observing thread; `None`: the first other one.
+    pub observer_cpu: Option<u32>,
+}
+
+/// Shortest and longest time between changes, in ns.
+const INTERVALS_NS: std::ops::RangeInclusive<u64> = 200_000..=1_000_000_000;
+
+/// Measures how long a thread at `place` takes to answer a line's change on another line: from just before the
+/// change to the first reading of the observer's clock after the answer was seen. A stimulus stays until it is
+/// answered; intervals that pass meanwhile are missed.
+pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
+    check_interval(job.interval_ns)?;
+    let observer_place = observer_place(job, place)?;
+    try_out(job)?;
+    let shared = Arc::new(Shared::default());
+    let prepare = |_: &Ready| Responder::start(job, observer_place, shared.clone());
+    let series = session::run(name, place, limits, prepare, observer)?;
+    shared.note().into_iter().for_each(|note| observer.note(format!("{name}: {note}")));
+    Ok(series)
+}
+
+/// Answers changes until `limit_ns` has passed or the observer of the run ends it, and measures nothing: the series
+/// has no samples. The second value is how many were answered.
+pub fn respond(
+    by: By,
+    pair: &Pair,
+    interval_ns: u64,
+    place: Place,
+    limit_ns: Option<u64>,
+    observer: &mut Observer,
+) -> Result<(Series, u64), Error> {
+    check_interval(interval_ns)?;
+    let answers = Arc::new(AtomicU64::new(0));
+    let prepare = |_: &Ready| Alone::start(by, pair, interval_ns, answers.clone());
+    let limits = Limits::new(Length::Duration(limit_ns.unwrap_or(u64::MAX)));
+    let series = session::run(by.name(), place, limits, prepare, observer)?;
+    Ok((series, answers.load(Relaxed)))
+}
+
+fn check_interval(interval_ns: u64) -> Result<(), Error> {
+    match INTERVALS_NS.contains(&interval_ns) {
+        true => Ok(()),
+        false => Err(Error::Impossible("the interval of changes must be from 200us to 1s".into())),
+    }
+}
+
+/// The observer must see everything, whatever the thread that it observes is allowed.
+fn observer_place(job: &Job, place: Place) -> Result<Place, Error> {
+    // The kernel keeps a deadline thread from being pinned, and lets it come first everywhere.
+    if place.cpu.is_none() && !matches!(place.policy, Policy::Deadline { .. }) {
+        let why =
+            "the answering thread could share the observer's CPU, and be kept waiting by it (name one with --cpu)";
+        return Err(Error::Impossible(why.into()));
+    }
+    let peer = place.peer(job.observer_cpu, "an answer that is observed from another CPU")?;
+    Ok(Place { policy: Policy::Fifo(99), prepared: true, ..peer })
+}
+
+fn try_out(job: &Job) -> Result<(), Error> {
+    let joined = |drive: &_, see: &_, on_exit| Wiring { drive: Clone::clone(drive), see: Clone::clone(see), on_exit };
+    joined(&job.ends.stimulus, &job.pair.input, OnExit::Low).try_out()?;
+    joined(&job.pair.output, &job.ends.scope, job.pair.on_exit).try_out()
+}
+
+#[cfg(test)]
+mod tests;

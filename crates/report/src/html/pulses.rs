@@ -1,0 +1,86 @@
+//! The table of pulses: how wide they were.
+
+use ontick_record::{Run, Series};
+
+use crate::markup::Markup;
+use crate::number::count;
+use crate::pulses::{TABLE, has_pulses, notes, parts, widths};
+use crate::source_003;
+use crate::typeset;
+
+/// Widths in µs, with what told them; nothing where no pulses were made.
+pub(super) fn pulses(body: &mut Markup, run: &Run) {
+    if !has_pulses(run) {
+        return;
+    }
+    let heading = if run.simulated.is_some() { "Widths in µs (simulated line)" } else { "Widths in µs" };
+    body.leaf("h2", &[], heading).open("div", &[("class", &"wide")]).open("table", &[]);
+    if run.measurement == TABLE {
+        of_source(body, run)
+    } else {
+        of_series(body, run)
+    }
+    body.close().close();
+    for note in notes(run) {
+        body.leaf("p", &[("class", &"caption")], &typeset::sentence(&note));
+    }
+}
+
+fn of_series(body: &mut Markup, run: &Run) {
+    body.open("thead", &[]).open("tr", &[]).leaf("th", &[("class", &"left")], "");
+    heads(body, &["wanted", "shortest", "average", "longest"]);
+    body.close().close().open("tbody", &[]);
+    for series in &run.series {
+        let wanted = series.pulse.as_ref().map_or("—".into(), |pulse| exactly(pulse.wanted_ns));
+        body.open("tr", &[]).leaf("th", &[("scope", &"row")], &series.name).leaf("td", &[], &wanted);
+        cells(body, &widths(series.pulse.as_ref()));
+        body.close();
+    }
+    body.close();
+}
+
+fn of_source(body: &mut Markup, run: &Run) {
+    body.open("thead", &[]).open("tr", &[]).leaf("th", &[("class", &"left")], "wanted").leaf("th", &[], "");
+    for load in ["idle", "loaded"] {
+        heads(body, &["shortest", "average", "longest"].map(|what| format!("{load}: {what}")));
+    }
+    body.close().close().open("tbody", &[]);
+    let three = |series: Option<&Series>| widths(series.and_then(|s| s.pulse.as_ref()));
+    for part in parts(run) {
+        for (i, (name, sides)) in part.rows.iter().enumerate() {
+            let wanted = if i == 0 { exactly(part.wanted_ns) } else { String::new() };
+            body.open("tr", &[("class", if i == 0 { &"first" } else { &"" })]);
+            body.leaf("th", &[("scope", &"row")], &wanted).leaf("th", &[("scope", &"row")], name);
+            sides.iter().for_each(|series| cells(body, &three(*series)));
+            body.close();
+        }
+        for row in source_003::of(part.wanted_ns) {
+            body.open("tr", &[]).leaf("th", &[("scope", &"row")], "");
+            body.leaf("th", &[("scope", &"row")], &format!("source 003: {}", row.how));
+            cells(body, &["", "", ""].map(String::from));
+            let longest = match row.some_longer_than {
+                "" => row.longest.into(),
+                some => format!("{} (some > {some})", row.longest),
+            };
+            cells(body, &[row.shortest.into(), row.average.into(), longest]);
+            body.close();
+        }
+    }
+    body.close();
+}
+
+fn heads(body: &mut Markup, heads: &[impl AsRef<str>]) {
+    for head in heads {
+        body.leaf("th", &[("scope", &"col")], head.as_ref());
+    }
+}
+
+fn cells(body: &mut Markup, cells: &[String; 3]) {
+    for cell in cells {
+        body.leaf("td", &[], &typeset::number(cell));
+    }
+}
+
+fn exactly(ns: u64) -> String {
+    typeset::number(&if ns % 1_000 == 0 { count(ns / 1_000) } else { format!("{:.3}", ns as f64 / 1e3) })
+}

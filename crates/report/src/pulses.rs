@@ -1,0 +1,117 @@
+//! Pulses as people read them.
+
+use ontick_record::run::Pulse;
+use ontick_record::{Run, Series};
+
+use crate::headline::plain;
+use crate::number::count;
+
+/// The measurement that made the table of source 003.
+pub(crate) const TABLE: &str = "pulse-table";
+
+/// Whether a run made pulses.
+pub(crate) fn has_pulses(run: &Run) -> bool {
+    run.series.iter().any(|series| series.pulse.is_some())
+}
+
+/// Shortest, average and longest pulse, in us; dashes where they are not known.
+pub(crate) fn widths(pulse: Option<&Pulse>) -> [String; 3] {
+    let width = pulse.map(|pulse| &pulse.width);
+    let average = width.and_then(|w| w.mean_ns).map(|ns| ns.round() as u64);
+    [width.and_then(|w| w.min_ns), average, width.and_then(|w| w.max_ns)].map(|ns| ns.map_or("—".into(), micros))
+}
+
+/// A width in us, so fine that an error of tens of ns is seen, and so coarse that it can be read: `100.31`,
+/// `10 005.2`.
+fn micros(ns: u64) -> String {
+    let (digits, step_ns) = if ns < 1_000_000 { (2, 10) } else { (1, 100) };
+    let steps = (ns + step_ns / 2) / step_ns;
+    let per_us = 1_000 / step_ns;
+    format!("{}.{:0digits$}", count(steps / per_us), steps % per_us)
+}
+
+/// What must be known beside the widths: what calibration subtracted, and what told them.
+pub(crate) fn notes(run: &Run) -> Vec<String> {
+    let mut notes: Vec<String> = run.series.iter().filter_map(subtracted).collect();
+    let mut told: Vec<&str> = Vec::new();
+    for pulse in run.series.iter().filter_map(|s| s.pulse.as_ref()).filter(|p| !p.measured_by.is_empty()) {
+        if !told.contains(&pulse.measured_by.as_str()) {
+            told.push(&pulse.measured_by);
+        }
+    }
+    if !told.is_empty() {
+        notes.push(format!("Measured by {}.", told.join("; ")));
+    }
+    notes
+}
+
+fn subtracted(series: &Series) -> Option<String> {
+    let ns = series.pulse.as_ref()?.subtracted_ns?;
+    let done = if ns < 0 { "added to" } else { "subtracted from" };
+    Some(format!("{}: {} {done} what was asked.", series.name, plain(ns.unsigned_abs())))
+}
+
+/// One width of the table of source 003: its rows, each with its series idle and loaded.
+pub(crate) struct Part<'a> {
+    pub wanted_ns: u64,
+    pub rows: Vec<(String, [Option<&'a Series>; 2])>,
+}
+
+/// The table, by width. Series are named `10ms, sleep, stock, idle`.
+pub(crate) fn parts(run: &Run) -> Vec<Part<'_>> {
+    let mut parts: Vec<Part> = Vec::new();
+    for series in &run.series {
+        let (Some(pulse), Some((row, load))) = (&series.pulse, series.name.rsplit_once(", ")) else { continue };
+        let row = row.split_once(", ").map_or(row, |(_, row)| row);
+        let part = match parts.iter().position(|part| part.wanted_ns == pulse.wanted_ns) {
+            Some(i) => &mut parts[i],
+            None => {
+                parts.push(Part { wanted_ns: pulse.wanted_ns, rows: Vec::new() });
+                parts.last_mut().expect("one was pushed")
+            }
+        };
+        let cell = usize::from(load == "loaded");
+        match part.rows.iter_mut().find(|(name, _)| name == row) {
+            Some((_, cells)) => cells[cell] = Some(series),
+            None => {
+                let mut cells = [None, None];
+                cells[cell] = Some(series);
+                part.rows.push((row.into(), cells));
+            }
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_show_what_matters_of_them() {
+        let shown = [0, 99_995, 100_309, 999_994, 10_005_249, 1_000_000_000].map(micros);
+        assert_eq!(shown, ["0.00", "100.00", "100.31", "999.99", "10 005.2", "1 000 000.0"]);
+    }
+
+    #[test]
+    fn the_table_is_put_together_from_the_names() {
+        let mut run = Run::new("ontick", TABLE);
+        for (name, wanted_ns) in [
+            ("1ms, sleep, stock, idle", 1_000_000),
+            ("10us, sleep, stock, idle", 10_000),
+            ("1ms, sleep, stock, loaded", 1_000_000),
+            ("1ms, spin, minimised, loaded", 1_000_000),
+        ] {
+            let pulse = Pulse { wanted_ns, ..Pulse::default() };
+            run.series.push(Series { name: name.into(), pulse: Some(pulse), ..Series::default() });
+        }
+        let parts = parts(&run);
+        assert_eq!(
+            parts.iter().map(|p| (p.wanted_ns, p.rows.len())).collect::<Vec<_>>(),
+            [(1_000_000, 2), (10_000, 1)]
+        );
+        let (name, cells) = &parts[0].rows[0];
+        assert_eq!((name.as_str(), cells.map(|c| c.is_some())), ("sleep, stock", [true, true]));
+        assert_eq!(parts[0].rows[1].1.map(|c| c.is_some()), [false, true]);
+    }
+}
