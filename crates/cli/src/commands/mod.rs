@@ -11,6 +11,7 @@ mod prove;
 mod pulse;
 mod report;
 mod run;
+mod sample;
 mod schema;
 mod simulated;
 mod tune;
@@ -34,6 +35,7 @@ pub enum Command {
     Pulse(pulse::Pulse),
     #[command(subcommand)]
     Gpio(gpio::Gpio),
+    Sample(sample::Sample),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -49,7 +51,8 @@ impl Command {
             | Command::Run(_)
             | Command::Prove(_)
             | Command::Latency(_)
-            | Command::Pulse(_) => true,
+            | Command::Pulse(_)
+            | Command::Sample(_) => true,
             Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
                 false
             }
@@ -68,6 +71,7 @@ impl Command {
             Command::Latency(latency) => latency.run(),
             Command::Pulse(pulse) => pulse.run(),
             Command::Gpio(gpio) => gpio.run(),
+            Command::Sample(sample) => sample.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),

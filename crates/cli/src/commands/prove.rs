@@ -76,8 +76,13 @@ impl Prove {
             explain: self.explain,
             simulated: None,
         };
-        let output =
-            OutputFlags { json: self.json, record: self.record, html: Some(self.html.clone()), require: self.require };
+        let output = OutputFlags {
+            json: self.json,
+            record: self.record,
+            html: Some(self.html.clone()),
+            require: self.require,
+            quiet: false,
+        };
         let outcome = measuring::run(asked, &output, |s| s.name.starts_with("ontick"), |o| prove::prove(&plan, o))?;
         let restored = tuned.map(Tuned::restore).transpose();
         if !self.json {
