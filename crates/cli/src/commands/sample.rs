@@ -14,6 +14,7 @@ use ontick_measure::{Load, session};
 use self::acquiring::Acquiring;
 use self::chain::Chain;
 use super::measuring::{self, Measurement};
+use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, LimitFlags, OutputFlags, PlaceFlags};
 
@@ -83,7 +84,7 @@ impl Sample {
             explain: self.explain,
             findings: Vec::new(),
             notes: self.place.note().into_iter().collect(),
-            simulated: simulated(&sources, &trigger),
+            simulated: computed(&sources, &trigger),
         };
         let output = OutputFlags { quiet: to_stdout, ..self.output.clone() };
         let (ring, chain) = Chain::start(&trigger, &sources, &sinks, place.cpu)?;
@@ -103,9 +104,9 @@ impl Sample {
 }
 
 /// What of it is simulated, for the reader of the figures.
-fn simulated(sources: &[Box<dyn Source>], trigger: &Trigger) -> Option<String> {
+fn computed(sources: &[Box<dyn Source>], trigger: &Trigger) -> Option<String> {
     let line = match trigger {
-        Trigger::Edge(name, _) => measuring::simulated(&[name]),
+        Trigger::Edge(name, _) => simulated::told(&[name]),
         Trigger::Every(_) => None,
     };
     let all: Vec<String> = sources.iter().filter_map(|source| source.simulated()).chain(line).collect();
