@@ -143,7 +143,7 @@ fn without_glitches(stretches: &[u64], shortest_ns: u64) -> (Vec<u64>, u32) {
         match clean.last_mut() {
             Some(before) if *stretch < shortest_ns => {
                 glitches += 1;
-                *before += stretch + rest.next().unwrap_or(&0);
+                *before = before.saturating_add(*stretch).saturating_add(*rest.next().unwrap_or(&0));
             }
             _ => clean.push(*stretch),
         }
