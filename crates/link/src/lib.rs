@@ -4,7 +4,7 @@
 //! and, where asked for, Reed–Solomon parity; [`wire`] turns frames into durations and back; [`cut`] finds frames
 //! among edges; [`stream`] makes frames of a stream of bytes, and [`repeat`] repeats those that did not arrive. All of
 //! that is plain computation. A [`Sender`] and a [`Receiver`] are the threads at the two ends of a wire, and
-//! [`transfer`] moves a stream through them. Damaged frames are told from good ones by a CRC-32; a wrong byte is never handed on.
+//! [`transfer`] moves a stream through them, and a [`trial`] measures what a wire can do. Damaged frames are told from good ones by a CRC-32; a wrong byte is never handed on.
 #![deny(unsafe_code)]
 
 pub mod code;
@@ -17,6 +17,7 @@ pub mod sender;
 pub mod setting;
 pub mod stream;
 pub mod transfer;
+pub mod trial;
 pub mod wire;
 
 pub use code::Code;

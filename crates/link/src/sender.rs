@@ -35,9 +35,8 @@ struct Shared {
     gone: OnceLock<Gone>,
     sent: AtomicU64,
     held_up_ns: AtomicU64,
-    /// When the last edge of the last frame was made, and the whole time on the line, in ns.
+    /// When the last edge of the last frame was made, in ns.
     ended_ns: AtomicU64,
-    busy_ns: AtomicU64,
 }
 
 impl Sender {
@@ -94,11 +93,6 @@ impl Sender {
     /// The longest that the thread was held up at an edge, in ns.
     pub fn held_up_ns(&self) -> u64 {
         self.shared.held_up_ns.load(Ordering::Relaxed)
-    }
-
-    /// How long frames and the pauses after them have taken so far, in ns.
-    pub fn busy_ns(&self) -> u64 {
-        self.shared.busy_ns.load(Ordering::Relaxed)
     }
 
     fn wait(&self, stop: &AtomicBool) -> Result<(), Gone> {
@@ -162,7 +156,7 @@ impl<'a> Driver<'a> {
             drop(durations);
             let until_ns = ended_ns + self.setting.pause_ns(ended_ns - began_ns);
             self.clock.id().sleep_until(until_ns);
-            self.shared.busy_ns.fetch_add(self.clock.resync() - began_ns, Ordering::Relaxed);
+            self.clock.resync();
         }
     }
 
