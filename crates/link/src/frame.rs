@@ -2,7 +2,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | version (high four bits, now 1) and kind (low four: 0 data, 1 last data, 2 acknowledgement) |
+//! | 1 | version (high four bits, now 1) and kind (low four: 0 data, 1 last data, 2 acknowledgement, 3 data that asks for one) |
 //! | 1 | parity: Reed–Solomon bytes per codeword of the body; 0: none |
 //! | 2 | length of the payload, little-endian |
 //! | 4 | number of the frame, little-endian |
@@ -27,7 +27,9 @@ pub const MOST_PARITY: u8 = 128;
 pub enum Kind {
     /// Bytes of the stream.
     Data,
-    /// The last bytes of the stream.
+    /// Bytes of the stream, after which the sender waits for an acknowledgement.
+    Asking,
+    /// The last bytes of the stream; asks too.
     Last,
     /// Which frames were received.
     Acknowledgement,
@@ -94,6 +96,7 @@ impl Frame {
             Kind::Data => 0,
             Kind::Last => 1,
             Kind::Acknowledgement => 2,
+            Kind::Asking => 3,
         };
         let mut header = [0; HEADER];
         header[0] = VERSION << 4 | kind;
@@ -134,6 +137,7 @@ fn read_header(header: &[u8]) -> Option<(Kind, u8, usize, u32)> {
         0 => Kind::Data,
         1 => Kind::Last,
         2 => Kind::Acknowledgement,
+        3 => Kind::Asking,
         _ => return None,
     };
     let length = usize::from(u16::from_le_bytes([header[2], header[3]]));
@@ -155,7 +159,7 @@ mod tests {
     use super::*;
 
     fn frames() -> impl Strategy<Value = Frame> {
-        let kind = prop_oneof![Just(Kind::Data), Just(Kind::Last), Just(Kind::Acknowledgement)];
+        let kind = prop_oneof![Just(Kind::Data), Just(Kind::Last), Just(Kind::Acknowledgement), Just(Kind::Asking)];
         (kind, any::<u32>(), proptest::collection::vec(any::<u8>(), 0..700)).prop_map(|(kind, number, payload)| Frame {
             kind,
             number,

@@ -135,6 +135,13 @@ pub fn read(stretches: &[u64], code: Code) -> Heard {
     }
 }
 
+/// The bytes of a frame as they came, before anything is mended; `None` if there is no preamble.
+pub fn raw_bytes(stretches: &[u64], code: Code) -> Option<Vec<u8>> {
+    let (clean, _) = without_glitches(stretches, code.shortest_ns / 4);
+    let (pulse, gap) = learn(&clean, code)?;
+    Some(bytes_of(&clean[2 * PREAMBLE..], code, &mut Look { pulse, gap, ..Look::default() }))
+}
+
 /// Merges a stretch that is shorter than any that is sent with those around it.
 fn without_glitches(stretches: &[u64], shortest_ns: u64) -> (Vec<u64>, u32) {
     let (mut clean, mut glitches): (Vec<u64>, u32) = (Vec::with_capacity(stretches.len()), 0);
@@ -143,7 +150,7 @@ fn without_glitches(stretches: &[u64], shortest_ns: u64) -> (Vec<u64>, u32) {
         match clean.last_mut() {
             Some(before) if *stretch < shortest_ns => {
                 glitches += 1;
-                *before += stretch + rest.next().unwrap_or(&0);
+                *before = before.saturating_add(*stretch).saturating_add(*rest.next().unwrap_or(&0));
             }
             _ => clean.push(*stretch),
         }

@@ -5,6 +5,7 @@ mod compare;
 mod gpio;
 mod import;
 mod latency;
+mod link;
 mod measuring;
 mod ownership;
 mod prove;
@@ -36,6 +37,8 @@ pub enum Command {
     #[command(subcommand)]
     Gpio(gpio::Gpio),
     Sample(sample::Sample),
+    #[command(subcommand)]
+    Link(link::Link),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -52,7 +55,8 @@ impl Command {
             | Command::Prove(_)
             | Command::Latency(_)
             | Command::Pulse(_)
-            | Command::Sample(_) => true,
+            | Command::Sample(_)
+            | Command::Link(_) => true,
             Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
                 false
             }
@@ -72,6 +76,7 @@ impl Command {
             Command::Pulse(pulse) => pulse.run(),
             Command::Gpio(gpio) => gpio.run(),
             Command::Sample(sample) => sample.run(),
+            Command::Link(link) => link.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),
