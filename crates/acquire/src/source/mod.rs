@@ -1,5 +1,6 @@
 //! Where values come from.
 
+pub mod iio;
 mod lines;
 mod options;
 pub mod spi;
@@ -55,6 +56,7 @@ pub fn open(text: &str) -> Result<Box<dyn Source>, Error> {
     match kind {
         "wave" => Ok(Box::new(rest.parse::<Wave>().map_err(asked)?)),
         "lines" => Ok(Box::new(Lines::open(&lines::names(rest).map_err(asked)?)?)),
+        "iio" => iio::open(rest),
         "spi" => Ok(Box::new(Spi::open(&spi::Asked::read(rest).map_err(asked)?)?)),
         _ => Err(asked("there is no such kind of source (choose wave, lines, spi or iio)".into())),
     }
