@@ -1,7 +1,13 @@
 //! Where values come from.
 
+pub mod iio;
+mod lines;
+mod options;
+pub mod spi;
 mod wave;
 
+pub use lines::Lines;
+pub use spi::Spi;
 pub use wave::{Shape, Wave};
 
 use rustix::io::Errno;
@@ -43,12 +49,22 @@ pub trait Source: Send {
     }
 }
 
-/// Opens a source by its description: `wave:sine,50Hz`, ….
+/// Opens a source by its description: `wave:sine,50Hz`, `lines:sim:bench/0-7`, `spi:/dev/spidev0.0,mcp3208`, ….
 pub fn open(text: &str) -> Result<Box<dyn Source>, Error> {
     let asked = |why: String| Error::Asked { what: "source", text: text.into(), why };
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     match kind {
         "wave" => Ok(Box::new(rest.parse::<Wave>().map_err(asked)?)),
-        _ => Err(asked("there is no such kind of source (choose wave)".into())),
+        "lines" => Ok(Box::new(Lines::open(&lines::names(rest).map_err(asked)?)?)),
+        "iio" => iio::open(rest),
+        "spi" => Ok(Box::new(Spi::open(&spi::Asked::read(rest).map_err(asked)?)?)),
+        _ => Err(asked("there is no such kind of source (choose wave, lines, spi or iio)".into())),
     }
+}
+
+/// `50Hz`, `1.5kHz`, `1MHz`.
+fn hertz(text: &str) -> Option<f64> {
+    let units = [("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)];
+    let (number, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    Some(number.trim().parse::<f64>().ok()? * factor)
 }

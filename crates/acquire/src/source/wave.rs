@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rustix::io::Errno;
 
-use super::{Channel, Source};
+use super::{Channel, Source, hertz};
 
 /// The form of a computed signal, between -1 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,9 +85,7 @@ impl FromStr for Wave {
         let found = Shape::ALL.iter().find(|(_, name)| *name == shape);
         let (shape, _) =
             found.ok_or_else(|| format!("\"{shape}\" is no shape (choose one of {})", names.join(", ")))?;
-        let hertz = rate.strip_suffix("kHz").map(|n| (n, 1e3)).or(rate.strip_suffix("Hz").map(|n| (n, 1.0)));
-        let hertz = hertz.and_then(|(n, factor)| Some(n.trim().parse::<f64>().ok()? * factor));
-        let hertz = hertz.filter(|hertz| (1e-3..=1e6).contains(hertz));
+        let hertz = hertz(rate).filter(|hertz| (1e-3..=1e6).contains(hertz));
         let hertz = hertz.ok_or_else(|| format!("\"{rate}\" is no frequency from 0.001Hz to 1000kHz"))?;
         Ok(Self::new(*shape, (1e9 / hertz).round() as u64))
     }
