@@ -19,7 +19,7 @@ pub struct Arguments {
     /// Length of a block, in whole seconds [default: 5s, with --quick 1s]
     #[arg(long, value_name = "TIME", value_parser = whole_seconds)]
     block: Option<u64>,
-    /// Loads: idle, cpu, memory, io, fork, net, all
+    /// Loads: idle, cpu, memory, io, fork, net, cpu+net, all
     #[arg(long, value_name = "LOAD,…", value_delimiter = ',', default_value = "idle,cpu,all", value_parser = load)]
     pub loads: Vec<Load>,
     /// Period of the job, in whole microseconds

@@ -6,6 +6,7 @@ mod arguments;
 mod block;
 mod child;
 mod costs;
+mod edges;
 mod footprint;
 mod goals;
 mod machine;
@@ -71,6 +72,8 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
 
     let pulses = trains(scale, &job, &mut page)?;
 
+    let edges = edges(arguments, scale, &job, &mut page)?;
+
     let seen = goals::Seen {
         versus: &versus,
         costs: &costs,
@@ -80,6 +83,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         over_samples: &over_samples,
         tracing: &tracing,
         pulses: &pulses,
+        edges: &edges,
     };
     let goals = goals::judge(&seen);
     page.heading("Must reach");
@@ -176,6 +180,21 @@ fn trains(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<pulses::Block>
         exact(scale.block_ns)
     ));
     Ok(blocks)
+}
+
+fn edges(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<edges::Seen>, String> {
+    page.heading("Edges between two CPUs on simulated lines, seen by polling");
+    page.commands(&[edges::command(&Job { ontick: "ontick".into(), ..job.clone() }).join(" ")]);
+    let all: Result<Vec<_>, String> =
+        arguments.loads.iter().map(|load| edges::measure(job, load, scale.pairs)).collect();
+    let all = all?;
+    page.table(&edges::table(&all));
+    page.words(&format!(
+        "{} blocks of {} under each load, all edges together: from just before the write to the first clock reading after the edge was read on the other CPU.",
+        scale.pairs,
+        exact(scale.block_ns)
+    ));
+    Ok(all)
 }
 
 fn start_up(job: &Job, page: &mut Page) -> Result<ontick_record::compare::Spread, String> {

@@ -20,6 +20,7 @@
 mod chardev;
 mod edge;
 mod error;
+mod group;
 mod line;
 pub mod list;
 mod name;
@@ -31,6 +32,7 @@ pub mod sim;
 
 pub use edge::{Edge, Edges};
 pub use error::{Error, Gone};
+pub use group::Group;
 pub use line::{Backend, Line, simulated_by};
 pub use name::{Name, NameError};
 pub use request::{Bias, Direction, OnExit, Request};

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use ontick_gpio::registers::{Board, open_under};
+use ontick_gpio::registers::{Board, open_group_under, open_under};
 use ontick_gpio::{Backend, Bias, Edges, Error, Line, OnExit, Request};
 use proptest::prelude::*;
 use rustix::fs::FlockOperation;
@@ -404,4 +404,27 @@ fn nothing_is_done_while_somebody_else_sets_up_a_line() {
     assert_eq!(machine.changes(&before), []);
     drop(pin);
     assert_eq!(machine.changes(&before), [(0, 0)], "an output is released all the same");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_group_is_the_words_of_its_banks(kind in 0..KINDS.len(), low in any::<u32>(), high in any::<u32>()) {
+        let kind = KINDS[kind];
+        let machine = kind.build();
+        let lines: Vec<u32> = match kind.board {
+            Board::Am335x => (32..64).rev().collect(),
+            board => (0..board.lines()).rev().collect(),
+        };
+        let mut group = open_group_under(machine.root.path(), &lines, &Request::input()).unwrap();
+        for (line, word) in [(lines[lines.len() - 1], low), (lines[0], high)] {
+            let (_, _, level, _) = kind.words(line);
+            machine.set(level, word);
+        }
+        let one_bank = kind.words(lines[0]).2 == kind.words(lines[lines.len() - 1]).2;
+        let word = |line: u32| if one_bank || line >= 32 { high } else { low };
+        let wanted: u64 = lines.iter().enumerate().map(|(n, line)| u64::from(word(*line) >> (line % 32) & 1) << n).sum();
+        prop_assert_eq!(group.read(), Ok(wanted));
+    }
 }

@@ -139,10 +139,7 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
             Some(_) => root.remove(path).map(|()| Undone::Restored),
         },
         Undo::Folder { path } if !root.exists(path) => Ok(Undone::AlreadyAsBefore),
-        Undo::Folder { path } => {
-            isolate::tasks::leave(root, path);
-            root.remove_folder(path).map(|()| Undone::Restored)
-        }
+        Undo::Folder { path } => isolate::tasks::disband(root, path).map(|()| Undone::Restored),
         Undo::Task { task, started, from, to, .. } => isolate::tasks::put_back(root, *task, *started, from, to),
     };
     undone.unwrap_or_else(|e| Undone::Refused(reason(&e)))

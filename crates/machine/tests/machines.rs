@@ -84,6 +84,8 @@ fn a_desktop_with_grub() {
             && found(&all, "rivals").now.as_deref() == Some("systemctl disable --now irqbalance")
     );
     assert!(found(&all, "governor").seen.contains("powersave (intel_pstate, 800–4600 MHz)"));
+    assert_eq!(found(&all, "frequency-range").knob.as_deref(), Some("lowest-frequency"));
+    assert_eq!(found(&all, "compaction").knob.as_deref(), Some("compaction"));
     assert!(
         found(&all, "boost").knob.as_deref() == Some("boost") && found(&all, "page-merging").severity == Severity::Warn
     );
@@ -228,6 +230,22 @@ fn where_the_arguments_are_kept() {
     assert!(
         matches!(place("x86-systemd-boot"), Ok(Place::SystemdBoot { entries, .. }) if entries == ["/boot/loader/entries/arch.conf"])
     );
+}
+
+#[test]
+fn what_config_txt_includes_counts() {
+    let machine = Machine::lay("pi5");
+    let config = "/boot/firmware/config.txt";
+    machine.write(config, &format!("{}[all]\ninclude usercfg.txt\n", machine.read(config)));
+    machine.write("/boot/firmware/usercfg.txt", "force_turbo=1\n[pi4]\ncmdline=other.txt\n[pi5]\ncmdline=mine.txt\n");
+    machine.write("/boot/firmware/mine.txt", "root=/dev/mmcblk0p2\n");
+    let all = check(&machine.facts(), &machine.aim(Profile::DedicatedCore));
+    assert!(found(&all, "pi-turbo").seen.contains("force_turbo=1"));
+    assert!(
+        matches!(boot::find(&machine.root), Ok(Place::RaspberryPi { cmdline, .. }) if cmdline == "/boot/firmware/mine.txt")
+    );
+    let plan = boot::plan(&machine.root, &machine.facts(), &machine.aim(Profile::DedicatedCore), false).unwrap();
+    assert!(plan.settings.is_empty() && plan.edits.iter().all(|edit| edit.path != config), "{:?}", plan.settings);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! [`Run`](ontick_record::Run); nothing here prints.
 #![deny(unsafe_code)]
 
-mod away;
+pub mod away;
 mod blocks;
 pub mod conditions;
 pub mod confine;

@@ -116,7 +116,7 @@ impl<'a> Observer<'a> {
     }
 
     /// Adds a sentence for the reader of the result.
-    pub(crate) fn note(&mut self, note: String) {
+    pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }

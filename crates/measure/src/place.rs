@@ -48,7 +48,7 @@ impl Place {
 
     /// The same on another CPU, `asked` or the first other one, for the thread at the other end of what is
     /// measured: `what` needs two.
-    pub(crate) fn peer(&self, asked: Option<u32>, what: &'static str) -> Result<Self, Error> {
+    pub fn peer(&self, asked: Option<u32>, what: &'static str) -> Result<Self, Error> {
         let other = || cpus::allowed().into_iter().find(|cpu| Some(*cpu) != self.cpu);
         let cpu = asked.or_else(other).filter(|cpu| Some(*cpu) != self.cpu).ok_or(Error::NeedsTwoCpus(what))?;
         let peer = Self { cpu: Some(cpu), ..*self };
@@ -57,6 +57,11 @@ impl Place {
 
     /// Sets the calling thread up, as far as the system allows.
     pub(crate) fn take(&self) -> Ready {
+        self.setup().best_effort()
+    }
+
+    /// What a thread asks for that runs here.
+    pub fn setup(&self) -> Setup {
         let mut setup = Setup::new();
         if self.prepared {
             setup = setup.lock_memory().cpu_latency_us(0).timer_slack_ns(1);
@@ -67,7 +72,7 @@ impl Place {
         if self.policy.is_real_time() {
             setup = setup.policy(self.policy);
         }
-        setup.best_effort()
+        setup
     }
 
     /// Writes down what was asked and what was obtained.

@@ -127,6 +127,9 @@ pub struct Series {
     pub tracing: Option<Tracing>,
     /// The blocks of an interleaved comparison, in the order in which they ran.
     pub blocks: Vec<Block>,
+    /// What somebody published of the same case, to stand beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
     /// What the machine did meanwhile.
     pub conditions: Conditions,
 }
@@ -150,6 +153,18 @@ impl Series {
             n => self.in_time(limit_ns) as f64 / n as f64,
         }
     }
+}
+
+/// A figure from elsewhere, measured on another machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Published {
+    /// Where it stands: `source 001`.
+    pub source: String,
+    /// The figure in its words: `max < 50us`.
+    pub figure: String,
+    /// On what it was measured, and for how long.
+    pub how: String,
 }
 
 /// Pulses of a line, as they were measured.

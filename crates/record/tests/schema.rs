@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ontick_record::run::{Block, Environment, Judged, Maxima, Outlier};
+use ontick_record::run::{Block, Environment, Judged, Maxima, Outlier, Pulse};
 use ontick_record::{Run, Series, store};
 use serde_json::{Value, json};
 
@@ -29,6 +29,10 @@ fn full() -> Run {
     series.maxima = Maxima { step_ns: 1_000_000_000, max_ns: vec![403], short: vec![(0, 1_000)] };
     series.outliers.push(Outlier { at_ns: 1, latency_ns: 403, cause: None });
     series.blocks.push(Block { load_average: f64::NAN, ..Block::default() });
+    let mut pulse = Pulse { wanted_ns: 100_000, gap_ns: 1_000_000, subtracted_ns: Some(-41), ..Pulse::default() };
+    pulse.width.add(99_990, 1, 5);
+    series.pulse = Some(pulse);
+    series.settings.confined_to = Some("1".into());
     series.conditions.load_average = Some([0.1, 0.2, 0.3]);
     series.conditions.interrupts.insert("LOC".into(), 7);
     series.conditions.cpu_khz = Some((600_000, 1_400_000));

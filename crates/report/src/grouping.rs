@@ -11,10 +11,11 @@ pub(crate) struct Group<'a> {
 }
 
 /// The series of a run in groups. The four of a comparison are grouped by load, in the order in which
-/// each load first appears; all others form one group without a name.
+/// each load first appears, and those of a table of responses by mechanism; all others form one group without a name.
 pub(crate) fn groups(run: &Run) -> Vec<Group<'_>> {
-    let split: Option<Vec<_>> = run.series.iter().map(|s| Some((s.name.split_once(", ")?, s))).collect();
-    let Some(split) = split.filter(|_| run.measurement == "prove") else {
+    let parts = |s| split(&run.measurement, s);
+    let split: Option<Vec<_>> = run.series.iter().map(|s| Some((parts(s)?, s))).collect();
+    let Some(split) = split else {
         return vec![Group { name: "", rows: run.series.iter().map(|s| (s.name.as_str(), s)).collect() }];
     };
     let mut groups: Vec<Group> = Vec::new();
@@ -25,6 +26,16 @@ pub(crate) fn groups(run: &Run) -> Vec<Group<'_>> {
         }
     }
     groups
+}
+
+/// What tells a series apart, and the name of its group.
+fn split<'a>(measurement: &str, series: &'a Series) -> Option<(&'a str, &'a str)> {
+    let (first, rest) = series.name.split_once(", ")?;
+    match measurement {
+        "prove" => Some((first, rest)),
+        "response" => Some((rest, first)),
+        _ => None,
+    }
 }
 
 /// Whether a series was measured beside a load.

@@ -127,7 +127,10 @@ fn blocks(run: &Run) -> Option<String> {
         .max_by_key(|(samples, interval)| samples.saturating_mul(*interval))?;
     let each = longest.saturating_mul(interval_ns);
     let length = if each > 0 { format!(" of {}", plain(each)) } else { String::new() };
-    let sides = if run.measurement == TABLE { "every case" } else { "stock and ontick" };
+    let sides = match run.measurement.as_str() {
+        "prove" => "stock and ontick",
+        _ => "every case",
+    };
     Some(format!("{blocks} blocks{length}, {sides} in turn"))
 }
 

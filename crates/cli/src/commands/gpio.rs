@@ -6,6 +6,7 @@ mod pace;
 mod remove;
 mod set;
 mod shown;
+pub use shown::{document, note};
 mod watch;
 mod wire;
 

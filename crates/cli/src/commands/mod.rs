@@ -5,12 +5,14 @@ mod compare;
 mod gpio;
 mod import;
 mod latency;
+mod link;
 mod measuring;
 mod ownership;
 mod prove;
 mod pulse;
 mod report;
 mod run;
+mod sample;
 mod schema;
 mod simulated;
 mod tune;
@@ -34,6 +36,9 @@ pub enum Command {
     Pulse(pulse::Pulse),
     #[command(subcommand)]
     Gpio(gpio::Gpio),
+    Sample(sample::Sample),
+    #[command(subcommand)]
+    Link(link::Link),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -49,7 +54,9 @@ impl Command {
             | Command::Run(_)
             | Command::Prove(_)
             | Command::Latency(_)
-            | Command::Pulse(_) => true,
+            | Command::Pulse(_)
+            | Command::Sample(_)
+            | Command::Link(_) => true,
             Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
                 false
             }
@@ -68,6 +75,8 @@ impl Command {
             Command::Latency(latency) => latency.run(),
             Command::Pulse(pulse) => pulse.run(),
             Command::Gpio(gpio) => gpio.run(),
+            Command::Sample(sample) => sample.run(),
+            Command::Link(link) => link.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),

@@ -31,7 +31,7 @@ pub struct Prove {
     /// CPU of ontick's side [default: one isolated, else one without fixed interrupts]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
-    /// Load of the loaded blocks: none, cpu, memory, io, fork, net, all or cmd:COMMAND
+    /// Load of the loaded blocks: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
     #[arg(long, default_value = "all")]
     load: Load,
     /// Trace the kernel meanwhile and name what made each outlier late (needs root)
@@ -76,8 +76,13 @@ impl Prove {
             explain: self.explain,
             simulated: None,
         };
-        let output =
-            OutputFlags { json: self.json, record: self.record, html: Some(self.html.clone()), require: self.require };
+        let output = OutputFlags {
+            json: self.json,
+            record: self.record,
+            html: Some(self.html.clone()),
+            require: self.require,
+            quiet: false,
+        };
         let outcome = measuring::run(asked, &output, |s| s.name.starts_with("ontick"), |o| prove::prove(&plan, o))?;
         let restored = tuned.map(Tuned::restore).transpose();
         if !self.json {

@@ -32,7 +32,7 @@ impl LimitFlags {
 
     /// With this duration where none is named, in ns.
     pub fn limits_or(&self, duration_ns: u64) -> Limits {
-        let length = self.count.map_or(Length::Duration(self.duration_or(duration_ns)), Length::Count);
+        let length = self.count.map_or(Length::Duration(self.duration.unwrap_or(duration_ns)), Length::Count);
         Limits { length, outlier_ns: self.outliers_over, stop_over_ns: self.stop_over }
     }
 }

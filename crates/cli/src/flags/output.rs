@@ -24,6 +24,9 @@ pub struct OutputFlags {
     /// Exit with status 1 unless this holds: "99% < 3us", "p99.9 < 50us", "max < 100us", "missed = 0" (repeatable)
     #[arg(long, value_name = "REQUIREMENT")]
     pub require: Vec<Requirement>,
+    /// Standard output belongs to something else: the result is shown on standard error
+    #[arg(skip)]
+    pub quiet: bool,
 }
 
 impl OutputFlags {
@@ -50,7 +53,9 @@ impl OutputFlags {
         if let Some(path) = &self.html {
             store::write_whole(path, ontick_report::html(run).as_bytes())?;
         }
-        if self.json {
+        if self.quiet {
+            eprint!("{}", ontick_report::text::summary(run, &terminal::style()));
+        } else if self.json {
             terminal::print(&store::text(run))?;
         } else {
             terminal::print(&ontick_report::text::summary(run, &terminal::style()))?;

@@ -55,6 +55,15 @@ impl PlaceFlags {
         place.why_there().filter(|_| self.cpu.is_none())
     }
 
+    /// For the other end of something: where no CPU is named, another than [`place`](Self::place) takes, if there is.
+    pub fn place_beside(&self) -> Place {
+        let place = self.place();
+        match self.cpu {
+            None => place.peer(None, "the other end").unwrap_or(place),
+            Some(_) => place,
+        }
+    }
+
     pub fn place(&self) -> Place {
         Place { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: !self.unprepared }
     }

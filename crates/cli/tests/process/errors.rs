@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{ontick, run, stderr, stdout};
 
-fn fails(arguments: &[&str], words: &[&str]) {
+pub fn fails(arguments: &[&str], words: &[&str]) {
     let output = run(arguments);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");

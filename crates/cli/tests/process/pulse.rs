@@ -6,6 +6,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::errors::fails;
 use crate::gpio::{Chip, json};
 use crate::{ontick, record, run, samples, send, stderr, stdout, wait_until};
 
@@ -177,13 +178,6 @@ fn what_cannot_be_is_one_sentence() {
         (&["--table", "--duration", "1s"], &["too short"]),
     ];
     for (arguments, words) in cases {
-        let output = run(&[&["pulse"], arguments].concat());
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.starts_with("ontick: ") && said.trim_end().lines().count() == 1, "{arguments:?}: {said}");
-        for word in words {
-            assert!(said.contains(word), "{arguments:?} lacks \"{word}\": {said}");
-        }
-        assert_eq!(stdout(&output), "", "{arguments:?}");
+        fails(&[&["pulse"], arguments].concat(), words);
     }
 }

@@ -11,10 +11,12 @@
 mod chip;
 mod errno;
 mod find;
+mod group;
 mod holder;
 mod look;
 mod pin;
 
 pub(crate) use find::find;
+pub(crate) use group::Pins;
 pub(crate) use look::{Seen, chips, look};
 pub(crate) use pin::Pin;

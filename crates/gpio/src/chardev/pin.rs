@@ -45,7 +45,7 @@ impl Pin {
             let last = chip.info.num_lines.saturating_sub(1);
             return Err(Error::NoSuchLine { name: name.clone(), chip: chip_name.into(), last });
         }
-        let taken = uapi::get_line(&chip.file, asked(line, request)).map_err(errno::of);
+        let taken = uapi::get_line(&chip.file, asked(&[line], request)).map_err(errno::of);
         let file = taken.map_err(|errno| refusal(name, chip_name, &chip, line, request, errno))?;
         // Read without waiting; a wait is a poll, which can end at a time.
         rustix::fs::fcntl_setfl(&file, OFlags::NONBLOCK).map_err(|errno| Error::System {
@@ -112,14 +112,16 @@ impl Pin {
     }
 }
 
-fn gone(error: gpiocdev_uapi::Error) -> Gone {
+pub(super) fn gone(error: gpiocdev_uapi::Error) -> Gone {
     Gone(errno::of(error))
 }
 
 /// The request in the kernel's terms.
-fn asked(line: u32, request: &Request) -> LineRequest {
-    let mut asked = LineRequest { num_lines: 1, consumer: CONSUMER.into(), ..LineRequest::default() };
-    asked.offsets.set(0, line);
+pub(super) fn asked(lines: &[u32], request: &Request) -> LineRequest {
+    let mut asked = LineRequest { num_lines: lines.len() as u32, consumer: CONSUMER.into(), ..LineRequest::default() };
+    for (n, line) in lines.iter().enumerate() {
+        asked.offsets.set(n, *line);
+    }
     asked.config.flags = bias(request)
         | match request.edges {
             Edges::None => LineFlags::empty(),
@@ -151,7 +153,7 @@ fn bias(request: &Request) -> LineFlags {
 }
 
 /// Why the kernel refused the line.
-fn refusal(name: &Name, chip_name: &str, chip: &Chip, line: u32, request: &Request, errno: Errno) -> Error {
+pub(super) fn refusal(name: &Name, chip_name: &str, chip: &Chip, line: u32, request: &Request, errno: Errno) -> Error {
     let name = name.clone();
     let unsupported =
         |what: &str| Error::Unsupported { name: name.clone(), backend: Backend::Chardev, what: what.into() };
@@ -216,13 +218,15 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_what_the_kernel_is_told() {
         let request = Request::input().edges(Edges::Both).bias(Bias::PullUp);
-        let asked_for = asked(5, &request);
+        let asked_for = asked(&[5], &request);
         let flags = LineFlags::INPUT | LineFlags::EDGE_RISING | LineFlags::EDGE_FALLING | LineFlags::BIAS_PULL_UP;
         assert_eq!((asked_for.config.flags, asked_for.event_buffer_size), (flags, KEPT));
         assert_eq!((asked_for.offsets.get(0), asked_for.num_lines), (5, 1));
         assert_eq!(asked_for.consumer.as_os_str(), "ontick");
+        let group = asked(&[4, 9, 2], &Request::input());
+        assert_eq!((group.num_lines, [0, 1, 2].map(|n| group.offsets.get(n))), (3, [4, 9, 2]));
 
-        let asked_for = asked(0, &Request::output(false).active_low(true).on_the_wire());
+        let asked_for = asked(&[0], &Request::output(false).active_low(true).on_the_wire());
         assert_eq!((asked_for.config.flags, asked_for.event_buffer_size), (LineFlags::OUTPUT, 0));
         let values = asked_for.config.attr(0);
         assert_eq!((values.mask, values.attr.to_value()), (1, Some(uapi::LineAttributeValue::Values(1))));

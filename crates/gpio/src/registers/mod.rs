@@ -35,6 +35,7 @@
 mod am335x;
 mod bcm;
 mod board;
+mod group;
 mod layout;
 mod lock;
 mod look;
@@ -49,10 +50,11 @@ mod window;
 use std::path::Path;
 
 pub use board::Board;
+pub(crate) use group::Pins;
 pub(crate) use look::{Seen, look};
 pub(crate) use pin::Pin;
 
-use crate::{Error, Line, Name, Request};
+use crate::{Error, Group, Line, Name, Request};
 
 /// As [`Line::open`] of `reg:LINE`, on a machine whose `/dev`, `/proc` and `/sys` are under `root`: for tests, and to
 /// tell what an access costs apart from the chip. Files of the size of the registers do for devices.
@@ -60,4 +62,10 @@ pub fn open_under(root: &Path, line: u32, request: &Request) -> Result<Line, Err
     let name = Name::Register(line);
     let pin = Pin::open(&name, root, line, &request.on_the_wire())?;
     Ok(Line::of_registers(name, *request, pin))
+}
+
+/// As [`Group::open`] of `reg:LINE` for each line, on such a machine.
+pub fn open_group_under(root: &Path, lines: &[u32], request: &Request) -> Result<Group, Error> {
+    let names: Vec<Name> = lines.iter().copied().map(Name::Register).collect();
+    Group::open_under(root, &names, request)
 }

@@ -81,6 +81,12 @@ impl Pin {
         self.access.read()
     }
 
+    /// One load: the levels of its bank, bit n of line 32 × bank + n.
+    #[inline]
+    pub fn bank(&mut self) -> u32 {
+        self.access.bank()
+    }
+
     /// Returns once every write before has reached the chip: a load does not overtake them.
     pub fn flush(&mut self) {
         self.access.read();

@@ -104,7 +104,13 @@ impl Access {
     /// One load.
     #[inline]
     pub fn read(&mut self) -> bool {
+        self.bank() & self.mask != 0
+    }
+
+    /// One load: the line's level and those beside it.
+    #[inline]
+    pub fn bank(&mut self) -> u32 {
         // SAFETY: a word of `self.window`, which is mapped readable until `self` is dropped.
-        unsafe { self.level.read_volatile() & self.mask != 0 }
+        unsafe { self.level.read_volatile() }
     }
 }

@@ -6,20 +6,47 @@ use super::page::Chip;
 use super::track::{Mark, Track};
 use super::wire::{self, Wire};
 
+/// Where a line's level comes from, and the word that says what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// Driven, through a wire or not: the line that is, and its newest edge.
+    Driven(u32, Wire, Mark),
+    /// Driven by nobody.
+    Held(bool),
+}
+
+impl View {
+    /// Whether the level depends on the time too.
+    pub fn takes_time(self) -> bool {
+        matches!(self, View::Driven(_, wire, _) if wire.takes_time())
+    }
+}
+
 impl Chip {
     /// The level of a line now. `now_ns` is asked where a wire takes time.
     #[inline]
     pub fn level(&self, line: u32, now_ns: impl FnOnce() -> u64) -> bool {
+        self.level_of(self.view(line), now_ns)
+    }
+
+    /// What decides on a line's level.
+    #[inline]
+    pub fn view(&self, line: u32) -> View {
         match self.heard(line) {
-            Some((source, wire)) => {
-                let track = &self.tracks[source as usize];
-                let newest = track.newest();
-                match wire.takes_time() {
-                    true => arrived(track, newest, wire, now_ns()),
-                    false => newest.level(),
-                }
+            Some((source, wire)) => View::Driven(source, wire, self.tracks[source as usize].newest()),
+            None => View::Held(self.setup[line as usize].pulled_up.load(Relaxed) != 0),
+        }
+    }
+
+    /// The level that was seen.
+    #[inline]
+    pub fn level_of(&self, view: View, now_ns: impl FnOnce() -> u64) -> bool {
+        match view {
+            View::Driven(source, wire, newest) if wire.takes_time() => {
+                arrived(&self.tracks[source as usize], newest, wire, now_ns())
             }
-            None => self.setup[line as usize].pulled_up.load(Relaxed) != 0,
+            View::Driven(_, _, newest) => newest.level(),
+            View::Held(level) => level,
         }
     }
 

@@ -10,6 +10,7 @@
 //! that follows another too closely, as interrupts on a Raspberry Pi do (source 002, finding 4).
 
 mod chip;
+mod group;
 mod level;
 mod owner;
 mod page;
@@ -18,5 +19,6 @@ mod track;
 mod wire;
 
 pub use chip::{LINES, LineState, list, look, remove};
+pub(crate) use group::Pins;
 pub(crate) use pin::Pin;
 pub use wire::{Wire, unwire, wire, wires};

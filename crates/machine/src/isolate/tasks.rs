@@ -1,6 +1,7 @@
 //! Moving tasks between control groups, and back.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use super::Stayed;
 use crate::aim::Aim;
@@ -69,9 +70,25 @@ pub(crate) fn put_back(root: &Root, task: u32, since: u64, from: &str, to: &str)
     }
 }
 
-/// Lets what still runs in a control group of ours go on in the group above: the kernel removes none that
-/// has tasks.
-pub(crate) fn leave(root: &Root, group: &str) {
+/// A task that is ending keeps its group for a moment, and cannot be moved any more.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Removes a folder of ours. What still runs in a control group goes on in the group above: the kernel removes none
+/// that has tasks.
+pub(crate) fn disband(root: &Root, group: &str) -> io::Result<()> {
+    let began = Instant::now();
+    loop {
+        leave(root, group);
+        match root.remove_folder(group) {
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy && began.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn leave(root: &Root, group: &str) {
     let Some((above, _)) = group.rsplit_once('/').filter(|_| group.starts_with("/sys/fs/cgroup/")) else { return };
     let processes = root.text(&format!("{group}/cgroup.procs")).unwrap_or_default();
     for process in processes.lines() {

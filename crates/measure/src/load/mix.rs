@@ -1,7 +1,7 @@
 //! The named mixes, as stress-ng command lines.
 
 /// Their names.
-pub const NAMES: [&str; 6] = ["cpu", "memory", "io", "fork", "net", "all"];
+pub const NAMES: [&str; 7] = ["cpu", "memory", "io", "fork", "net", "cpu+net", "all"];
 
 /// The command of a mix. Workers run until they are ended, with little enough memory and disk for a
 /// small board.
@@ -15,10 +15,10 @@ pub fn command(name: &str) -> Vec<String> {
         ["--sockpair", "1", "--udp", "1"],
     );
     let mut words = vec!["stress-ng", "--quiet", "--timeout", "0", "--temp-path", "."];
-    let all = name == "all";
+    let wanted = |part| name == "all" || name.split('+').any(|name| name == part);
     let parts: [(&str, &[&str]); 5] = [("cpu", &cpu), ("memory", &memory), ("io", &io), ("fork", &fork), ("net", &net)];
     for (part, options) in parts {
-        if all || name == part {
+        if wanted(part) {
             words.extend(options);
         }
     }
@@ -35,6 +35,7 @@ mod tests {
         for name in NAMES {
             assert!(command(name).len() > bare, "{name}");
         }
+        assert_eq!(command("cpu+net").len(), command("cpu").len() + command("net").len() - bare);
         assert_eq!(command("all").iter().filter(|word| word.starts_with("--")).count() - 3, 9);
     }
 }

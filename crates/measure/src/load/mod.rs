@@ -69,6 +69,9 @@ fn join(words: &[String]) -> String {
 }
 
 impl Load {
+    /// What source 001 stressed its board with: all CPUs and the network.
+    pub const STRESS: Load = Load::Mix("cpu+net");
+
     fn words(&self) -> Vec<String> {
         match self {
             Load::None => Vec::new(),

@@ -152,9 +152,10 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-    use ontick_gpio::sim;
+    use ontick_gpio::{Line, Request, sim};
+    use ontick_rt::clock::sleep_for;
     use ontick_rt::thread::Policy;
 
     use super::*;
@@ -252,6 +253,41 @@ mod tests {
         let dense = Job { width_ns: 1_000_000, gap_ns: 1_000, ..bench.job(By::Spin) };
         assert!(refused(dense).contains("112us at least"));
         assert!(refused(Job { line: bench.line(99), ..bench.job(By::Sleep) }).contains("lines 0 to 53"));
+    }
+
+    /// A thread stands in for the hardware: nothing else makes pulses on a simulated line.
+    #[test]
+    fn a_channel_that_times_itself_is_set_up_looked_at_and_put_back() {
+        let bench = Bench::new("pwm");
+        let (drive, see) = (bench.line(4), bench.line(17));
+        sim::wire(&drive, &see, sim::Wire::default()).unwrap();
+        let (_root, channel) = pwm::tests::idle_channel();
+        let by = By::Pwm(channel.clone());
+        let job = Job { by, seen_by: Some(see), width_ns: 100_000, gap_ns: 900_000, ..bench.job(By::Sleep) };
+        let done = AtomicBool::new(false);
+        let series = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut line = Line::open(&drive, &Request::output(false)).unwrap();
+                while !done.load(Relaxed) {
+                    if pwm::tests::files(&channel) == ["1000000", "100000", "1"] {
+                        line.write(true).unwrap();
+                        sleep_for(100_000);
+                        line.write(false).unwrap();
+                    }
+                    sleep_for(900_000);
+                }
+            });
+            let series = measure_it(&job, 30);
+            done.store(true, Relaxed);
+            series.unwrap()
+        });
+        assert_eq!((series.latency.count(), series.settings.method.as_str()), (30, "pwm"));
+        assert_eq!(series.settings.line.as_deref(), Some("pwmchip0:1"));
+        assert!(series.pulse.unwrap().width.min_ns.unwrap() > 95_000);
+        assert_eq!(pwm::tests::files(&channel), ["0", "0", "0"]);
+
+        let alone = Job { seen_by: None, ..job };
+        assert!(measure_it(&alone, 1).unwrap_err().to_string().contains("--seen-by"));
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl Drop for Running {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -209,7 +209,12 @@ mod tests {
         (root, channel)
     }
 
-    fn files(channel: &Channel) -> [String; 3] {
+    /// A channel that nobody uses.
+    pub fn idle_channel() -> (tempfile::TempDir, Channel) {
+        chip(Some(State { period_ns: 0, width_ns: 0, enabled: false }))
+    }
+
+    pub fn files(channel: &Channel) -> [String; 3] {
         ["period", "duty_cycle", "enable"]
             .map(|file| fs::read_to_string(channel.folder().join(file)).unwrap().trim().to_string())
     }

@@ -9,6 +9,7 @@ pub mod latmon;
 mod leave;
 mod responder;
 mod scope;
+pub mod table;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -56,7 +57,7 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
     let shared = Arc::new(Shared::default());
     let prepare = |_: &Ready| Responder::start(job, observer_place, shared.clone());
     let series = session::run(name, place, limits, prepare, observer)?;
-    shared.note().into_iter().for_each(|note| observer.note(format!("{name}: {note}")));
+    shared.note().into_iter().for_each(|note| observer.note(note));
     Ok(series)
 }
 

@@ -82,10 +82,10 @@ impl Shared {
 
     /// What a reader must know of the observer, if anything.
     pub fn note(&self) -> Option<String> {
-        let (blurred, away) = (self.blurred.load(Relaxed), AWAY_NS / 1_000);
-        (blurred > 0).then(|| {
+        (self.blurred.load(Relaxed) > 0).then(|| {
             format!(
-                "{blurred} answers came while the observer itself was away (for more than {away}us): their latencies are too long by that"
+                "the observer itself was away for more than {}us when some answers came: their latencies are too long by that",
+                AWAY_NS / 1_000
             )
         })
     }

@@ -21,8 +21,12 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
     }
     body.leaf("th", &[("class", &"left")], "");
     heads(body, LATENCIES.iter().map(|c| c.head));
-    body.leaf("th", &[("scope", &"col")], "missed").leaf("th", &[("scope", &"col")], "samples").close().close();
-    body.open("tbody", &[]);
+    body.leaf("th", &[("scope", &"col")], "missed").leaf("th", &[("scope", &"col")], "samples");
+    let published = run.series.iter().find_map(|s| s.published.as_ref());
+    if let Some(published) = published {
+        body.leaf("th", &[("scope", &"col")], &published.source);
+    }
+    body.close().close().open("tbody", &[]);
     for group in &groups {
         for (i, (label, series)) in group.rows.iter().enumerate() {
             let class =
@@ -39,9 +43,13 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
             body.words(label).close();
             LATENCIES.iter().for_each(|c| cell(body, (c.of)(series)));
             body.leaf("td", &[], &set(&share_in_time(series)));
-            body.leaf("td", &[], &set(&missed_cycles(run, series)))
-                .leaf("td", &[], &count(series.latency.count()))
-                .close();
+            body.leaf("td", &[], &set(&missed_cycles(run, series))).leaf("td", &[], &count(series.latency.count()));
+            if published.is_some() {
+                let figure = series.published.as_ref();
+                let how: &str = figure.map_or("", |published| &published.how);
+                body.leaf("td", &[("title", &how)], figure.map_or("", |published| &published.figure));
+            }
+            body.close();
         }
     }
     body.close().close().close();

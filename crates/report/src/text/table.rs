@@ -30,6 +30,7 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
     let heads = heads();
     let mut text = " ".repeat(2 + group + label);
     columns.iter().for_each(|(i, w)| text.push_str(&right(heads[*i], *w)));
+    text.push_str(&last_column(published_head(run)));
     text.push('\n');
     for row in &rows {
         let own_line = *group == 0 && !row.group.is_empty();
@@ -41,9 +42,19 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
         for (i, w) in columns {
             text.push_str(&painted(row, *i, right(&row.cells[*i], *w), style));
         }
+        text.push_str(&last_column(row.series.published.as_ref().map(|published| printable(&published.figure))));
         text.push('\n');
     }
     text
+}
+
+/// Who published figures of the same cases; they stand in the last column.
+fn published_head(run: &Run) -> Option<String> {
+    run.series.iter().find_map(|s| s.published.as_ref()).map(|published| printable(&published.source))
+}
+
+fn last_column(cell: Option<String>) -> String {
+    cell.map_or_else(String::new, |cell| format!("  {cell}"))
 }
 
 /// How wide everything is.
@@ -63,10 +74,15 @@ impl Shape {
         let group = rows.iter().map(|r| width(&r.group)).max().unwrap_or(0);
         let group = if group > 0 && !style.is_narrow() { group + 2 } else { 0 };
         let longest = rows.iter().map(|r| width(&r.label)).max().unwrap_or(0);
+        let published: Vec<_> = rows.iter().filter_map(|r| r.series.published.as_ref()).collect();
+        let published = published.iter().map(|p| width(&p.figure).max(width(&p.source)) + 2).max().unwrap_or(0);
+        // A further column must not make the lines longer.
+        let room = if published > 0 { style.width.saturating_sub(published + group) } else { style.width };
         let shape = |gap, gone: &[&str]| {
-            let stays = |i: &usize| fits(*i, style) && !gone.contains(&heads[*i]);
+            let crowded = published > 0 && room < 60 && style.width >= 80;
+            let stays = |i: &usize| fits(*i, room) && !gone.contains(&heads[*i]) && !(crowded && heads[*i] == "p99.9");
             let columns: Vec<_> = (0..heads.len()).filter(stays).map(|i| (i, content(i) + gap)).collect();
-            let used = 2 + group + columns.iter().map(|(_, w)| w).sum::<usize>();
+            let used = 2 + published + group + columns.iter().map(|(_, w)| w).sum::<usize>();
             let label = longest.min(style.width.saturating_sub(used).max(LABEL));
             (Shape { group, label, columns }, style.width.saturating_sub(used))
         };
@@ -84,11 +100,11 @@ fn heads() -> Vec<&'static str> {
     LATENCIES.iter().map(|c| c.head).chain(["< 3us", "missed"]).collect()
 }
 
-/// The largest percentile is the first to go where the terminal is narrow, then the smallest value.
-fn fits(column: usize, style: &Style) -> bool {
+/// The largest percentile is the first to go where there is little room, then the smallest value.
+fn fits(column: usize, room: usize) -> bool {
     match LATENCIES.get(column).map(|c| c.head) {
-        Some("p99.99") => style.width >= 80,
-        Some("min") => style.width >= 70,
+        Some("p99.99") => room >= 80,
+        Some("min") => room >= 70,
         _ => true,
     }
 }

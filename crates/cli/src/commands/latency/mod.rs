@@ -48,7 +48,7 @@ struct Common {
     place: PlaceFlags,
     #[command(flatten)]
     limits: LimitFlags,
-    /// Runs beside the measurement: none, cpu, memory, io, fork, net, all or cmd:COMMAND
+    /// Runs beside the measurement: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
     #[arg(long, default_value = "none")]
     load: Load,
     /// Show percentiles, histogram and maxima live on the whole terminal

@@ -2,8 +2,10 @@
 
 use clap::Args;
 use ontick_gpio::{Name, OnExit};
+use ontick_measure::response::latmon::{self, Address};
+use ontick_measure::response::table::{self, Table};
 use ontick_measure::response::{self, By, Ends, Job, Pair};
-use ontick_measure::{Live, Observer, series};
+use ontick_measure::{Live, Load, Observer, series};
 
 use super::mechanisms::{self, Mechanisms};
 use super::{Common, simulated};
@@ -17,7 +19,7 @@ use crate::{flags, stop, terminal};
 /// stimulus line, which is joined to the input, and watches the scope line, which is joined to the output.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency response --by all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --stimulus gpiochip0:22 --scope gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --respond-only\n\nJoin stimulus with input and output with scope: by cables, or by `ontick gpio wire` where they are simulated.\nWithout names four simulated lines are used."
+    after_help = "Examples:\n  sudo ontick latency response --by all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --stimulus gpiochip0:22 --scope gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --observer latmon://192.168.1.58\n\nJoin stimulus with input and output with scope: by cables, or by `ontick gpio wire` where they are simulated.\nWithout names four simulated lines are used."
 )]
 pub struct Response {
     /// The line whose changes are answered [default: sim:bench/6]
@@ -39,12 +41,20 @@ pub struct Response {
     /// Mean time between changes, as a time or a rate; each comes up to half of it earlier or later
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
+    /// A second board that runs Zephyr's latmon program stimulates and times; its pulse line is joined to the input,
+    /// its acknowledge line to the output, which is inverse then
+    #[arg(long, value_name = "latmon://HOST[:PORT]", requires = "input", conflicts_with_all = ["stimulus", "scope", "observer_cpu", "explain"])]
+    observer: Option<Address>,
     /// The output is high while the input is low
     #[arg(long)]
     inverse: bool,
     /// Only answer, for an oscilloscope, until Ctrl-C: nothing is measured here
-    #[arg(long, conflicts_with_all = ["stimulus", "scope", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count"])]
+    #[arg(long, conflicts_with_all = ["stimulus", "scope", "observer", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count"])]
     respond_only: bool,
+    /// Source 001's whole table: every mechanism under policies other and fifo:99 (interrupt also rr:55, as WiringPi's
+    /// handlers run), idle and under --load, beside the source's figures; each case takes --duration [default: 2s]
+    #[arg(long, conflicts_with_all = ["by", "observer", "respond_only", "policy"])]
+    table: bool,
     /// CPU of the observing thread [default: the first other one]
     #[arg(long, value_name = "N")]
     observer_cpu: Option<u32>,
@@ -55,13 +65,31 @@ pub struct Response {
     common: Common,
 }
 
+/// How long each case of the table takes unless told otherwise, in ns.
+const CASE_NS: u64 = 2_000_000_000;
+
 fn mechanisms(text: &str) -> Result<Mechanisms<By>, String> {
     mechanisms::read(text, &By::ALL)
 }
 
 impl Response {
     pub fn run(self) -> Result<Outcome, Failure> {
-        if self.respond_only { self.respond() } else { self.measure() }
+        match (self.respond_only, self.observer.clone()) {
+            _ if self.table => self.measure_table(),
+            (true, _) => self.respond(),
+            (_, Some(board)) => self.measure_with(board),
+            _ => self.measure(),
+        }
+    }
+
+    /// The board's acknowledge line rises for its answer, where its pulse line fell.
+    fn measure_with(self, board: Address) -> Result<Outcome, Failure> {
+        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
+        let job = |by| latmon::Job { pair: pair.clone(), board: board.clone(), by, interval_ns };
+        let asked = self.common.with_lines("response", self.by.names(), &[&pair.input, &pair.output]);
+        let each = |by: &By, observer: &mut Observer| latmon::measure(by.name(), &job(*by), place, limits, observer);
+        measuring::run(asked, &self.common.output, |_| true, |observer| series::each(&self.by.0, observer, each))
     }
 
     fn measure(self) -> Result<Outcome, Failure> {
@@ -79,6 +107,24 @@ impl Response {
                 series::each(&self.by.0, observer, |by, o| response::measure(by.name(), &job(*by), place, limits, o))
             },
         )
+    }
+
+    fn measure_table(self) -> Result<Outcome, Failure> {
+        let ends = self.ends()?;
+        let lines = [&ends.stimulus, &self.pair().input, &self.pair().output, &ends.scope].map(Clone::clone);
+        let job =
+            Job { pair: self.pair(), ends, by: By::Poll, interval_ns: self.interval, observer_cpu: self.observer_cpu };
+        let stress = match &self.common.load {
+            Load::None => Load::STRESS,
+            load => load.clone(),
+        };
+        let (place, limits) = (self.common.place.place(), self.common.limits.limits_or(CASE_NS));
+        let plan = Table { job, place, limits, stress };
+        let mut asked = self.common.with_lines("response", table::names(), &lines.each_ref());
+        // It runs in the stressed blocks only.
+        asked.load = &Load::None;
+        asked.notes.push(table::NOTE.into());
+        measuring::run(asked, &self.common.output, |_| true, |observer| table::table(&plan, observer))
     }
 
     /// Answers, and says so.

@@ -1,0 +1,29 @@
+//! Why nothing could be sampled.
+
+use std::io;
+
+/// Why sampling could not begin, or ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Text that describes no source, trigger or sink.
+    #[error("{what} \"{text}\": {why}")]
+    Asked {
+        /// What it was meant to be: `source`, `trigger`, `sink`.
+        what: &'static str,
+        /// The text.
+        text: String,
+        /// What is wrong, and what would be right.
+        why: String,
+    },
+    /// A line could not be had.
+    #[error(transparent)]
+    Line(#[from] ontick_gpio::Error),
+    /// A source, trigger or sink failed.
+    #[error("{what}: {error}")]
+    System {
+        /// Which, and what it was doing.
+        what: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}

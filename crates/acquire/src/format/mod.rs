@@ -1,0 +1,133 @@
+//! Samples as bytes.
+
+mod binary;
+mod csv;
+mod ndjson;
+
+pub use binary::{Binary, Entry, ReadError, Recording, read};
+pub use csv::Csv;
+pub use ndjson::Ndjson;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Channel;
+
+/// One sample, with its time on both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamped<'a> {
+    /// Number of its slot.
+    pub number: u64,
+    /// When its sources were read: on the monotonic clock, in ns.
+    pub monotonic_ns: u64,
+    /// And on the TAI clock, in ns.
+    pub tai_ns: u64,
+    /// From the trigger until then, in ns.
+    pub latency_ns: u64,
+    /// One per channel, as read.
+    pub raw: &'a [i64],
+}
+
+/// Samples that are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// How many.
+    pub missed: u64,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why samples are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// They were never taken: the timed thread came too late, or edges were not notified.
+    Late,
+    /// They were taken and found the ring full.
+    Full,
+    /// This client was too slow for them.
+    Slow,
+}
+
+impl Why {
+    /// All reasons, by their number in binary files.
+    pub const ALL: [Why; 3] = [Why::Late, Why::Full, Why::Slow];
+
+    /// The name in text formats.
+    pub fn name(self) -> &'static str {
+        match self {
+            Why::Late => "late",
+            Why::Full => "ring full",
+            Why::Slow => "slow client",
+        }
+    }
+}
+
+/// Turns samples into bytes. Every call appends whole records.
+pub trait Encode: Send + Sync {
+    /// What every reader gets first.
+    fn begin(&self, out: &mut Vec<u8>);
+    /// A sample.
+    fn sample(&self, sample: &Stamped, out: &mut Vec<u8>);
+    /// A gap before the next sample.
+    fn gap(&self, gap: Gap, out: &mut Vec<u8>);
+}
+
+/// The formats that there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// One JSON object a line.
+    Ndjson,
+    /// A heading and a line per sample; gaps are comments.
+    Csv,
+    /// Records of fixed length.
+    Binary,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Format; 3] = [Format::Ndjson, Format::Csv, Format::Binary];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Ndjson => "ndjson",
+            Format::Csv => "csv",
+            Format::Binary => "binary",
+        }
+    }
+
+    /// The format that a file's name asks for.
+    pub fn of_extension(extension: &str) -> Option<Self> {
+        match extension {
+            "ndjson" | "jsonl" => Some(Format::Ndjson),
+            "csv" => Some(Format::Csv),
+            "ontick" | "bin" => Some(Format::Binary),
+            _ => None,
+        }
+    }
+
+    /// Encodes samples of these channels.
+    pub fn encoder(self, channels: &[Channel]) -> Box<dyn Encode> {
+        match self {
+            Format::Ndjson => Box::new(Ndjson::new(channels)),
+            Format::Csv => Box::new(Csv::new(channels)),
+            Format::Binary => Box::new(Binary::new(channels)),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Format::ALL.map(Format::name).join(", ");
+        let found = Format::ALL.into_iter().find(|format| format.name() == text);
+        found.ok_or_else(|| format!("\"{text}\" is no format (choose one of {names})"))
+    }
+}

@@ -1,0 +1,261 @@
+//! From the ring to everybody: one thread encodes each sample once per format and adds it to that format's
+//! backlog. It neither knows who reads there nor waits for them.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ontick_rt::clock::ClockId;
+
+use crate::Channel;
+use crate::backlog::Backlog;
+use crate::format::{Encode, Format, Gap, Stamped, Why};
+use crate::ring::{Reader, Sample};
+
+/// How long the hub rests when the ring is empty.
+const REST: Duration = Duration::from_millis(1);
+/// The offset of the TAI clock is looked at again after this time.
+const TAI_EVERY: Duration = Duration::from_millis(100);
+/// Samples that are encoded before they are handed on, at most.
+const BATCH: u64 = 4096;
+/// Samples that the live view keeps.
+const TRACE: usize = 512;
+
+/// One format's encoder and backlog.
+pub struct Stream {
+    /// The format.
+    pub format: Format,
+    /// What every reader gets first.
+    pub begin: Arc<[u8]>,
+    /// Its encoder, also for gaps that only one reader has.
+    pub encoder: Box<dyn Encode>,
+    /// What was encoded.
+    pub backlog: Backlog,
+}
+
+impl Stream {
+    /// A stream of samples of these channels that keeps this much for slow readers, in bytes.
+    pub fn new(format: Format, channels: &[Channel], most_bytes: usize) -> Arc<Self> {
+        let encoder = format.encoder(channels);
+        let mut begin = Vec::new();
+        encoder.begin(&mut begin);
+        Arc::new(Self { format, begin: begin.into(), encoder, backlog: Backlog::new(most_bytes) })
+    }
+}
+
+/// What has passed so far; read by others while the hub runs.
+#[derive(Debug, Default)]
+pub struct Passed {
+    /// Samples handed on.
+    pub samples: AtomicU64,
+    /// Slots that were missed.
+    pub late: AtomicU64,
+    /// Samples that found the ring full.
+    pub full: AtomicU64,
+    /// How full the ring was at the last look, in thousandths.
+    pub ring_level: AtomicU64,
+    /// The highest it was.
+    pub ring_peak: AtomicU64,
+    trace: Mutex<Trace>,
+}
+
+#[derive(Debug, Default)]
+struct Trace {
+    values: Vec<f64>,
+    next: usize,
+}
+
+impl Passed {
+    /// The first channel's last values, oldest first.
+    pub fn trace(&self) -> Vec<f64> {
+        let trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
+        let (newer, older) = trace.values.split_at(trace.next.min(trace.values.len()));
+        [older, newer].concat()
+    }
+
+    fn remember(&self, values: &mut Vec<f64>) {
+        let mut trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
+        for value in values.drain(..) {
+            let next = trace.next % TRACE;
+            match trace.values.get_mut(next) {
+                Some(old) => *old = value,
+                None => trace.values.push(value),
+            }
+            trace.next = next + 1;
+        }
+    }
+}
+
+/// Hands samples on until the ring is abandoned and empty; then ends the streams.
+pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], passed: &Passed) {
+    let mut tai = Tai::look();
+    let mut order = Order::default();
+    let mut buffers: Vec<Vec<u8>> = streams.iter().map(|_| Vec::new()).collect();
+    let mut trace = Vec::new();
+    loop {
+        let ended = ring.is_abandoned();
+        let level = (ring.level() * 1000.0) as u64;
+        passed.ring_level.store(level, Relaxed);
+        passed.ring_peak.fetch_max(level, Relaxed);
+        tai.keep();
+        let mut samples = 0;
+        while samples < BATCH {
+            let came = ring.pop(|sample| {
+                for gap in order.gaps(&sample) {
+                    let counter = if gap.why == Why::Late { &passed.late } else { &passed.full };
+                    counter.fetch_add(gap.missed, Relaxed);
+                    streams.iter().zip(&mut buffers).for_each(|(stream, out)| stream.encoder.gap(gap, out));
+                }
+                let stamped = tai.stamp(&sample);
+                streams.iter().zip(&mut buffers).for_each(|(stream, out)| stream.encoder.sample(&stamped, out));
+                trace.extend(channels.first().zip(sample.raw.first()).map(|(channel, raw)| channel.value(*raw)));
+            });
+            if came.is_none() {
+                break;
+            }
+            samples += 1;
+        }
+        if samples > 0 {
+            for (stream, bytes) in streams.iter().zip(&mut buffers) {
+                stream.backlog.push(bytes, samples);
+                bytes.clear();
+            }
+            passed.samples.fetch_add(samples, Relaxed);
+            passed.remember(&mut trace);
+        } else if ended {
+            break;
+        } else {
+            std::thread::sleep(REST);
+        }
+    }
+    streams.iter().for_each(|stream| stream.backlog.end());
+}
+
+/// Finds what is missing between samples.
+#[derive(Debug, Default)]
+struct Order {
+    next: u64,
+    dropped: u64,
+}
+
+impl Order {
+    /// The gaps before this sample.
+    fn gaps(&mut self, sample: &Sample) -> impl Iterator<Item = Gap> + use<> {
+        let full = sample.dropped - self.dropped;
+        let late = (sample.number - self.next).saturating_sub(full);
+        (self.next, self.dropped) = (sample.number + 1, sample.dropped);
+        let gaps = [Gap { missed: late, why: Why::Late }, Gap { missed: full, why: Why::Full }];
+        gaps.into_iter().filter(|gap| gap.missed > 0)
+    }
+}
+
+/// TAI minus monotonic time. Both clocks are slewed alike, so that it changes only when something steps the
+/// clock or sets the TAI offset.
+struct Tai {
+    offset_ns: u64,
+    looked: Instant,
+}
+
+impl Tai {
+    fn look() -> Self {
+        // The narrowest of three brackets.
+        let bracket = || {
+            let before = ClockId::Monotonic.now_ns();
+            let tai = ClockId::Tai.now_ns();
+            let after = ClockId::Monotonic.now_ns();
+            (after - before, tai - before.midpoint(after))
+        };
+        let (_, offset_ns) = [bracket(), bracket(), bracket()].into_iter().min().unwrap_or((0, 0));
+        Self { offset_ns, looked: Instant::now() }
+    }
+
+    fn keep(&mut self) {
+        if self.looked.elapsed() < TAI_EVERY {
+            return;
+        }
+        let now = Self::look();
+        // Smaller differences are those of the brackets: times would jitter with them.
+        let same = now.offset_ns.abs_diff(self.offset_ns) < 10_000;
+        *self = Self { offset_ns: if same { self.offset_ns } else { now.offset_ns }, ..now };
+    }
+
+    fn stamp<'a>(&self, sample: &Sample<'a>) -> Stamped<'a> {
+        Stamped {
+            number: sample.number,
+            monotonic_ns: sample.at_ns,
+            tai_ns: sample.at_ns + self.offset_ns,
+            latency_ns: sample.latency_ns,
+            raw: sample.raw,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backlog::Next;
+    use crate::format::{Entry, read};
+    use crate::ring;
+
+    fn channels() -> Vec<Channel> {
+        vec![Channel { name: "n".into(), unit: String::new(), scale: 1.0, offset: 0.0 }]
+    }
+
+    #[test]
+    fn every_sample_arrives_or_is_told_as_missing() {
+        let channels = channels();
+        let streams = [Stream::new(Format::Binary, &channels, 1 << 20), Stream::new(Format::Csv, &channels, 1 << 20)];
+        let mut places: Vec<_> = streams.iter().map(|stream| stream.backlog.now()).collect();
+        let (mut writer, reader) = ring::new(50, 1);
+        // Slot 3 and 4 were missed; of the rest the ring has no room for the last five until it is read.
+        for number in (0..3).chain(5..57) {
+            writer.push(number, 1_000 + number, 9, &[number as i64]);
+        }
+        let passed = Passed::default();
+        std::thread::scope(|scope| {
+            let (channels, streams, passed) = (&channels, &streams, &passed);
+            scope.spawn(move || run(reader, channels, streams, passed));
+            while passed.samples.load(Relaxed) < 50 {
+                std::thread::yield_now();
+            }
+            writer.push(57, 2_000, 9, &[57]);
+            drop(writer);
+        });
+        let mut bytes = streams[0].begin.to_vec();
+        let mut samples_in_all = 0;
+        while let Next::Batch { bytes: batch, samples, missed } =
+            streams[0].backlog.next(&mut places[0], Duration::ZERO)
+        {
+            assert_eq!(missed, 0);
+            samples_in_all += samples;
+            bytes.extend_from_slice(&batch);
+        }
+        assert_eq!(samples_in_all, 51);
+        let mut recording = read(&bytes[..]).unwrap();
+        let (mut numbers, mut gaps) = (Vec::new(), Vec::new());
+        while let Some(entry) = recording.next().unwrap() {
+            match entry {
+                Entry::Sample(sample) => {
+                    assert_eq!(sample.raw, [sample.number as i64]);
+                    numbers.push(sample.number);
+                }
+                Entry::Gap(gap) => gaps.push((numbers.len(), gap)),
+            }
+        }
+        assert_eq!(numbers, (0..3).chain(5..52).chain([57]).collect::<Vec<u64>>());
+        let (late, full) = (Gap { missed: 2, why: Why::Late }, Gap { missed: 5, why: Why::Full });
+        assert_eq!(gaps, [(3, late), (50, full)]);
+        assert_eq!((passed.late.load(Relaxed), passed.full.load(Relaxed)), (2, 5));
+        assert_eq!(passed.trace().last(), Some(&57.0));
+    }
+
+    #[test]
+    fn the_trace_keeps_the_last_values_in_order() {
+        let passed = Passed::default();
+        let mut values: Vec<f64> = (0..1000).map(f64::from).collect();
+        passed.remember(&mut values);
+        passed.remember(&mut vec![1000.0]);
+        let trace = passed.trace();
+        assert_eq!((trace.len(), trace[0], trace[TRACE - 1]), (TRACE, 489.0, 1000.0));
+    }
+}

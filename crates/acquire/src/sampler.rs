@@ -1,0 +1,181 @@
+//! The timed side: at every trigger one sample of all sources.
+
+use ontick_gpio::{Edges, Line, Name, Request};
+use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::wait::Hybrid;
+use ontick_rt::{Cycle, Overrun, Phase};
+use rustix::io::Errno;
+
+use crate::ring::Writer;
+use crate::{Error, Source, Trigger};
+
+/// A trigger line is given up on for this long at a time, in ns, so that a run can be ended.
+const PATIENCE_NS: u64 = 50_000_000;
+
+/// What one turn of the sampler came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// A sample was taken.
+    Taken {
+        /// When its sources were read, in ns.
+        at_ns: u64,
+        /// From the trigger until then, in ns.
+        latency_ns: u64,
+        /// Slots that were missed since the one before.
+        missed: u64,
+    },
+    /// There was no trigger yet; the time now, in ns.
+    Nothing(u64),
+    /// A source or the trigger's line failed.
+    Failed(Errno),
+}
+
+/// Takes samples. Lives on the timed thread; [`turn`](Self::turn) and [`keep`](Self::keep) neither allocate nor
+/// lock.
+pub struct Sampler {
+    clockwork: Clockwork,
+    sources: Vec<Box<dyn Source>>,
+    ring: Writer,
+    begun: bool,
+    number: u64,
+    at_ns: u64,
+    latency_ns: u64,
+    raw: Vec<i64>,
+}
+
+enum Clockwork {
+    Cycle(Cycle<Hybrid>),
+    Edge { line: Line, clock: Clock },
+}
+
+impl Sampler {
+    /// Samples these sources at this trigger into the ring, which must have as many channels as they do.
+    pub fn new(trigger: &Trigger, phase: Phase, sources: Vec<Box<dyn Source>>, ring: Writer) -> Result<Self, Error> {
+        let clock = Clock::new(ClockId::Monotonic);
+        let clockwork = match trigger {
+            Trigger::Every(period_ns) => {
+                Clockwork::Cycle(Cycle::with_phase(clock, Hybrid::new(*period_ns), *period_ns, phase, Overrun::Skip))
+            }
+            Trigger::Edge(name, edges) => Clockwork::Edge { line: listen(name, *edges)?, clock },
+        };
+        let channels = sources.iter().map(|source| source.channels().len()).sum();
+        Ok(Self { clockwork, sources, ring, begun: false, number: 0, at_ns: 0, latency_ns: 0, raw: vec![0; channels] })
+    }
+
+    /// Waits for the trigger and takes a sample.
+    pub fn turn(&mut self) -> Turn {
+        let (trigger_ns, missed) = match &mut self.clockwork {
+            Clockwork::Cycle(cycle) => {
+                let beat = cycle.next();
+                (beat.deadline_ns, beat.missed)
+            }
+            Clockwork::Edge { line, clock } => match line.edge(clock.now_ns() + PATIENCE_NS) {
+                Ok(Some(edge)) => (edge.time_ns, u64::from(edge.lost)),
+                Ok(None) => return Turn::Nothing(clock.now_ns()),
+                Err(gone) => return Turn::Failed(gone.0),
+            },
+        };
+        let begun_ns = self.clock().now_ns();
+        let mut from = 0;
+        for source in &mut self.sources {
+            let to = from + source.channels().len();
+            if let Err(error) = source.read(begun_ns, &mut self.raw[from..to]) {
+                return Turn::Failed(error);
+            }
+            from = to;
+        }
+        self.at_ns = self.clock().now_ns();
+        self.latency_ns = self.at_ns.saturating_sub(trigger_ns);
+        if self.begun {
+            self.number += missed + 1;
+        }
+        Turn::Taken { at_ns: self.at_ns, latency_ns: self.latency_ns, missed }
+    }
+
+    /// Hands the last sample on; numbers count from the first that was. Samples that are not kept are practice.
+    #[inline]
+    pub fn keep(&mut self) {
+        self.begun = true;
+        self.ring.push(self.number, self.at_ns, self.latency_ns, &self.raw);
+    }
+
+    fn clock(&mut self) -> &mut Clock {
+        match &mut self.clockwork {
+            Clockwork::Cycle(cycle) => cycle.clock(),
+            Clockwork::Edge { clock, .. } => clock,
+        }
+    }
+
+    /// Samples that found the ring full.
+    pub fn dropped(&self) -> u64 {
+        self.ring.dropped()
+    }
+
+    /// The phase of a periodic trigger, in ns.
+    pub fn phase_ns(&self) -> Option<u64> {
+        match &self.clockwork {
+            Clockwork::Cycle(cycle) => Some(cycle.phase_ns()),
+            Clockwork::Edge { .. } => None,
+        }
+    }
+}
+
+fn listen(name: &Name, edges: Edges) -> Result<Line, Error> {
+    Ok(Line::open(name, &Request::input().edges(edges))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ring, source};
+
+    #[test]
+    fn a_rate_gives_numbered_samples() {
+        let sources = vec![source::open("wave:sine,50Hz").unwrap(), source::open("wave:ramp,50Hz").unwrap()];
+        let (writer, mut reader) = ring::new(1000, 2);
+        let mut sampler = Sampler::new(&Trigger::Every(1_000_000), Phase::Chance, sources, writer).unwrap();
+        (0..3).for_each(|_| assert!(matches!(sampler.turn(), Turn::Taken { .. })));
+        assert_eq!(reader.pop(|_| ()), None, "practice");
+        let mut slots = 0;
+        for turn in 0..50 {
+            let Turn::Taken { at_ns, latency_ns, missed } = sampler.turn() else { panic!("no sample") };
+            sampler.keep();
+            slots += if turn == 0 { 0 } else { missed };
+            let wanted = (turn + slots, at_ns, latency_ns, 2);
+            assert_eq!(reader.pop(|s| (s.number, s.at_ns, s.latency_ns, s.raw.len())), Some(wanted));
+        }
+    }
+
+    #[test]
+    fn an_edge_gives_a_sample_and_lost_edges_leave_their_numbers_out() {
+        let chip = format!("acquire-edge-{}", std::process::id());
+        let line = |line| Name::Sim { chip: chip.clone(), line };
+        ontick_gpio::sim::wire(&line(1), &line(2), Default::default()).unwrap();
+        let (writer, mut reader) = ring::new(10_000, 1);
+        let trigger = Trigger::Edge(line(2), Edges::Rising);
+        let mut out = Line::open(&line(1), &Request::output(false)).unwrap();
+        let mut sampler =
+            Sampler::new(&trigger, Phase::Chance, vec![source::open("wave:sine").unwrap()], writer).unwrap();
+        assert!(matches!(sampler.turn(), Turn::Nothing(_)));
+        // The first, and then more than a simulated line remembers.
+        out.write(true).unwrap();
+        assert!(matches!(sampler.turn(), Turn::Taken { missed: 0, .. }));
+        sampler.keep();
+        out.write(false).unwrap();
+        for n in 0..20_000 {
+            out.write(n % 2 == 0).unwrap();
+        }
+        let mut missed_in_all = 0;
+        while let Turn::Taken { missed, .. } = sampler.turn() {
+            missed_in_all += missed;
+            sampler.keep();
+        }
+        assert!(missed_in_all > 0);
+        let mut last = None;
+        while let Some(number) = reader.pop(|sample| sample.number) {
+            last = Some(number);
+        }
+        assert_eq!(last, Some(10_000), "the last of ten thousand and one rising edges has its number");
+        ontick_gpio::sim::remove(&chip).unwrap();
+    }
+}

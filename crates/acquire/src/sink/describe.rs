@@ -1,0 +1,134 @@
+//! What a sink is, from its description on the command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::Error;
+use crate::format::Format;
+
+/// Where samples go, and how they are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sink {
+    /// Where.
+    pub to: Where,
+    /// As what.
+    pub format: Format,
+}
+
+/// Where samples go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Where {
+    /// `stdout` or `-`
+    Stdout,
+    /// `file:PATH`, `file:PATH,rotate=100MB`
+    File {
+        /// The file.
+        path: PathBuf,
+        /// A new file is begun when this one has so many bytes.
+        rotate: Option<u64>,
+    },
+    /// `tcp:HOST:PORT`: a listener.
+    Tcp(String),
+    /// `unix:PATH`: a listener.
+    Unix(PathBuf),
+    /// `udp:HOST:PORT`: datagrams to one host or a multicast group.
+    Udp(String),
+}
+
+impl FromStr for Sink {
+    type Err = Error;
+
+    /// `WHERE[,format=NAME][,rotate=SIZE]`
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = |why: String| Error::Asked { what: "sink", text: text.into(), why };
+        let mut parts = text.split(',');
+        let place = parts.next().unwrap_or_default();
+        let (mut format, mut rotate) = (None, None);
+        for part in parts {
+            match part.split_once('=') {
+                Some(("format", name)) => format = Some(name.parse::<Format>().map_err(wrong)?),
+                Some(("rotate", size)) => rotate = Some(bytes(size).map_err(wrong)?),
+                _ => return Err(wrong(format!("\"{part}\" is no option (give format=… or rotate=…)"))),
+            }
+        }
+        let address = |rest: &str| match rest.rsplit_once(':') {
+            Some((_, port)) if port.parse::<u16>().is_ok() => Ok(rest.to_string()),
+            _ => Err(wrong("an address is HOST:PORT".into())),
+        };
+        let (kind, rest) = place.split_once(':').unwrap_or((place, ""));
+        let path = || match rest {
+            "" => Err(wrong("the path is missing".into())),
+            path => Ok(PathBuf::from(path)),
+        };
+        let to = match kind {
+            "-" | "stdout" if rest.is_empty() => Where::Stdout,
+            "file" => Where::File { path: path()?, rotate },
+            "tcp" => Where::Tcp(address(rest)?),
+            "udp" => Where::Udp(address(rest)?),
+            "unix" => Where::Unix(path()?),
+            _ => return Err(wrong("there is no such sink (choose stdout, file:, tcp:, unix: or udp:)".into())),
+        };
+        if rotate.is_some() && !matches!(to, Where::File { .. }) {
+            return Err(wrong("only files rotate".into()));
+        }
+        let by_name = match &to {
+            Where::File { path, .. } => path.extension().and_then(|e| Format::of_extension(e.to_str()?)),
+            _ => None,
+        };
+        Ok(Self { to, format: format.or(by_name).unwrap_or(Format::Ndjson) })
+    }
+}
+
+/// `4096`, `64kB`, `100MB`, `1GB`: powers of ten.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let factor = match &text[digits..] {
+        "" | "B" => 1,
+        "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return Err(format!("\"{text}\" is no size such as 100MB")),
+    };
+    let number: Option<u64> = text[..digits].parse().ok();
+    let size = number.and_then(|number| number.checked_mul(factor)).filter(|size| *size >= 4096);
+    size.ok_or_else(|| format!("\"{text}\" is no size from 4kB up, such as 100MB"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sinks_are_read() {
+        let sink = |text: &str| text.parse::<Sink>().unwrap();
+        assert_eq!(sink("-"), Sink { to: Where::Stdout, format: Format::Ndjson });
+        assert_eq!(
+            sink("tcp:[::1]:5000,format=csv"),
+            Sink { to: Where::Tcp("[::1]:5000".into()), format: Format::Csv }
+        );
+        let file = Where::File { path: "/tmp/a.csv".into(), rotate: Some(100_000_000) };
+        assert_eq!(sink("file:/tmp/a.csv,rotate=100MB"), Sink { to: file, format: Format::Csv });
+        assert_eq!(sink("unix:/run/x").to, Where::Unix("/run/x".into()));
+        assert_eq!(sink("udp:239.0.0.1:5000,format=binary").format, Format::Binary);
+    }
+
+    #[test]
+    fn what_is_no_sink_is_explained() {
+        for text in [
+            "",
+            "tcp:",
+            "tcp:host",
+            "tcp:host:99999",
+            "file:",
+            "tcp::1,rotate=1MB",
+            "file:x,rotate=1",
+            "ftp:x",
+            "-,format=xml",
+            "-,now",
+            "file:x,rotate=99999999999GB",
+        ] {
+            let error = text.parse::<Sink>().unwrap_err().to_string();
+            assert!(error.starts_with("sink \""), "{error}");
+        }
+    }
+}

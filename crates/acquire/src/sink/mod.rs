@@ -1,0 +1,111 @@
+//! Where samples go: listeners with many clients, datagrams, files, standard output. Each has threads of its
+//! own, off the timed CPU, that take from a backlog; a slow one misses samples and is told, the others are not
+//! held up.
+
+mod describe;
+mod file;
+mod listen;
+mod udp;
+mod writer;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub use describe::{Sink, Where};
+
+use crate::Error;
+use crate::hub::Stream;
+
+/// How long a blocking call may keep a sink's thread from seeing that the run ends.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How long clients may take for what is left when the run has ended.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// One reader of a stream: a client, a file.
+#[derive(Debug)]
+pub struct Client {
+    /// Who it is: an address, a path.
+    pub name: String,
+    /// Samples that it got.
+    pub samples: AtomicU64,
+    /// Samples that it was too slow for.
+    pub missed: AtomicU64,
+    /// Whether it is still there.
+    pub present: AtomicBool,
+    /// Why it is not, if that was not its own wish.
+    problem: Mutex<Option<String>>,
+}
+
+impl Client {
+    fn new(name: String) -> Self {
+        let (samples, missed) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { name, samples, missed, present: AtomicBool::new(true), problem: Mutex::new(None) }
+    }
+
+    fn leave(&self, problem: Option<String>) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+        self.present.store(false, Relaxed);
+    }
+
+    /// Why it went, if that was not its own wish.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Everybody who reads or has read.
+#[derive(Debug, Default)]
+pub struct Clients(Mutex<Vec<Arc<Client>>>);
+
+/// Clients that left are remembered up to this many.
+const REMEMBERED: usize = 1000;
+
+impl Clients {
+    fn join(&self, name: String) -> Arc<Client> {
+        let client = Arc::new(Client::new(name));
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= REMEMBERED {
+            all.retain(|client| client.present.load(Relaxed));
+        }
+        all.push(client.clone());
+        client
+    }
+
+    /// All of them, in the order in which they came.
+    pub fn all(&self) -> Vec<Arc<Client>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Sinks at work.
+pub struct Open {
+    threads: Vec<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+    /// Where listeners listen, for those that chose a port themselves.
+    pub addresses: Vec<String>,
+}
+
+/// Opens a sink that takes from this stream.
+pub fn open(sink: &Sink, stream: Arc<Stream>, clients: Arc<Clients>) -> Result<Open, Error> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (threads, addresses) = match &sink.to {
+        Where::Stdout => (vec![file::stdout(stream, &clients)?], vec![]),
+        Where::File { path, rotate } => (vec![file::file(path, *rotate, stream, &clients)?], vec![]),
+        Where::Udp(address) => (vec![udp::send(address, stream, &clients)?], vec![]),
+        Where::Tcp(address) => listen::tcp(address, stream, clients, stop.clone())?,
+        Where::Unix(path) => listen::unix(path, stream, clients, stop.clone())?,
+    };
+    Ok(Open { threads, stop, addresses })
+}
+
+impl Open {
+    /// Lets everybody take what is left, and ends. The streams must have ended.
+    pub fn close(self) {
+        self.stop.store(true, Relaxed);
+        for thread in self.threads {
+            let _ = thread.join();
+        }
+    }
+}

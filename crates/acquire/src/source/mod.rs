@@ -1,0 +1,70 @@
+//! Where values come from.
+
+pub mod iio;
+mod lines;
+mod options;
+pub mod spi;
+mod wave;
+
+pub use lines::Lines;
+pub use spi::Spi;
+pub use wave::{Shape, Wave};
+
+use rustix::io::Errno;
+
+use crate::Error;
+
+/// One value of every sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Channel {
+    /// Its name, unique in the sample: `voltage0`, `sim:bench/3`, `sine`.
+    pub name: String,
+    /// The unit of its value: `V`, `mV`, `°C`; empty for a number or a level.
+    pub unit: String,
+    /// value = raw * scale + offset, in the unit.
+    pub scale: f64,
+    /// See `scale`.
+    pub offset: f64,
+}
+
+impl Channel {
+    /// The value of what was read.
+    pub fn value(&self, raw: i64) -> f64 {
+        raw as f64 * self.scale + self.offset
+    }
+}
+
+/// Reads values, on the timed thread.
+pub trait Source: Send {
+    /// The values of every reading, in order.
+    fn channels(&self) -> &[Channel];
+
+    /// Reads all of them now; `now_ns` is the time on the monotonic clock. Must neither allocate nor wait for
+    /// longer than the device takes.
+    fn read(&mut self, now_ns: u64, values: &mut [i64]) -> Result<(), Errno>;
+
+    /// What of it is simulated, if anything is.
+    fn simulated(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Opens a source by its description: `wave:sine,50Hz`, `lines:sim:bench/0-7`, `spi:/dev/spidev0.0,mcp3208`, ….
+pub fn open(text: &str) -> Result<Box<dyn Source>, Error> {
+    let asked = |why: String| Error::Asked { what: "source", text: text.into(), why };
+    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+    match kind {
+        "wave" => Ok(Box::new(rest.parse::<Wave>().map_err(asked)?)),
+        "lines" => Ok(Box::new(Lines::open(&lines::names(rest).map_err(asked)?)?)),
+        "iio" => iio::open(rest),
+        "spi" => Ok(Box::new(Spi::open(&spi::Asked::read(rest).map_err(asked)?)?)),
+        _ => Err(asked("there is no such kind of source (choose wave, lines, spi or iio)".into())),
+    }
+}
+
+/// `50Hz`, `1.5kHz`, `1MHz`.
+fn hertz(text: &str) -> Option<f64> {
+    let units = [("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)];
+    let (number, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    Some(number.trim().parse::<f64>().ok()? * factor)
+}

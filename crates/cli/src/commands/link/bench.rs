@@ -1,0 +1,146 @@
+//! Both ends of a link in this process, for `test` and `tune`.
+
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use ontick_gpio::{Line, Name, sim};
+use ontick_link::trial::{self, Ends, Trial};
+use ontick_link::{By, Setting};
+use ontick_measure::Place;
+use ontick_measure::confine::{Confined, Cpus};
+use ontick_rt::thread::Policy;
+use serde::Serialize;
+
+use super::ends;
+use crate::failure::Failure;
+use crate::flags::PlaceFlags;
+
+/// Two lines that are joined, and how the threads at them run.
+#[derive(Args, Debug, Clone)]
+pub struct BenchFlags {
+    /// The line that is driven [default: a simulated one]
+    #[arg(long, value_name = "LINE", requires = "to")]
+    from: Option<Name>,
+    /// The line that is looked at, joined to the other by a cable or by `ontick gpio wire`
+    #[arg(long, value_name = "LINE", requires = "from")]
+    to: Option<Name>,
+    /// How edges are seen: poll (reading again and again, which occupies a CPU) or interrupt (notified)
+    #[arg(long, default_value = "interrupt")]
+    by: By,
+    #[command(flatten)]
+    place: PlaceFlags,
+}
+
+/// The bench; simulated lines of its own are gone with it.
+pub struct Bench {
+    pub from: Name,
+    pub to: Name,
+    pub by: By,
+    place: Place,
+    own_chip: Option<String>,
+}
+
+/// What a trial came to.
+#[derive(Clone, Serialize)]
+pub struct Row {
+    pub alphabet: String,
+    pub short_ns: u64,
+    pub step_ns: u64,
+    pub parity: u8,
+    pub cpus: String,
+    pub frames: u64,
+    pub frames_lost: u64,
+    pub frame_error_rate: f64,
+    pub bits: u64,
+    pub wrong_bits: u64,
+    pub bit_error_rate: f64,
+    pub bytes_mended: u64,
+    pub false_frames: u64,
+    pub raw_bits_per_s: f64,
+    pub net_bits_per_s: f64,
+    pub held_up_ns: u64,
+    pub backend: &'static str,
+}
+
+impl BenchFlags {
+    pub fn bench(&self) -> Result<Bench, Failure> {
+        let place = self.place.place();
+        place.check()?;
+        ends::may_poll(self.by, place)?;
+        let (from, to, own_chip) = match (&self.from, &self.to) {
+            (Some(from), Some(to)) => (from.clone(), to.clone(), None),
+            _ => {
+                let chip = format!("link-{}", std::process::id());
+                let line = |line| Name::Sim { chip: chip.clone(), line };
+                sim::wire(&line(4), &line(17), sim::Wire::default())?;
+                (line(4), line(17), Some(chip.clone()))
+            }
+        };
+        Ok(Bench { from, to, by: self.by, place, own_chip })
+    }
+}
+
+impl Bench {
+    /// Sends frames with this setting, on so many CPUs.
+    pub fn run(&self, setting: Setting, frames: u32, cpus: Cpus, stop: &AtomicBool) -> Result<(Row, Trial), Failure> {
+        let confined = Confined::to(cpus, self.place.cpu)?;
+        let to = self.place;
+        let from = match (confined.is_some(), to.peer(None, "two ends")) {
+            (false, Ok(peer)) => peer,
+            // On one CPU the receiver goes first, or it would see nothing until a frame is over.
+            _ => Place { policy: below(to.policy), ..to },
+        };
+        let line = ends::output(&self.from)?;
+        let backend = line.backend().name();
+        let ends = Ends {
+            from: (line, from.setup()),
+            to: (Line::open(&self.to, &self.by.request())?, to.setup()),
+            by: self.by,
+        };
+        let trial = trial::run(ends, setting, frames, stop)??;
+        Ok((Row::of(&trial, setting, cpus, backend), trial))
+    }
+
+    pub fn lines(&self) -> [Option<&Name>; 2] {
+        [Some(&self.from), Some(&self.to)]
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if let Some(chip) = &self.own_chip {
+            let _ = sim::remove(chip);
+        }
+    }
+}
+
+fn below(policy: Policy) -> Policy {
+    match policy {
+        Policy::Fifo(priority) if priority > 1 => Policy::Fifo(priority - 1),
+        other => other,
+    }
+}
+
+impl Row {
+    fn of(trial: &Trial, setting: Setting, cpus: Cpus, backend: &'static str) -> Self {
+        Self {
+            alphabet: setting.code.alphabet(),
+            short_ns: setting.code.shortest_ns,
+            step_ns: setting.code.step_ns,
+            parity: setting.parity,
+            cpus: cpus.to_string(),
+            frames: trial.sent,
+            frames_lost: trial.sent - trial.arrived.min(trial.sent),
+            frame_error_rate: trial.frame_errors(),
+            bits: trial.bits,
+            wrong_bits: trial.wrong_bits,
+            bit_error_rate: trial.bit_errors(),
+            bytes_mended: trial.mended,
+            false_frames: trial.false_frames,
+            raw_bits_per_s: setting.code.raw_rate(),
+            net_bits_per_s: trial.net_rate(),
+            held_up_ns: trial.held_up_ns,
+            backend,
+        }
+    }
+}

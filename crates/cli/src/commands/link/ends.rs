@@ -1,0 +1,100 @@
+//! The code of a link, and the threads at its ends.
+
+use std::io::{Write, stderr};
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_gpio::{Line, Name, OnExit, Request};
+use ontick_link::{By, Code, Receiver, Sender, Setting};
+use ontick_measure::Place;
+use ontick_rt::cpus;
+use ontick_rt::thread::{Policy, Setup};
+
+use crate::failure::Failure;
+use crate::flags;
+
+/// What both ends must agree on.
+#[derive(Args, Debug, Clone)]
+pub struct CodeFlags {
+    /// How many widths a pulse and a gap have: powers of two up to 16. 2x1 is short for 0, long for 1
+    #[arg(long, value_name = "PULSESxGAPS", default_value = "2x1")]
+    code: String,
+    /// The shortest pulse and gap
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = flags::time)]
+    short: u64,
+    /// From one width to the next [default: as --short]
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    step: Option<u64>,
+    /// Reed-Solomon bytes per 255: mend half as many wrong ones
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    parity: u8,
+}
+
+impl CodeFlags {
+    pub fn setting(&self) -> Result<Setting, Failure> {
+        let code = Code::new(&self.code, self.short, self.step.unwrap_or(self.short))?;
+        Ok(Setting::new(code, self.parity)?)
+    }
+
+    pub fn parity(&self) -> u8 {
+        self.parity
+    }
+}
+
+/// A line to drive; low when it is released.
+pub fn output(name: &Name) -> Result<Line, Failure> {
+    Ok(Line::open(name, &Request::output(false).on_exit(OnExit::Low))?)
+}
+
+pub fn sender(name: &Name, setting: Setting, setup: Setup) -> Result<Sender, Failure> {
+    let line = output(name)?;
+    Sender::start(line, setting, setup).map_err(|e| Failure::new(format!("cannot start the sending thread: {e}")))
+}
+
+pub fn receiver(name: &Name, setting: Setting, by: By, setup: Setup) -> Result<Receiver, Failure> {
+    let line = Line::open(name, &by.request())?;
+    let started = Receiver::start(line, setting, by, setup);
+    started.map_err(|e| Failure::new(format!("cannot start the receiving thread: {e}")))
+}
+
+/// How a return line is looked at: nothing notifies of edges in registers.
+pub fn by_of(name: &Name) -> By {
+    if matches!(name, Name::Register(_)) { By::Poll } else { By::Interrupt }
+}
+
+/// Refuses to spin where that would stop everything else.
+pub fn may_poll(by: By, place: Place) -> Result<(), Failure> {
+    if by == By::Poll && place.policy != Policy::Other {
+        ontick_rt::watchdog::may_occupy(cpus::allowed().len())?;
+    }
+    Ok(())
+}
+
+/// A mark for the stream, so that its frames are not taken for those of another.
+pub fn mark() -> u8 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    (now.subsec_nanos() >> 8) as u8 ^ std::process::id() as u8
+}
+
+/// Says on standard error what threads asked for and did not get.
+pub fn tell(refused: &[String]) {
+    for refusal in refused {
+        say(&format!("note: {refusal}"));
+    }
+}
+
+/// Says something while at work.
+pub fn say(sentence: &str) {
+    let _ = writeln!(stderr(), "{sentence}");
+}
+
+/// Where what is sent comes from.
+pub fn input(path: Option<&PathBuf>) -> Result<Box<dyn std::io::Read + Send>, Failure> {
+    Ok(match path {
+        None => Box::new(std::io::stdin()),
+        Some(path) => {
+            let file = std::fs::File::open(path);
+            Box::new(file.map_err(|e| Failure::new(format!("cannot read {}: {e}", path.display())))?)
+        }
+    })
+}

@@ -1,0 +1,79 @@
+//! `ontick link recv`
+
+use std::io::{self, Write, stdout};
+
+use clap::Args;
+use ontick_gpio::Name;
+use ontick_link::By;
+use ontick_link::transfer::{Broken, Told, one_way, repeated};
+
+use super::ends::{self, CodeFlags};
+use super::shown;
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, PlaceFlags};
+use crate::stop;
+
+/// Receive, and write what arrives to standard output.
+///
+/// Exit status: 0 everything arrived, 1 something is missing, 2 it could not be tried.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick link recv --line GPIO27 > file\n  ontick link recv --line sim:bench/17 --return sim:bench/5 --code 2x2 --short 20us --parity 16 > file"
+)]
+pub struct Recv {
+    /// The line that is looked at
+    #[arg(long, value_name = "LINE")]
+    line: Name,
+    /// A line to drive that takes acknowledgements back
+    #[arg(long = "return", value_name = "LINE")]
+    back: Option<Name>,
+    /// How edges are seen: poll (reading again and again, which occupies a CPU) or interrupt (notified)
+    #[arg(long, default_value = "interrupt")]
+    by: By,
+    #[command(flatten)]
+    code: CodeFlags,
+    /// Once something came, how long to wait for more
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = flags::time)]
+    patience: u64,
+    #[command(flatten)]
+    place: PlaceFlags,
+}
+
+impl Recv {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let setting = self.code.setting()?;
+        let place = self.place.place_beside();
+        place.check()?;
+        ends::may_poll(self.by, place)?;
+        let stop = stop::on_signal()?;
+        let mut receiver = ends::receiver(&self.line, setting, self.by, place.setup())?;
+        let mut back = match &self.back {
+            Some(back) => Some(ends::sender(back, setting, place.setup())?),
+            None => None,
+        };
+        ends::tell(receiver.refused());
+        ends::say(&format!("Listening on {}{}; Ctrl-C ends.", self.line, shown::note(&[Some(&self.line)])));
+        let received = match &mut back {
+            None => one_way::receive(&mut receiver, self.patience, &stop, write, tell),
+            // What is damaged comes again.
+            Some(back) => repeated::receive(&mut receiver, back, setting, self.patience, &stop, write, |_| {}),
+        };
+        let got = match received {
+            // Whoever read it has enough.
+            Err(Broken::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::NotMet),
+            other => other?,
+        };
+        ends::say(&shown::got(&got, &[Some(&self.line), self.back.as_ref()]));
+        Ok(if got.complete() { Outcome::Met } else { Outcome::NotMet })
+    }
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut out = stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+fn tell(told: Told) {
+    ends::say(&shown::told(told));
+}

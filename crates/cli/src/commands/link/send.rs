@@ -1,0 +1,61 @@
+//! `ontick link send`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_gpio::Name;
+use ontick_link::transfer::{Feed, one_way, repeated};
+
+use super::ends::{self, CodeFlags};
+use super::shown;
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, PlaceFlags};
+use crate::stop;
+
+/// Send what comes on standard input.
+///
+/// Exit status: 0 everything was sent (with a return line: it arrived), 1 it was not, 2 it could not be tried.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick link send --line GPIO22 < file\n  ontick link send --line sim:bench/4 --return sim:bench/18 --code 2x2 --short 20us --parity 16 < file\n\nStart the receiver first: without a return line nobody knows that it is missing."
+)]
+pub struct Send {
+    /// The line that is driven
+    #[arg(long, value_name = "LINE")]
+    line: Name,
+    /// A line that brings acknowledgements back: what did not arrive is sent again
+    #[arg(long = "return", value_name = "LINE")]
+    back: Option<Name>,
+    #[command(flatten)]
+    code: CodeFlags,
+    /// Send this file instead of standard input
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// With a return line, how long to go on without an answer
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = flags::time)]
+    patience: u64,
+    #[command(flatten)]
+    place: PlaceFlags,
+}
+
+impl Send {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let setting = self.code.setting()?;
+        let place = self.place.place();
+        place.check()?;
+        let stop = stop::on_signal()?;
+        let mut feed = Feed::new(ends::input(self.file.as_ref())?)?;
+        let mut sender = ends::sender(&self.line, setting, place.setup())?;
+        ends::tell(sender.refused());
+        let sent = match &self.back {
+            None => one_way::send(&mut sender, setting, &mut feed, ends::mark(), &stop)?,
+            Some(back) => {
+                let mut back = ends::receiver(back, setting, ends::by_of(back), place.setup())?;
+                let stream = (ends::mark(), self.patience);
+                repeated::send(&mut sender, &mut back, setting, &mut feed, stream, &stop)?
+            }
+        };
+        ends::say(&shown::sent(&sent, self.back.is_some(), &[Some(&self.line), self.back.as_ref()]));
+        Ok(if sent.complete { Outcome::Met } else { Outcome::NotMet })
+    }
+}

@@ -1,0 +1,57 @@
+//! What the ends of a link say.
+
+use ontick_gpio::{Backend, Name};
+use ontick_link::frame::Damage;
+use ontick_link::stream::Number;
+use ontick_link::transfer::{Got, Sent, Told};
+
+/// What is said beside figures where any line is simulated.
+pub fn note(lines: &[Option<&Name>]) -> &'static str {
+    let simulated = lines.iter().flatten().any(|name| matches!(name, Name::Sim { .. }));
+    if simulated { crate::commands::gpio::note(Backend::Simulated.name()) } else { "" }
+}
+
+pub fn sent(sent: &Sent, returns: bool, lines: &[Option<&Name>]) -> String {
+    let Sent { bytes, frames, repeated, complete, unanswered } = *sent;
+    let end = match (complete, unanswered, returns) {
+        (true, _, true) => "; all of it arrived",
+        (true, _, false) => "",
+        (false, true, _) => "; given up, as nobody answers (is the receiver there, with the same code?)",
+        (false, false, _) => "; ended before everything was sent",
+    };
+    let again = if repeated > 0 { format!(", {repeated} of them again") } else { String::new() };
+    format!("sent {bytes} bytes in {frames} frames{again}{end}{}", note(lines))
+}
+
+pub fn got(got: &Got, lines: &[Option<&Name>]) -> String {
+    let counts = [
+        (got.damaged, "damaged"),
+        (got.missing, "missing"),
+        (got.foreign, "of another stream"),
+        (got.noise, "times noise"),
+    ];
+    let counts: String = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
+    let mended = if got.mended > 0 { format!(", {} bytes mended", got.mended) } else { String::new() };
+    let end = match (got.began, got.ended) {
+        (_, true) => "",
+        (true, false) => "; the end never came: the sender fell silent, or this was ended",
+        (false, false) => "; nothing came that could be read",
+    };
+    format!("received {} bytes in {} frames{counts}{mended}{end}{}", got.bytes, got.frames, note(lines))
+}
+
+pub fn told(told: Told) -> String {
+    match told {
+        Told::Missing(first, 1) => format!("frame {first} is missing"),
+        Told::Missing(first, count) => format!("frames {first} to {} are missing", first + count - 1),
+        Told::Damaged(damage) => match damage.number().map(|number| Number::of(number).index) {
+            None => "a frame is damaged beyond its number".into(),
+            Some(index) => match damage {
+                Damage::Length { came, wanted, .. } => {
+                    format!("frame {index} is damaged: {came} bytes came instead of {wanted}")
+                }
+                _ => format!("frame {index} is damaged"),
+            },
+        },
+    }
+}

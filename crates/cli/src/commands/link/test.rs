@@ -1,0 +1,182 @@
+//! `ontick link test`
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use ontick_link::trial::Trial;
+use ontick_link::{By, Code, Setting};
+use ontick_measure::confine::Cpus;
+use ontick_record::units::show;
+use serde::Serialize;
+
+use super::bench::{Bench, BenchFlags, Row};
+use super::ends::{self, CodeFlags};
+use super::{shown, tune};
+use crate::commands::gpio;
+use crate::failure::{Failure, Outcome};
+use crate::{stop, terminal};
+
+/// Measure bit and frame errors of a wire with pseudo-random data, and its rate; both ends in this process.
+///
+/// Exit status: 0 every frame arrived, 1 some did not, 2 it could not be measured.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 16 --frames 200\n  sudo ontick link test --from GPIO22 --to GPIO27 --by poll\n  sudo ontick link test --table"
+)]
+pub struct Test {
+    #[command(flatten)]
+    code: CodeFlags,
+    /// How many frames to send
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    frames: u32,
+    /// Measure source 002's setting and the fastest that loses no frame, confined to 1 CPU and with all
+    #[arg(long, conflicts_with_all = ["code", "short", "step"])]
+    table: bool,
+    #[command(flatten)]
+    bench: BenchFlags,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    #[serde(flatten)]
+    row: Row,
+    by: &'static str,
+    eye: Vec<Width>,
+}
+
+/// How wide the pulses with one value came.
+#[derive(Serialize)]
+struct Width {
+    value: u32,
+    sent_ns: u64,
+    count: usize,
+    min_ns: u64,
+    p50_ns: u64,
+    max_ns: u64,
+}
+
+#[derive(Serialize)]
+struct Table {
+    source_002_bits_per_s: f64,
+    by: &'static str,
+    rows: Vec<Row>,
+}
+
+impl Test {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let setting = self.code.setting()?;
+        let bench = self.bench.bench()?;
+        if self.table { self.run_table(&bench) } else { self.run_one(&bench, setting) }
+    }
+
+    fn run_one(&self, bench: &Bench, setting: Setting) -> Result<Outcome, Failure> {
+        let stop = stop::on_signal()?;
+        let (row, trial) = bench.run(setting, self.frames, Cpus::All, &stop)?;
+        ends::tell(&trial.refused);
+        let lost = row.frames_lost;
+        if self.json {
+            gpio::document(&Document { row, by: bench.by.name(), eye: widths(&trial, setting) })?;
+        } else {
+            let note = shown::note(&bench.lines());
+            terminal::print(&(lines(&row, bench, note) + &eye(&trial, setting, note)))?;
+        }
+        Ok(if lost == 0 { Outcome::Met } else { Outcome::NotMet })
+    }
+
+    fn run_table(&self, bench: &Bench) -> Result<Outcome, Failure> {
+        let stop = stop::on_signal()?;
+        let mut rows = Vec::new();
+        for cpus in [Cpus::Some(1), Cpus::All] {
+            if cpus == Cpus::Some(1) && bench.by == By::Poll {
+                ends::say("note: not measured on 1 CPU: two threads that spin would stand in each other's way");
+                continue;
+            }
+            let slow = Setting::new(Code::SOURCE_002, self.code.parity())?;
+            rows.push(bench.run(slow, self.frames, cpus, &stop)?.0);
+            let search = tune::Search { wanted: 0.0, frames: self.frames, parity: self.code.parity(), cpus };
+            rows.extend(search.fastest(bench, &stop, |_| {})?);
+        }
+        if self.json {
+            gpio::document(&Table { source_002_bits_per_s: 4_000.0, by: bench.by.name(), rows })?;
+        } else {
+            let note = shown::note(&bench.lines());
+            let mut text = format!("{}\n", tune::HEAD);
+            text += "source 002's article       2x1    100us   100us      4.0 kb/s        -         -\n";
+            text.extend(rows.iter().map(|row| format!("{:<26}{}{note}\n", row.cpus, tune::columns(row))));
+            terminal::print(&text)?;
+        }
+        Ok(Outcome::Met)
+    }
+}
+
+fn lines(row: &Row, bench: &Bench, note: &str) -> String {
+    let Row { alphabet, short_ns, step_ns, parity, .. } = row;
+    let (from, to, by) = (&bench.from, &bench.to, bench.by);
+    let mut text = format!("{from} to {to} by {by}{note}\n");
+    text +=
+        &format!("code         {alphabet} from {} in steps of {}, parity {parity}\n", show(*short_ns), show(*step_ns));
+    text += &format!("raw rate     {}\n", tune::rate(row.raw_bits_per_s));
+    text += &format!("net rate     {}{note}\n", tune::rate(row.net_bits_per_s));
+    text += &format!(
+        "frames       {} sent, {} lost ({:.2} %)\n",
+        row.frames,
+        row.frames_lost,
+        row.frame_error_rate * 100.0
+    );
+    text += &format!(
+        "bits         {} compared, {} wrong before parity; {} bytes mended\n",
+        row.bits, row.wrong_bits, row.bytes_mended
+    );
+    text += &format!("wrong frames {} taken for right\n", row.false_frames);
+    text + &format!("sender       held up {} at worst\n", show(row.held_up_ns))
+}
+
+fn widths(trial: &Trial, setting: Setting) -> Vec<Width> {
+    let mut widths = Vec::new();
+    for (value, came) in &trial.eye {
+        let mut came = came.clone();
+        came.sort_unstable();
+        let (Some(min_ns), Some(max_ns)) = (came.first(), came.last()) else { continue };
+        widths.push(Width {
+            value: *value,
+            sent_ns: setting.code.pulse_ns(*value),
+            count: came.len(),
+            min_ns: *min_ns,
+            p50_ns: came[came.len() / 2],
+            max_ns: *max_ns,
+        });
+    }
+    widths
+}
+
+/// The pulse widths as they came: where bars of neighbours meet there is no margin left.
+fn eye(trial: &Trial, setting: Setting, note: &str) -> String {
+    const BARS: usize = 40;
+    let bin_ns = (setting.code.step_ns / 10).max(1);
+    let mut bins: BTreeMap<u64, usize> = BTreeMap::new();
+    let limit_ns = setting.code.pulse_ns(setting.code.longest_pulse()) + setting.code.step_ns;
+    let mut beyond = 0;
+    for width in trial.eye.values().flatten() {
+        match *width > limit_ns {
+            true => beyond += 1,
+            false => *bins.entry(width / bin_ns).or_default() += 1,
+        }
+    }
+    let Some(most) = bins.values().max() else { return String::new() };
+    let mut text = format!("pulse widths{note}\n");
+    let (mut last, bar) = (None, |count: usize| "#".repeat((count * BARS).div_ceil(*most)));
+    for (bin, count) in &bins {
+        if last.is_some_and(|last: u64| bin - last > 1) {
+            text += "        …\n";
+        }
+        text += &format!("{:>8}  {:<BARS$}  {count}\n", show(bin * bin_ns), bar(*count));
+        last = Some(*bin);
+    }
+    if beyond > 0 {
+        text += &format!("longer than any that is sent: {beyond}\n");
+    }
+    text
+}

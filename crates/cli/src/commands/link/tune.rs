@@ -1,0 +1,199 @@
+//! `ontick link tune`
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use ontick_link::{Code, Setting};
+use ontick_measure::confine::Cpus;
+use ontick_record::units::show;
+use serde::Serialize;
+
+use super::bench::{Bench, BenchFlags, Row};
+use super::{ends, shown};
+use crate::commands::gpio;
+use crate::failure::{Failure, Outcome};
+use crate::{stop, terminal};
+
+/// Find the fastest setting that holds a wanted share of lost frames; both ends in this process.
+///
+/// Exit status: 0 a setting holds, 1 none does, 2 it could not be measured.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 16\n  sudo ontick link tune --from GPIO22 --to GPIO27 --by poll --json\n\nFor each alphabet the widths are halved between one that holds and one that does not. A setting that lost no frame\nof N may still lose 3 of N (95 % sure)."
+)]
+pub struct Tune {
+    /// Share of the frames that may be lost, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
+    lost: f64,
+    /// Frames of each trial
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    frames: u32,
+    /// Reed-Solomon bytes per 255
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    parity: u8,
+    #[command(flatten)]
+    bench: BenchFlags,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(format!("\"{text}\" is no share from 0 to below 100 percent")),
+    }
+}
+
+#[derive(Serialize)]
+struct Document {
+    wanted_frame_error_rate: f64,
+    by: &'static str,
+    tried: Vec<Row>,
+    fastest: Option<Row>,
+}
+
+/// Heads of [`columns`], after a name.
+pub const HEAD: &str = "                          code    short    step     net rate   frames      lost";
+
+impl Tune {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let search = Search { wanted: self.lost, frames: self.frames, parity: self.parity, cpus: Cpus::All };
+        search.setting(ALPHABETS[0], UNITS_NS[0])?;
+        let bench = self.bench.bench()?;
+        let stop = stop::on_signal()?;
+        let note = shown::note(&bench.lines());
+        let (mut tried, json) = (Vec::new(), self.json);
+        if !json {
+            terminal::print(&format!("{HEAD}\n"))?;
+        }
+        let fastest = search.fastest(&bench, &stop, |row| {
+            if !json {
+                let held = if row.frame_error_rate <= search.wanted { "holds" } else { "loses" };
+                let _ = terminal::print(&format!("{held:<26}{}{note}\n", columns(row)));
+            }
+            tried.push(row.clone());
+        })?;
+        let outcome = if fastest.is_some() { Outcome::Met } else { Outcome::NotMet };
+        if json {
+            gpio::document(&Document { wanted_frame_error_rate: self.lost, by: bench.by.name(), tried, fastest })?;
+            return Ok(outcome);
+        }
+        terminal::print(&match &fastest {
+            Some(row) => format!(
+                "fastest: --code {} --short {} --parity {}, {}{note}\n",
+                row.alphabet,
+                ontick_record::units::exact(row.short_ns),
+                row.parity,
+                rate(row.net_bits_per_s)
+            ),
+            None => "none of these settings holds\n".into(),
+        })?;
+        if stop.load(Ordering::Relaxed) {
+            ends::say("ended early: faster ones may hold, too");
+        }
+        Ok(outcome)
+    }
+}
+
+/// Widths and steps that are tried, slowest first, in ns.
+const UNITS_NS: [u64; 13] =
+    [100_000, 70_000, 50_000, 35_000, 25_000, 18_000, 12_000, 9_000, 6_000, 4_000, 3_000, 2_000, 1_000];
+const ALPHABETS: [&str; 4] = ["2x1", "2x2", "4x4", "8x8"];
+
+/// What is looked for.
+pub struct Search {
+    /// Share of the frames that may be lost.
+    pub wanted: f64,
+    pub frames: u32,
+    pub parity: u8,
+    pub cpus: Cpus,
+}
+
+impl Search {
+    fn setting(&self, alphabet: &str, unit_ns: u64) -> Result<Setting, Failure> {
+        Ok(Setting::new(Code::new(alphabet, unit_ns, unit_ns)?, self.parity)?)
+    }
+
+    /// The fastest that holds, of all that were tried.
+    pub fn fastest(
+        &self,
+        bench: &Bench,
+        stop: &AtomicBool,
+        mut tell: impl FnMut(&Row),
+    ) -> Result<Option<Row>, Failure> {
+        let mut best: Option<Row> = None;
+        for alphabet in ALPHABETS {
+            bisect(UNITS_NS.len(), |n| -> Result<bool, Failure> {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(false);
+                }
+                let (row, _) = bench.run(self.setting(alphabet, UNITS_NS[n])?, self.frames, self.cpus, stop)?;
+                // What Ctrl-C cut short tells nothing.
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(false);
+                }
+                tell(&row);
+                let holds = row.frame_error_rate <= self.wanted;
+                if holds && best.as_ref().is_none_or(|best| row.net_bits_per_s > best.net_bits_per_s) {
+                    best = Some(row);
+                }
+                Ok(holds)
+            })?;
+        }
+        Ok(best)
+    }
+}
+
+/// Halves 0 to `count` between where `holds` is true and where it is not any more.
+fn bisect<E>(count: usize, mut holds: impl FnMut(usize) -> Result<bool, E>) -> Result<Option<usize>, E> {
+    let (mut good, mut bad) = (0, count);
+    while good < bad {
+        let middle = (good + bad) / 2;
+        match holds(middle)? {
+            true => good = middle + 1,
+            false => bad = middle,
+        }
+    }
+    Ok(good.checked_sub(1))
+}
+
+/// Code, rate and losses as a table has them.
+pub fn columns(row: &Row) -> String {
+    format!(
+        "{:<5}{:>8}{:>8}{:>13}{:>9}{:>10}",
+        row.alphabet,
+        show(row.short_ns),
+        show(row.step_ns),
+        rate(row.net_bits_per_s),
+        row.frames,
+        format!("{:.1} %", row.frame_error_rate * 100.0)
+    )
+}
+
+/// Bits per second.
+pub fn rate(bits_per_s: f64) -> String {
+    match bits_per_s {
+        fast if fast >= 999_500.0 => format!("{:.2} Mb/s", fast / 1e6),
+        fast if fast >= 100_000.0 => format!("{:.0} kb/s", fast / 1e3),
+        slow => format!("{:.1} kb/s", slow / 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_that_holds_is_found() {
+        for border in 0..=13 {
+            let mut tried = 0;
+            let found = bisect::<()>(13, |n| {
+                tried += 1;
+                Ok(n < border)
+            });
+            assert_eq!(found, Ok(border.checked_sub(1)));
+            assert!(tried <= 4, "{tried}");
+        }
+    }
+}

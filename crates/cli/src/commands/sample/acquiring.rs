@@ -1,0 +1,76 @@
+//! Sampling as a measurement: the sampler on the timed thread, its lateness recorded as any other.
+
+use ontick_acquire::ring::Writer;
+use ontick_acquire::{Sampler, Source, Trigger, Turn};
+use ontick_measure::Error;
+use ontick_measure::probe::{Probe, Sample};
+use ontick_record::run::Settings;
+use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::{Phase, phase};
+use rustix::io::Errno;
+
+/// How long a quiet phase is looked for, in ns.
+const SCAN_NS: u64 = 300_000_000;
+/// A scan sees a longer period too seldom to tell a quiet phase of it, in ns.
+const LONGEST_SCANNED_NS: u64 = SCAN_NS / 5;
+
+pub struct Acquiring {
+    sampler: Sampler,
+    trigger: Trigger,
+    failed: Option<Errno>,
+}
+
+impl Acquiring {
+    pub fn new(trigger: &Trigger, sources: Vec<Box<dyn Source>>, ring: Writer) -> Result<Self, Error> {
+        let phase = match trigger {
+            Trigger::Every(period_ns) if *period_ns <= LONGEST_SCANNED_NS => {
+                Phase::Fixed(phase::scan(&mut Clock::new(ClockId::Monotonic), SCAN_NS).quietest(*period_ns))
+            }
+            _ => Phase::Chance,
+        };
+        let sampler = Sampler::new(trigger, phase, sources, ring);
+        let sampler = sampler.map_err(|error| Error::Impossible(error.to_string()))?;
+        Ok(Self { sampler, trigger: trigger.clone(), failed: None })
+    }
+}
+
+impl Probe for Acquiring {
+    fn next(&mut self) -> Sample {
+        let nothing = |now_ns| Sample { now_ns, latency_ns: None, missed: 0, early: false, napped: true };
+        match self.sampler.turn() {
+            Turn::Taken { at_ns, latency_ns, missed } => {
+                Sample { now_ns: at_ns, latency_ns: Some(latency_ns), missed, early: false, napped: false }
+            }
+            Turn::Nothing(now_ns) => nothing(now_ns),
+            Turn::Failed(errno) => {
+                self.failed = Some(errno);
+                nothing(ClockId::Monotonic.now_ns())
+            }
+        }
+    }
+
+    fn recorded(&mut self) {
+        self.sampler.keep();
+    }
+
+    fn failure(&mut self) -> Option<Error> {
+        let errno = self.failed?;
+        Some(Error::System { what: "a source or the trigger's line", error: errno.into() })
+    }
+
+    fn describe(&mut self, settings: &mut Settings) {
+        settings.clock = ClockId::Monotonic.name().into();
+        match &self.trigger {
+            Trigger::Every(period_ns) => {
+                settings.method = "hybrid".into();
+                settings.interval_ns = *period_ns;
+                settings.phase_ns = self.sampler.phase_ns();
+                settings.phase_choice = if *period_ns <= LONGEST_SCANNED_NS { "auto" } else { "chance" }.into();
+            }
+            Trigger::Edge(name, edges) => {
+                settings.method = format!("{edges} edges");
+                settings.seen_line = Some(name.to_string());
+            }
+        }
+    }
+}

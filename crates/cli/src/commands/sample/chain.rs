@@ -1,0 +1,120 @@
+//! Everything behind the ring: the hub and the sinks, on threads that stay off the timed CPU.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::JoinHandle;
+
+use ontick_acquire::hub::{self, Passed, Stream};
+use ontick_acquire::ring::{self, Writer};
+use ontick_acquire::sink::{self, Client, Clients, Open, Sink};
+use ontick_acquire::{Channel, Error, Source, Trigger};
+use ontick_measure::away::Away;
+
+/// Threads that take samples from the ring and hand them on.
+pub struct Chain {
+    hub: JoinHandle<()>,
+    passed: Arc<Passed>,
+    clients: Arc<Clients>,
+    open: Vec<Open>,
+}
+
+/// Samples that the ring holds where edges come at no known rate.
+const EDGES: u64 = 1 << 17;
+/// Least and most that a slow reader may be behind, in bytes.
+const BACKLOG: (u64, u64) = (4 << 20, 256 << 20);
+/// Two seconds of samples are held.
+const SECONDS: u64 = 2;
+
+impl Chain {
+    /// Starts hub and sinks; the ring's end for the timed thread comes first.
+    pub fn start(
+        trigger: &Trigger,
+        sources: &[Box<dyn Source>],
+        sinks: &[Sink],
+        timed_cpu: Option<u32>,
+    ) -> Result<(Writer, Self), Error> {
+        // Threads begin with the affinity of who starts them.
+        let _away = timed_cpu.and_then(Away::from);
+        let channels = distinct(sources.iter().flat_map(|source| source.channels().iter().cloned()).collect());
+        let samples = match trigger {
+            Trigger::Every(period_ns) => (SECONDS * 1_000_000_000 / (*period_ns).max(1)).max(4096),
+            Trigger::Edge(..) => EDGES,
+        };
+        let (ring, reader) = ring::new(samples as usize, channels.len());
+        let backlog = (samples * (160 + 32 * channels.len() as u64)).clamp(BACKLOG.0, BACKLOG.1) as usize;
+        let (passed, clients) = (Arc::new(Passed::default()), Arc::new(Clients::default()));
+        let (mut streams, mut open): (Vec<Arc<Stream>>, Vec<Open>) = (Vec::new(), Vec::new());
+        for sink in sinks {
+            let stream = match streams.iter().find(|stream| stream.format == sink.format) {
+                Some(stream) => stream.clone(),
+                None => {
+                    let stream = Stream::new(sink.format, &channels, backlog);
+                    streams.push(stream.clone());
+                    stream
+                }
+            };
+            open.push(sink::open(sink, stream, clients.clone())?);
+        }
+        let run = {
+            let passed = passed.clone();
+            move || hub::run(reader, &channels, &streams, &passed)
+        };
+        let hub = std::thread::Builder::new().name("ontick-hub".into()).spawn(run);
+        let hub = hub.map_err(|error| Error::System { what: "starting the hub's thread".into(), error })?;
+        Ok((ring, Self { hub, passed, clients, open }))
+    }
+
+    /// Where listeners listen.
+    pub fn addresses(&self) -> impl Iterator<Item = &String> {
+        self.open.iter().flat_map(|open| &open.addresses)
+    }
+
+    /// Lets everybody take what is left; what happened, in sentences. The ring's writer must be gone.
+    pub fn end(self) -> Vec<String> {
+        let _ = self.hub.join();
+        self.open.into_iter().for_each(Open::close);
+        let passed = &self.passed;
+        let mut notes = vec![format!(
+            "{} samples handed on; {} slots missed; {} samples found the ring full, which was never fuller than {:.1} %",
+            passed.samples.load(Relaxed),
+            passed.late.load(Relaxed),
+            passed.full.load(Relaxed),
+            passed.ring_peak.load(Relaxed) as f64 / 10.0
+        )];
+        notes.extend(self.clients.all().iter().map(|client| told(client)));
+        notes
+    }
+}
+
+fn told(client: &Client) -> String {
+    let (samples, missed) = (client.samples.load(Relaxed), client.missed.load(Relaxed));
+    let missed = if missed > 0 { format!(", was too slow for {missed}") } else { String::new() };
+    let problem = client.problem().map(|problem| format!(", ended early: {problem}")).unwrap_or_default();
+    format!("{}: {samples} samples{missed}{problem}", client.name)
+}
+
+/// Names that come twice get a number.
+fn distinct(mut channels: Vec<Channel>) -> Vec<Channel> {
+    for index in 1..channels.len() {
+        let name = channels[index].name.clone();
+        let mut n = 1;
+        while channels[..index].iter().any(|before| before.name == channels[index].name) {
+            n += 1;
+            channels[index].name = format!("{name}.{n}");
+        }
+    }
+    channels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_channel_has_a_name_of_its_own() {
+        let channel = |name: &str| Channel { name: name.into(), unit: String::new(), scale: 1.0, offset: 0.0 };
+        let names: Vec<String> =
+            distinct(["a", "b", "a", "a", "a.2"].map(channel).to_vec()).into_iter().map(|c| c.name).collect();
+        assert_eq!(names, ["a", "b", "a.2", "a.3", "a.2.2"]);
+    }
+}

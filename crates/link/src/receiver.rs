@@ -1,0 +1,240 @@
+//! A timed thread that takes edges, and the frames that another reads from them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ontick_gpio::{Edges, Gone, Line, Request};
+use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::thread::{Setup, block_signals};
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::code::Code;
+use crate::cut::{Cutter, Seen};
+use crate::setting::{Setting, WAKE_NS};
+use crate::wire::{self, Heard};
+
+/// What the reading thread may be behind by.
+const WAITING: usize = 1 << 17;
+/// How often the reading thread looks.
+const GLANCE: Duration = Duration::from_micros(500);
+/// The thread notices within this that it is to end, in ns.
+const PATIENCE_NS: u64 = 20_000_000;
+/// One who polls naps this long while the line rests: well below the first pulse of a frame, in ns.
+const NAP_NS: u64 = WAKE_NS * 3 / 10;
+/// One who polls rests a tenth of the time also where the line never does, in ns.
+const STRETCH_NS: u64 = 450_000_000;
+/// Pulses this long can be polled with sleep in between, in ns.
+const SLOW_NS: u64 = 1_000_000;
+
+/// How the thread comes to know of an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// It reads the line again and again.
+    Poll,
+    /// It is notified.
+    Interrupt,
+}
+
+impl By {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Poll => "poll",
+            By::Interrupt => "interrupt",
+        }
+    }
+
+    /// How to ask for the line.
+    pub fn request(self) -> Request {
+        match self {
+            By::Poll => Request::input(),
+            By::Interrupt => Request::input().edges(Edges::Both),
+        }
+    }
+}
+
+impl FromStr for By {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [By::Poll, By::Interrupt];
+        all.into_iter().find(|by| by.name() == text).ok_or_else(|| "choose poll or interrupt".into())
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What came between two rests of the line.
+#[derive(Debug)]
+pub struct Received {
+    /// What it is.
+    pub heard: Heard,
+    /// High and low stretches, as they came, in ns.
+    pub stretches: Vec<u64>,
+}
+
+/// The thread; ends with this.
+pub struct Receiver {
+    code: Code,
+    seen: Consumer<Seen>,
+    cutter: Cutter,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    refused: Vec<String>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    gone: OnceLock<Gone>,
+}
+
+impl Receiver {
+    /// Starts the thread on a line that was asked for with [`By::request`].
+    pub fn start(line: Line, setting: Setting, by: By, setup: Setup) -> std::io::Result<Self> {
+        let (producer, seen) = RingBuffer::new(WAITING);
+        let shared = Arc::new(Shared::default());
+        let (ready, begun) = std::sync::mpsc::channel();
+        let code = setting.code;
+        let thread = std::thread::Builder::new().name("ontick-receiver".into()).spawn({
+            let shared = shared.clone();
+            move || {
+                block_signals();
+                let held = setup.best_effort();
+                let mut watcher = Watcher::new(line, code, producer, &shared);
+                let _ = ready.send(held.refused().iter().map(ToString::to_string).collect());
+                let ended = match by {
+                    By::Poll => watcher.poll(),
+                    By::Interrupt => watcher.follow(),
+                };
+                if let Err(gone) = ended {
+                    let _ = shared.gone.set(gone);
+                }
+            }
+        })?;
+        let refused = begun.recv().unwrap_or_default();
+        Ok(Self { code, seen, cutter: Cutter::new(code), shared, thread: Some(thread), refused })
+    }
+
+    /// What the thread asked for and did not get.
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    /// What came next, waiting for it until `deadline_ns` on the monotonic clock or until `stop`.
+    pub fn next(&mut self, deadline_ns: u64, stop: &AtomicBool) -> Result<Option<Received>, Gone> {
+        loop {
+            while let Ok(seen) = self.seen.pop() {
+                if let Some(stretches) = self.cutter.take(seen) {
+                    return Ok(Some(Received { heard: wire::read(&stretches, self.code), stretches }));
+                }
+            }
+            if let Some(gone) = self.shared.gone.get() {
+                return Err(*gone);
+            }
+            if stop.load(Ordering::Relaxed) || ClockId::Monotonic.now_ns() >= deadline_ns {
+                return Ok(None);
+            }
+            std::thread::sleep(GLANCE);
+        }
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread works with.
+struct Watcher<'a> {
+    line: Line,
+    code: Code,
+    seen: Producer<Seen>,
+    /// Edges that found the ring full.
+    lost: u32,
+    shared: &'a Shared,
+    clock: Clock,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(line: Line, code: Code, seen: Producer<Seen>, shared: &'a Shared) -> Self {
+        Self { line, code, seen, lost: 0, shared, clock: Clock::new(ClockId::Monotonic) }
+    }
+
+    /// Sleeps until it is notified, as long as nobody says stop.
+    fn follow(&mut self) -> Result<(), Gone> {
+        let (mut told, idle_ns) = (true, self.code.idle_ns());
+        while !self.stopped() {
+            let until_ns = self.clock.now_ns() + if told { PATIENCE_NS } else { idle_ns.min(PATIENCE_NS) };
+            match self.line.edge(until_ns)? {
+                Some(edge) => {
+                    self.edge(edge.rising, edge.time_ns, edge.lost);
+                    told = false;
+                }
+                // Often enough for a frame to end, then seldom.
+                None => {
+                    self.tell(Seen::Quiet(until_ns));
+                    told = idle_ns <= PATIENCE_NS;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the line again and again. While it rests there are naps.
+    fn poll(&mut self) -> Result<(), Gone> {
+        let idle_ns = self.code.idle_ns();
+        let (mut level, mut edge_ns, mut rested_ns) = (false, self.clock.now_ns(), self.clock.now_ns());
+        while !self.stopped() {
+            let now = self.line.read()?;
+            let now_ns = self.clock.now_ns();
+            if now != level {
+                self.edge(now, now_ns, 0);
+                (level, edge_ns) = (now, now_ns);
+            } else if !level && now_ns - edge_ns >= idle_ns {
+                self.tell(Seen::Quiet(now_ns));
+                self.nap(now_ns + NAP_NS);
+                rested_ns = self.clock.now_ns();
+            } else if self.code.shortest_ns >= SLOW_NS {
+                self.nap(now_ns + self.code.shortest_ns / 20);
+                rested_ns = now_ns;
+            } else if now_ns - rested_ns > STRETCH_NS {
+                self.nap(now_ns + STRETCH_NS / 9);
+                rested_ns = self.clock.now_ns();
+            }
+        }
+        Ok(())
+    }
+
+    fn nap(&mut self, until_ns: u64) {
+        self.clock.id().sleep_until(until_ns);
+        self.clock.resync();
+    }
+
+    fn edge(&mut self, rising: bool, time_ns: u64, lost: u32) {
+        let lost = self.lost.saturating_add(lost);
+        let told = self.seen.push(Seen::Edge { rising, time_ns, lost }).is_ok();
+        self.lost = if told { 0 } else { lost.saturating_add(1) };
+    }
+
+    fn tell(&mut self, seen: Seen) {
+        // A full ring has a reader that will look at edges first; the next rest is told again.
+        let _ = self.seen.push(seen);
+    }
+
+    fn stopped(&self) -> bool {
+        self.shared.stop.load(Ordering::Acquire)
+    }
+}

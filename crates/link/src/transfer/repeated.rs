@@ -1,0 +1,134 @@
+//! With a return line: what did not arrive is repeated until it did.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ontick_rt::clock::ClockId;
+
+use super::feed::Fed;
+use super::{Broken, Feed, GLANCE_NS, Got, KEEPALIVE, Sent, Told};
+use crate::repeat::{Next, Receiving, Sending};
+use crate::setting::Setting;
+use crate::wire::Heard;
+use crate::{Receiver, Sender};
+
+/// Bytes of an acknowledgement.
+const ANSWER: usize = 4;
+/// What threads need besides the wire until an answer is there, in ns.
+const SLACK_NS: u64 = 40_000_000;
+/// Farewells, as nobody answers them.
+const FAREWELLS: usize = 3;
+/// A receiver that has everything answers for so many waits of the sender's, should its answer have been lost.
+const LINGER: u64 = 6;
+
+/// How long a sender waits for an answer at first, in ns.
+fn timeout_ns(setting: Setting) -> u64 {
+    2 * setting.frame_ns(ANSWER) + setting.pause_ns(setting.frame_ns(setting.payload())) + SLACK_NS
+}
+
+/// Sends everything and sees to it that it arrives; gives up when nothing was answered for `patience_ns`, or when
+/// `stop` is set.
+pub fn send(
+    sender: &mut Sender,
+    back: &mut Receiver,
+    setting: Setting,
+    feed: &mut Feed,
+    (stream, patience_ns): (u8, u64),
+    stop: &AtomicBool,
+) -> Result<Sent, Broken> {
+    let (mut sending, mut sent) = (Sending::new(stream, timeout_ns(setting)), Sent::default());
+    let (mut answered_ns, mut wait) = (ClockId::Monotonic.now_ns(), KEEPALIVE);
+    while !stop.load(Ordering::Relaxed) {
+        while sending.has_room() {
+            let waits = wait != Duration::ZERO;
+            let (bytes, last) = match feed.take(setting.payload(), wait).map_err(Broken::Input)? {
+                Fed::Bytes(bytes) if bytes.is_empty() && !waits => break,
+                Fed::Bytes(bytes) => (bytes, false),
+                Fed::Last(bytes) => (bytes, true),
+            };
+            wait = Duration::ZERO;
+            sent.bytes += bytes.len() as u64;
+            sending.offer(bytes, last)?;
+        }
+        let now_ns = ClockId::Monotonic.now_ns();
+        match sending.next(now_ns) {
+            Next::Frame(frame) => {
+                if !sender.send(&frame, stop)? {
+                    break;
+                }
+                sent.frames += 1;
+                let left_ns = if sending.asks() { sender.flush(stop)? } else { Some(now_ns) };
+                sending.sent(left_ns.unwrap_or(now_ns));
+            }
+            Next::Wait(until_ns) => {
+                if let Some(received) = back.next(until_ns.min(now_ns + GLANCE_NS), stop)? {
+                    if matches!(&received.heard, Heard::Frame { frame, .. } if sending.take(frame)) {
+                        answered_ns = ClockId::Monotonic.now_ns();
+                    }
+                } else if now_ns.saturating_sub(answered_ns) > patience_ns {
+                    sent.unanswered = true;
+                    break;
+                }
+            }
+            Next::Idle => {
+                wait = KEEPALIVE;
+                answered_ns = now_ns;
+            }
+            Next::Done => {
+                for _ in 0..FAREWELLS {
+                    sender.send(&sending.farewell(), stop)?;
+                }
+                sender.flush(stop)?;
+                sent.complete = true;
+                break;
+            }
+        }
+    }
+    sent.repeated = sending.repeated();
+    Ok(sent)
+}
+
+/// Hands on everything, in order, and has repeated what did not arrive; until the sender knows that it did, until
+/// nothing came for `patience_ns` once it had begun, or until `stop`.
+pub fn receive(
+    receiver: &mut Receiver,
+    back: &mut Sender,
+    setting: Setting,
+    patience_ns: u64,
+    stop: &AtomicBool,
+    mut out: impl FnMut(&[u8]) -> io::Result<()>,
+    mut tell: impl FnMut(Told),
+) -> Result<Got, Broken> {
+    let (mut receiving, mut got) = (Receiving::default(), Got::default());
+    let linger_ns = LINGER * timeout_ns(setting);
+    let mut heard_ns = ClockId::Monotonic.now_ns();
+    while !stop.load(Ordering::Relaxed) && !receiving.closed() {
+        let now_ns = ClockId::Monotonic.now_ns();
+        let quiet_ns = now_ns.saturating_sub(heard_ns);
+        if quiet_ns > patience_ns && receiving.began() || quiet_ns > linger_ns && receiving.complete() {
+            break;
+        }
+        let Some(received) = receiver.next(now_ns + GLANCE_NS, stop)? else { continue };
+        match received.heard {
+            Heard::Frame { frame, mended, .. } => {
+                heard_ns = ClockId::Monotonic.now_ns();
+                got.frames += 1;
+                got.mended += mended as u64;
+                let bytes = receiving.take(frame);
+                got.bytes += bytes.len() as u64;
+                out(&bytes).map_err(Broken::Output)?;
+                if let Some(answer) = receiving.answer() {
+                    back.send(&answer, stop)?;
+                }
+            }
+            Heard::Damaged { damage, .. } => {
+                got.damaged += 1;
+                tell(Told::Damaged(damage));
+            }
+            Heard::Noise { .. } => got.noise += 1,
+        }
+    }
+    (got.began, got.ended) = (receiving.began(), receiving.complete());
+    Ok(got)
+}

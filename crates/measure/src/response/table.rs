@@ -1,0 +1,148 @@
+//! Source 001's whole table: every mechanism under every policy, idle and stressed, in interleaved blocks.
+
+use ontick_record::run::{Published, Series};
+use ontick_rt::thread::Policy;
+
+use super::{By, Job, measure};
+use crate::blocks::absorb;
+use crate::observe::Part;
+use crate::{Error, Length, Limits, Load, Observer, Place};
+
+/// Passes through all cases of one load: forth and back.
+const PASSES: u64 = 2;
+
+/// What is measured, and for how long.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// Lines and interval; the mechanism is each in turn.
+    pub job: Job,
+    /// Where the answering thread runs; the policy is each in turn.
+    pub place: Place,
+    /// Each case altogether.
+    pub limits: Limits,
+    /// What stresses the machine.
+    pub stress: Load,
+}
+
+/// One cell of the table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Case {
+    by: By,
+    policy: Policy,
+    stressed: bool,
+}
+
+impl Case {
+    /// The cells in the order of the table.
+    fn all() -> Vec<Case> {
+        let policies = |by| match by {
+            // Handlers of WiringPi run at this priority.
+            By::Interrupt => vec![Policy::Other, Policy::RoundRobin(55), Policy::Fifo(99)],
+            By::Poll | By::InterruptBusy => vec![Policy::Other, Policy::Fifo(99)],
+        };
+        let of =
+            |by| policies(by).into_iter().flat_map(move |policy| [false, true].map(|stressed| (by, policy, stressed)));
+        By::ALL.into_iter().flat_map(of).map(|(by, policy, stressed)| Case { by, policy, stressed }).collect()
+    }
+
+    fn name(self) -> String {
+        format!("{}, {}, {}", self.by, self.policy, if self.stressed { "stress" } else { "idle" })
+    }
+
+    /// What source 001's oscilloscope showed of it.
+    fn published(self) -> Option<Published> {
+        let (figure, over) = match (self.by, self.policy, self.stressed) {
+            (By::Poll, Policy::Other, false) => ("~ 50us", "20 minutes"),
+            (By::Poll, Policy::Other, true) => ("> 500us", "5 minutes"),
+            (By::Poll, Policy::Fifo(99), true) => ("< 50us", "3 hours"),
+            (By::Interrupt, Policy::RoundRobin(55), true) => ("~ 240us", "2 hours"),
+            _ => return None,
+        };
+        let (source, figure) = ("source 001".into(), figure.into());
+        Some(Published { source, figure, how: format!("{ON}, {over}") })
+    }
+}
+
+const ON: &str = "Pigeon RB100-CM3, Linux 4.4.50-rt63, oscilloscope";
+
+/// What of the source has no row here.
+pub const NOTE: &str = "source 001's figures are the largest latencies that its oscilloscope showed on a Pigeon RB100-CM3 (Linux 4.4.50-rt63, `stress --cpu 4` and `ping -f`) in 5 minutes to 5 hours; its interrupt in the kernel (FIFO 50, stressed: max about 110us) is not in this table";
+
+/// Names of the series that [`table`] will measure, in order.
+pub fn names() -> Vec<String> {
+    Case::all().into_iter().map(Case::name).collect()
+}
+
+/// Measures all cases; fewer blocks if the observer ends the run. Each case has a block in every pass.
+pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Error> {
+    let cases = Case::all();
+    let mut all: Vec<Series> = cases
+        .iter()
+        .map(|case| Series { name: case.name(), published: case.published(), ..Series::default() })
+        .collect();
+    let limits = Limits { length: divided(table.limits.length), ..table.limits };
+    let order = order(&cases);
+    let share = 1.0 / order.len() as f64;
+    let mut running = None;
+    for (turn, i) in order.into_iter().enumerate() {
+        if observer.stopped() {
+            break;
+        }
+        let case = cases[i];
+        if case.stressed != running.is_some() {
+            running = if case.stressed { Some(table.stress.start()?) } else { None };
+        }
+        observer.begin(Part { series: i, from: turn as f64 * share, share });
+        let job = Job { by: case.by, ..table.job.clone() };
+        let place = Place { policy: case.policy, ..table.place };
+        let mut block = measure(&case.name(), &job, place, limits, observer)?;
+        block.settings.load = if case.stressed { table.stress.describe() } else { Load::None.describe() };
+        absorb(&mut all[i], block, turn as u32);
+        if let Some(status) = running.as_ref().and_then(|running| running.ended()) {
+            observer.note(format!(
+                "the load ended before the measurement did ({status}): stressed blocks may be idle ones"
+            ));
+        }
+    }
+    all.retain(|series| !series.blocks.is_empty());
+    Ok(all)
+}
+
+fn divided(length: Length) -> Length {
+    match length {
+        Length::Duration(ns) => Length::Duration((ns / PASSES).max(1)),
+        Length::Count(count) => Length::Count(count.div_ceil(PASSES)),
+    }
+}
+
+/// Idle forth, stressed forth and back, idle back: a machine that drifts favours no case.
+fn order(cases: &[Case]) -> Vec<usize> {
+    let of = |stressed| (0..cases.len()).filter(move |i| cases[*i].stressed == stressed);
+    let (idle, stressed): (Vec<_>, Vec<_>) = (of(false).collect(), of(true).collect());
+    let back = |cases: &[usize]| cases.iter().rev().copied().collect::<Vec<_>>();
+    [idle.clone(), stressed.clone(), back(&stressed), back(&idle)].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_has_its_passes_and_the_source_its_places() {
+        let cases = Case::all();
+        assert_eq!(cases.len(), 14);
+        let order = order(&cases);
+        assert!((0..cases.len()).all(|i| order.iter().filter(|turn| **turn == i).count() as u64 == PASSES));
+        let published: Vec<String> =
+            cases.iter().filter_map(|case| Some(format!("{}: {}", case.name(), case.published()?.figure))).collect();
+        assert_eq!(
+            published,
+            [
+                "poll, other, idle: ~ 50us",
+                "poll, other, stress: > 500us",
+                "poll, fifo:99, stress: < 50us",
+                "interrupt, rr:55, stress: ~ 240us",
+            ]
+        );
+    }
+}
