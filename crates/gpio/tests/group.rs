@@ -26,7 +26,7 @@ impl Drop for Chip {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_bit_is_the_line_at_its_place(levels in proptest::collection::vec(any::<bool>(), 1..=54), low in any::<bool>()) {
@@ -53,7 +53,7 @@ proptest! {
         let mut group = Group::open(&names, &Request::input()).unwrap();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let handles: Vec<_> = outs.iter_mut().map(|outs| scope.spawn(|| pass_round(outs, 400))).collect();
+            let handles: Vec<_> = outs.iter_mut().map(|outs| scope.spawn(|| pass_round(outs, 300))).collect();
             let reader = scope.spawn(|| {
                 let mut read = || match group.read() {
                     Ok(levels) => {

@@ -1,10 +1,10 @@
 //! The ADS1256 (SBAS288): commands and pauses.
 //!
 //! Each channel of a sample is a conversion of its own that begins when it is asked for: the input is chosen (against
-//! AINCOM), the converter synchronised, and the result read when the filter has settled (table "Settling time using
-//! the input multiplexer": 210 µs at 30 kSPS). So a channel takes about a quarter of a millisecond, and every value
-//! is of its own sample. The multiplexer's register is read back after every value: a converter that is gone, or lost
-//! its power, is noticed.
+//! AINCOM), the converter synchronised, and the result read when the filter has settled (table 13: 210 µs at 30 kSPS).
+//! It is synchronised again just before, as in figure 19, so that no further conversion changes the result while it is
+//! read. So a channel takes about 0.3 ms, and every value is of its own sample. The multiplexer's register is read back
+//! after every value: a converter that is gone, or lost its power, is noticed.
 
 use std::io;
 use std::thread::sleep;
@@ -47,11 +47,11 @@ const SETTLE_US: u16 = 220;
 const CALIBRATION: Duration = Duration::from_millis(2);
 
 /// Bytes of a request for one channel and of its answer.
-pub const BYTES: usize = 12;
+pub const BYTES: usize = 14;
 /// Where in them the input is chosen, the value comes, and the chosen input is read back.
 const CHOSEN: usize = 2;
-const VALUE: usize = 6;
-const CHECK: usize = 11;
+const VALUE: usize = 8;
+const CHECK: usize = 13;
 
 /// Adds what reads one channel.
 pub fn request(frames: Frames, channel: u8) -> Frames {
@@ -59,6 +59,8 @@ pub fn request(frames: Frames, channel: u8) -> Frames {
         .part(&[WREG | MUX, 0, channel << 4 | AINCOM], NEXT_US)
         .part(&[SYNC], AFTER_SYNC_US)
         .part(&[WAKEUP], SETTLE_US)
+        .part(&[SYNC], AFTER_SYNC_US)
+        .part(&[WAKEUP], NEXT_US)
         .part(&[RDATA], TO_DATA_US)
         .part(&[0; 3], NEXT_US)
         .part(&[RREG | MUX, 0], TO_DATA_US)
@@ -101,6 +103,8 @@ mod tests {
     struct Converter {
         registers: [u8; 11],
         inputs: [i32; 8],
+        /// What is being converted, and what was last.
+        running: Option<i32>,
         converted: Option<i32>,
         powered: bool,
     }
@@ -116,8 +120,9 @@ mod tests {
                 let command = bytes[at];
                 at += 1;
                 match command {
-                    WAKEUP | SDATAC | SELFCAL => {}
-                    SYNC => self.converted = Some(self.inputs[(self.registers[1] >> 4) as usize]),
+                    SDATAC | SELFCAL => {}
+                    WAKEUP => self.running = Some(self.inputs[(self.registers[1] >> 4) as usize]),
+                    SYNC => self.converted = self.running.take(),
                     RDATA => {
                         let value = self.converted.take().expect("data before a conversion");
                         frames.received[at..at + 3].copy_from_slice(&value.to_be_bytes()[1..]);
@@ -143,14 +148,14 @@ mod tests {
     #[test]
     fn a_converter_is_set_up_read_and_missed() {
         let inputs = [0, 1, -1, 8_388_607, -8_388_608, 5, 6, 7];
-        let converter = Converter { registers: [0x55; 11], inputs, converted: None, powered: true };
+        let converter = Converter { registers: [0x55; 11], inputs, running: None, converted: None, powered: true };
         let mut spi = Spi::with(converter, &Asked::read("x,ads1256,channels=1-4").unwrap()).unwrap();
         let mut values = [0; 4];
         spi.read(0, &mut values).unwrap();
         assert_eq!(values, [1, -1, 8_388_607, -8_388_608]);
         spi.bus.powered = false;
         assert_eq!(spi.read(0, &mut values), Err(Errno::IO));
-        let gone = Converter { registers: [0; 11], inputs, converted: None, powered: false };
+        let gone = Converter { registers: [0; 11], inputs, running: None, converted: None, powered: false };
         let refused = Spi::with(gone, &Asked::read("x,ads1256").unwrap()).err().unwrap().to_string();
         assert!(refused.contains("no ADS1256 answers"), "{refused}");
     }
@@ -158,9 +163,9 @@ mod tests {
     #[test]
     fn pauses_are_kept_and_the_converter_stays_selected_between_them() {
         let frames = request(Frames::default(), 7);
-        assert_eq!(frames.sent, [0x51, 0, 0x78, 0xfc, 0, 1, 0, 0, 0, 0x11, 0, 0]);
+        assert_eq!(frames.sent, [0x51, 0, 0x78, 0xfc, 0, 0xfc, 0, 1, 0, 0, 0, 0x11, 0, 0]);
         assert_eq!(frames.sent.len(), BYTES);
-        assert_eq!(frames.cuts.iter().map(|cut| cut.pause_us).collect::<Vec<_>>(), [1, 4, 220, 7, 1, 7, 0]);
+        assert_eq!(frames.cuts.iter().map(|cut| cut.pause_us).collect::<Vec<_>>(), [1, 4, 220, 4, 1, 7, 1, 7, 0]);
         assert_eq!(frames.cuts.iter().filter(|cut| cut.ends).count(), 1);
     }
 }

@@ -29,7 +29,7 @@ struct Transfer {
 }
 
 /// The most stretches of one exchange.
-const MOST: usize = 64;
+pub(super) const MOST: usize = 96;
 const GROUP: u8 = b'k';
 const WRITE_MODE: Opcode = opcode::write::<u8>(GROUP, 1);
 const WRITE_BITS_PER_WORD: Opcode = opcode::write::<u8>(GROUP, 3);

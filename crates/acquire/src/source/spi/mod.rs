@@ -171,6 +171,15 @@ mod tests {
     }
 
     #[test]
+    fn every_request_is_one_message() {
+        for adc in &adc::ALL {
+            let frames = adc.request(&(0..adc.channels).collect::<Vec<u8>>());
+            assert!(frames.cuts.len() <= device::MOST, "{}", adc.name);
+            assert_eq!(frames.cuts.iter().map(|cut| cut.bytes).sum::<usize>(), frames.sent.len());
+        }
+    }
+
+    #[test]
     fn a_device_that_is_none_is_explained() {
         for (device, why) in [("/dev/spidev250.0", "no such device"), ("/dev/null", "no SPI device")] {
             let error = open(&format!("spi:{device},mcp3208")).err().unwrap().to_string();
