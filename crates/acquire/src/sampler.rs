@@ -44,8 +44,8 @@ pub struct Sampler {
 }
 
 enum Clockwork {
-    Cycle(Cycle<Hybrid>),
-    Edge { line: Line, clock: Clock },
+    Cycle(Box<Cycle<Hybrid>>),
+    Edge { line: Box<Line>, clock: Box<Clock> },
 }
 
 impl Sampler {
@@ -53,10 +53,16 @@ impl Sampler {
     pub fn new(trigger: &Trigger, phase: Phase, sources: Vec<Box<dyn Source>>, ring: Writer) -> Result<Self, Error> {
         let clock = Clock::new(ClockId::Monotonic);
         let clockwork = match trigger {
-            Trigger::Every(period_ns) => {
-                Clockwork::Cycle(Cycle::with_phase(clock, Hybrid::new(*period_ns), *period_ns, phase, Overrun::Skip))
+            Trigger::Every(period_ns) => Clockwork::Cycle(Box::new(Cycle::with_phase(
+                clock,
+                Hybrid::new(*period_ns),
+                *period_ns,
+                phase,
+                Overrun::Skip,
+            ))),
+            Trigger::Edge(name, edges) => {
+                Clockwork::Edge { line: Box::new(listen(name, *edges)?), clock: Box::new(clock) }
             }
-            Trigger::Edge(name, edges) => Clockwork::Edge { line: listen(name, *edges)?, clock },
         };
         let channels = sources.iter().map(|source| source.channels().len()).sum();
         Ok(Self { clockwork, sources, ring, begun: false, number: 0, at_ns: 0, latency_ns: 0, raw: vec![0; channels] })
