@@ -7,6 +7,7 @@ mod errors;
 mod examples;
 mod explain;
 mod gpio;
+mod link;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;

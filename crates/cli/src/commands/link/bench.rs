@@ -82,13 +82,7 @@ impl BenchFlags {
 
 impl Bench {
     /// Sends frames with this setting, on so many CPUs.
-    pub fn run(
-        &self,
-        setting: Setting,
-        frames: u32,
-        cpus: Cpus,
-        stop: &AtomicBool,
-    ) -> Result<(Row, Trial), Failure> {
+    pub fn run(&self, setting: Setting, frames: u32, cpus: Cpus, stop: &AtomicBool) -> Result<(Row, Trial), Failure> {
         let confined = Confined::to(cpus, self.place.cpu)?;
         let to = self.place;
         let from = match (confined.is_some(), to.peer(None, "two ends")) {

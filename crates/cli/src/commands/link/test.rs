@@ -21,7 +21,7 @@ use crate::{stop, terminal};
 /// Exit status: 0 every frame arrived, 1 some did not, 2 it could not be measured.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 16 --frames 200\n  sudo ontick link test --from GPIO22 --to GPIO27 --by poll\n  sudo ontick link test --table"
+    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 32 --frames 200\n  sudo ontick link test --from GPIO22 --to GPIO27 --by poll\n  sudo ontick link test --table"
 )]
 pub struct Test {
     #[command(flatten)]
@@ -116,10 +116,16 @@ fn lines(row: &Row, bench: &Bench, note: &str) -> String {
     let Row { alphabet, short_ns, step_ns, parity, .. } = row;
     let (from, to, by) = (&bench.from, &bench.to, bench.by);
     let mut text = format!("{from} to {to} by {by}{note}\n");
-    text += &format!("code         {alphabet} from {} in steps of {}, parity {parity}\n", show(*short_ns), show(*step_ns));
+    text +=
+        &format!("code         {alphabet} from {} in steps of {}, parity {parity}\n", show(*short_ns), show(*step_ns));
     text += &format!("raw rate     {}\n", tune::rate(row.raw_bits_per_s));
     text += &format!("net rate     {}{note}\n", tune::rate(row.net_bits_per_s));
-    text += &format!("frames       {} sent, {} lost ({:.2} %)\n", row.frames, row.frames_lost, row.frame_error_rate * 100.0);
+    text += &format!(
+        "frames       {} sent, {} lost ({:.2} %)\n",
+        row.frames,
+        row.frames_lost,
+        row.frame_error_rate * 100.0
+    );
     text += &format!(
         "bits         {} compared, {} wrong before parity; {} bytes mended\n",
         row.bits, row.wrong_bits, row.bytes_mended
