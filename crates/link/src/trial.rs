@@ -95,7 +95,7 @@ fn go(
     trial.refused.dedup();
     let began_ns = ClockId::Monotonic.now_ns();
     for number in 0..frames {
-        if !sender.send(&random_frame(number, setting.payload()), stop)? {
+        if !sender.send(&random_frame(number, setting.payload), stop)? {
             break;
         }
         trial.sent += 1;
@@ -105,7 +105,7 @@ fn go(
     }
     if let Some(left_ns) = sender.flush(stop)? {
         // The last frame's pause belongs to it.
-        trial.busy_ns = left_ns - began_ns + setting.pause_ns(setting.frame_ns(setting.payload()));
+        trial.busy_ns = left_ns - began_ns + setting.pause_ns(setting.frame_ns(setting.payload));
         while let Some(received) = receiver.next(left_ns + AFTERWARDS_NS + 2 * setting.code.idle_ns(), stop)? {
             trial.take(&received, setting);
             if trial.arrived == trial.sent {
@@ -128,14 +128,14 @@ impl Trial {
                 self.mended += *mended as u64;
                 self.arrived += 1;
                 self.bytes += frame.payload.len() as u64;
-                self.false_frames += u64::from(*frame != random_frame(frame.number, setting.payload()));
+                self.false_frames += u64::from(*frame != random_frame(frame.number, setting.payload));
                 Some(frame.number)
             }
             Heard::Damaged { damage, .. } => damage.number(),
             Heard::Noise { .. } => None,
         };
         let Some(number) = number else { return };
-        let wanted = random_frame(number, setting.payload()).encode(setting.parity);
+        let wanted = random_frame(number, setting.payload).encode(setting.parity);
         self.compare(received, &wanted, setting);
     }
 
@@ -196,7 +196,7 @@ mod tests {
             let ends = Ends { from: (from, Setup::new()), to: (to, Setup::new()), by };
             let trial = run(ends, setting, 3, &AtomicBool::new(false)).unwrap().unwrap();
             assert_eq!((trial.sent, trial.false_frames), (3, 0));
-            assert_eq!(trial.bytes, trial.arrived * setting.payload() as u64);
+            assert_eq!(trial.bytes, trial.arrived * setting.payload as u64);
             assert!(!sim::look(&chip).unwrap()[4].level, "left low");
         }
         sim::remove(&chip).unwrap();

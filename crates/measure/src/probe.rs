@@ -39,6 +39,11 @@ pub trait Probe {
     /// Waits for the next observation. Returns at least every second or so that a run can be ended.
     fn next(&mut self) -> Sample;
 
+    /// Whether the first observations may be practice, which nobody records. Not where each is somebody's event.
+    fn may_practise(&self) -> bool {
+        true
+    }
+
     /// The last sample was recorded: it was neither practice nor past the end. For probes that keep more of a
     /// sample than its latency.
     fn recorded(&mut self) {}

@@ -131,7 +131,9 @@ fn timed<P: Probe>(
         false => None,
     };
     let mut probe = prepare(&ready)?;
-    warm_up(&mut probe, limits.length, stop);
+    if probe.may_practise() {
+        warm_up(&mut probe, limits.length, stop);
+    }
 
     let watch = Watch::start(place.cpu);
     recording.store(true, Relaxed);

@@ -8,6 +8,7 @@ mod examples;
 mod explain;
 mod gpio;
 mod lines;
+mod link;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
@@ -16,6 +17,7 @@ mod records;
 mod results;
 mod round;
 mod run_command;
+mod sample;
 mod settings;
 mod timed_section;
 mod tune;

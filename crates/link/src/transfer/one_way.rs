@@ -21,7 +21,7 @@ pub fn send(
     stop: &AtomicBool,
 ) -> Result<Sent, Broken> {
     let (mut numbering, mut sent) = (Numbering::new(stream), Sent::default());
-    let most = setting.payload();
+    let most = setting.payload;
     while !stop.load(Ordering::Relaxed) {
         let (bytes, last) = match feed.take(most, KEEPALIVE).map_err(Broken::Input)? {
             Fed::Bytes(bytes) => (bytes, false),

@@ -24,7 +24,7 @@ const LINGER: u64 = 6;
 
 /// How long a sender waits for an answer at first, in ns.
 fn timeout_ns(setting: Setting) -> u64 {
-    2 * setting.frame_ns(ANSWER) + setting.pause_ns(setting.frame_ns(setting.payload())) + SLACK_NS
+    2 * setting.frame_ns(ANSWER) + setting.pause_ns(setting.frame_ns(setting.payload)) + SLACK_NS
 }
 
 /// Sends everything and sees to it that it arrives; gives up when nothing was answered for `patience_ns`, or when
@@ -42,7 +42,7 @@ pub fn send(
     while !stop.load(Ordering::Relaxed) {
         while sending.has_room() {
             let waits = wait != Duration::ZERO;
-            let (bytes, last) = match feed.take(setting.payload(), wait).map_err(Broken::Input)? {
+            let (bytes, last) = match feed.take(setting.payload, wait).map_err(Broken::Input)? {
                 Fed::Bytes(bytes) if bytes.is_empty() && !waits => break,
                 Fed::Bytes(bytes) => (bytes, false),
                 Fed::Last(bytes) => (bytes, true),

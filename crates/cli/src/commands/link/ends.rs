@@ -25,15 +25,22 @@ pub struct CodeFlags {
     /// From one width to the next [default: as --short]
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     step: Option<u64>,
-    /// Reed-Solomon bytes per 255: mend half as many wrong ones
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Reed-Solomon bytes per 255: mend half as many wrong ones. The sender chooses
+    #[arg(long, value_name = "N", default_value_t = 16)]
     parity: u8,
+    /// Bytes of data in a frame. The sender chooses [default: as many as take 150ms, 32 to 1024]
+    #[arg(long, value_name = "BYTES")]
+    payload: Option<usize>,
 }
 
 impl CodeFlags {
     pub fn setting(&self) -> Result<Setting, Failure> {
         let code = Code::new(&self.code, self.short, self.step.unwrap_or(self.short))?;
-        Ok(Setting::new(code, self.parity)?)
+        let setting = Setting::new(code, self.parity)?;
+        Ok(match self.payload {
+            Some(payload) => setting.with_payload(payload)?,
+            None => setting,
+        })
     }
 
     pub fn parity(&self) -> u8 {

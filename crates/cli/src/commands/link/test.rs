@@ -21,7 +21,7 @@ use crate::{stop, terminal};
 /// Exit status: 0 every frame arrived, 1 some did not, 2 it could not be measured.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 16 --frames 200\n  sudo ontick link test --from GPIO22 --to GPIO27 --by poll\n  sudo ontick link test --table"
+    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 32 --frames 200\n  sudo ontick link test --from GPIO22 --to GPIO27 --by poll\n  sudo ontick link test --table"
 )]
 pub struct Test {
     #[command(flatten)]

@@ -19,7 +19,7 @@ use crate::{stop, terminal};
 /// Exit status: 0 a setting holds, 1 none does, 2 it could not be measured.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 16\n  sudo ontick link tune --from GPIO22 --to GPIO27 --by poll --json\n\nFor each alphabet the widths are halved between one that holds and one that does not. A setting that lost no frame\nof N may still lose 3 of N (95 % sure)."
+    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 32\n  sudo ontick link tune --from GPIO22 --to GPIO27 --by poll --json\n\nFor each alphabet the widths are halved between one that holds and one that does not. A setting that lost no frame\nof N may still lose 3 of N (95 % sure)."
 )]
 pub struct Tune {
     /// Share of the frames that may be lost, in percent

@@ -49,6 +49,10 @@ impl Probe for Acquiring {
         }
     }
 
+    fn may_practise(&self) -> bool {
+        matches!(self.trigger, Trigger::Every(_))
+    }
+
     fn recorded(&mut self) {
         self.sampler.keep();
     }

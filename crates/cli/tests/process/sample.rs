@@ -1,0 +1,114 @@
+//! `ontick sample`: what its readers get.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::errors::fails;
+use crate::{ontick, run, stdout};
+
+/// The lines of a stream of samples after the first: numbers, and what gaps say.
+fn numbers(lines: impl Iterator<Item = String>) -> (Vec<u64>, u64) {
+    let (mut numbers, mut missed) = (Vec::new(), 0);
+    for line in lines {
+        let value: Value = serde_json::from_str(&line).expect("every line is JSON");
+        match value["number"].as_u64() {
+            Some(number) => numbers.push(number),
+            None => missed += value["missed"].as_u64().expect("a gap"),
+        }
+    }
+    (numbers, missed)
+}
+
+#[test]
+fn as_many_samples_as_were_asked_for_and_every_gap_is_told() {
+    let output = run(&["sample", "--source", "wave:sine,50Hz", "--source", "wave:sine", "--count", "200"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = stdout(&output);
+    let mut lines = text.lines().map(String::from);
+    let first: Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
+    assert_eq!(first["channels"][1]["name"], "sine.2");
+    let (numbers, missed) = numbers(lines);
+    assert_eq!(numbers.len(), 200);
+    assert_eq!(numbers.first(), Some(&0));
+    assert_eq!(numbers.last().unwrap() + 1, 200 + missed, "numbers left out are gaps that were told");
+}
+
+#[test]
+fn a_recording_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples.ontick");
+    let sink = format!("file:{}", path.display());
+    let output = run(&["sample", "--source", "wave:ramp", "--rate", "5kHz", "--to", &sink, "--count", "500", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(record["simulated"].as_str().unwrap().contains("computed"));
+    let text = stdout(&run(&["sample", "--read", path.to_str().unwrap()]));
+    let samples = text.lines().filter(|line| !line.starts_with(['#', 'n'])).count();
+    assert_eq!(samples, 500);
+    assert_eq!(text.lines().next(), Some("number,monotonic_ns,tai_ns,latency_ns,ramp"));
+    fails(&["sample", "--source", "wave:ramp", "--to", &sink, "--count", "1"], &["exists"]);
+}
+
+#[test]
+fn a_client_gets_samples_and_ctrl_c_ends_the_run() {
+    let mut child = ontick(&["sample", "--source", "wave:sine", "--to", "tcp:127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on tcp ").expect("it says where it listens");
+    let mut lines = BufReader::new(TcpStream::connect(address).unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().contains("ontick-sample/1"));
+    let some: Vec<String> = lines.by_ref().take(20).collect();
+    crate::send(child.id(), Signal::INT);
+    let rest: Vec<String> = lines.collect();
+    assert!(child.wait().unwrap().success());
+    let (numbers, missed) = numbers(some.into_iter().chain(rest));
+    let (first, last) = (numbers.first().unwrap(), numbers.last().unwrap());
+    assert_eq!(last - first + 1, numbers.len() as u64 + missed);
+    said.read_to_string(&mut line).unwrap();
+}
+
+#[test]
+fn every_edge_is_a_sample() {
+    let chip = format!("test-sample-{}", std::process::id());
+    let (from, to) = (format!("sim:{chip}/1"), format!("sim:{chip}/2"));
+    assert!(run(&["gpio", "wire", &from, &to]).status.success());
+    let trigger = format!("{to}:both");
+    let mut child = ontick(&["sample", "--trigger", &trigger, "--source", "wave:ramp", "--to", "-", "--count", "40"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    lines.next().unwrap();
+    // The line is listened to soon after the first line is out; edges before that are nobody's.
+    let mut toggle = ontick(&["gpio", "set", &format!("{from}=0"), "--toggle", "2ms"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (numbers, missed) = numbers(lines);
+    crate::send(toggle.id(), Signal::INT);
+    toggle.wait().unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!((numbers, missed), ((0..40).collect(), 0));
+    run(&["gpio", "remove", &format!("sim:{chip}")]);
+}
+
+#[test]
+fn what_cannot_be_sampled_is_one_sentence() {
+    fails(&["sample", "--source", "wave:sinus"], &["is no shape"]);
+    fails(&["sample", "--source", "adc"], &["there is no such kind of source"]);
+    fails(&["sample", "--source", "wave:sine", "--to", "ftp:x"], &["there is no such sink"]);
+    fails(&["sample", "--source", "wave:sine", "--json", "--count", "1"], &["standard output"]);
+    fails(&["sample", "--trigger", "sim:x", "--source", "wave:sine"], &["names no line"]);
+    fails(&["sample", "--read", "/dev/null"], &["no recording"]);
+}
