@@ -30,7 +30,13 @@ pub struct Channel {
 impl Channel {
     /// The value of what was read.
     pub fn value(&self, raw: i64) -> f64 {
-        raw as f64 * self.scale + self.offset
+        let inverse = self.scale.recip().round();
+        // A billionth is no double, a billion is: what was 0.7 comes out as 0.7.
+        let scaled = match (inverse * self.scale - 1.0).abs() < 1e-15 {
+            true => raw as f64 / inverse,
+            false => raw as f64 * self.scale,
+        };
+        scaled + self.offset
     }
 }
 
@@ -67,4 +73,19 @@ fn hertz(text: &str) -> Option<f64> {
     let units = [("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)];
     let (number, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     Some(number.trim().parse::<f64>().ok()? * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_fractions_come_out_as_they_are_written() {
+        let value = |scale, offset, raw| Channel { name: String::new(), unit: String::new(), scale, offset }.value(raw);
+        assert_eq!(value(1e-9, 0.0, 442_808_371).to_string(), "0.442808371");
+        assert_eq!(value(0.1, 0.0, 7).to_string(), "0.7");
+        assert_eq!(value(3.0, 1.0, 5), 16.0);
+        assert_eq!(value(0.75, 0.0, 4), 3.0);
+        assert_eq!(value(0.0, 2.0, 4), 2.0);
+    }
 }
