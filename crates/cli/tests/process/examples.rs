@@ -93,7 +93,8 @@ fn shorten_pulses(words: &mut Vec<String>) {
 
 /// Commands whose exit status tells whether all is well with the machine, or a requirement was met.
 fn judges(words: &[String]) -> bool {
-    words[1] == "check" || words.iter().any(|word| word == "--require")
+    let judges = ["check", "link"].contains(&words[1].as_str());
+    judges || words.iter().any(|word| word == "--require")
 }
 
 /// Commands that only root may give.

@@ -104,7 +104,10 @@ impl Test {
         } else {
             let note = shown::note(&bench.lines());
             let mut text = format!("{}\n", tune::HEAD);
-            text += "source 002's article       2x1    100us   100us      4.0 kb/s        -         -\n";
+            text += &format!(
+                "{:<26}{:<5}{:>8}{:>8}{:>13}{:>9}{:>10}\n",
+                "source 002's article", "2x1", "100us", "100us", "4.0 kb/s", "-", "-"
+            );
             text.extend(rows.iter().map(|row| format!("{:<26}{}{note}\n", row.cpus, tune::columns(row))));
             terminal::print(&text)?;
         }
