@@ -31,31 +31,88 @@ impl Pins {
         Ok(Self { page, lines: lines.to_vec(), clock: Clock::new(ClockId::Monotonic) })
     }
 
-    /// Their levels in one instant: when two looks at all of them found the same words, those were there together
-    /// between the looks. A word counts its edges, so a line that changed and changed back is not the same.
+    /// Their levels in one instant.
     #[inline]
     pub fn read(&mut self) -> Result<u64, Gone> {
         let (chip, lines) = (self.page.chip(), &self.lines);
         let mut views = [View::Held(false); LINES as usize];
         let views = &mut views[..lines.len()];
-        for (view, line) in views.iter_mut().zip(lines) {
-            *view = chip.view(*line);
-        }
-        for _ in 0..TRIES {
+        let mut now_ns = 0;
+        let between = |views: &[View]| {
             // Levels that are still on a wire depend on the time, which must be between the two looks as well.
-            let slow = views.iter().any(|view| view.takes_time());
-            let now_ns = if slow { self.clock.now_ns() } else { 0 };
-            let mut same = true;
-            for (view, line) in views.iter_mut().zip(lines) {
-                let again = chip.view(*line);
-                same &= again == *view;
-                *view = again;
+            if views.iter().any(|view| view.takes_time()) {
+                now_ns = self.clock.now_ns();
             }
-            if same {
-                let high = |(n, view): (usize, &View)| u64::from(chip.level_of(*view, || now_ns)) << n;
-                return Ok(views.iter().enumerate().map(high).sum());
-            }
+        };
+        if !catch(views, |n| chip.view(lines[n]), between) {
+            return Err(Gone(Errno::AGAIN));
         }
-        Err(Gone(Errno::AGAIN))
+        let high = |(n, view): (usize, &View)| u64::from(chip.level_of(*view, || now_ns)) << n;
+        Ok(views.iter().enumerate().map(high).sum())
+    }
+}
+
+/// Looks at all words until two looks found the same: those were there together between the looks. A word counts its
+/// line's edges, so one that changed and changed back is not the same. `between` is told what the first look found.
+#[inline]
+fn catch<W: PartialEq + Copy>(words: &mut [W], look: impl Fn(usize) -> W, mut between: impl FnMut(&[W])) -> bool {
+    for (n, word) in words.iter_mut().enumerate() {
+        *word = look(n);
+    }
+    for _ in 0..TRIES {
+        between(words);
+        let mut same = true;
+        for (n, word) in words.iter_mut().enumerate() {
+            let again = look(n);
+            same &= again == *word;
+            *word = again;
+        }
+        if same {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Words count edges. Whatever changes between one word's look and the next, what is caught was there at once.
+        #[test]
+        fn what_is_caught_was_there_at_once(
+            width in 1usize..6,
+            edges in proptest::collection::vec(any::<usize>(), 0..60),
+            steps in proptest::collection::vec(0usize..4, 1..100),
+        ) {
+            let mut states = vec![vec![0u32; width]];
+            for edge in edges {
+                let mut next = states[states.len() - 1].clone();
+                next[edge % width] += 1;
+                states.push(next);
+            }
+            let (now, turn) = (Cell::new(0), Cell::new(0));
+            let look = |n: usize| {
+                let step = steps.get(turn.get()).copied().unwrap_or(1);
+                turn.set(turn.get() + 1);
+                now.set((now.get() + step).min(states.len() - 1));
+                states[now.get()][n]
+            };
+            let mut words = vec![0; width];
+            prop_assert!(catch(&mut words, look, |_| {}), "the last state stays");
+            prop_assert!(states.contains(&words), "{words:?} never was");
+        }
+    }
+
+    #[test]
+    fn what_never_rests_is_given_up() {
+        let edges = Cell::new(0u32);
+        let look = |_: usize| edges.replace(edges.get() + 1);
+        assert!(!catch(&mut [0; 2], look, |_| {}));
     }
 }
