@@ -23,6 +23,9 @@ pub struct Code {
 #[error("code \"{0}\": give the numbers of pulse widths and of gap widths, powers of two up to 16, such as 2x1 or 4x4")]
 pub struct CodeError(String);
 
+/// No silence shorter than this ends a frame, in ns.
+const SHORTEST_IDLE_NS: u64 = 1_000_000;
+
 /// Most bits that one width carries.
 const MOST_BITS: u8 = 4;
 
@@ -55,9 +58,10 @@ impl Code {
         (1 << self.gap_bits) - 1
     }
 
-    /// A low line for this long ends a frame, in ns: four times as long as any gap in it.
+    /// A low line for this long ends a frame, in ns: four times as long as any gap in it, and longer than a sender
+    /// is held up every day.
     pub fn idle_ns(self) -> u64 {
-        4 * self.gap_ns(self.longest_gap()).max(self.pulse_ns(self.longest_pulse()))
+        (4 * self.gap_ns(self.longest_gap()).max(self.pulse_ns(self.longest_pulse()))).max(SHORTEST_IDLE_NS)
     }
 
     /// Bits per second of a long run of random symbols, before frames and parity.
@@ -115,7 +119,7 @@ mod tests {
         assert_eq!(Code::SOURCE_002.alphabet(), "2x1");
         assert_eq!(Code::SOURCE_002.raw_rate(), 4_000.0);
         let dense = Code::new("4x4", 20_000, 10_000).unwrap();
-        assert_eq!((dense.bits(), dense.pulse_ns(3), dense.idle_ns()), (4, 50_000, 200_000));
+        assert_eq!((dense.bits(), dense.pulse_ns(3), dense.idle_ns()), (4, 50_000, 1_000_000));
     }
 
     #[test]
