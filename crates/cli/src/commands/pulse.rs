@@ -53,8 +53,8 @@ pub struct Pulse {
     place: PlaceFlags,
     #[command(flatten)]
     limits: LimitFlags,
-    /// Runs beside the measurement: none, cpu, memory, io, fork, net, all or cmd:COMMAND [default: none, with --table
-    /// all]
+    /// Runs beside the measurement: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none, with
+    /// --table all]
     #[arg(long)]
     load: Option<Load>,
     /// How many CPUs the program and its load may use together: a number, one or all; or several, one after the other

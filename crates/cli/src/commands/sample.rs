@@ -43,10 +43,10 @@ pub struct Sample {
     place: PlaceFlags,
     #[command(flatten)]
     limits: LimitFlags,
-    /// Runs beside the sampling: none, cpu, memory, io, fork, net, all or cmd:COMMAND
+    /// Runs beside the sampling: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
     #[arg(long, default_value = "none")]
     load: Load,
-    /// Show rate, latency, ring and clients live on the whole terminal
+    /// Show percentiles, histogram and maxima of the latency live on the whole terminal
     #[arg(long)]
     watch: bool,
     /// Trace the kernel meanwhile and name what made samples late (needs root)
