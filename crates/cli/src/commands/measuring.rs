@@ -9,7 +9,7 @@ use ontick_measure::{Error, Live, Load, Observer};
 use ontick_record::{Environment, Finding, Run, Series};
 
 use crate::failure::{Failure, Outcome};
-use crate::flags::OutputFlags;
+use crate::flags::{MeasuringFlags, OutputFlags};
 use crate::progress::Progress;
 use crate::stop;
 
@@ -33,6 +33,23 @@ pub struct Measurement<'a> {
     pub explain: bool,
     /// What of it is simulated: it stands beside every figure.
     pub simulated: Option<String>,
+}
+
+impl<'a> Measurement<'a> {
+    /// As the flags ask for it, with nothing found and nothing simulated.
+    pub fn asked(flags: &'a MeasuringFlags, kind: &'static str, names: Vec<String>) -> Self {
+        Self {
+            kind,
+            names,
+            cpu: flags.place.place().cpu,
+            load: flags.load(),
+            watch: flags.watch,
+            findings: Vec::new(),
+            notes: flags.place.note().into_iter().collect(),
+            explain: flags.explain,
+            simulated: None,
+        }
+    }
 }
 
 /// Measures, records, judges (the series that `judged` picks) and shows.
