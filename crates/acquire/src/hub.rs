@@ -63,6 +63,16 @@ pub struct Passed {
 struct Trace {
     values: Vec<f64>,
     next: usize,
+    newest: Option<Newest>,
+}
+
+/// The newest sample that was handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Newest {
+    /// Samples until then, itself included.
+    pub samples: u64,
+    /// When its sources were read, in ns on the monotonic clock.
+    pub at_ns: u64,
 }
 
 impl Passed {
@@ -73,8 +83,14 @@ impl Passed {
         [older, newer].concat()
     }
 
-    fn remember(&self, values: &mut Vec<f64>) {
+    /// The newest sample; `None` before the first.
+    pub fn newest(&self) -> Option<Newest> {
+        self.trace.lock().unwrap_or_else(PoisonError::into_inner).newest
+    }
+
+    fn remember(&self, values: &mut Vec<f64>, newest: Newest) {
         let mut trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
+        trace.newest = Some(newest);
         for value in values.drain(..) {
             let next = trace.next % TRACE;
             match trace.values.get_mut(next) {
@@ -98,7 +114,7 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
         passed.ring_level.store(level, Relaxed);
         passed.ring_peak.fetch_max(level, Relaxed);
         tai.keep();
-        let mut samples = 0;
+        let (mut samples, mut at_ns) = (0, 0);
         while samples < BATCH {
             let came = ring.pop(|sample| {
                 for gap in order.gaps(&sample) {
@@ -107,6 +123,7 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
                     streams.iter().zip(&mut buffers).for_each(|(stream, out)| stream.encoder.gap(gap, out));
                 }
                 let stamped = tai.stamp(&sample);
+                at_ns = sample.at_ns;
                 streams.iter().zip(&mut buffers).for_each(|(stream, out)| stream.encoder.sample(&stamped, out));
                 trace.extend(channels.first().zip(sample.raw.first()).map(|(channel, raw)| channel.value(*raw)));
             });
@@ -120,8 +137,8 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
                 stream.backlog.push(bytes, samples);
                 bytes.clear();
             }
-            passed.samples.fetch_add(samples, Relaxed);
-            passed.remember(&mut trace);
+            let before = passed.samples.fetch_add(samples, Relaxed);
+            passed.remember(&mut trace, Newest { samples: before + samples, at_ns });
         } else if ended {
             break;
         } else {
@@ -253,8 +270,10 @@ mod tests {
     fn the_trace_keeps_the_last_values_in_order() {
         let passed = Passed::default();
         let mut values: Vec<f64> = (0..1000).map(f64::from).collect();
-        passed.remember(&mut values);
-        passed.remember(&mut vec![1000.0]);
+        let newest = |samples| Newest { samples, at_ns: samples * 1000 };
+        passed.remember(&mut values, newest(1000));
+        passed.remember(&mut vec![1000.0], newest(1001));
+        assert_eq!(passed.newest(), Some(newest(1001)));
         let trace = passed.trace();
         assert_eq!((trace.len(), trace[0], trace[TRACE - 1]), (TRACE, 489.0, 1000.0));
     }

@@ -126,7 +126,8 @@ fn serve<C: Connection>(
 }
 
 fn talk<C: Connection>(mut socket: C, name: &str, stream: &Stream, clients: &Clients, stop: &AtomicBool) {
-    let (client, place) = (clients.join(name.into()), stream.backlog.now());
+    let place = stream.backlog.now();
+    let client = clients.join(name.into(), place);
     let mut end = None;
     let fed = socket.prepare().and_then(|()| {
         writer::feed(stream, place, &client, |bytes| {

@@ -3,11 +3,13 @@
 mod acquiring;
 mod chain;
 mod recording;
+mod watching;
 
+use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_acquire::sink::Sink;
+use ontick_acquire::sink::{Sink, Where};
 use ontick_acquire::{Source, Trigger, source};
 use ontick_measure::session;
 
@@ -23,7 +25,7 @@ use crate::flags::{self, MeasuringFlags, OutputFlags};
 #[command(
     after_help = "Examples:\n  ontick sample --source wave:sine,50Hz --to - --count 5\n  sudo ontick sample --rate 1kHz --source wave:sine,50Hz --to tcp::5000 --to file:samples.csv\n  sudo ontick sample --trigger sim:bench/4:rising --source wave:ramp --to unix:/run/samples,format=binary\n  ontick sample --read samples.ontick\n\nSources (repeatable: all are in every sample):\n  wave:SHAPE[,RATE]                 a computed sine, square, triangle or ramp\n  lines:LINE-LAST                   GPIO lines read at once (lines:sim:bench/0-7)\n  spi:DEVICE,CONVERTER[,channels=0-3][,vref=3.3][,speed=1MHz]\n                                    a converter at an SPI bus (spi:/dev/spidev0.0,mcp3208)\n  iio:DEVICE/CHANNEL,…[,trigger=NAME]\n                                    a device with a kernel driver (iio:adc/voltage0)\n\nSinks (repeatable): -, file:PATH[,rotate=100MB], tcp:HOST:PORT, unix:PATH (both listen), udp:HOST:PORT;\neach with ,format=ndjson|csv|binary. A slow client misses samples and is told how many; nobody waits for it.",
     mut_arg("load", |load| load.help("Runs beside the sampling: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none]")),
-    mut_arg("watch", |watch| watch.help("Show percentiles, histogram and maxima of the latency live on the whole terminal")),
+    mut_arg("watch", |watch| watch.help(WATCH)),
     mut_arg("explain", |explain| explain.help("Trace the kernel meanwhile and name what made samples late (needs root)"))
 )]
 pub struct Sample {
@@ -36,7 +38,7 @@ pub struct Sample {
     /// What is sampled (repeatable)
     #[arg(long, value_name = "SOURCE", required_unless_present = "read")]
     source: Vec<String>,
-    /// Where samples go (repeatable) [default: standard output]
+    /// Where samples go (repeatable) [default: standard output; with --watch they are only shown]
     #[arg(long = "to", value_name = "SINK", conflicts_with = "read")]
     sinks: Vec<Sink>,
     /// Show a recording in the binary format as CSV, instead of sampling
@@ -45,6 +47,8 @@ pub struct Sample {
     #[command(flatten)]
     measuring: MeasuringFlags,
 }
+
+const WATCH: &str = "Show rate, latency, ring, readers and the signal live on the whole terminal";
 
 /// Where neither rate nor trigger is named, in ns: source 000's 1 kHz.
 const PERIOD_NS: u64 = 1_000_000;
@@ -56,8 +60,18 @@ impl Sample {
         }
         let trigger = self.trigger.clone().unwrap_or(Trigger::Every(self.rate.unwrap_or(PERIOD_NS)));
         let sources = self.source.iter().map(|text| source::open(text)).collect::<Result<Vec<_>, _>>()?;
-        let sinks = if self.sinks.is_empty() { vec!["-".parse()?] } else { self.sinks.clone() };
-        let to_stdout = sinks.iter().any(|sink| sink.to == ontick_acquire::sink::Where::Stdout);
+        let sinks = match self.sinks.is_empty() {
+            // Who watches need not keep them.
+            true if self.measuring.watch => Vec::new(),
+            true => vec!["-".parse()?],
+            false => self.sinks.clone(),
+        };
+        let to_stdout = sinks.iter().any(|sink| sink.to == Where::Stdout);
+        if to_stdout && self.measuring.watch && stdout().is_terminal() {
+            return Err(Failure::new(
+                "samples and the live view cannot share a terminal: leave out --to - or --watch, or send standard output elsewhere (> FILE, | PROGRAM)",
+            ));
+        }
         if to_stdout && self.measuring.output.json {
             return Err(Failure::new(
                 "samples go to standard output, so the record cannot: give --record FILE instead of --json, or --to another sink",
@@ -65,24 +79,38 @@ impl Sample {
         }
 
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits_or(u64::MAX));
+        let simulated = computed(&sources, &trigger);
+        let (ring, chain) = Chain::start(&trigger, &sources, &sinks, place.cpu)?;
+        chain.addresses().for_each(|address| eprintln!("listening on {address}"));
+        let mut watching = chain.watching();
         let asked = Measurement {
-            simulated: computed(&sources, &trigger),
+            simulated,
+            waits_for: match &trigger {
+                Trigger::Edge(line, edges) => Some(format!("an edge of line {line} ({edges})")),
+                Trigger::Every(_) => None,
+            },
+            samples: Some(Box::new(move || watching.look())),
             ..Measurement::asked(&self.measuring, "sample", vec!["samples".into()])
         };
         let output = OutputFlags { quiet: to_stdout, ..self.measuring.output.clone() };
-        let (ring, chain) = Chain::start(&trigger, &sources, &sinks, place.cpu)?;
-        chain.addresses().for_each(|address| eprintln!("listening on {address}"));
-        measuring::run(
+        let mut incomplete = Vec::new();
+        let outcome = measuring::run(
             asked,
             &output,
             |_| true,
             |observer| {
-                let prepare = |_: &_| Acquiring::new(&trigger, sources, ring);
+                let prepare = |_: &_| Acquiring::new(&trigger, sources, &self.source, ring);
                 let series = session::run("samples", place, limits, prepare, observer);
-                chain.end().into_iter().for_each(|note| observer.note(note));
+                let end = chain.end();
+                end.notes.into_iter().for_each(|note| observer.note(note));
+                incomplete = end.incomplete;
                 series.map(|series| vec![series])
             },
-        )
+        )?;
+        match incomplete.is_empty() {
+            true => Ok(outcome),
+            false => Err(Failure::new(format!("not all samples were kept: {}", incomplete.join("; ")))),
+        }
     }
 }
 

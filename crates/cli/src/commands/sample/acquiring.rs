@@ -17,11 +17,18 @@ const LONGEST_SCANNED_NS: u64 = SCAN_NS / 5;
 pub struct Acquiring {
     sampler: Sampler,
     trigger: Trigger,
-    failed: Option<Errno>,
+    names: Vec<String>,
+    failed: Option<(Option<usize>, Errno)>,
 }
 
 impl Acquiring {
-    pub fn new(trigger: &Trigger, sources: Vec<Box<dyn Source>>, ring: Writer) -> Result<Self, Error> {
+    /// Of these sources, which were asked for by these names.
+    pub fn new(
+        trigger: &Trigger,
+        sources: Vec<Box<dyn Source>>,
+        names: &[String],
+        ring: Writer,
+    ) -> Result<Self, Error> {
         let phase = match trigger {
             Trigger::Every(period_ns) if *period_ns <= LONGEST_SCANNED_NS => {
                 Phase::Fixed(phase::scan(&mut Clock::new(ClockId::Monotonic), SCAN_NS).quietest(*period_ns))
@@ -30,7 +37,7 @@ impl Acquiring {
         };
         let sampler = Sampler::new(trigger, phase, sources, ring);
         let sampler = sampler.map_err(|error| Error::Impossible(error.to_string()))?;
-        Ok(Self { sampler, trigger: trigger.clone(), failed: None })
+        Ok(Self { sampler, trigger: trigger.clone(), names: names.to_vec(), failed: None })
     }
 }
 
@@ -42,8 +49,8 @@ impl Probe for Acquiring {
                 Sample { now_ns: at_ns, latency_ns: Some(latency_ns), missed, early: false, napped: false }
             }
             Turn::Nothing(now_ns) => nothing(now_ns),
-            Turn::Failed(errno) => {
-                self.failed = Some(errno);
+            Turn::Failed { source, errno } => {
+                self.failed = Some((source, errno));
                 nothing(ClockId::Monotonic.now_ns())
             }
         }
@@ -58,8 +65,13 @@ impl Probe for Acquiring {
     }
 
     fn failure(&mut self) -> Option<Error> {
-        let errno = self.failed?;
-        Some(Error::System { what: "a source or the trigger's line", error: errno.into() })
+        let (source, errno) = self.failed?;
+        let what = match (source.and_then(|index| self.names.get(index)), &self.trigger) {
+            (Some(name), _) => format!("source {name}"),
+            (None, Trigger::Edge(line, _)) => format!("trigger line {line}"),
+            (None, Trigger::Every(_)) => "the clock".into(),
+        };
+        Some(Error::Impossible(format!("{what}: {}", std::io::Error::from(errno))))
     }
 
     fn describe(&mut self, settings: &mut Settings) {
