@@ -127,8 +127,10 @@ fn screen(kind: &str, live: &Live, waits_for: Option<&str>, samples: Option<&Sam
     let load_average = conditions::load_average().map(|[one, ..]| one);
     let now = Moment { run: &run, done: live.done, load_average, waits_for, samples };
     let text = text::live(&now, &terminal::screen_style(), rows);
-    // From the top, each line cleared to its end, then the rest of the screen: no flicker.
-    let _ = write!(stderr(), "\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\r\n"));
+    // From the top, each line cleared before it is written (afterwards its last character might go), then the rest of
+    // the screen; and all at once: no flicker.
+    let text = format!("\x1b[H\x1b[K{}\x1b[J", text.replace('\n', "\r\n\x1b[K"));
+    let _ = stderr().write_all(text.as_bytes());
 }
 
 impl Drop for Progress {

@@ -8,6 +8,9 @@ use super::samples::{Samples, samples};
 use super::{Style, colour::Paint, plot, table};
 use crate::printable::printable;
 
+/// With fewer rows not everything about samples can be shown.
+const CROWDED: usize = 22;
+
 /// A run at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'a> {
@@ -34,7 +37,9 @@ pub fn live(now: &Moment, style: &Style, rows: usize) -> String {
         None => text.push_str(&table::table(run, style)),
     }
     text.push('\n');
-    let mut end = recent(run, style);
+    // On a small screen who gets the samples matters more than when the worst came.
+    let crowded = now.samples.is_some() && rows < CROWDED;
+    let mut end = if crowded { String::new() } else { recent(run, style) };
     end.push_str(&format!("\n{}\n", shortened("Ctrl-C ends the run with what was measured so far.", style.width)));
     if let Some(on_their_way) = now.samples {
         let room = rows.saturating_sub(1 + text.lines().count() + 1 + end.lines().count());

@@ -85,7 +85,7 @@ impl Samples {
     }
 
     fn rate(&self) -> String {
-        self.rate.map_or("— /s".into(), per_second)
+        self.rate.map_or("none yet".into(), per_second)
     }
 }
 
@@ -158,7 +158,7 @@ fn who_reads(readers: &[Reader], style: &Style, rows: usize) -> Vec<String> {
     };
     let (samples, missed) = (longest(1) + 2, longest(2) + 2);
     let room = style.width.saturating_sub(2 + samples + missed + 2);
-    let state = longest(3).min(room.saturating_sub(longest(0)).max(room / 3));
+    let state = longest(3).min(room.saturating_sub(longest(0)).max(10.min(room))).min(room);
     let name = longest(0).min(room - state);
     let line = |row: &[String; 4]| {
         let (who, how) = (ending(&row[0], name), shortened(&row[3], state));

@@ -26,8 +26,19 @@ pub(super) fn trace(trace: &Trace, style: &Style, lines: usize) -> Vec<String> {
     let labels = [label(high, high - low), label(low, high - low)];
     let paint = Paint(style.colour);
     let mut text = vec![shortened(&title(trace, shown.len(), &labels), style.width)];
+    if shown.is_empty() {
+        return text;
+    }
     for (row, line) in dots(shown, (low, high), columns, rows).into_iter().enumerate() {
         let label = match row {
+            // A constant has one value, where it is drawn.
+            _ if low == high => {
+                if row == (rows - 1) / 2 {
+                    &labels[0]
+                } else {
+                    ""
+                }
+            }
             0 => &labels[0],
             _ if row + 1 == rows => &labels[1],
             _ => "",
