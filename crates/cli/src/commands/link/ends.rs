@@ -25,10 +25,10 @@ pub struct CodeFlags {
     /// From one width to the next [default: as --short]
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     step: Option<u64>,
-    /// Reed-Solomon bytes per 255: mend half as many wrong ones. The sender chooses
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    /// Reed-Solomon parity in percent of the data: so many lost blocks of a frame are replaced. The sender chooses
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = flags::whole_percent)]
     parity: u8,
-    /// Bytes of data in a frame. The sender chooses [default: as many as take 150ms, 32 to 1024]
+    /// Bytes of data in a frame. The sender chooses [default: as many as take 20ms, in 32 blocks or more]
     #[arg(long, value_name = "BYTES")]
     payload: Option<usize>,
 }
