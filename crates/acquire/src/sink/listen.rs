@@ -49,11 +49,16 @@ pub fn unix(
     stop: Arc<AtomicBool>,
 ) -> Result<Listening, Error> {
     let system = |error| Error::System { what: format!("unix {}", path.display()), error };
-    if fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket()) {
-        match UnixStream::connect(path) {
-            Ok(_) => return Err(system(ErrorKind::AddrInUse.into())),
-            Err(_) => fs::remove_file(path).map_err(system)?,
+    let taken = |why: &str| Error::Asked { what: "sink", text: format!("unix:{}", path.display()), why: why.into() };
+    match fs::symlink_metadata(path) {
+        Ok(meta) if !meta.file_type().is_socket() => {
+            return Err(taken("something that is no socket is there (remove it, or choose another path)"));
         }
+        Ok(_) => match UnixStream::connect(path) {
+            Ok(_) => return Err(taken("somebody listens there already (end that program, or choose another path)")),
+            Err(_) => fs::remove_file(path).map_err(system)?,
+        },
+        Err(_) => {}
     }
     let listener = UnixListener::bind(path).map_err(system)?;
     listener.set_nonblocking(true).map_err(system)?;

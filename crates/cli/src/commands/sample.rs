@@ -7,13 +7,14 @@ mod watching;
 
 use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 use ontick_acquire::sink::{Sink, Where};
 use ontick_acquire::{Source, Trigger, source};
 use ontick_measure::session;
 
-use self::acquiring::Acquiring;
+use self::acquiring::{Acquiring, Named};
 use self::chain::Chain;
 use super::measuring::{self, Measurement};
 use super::simulated;
@@ -93,13 +94,15 @@ impl Sample {
             ..Measurement::asked(&self.measuring, "sample", vec!["samples".into()])
         };
         let output = OutputFlags { quiet: to_stdout, ..self.measuring.output.clone() };
+        let gone = Arc::new(OnceLock::new());
+        let named = Named { all: sources, names: self.source.clone(), gone: gone.clone() };
         let mut incomplete = Vec::new();
         let outcome = measuring::run(
             asked,
             &output,
             |_| true,
             |observer| {
-                let prepare = |_: &_| Acquiring::new(&trigger, sources, &self.source, ring);
+                let prepare = |_: &_| Acquiring::new(&trigger, named, ring);
                 let series = session::run("samples", place, limits, prepare, observer);
                 let end = chain.end();
                 end.notes.into_iter().for_each(|note| observer.note(note));
@@ -107,6 +110,9 @@ impl Sample {
                 series.map(|series| vec![series])
             },
         )?;
+        if let Some(why) = gone.get() {
+            return Err(Failure::new(format!("sampling ended before its time: {why}")));
+        }
         match incomplete.is_empty() {
             true => Ok(outcome),
             false => Err(Failure::new(format!("not all samples were kept: {}", incomplete.join("; ")))),

@@ -1,5 +1,7 @@
 //! Sampling as a measurement: the sampler on the timed thread, its lateness recorded as any other.
 
+use std::sync::{Arc, OnceLock};
+
 use ontick_acquire::ring::Writer;
 use ontick_acquire::{Sampler, Source, Trigger, Turn};
 use ontick_measure::Error;
@@ -14,30 +16,33 @@ const SCAN_NS: u64 = 300_000_000;
 /// A scan sees a longer period too seldom to tell a quiet phase of it, in ns.
 const LONGEST_SCANNED_NS: u64 = SCAN_NS / 5;
 
+/// Sources, and what they were asked for as.
+pub struct Named {
+    pub all: Vec<Box<dyn Source>>,
+    pub names: Vec<String>,
+    /// Set when one of them, or the trigger's line, is gone: which, and what it answered.
+    pub gone: Arc<OnceLock<String>>,
+}
+
 pub struct Acquiring {
     sampler: Sampler,
     trigger: Trigger,
     names: Vec<String>,
+    gone: Arc<OnceLock<String>>,
     failed: Option<(Option<usize>, Errno)>,
 }
 
 impl Acquiring {
-    /// Of these sources, which were asked for by these names.
-    pub fn new(
-        trigger: &Trigger,
-        sources: Vec<Box<dyn Source>>,
-        names: &[String],
-        ring: Writer,
-    ) -> Result<Self, Error> {
+    pub fn new(trigger: &Trigger, sources: Named, ring: Writer) -> Result<Self, Error> {
         let phase = match trigger {
             Trigger::Every(period_ns) if *period_ns <= LONGEST_SCANNED_NS => {
                 Phase::Fixed(phase::scan(&mut Clock::new(ClockId::Monotonic), SCAN_NS).quietest(*period_ns))
             }
             _ => Phase::Chance,
         };
-        let sampler = Sampler::new(trigger, phase, sources, ring);
+        let sampler = Sampler::new(trigger, phase, sources.all, ring);
         let sampler = sampler.map_err(|error| Error::Impossible(error.to_string()))?;
-        Ok(Self { sampler, trigger: trigger.clone(), names: names.to_vec(), failed: None })
+        Ok(Self { sampler, trigger: trigger.clone(), names: sources.names, gone: sources.gone, failed: None })
     }
 }
 
@@ -71,7 +76,9 @@ impl Probe for Acquiring {
             (None, Trigger::Edge(line, _)) => format!("trigger line {line}"),
             (None, Trigger::Every(_)) => "the clock".into(),
         };
-        Some(Error::Impossible(format!("{what}: {}", std::io::Error::from(errno))))
+        let why = format!("{what}: {}", std::io::Error::from(errno));
+        let _ = self.gone.set(why.clone());
+        Some(Error::Impossible(why))
     }
 
     fn describe(&mut self, settings: &mut Settings) {
