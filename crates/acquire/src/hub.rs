@@ -76,7 +76,7 @@ pub struct Newest {
 }
 
 impl Passed {
-    /// The first channel's last values, oldest first.
+    /// The first channel's last values, oldest first; NaN where one is missing.
     pub fn trace(&self) -> Vec<f64> {
         let trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
         let (newer, older) = trace.values.split_at(trace.next.min(trace.values.len()));
@@ -121,6 +121,7 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
                     let counter = if gap.why == Why::Late { &passed.late } else { &passed.full };
                     counter.fetch_add(gap.missed, Relaxed);
                     streams.iter().zip(&mut buffers).for_each(|(stream, out)| stream.encoder.gap(gap, out));
+                    leave_out(&mut trace, gap.missed);
                 }
                 let stamped = tai.stamp(&sample);
                 at_ns = sample.at_ns;
@@ -146,6 +147,12 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
         }
     }
     streams.iter().for_each(|stream| stream.backlog.end());
+}
+
+/// What is missing is a hole in the trace, as wide as it was long. No more is remembered than will be shown.
+fn leave_out(trace: &mut Vec<f64>, missed: u64) {
+    trace.extend(std::iter::repeat_n(f64::NAN, missed.min(TRACE as u64) as usize));
+    trace.drain(..trace.len().saturating_sub(TRACE));
 }
 
 /// Finds what is missing between samples.
@@ -263,7 +270,10 @@ mod tests {
         let (late, full) = (Gap { missed: 2, why: Why::Late }, Gap { missed: 5, why: Why::Full });
         assert_eq!(gaps, [(3, late), (50, full)]);
         assert_eq!((passed.late.load(Relaxed), passed.full.load(Relaxed)), (2, 5));
-        assert_eq!(passed.trace().last(), Some(&57.0));
+        let trace = passed.trace();
+        assert_eq!(trace.last(), Some(&57.0));
+        let holes: Vec<usize> = (0..trace.len()).filter(|slot| trace[*slot].is_nan()).collect();
+        assert_eq!(holes, [3, 4, 52, 53, 54, 55, 56], "what is missing is a hole");
     }
 
     #[test]

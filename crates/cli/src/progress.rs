@@ -102,7 +102,7 @@ impl Progress {
 fn line(live: &Live, samples: Option<&Samples>) -> String {
     let figure = |ns: Option<u64>| ns.map(show).unwrap_or_default();
     let done = live.done.map_or(format!("{:3}s", live.elapsed.as_secs()), |done| format!("{:3.0}%", done * 100.0));
-    let samples = samples.map(|samples| format!("  {}", samples.line())).unwrap_or_default();
+    let samples = samples.map(|samples| format!("  {}", samples.rate_in_words())).unwrap_or_default();
     format!(
         "{done}  {}{samples}  p50 {}  p99 {}  max {}  missed {}",
         live.name,

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -35,7 +35,8 @@ pub fn tcp(
     let accept = move || {
         let (socket, from) = listener.accept()?;
         socket.set_nodelay(true)?;
-        Ok((socket, from.to_string()))
+        // Who came by IPv4 to a listener of both is known by that address.
+        Ok((socket, SocketAddr::new(from.ip().to_canonical(), from.port()).to_string()))
     };
     let thread = serve(at.clone(), accept, stream, clients, stop).map_err(system)?;
     Ok((vec![thread], vec![at]))

@@ -36,7 +36,7 @@ fn the_live_view_fits_and_tells_everything() {
             has_dots(text) && text.lines().any(gets) && text.contains("/s of 1000/s") && text.contains("sine: -")
         });
         let text = picture.join("\n");
-        for word in ["missed", "slots too late", "ring", "at most", "listens", "p99", "Ctrl-C ends"] {
+        for word in ["missed", " too late · ", "ring", "at most", "listens", "p99", "Ctrl-C ends"] {
             assert!(text.contains(word), "{columns}: {word} is not in\n{text}");
         }
         assert!(picture.len() <= usize::from(rows), "{columns} x {rows}:\n{text}");

@@ -4,7 +4,7 @@ use super::Style;
 use super::colour::Paint;
 use super::lines::shortened;
 use super::trace;
-use crate::number::count;
+use crate::number::{count, counted};
 use crate::printable::printable;
 
 /// Samples on their way, at one moment.
@@ -78,13 +78,8 @@ const LOWEST: usize = 2;
 const FIRST_READERS: usize = 4;
 
 impl Samples {
-    /// One line, for a log.
-    pub fn line(&self) -> String {
-        let here = self.readers.iter().filter(|reader| matches!(reader.state, State::Here { .. })).count();
-        format!("{}  ring {}  to {here}", self.rate(), percent(self.ring))
-    }
-
-    fn rate(&self) -> String {
+    /// The rate that is really achieved, in words.
+    pub fn rate_in_words(&self) -> String {
         self.rate.map_or("none yet".into(), per_second)
     }
 }
@@ -113,13 +108,13 @@ fn figures(samples: &Samples, style: &Style) -> Vec<String> {
     let paint = Paint(style.colour);
     let asked = samples.asked.map(|asked| format!(" of {} asked for", per_second(asked))).unwrap_or_default();
     let missed = format!(
-        "  missed   {} slots too late · {} samples found the ring full",
-        count(samples.late),
-        count(samples.full)
+        "  missed   {} too late · {} found the ring full",
+        counted(samples.late, "slot"),
+        counted(samples.full, "sample")
     );
     let line = |text: String| shortened(&text, style.width);
     let mut lines = vec![
-        line(format!("  rate     {}{asked}", samples.rate())),
+        line(format!("  rate     {}{asked}", samples.rate_in_words())),
         if samples.late + samples.full > 0 { paint.look(&line(missed)) } else { line(missed) },
         line(format!("  ring     {} full · {} at most", percent(samples.ring), percent(samples.ring_peak))),
     ];
