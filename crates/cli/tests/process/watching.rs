@@ -14,6 +14,13 @@ fn on(terminal: &Terminal, arguments: &[&str]) -> Child {
     ontick(arguments).stdout(terminal.side()).stderr(terminal.side()).spawn().unwrap()
 }
 
+/// Where it listens, as it said before the view took the terminal.
+fn address(terminal: &Terminal) -> String {
+    let said = terminal.shown();
+    let address = said.lines().find_map(|line| line.trim().strip_prefix("listening on tcp "));
+    address.expect("it says where it listens").to_string()
+}
+
 #[test]
 fn the_live_view_fits_and_tells_everything() {
     for (columns, rows) in [(80, 24), (50, 24), (120, 50)] {
@@ -22,9 +29,7 @@ fn the_live_view_fits_and_tells_everything() {
             ["sample", "--rate", "1kHz", "--source", "wave:sine,50Hz", "--to", "tcp:127.0.0.1:0", "--watch"];
         let mut child = on(&terminal, &arguments);
         terminal.wait_for("\x1b[?1049h");
-        let said = terminal.shown();
-        let address = said.lines().find_map(|line| line.trim().strip_prefix("listening on tcp ")).unwrap();
-        let mut client = BufReader::new(TcpStream::connect(address).unwrap());
+        let mut client = BufReader::new(TcpStream::connect(address(&terminal)).unwrap());
         let port = client.get_ref().local_addr().unwrap().port().to_string();
         client.read_line(&mut String::new()).unwrap();
         let drain = std::thread::spawn(move || client.read_to_end(&mut Vec::new()));
@@ -56,9 +61,7 @@ fn a_client_that_went_is_shown_as_such() {
     let terminal = Terminal::open();
     let mut child = on(&terminal, &["sample", "--source", "wave:ramp", "--to", "tcp:127.0.0.1:0", "--watch"]);
     terminal.wait_for("\x1b[?1049h");
-    let said = terminal.shown();
-    let address = said.lines().find_map(|line| line.trim().strip_prefix("listening on tcp ")).unwrap();
-    let client = TcpStream::connect(address).unwrap();
+    let client = TcpStream::connect(address(&terminal)).unwrap();
     let port = client.local_addr().unwrap().port().to_string();
     terminal.wait_for_picture("it is there", |text| text.contains(&port));
     drop(client);

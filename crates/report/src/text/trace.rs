@@ -32,13 +32,8 @@ pub(super) fn trace(trace: &Trace, style: &Style, lines: usize) -> Vec<String> {
     for (row, line) in dots(shown, (low, high), columns, rows).into_iter().enumerate() {
         let label = match row {
             // A constant has one value, where it is drawn.
-            _ if low == high => {
-                if row == (rows - 1) / 2 {
-                    &labels[0]
-                } else {
-                    ""
-                }
-            }
+            _ if low == high && row == (rows - 1) / 2 => &labels[0],
+            _ if low == high => "",
             0 => &labels[0],
             _ if row + 1 == rows => &labels[1],
             _ => "",
