@@ -34,10 +34,13 @@ fn start(
     name: String,
     write: impl FnMut(&[u8]) -> io::Result<()> + Send + 'static,
 ) -> Result<JoinHandle<()>, Error> {
-    let (client, place) = (clients.join(name.clone()), stream.backlog.now());
+    let place = stream.backlog.now();
+    let client = clients.join_essential(name.clone(), place);
     let run = move || {
         let fed = writer::feed(&stream, place, &client, write);
-        client.leave(fed.err().map(|error| error.to_string()));
+        // A reader that went away (`| head`) has what it wanted.
+        let problem = fed.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        client.leave(problem.map(|error| error.to_string()));
     };
     let thread = std::thread::Builder::new().name("ontick-file".into()).spawn(run);
     thread.map_err(|error| Error::System { what: name, error })
