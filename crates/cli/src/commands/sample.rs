@@ -34,7 +34,7 @@ pub struct Sample {
     #[arg(long, value_name = "SOURCE", required_unless_present = "read")]
     source: Vec<String>,
     /// Where samples go (repeatable) [default: standard output]
-    #[arg(long = "to", value_name = "SINK", conflicts_with = "read")]
+    #[arg(long = "to", value_name = "SINK", allow_hyphen_values = true, conflicts_with = "read")]
     sinks: Vec<Sink>,
     /// Show a recording in the binary or the Arrow format as CSV, instead of sampling
     #[arg(long, value_name = "FILE", conflicts_with = "source")]
