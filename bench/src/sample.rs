@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ontick_measure::away::Away;
-use ontick_record::run::Series;
+use ontick_record::run::{Cause, Series};
 use ontick_record::units::show;
 use ontick_record::{Run, compare, store};
 
@@ -40,8 +40,8 @@ pub struct Seen {
     pub p99_ns: u64,
     /// Share of all slots that were sampled within 3 µs, 0 to 1.
     pub in_time: f64,
-    /// Samples that came later than a period, and how many of them have a cause that `--explain` names. `None` where
-    /// the kernel's tracing could not be used, or so many were late that not all were kept.
+    /// Samples that came later than a period, and how many of them have a cause that `--explain` names; `None` where
+    /// the kernel's tracing could not be used.
     pub late: (u64, Option<u64>),
     /// Causes of those, the most frequent first.
     pub causes: Vec<(String, u64)>,
@@ -57,11 +57,11 @@ pub struct Seen {
 
 /// The command for one rate.
 pub fn command(job: &Job, khz: u64, seconds: u64, folder: &Path) -> Words {
-    let (cpu, priority, folder) = (job.cpu, job.priority, folder.display());
+    let (cpu, priority, folder, period_us) = (job.cpu, job.priority, folder.display(), 1_000 / khz);
     let line = format!(
         "sample --rate {khz}kHz --source wave:sine,50Hz --to tcp:127.0.0.1:0,format=binary \
          --to tcp:127.0.0.1:0,format=csv --to unix:{folder}/socket,format=binary --to file:{folder}/samples.ontick \
-         --duration {seconds}s --cpu {cpu} --policy fifo:{priority} --explain --json"
+         --duration {seconds}s --cpu {cpu} --policy fifo:{priority} --explain --outliers-over {period_us}us --json"
     );
     std::iter::once(job.ontick.display().to_string()).chain(line.split_whitespace().map(String::from)).collect()
 }
@@ -119,7 +119,7 @@ fn seen(khz: u64, run: &Run, clients: &[Got; 4]) -> Result<Seen, String> {
     let file = &clients[3];
     // A client that joined late is owed what came from then on.
     let owed = |client: &Got| client.first.map_or(samples, |first| samples.saturating_sub(file.before(first)));
-    let (late, causes) = late(series, 1_000_000 / khz);
+    let (late, causes) = late(series);
     let ring = run.notes.iter().find_map(|note| note.split("never fuller than ").nth(1)).unwrap_or("—");
     Ok(Seen {
         khz,
@@ -137,26 +137,22 @@ fn seen(khz: u64, run: &Run, clients: &[Got; 4]) -> Result<Seen, String> {
     })
 }
 
-/// Samples later than a period, how many of them have a named cause, and which.
-fn late(series: &Series, period_ns: u64) -> ((u64, Option<u64>), Vec<(String, u64)>) {
-    let late: Vec<_> = series.outliers.iter().filter(|outlier| outlier.latency_ns > period_ns).collect();
+/// Samples later than a period, which are the run's outliers, how many of them have a named cause, and which.
+fn late(series: &Series) -> ((u64, Option<u64>), Vec<(String, u64)>) {
+    let named: u64 = series.causes.iter().filter(|cause| cause.cause != "unknown").map(|cause| cause.count).sum();
+    let name = |cause: &Cause| match cause.cause.as_str() {
+        "unknown" => format!("unknown ({})", cause.detail),
+        name => name.into(),
+    };
     let mut causes: Vec<(String, u64)> = Vec::new();
-    for outlier in &late {
-        let cause = outlier.cause.and_then(|index| series.causes.get(index as usize));
-        let name = cause.map_or("unknown", |cause| &cause.cause);
-        match causes.iter_mut().find(|(known, _)| known == name) {
-            Some((_, count)) => *count += 1,
-            None => causes.push((name.into(), 1)),
+    for cause in &series.causes {
+        match causes.iter_mut().find(|(known, _)| *known == name(cause)) {
+            Some((_, count)) => *count += cause.count,
+            None => causes.push((name(cause), cause.count)),
         }
     }
     causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let unknown = causes.iter().find(|(name, _)| name == "unknown").map_or(0, |(_, count)| *count);
-    let count = late.len() as u64;
-    // Outliers are the largest ones: if there were more than are kept, only shorter ones are left out.
-    let all_kept = series.outliers.len() as u64 == series.outliers_seen
-        || series.outliers.iter().any(|outlier| outlier.latency_ns <= period_ns);
-    let named = (series.tracing.is_some() && all_kept).then_some(count - unknown);
-    ((count, named), causes)
+    ((series.outliers_seen, series.tracing.map(|_| named)), causes)
 }
 
 /// Whose figures stand beside the rates.
@@ -203,7 +199,7 @@ pub fn causes(all: &[Seen]) -> Table {
 
 #[cfg(test)]
 pub mod tests {
-    use ontick_record::run::{Cause, Outlier, Tracing};
+    use ontick_record::run::Tracing;
 
     use super::*;
 
@@ -227,12 +223,15 @@ pub mod tests {
     }
 
     fn series() -> Series {
-        let cause = |name: &str| Cause { cause: name.into(), ..Cause::default() };
-        let outlier = |latency_ns, cause| Outlier { at_ns: 1, latency_ns, cause };
+        let cause = |name: &str, detail: &str, count| Cause {
+            cause: name.into(),
+            detail: detail.into(),
+            count,
+            ..Cause::default()
+        };
         let mut series = Series {
-            outliers: vec![outlier(15_000, Some(0)), outlier(200_000, Some(1)), outlier(30_000, None)],
-            outliers_seen: 3,
-            causes: vec![cause("unknown"), cause("steal")],
+            outliers_seen: 9,
+            causes: vec![cause("softirq", "RCU", 1), cause("unknown", "lost", 3), cause("softirq", "NET_RX", 4)],
             tracing: Some(Tracing::default()),
             ..Series::default()
         };
@@ -242,13 +241,10 @@ pub mod tests {
 
     #[test]
     fn late_samples_are_counted_and_named() {
-        assert_eq!(late(&series(), 20_000).0, (2, Some(1)));
-        assert_eq!(late(&series(), 10_000), ((3, Some(1)), vec![("unknown".into(), 2), ("steal".into(), 1)]));
-        let not_traced = Series { tracing: None, ..series() };
-        assert_eq!(late(&not_traced, 20_000).0, (2, None));
-        // Some were not kept, all of those here are late: there may be more.
-        let too_many = Series { outliers_seen: 4, ..series() };
-        assert_eq!([late(&too_many, 10_000).0, late(&too_many, 20_000).0], [(3, None), (2, Some(1))]);
+        // The cause of one was not looked for.
+        let causes = vec![("softirq".into(), 5), ("unknown (lost)".into(), 3)];
+        assert_eq!(late(&series()), ((9, Some(5)), causes));
+        assert_eq!(late(&Series { tracing: None, ..series() }).0, (9, None));
     }
 
     #[test]
