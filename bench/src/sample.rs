@@ -25,6 +25,9 @@ pub const CLIENTS: [&str; 4] = ["TCP binary", "TCP CSV", "UNIX binary", "file"];
 /// How long the program may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How often each cause was.
+pub type Counted = Vec<(String, u64)>;
+
 /// One rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
@@ -44,7 +47,7 @@ pub struct Seen {
     /// the kernel's tracing could not be used.
     pub late: (u64, Option<u64>),
     /// Causes of those, the most frequent first.
-    pub causes: Vec<(String, u64)>,
+    pub causes: Counted,
     /// Steal on all CPUs, in ns.
     pub steal_ns: u64,
     /// What the program said about its ring.
@@ -138,13 +141,13 @@ fn seen(khz: u64, run: &Run, clients: &[Got; 4]) -> Result<Seen, String> {
 }
 
 /// Samples later than a period, which are the run's outliers, how many of them have a named cause, and which.
-fn late(series: &Series) -> ((u64, Option<u64>), Vec<(String, u64)>) {
+fn late(series: &Series) -> ((u64, Option<u64>), Counted) {
     let named: u64 = series.causes.iter().filter(|cause| cause.cause != "unknown").map(|cause| cause.count).sum();
     let name = |cause: &Cause| match cause.cause.as_str() {
         "unknown" => format!("unknown ({})", cause.detail),
         name => name.into(),
     };
-    let mut causes: Vec<(String, u64)> = Vec::new();
+    let mut causes = Counted::new();
     for cause in &series.causes {
         match causes.iter_mut().find(|(known, _)| *known == name(cause)) {
             Some((_, count)) => *count += cause.count,

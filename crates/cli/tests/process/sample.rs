@@ -132,6 +132,42 @@ fn at_ten_thousand_a_second_every_sample_is_accounted_for() {
     }
 }
 
+/// The README's two terminals, word by word but for the port, which somebody may have, and the chip.
+#[test]
+fn two_terminals_work_as_the_readme_has_them() {
+    if !crate::has("bash") {
+        return;
+    }
+    let readme = include_str!("../../../../README.md");
+    let line = |word: &str| {
+        let found = readme.lines().filter_map(|line| line.strip_prefix("$ ")).find(|line| line.contains(word));
+        found.unwrap_or_else(|| panic!("the README has a command with {word}"))
+    };
+    let chip = crate::gpio::Chip::new("two-terminals");
+    let server = line("tcp:127.0.0.1:5000").replace(":5000", ":0").replace("sim:bench/0", &chip.line(0));
+    let words = shlex::split(&server).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+    let mut child =
+        ontick(&arguments).current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    said.read_line(&mut first).unwrap();
+    let address = first.trim().strip_prefix("listening on tcp 127.0.0.1:").expect("it says where it listens");
+    std::thread::spawn(move || said.read_to_string(&mut String::new()));
+    let client = line("/dev/tcp/").replace("/5000", &format!("/{address}"));
+    let output = std::process::Command::new("bash").args(["-c", &client]).output().unwrap();
+    let text = stdout(&output);
+    let (head, samples) = text.split_once('\n').unwrap();
+    assert!(head.contains("ontick-sample/1"));
+    assert_eq!(samples.lines().count(), 2);
+    assert!(samples.lines().all(|sample| serde_json::from_str::<Value>(sample).unwrap()["values"]["sine"].is_f64()));
+    crate::send(child.id(), Signal::INT);
+    assert!(child.wait().unwrap().success());
+    let read = run(&["sample", "--read", folder.path().join("samples.arrow").to_str().unwrap()]);
+    assert!(stdout(&read).lines().count() > 2);
+}
+
 #[test]
 fn standard_output_takes_a_format() {
     let output = run(&["sample", "--source", "wave:ramp", "--to", "-,format=csv", "--count", "5"]);
