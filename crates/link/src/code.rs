@@ -23,8 +23,16 @@ pub struct Code {
 #[error("code \"{0}\": give the numbers of pulse widths and of gap widths, powers of two up to 16, such as 2x1 or 4x4")]
 pub struct CodeError(String);
 
-/// No silence shorter than this ends a frame, in ns.
-const SHORTEST_IDLE_NS: u64 = 1_000_000;
+/// No silence shorter than this counts as a rest, in ns.
+const SHORTEST_IDLE_NS: u64 = 200_000;
+/// A mark is longer than the longest pulse by so many steps.
+pub const MARK_STEPS: u64 = 2;
+/// Ends are stopped for up to about so long hundreds of times a second, in ns.
+const STOP_NS: u64 = 30_000;
+/// Blocks last about so long: what stops an end for a moment spoils one or two of them, in ns.
+const BLOCK_NS: f64 = 80_000.0;
+/// Bytes of a block.
+const BLOCKS: std::ops::RangeInclusive<usize> = 8..=32;
 
 /// Most bits that one width carries.
 const MOST_BITS: u8 = 4;
@@ -58,10 +66,26 @@ impl Code {
         (1 << self.gap_bits) - 1
     }
 
-    /// A low line for this long ends a frame, in ns: four times as long as any gap in it, and longer than a sender
-    /// is held up every day.
+    /// How long the pulse is that begins a block, in ns: longer than any that carries bits.
+    pub fn mark_ns(self) -> u64 {
+        self.pulse_ns(self.longest_pulse()) + MARK_STEPS * self.step_ns
+    }
+
+    /// A low line for this long rests, in ns: four times as long as any gap in a frame.
     pub fn idle_ns(self) -> u64 {
         (4 * self.gap_ns(self.longest_gap()).max(self.pulse_ns(self.longest_pulse()))).max(SHORTEST_IDLE_NS)
+    }
+
+    /// Symbols that carry so many bytes.
+    pub fn symbols(self, bytes: usize) -> usize {
+        (bytes * 8).div_ceil(self.bits() as usize)
+    }
+
+    /// Bytes of data in a block: as many as are worth what a block has around them, and no more than a moment's where a
+    /// usual stop of either end is enough to spoil them.
+    pub fn block_bytes(self) -> usize {
+        let bytes = if self.step_ns >= STOP_NS { usize::MAX } else { (BLOCK_NS * self.raw_rate() / 8e9) as usize };
+        bytes.clamp(*BLOCKS.start(), *BLOCKS.end())
     }
 
     /// Bits per second of a long run of random symbols, before frames and parity.
@@ -119,7 +143,7 @@ mod tests {
         assert_eq!(Code::SOURCE_002.alphabet(), "2x1");
         assert_eq!(Code::SOURCE_002.raw_rate(), 4_000.0);
         let dense = Code::new("4x4", 20_000, 10_000).unwrap();
-        assert_eq!((dense.bits(), dense.pulse_ns(3), dense.idle_ns()), (4, 50_000, 1_000_000));
+        assert_eq!((dense.bits(), dense.pulse_ns(3), dense.idle_ns()), (4, 50_000, 200_000));
     }
 
     #[test]

@@ -1,74 +1,106 @@
-//! Reed–Solomon parity over GF(2^8), in codewords of at most 255 bytes.
+//! Parity blocks that replace lost ones: a Reed–Solomon code over GF(2^8) across blocks.
+//!
+//! Byte n of every block belongs to one codeword, so a block that is lost is one byte lost in each, and it is known
+//! which. As many can be replaced as there are parity blocks.
 
-use reed_solomon::{Decoder, Encoder};
+use reed_solomon::Encoder;
+
+use crate::field;
 
 /// Longest codeword.
-const CODEWORD: usize = 255;
+pub const CODEWORD: usize = 255;
 
-/// Appends parity to every stretch of `data`; `parity` bytes mend half as many wrong ones per stretch. 0: none.
-pub fn protect(data: &[u8], parity: u8) -> Vec<u8> {
+/// The parity blocks of blocks of one size.
+pub fn parity_blocks<B: AsRef<[u8]>>(data: &[B], parity: usize) -> Vec<Vec<u8>> {
+    let size = data.first().map_or(0, |block| block.as_ref().len());
+    let mut blocks = vec![vec![0; size]; parity];
     if parity == 0 {
-        return data.to_vec();
+        return blocks;
     }
-    let encoder = Encoder::new(parity.into());
-    data.chunks(CODEWORD - usize::from(parity)).flat_map(|stretch| encoder.encode(stretch).to_vec()).collect()
+    let encoder = Encoder::new(parity);
+    let mut column = vec![0; data.len()];
+    for n in 0..size {
+        column.iter_mut().zip(data).for_each(|(byte, block)| *byte = block.as_ref()[n]);
+        let protected = encoder.encode(&column);
+        blocks.iter_mut().zip(protected.ecc()).for_each(|(block, byte)| block[n] = *byte);
+    }
+    blocks
 }
 
-/// Mends what [`protect`] made and removes the parity; also tells how many bytes were wrong. `None` if more
-/// were wrong than the parity can mend.
-pub fn mend(protected: &[u8], parity: u8) -> Option<(Vec<u8>, usize)> {
-    if parity == 0 {
-        return Some((protected.to_vec(), 0));
+/// The data blocks of what came of data and parity blocks, all of this size; `None` if more are lost than there is
+/// parity.
+///
+/// Parity is linear. What that of the blocks that came lacks is that of the lost ones, and those follow from as many
+/// parity blocks as are lost: a system of a few equations. (The crate's own decoder also looks for wrong bytes whose
+/// place is not known, and panics on some input that cannot be mended.)
+pub fn restore(came: &[Option<&[u8]>], parity: usize, size: usize) -> Option<Vec<Vec<u8>>> {
+    let (data, parity_came) = came.split_at(came.len().checked_sub(parity)?);
+    let lost: Vec<usize> = (0..data.len()).filter(|n| data[*n].is_none()).collect();
+    let rows: Vec<usize> = (0..parity).filter(|n| parity_came[*n].is_some()).take(lost.len()).collect();
+    if rows.len() < lost.len() || came.len() > CODEWORD {
+        return None;
     }
-    let decoder = Decoder::new(parity.into());
-    let (mut data, mut wrong) = (Vec::with_capacity(protected.len()), 0);
-    for codeword in protected.chunks(CODEWORD) {
-        if codeword.len() <= usize::from(parity) {
-            return None;
-        }
-        let (mended, errors) = decoder.correct_err_count(codeword, None).ok()?;
-        data.extend_from_slice(mended.data());
-        wrong += errors;
+    let mut blocks: Vec<Vec<u8>> = data.iter().map(|block| block.map_or(vec![0; size], <[u8]>::to_vec)).collect();
+    if lost.is_empty() {
+        return Some(blocks);
     }
-    Some((data, wrong))
+    let without = parity_blocks(&blocks, parity);
+    // What each lost block adds to each parity block.
+    let mut units = vec![vec![0; lost.len()]; blocks.len()];
+    lost.iter().enumerate().for_each(|(n, place)| units[*place][n] = 1);
+    let shares = parity_blocks(&units, parity);
+
+    let matrix = rows.iter().map(|row| shares[*row].clone()).collect();
+    let right = rows.iter().map(|row| xor(&without[*row], parity_came[*row].unwrap_or_default())).collect();
+    for (place, block) in lost.into_iter().zip(field::solve(matrix, right)?) {
+        blocks[place] = block;
+    }
+    Some(blocks)
 }
 
-/// How long `length` bytes are with parity.
-pub fn protected_length(length: usize, parity: u8) -> usize {
-    match parity {
-        0 => length,
-        _ => length + length.div_ceil(CODEWORD - usize::from(parity)) * usize::from(parity),
-    }
+fn xor(a: &[u8], b: &[u8]) -> Vec<u8> {
+    a.iter().zip(b).map(|(a, b)| a ^ b).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
 
     proptest! {
         #[test]
-        fn half_as_many_wrong_bytes_as_parity_are_mended(
-            data in proptest::collection::vec(any::<u8>(), 1..600),
-            parity in (1u8..=16).prop_map(|half| half * 2),
-            hits in proptest::collection::vec((any::<prop::sample::Index>(), 1u8..), 0..8),
+        fn as_many_lost_blocks_as_parity_are_replaced(
+            bytes in proptest::collection::vec(any::<u8>(), 1..800),
+            size in 1usize..40,
+            parity in 1usize..12,
+            hits in proptest::collection::vec(any::<prop::sample::Index>(), 0..16),
         ) {
-            let mut protected = protect(&data, parity);
-            prop_assert_eq!(protected.len(), protected_length(data.len(), parity));
-            let mut hit = std::collections::BTreeSet::new();
-            for (index, flip) in hits.into_iter().take(usize::from(parity) / 2) {
-                let index = index.index(protected.len());
-                if hit.insert(index) {
-                    protected[index] ^= flip;
-                }
-            }
-            prop_assert_eq!(mend(&protected, parity), Some((data, hit.len())));
+            let data: Vec<Vec<u8>> = bytes.chunks(size).map(|block| {
+                let mut block = block.to_vec();
+                block.resize(size, 0);
+                block
+            }).collect();
+            prop_assume!(data.len() + parity <= CODEWORD);
+            let all: Vec<Vec<u8>> = data.iter().cloned().chain(parity_blocks(&data, parity)).collect();
+            let lost: BTreeSet<usize> = hits.into_iter().map(|index| index.index(all.len())).collect();
+            let came = |n: usize| (!lost.contains(&n)).then(|| &all[n][..]);
+            let came: Vec<Option<&[u8]>> = (0..all.len()).map(came).collect();
+            let wanted = (lost.len() <= parity).then_some(data);
+            let restored = restore(&came, parity, size);
+            // More may be lost when the parity is: it is not needed for itself.
+            prop_assert!(restored == wanted || wanted.is_none() && restored.is_none_or(|blocks| blocks == all[..blocks.len()]));
         }
 
         #[test]
-        fn anything_is_answered(bytes in proptest::collection::vec(any::<u8>(), 0..400), parity in 0u8..=64) {
-            let _ = mend(&bytes, parity);
+        fn anything_is_answered(
+            blocks in proptest::collection::vec(proptest::option::of(any::<[u8; 4]>()), 0..300),
+            parity in 0usize..100,
+        ) {
+            let came: Vec<Option<&[u8]>> = blocks.iter().map(|block| block.as_ref().map(|block| &block[..])).collect();
+            let _ = restore(&came, parity, 4);
         }
     }
 }

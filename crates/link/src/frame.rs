@@ -1,26 +1,34 @@
-//! Frames: bytes with a number, a length and a checksum.
+//! Frames: bytes with a number, a length and a checksum, in blocks.
 //!
-//! | bytes | what |
+//! A frame is a header, sent before and after the rest, and blocks of one size: the payload, a CRC-32 (IEEE 802.3) of
+//! header and payload, zeros that fill the last block, and then parity blocks (Reed–Solomon), any of which replaces
+//! any block that was lost. On the wire every block has a number and a check of its own ([`wave`](crate::wave)).
+//!
+//! | bytes of the header | what |
 //! |---|---|
-//! | 1 | version (high four bits, now 1) and kind (low four: 0 data, 1 last data, 2 acknowledgement, 3 data that asks for one) |
-//! | 1 | parity: Reed–Solomon bytes per codeword of the body; 0: none |
+//! | 1 | version (high four bits, now 2) and kind (low four: 0 data, 1 last data, 2 acknowledgement, 3 data that asks for one) |
+//! | 1 | parity blocks |
+//! | 1 | bytes in each block |
 //! | 2 | length of the payload, little-endian |
 //! | 4 | number of the frame, little-endian |
-//! | 8 | Reed–Solomon parity of the eight bytes above: mends four wrong ones |
-//! | length | payload |
-//! | 4 | CRC-32 (IEEE 802.3) of the first eight bytes and the payload, little-endian |
-//! | | parity of payload and CRC, after each 255 - parity bytes of them |
 
 use crate::fec;
 
-const VERSION: u8 = 1;
-const HEADER: usize = 8;
-const HEADER_PARITY: u8 = 8;
-const CHECKSUM: usize = 4;
+const VERSION: u8 = 2;
+/// Bytes of the checksum, which are part of the blocks.
+pub const CHECKSUM: usize = 4;
+/// Bytes of a header.
+pub const HEADER_BYTES: usize = 9;
 /// Longest payload of a frame.
 pub const LONGEST: usize = 4096;
-/// Most parity per codeword: more would leave little to protect.
-pub const MOST_PARITY: u8 = 128;
+/// Most bytes of a block.
+pub const LARGEST_BLOCK: usize = 64;
+/// Most blocks of a frame, parity among them.
+pub const MOST_BLOCKS: usize = 250;
+/// Most parity, as a share of the blocks with data, in percent: more would leave little to protect.
+pub const MOST_PARITY: u8 = 200;
+/// Where there is parity at all, there are so many blocks of it.
+const LEAST_PARITY: usize = 2;
 
 /// What a frame is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,23 +54,65 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
+/// How frames are cut into blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes in a block, at most [`LARGEST_BLOCK`]; a frame that is smaller has one smaller block.
+    pub block: usize,
+    /// Parity blocks for every hundred with data, rounded up, and at least two; 0: none.
+    pub parity: u8,
+}
+
+impl Shape {
+    /// Blocks with data and parity blocks of a frame with this payload, and their size.
+    pub fn blocks(self, payload: usize) -> (usize, usize, usize) {
+        let length = payload + CHECKSUM;
+        let size = self.block.min(length);
+        let data = length.div_ceil(size);
+        let parity =
+            if self.parity == 0 { 0 } else { (data * usize::from(self.parity)).div_ceil(100).max(LEAST_PARITY) };
+        (data, parity, size)
+    }
+}
+
+/// The bytes of a frame as they are sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// What the header says.
+    pub header: [u8; HEADER_BYTES],
+    /// Data, then parity, all of one size.
+    pub blocks: Vec<Vec<u8>>,
+}
+
+/// What a header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    bytes: [u8; HEADER_BYTES],
+    kind: Kind,
+    /// The frame's number.
+    pub number: u32,
+    length: usize,
+    parity: usize,
+    size: usize,
+}
+
 /// Why bytes are no whole frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// The header cannot be mended, or says what no sender would.
+    /// Neither header can be read.
     #[error("its header is damaged")]
     Header,
-    /// The body is shorter or longer than the header says: pulses were missed, or noise was taken for some.
-    #[error("frame {number} has {came} bytes instead of {wanted}")]
-    Length {
+    /// More blocks are missing than the parity can replace.
+    #[error("of frame {number}, {came} of {wanted} blocks came")]
+    Missing {
         /// The frame's number.
         number: u32,
-        /// Bytes that came.
+        /// Blocks that came.
         came: usize,
-        /// Bytes that should have.
+        /// Blocks that were sent.
         wanted: usize,
     },
-    /// More bytes are wrong than the parity can mend, or there is none.
+    /// Bytes are wrong that nothing mends.
     #[error("the bytes of frame {number} are damaged")]
     Body {
         /// The frame's number.
@@ -75,77 +125,98 @@ impl Damage {
     pub fn number(self) -> Option<u32> {
         match self {
             Damage::Header => None,
-            Damage::Length { number, .. } | Damage::Body { number } => Some(number),
+            Damage::Missing { number, .. } | Damage::Body { number } => Some(number),
         }
     }
 }
 
 impl Frame {
-    /// The bytes on the wire, with this much parity per codeword.
-    pub fn encode(&self, parity: u8) -> Vec<u8> {
-        let header = self.header(parity);
+    /// Its bytes on the wire.
+    pub fn parts(&self, shape: Shape) -> Parts {
+        let (data, parity, size) = shape.blocks(self.payload.len());
+        let header = self.header(parity, size);
         let mut body = self.payload.clone();
         body.extend_from_slice(&checksum(&header, &self.payload).to_le_bytes());
-        let mut bytes = fec::protect(&header, HEADER_PARITY);
-        bytes.extend(fec::protect(&body, parity));
-        bytes
+        body.resize(data * size, 0);
+        let mut blocks: Vec<Vec<u8>> = body.chunks(size).map(<[u8]>::to_vec).collect();
+        blocks.extend(fec::parity_blocks(&blocks, parity));
+        Parts { header, blocks }
     }
 
-    fn header(&self, parity: u8) -> [u8; HEADER] {
+    fn header(&self, parity: usize, size: usize) -> [u8; HEADER_BYTES] {
         let kind = match self.kind {
             Kind::Data => 0,
             Kind::Last => 1,
             Kind::Acknowledgement => 2,
             Kind::Asking => 3,
         };
-        let mut header = [0; HEADER];
-        header[0] = VERSION << 4 | kind;
-        header[1] = parity;
-        header[2..4].copy_from_slice(&(self.payload.len() as u16).to_le_bytes());
-        header[4..].copy_from_slice(&self.number.to_le_bytes());
+        let mut header = [0; HEADER_BYTES];
+        header[..3].copy_from_slice(&[VERSION << 4 | kind, parity as u8, size as u8]);
+        header[3..5].copy_from_slice(&(self.payload.len() as u16).to_le_bytes());
+        header[5..].copy_from_slice(&self.number.to_le_bytes());
         header
     }
+}
 
-    /// Reads a frame back, and tells how many bytes were mended. Bits that fill the last symbol may follow it.
-    pub fn decode(bytes: &[u8]) -> Result<(Frame, usize), Damage> {
-        let protected = HEADER + usize::from(HEADER_PARITY);
-        let first = bytes.get(..protected).ok_or(Damage::Header)?;
-        let (header, mended) = fec::mend(first, HEADER_PARITY).ok_or(Damage::Header)?;
-        let (kind, parity, length, number) = read_header(&header).ok_or(Damage::Header)?;
+impl Header {
+    /// Reads one back.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes: [u8; HEADER_BYTES] = bytes.try_into().ok()?;
+        let kind = match bytes[0] & 15 {
+            0 => Kind::Data,
+            1 => Kind::Last,
+            2 => Kind::Acknowledgement,
+            3 => Kind::Asking,
+            _ => return None,
+        };
+        let (parity, size) = (usize::from(bytes[1]), usize::from(bytes[2]));
+        let length = usize::from(u16::from_le_bytes([bytes[3], bytes[4]]));
+        let number = u32::from_le_bytes(bytes[5..].try_into().ok()?);
+        let header = Self { bytes, kind, number, length, parity, size };
+        let possible = bytes[0] >> 4 == VERSION && length <= LONGEST && (1..=LARGEST_BLOCK).contains(&size);
+        (possible && header.wanted() <= MOST_BLOCKS).then_some(header)
+    }
 
-        let wanted = fec::protected_length(length + CHECKSUM, parity);
-        let came = bytes.len() - protected;
-        let body = bytes[protected..].get(..wanted).filter(|_| came <= wanted + 1);
-        let body = body.ok_or(Damage::Length { number, came, wanted })?;
-        let (mut payload, more) = fec::mend(body, parity).ok_or(Damage::Body { number })?;
-        let came = payload.split_off(length);
-        if came != checksum(&header, &payload).to_le_bytes() {
-            return Err(Damage::Body { number });
+    /// Blocks that the frame has.
+    pub fn wanted(&self) -> usize {
+        (self.length + CHECKSUM).div_ceil(self.size) + self.parity
+    }
+
+    /// The frame of the blocks that came, by their place, and how many of them were replaced.
+    pub fn join(&self, came: &[Option<Vec<u8>>]) -> Result<(Frame, usize), Damage> {
+        let (number, wanted) = (self.number, self.wanted());
+        let fits = |block: &&[u8]| block.len() == self.size;
+        let came: Vec<Option<&[u8]>> =
+            (0..wanted).map(|n| came.get(n).and_then(Option::as_deref).filter(fits)).collect();
+        let data = &came[..wanted - self.parity];
+        // All of it, as a rule: then nothing needs to be computed.
+        if let Some(body) = data.iter().copied().collect::<Option<Vec<&[u8]>>>().map(|blocks| blocks.concat()) {
+            if let Some(payload) = self.payload(body) {
+                return Ok((Frame { kind: self.kind, number, payload }, 0));
+            }
         }
-        Ok((Frame { kind, number, payload }, mended + more))
+        let there = came.iter().flatten().count();
+        if there < wanted - self.parity {
+            return Err(Damage::Missing { number, came: there, wanted });
+        }
+        let damaged = Damage::Body { number };
+        if self.parity == 0 {
+            return Err(damaged);
+        }
+        let restored = fec::restore(&came, self.parity, self.size).ok_or(damaged)?;
+        let mended = data.iter().filter(|block| block.is_none()).count();
+        let payload = self.payload(restored.concat()).ok_or(damaged)?;
+        Ok((Frame { kind: self.kind, number, payload }, mended))
     }
 
-    /// How many bytes a frame with this payload is on the wire.
-    pub fn length(payload: usize, parity: u8) -> usize {
-        HEADER + usize::from(HEADER_PARITY) + fec::protected_length(payload + CHECKSUM, parity)
+    /// The payload, if the checksum says that it is right.
+    fn payload(&self, mut body: Vec<u8>) -> Option<Vec<u8>> {
+        let rest = body.split_off(self.length);
+        (rest[..CHECKSUM] == checksum(&self.bytes, &body).to_le_bytes()).then_some(body)
     }
 }
 
-fn read_header(header: &[u8]) -> Option<(Kind, u8, usize, u32)> {
-    let (first, parity) = (header[0], header[1]);
-    let kind = match first & 15 {
-        0 => Kind::Data,
-        1 => Kind::Last,
-        2 => Kind::Acknowledgement,
-        3 => Kind::Asking,
-        _ => return None,
-    };
-    let length = usize::from(u16::from_le_bytes([header[2], header[3]]));
-    let number = u32::from_le_bytes(header[4..HEADER].try_into().ok()?);
-    (first >> 4 == VERSION && parity <= MOST_PARITY && length <= LONGEST).then_some((kind, parity, length, number))
-}
-
-fn checksum(header: &[u8], payload: &[u8]) -> u32 {
+fn checksum(header: &[u8; HEADER_BYTES], payload: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(header);
     hasher.update(payload);
@@ -153,60 +224,87 @@ fn checksum(header: &[u8], payload: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn frames() -> impl Strategy<Value = Frame> {
+    pub fn frames(most: usize) -> impl Strategy<Value = Frame> {
         let kind = prop_oneof![Just(Kind::Data), Just(Kind::Last), Just(Kind::Acknowledgement), Just(Kind::Asking)];
-        (kind, any::<u32>(), proptest::collection::vec(any::<u8>(), 0..700)).prop_map(|(kind, number, payload)| Frame {
-            kind,
-            number,
-            payload,
-        })
+        (kind, any::<u32>(), proptest::collection::vec(any::<u8>(), 0..most))
+            .prop_map(|(kind, number, payload)| Frame { kind, number, payload })
+    }
+
+    pub fn shapes() -> impl Strategy<Value = Shape> {
+        (8usize..=LARGEST_BLOCK, 0u8..=60).prop_map(|(block, parity)| Shape { block, parity })
     }
 
     proptest! {
         #[test]
-        fn a_frame_is_read_back(frame in frames(), parity in 0..=MOST_PARITY) {
-            let bytes = frame.encode(parity);
-            prop_assert_eq!(bytes.len(), Frame::length(frame.payload.len(), parity));
-            prop_assert_eq!(Frame::decode(&bytes), Ok((frame, 0)));
+        fn a_frame_is_read_back(frame in frames(700), shape in shapes()) {
+            let parts = frame.parts(shape);
+            let header = Header::read(&parts.header).unwrap();
+            let (data, parity, size) = shape.blocks(frame.payload.len());
+            prop_assert_eq!((header.wanted(), parts.blocks.len()), (data + parity, data + parity));
+            prop_assert!(parts.blocks.iter().all(|block| block.len() == size));
+            let came: Vec<_> = parts.blocks.into_iter().map(Some).collect();
+            prop_assert_eq!(header.join(&came), Ok((frame, 0)));
+        }
+
+        /// As many lost blocks as there is parity are replaced; with one more it is told how many came.
+        #[test]
+        fn lost_blocks_are_replaced(frame in frames(700), shape in shapes(), seed in any::<u64>()) {
+            let parts = frame.parts(shape);
+            let header = Header::read(&parts.header).unwrap();
+            let mut came: Vec<_> = parts.blocks.into_iter().map(Some).collect();
+            let (wanted, mut at) = (came.len(), seed as usize);
+            for _ in 0..header.parity {
+                while came[at % wanted].is_none() {
+                    at += 1;
+                }
+                came[at % wanted] = None;
+                at = at.wrapping_mul(31).wrapping_add(7);
+            }
+            let read = header.join(&came);
+            prop_assert_eq!(read.map(|(frame, _)| frame), Ok(frame));
+            if let Some(last) = came.iter().position(Option::is_some) {
+                came[last] = None;
+                let there = wanted - header.parity - 1;
+                prop_assert_eq!(header.join(&came), Err(Damage::Missing { number: header.number, came: there, wanted }));
+            }
         }
 
         /// Whatever happened to it, what is read back is what was sent, or nothing.
         #[test]
         fn a_wrong_byte_is_never_handed_on(
-            frame in frames(),
-            parity in 0u8..=32,
-            hits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
-            cut in any::<prop::sample::Index>(),
+            frame in frames(300),
+            shape in shapes(),
+            hits in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..40),
+            lost in proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
+            header_hits in proptest::collection::vec((0..HEADER_BYTES, any::<u8>()), 0..6),
         ) {
-            let mut bytes = frame.encode(parity);
-            for (index, value) in hits {
-                let index = index.index(bytes.len());
-                bytes[index] = value;
+            let mut parts = frame.parts(shape);
+            for (index, byte, value) in hits {
+                let block = index.get(&parts.blocks).len();
+                let index = index.index(parts.blocks.len());
+                parts.blocks[index][byte.index(block)] = value;
             }
-            bytes.truncate(bytes.len() - cut.index(4));
-            if let Ok((read, _)) = Frame::decode(&bytes) {
+            header_hits.into_iter().for_each(|(byte, value)| parts.header[byte] = value);
+            let mut came: Vec<_> = parts.blocks.into_iter().map(Some).collect();
+            lost.into_iter().for_each(|index| { let n = index.index(came.len()); came[n] = None; });
+            if let Some(Ok((read, _))) = Header::read(&parts.header).map(|header| header.join(&came)) {
                 prop_assert_eq!(read, frame);
             }
         }
 
         #[test]
-        fn anything_is_answered(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = Frame::decode(&bytes);
+        fn anything_is_answered(
+            bytes in proptest::collection::vec(any::<u8>(), HEADER_BYTES),
+            blocks in proptest::collection::vec(proptest::option::of(proptest::collection::vec(any::<u8>(), 0..70)), 0..260),
+        ) {
+            if let Some(header) = Header::read(&bytes) {
+                let _ = header.join(&blocks);
+            }
         }
-    }
-
-    #[test]
-    fn damage_names_the_frame_where_it_can() {
-        let bytes = Frame { kind: Kind::Data, number: 7, payload: vec![1; 100] }.encode(0);
-        assert_eq!(Frame::decode(&bytes[..60]), Err(Damage::Length { number: 7, came: 44, wanted: 104 }));
-        let mut wrong = bytes.clone();
-        wrong[50] ^= 1;
-        assert_eq!(Frame::decode(&wrong).unwrap_err().number(), Some(7));
-        assert_eq!(Frame::decode(&bytes[..10]), Err(Damage::Header));
     }
 }

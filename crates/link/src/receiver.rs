@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 use ontick_gpio::{Edges, Gone, Line, Request};
@@ -13,14 +13,16 @@ use ontick_rt::thread::{Setup, block_signals};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::code::Code;
-use crate::cut::{Cutter, Seen};
+use crate::decode::{Decoder, Heard, Seen};
+use crate::eye::Eye;
 use crate::setting::{Setting, WAKE_NS};
-use crate::wire::{self, Heard};
+use crate::usual::Usual;
 
 /// What the reading thread may be behind by.
-const WAITING: usize = 1 << 17;
-/// How often the reading thread looks.
-const GLANCE: Duration = Duration::from_micros(500);
+const WAITING: usize = 1 << 18;
+/// The reading thread is woken when the line rests, and looks as often as this where it does not: every look interrupts
+/// a CPU, which may be one that is timed.
+const GLANCE: Duration = Duration::from_millis(10);
 /// The thread notices within this that it is to end, in ns.
 const PATIENCE_NS: u64 = 20_000_000;
 /// One who polls naps this long while the line rests: well below the first pulse of a frame, in ns.
@@ -72,20 +74,10 @@ impl fmt::Display for By {
     }
 }
 
-/// What came between two rests of the line.
-#[derive(Debug)]
-pub struct Received {
-    /// What it is.
-    pub heard: Heard,
-    /// High and low stretches, as they came, in ns.
-    pub stretches: Vec<u64>,
-}
-
 /// The thread; ends with this.
 pub struct Receiver {
-    code: Code,
     seen: Consumer<Seen>,
-    cutter: Cutter,
+    decoder: Decoder,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     refused: Vec<String>,
@@ -95,6 +87,7 @@ pub struct Receiver {
 struct Shared {
     stop: AtomicBool,
     gone: OnceLock<Gone>,
+    reader: OnceLock<Thread>,
 }
 
 impl Receiver {
@@ -121,7 +114,7 @@ impl Receiver {
             }
         })?;
         let refused = begun.recv().unwrap_or_default();
-        Ok(Self { code, seen, cutter: Cutter::new(code), shared, thread: Some(thread), refused })
+        Ok(Self { seen, decoder: Decoder::new(code), shared, thread: Some(thread), refused })
     }
 
     /// What the thread asked for and did not get.
@@ -130,12 +123,17 @@ impl Receiver {
     }
 
     /// What came next, waiting for it until `deadline_ns` on the monotonic clock or until `stop`.
-    pub fn next(&mut self, deadline_ns: u64, stop: &AtomicBool) -> Result<Option<Received>, Gone> {
+    pub fn next(&mut self, deadline_ns: u64, stop: &AtomicBool) -> Result<Option<Heard>, Gone> {
         loop {
             while let Ok(seen) = self.seen.pop() {
-                if let Some(stretches) = self.cutter.take(seen) {
-                    return Ok(Some(Received { heard: wire::read(&stretches, self.code), stretches }));
+                self.decoder.take(seen);
+                if let Some(heard) = self.decoder.pop() {
+                    return Ok(Some(heard));
                 }
+            }
+            // One edge may end a frame and begin another.
+            if let Some(heard) = self.decoder.pop() {
+                return Ok(Some(heard));
             }
             if let Some(gone) = self.shared.gone.get() {
                 return Err(*gone);
@@ -143,8 +141,17 @@ impl Receiver {
             if stop.load(Ordering::Relaxed) || ClockId::Monotonic.now_ns() >= deadline_ns {
                 return Ok(None);
             }
-            std::thread::sleep(GLANCE);
+            self.shared.reader.get_or_init(std::thread::current);
+            let left = Duration::from_nanos(deadline_ns.saturating_sub(ClockId::Monotonic.now_ns()));
+            std::thread::park_timeout(left.min(GLANCE));
         }
+    }
+}
+
+impl Receiver {
+    /// How wide the pulses of whole blocks were.
+    pub fn eye(&self) -> &Eye {
+        self.decoder.eye()
     }
 }
 
@@ -163,14 +170,16 @@ struct Watcher<'a> {
     code: Code,
     seen: Producer<Seen>,
     /// Edges that found the ring full.
-    lost: u32,
+    lost: u16,
+    /// Edges came since the reader was woken last.
+    news: bool,
     shared: &'a Shared,
     clock: Clock,
 }
 
 impl<'a> Watcher<'a> {
     fn new(line: Line, code: Code, seen: Producer<Seen>, shared: &'a Shared) -> Self {
-        Self { line, code, seen, lost: 0, shared, clock: Clock::new(ClockId::Monotonic) }
+        Self { line, code, seen, lost: 0, news: false, shared, clock: Clock::new(ClockId::Monotonic) }
     }
 
     /// Sleeps until it is notified, as long as nobody says stop.
@@ -180,7 +189,7 @@ impl<'a> Watcher<'a> {
             let until_ns = self.clock.now_ns() + if told { PATIENCE_NS } else { idle_ns.min(PATIENCE_NS) };
             match self.line.edge(until_ns)? {
                 Some(edge) => {
-                    self.edge(edge.rising, edge.time_ns, edge.lost);
+                    self.edge(edge.rising, edge.time_ns, edge.lost, 0);
                     told = false;
                 }
                 // Often enough for a frame to end, then seldom.
@@ -197,11 +206,13 @@ impl<'a> Watcher<'a> {
     fn poll(&mut self) -> Result<(), Gone> {
         let idle_ns = self.code.idle_ns();
         let (mut level, mut edge_ns, mut rested_ns) = (false, self.clock.now_ns(), self.clock.now_ns());
+        // An edge is as old as the look before, at most.
+        let (mut looked_ns, mut usual) = (edge_ns, Usual::default());
         while !self.stopped() {
             let now = self.line.read()?;
             let now_ns = self.clock.now_ns();
             if now != level {
-                self.edge(now, now_ns, 0);
+                self.edge(now, now_ns, 0, usual.beyond(now_ns - looked_ns));
                 (level, edge_ns) = (now, now_ns);
             } else if !level && now_ns - edge_ns >= idle_ns {
                 self.tell(Seen::Quiet(now_ns));
@@ -214,6 +225,7 @@ impl<'a> Watcher<'a> {
                 self.nap(now_ns + STRETCH_NS / 9);
                 rested_ns = self.clock.now_ns();
             }
+            looked_ns = now_ns;
         }
         Ok(())
     }
@@ -223,15 +235,20 @@ impl<'a> Watcher<'a> {
         self.clock.resync();
     }
 
-    fn edge(&mut self, rising: bool, time_ns: u64, lost: u32) {
-        let lost = self.lost.saturating_add(lost);
-        let told = self.seen.push(Seen::Edge { rising, time_ns, lost }).is_ok();
+    fn edge(&mut self, rising: bool, time_ns: u64, lost: u32, blind_ns: u64) {
+        let lost = self.lost.saturating_add(lost.try_into().unwrap_or(u16::MAX));
+        let blind_ns = blind_ns.try_into().unwrap_or(u32::MAX);
+        let told = self.seen.push(Seen::Edge { rising, time_ns, lost, blind_ns }).is_ok();
         self.lost = if told { 0 } else { lost.saturating_add(1) };
+        self.news = true;
     }
 
     fn tell(&mut self, seen: Seen) {
         // A full ring has a reader that will look at edges first; the next rest is told again.
         let _ = self.seen.push(seen);
+        if std::mem::take(&mut self.news) {
+            self.shared.reader.get().inspect(|reader| reader.unpark());
+        }
     }
 
     fn stopped(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 use ontick_gpio::{Gone, Line};
@@ -11,18 +11,21 @@ use ontick_rt::thread::{Setup, block_signals};
 use ontick_rt::wait::Hybrid;
 use rtrb::{Consumer, Producer, RingBuffer};
 
+use crate::Frame;
 use crate::setting::{Setting, WAKE_NS};
-use crate::{Frame, wire};
+use crate::usual::Usual;
+use crate::wave::Wave;
 
 /// Frames that wait to be sent.
 const WAITING: usize = 4;
-/// How often one that waits for the thread looks again.
-const GLANCE: Duration = Duration::from_micros(500);
+/// One that waits for the thread is woken after each frame, and looks again after this: every look interrupts a CPU,
+/// which may be one that is timed.
+const GLANCE: Duration = Duration::from_millis(10);
 
 /// The thread; ends with this, and leaves the line as its request says.
 pub struct Sender {
     setting: Setting,
-    frames: Producer<Vec<u64>>,
+    frames: Producer<Wave>,
     queued: u64,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -33,8 +36,11 @@ pub struct Sender {
 struct Shared {
     stop: AtomicBool,
     gone: OnceLock<Gone>,
+    waiter: OnceLock<Thread>,
     sent: AtomicU64,
     held_up_ns: AtomicU64,
+    /// Blocks that were sent again.
+    again: AtomicU64,
     /// When the last edge of the last frame was made, in ns.
     ended_ns: AtomicU64,
 }
@@ -65,10 +71,10 @@ impl Sender {
 
     /// Has a frame sent after those before it, waiting for its turn; `false` if `stop` was set first.
     pub fn send(&mut self, frame: &Frame, stop: &AtomicBool) -> Result<bool, Gone> {
-        let mut durations = wire::durations(&frame.encode(self.setting.parity), self.setting.code);
-        durations[0] = durations[0].max(WAKE_NS);
-        while let Err(rtrb::PushError::Full(back)) = self.frames.push(durations) {
-            durations = back;
+        let mut wave = Wave::new(frame, self.setting.shape(), self.setting.code);
+        wave.stretches[0] = wave.stretches[0].max(WAKE_NS as u32);
+        while let Err(rtrb::PushError::Full(back)) = self.frames.push(wave) {
+            wave = back;
             self.wait(stop)?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -95,12 +101,18 @@ impl Sender {
         self.shared.held_up_ns.load(Ordering::Relaxed)
     }
 
+    /// Blocks that were sent again because the thread was late in them.
+    pub fn again(&self) -> u64 {
+        self.shared.again.load(Ordering::Relaxed)
+    }
+
     fn wait(&self, stop: &AtomicBool) -> Result<(), Gone> {
         if let Some(gone) = self.shared.gone.get() {
             return Err(*gone);
         }
         if !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(GLANCE);
+            self.shared.waiter.get_or_init(std::thread::current);
+            std::thread::park_timeout(GLANCE);
         }
         Ok(())
     }
@@ -129,57 +141,101 @@ struct Driver<'a> {
     shared: &'a Shared,
     clock: Clock,
     wait: Hybrid,
+    late: Usual,
+    level: bool,
+    edge_ns: u64,
 }
+
+/// Codes without longer stretches are spun, in ns.
+const SPUN_NS: u64 = 100_000;
+/// One block is sent again so often, at most: where every edge is late, that is no help.
+const MOST_AGAIN: u32 = 4;
 
 impl<'a> Driver<'a> {
     fn new(line: Line, setting: Setting, shared: &'a Shared) -> Self {
-        let longest_ns = setting.code.pulse_ns(setting.code.longest_pulse().max(setting.code.longest_gap()));
-        Self { line, setting, shared, clock: Clock::new(ClockId::Monotonic), wait: Hybrid::new(longest_ns) }
+        let longest_ns = setting.code.mark_ns();
+        // Where no sleep is short enough, only the pulse that wakes the receiver is slept through.
+        let wait = if longest_ns < SPUN_NS { Hybrid::with_margin(SPUN_NS) } else { Hybrid::new(longest_ns) };
+        let clock = Clock::new(ClockId::Monotonic);
+        Self { line, setting, shared, clock, wait, late: Usual::default(), level: false, edge_ns: 0 }
     }
 
-    fn run(mut self, mut frames: Consumer<Vec<u64>>) {
+    fn run(mut self, mut waves: Consumer<Wave>) {
         while !self.stopped() {
-            let Ok(durations) = frames.pop() else {
+            let Ok(wave) = waves.pop() else {
                 std::thread::park();
                 continue;
             };
-            let began_ns = self.clock.now_ns();
-            let ended_ns = match self.drive(&durations) {
-                Ok(ended_ns) => ended_ns,
-                Err(gone) => {
-                    let _ = self.shared.gone.set(gone);
-                    return;
-                }
-            };
-            self.shared.ended_ns.store(ended_ns, Ordering::Relaxed);
+            let began_ns = self.clock.resync();
+            if let Err(gone) = self.drive(&wave) {
+                let _ = self.shared.gone.set(gone);
+                return;
+            }
+            self.shared.ended_ns.store(self.edge_ns, Ordering::Relaxed);
             self.shared.sent.fetch_add(1, Ordering::Release);
-            drop(durations);
-            let until_ns = ended_ns + self.setting.pause_ns(ended_ns - began_ns);
+            self.shared.waiter.get().inspect(|waiter| waiter.unpark());
+            drop(wave);
+            let until_ns = self.edge_ns + self.setting.pause_ns(self.edge_ns - began_ns);
             self.clock.id().sleep_until(until_ns);
-            self.clock.resync();
         }
     }
 
-    /// One frame. Each edge is timed from when the one before really was: who is held up spoils one stretch,
-    /// not two, and not all that follow.
-    fn drive(&mut self, durations: &[u64]) -> Result<u64, Gone> {
-        let (mut level, mut held_up_ns) = (true, 0);
-        self.line.write(level)?;
-        let mut edge_ns = self.clock.now_ns();
-        for duration_ns in durations {
-            let due_ns = edge_ns + duration_ns;
-            self.wait.within(&mut self.clock, due_ns);
-            level = !level;
-            self.line.write(level)?;
-            edge_ns = self.clock.now_ns();
-            held_up_ns = held_up_ns.max(edge_ns - due_ns);
-            if self.stopped() {
+    /// One frame. Each edge is timed from when the one before really was: who is held up spoils one stretch, not all
+    /// that follow.
+    fn drive(&mut self, wave: &Wave) -> Result<(), Gone> {
+        // The next mark, and how often its block was sent again.
+        let (mut at, mut block, mut again) = (0, 0, 0);
+        self.toggle(true)?;
+        while at < wave.stretches.len() && !self.stopped() {
+            if wave.marks.get(block + 1).is_some_and(|mark| at > *mark) {
+                (block, again) = (block + 1, 0);
+            }
+            let late = self.after(wave.stretches[at].into())?;
+            at += 1;
+            if late && again < MOST_AGAIN && self.spoils(wave, at - 1) {
+                self.shared.again.fetch_add(1, Ordering::Relaxed);
+                again += 1;
+                self.rise()?;
+                at = wave.marks[block];
+            }
+        }
+        if self.level { self.toggle(false) } else { Ok(()) }
+    }
+
+    /// Whether a block cannot be read when this stretch was too long. A preamble has others, and a gap that carries
+    /// nothing may have any length.
+    fn spoils(&self, wave: &Wave, at: usize) -> bool {
+        let is_pulse = at % 2 == 0;
+        let after_mark = at > 0 && wave.marks.binary_search(&(at - 1)).is_ok();
+        at >= wave.marks[0] && (is_pulse || self.setting.code.gap_bits > 0 && !after_mark)
+    }
+
+    /// The next edge, so long after the one before; whether it was late by too much.
+    fn after(&mut self, stretch_ns: u64) -> Result<bool, Gone> {
+        let due_ns = self.edge_ns + stretch_ns;
+        self.wait.within(&mut self.clock, due_ns);
+        self.toggle(!self.level)?;
+        let late_ns = self.edge_ns.saturating_sub(due_ns);
+        self.shared.held_up_ns.fetch_max(late_ns, Ordering::Relaxed);
+        Ok(self.late.beyond(late_ns) > self.setting.code.step_ns / 3)
+    }
+
+    /// To the next rising edge as soon as may be.
+    fn rise(&mut self) -> Result<(), Gone> {
+        let shortest_ns = self.setting.code.shortest_ns;
+        while !self.stopped() {
+            self.after(shortest_ns)?;
+            if self.level {
                 break;
             }
         }
-        self.line.write(false)?;
-        self.shared.held_up_ns.fetch_max(held_up_ns, Ordering::Relaxed);
-        Ok(edge_ns)
+        Ok(())
+    }
+
+    fn toggle(&mut self, level: bool) -> Result<(), Gone> {
+        self.line.write(level)?;
+        (self.level, self.edge_ns) = (level, self.clock.now_ns());
+        Ok(())
     }
 
     fn stopped(&self) -> bool {

@@ -1,17 +1,17 @@
 //! What a wire can do: pseudo-random frames through it, and what became of them.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ontick_gpio::{Gone, Line};
 use ontick_rt::clock::ClockId;
 use ontick_rt::thread::Setup;
 
+use crate::decode::Heard;
+use crate::eye::Eye;
 use crate::frame::{Frame, Kind};
-use crate::receiver::{By, Received, Receiver};
+use crate::receiver::{By, Receiver};
 use crate::sender::Sender;
 use crate::setting::Setting;
-use crate::wire::{self, Heard, PREAMBLE};
 
 /// After the last frame so long is waited for what is still on its way, in ns.
 const AFTERWARDS_NS: u64 = 200_000_000;
@@ -34,12 +34,18 @@ pub struct Trial {
     pub sent: u64,
     /// Frames that arrived whole.
     pub arrived: u64,
-    /// Bits that could be compared with those that were sent, and how many of them were wrong before parity.
+    /// Blocks of the frames whose number came, parity among them, and how many of those did not come.
+    pub blocks: u64,
+    /// Those that did not.
+    pub blocks_lost: u64,
+    /// Bits of the blocks that came, and how many of them were wrong before parity.
     pub bits: u64,
     /// Wrong ones.
     pub wrong_bits: u64,
-    /// Bytes that parity mended.
+    /// Blocks that parity replaced.
     pub mended: u64,
+    /// Blocks that the sender sent again, as it noticed that it was late.
+    pub again: u64,
     /// Whole frames that differ from what was sent: there must never be one.
     pub false_frames: u64,
     /// Bytes of payload that arrived.
@@ -48,8 +54,8 @@ pub struct Trial {
     pub busy_ns: u64,
     /// The longest that the sender was held up at an edge, in ns.
     pub held_up_ns: u64,
-    /// How often each value was sent as a pulse, and how long it then was: widths by value.
-    pub eye: BTreeMap<u32, Vec<u64>>,
+    /// How wide the pulses came.
+    pub eye: Option<Eye>,
     /// What threads asked for and did not get.
     pub refused: Vec<String>,
 }
@@ -60,7 +66,12 @@ impl Trial {
         share(self.sent - self.arrived.min(self.sent), self.sent)
     }
 
-    /// Share of the compared bits that were wrong before parity mended them.
+    /// Share of the blocks that did not come.
+    pub fn block_errors(&self) -> f64 {
+        share(self.blocks_lost, self.blocks)
+    }
+
+    /// Share of the bits that came wrong, before parity mended them.
     pub fn bit_errors(&self) -> f64 {
         share(self.wrong_bits, self.bits)
     }
@@ -99,15 +110,15 @@ fn go(
             break;
         }
         trial.sent += 1;
-        while let Some(received) = receiver.next(0, stop)? {
-            trial.take(&received, setting);
+        while let Some(heard) = receiver.next(0, stop)? {
+            trial.take(&heard, setting);
         }
     }
     if let Some(left_ns) = sender.flush(stop)? {
         // The last frame's pause belongs to it.
         trial.busy_ns = left_ns - began_ns + setting.pause_ns(setting.frame_ns(setting.payload));
-        while let Some(received) = receiver.next(left_ns + AFTERWARDS_NS + 2 * setting.code.idle_ns(), stop)? {
-            trial.take(&received, setting);
+        while let Some(heard) = receiver.next(left_ns + AFTERWARDS_NS + 2 * setting.code.idle_ns(), stop)? {
+            trial.take(&heard, setting);
             if trial.arrived == trial.sent {
                 break;
             }
@@ -117,52 +128,39 @@ fn go(
     if stop.load(Ordering::Relaxed) {
         trial.sent = trial.arrived;
     }
-    trial.held_up_ns = sender.held_up_ns();
+    (trial.held_up_ns, trial.again) = (sender.held_up_ns(), sender.again());
+    trial.eye = Some(receiver.eye().clone());
     Ok(trial)
 }
 
 impl Trial {
-    fn take(&mut self, received: &Received, setting: Setting) {
-        let number = match &received.heard {
-            Heard::Frame { frame, mended, .. } => {
+    fn take(&mut self, heard: &Heard, setting: Setting) {
+        let (number, came) = match heard {
+            Heard::Frame { frame, mended, came } => {
                 self.mended += *mended as u64;
                 self.arrived += 1;
                 self.bytes += frame.payload.len() as u64;
                 self.false_frames += u64::from(*frame != random_frame(frame.number, setting.payload));
-                Some(frame.number)
+                (Some(frame.number), came)
             }
-            Heard::Damaged { damage, .. } => damage.number(),
-            Heard::Noise { .. } => None,
+            Heard::Damaged { damage, came } => (damage.number(), came),
+            Heard::Noise { .. } => return,
         };
         let Some(number) = number else { return };
-        let wanted = random_frame(number, setting.payload).encode(setting.parity);
-        self.compare(received, &wanted, setting);
-    }
-
-    /// Compares bits and widths, where as many came as were sent.
-    fn compare(&mut self, received: &Received, wanted: &[u8], setting: Setting) {
-        let Some(raw) = wire::raw_bytes(&received.stretches, setting.code) else { return };
-        if raw.len() != wanted.len() {
-            return;
-        }
-        self.bits += wanted.len() as u64 * 8;
-        self.wrong_bits += wanted.iter().zip(&raw).map(|(a, b)| u64::from((a ^ b).count_ones())).sum::<u64>();
-        let durations = wire::durations(wanted, setting.code);
-        if durations.len() != received.stretches.len() {
-            return;
-        }
-        for (sent_ns, came_ns) in durations.iter().zip(&received.stretches).step_by(2).skip(PREAMBLE) {
-            let value = (sent_ns - setting.code.shortest_ns) / setting.code.step_ns;
-            let widths = self.eye.entry(value as u32).or_default();
-            if widths.len() < MOST_WIDTHS {
-                widths.push(*came_ns);
+        let wanted = random_frame(number, setting.payload).parts(setting.shape()).blocks;
+        self.blocks += wanted.len() as u64;
+        for (n, wanted) in wanted.iter().enumerate() {
+            match came.get(n).and_then(Option::as_ref).filter(|came| came.len() == wanted.len()) {
+                None => self.blocks_lost += 1,
+                Some(came) => {
+                    self.bits += wanted.len() as u64 * 8;
+                    self.wrong_bits +=
+                        wanted.iter().zip(came).map(|(a, b)| u64::from((a ^ b).count_ones())).sum::<u64>();
+                }
             }
         }
     }
 }
-
-/// Widths that are kept for each value.
-const MOST_WIDTHS: usize = 200_000;
 
 /// The frame with this number: the same at both ends (SplitMix64; Steele, Lea and Flood 2014).
 fn random_frame(number: u32, payload: usize) -> Frame {

@@ -32,3 +32,9 @@ pub fn share(text: &str) -> Result<f64, String> {
         _ => Err(format!("\"{text}\" is not a share above 0% and up to 100%")),
     }
 }
+
+/// Whole percent, with or without the sign.
+pub fn whole_percent(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    number.parse().map_err(|_| format!("\"{text}\" is not a whole number of percent"))
+}

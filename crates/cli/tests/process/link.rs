@@ -158,7 +158,7 @@ fn pid(child: &Child) -> rustix::process::Pid {
 #[test]
 fn a_killed_sender_leaves_the_receiver_telling() {
     let chip = Chip::new("killed", &[]);
-    let receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "1s"]);
+    let receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "4s"]);
     let mut sender = ontick(
         &[&["link", "send", "--file", "/dev/urandom", "--line", &chip.line(4), "--return", &chip.line(18)], &CODE[..]]
             .concat(),
@@ -214,7 +214,7 @@ fn what_cannot_be_is_said_in_one_sentence() {
         (&["send", "--line", "nowhere at all"], "nowhere"),
         (&["send", "--line", &line, "--code", "3x1"], "powers of two"),
         (&["send", "--line", &line, "--short", "10ns"], "500ns"),
-        (&["send", "--line", &line, "--parity", "200"], "parity"),
+        (&["send", "--line", &line, "--parity", "201"], "parity"),
         (&["send", "--line", &line, "--payload", "0"], "payload"),
         (&["send", "--line", &line, "--file", "/no/such/file"], "/no/such/file"),
         (&["recv", "--line", &held, "--by", "ear"], "poll or interrupt"),

@@ -9,8 +9,7 @@ use super::feed::Fed;
 use super::{Broken, Feed, GLANCE_NS, Got, KEEPALIVE, Sent, Told};
 use crate::setting::Setting;
 use crate::stream::{Came, Incoming, Numbering};
-use crate::wire::Heard;
-use crate::{Receiver, Sender};
+use crate::{Heard, Receiver, Sender};
 
 /// Sends everything, as the stream with this mark; ends early when `stop` is set.
 pub fn send(
@@ -58,7 +57,7 @@ pub fn receive(
             break;
         }
         let Some(received) = receiver.next(now_ns + GLANCE_NS, stop)? else { continue };
-        match received.heard {
+        match received {
             Heard::Frame { frame, mended, .. } => {
                 heard_ns = ClockId::Monotonic.now_ns();
                 got.frames += 1;

@@ -10,8 +10,7 @@ use super::feed::Fed;
 use super::{Broken, Feed, GLANCE_NS, Got, KEEPALIVE, Sent, Told};
 use crate::repeat::{Next, Receiving, Sending};
 use crate::setting::Setting;
-use crate::wire::Heard;
-use crate::{Receiver, Sender};
+use crate::{Heard, Receiver, Sender};
 
 /// Bytes of an acknowledgement.
 const ANSWER: usize = 4;
@@ -63,7 +62,7 @@ pub fn send(
             }
             Next::Wait(until_ns) => {
                 if let Some(received) = back.next(until_ns.min(now_ns + GLANCE_NS), stop)? {
-                    if matches!(&received.heard, Heard::Frame { frame, .. } if sending.take(frame)) {
+                    if matches!(&received, Heard::Frame { frame, .. } if sending.take(frame)) {
                         answered_ns = ClockId::Monotonic.now_ns();
                     }
                 } else if now_ns.saturating_sub(answered_ns) > patience_ns {
@@ -110,7 +109,7 @@ pub fn receive(
             break;
         }
         let Some(received) = receiver.next(now_ns + GLANCE_NS, stop)? else { continue };
-        match received.heard {
+        match received {
             Heard::Frame { frame, mended, .. } => {
                 heard_ns = ClockId::Monotonic.now_ns();
                 got.frames += 1;

@@ -46,7 +46,7 @@ pub struct Row {
     pub alphabet: String,
     pub short_ns: u64,
     pub step_ns: u64,
-    pub parity: u8,
+    pub parity_percent: u8,
     pub cpus: String,
     pub frames: u64,
     pub frames_lost: u64,
@@ -54,7 +54,11 @@ pub struct Row {
     pub bits: u64,
     pub wrong_bits: u64,
     pub bit_error_rate: f64,
-    pub bytes_mended: u64,
+    pub blocks: u64,
+    pub blocks_lost: u64,
+    pub block_error_rate: f64,
+    pub blocks_restored: u64,
+    pub blocks_sent_again: u64,
     pub false_frames: u64,
     pub raw_bits_per_s: f64,
     pub net_bits_per_s: f64,
@@ -97,6 +101,7 @@ impl Bench {
             to: (Line::open(&self.to, &self.by.request())?, to.setup()),
             by: self.by,
         };
+        let _attends = ends::attend(to);
         let trial = trial::run(ends, setting, frames, stop)??;
         Ok((Row::of(&trial, setting, cpus, backend), trial))
     }
@@ -127,7 +132,7 @@ impl Row {
             alphabet: setting.code.alphabet(),
             short_ns: setting.code.shortest_ns,
             step_ns: setting.code.step_ns,
-            parity: setting.parity,
+            parity_percent: setting.parity,
             cpus: cpus.to_string(),
             frames: trial.sent,
             frames_lost: trial.sent - trial.arrived.min(trial.sent),
@@ -135,7 +140,11 @@ impl Row {
             bits: trial.bits,
             wrong_bits: trial.wrong_bits,
             bit_error_rate: trial.bit_errors(),
-            bytes_mended: trial.mended,
+            blocks: trial.blocks,
+            blocks_lost: trial.blocks_lost,
+            block_error_rate: trial.block_errors(),
+            blocks_restored: trial.mended,
+            blocks_sent_again: trial.again,
             false_frames: trial.false_frames,
             raw_bits_per_s: setting.code.raw_rate(),
             net_bits_per_s: trial.net_rate(),

@@ -8,7 +8,7 @@ use ontick_gpio::{Line, Name, OnExit, Request};
 use ontick_link::{By, Code, Receiver, Sender, Setting};
 use ontick_measure::Place;
 use ontick_rt::cpus;
-use ontick_rt::thread::{Policy, Setup};
+use ontick_rt::thread::{Policy, Ready, Setup};
 
 use crate::failure::Failure;
 use crate::flags;
@@ -25,10 +25,10 @@ pub struct CodeFlags {
     /// From one width to the next [default: as --short]
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     step: Option<u64>,
-    /// Reed-Solomon bytes per 255: mend half as many wrong ones. The sender chooses
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    /// Reed-Solomon parity in percent of the data: so many lost blocks of a frame are replaced. The sender chooses
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = flags::whole_percent)]
     parity: u8,
-    /// Bytes of data in a frame. The sender chooses [default: as many as take 150ms, 32 to 1024]
+    /// Bytes of data in a frame. The sender chooses [default: as many as take 20ms, in 32 blocks or more]
     #[arg(long, value_name = "BYTES")]
     payload: Option<usize>,
 }
@@ -64,9 +64,13 @@ pub fn receiver(name: &Name, setting: Setting, by: By, setup: Setup) -> Result<R
     started.map_err(|e| Failure::new(format!("cannot start the receiving thread: {e}")))
 }
 
-/// How a return line is looked at: nothing notifies of edges in registers.
-pub fn by_of(name: &Name) -> By {
-    if matches!(name, Name::Register(_)) { By::Poll } else { By::Interrupt }
+/// Pulses shorter than this are over before a notification wakes anybody, in ns.
+const SHORTEST_NOTIFIED_NS: u64 = 20_000;
+
+/// How a return line is looked at: nothing notifies of edges in registers, nor in time of short pulses.
+pub fn by_of(name: &Name, setting: Setting) -> By {
+    let polled = matches!(name, Name::Register(_)) || setting.code.shortest_ns < SHORTEST_NOTIFIED_NS;
+    if polled { By::Poll } else { By::Interrupt }
 }
 
 /// Refuses to spin where that would stop everything else.
@@ -75,6 +79,13 @@ pub fn may_poll(by: By, place: Place) -> Result<(), Failure> {
         ontick_rt::watchdog::may_occupy(cpus::allowed().len())?;
     }
     Ok(())
+}
+
+/// Has the calling thread, which makes frames and reads them, go before ordinary programs where the timed threads do:
+/// they leave it little time, and a busy machine would take that. It only works when there is something to do.
+pub fn attend(place: Place) -> Ready {
+    let setup = if place.policy.is_real_time() { Setup::new().policy(Policy::Fifo(1)) } else { Setup::new() };
+    setup.best_effort()
 }
 
 /// A mark for the stream, so that its frames are not taken for those of another.

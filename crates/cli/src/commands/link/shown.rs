@@ -31,7 +31,7 @@ pub fn got(got: &Got, lines: &[Option<&Name>]) -> String {
         (got.noise, "times noise"),
     ];
     let counts: String = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
-    let mended = if got.mended > 0 { format!(", {} bytes mended", got.mended) } else { String::new() };
+    let mended = if got.mended > 0 { format!(", {} blocks replaced by parity", got.mended) } else { String::new() };
     let end = match (got.began, got.ended) {
         (_, true) => "",
         (true, false) => "; the end never came: the sender fell silent, or this was ended",
@@ -47,8 +47,8 @@ pub fn told(told: Told) -> String {
         Told::Damaged(damage) => match damage.number().map(|number| Number::of(number).index) {
             None => "a frame is damaged beyond its number".into(),
             Some(index) => match damage {
-                Damage::Length { came, wanted, .. } => {
-                    format!("frame {index} is damaged: {came} bytes came instead of {wanted}")
+                Damage::Missing { came, wanted, .. } => {
+                    format!("frame {index} is damaged: {came} of its {wanted} blocks came")
                 }
                 _ => format!("frame {index} is damaged"),
             },

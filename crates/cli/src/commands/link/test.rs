@@ -1,8 +1,7 @@
 //! `ontick link test`
 
-use std::collections::BTreeMap;
-
 use clap::Args;
+use ontick_link::eye::Eye;
 use ontick_link::trial::Trial;
 use ontick_link::{By, Code, Setting};
 use ontick_measure::confine::Cpus;
@@ -21,7 +20,7 @@ use crate::{stop, terminal};
 /// Exit status: 0 every frame arrived, 1 some did not, 2 it could not be measured.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 32 --frames 200\n  sudo ontick link test --from GPIO22 --to GPIO27 --by poll\n  sudo ontick link test --table"
+    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 25 --frames 200\n  sudo ontick link test --from GPIO22 --to GPIO27 --by poll\n  sudo ontick link test --table"
 )]
 pub struct Test {
     #[command(flatten)]
@@ -44,18 +43,14 @@ struct Document {
     #[serde(flatten)]
     row: Row,
     by: &'static str,
-    eye: Vec<Width>,
+    eye: Vec<Bin>,
 }
 
-/// How wide the pulses with one value came.
+/// How many pulses came how wide, in steps from the shortest.
 #[derive(Serialize)]
-struct Width {
-    value: u32,
-    sent_ns: u64,
-    count: usize,
-    min_ns: u64,
-    p50_ns: u64,
-    max_ns: u64,
+struct Bin {
+    steps: f64,
+    pulses: u64,
 }
 
 #[derive(Serialize)]
@@ -78,7 +73,7 @@ impl Test {
         ends::tell(&trial.refused);
         let lost = row.frames_lost;
         if self.json {
-            gpio::document(&Document { row, by: bench.by.name(), eye: widths(&trial, setting) })?;
+            gpio::document(&Document { row, by: bench.by.name(), eye: bins(&trial) })?;
         } else {
             let note = shown::note(&bench.lines());
             terminal::print(&(lines(&row, bench, note) + &eye(&trial, setting, note)))?;
@@ -116,11 +111,11 @@ impl Test {
 }
 
 fn lines(row: &Row, bench: &Bench, note: &str) -> String {
-    let Row { alphabet, short_ns, step_ns, parity, .. } = row;
+    let Row { alphabet, short_ns, step_ns, parity_percent, .. } = row;
     let (from, to, by) = (&bench.from, &bench.to, bench.by);
+    let (short, step) = (show(*short_ns), show(*step_ns));
     let mut text = format!("{from} to {to} by {by}{note}\n");
-    text +=
-        &format!("code         {alphabet} from {} in steps of {}, parity {parity}\n", show(*short_ns), show(*step_ns));
+    text += &format!("code         {alphabet} from {short} in steps of {step}, parity {parity_percent} %\n");
     text += &format!("raw rate     {}\n", tune::rate(row.raw_bits_per_s));
     text += &format!("net rate     {}{note}\n", tune::rate(row.net_bits_per_s));
     text += &format!(
@@ -130,56 +125,43 @@ fn lines(row: &Row, bench: &Bench, note: &str) -> String {
         row.frame_error_rate * 100.0
     );
     text += &format!(
-        "bits         {} compared, {} wrong before parity; {} bytes mended\n",
-        row.bits, row.wrong_bits, row.bytes_mended
+        "blocks       {} sent, {} lost ({:.2} %), {} replaced by parity, {} sent again as the sender was late\n",
+        row.blocks,
+        row.blocks_lost,
+        row.block_error_rate * 100.0,
+        row.blocks_restored,
+        row.blocks_sent_again
     );
+    text += &format!("bits         {} compared, {} wrong before parity\n", row.bits, row.wrong_bits);
     text += &format!("wrong frames {} taken for right\n", row.false_frames);
     text + &format!("sender       held up {} at worst\n", show(row.held_up_ns))
 }
 
-fn widths(trial: &Trial, setting: Setting) -> Vec<Width> {
-    let mut widths = Vec::new();
-    for (value, came) in &trial.eye {
-        let mut came = came.clone();
-        came.sort_unstable();
-        let (Some(min_ns), Some(max_ns)) = (came.first(), came.last()) else { continue };
-        widths.push(Width {
-            value: *value,
-            sent_ns: setting.code.pulse_ns(*value),
-            count: came.len(),
-            min_ns: *min_ns,
-            p50_ns: came[came.len() / 2],
-            max_ns: *max_ns,
-        });
-    }
-    widths
+fn bins(trial: &Trial) -> Vec<Bin> {
+    let counts = trial.eye.iter().flat_map(Eye::counts);
+    counts.filter(|(_, pulses)| *pulses > 0).map(|(steps, pulses)| Bin { steps, pulses }).collect()
 }
 
 /// The pulse widths as they came: where bars of neighbours meet there is no margin left.
 fn eye(trial: &Trial, setting: Setting, note: &str) -> String {
-    const BARS: usize = 40;
-    let bin_ns = (setting.code.step_ns / 10).max(1);
-    let mut bins: BTreeMap<u64, usize> = BTreeMap::new();
-    let limit_ns = setting.code.pulse_ns(setting.code.longest_pulse()) + setting.code.step_ns;
-    let mut beyond = 0;
-    for width in trial.eye.values().flatten() {
-        match *width > limit_ns {
-            true => beyond += 1,
-            false => *bins.entry(width / bin_ns).or_default() += 1,
-        }
-    }
-    let Some(most) = bins.values().max() else { return String::new() };
-    let mut text = format!("pulse widths{note}\n");
-    let (mut last, bar) = (None, |count: usize| "#".repeat((count * BARS).div_ceil(*most)));
-    for (bin, count) in &bins {
-        if last.is_some_and(|last: u64| bin - last > 1) {
+    const BARS: f64 = 40.0;
+    let bins = bins(trial);
+    let Some(most) = bins.iter().map(|bin| bin.pulses).max() else { return String::new() };
+    let (short_ns, step_ns) = (setting.code.shortest_ns as f64, setting.code.step_ns as f64);
+    let mut text =
+        format!("pulse widths{note}, of whole blocks, as learned from each preamble; bars grow with the logarithm\n");
+    let mut last: Option<f64> = None;
+    for Bin { steps, pulses } in &bins {
+        if last.is_some_and(|last| steps - last > 0.15) {
             text += "        …\n";
         }
-        text += &format!("{:>8}  {:<BARS$}  {count}\n", show(bin * bin_ns), bar(*count));
-        last = Some(*bin);
+        let bar = "#".repeat((((*pulses + 1) as f64).ln() / ((most + 1) as f64).ln() * BARS).ceil() as usize);
+        let value = if steps.fract() == 0.0 { format!("{steps}") } else { String::new() };
+        text += &format!("{value:>3} {:>8}  {bar:<40}  {pulses}\n", show((short_ns + steps * step_ns) as u64));
+        last = Some(*steps);
     }
-    if beyond > 0 {
-        text += &format!("longer than any that is sent: {beyond}\n");
+    if let Some(eye) = &trial.eye {
+        text += &format!("margin       {:.0} % of half a step is left by 99.9 % of the pulses\n", eye.margin() * 100.0);
     }
     text
 }

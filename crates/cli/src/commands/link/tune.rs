@@ -12,14 +12,14 @@ use super::bench::{Bench, BenchFlags, Row};
 use super::{ends, shown};
 use crate::commands::gpio;
 use crate::failure::{Failure, Outcome};
-use crate::{stop, terminal};
+use crate::{flags, stop, terminal};
 
 /// Find the fastest setting that holds a wanted share of lost frames; both ends in this process.
 ///
 /// Exit status: 0 a setting holds, 1 none does, 2 it could not be measured.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 32\n  sudo ontick link tune --from GPIO22 --to GPIO27 --by poll --json\n\nFor each alphabet the widths are halved between one that holds and one that does not. A setting that lost no frame\nof N may still lose 3 of N (95 % sure)."
+    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 25\n  sudo ontick link tune --from GPIO22 --to GPIO27 --by poll --json\n\nFor each alphabet the widths are halved between one that holds and one that does not. A setting that lost no frame\nof N may still lose 3 of N (95 % sure)."
 )]
 pub struct Tune {
     /// Share of the frames that may be lost, in percent
@@ -28,8 +28,8 @@ pub struct Tune {
     /// Frames of each trial
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     frames: u32,
-    /// Reed-Solomon bytes per 255
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    /// Reed-Solomon parity in percent of the data
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = flags::whole_percent)]
     parity: u8,
     #[command(flatten)]
     bench: BenchFlags,
@@ -81,10 +81,11 @@ impl Tune {
         }
         terminal::print(&match &fastest {
             Some(row) => format!(
-                "fastest: --code {} --short {} --parity {}, {}{note}\n",
+                "fastest: --code {} --short {} --step {} --parity {}, {}{note}\n",
                 row.alphabet,
                 ontick_record::units::exact(row.short_ns),
-                row.parity,
+                ontick_record::units::exact(row.step_ns),
+                row.parity_percent,
                 rate(row.net_bits_per_s)
             ),
             None => "none of these settings holds\n".into(),
