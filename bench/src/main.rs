@@ -5,6 +5,7 @@ mod access;
 mod arguments;
 mod block;
 mod child;
+mod client;
 mod costs;
 mod edges;
 mod footprint;
@@ -12,6 +13,7 @@ mod goals;
 mod machine;
 mod page;
 mod pulses;
+mod sample;
 mod show;
 mod side;
 mod tracing;
@@ -74,6 +76,8 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
 
     let edges = edges(arguments, scale, &job, &mut page)?;
 
+    let samples = samples(scale, &job, &mut page)?;
+
     let seen = goals::Seen {
         versus: &versus,
         costs: &costs,
@@ -84,6 +88,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         tracing: &tracing,
         pulses: &pulses,
         edges: &edges,
+        samples: &samples,
     };
     let goals = goals::judge(&seen);
     page.heading("Must reach");
@@ -194,6 +199,21 @@ fn edges(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Res
         scale.pairs,
         exact(scale.block_ns)
     ));
+    Ok(all)
+}
+
+fn samples(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<sample::Seen>, String> {
+    page.heading("Samples for four clients at once");
+    let (shown, seconds) = (Job { ontick: "ontick".into(), ..job.clone() }, scale.sample_ns / 1_000_000_000);
+    page.commands(&sample::RATES_KHZ.map(|khz| sample::command(&shown, khz, seconds, Path::new("DIR")).join(" ")));
+    let mut all = Vec::new();
+    for khz in sample::RATES_KHZ {
+        all.push(sample::measure(job, khz, seconds)?);
+    }
+    page.table(&sample::table(&all));
+    println!();
+    page.table(&sample::causes(&all));
+    page.words("The clients are threads of the bench, on the other CPUs; the file is read afterwards. Each counts numbers and gaps, and holds every deadline (time stamp less latency) against its number. Lost is what ontick's own record has more than the client. Slots that were never sampled stand as missed; < 3us counts them as late.");
     Ok(all)
 }
 
