@@ -27,6 +27,8 @@ pub struct CodeError(String);
 const SHORTEST_IDLE_NS: u64 = 200_000;
 /// A mark is longer than the longest pulse by so many steps.
 pub const MARK_STEPS: u64 = 2;
+/// Ends are stopped for up to about so long hundreds of times a second, in ns.
+const STOP_NS: u64 = 30_000;
 /// Blocks last about so long: what stops an end for a moment spoils one or two of them, in ns.
 const BLOCK_NS: f64 = 80_000.0;
 /// Bytes of a block.
@@ -79,9 +81,10 @@ impl Code {
         (bytes * 8).div_ceil(self.bits() as usize)
     }
 
-    /// Bytes of data in a block: few where symbols are quick, as a stop of either end then spoils many of them.
+    /// Bytes of data in a block: as many as are worth what a block has around them, and no more than a moment's where a
+    /// usual stop of either end is enough to spoil them.
     pub fn block_bytes(self) -> usize {
-        let bytes = (BLOCK_NS * self.raw_rate() / 8e9) as usize;
+        let bytes = if self.step_ns >= STOP_NS { usize::MAX } else { (BLOCK_NS * self.raw_rate() / 8e9) as usize };
         bytes.clamp(*BLOCKS.start(), *BLOCKS.end())
     }
 

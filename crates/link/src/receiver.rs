@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 use ontick_gpio::{Edges, Gone, Line, Request};
@@ -20,8 +20,9 @@ use crate::usual::Usual;
 
 /// What the reading thread may be behind by.
 const WAITING: usize = 1 << 18;
-/// How often the reading thread looks.
-const GLANCE: Duration = Duration::from_micros(500);
+/// The reading thread is woken when the line rests, and looks as often as this where it does not: every look interrupts
+/// a CPU, which may be one that is timed.
+const GLANCE: Duration = Duration::from_millis(10);
 /// The thread notices within this that it is to end, in ns.
 const PATIENCE_NS: u64 = 20_000_000;
 /// One who polls naps this long while the line rests: well below the first pulse of a frame, in ns.
@@ -86,6 +87,7 @@ pub struct Receiver {
 struct Shared {
     stop: AtomicBool,
     gone: OnceLock<Gone>,
+    reader: OnceLock<Thread>,
 }
 
 impl Receiver {
@@ -139,7 +141,9 @@ impl Receiver {
             if stop.load(Ordering::Relaxed) || ClockId::Monotonic.now_ns() >= deadline_ns {
                 return Ok(None);
             }
-            std::thread::sleep(GLANCE);
+            self.shared.reader.get_or_init(std::thread::current);
+            let left = Duration::from_nanos(deadline_ns.saturating_sub(ClockId::Monotonic.now_ns()));
+            std::thread::park_timeout(left.min(GLANCE));
         }
     }
 }
@@ -167,13 +171,15 @@ struct Watcher<'a> {
     seen: Producer<Seen>,
     /// Edges that found the ring full.
     lost: u16,
+    /// Edges came since the reader was woken last.
+    news: bool,
     shared: &'a Shared,
     clock: Clock,
 }
 
 impl<'a> Watcher<'a> {
     fn new(line: Line, code: Code, seen: Producer<Seen>, shared: &'a Shared) -> Self {
-        Self { line, code, seen, lost: 0, shared, clock: Clock::new(ClockId::Monotonic) }
+        Self { line, code, seen, lost: 0, news: false, shared, clock: Clock::new(ClockId::Monotonic) }
     }
 
     /// Sleeps until it is notified, as long as nobody says stop.
@@ -234,11 +240,15 @@ impl<'a> Watcher<'a> {
         let blind_ns = blind_ns.try_into().unwrap_or(u32::MAX);
         let told = self.seen.push(Seen::Edge { rising, time_ns, lost, blind_ns }).is_ok();
         self.lost = if told { 0 } else { lost.saturating_add(1) };
+        self.news = true;
     }
 
     fn tell(&mut self, seen: Seen) {
         // A full ring has a reader that will look at edges first; the next rest is told again.
         let _ = self.seen.push(seen);
+        if std::mem::take(&mut self.news) {
+            self.shared.reader.get().inspect(|reader| reader.unpark());
+        }
     }
 
     fn stopped(&self) -> bool {

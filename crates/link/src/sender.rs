@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 use ontick_gpio::{Gone, Line};
@@ -18,8 +18,9 @@ use crate::wave::Wave;
 
 /// Frames that wait to be sent.
 const WAITING: usize = 4;
-/// How often one that waits for the thread looks again.
-const GLANCE: Duration = Duration::from_micros(500);
+/// One that waits for the thread is woken after each frame, and looks again after this: every look interrupts a CPU,
+/// which may be one that is timed.
+const GLANCE: Duration = Duration::from_millis(10);
 
 /// The thread; ends with this, and leaves the line as its request says.
 pub struct Sender {
@@ -35,6 +36,7 @@ pub struct Sender {
 struct Shared {
     stop: AtomicBool,
     gone: OnceLock<Gone>,
+    waiter: OnceLock<Thread>,
     sent: AtomicU64,
     held_up_ns: AtomicU64,
     /// Blocks that were sent again.
@@ -109,7 +111,8 @@ impl Sender {
             return Err(*gone);
         }
         if !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(GLANCE);
+            self.shared.waiter.get_or_init(std::thread::current);
+            std::thread::park_timeout(GLANCE);
         }
         Ok(())
     }
@@ -170,6 +173,7 @@ impl<'a> Driver<'a> {
             }
             self.shared.ended_ns.store(self.edge_ns, Ordering::Relaxed);
             self.shared.sent.fetch_add(1, Ordering::Release);
+            self.shared.waiter.get().inspect(|waiter| waiter.unpark());
             drop(wave);
             let until_ns = self.edge_ns + self.setting.pause_ns(self.edge_ns - began_ns);
             self.clock.id().sleep_until(until_ns);

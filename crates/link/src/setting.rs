@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(Setting::new(code(11_000_000), 0), Err(SettingError::Width));
         assert_eq!(Setting::new(code(1_000), 201), Err(SettingError::Parity));
         let setting = Setting::new(code(1_000), 0).unwrap();
-        assert_eq!(setting.with_payload(0), Err(SettingError::Payload(1996)));
+        assert_eq!(setting.with_payload(0), Err(SettingError::Payload(4096)));
         assert_eq!(setting.with_payload(9).map(|setting| setting.payload), Ok(9));
     }
 }

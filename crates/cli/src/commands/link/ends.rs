@@ -8,7 +8,7 @@ use ontick_gpio::{Line, Name, OnExit, Request};
 use ontick_link::{By, Code, Receiver, Sender, Setting};
 use ontick_measure::Place;
 use ontick_rt::cpus;
-use ontick_rt::thread::{Policy, Setup};
+use ontick_rt::thread::{Policy, Ready, Setup};
 
 use crate::failure::Failure;
 use crate::flags;
@@ -64,9 +64,13 @@ pub fn receiver(name: &Name, setting: Setting, by: By, setup: Setup) -> Result<R
     started.map_err(|e| Failure::new(format!("cannot start the receiving thread: {e}")))
 }
 
-/// How a return line is looked at: nothing notifies of edges in registers.
-pub fn by_of(name: &Name) -> By {
-    if matches!(name, Name::Register(_)) { By::Poll } else { By::Interrupt }
+/// Pulses shorter than this are over before a notification wakes anybody, in ns.
+const SHORTEST_NOTIFIED_NS: u64 = 20_000;
+
+/// How a return line is looked at: nothing notifies of edges in registers, nor in time of short pulses.
+pub fn by_of(name: &Name, setting: Setting) -> By {
+    let polled = matches!(name, Name::Register(_)) || setting.code.shortest_ns < SHORTEST_NOTIFIED_NS;
+    if polled { By::Poll } else { By::Interrupt }
 }
 
 /// Refuses to spin where that would stop everything else.
@@ -75,6 +79,13 @@ pub fn may_poll(by: By, place: Place) -> Result<(), Failure> {
         ontick_rt::watchdog::may_occupy(cpus::allowed().len())?;
     }
     Ok(())
+}
+
+/// Has the calling thread, which makes frames and reads them, go before ordinary programs where the timed threads do:
+/// they leave it little time, and a busy machine would take that. It only works when there is something to do.
+pub fn attend(place: Place) -> Ready {
+    let setup = if place.policy.is_real_time() { Setup::new().policy(Policy::Fifo(1)) } else { Setup::new() };
+    setup.best_effort()
 }
 
 /// A mark for the stream, so that its frames are not taken for those of another.

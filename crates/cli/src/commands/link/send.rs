@@ -47,10 +47,13 @@ impl Send {
         let mut feed = Feed::new(ends::input(self.file.as_ref())?)?;
         let mut sender = ends::sender(&self.line, setting, place.setup())?;
         ends::tell(sender.refused());
+        let _attends = ends::attend(place);
         let sent = match &self.back {
             None => one_way::send(&mut sender, setting, &mut feed, ends::mark(), &stop)?,
             Some(back) => {
-                let mut back = ends::receiver(back, setting, ends::by_of(back), place.setup())?;
+                let by = ends::by_of(back, setting);
+                ends::may_poll(by, place)?;
+                let mut back = ends::receiver(back, setting, by, place.setup())?;
                 let stream = (ends::mark(), self.patience);
                 repeated::send(&mut sender, &mut back, setting, &mut feed, stream, &stop)?
             }
