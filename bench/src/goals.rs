@@ -4,6 +4,7 @@ use crate::access::Access;
 use crate::costs::Cost;
 use crate::edges;
 use crate::footprint::{Growth, MISCOUNT_KIB};
+use crate::link;
 use crate::pulses;
 use crate::show::{percent_down, times};
 use crate::side::Side;
@@ -27,6 +28,10 @@ const PULSE_P99_NS: u64 = 3_000;
 const EDGE_P50_NS: u64 = 500;
 const EDGE_SHARE: f64 = 0.97;
 const EDGE_LOADS: [&str; 2] = ["idle", "cpu"];
+/// Bits of a file per second between two processes, and under which loads.
+const LINK_FAST: f64 = 400_000.0;
+const LINK_LOADS: [&str; 2] = ["idle", "cpu"];
+const LINK_SOURCE: f64 = 6_600.0;
 /// What tracing may add to the hybrid loop's median.
 const TRACING_NS: f64 = 1_000.0;
 const START_UP_MS: f64 = 20.0;
@@ -71,6 +76,8 @@ pub struct Seen<'a> {
     pub pulses: &'a [pulses::Block],
     /// Edges seen by polling, one for each load.
     pub edges: &'a [edges::Seen],
+    /// Files over simulated wires.
+    pub links: &'a [link::Moved],
 }
 
 /// All of them, in order.
@@ -90,6 +97,10 @@ pub fn judge(seen: &Seen) -> Vec<Goal> {
     goals.push(pulse(seen.pulses, "median", |block| block.p50 as f64, PULSE_P50_NS));
     goals.push(pulse(seen.pulses, "p99", |block| block.p99 as f64, PULSE_P99_NS));
     goals.extend(EDGE_LOADS.iter().map(|load| edge(load, seen.edges)));
+    goals.extend(LINK_LOADS.iter().map(|load| moved(link::FAST, load, LINK_FAST, seen.links)));
+    goals.push(moved(link::SOURCE, "idle", 0.0, seen.links));
+    goals.push(moved(link::SOURCE_DENSE, "idle", LINK_SOURCE, seen.links));
+    goals.push(moved(link::MISSING, "idle", 0.0, seen.links));
     goals
 }
 
@@ -167,6 +178,16 @@ fn edge(load: &str, all: &[edges::Seen]) -> Goal {
     Goal::new(what, format!("≤ {}, {} % within 3us", show(EDGE_P50_NS), EDGE_SHARE * 100.0), seen)
 }
 
+/// A rate, where one is wanted, and in any case every byte.
+fn moved(name: &str, load: &str, least: f64, all: &[link::Moved]) -> Goal {
+    let seen = all.iter().find(|moved| moved.name == name && moved.load == load).map(|moved| {
+        let (came, rate) = (if moved.identical() { "identical" } else { "not identical" }, link::rate(moved.rate()));
+        (format!("{came}, {rate}, {} bytes wrong", moved.wrong), moved.identical() && moved.rate() >= least)
+    });
+    let wanted = if least > 0.0 { format!("identical, ≥ {}", link::rate(least)) } else { "identical".into() };
+    Goal::new(format!("file between two processes, simulated lines, {name}, {load}"), wanted, seen)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,6 +225,7 @@ mod tests {
             tracing: traced,
             pulses: &[],
             edges: &[],
+            links: &[],
         };
         judge(&seen).into_iter().map(|goal| goal.reached).collect()
     }
@@ -220,7 +242,7 @@ mod tests {
             verdicts,
             [
                 nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, reached, nothing,
-                nothing, nothing, nothing, nothing, nothing
+                nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing
             ]
         );
     }
@@ -245,6 +267,16 @@ mod tests {
     }
 
     #[test]
+    fn a_file_must_be_whole_and_in_time() {
+        use link::tests::moved_of;
+        let reached =
+            |rate, wrong| moved(link::FAST, "cpu", 400_000.0, &[moved_of(link::FAST, "cpu", rate, wrong)]).reached;
+        assert_eq!([reached(400, 0), reached(399, 0), reached(900, 1)], [Some(true), Some(false), Some(false)]);
+        assert_eq!(moved(link::FAST, "idle", 1.0, &[moved_of(link::FAST, "cpu", 400, 0)]).reached, None);
+        assert_eq!(moved(link::MISSING, "idle", 0.0, &[moved_of(link::MISSING, "idle", 1, 0)]).reached, Some(true));
+    }
+
+    #[test]
     fn each_goal_can_be_missed() {
         // 990 of 1000 in time: too few idle and under cpu, enough under all.
         let mut measured = [versus("idle", 50), versus("cpu", 51), versus("all", 1)];
@@ -254,7 +286,7 @@ mod tests {
             verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 20.1, 9_000),
             [
                 missed, missed, reached, reached, missed, missed, missed, missed, missed, missed, missed, missed, None,
-                None, None, None
+                None, None, None, None, None, None, None, None
             ]
         );
     }
