@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
@@ -17,14 +17,25 @@ use crate::sample::numbers;
 use crate::{has, ontick, run, send, stderr, stdout, wait_until};
 
 /// Starts sampling to a TCP port, and says where.
-fn listening() -> (Child, String, BufReader<std::process::ChildStderr>) {
-    let arguments = ["sample", "--source", "wave:ramp", "--to", "tcp:127.0.0.1:0"];
+fn listening() -> (Child, String, BufReader<ChildStderr>) {
+    listening_at("1kHz")
+}
+
+fn listening_at(rate: &str) -> (Child, String, BufReader<ChildStderr>) {
+    let arguments = ["sample", "--rate", rate, "--source", "wave:ramp", "--to", "tcp:127.0.0.1:0"];
     let mut child = ontick(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("listening on tcp ").expect("it says where it listens").to_string();
     (child, address, said)
+}
+
+/// What it says at the end, as one line.
+fn summary(child: Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn lines(address: &str) -> impl Iterator<Item = String> + use<> {
@@ -85,7 +96,7 @@ fn a_reader_of_standard_output_that_has_enough_ends_the_run() {
 
 #[test]
 fn a_client_that_resets_troubles_nobody() {
-    let (mut child, address, mut said) = listening();
+    let (child, address, _said) = listening();
     let mut steady = lines(&address);
     let some: Vec<String> = steady.by_ref().take(20).collect();
     let rude = TcpStream::connect(&address).unwrap();
@@ -97,10 +108,8 @@ fn a_client_that_resets_troubles_nobody() {
     assert_eq!(lines(&address).take(5).count(), 5);
     send(child.id(), Signal::INT);
     assert_complete(some.into_iter().chain(more).chain(steady));
-    let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
-    assert!(child.wait().unwrap().success(), "{rest}");
-    assert!(!rest.contains("ended early"), "a client may go: {rest}");
+    let rest = summary(child);
+    assert!(rest.contains("samples handed on") && !rest.contains("lacks"), "a client may go: {rest}");
 }
 
 #[test]
@@ -124,6 +133,21 @@ fn a_client_that_is_killed_troubles_nobody() {
     send(child.id(), Signal::INT);
     assert_complete(some.into_iter().chain(steady));
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_client_that_takes_nothing_holds_nobody_up_and_is_told_of() {
+    let (child, address, _said) = listening_at("50kHz");
+    let mut steady = lines(&address);
+    let some: Vec<String> = steady.by_ref().take(10).collect();
+    let idle = TcpStream::connect(&address).unwrap();
+    // More than the system keeps for a connection: the rest waits for one who does not come.
+    let more: Vec<String> = steady.by_ref().take(150_000).collect();
+    send(child.id(), Signal::INT);
+    assert_complete(some.into_iter().chain(more).chain(steady));
+    let rest = summary(child);
+    drop(idle);
+    assert!(rest.contains("samples, lacks the last ") && rest.contains("took nothing more for 2 s"), "{rest}");
 }
 
 #[test]
