@@ -5,13 +5,16 @@ mod access;
 mod arguments;
 mod block;
 mod child;
+mod client;
 mod costs;
 mod edges;
 mod footprint;
 mod goals;
+mod link;
 mod machine;
 mod page;
 mod pulses;
+mod sample;
 mod show;
 mod side;
 mod tracing;
@@ -74,6 +77,9 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
 
     let edges = edges(arguments, scale, &job, &mut page)?;
 
+    let samples = samples(scale, &job, &mut page)?;
+    let links = links(arguments, &job, &mut page)?;
+
     let seen = goals::Seen {
         versus: &versus,
         costs: &costs,
@@ -84,6 +90,8 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         tracing: &tracing,
         pulses: &pulses,
         edges: &edges,
+        samples: &samples,
+        links: &links,
     };
     let goals = goals::judge(&seen);
     page.heading("Must reach");
@@ -194,6 +202,41 @@ fn edges(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Res
         scale.pairs,
         exact(scale.block_ns)
     ));
+    Ok(all)
+}
+
+fn samples(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<sample::Seen>, String> {
+    page.heading("Samples for four clients at once");
+    let (shown, seconds) = (Job { ontick: "ontick".into(), ..job.clone() }, scale.sample_ns / 1_000_000_000);
+    page.commands(&sample::RATES_KHZ.map(|khz| sample::command(&shown, khz, seconds, Path::new("DIR")).join(" ")));
+    let mut all = Vec::new();
+    for khz in sample::RATES_KHZ {
+        all.push(sample::measure(job, khz, seconds)?);
+    }
+    page.table(&sample::table(&all));
+    println!();
+    page.table(&sample::causes(&all));
+    page.words("The clients are threads of the bench, on the other CPUs; the file is read afterwards. Each counts numbers and gaps, and holds every deadline (time stamp less latency) against its number. Lost is what ontick's own record has more than the client. Slots that were never sampled stand as missed; < 3us counts them as late.");
+    Ok(all)
+}
+
+fn links(arguments: &Arguments, job: &Job, page: &mut Page) -> Result<Vec<link::Moved>, String> {
+    page.heading("A file over a wire, between two processes on simulated lines");
+    let (shown, size) = (Job { ontick: "ontick".into(), ..job.clone() }, arguments.link());
+    let cases = link::cases("idle", size);
+    let commands = cases.iter().flat_map(|case| link::commands(&shown, case, "FILE").into_iter().skip(2));
+    page.commands(&commands.map(|words| words.join(" ")).collect::<Vec<_>>());
+    let mut loads: Vec<&Load> = arguments.loads.iter().collect();
+    loads.dedup();
+    let mut all = Vec::new();
+    for load in loads {
+        all.extend(link::measure(job, load, size)?);
+    }
+    page.table(&link::table(&all));
+    for moved in all.iter().filter(|moved| !moved.identical()) {
+        page.words(&format!("Not identical ({}, {}): {}.", moved.name, moved.load, moved.said.join(". ")));
+    }
+    page.words("Rates count the bytes of the file, from before the sender's start to the receiver's end, with what had to be repeated; the article counts the bits on the wire, of which pulses and gaps of 100 and 200us carry 6.67 kb/s with two widths of each and 13.3 kb/s with four. Lines and wires are simulated: this is what the program and this machine's scheduler can do, no board's pins.");
     Ok(all)
 }
 

@@ -25,6 +25,8 @@ const TRACE: usize = 512;
 pub struct Stream {
     /// The format.
     pub format: Format,
+    /// What the samples are of.
+    pub channels: Vec<Channel>,
     /// What every reader gets first.
     pub begin: Arc<[u8]>,
     /// Its encoder, also for gaps that only one reader has.
@@ -39,7 +41,8 @@ impl Stream {
         let encoder = format.encoder(channels);
         let mut begin = Vec::new();
         encoder.begin(&mut begin);
-        Arc::new(Self { format, begin: begin.into(), encoder, backlog: Backlog::new(most_bytes) })
+        let channels = channels.to_vec();
+        Arc::new(Self { format, channels, begin: begin.into(), encoder, backlog: Backlog::new(most_bytes) })
     }
 }
 

@@ -2,6 +2,8 @@
 //! own, off the timed CPU, that take from a backlog; a slow one misses samples and is told, the others are not
 //! held up.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod describe;
 mod file;
 mod listen;
@@ -110,15 +112,15 @@ pub struct Open {
     pub addresses: Vec<String>,
 }
 
-/// Opens a sink that takes from this stream.
+/// Opens a sink that takes from this stream, which is of its format's [carrier](crate::format::Format::carrier).
 pub fn open(sink: &Sink, stream: Arc<Stream>, clients: Arc<Clients>) -> Result<Open, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let (threads, addresses) = match &sink.to {
-        Where::Stdout => (vec![file::stdout(stream, &clients)?], vec![]),
-        Where::File { path, rotate } => (vec![file::file(path, *rotate, stream, &clients)?], vec![]),
+        Where::Stdout => (vec![file::stdout(sink.format, stream, &clients)?], vec![]),
+        Where::File { path, rotate } => (vec![file::file(path, *rotate, sink.format, stream, &clients)?], vec![]),
         Where::Udp(address) => (vec![udp::send(address, stream, &clients)?], vec![]),
-        Where::Tcp(address) => listen::tcp(address, stream, clients, stop.clone())?,
-        Where::Unix(path) => listen::unix(path, stream, clients, stop.clone())?,
+        Where::Tcp(address) => listen::tcp(address, sink.format, stream, clients, stop.clone())?,
+        Where::Unix(path) => listen::unix(path, sink.format, stream, clients, stop.clone())?,
     };
     Ok(Open { threads, stop, addresses })
 }

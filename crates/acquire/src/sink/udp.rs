@@ -61,7 +61,7 @@ struct Packets {
 impl Packets {
     fn of(stream: &Stream) -> Self {
         match stream.format {
-            Format::Binary => {
+            Format::Binary | Format::Arrow => {
                 let mut gap = Vec::new();
                 stream.encoder.gap(Gap { missed: 0, why: Why::Late }, &mut gap);
                 Self { begin: stream.begin.to_vec(), record: Some(gap.len()) }

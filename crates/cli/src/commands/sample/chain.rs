@@ -59,10 +59,10 @@ impl Chain {
         let (passed, clients) = (Arc::new(Passed::default()), Arc::new(Clients::default()));
         let (mut streams, mut open): (Vec<Arc<Stream>>, Vec<Open>) = (Vec::new(), Vec::new());
         for sink in sinks {
-            let stream = match streams.iter().find(|stream| stream.format == sink.format) {
+            let stream = match streams.iter().find(|stream| stream.format == sink.format.carrier()) {
                 Some(stream) => stream.clone(),
                 None => {
-                    let stream = Stream::new(sink.format, &channels, backlog);
+                    let stream = Stream::new(sink.format.carrier(), &channels, backlog);
                     streams.push(stream.clone());
                     stream
                 }
