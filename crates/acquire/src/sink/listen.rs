@@ -162,7 +162,17 @@ fn talk<C: Connection>(
         }
         _ => writer::feed(stream, place, &client, &mut writer::Plain(write)),
     });
-    client.leave(fed.err().filter(|error| !is_farewell(error)).map(|error| error.to_string()));
+    client.leave(fed.err().filter(|error| !is_farewell(error)).map(|error| said(&error)));
+}
+
+/// Why a client got no more.
+fn said(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            format!("it took nothing more for {} s after the end", FAREWELL.as_secs())
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// Whether a client just went, as clients may at any time.

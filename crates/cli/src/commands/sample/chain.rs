@@ -112,17 +112,18 @@ impl Chain {
             passed.full.load(Relaxed),
             passed.ring_peak.load(Relaxed) as f64 / 10.0
         )];
-        let clients = self.clients.all();
-        notes.extend(clients.iter().map(|client| told(client)));
+        let (clients, handed_on) = (self.clients.all(), passed.samples.load(Relaxed));
+        notes.extend(clients.iter().map(|client| told(client, handed_on)));
         let failed = clients.iter().filter(|client| client.essential && client.problem().is_some());
-        End { notes, incomplete: failed.map(|client| told(client)).collect() }
+        End { notes, incomplete: failed.map(|client| told(client, handed_on)).collect() }
     }
 }
 
-fn told(client: &Client) -> String {
+fn told(client: &Client, handed_on: u64) -> String {
     let (samples, missed) = (client.samples.load(Relaxed), client.missed.load(Relaxed));
     let missed = if missed > 0 { format!(", was too slow for {missed}") } else { String::new() };
-    let problem = client.problem().map(|problem| format!(", ended early: {problem}")).unwrap_or_default();
+    let lacks = client.behind(handed_on);
+    let problem = client.problem().map(|problem| format!(", lacks the last {lacks}: {problem}")).unwrap_or_default();
     format!("{}: {samples} samples{missed}{problem}", client.name)
 }
 
