@@ -2,6 +2,7 @@
 
 mod bench;
 mod ends;
+mod eye;
 mod recv;
 mod send;
 mod shown;
