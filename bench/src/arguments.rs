@@ -7,6 +7,8 @@ use ontick_measure::{Load, Place};
 use ontick_record::units::{parse_interval, parse_time};
 use ontick_rt::thread::Policy;
 
+use crate::link;
+
 /// ontick side by side with cyclictest and jitterdebugger, and what its parts cost.
 ///
 /// Exit status: 0 done, 1 with --strict if a goal was not reached, 2 could not do it.
@@ -43,6 +45,9 @@ pub struct Arguments {
     /// Compare the memory of a run of an hour with that of a minute
     #[arg(long)]
     long: bool,
+    /// Bytes that the link moves at its fastest setting, under all loads together [default: 12500000, with --quick 50000]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1_000..=1_000_000_000))]
+    link_bytes: Option<u64>,
     /// Exit with status 1 if a goal that was measured was not reached
     #[arg(long)]
     pub strict: bool,
@@ -89,6 +94,12 @@ impl Arguments {
             journal_ns: journal * SECOND,
             sample_ns: self.sample_seconds.unwrap_or(sample) * SECOND,
         }
+    }
+
+    /// How much the link moves.
+    pub fn link(&self) -> link::Size {
+        let (fast, slow) = if self.quick { (50_000, 1_000) } else { (12_500_000, 20_000) };
+        link::Size { fast: self.link_bytes.unwrap_or(fast), slow }
     }
 
     /// Where every side's timed thread runs.

@@ -128,7 +128,7 @@ fn text(file: &mut File) -> io::Result<String> {
 }
 
 /// A measurement of an hour must not go on when the bench was killed.
-fn end_with_this_process(command: &mut Command) {
+pub fn end_with_this_process(command: &mut Command) {
     // SAFETY: between fork and exec only prctl is called, which is async-signal-safe.
     unsafe {
         command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {

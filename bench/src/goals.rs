@@ -4,6 +4,7 @@ use crate::access::Access;
 use crate::costs::Cost;
 use crate::edges;
 use crate::footprint::{Growth, MISCOUNT_KIB};
+use crate::link;
 use crate::pulses;
 use crate::sample::{self, CLIENTS, RATES_KHZ};
 use crate::show::{percent_down, times};
@@ -30,6 +31,10 @@ const EDGE_SHARE: f64 = 0.97;
 const EDGE_LOADS: [&str; 2] = ["idle", "cpu"];
 /// Samples within 3 µs, at 1 kHz.
 const SAMPLE_SHARE: f64 = 0.99;
+/// Bits of a file per second between two processes, and under which loads.
+const LINK_FAST: f64 = 400_000.0;
+const LINK_LOADS: [&str; 2] = ["idle", "cpu"];
+const LINK_SOURCE: f64 = 6_600.0;
 /// What tracing may add to the hybrid loop's median.
 const TRACING_NS: f64 = 1_000.0;
 const START_UP_MS: f64 = 20.0;
@@ -76,6 +81,8 @@ pub struct Seen<'a> {
     pub edges: &'a [edges::Seen],
     /// Samples for clients, one for each rate.
     pub samples: &'a [sample::Seen],
+    /// Files over simulated wires.
+    pub links: &'a [link::Moved],
 }
 
 /// All of them, in order.
@@ -98,6 +105,10 @@ pub fn judge(seen: &Seen) -> Vec<Goal> {
     let at = |khz| seen.samples.iter().find(|seen| seen.khz == khz);
     goals.push(sampled_in_time(at(1)));
     goals.extend(RATES_KHZ.iter().flat_map(|khz| [complete(*khz, at(*khz)), lateness_named(*khz, at(*khz))]));
+    goals.extend(LINK_LOADS.iter().map(|load| moved(link::FAST, load, LINK_FAST, seen.links)));
+    goals.push(moved(link::SOURCE, "idle", 0.0, seen.links));
+    goals.push(moved(link::SOURCE_DENSE, "idle", LINK_SOURCE, seen.links));
+    goals.push(moved(link::MISSING, "idle", 0.0, seen.links));
     goals
 }
 
@@ -197,6 +208,16 @@ fn lateness_named(khz: u64, seen: Option<&sample::Seen>) -> Goal {
     Goal::new(format!("samples later than a period that steal or a named cause explains, {khz} kHz"), "all", seen)
 }
 
+/// A rate, where one is wanted, and in any case every byte.
+fn moved(name: &str, load: &str, least: f64, all: &[link::Moved]) -> Goal {
+    let seen = all.iter().find(|moved| moved.name == name && moved.load == load).map(|moved| {
+        let (came, rate) = (if moved.identical() { "identical" } else { "not identical" }, link::rate(moved.rate()));
+        (format!("{came}, {rate}, {} bytes wrong", moved.wrong), moved.identical() && moved.rate() >= least)
+    });
+    let wanted = if least > 0.0 { format!("identical, ≥ {}", link::rate(least)) } else { "identical".into() };
+    Goal::new(format!("file between two processes, simulated lines, {name}, {load}"), wanted, seen)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +256,7 @@ mod tests {
             pulses: &[],
             edges: &[],
             samples: &[],
+            links: &[],
         };
         judge(&seen).into_iter().map(|goal| goal.reached).collect()
     }
@@ -247,7 +269,7 @@ mod tests {
     fn what_was_not_measured_is_not_judged() {
         let verdicts = verdicts(&[], (35.0, 2.0, &[]), 20.0, 8_000);
         let (nothing, reached) = (None, Some(true));
-        assert_eq!(verdicts, [&[nothing; 5][..], &[reached; 5], &[nothing; 15]].concat());
+        assert_eq!(verdicts, [&[nothing; 5][..], &[reached; 5], &[nothing; 20]].concat());
     }
 
     #[test]
@@ -284,6 +306,16 @@ mod tests {
     }
 
     #[test]
+    fn a_file_must_be_whole_and_in_time() {
+        use link::tests::moved_of;
+        let reached =
+            |rate, wrong| moved(link::FAST, "cpu", 400_000.0, &[moved_of(link::FAST, "cpu", rate, wrong)]).reached;
+        assert_eq!([reached(400, 0), reached(399, 0), reached(900, 1)], [Some(true), Some(false), Some(false)]);
+        assert_eq!(moved(link::FAST, "idle", 1.0, &[moved_of(link::FAST, "cpu", 400, 0)]).reached, None);
+        assert_eq!(moved(link::MISSING, "idle", 0.0, &[moved_of(link::MISSING, "idle", 1, 0)]).reached, Some(true));
+    }
+
+    #[test]
     fn each_goal_can_be_missed() {
         // 990 of 1000 in time: too few idle and under cpu, enough under all.
         let mut measured = [versus("idle", 50), versus("cpu", 51), versus("all", 1)];
@@ -291,7 +323,7 @@ mod tests {
         let (reached, missed) = (Some(true), Some(false));
         assert_eq!(
             verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 20.1, 9_000),
-            [&[missed, missed, reached, reached][..], &[missed; 8], &[None; 13]].concat()
+            [&[missed, missed, reached, reached][..], &[missed; 8], &[None; 18]].concat()
         );
     }
 }

@@ -10,6 +10,7 @@ mod costs;
 mod edges;
 mod footprint;
 mod goals;
+mod link;
 mod machine;
 mod page;
 mod pulses;
@@ -77,6 +78,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     let edges = edges(arguments, scale, &job, &mut page)?;
 
     let samples = samples(scale, &job, &mut page)?;
+    let links = links(arguments, &job, &mut page)?;
 
     let seen = goals::Seen {
         versus: &versus,
@@ -89,6 +91,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         pulses: &pulses,
         edges: &edges,
         samples: &samples,
+        links: &links,
     };
     let goals = goals::judge(&seen);
     page.heading("Must reach");
@@ -214,6 +217,26 @@ fn samples(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<sample::Seen>
     println!();
     page.table(&sample::causes(&all));
     page.words("The clients are threads of the bench, on the other CPUs; the file is read afterwards. Each counts numbers and gaps, and holds every deadline (time stamp less latency) against its number. Lost is what ontick's own record has more than the client. Slots that were never sampled stand as missed; < 3us counts them as late.");
+    Ok(all)
+}
+
+fn links(arguments: &Arguments, job: &Job, page: &mut Page) -> Result<Vec<link::Moved>, String> {
+    page.heading("A file over a wire, between two processes on simulated lines");
+    let (shown, size) = (Job { ontick: "ontick".into(), ..job.clone() }, arguments.link());
+    let cases = link::cases("idle", size);
+    let commands = cases.iter().flat_map(|case| link::commands(&shown, case, "FILE").into_iter().skip(2));
+    page.commands(&commands.map(|words| words.join(" ")).collect::<Vec<_>>());
+    let mut loads: Vec<&Load> = arguments.loads.iter().collect();
+    loads.dedup();
+    let mut all = Vec::new();
+    for load in loads {
+        all.extend(link::measure(job, load, size)?);
+    }
+    page.table(&link::table(&all));
+    for moved in all.iter().filter(|moved| !moved.identical()) {
+        page.words(&format!("Not identical ({}, {}): {}.", moved.name, moved.load, moved.said.join(". ")));
+    }
+    page.words("Rates count the bytes of the file, from before the sender's start to the receiver's end, with what had to be repeated; the article counts the bits on the wire, of which pulses and gaps of 100 and 200us carry 6.67 kb/s with two widths of each and 13.3 kb/s with four. Lines and wires are simulated: this is what the program and this machine's scheduler can do, no board's pins.");
     Ok(all)
 }
 

@@ -130,6 +130,58 @@ fn short_pulses_raise_no_notification_but_are_seen_by_polling() {
     assert_eq!((edge.rising, edge.lost), (true, 7), "they are counted when the next is notified");
 }
 
+/// Polling and notification see the same line: what was swallowed is missing for both, and the rest for neither.
+#[test]
+fn a_swallowed_pulse_is_missed_by_all_who_look() {
+    for delay_ns in [0, 1_000] {
+        let lossy = Wire { loss_ppm: 200_000, delay_ns, ..Wire::default() };
+        let (_chip, a, b) = Chip::wired(&format!("loss-{delay_ns}"), lossy);
+        let mut out = Line::open(&a, &Request::output(false)).unwrap();
+        let mut told = Line::open(&b, &Request::input().edges(Edges::Both)).unwrap();
+        let mut polled = Line::open(&b, &Request::input()).unwrap();
+        let (mut before, mut changes, mut edges) = (false, Vec::new(), Vec::new());
+        for n in 0..1000 {
+            out.write(n % 2 == 0).unwrap();
+            let written_ns = ClockId::Monotonic.now_ns();
+            // An edge's clock may be off by a microsecond.
+            while delay_ns > 0 && ClockId::Monotonic.now_ns() < written_ns + u64::from(delay_ns) + 20_000 {}
+            let level = polled.read().unwrap();
+            if level != before {
+                changes.push(level);
+                before = level;
+            }
+            while let Some(edge) = told.edge(0).unwrap() {
+                assert_eq!(edge.lost, 0);
+                edges.push(edge.rising);
+            }
+        }
+        assert_eq!(changes, edges);
+        assert!((600..1000).contains(&changes.len()), "{} edges of 1000", changes.len());
+    }
+}
+
+#[test]
+fn a_swallowed_pulse_is_not_among_those_that_are_counted_as_lost() {
+    let (_chip, a, b) = Chip::wired("loss-behind", Wire { loss_ppm: 100_000, ..Wire::default() });
+    let seen = |written: u32| {
+        let mut out = Line::open(&a, &Request::output(false)).unwrap();
+        let mut input = Line::open(&b, &Request::input().edges(Edges::Rising)).unwrap();
+        let (mut taken, mut lost, mut polled) = (0, 0, 0);
+        for n in 0..written {
+            out.write(n % 2 == 0).unwrap();
+            polled += u32::from(input.read().unwrap());
+        }
+        while let Some(edge) = input.edge(0).unwrap() {
+            taken += 1;
+            lost += edge.lost;
+        }
+        (taken, lost, polled)
+    };
+    let (taken, lost, polled) = seen(20_000);
+    assert!(lost > 0 && polled < 9_500);
+    assert_eq!(taken + lost, polled);
+}
+
 #[test]
 fn a_slow_wire_delivers_late_and_says_when() {
     let delay_ns = 2_000_000;

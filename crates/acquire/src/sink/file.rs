@@ -60,10 +60,13 @@ fn start<O: Output + Send + 'static>(
     clients: &Clients,
     name: String,
 ) -> Result<JoinHandle<()>, Error> {
-    let (client, place) = (clients.join(name.clone()), stream.backlog.now());
+    let place = stream.backlog.now();
+    let client = clients.join_essential(name.clone(), place);
     let run = move || {
         let fed = writer::feed(&stream, place, &client, &mut output);
-        client.leave(fed.err().map(|error| error.to_string()));
+        // A reader that went away (`| head`) has what it wanted.
+        let problem = fed.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        client.leave(problem.map(|error| error.to_string()));
     };
     let thread = std::thread::Builder::new().name("ontick-file".into()).spawn(run);
     thread.map_err(|error| Error::System { what: name, error })

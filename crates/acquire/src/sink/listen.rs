@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -37,7 +37,8 @@ pub fn tcp(
     let accept = move || {
         let (socket, from) = listener.accept()?;
         socket.set_nodelay(true)?;
-        Ok((socket, from.to_string()))
+        // Who came by IPv4 to a listener of both is known by that address.
+        Ok((socket, SocketAddr::new(from.ip().to_canonical(), from.port()).to_string()))
     };
     let thread = serve(at.clone(), accept, format, stream, clients, stop).map_err(system)?;
     Ok((vec![thread], vec![at]))
@@ -52,11 +53,16 @@ pub fn unix(
     stop: Arc<AtomicBool>,
 ) -> Result<Listening, Error> {
     let system = |error| Error::System { what: format!("unix {}", path.display()), error };
-    if fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket()) {
-        match UnixStream::connect(path) {
-            Ok(_) => return Err(system(ErrorKind::AddrInUse.into())),
-            Err(_) => fs::remove_file(path).map_err(system)?,
+    let taken = |why: &str| Error::Asked { what: "sink", text: format!("unix:{}", path.display()), why: why.into() };
+    match fs::symlink_metadata(path) {
+        Ok(meta) if !meta.file_type().is_socket() => {
+            return Err(taken("something that is no socket is there (remove it, or choose another path)"));
         }
+        Ok(_) => match UnixStream::connect(path) {
+            Ok(_) => return Err(taken("somebody listens there already (end that program, or choose another path)")),
+            Err(_) => fs::remove_file(path).map_err(system)?,
+        },
+        Err(_) => {}
     }
     let listener = UnixListener::bind(path).map_err(system)?;
     listener.set_nonblocking(true).map_err(system)?;
@@ -137,7 +143,8 @@ fn talk<C: Connection>(
     clients: &Clients,
     stop: &AtomicBool,
 ) {
-    let (client, place) = (clients.join(name.into()), stream.backlog.now());
+    let place = stream.backlog.now();
+    let client = clients.join(name.into(), place);
     let mut end = None;
     let prepared = socket.prepare();
     let write = |bytes: &[u8]| {

@@ -146,6 +146,12 @@ fn lines_are_wired_set_read_and_listed() {
     assert!(all.contains(&format!("{}  54 lines  (simulated)\n", chip.0)), "{all}");
     assert!(all.contains(&format!("wired to {four}, delay 1us, jitter 500ns, dead time 20us\n")), "{all}");
 
+    let said = well(&["gpio", "wire", &four, &seventeen, "--loss", "0.5%"]);
+    assert_eq!(said, format!("{four} to {seventeen}, loss 0.5 %  (simulated)\n"));
+    assert_eq!(json(&["gpio", "list", &seventeen])[0]["lines"][0]["wire"]["loss_ppm"], 5_000);
+    let refused = run(&["gpio", "wire", &four, &seventeen, "--loss", "101"]);
+    assert!(refused.status.code() == Some(2) && stderr(&refused).contains("0 to 100 percent"), "{}", stderr(&refused));
+
     well(&["gpio", "unwire", &seventeen]);
     assert_eq!(json(&["gpio", "get", &seventeen])[0]["value"], 0);
     assert_eq!(json(&["gpio", "get", &seventeen, "--bias", "pull-up"])[0]["value"], 1);

@@ -18,9 +18,12 @@ mod results;
 mod round;
 mod run_command;
 mod sample;
+mod sample_faults;
 mod settings;
+mod terminal;
 mod timed_section;
 mod tune;
+mod watching;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -11,7 +11,7 @@ use crate::errors::fails;
 use crate::{ontick, run, stdout};
 
 /// The lines of a stream of samples after the first: numbers, and what gaps say.
-fn numbers(lines: impl Iterator<Item = String>) -> (Vec<u64>, u64) {
+pub fn numbers(lines: impl Iterator<Item = String>) -> (Vec<u64>, u64) {
     let (mut numbers, mut missed) = (Vec::new(), 0);
     for line in lines {
         let value: Value = serde_json::from_str(&line).expect("every line is JSON");

@@ -45,7 +45,7 @@ impl Chip {
             View::Driven(source, wire, newest) if wire.takes_time() => {
                 arrived(&self.tracks[source as usize], newest, wire, now_ns())
             }
-            View::Driven(_, _, newest) => newest.level(),
+            View::Driven(_, wire, newest) => wire.level(newest),
             View::Held(level) => level,
         }
     }
@@ -76,7 +76,7 @@ fn arrived(track: &Track, newest: Mark, wire: Wire, now_ns: u64) -> bool {
             _ => break,
         }
     }
-    mark.level()
+    wire.level(mark)
 }
 
 #[cfg(test)]
@@ -95,6 +95,23 @@ mod tests {
         let levels = [(1_499, false), (1_500, true), (1_599, true), (1_600, false), (5_499, false), (5_500, true)];
         for (now_ns, level) in levels {
             assert_eq!(at(now_ns), level, "at {now_ns}");
+        }
+    }
+
+    #[test]
+    fn a_swallowed_pulse_never_shows() {
+        let track = new_track();
+        for n in 0..1_000u64 {
+            track.set(n % 2 == 0, || n * 1_000);
+        }
+        for delay_ns in [0, 500] {
+            let wire = Wire { delay_ns, loss_ppm: 200_000, ..Wire::default() };
+            let level = |now_ns| arrived(&track, track.newest(), wire, now_ns);
+            let middle = |pulse: u64| (2 * pulse) * 1_000 + 900;
+            let shown: Vec<bool> = (0..500).map(|pulse| level(middle(pulse))).collect();
+            let passed: Vec<bool> = (0..500).map(|pulse| !wire.swallows(2 * pulse + 1)).collect();
+            assert_eq!(shown, passed);
+            assert!((50..150).contains(&shown.iter().filter(|shown| !**shown).count()));
         }
     }
 

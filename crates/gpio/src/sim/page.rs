@@ -43,7 +43,8 @@ pub struct Setup {
     pub delay_ns: AtomicU32,
     pub jitter_ns: AtomicU32,
     pub dead_time_ns: AtomicU32,
-    _reserved: [u32; 6],
+    pub loss_ppm: AtomicU32,
+    _reserved: [u32; 5],
 }
 
 /// A chip's file in memory.

@@ -103,11 +103,16 @@ impl Pin {
                 self.track().sleep(newest, deadline_ns - now_ns);
                 continue;
             }
-            self.skip(Track::forgotten(behind));
+            self.skip(Track::forgotten(behind), wire);
             // Forgotten meanwhile: the next turn of the loop skips it.
             let Some(mark) = self.track().edge(after(self.past.count)) else { continue };
             let now_ns = self.clock.now_ns();
             let arrival_ns = wire.arrival_ns(mark, now_ns).max(self.past.arrival_ns);
+            if wire.swallows(mark.count()) {
+                // As if it had never been; those after it keep their order all the same.
+                (self.past.count, self.past.arrival_ns) = (mark.count(), arrival_ns);
+                continue;
+            }
             if arrival_ns > now_ns && !self.wait_for(arrival_ns, now_ns, deadline_ns) {
                 return None;
             }
@@ -133,15 +138,15 @@ impl Pin {
     }
 
     /// Passes over edges that nobody remembers.
-    fn skip(&mut self, forgotten: u32) {
+    fn skip(&mut self, forgotten: u32, wire: Wire) {
         if forgotten == 0 {
             return;
         }
-        // Edges alternate, and odd ones rise.
-        let first_rises = self.past.count % 2 == 0;
-        let (with_first, others) = (forgotten.div_ceil(2), forgotten / 2);
-        self.past.lost += u32::from(self.edges.wants(first_rises)) * with_first;
-        self.past.lost += u32::from(self.edges.wants(!first_rises)) * others;
+        // Odd ones rise.
+        let wanted = |count: &u32| self.edges.wants(count % 2 == 1) && !wire.swallows(*count);
+        let counts = std::iter::successors(Some(after(self.past.count)), |count| Some(after(*count)));
+        let lost = counts.take(forgotten as usize).filter(wanted).count();
+        self.past.lost += lost as u32;
         self.past.count = self.past.count.wrapping_add(forgotten) & super::track::COUNT_MASK as u32;
         self.past.time_ns = None;
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::chip;
 use super::page::{Chip, LINES};
-use super::track::Mark;
+use super::track::{COUNT_MASK, Mark};
 use crate::{Error, Name};
 
 /// How a wire passes edges on.
@@ -16,6 +16,8 @@ pub struct Wire {
     pub jitter_ns: u32,
     /// An edge that follows another within this time raises no notification; polling still sees it, in ns.
     pub dead_time_ns: u32,
+    /// So many of a million pulses are swallowed: a pulse is a time high, and both its edges are missing then.
+    pub loss_ppm: u32,
 }
 
 impl Wire {
@@ -27,6 +29,20 @@ impl Wire {
     /// The longest that an edge may need, in ns.
     pub(super) fn latest_ns(self) -> u64 {
         u64::from(self.delay_ns) + u64::from(self.jitter_ns)
+    }
+
+    /// Whether the pulse that an edge begins or ends does not come through. That follows from the edge's count, so that
+    /// whoever looks at it, by polling or by notification, misses the same ones.
+    pub(super) fn swallows(self, count: u32) -> bool {
+        self.loss_ppm != 0 && {
+            let risen = if count % 2 == 1 { count } else { count.wrapping_sub(1) & COUNT_MASK as u32 };
+            scatter(!risen) % 1_000_000 < self.loss_ppm.into()
+        }
+    }
+
+    /// The level after an edge, as it comes through.
+    pub(super) fn level(self, mark: Mark) -> bool {
+        mark.level() && !self.swallows(mark.count())
     }
 
     /// When an edge comes through, in ns, if none before it is later.
@@ -89,6 +105,7 @@ pub(super) fn of(chip: &Chip, line: u32) -> Option<(u32, Wire)> {
         delay_ns: setup.delay_ns.load(Relaxed),
         jitter_ns: setup.jitter_ns.load(Relaxed),
         dead_time_ns: setup.dead_time_ns.load(Relaxed),
+        loss_ppm: setup.loss_ppm.load(Relaxed),
     };
     Some((source, wire))
 }
@@ -98,6 +115,7 @@ fn listen(chip: &Chip, line: u32, source: u32, wire: Wire) {
     setup.delay_ns.store(wire.delay_ns, Relaxed);
     setup.jitter_ns.store(wire.jitter_ns, Relaxed);
     setup.dead_time_ns.store(wire.dead_time_ns, Relaxed);
+    setup.loss_ppm.store(wire.loss_ppm, Relaxed);
     setup.source.store(source + 1, Release);
 }
 
@@ -118,5 +136,26 @@ fn not_simulated(name: &Name) -> Error {
     Error::NotFound {
         name: name.clone(),
         why: "only simulated lines are wired by command; join real ones with a cable".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whole pulses, about as many as asked for, and not in rows.
+    #[test]
+    fn a_share_of_the_pulses_is_swallowed() {
+        let wire = Wire { loss_ppm: 10_000, ..Wire::default() };
+        let mask = COUNT_MASK as u32;
+        let pulses = (1..=mask).step_by(2);
+        assert!(pulses.clone().all(|risen| wire.swallows(risen) == wire.swallows((risen + 1) & mask)));
+        let swallowed: Vec<u32> = pulses.filter(|risen| wire.swallows(*risen)).collect();
+        let pulses = (mask / 2 + 1) as f64;
+        assert!((swallowed.len() as f64 / pulses - 0.01).abs() < 0.001, "{} of {pulses}", swallowed.len());
+        let neighbours = swallowed.windows(2).filter(|pair| pair[1] - pair[0] == 2).count();
+        assert!(neighbours * 50 < swallowed.len(), "{neighbours} of {}", swallowed.len());
+        assert!(!Wire::default().swallows(1));
+        assert!((0..100).all(|count| Wire { loss_ppm: 1_000_000, ..Wire::default() }.swallows(count)));
     }
 }

@@ -201,6 +201,7 @@ struct WireShown {
     delay_ns: u32,
     jitter_ns: u32,
     dead_time_ns: u32,
+    loss_ppm: u32,
 }
 
 fn of_chip(looked: &Looked) -> ChipShown<'_> {
@@ -220,6 +221,7 @@ fn of_line(info: &LineInfo) -> LineShown<'_> {
         delay_ns: how.delay_ns,
         jitter_ns: how.jitter_ns,
         dead_time_ns: how.dead_time_ns,
+        loss_ppm: how.loss_ppm,
     });
     LineShown {
         line: info.name.to_string(),

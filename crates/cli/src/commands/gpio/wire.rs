@@ -29,6 +29,9 @@ pub struct WireCommand {
     /// An edge that follows another within this time is not notified (reading the line still shows it)
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = short_time)]
     dead_time: u32,
+    /// So many of the pulses (times high) are swallowed, whoever looks
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = share)]
+    loss: u32,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -52,6 +55,7 @@ struct Wired {
     delay_ns: u32,
     jitter_ns: u32,
     dead_time_ns: u32,
+    loss_ppm: u32,
     backend: &'static str,
 }
 
@@ -63,13 +67,18 @@ struct Unwired {
 
 impl WireCommand {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let wire = sim::Wire { delay_ns: self.delay, jitter_ns: self.jitter, dead_time_ns: self.dead_time };
+        let wire = sim::Wire {
+            delay_ns: self.delay,
+            jitter_ns: self.jitter,
+            dead_time_ns: self.dead_time,
+            loss_ppm: self.loss,
+        };
         sim::wire(&self.from, &self.to, wire)?;
         if self.json {
             let backend = Backend::Simulated.name();
-            let sim::Wire { delay_ns, jitter_ns, dead_time_ns } = wire;
+            let sim::Wire { delay_ns, jitter_ns, dead_time_ns, loss_ppm } = wire;
             let (from, to) = (self.from.to_string(), self.to.to_string());
-            shown::document(&Wired { from, to, delay_ns, jitter_ns, dead_time_ns, backend })?;
+            shown::document(&Wired { from, to, delay_ns, jitter_ns, dead_time_ns, loss_ppm, backend })?;
         } else {
             let note = shown::note(Backend::Simulated.name());
             terminal::print(&format!("{} to {}{}{note}\n", self.from, self.to, properties(wire)))?;
@@ -92,7 +101,19 @@ impl Unwire {
 pub fn properties(wire: sim::Wire) -> String {
     let all = [("delay", wire.delay_ns), ("jitter", wire.jitter_ns), ("dead time", wire.dead_time_ns)];
     let set = all.into_iter().filter(|(_, ns)| *ns > 0);
-    set.map(|(name, ns)| format!(", {name} {}", exact(ns.into()))).collect()
+    let times: String = set.map(|(name, ns)| format!(", {name} {}", exact(ns.into()))).collect();
+    let loss =
+        if wire.loss_ppm > 0 { format!(", loss {} %", f64::from(wire.loss_ppm) / 10_000.0) } else { String::new() };
+    times + &loss
+}
+
+/// A share in percent, in parts of a million.
+fn share(text: &str) -> Result<u32, String> {
+    let percent: Option<f64> = text.trim_end_matches('%').trim_end().parse().ok();
+    let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    percent
+        .map(|percent| (percent * 10_000.0).round() as u32)
+        .ok_or_else(|| format!("\"{text}\" is no share from 0 to 100 percent"))
 }
 
 fn short_time(text: &str) -> Result<u32, String> {
