@@ -85,6 +85,11 @@ impl Sender {
         Ok(true)
     }
 
+    /// Frames that have not left yet.
+    pub fn waiting(&self) -> u64 {
+        self.queued - self.shared.sent.load(Ordering::Acquire)
+    }
+
     /// Waits until everything was sent; the time of the last edge, in ns, or `None` if `stop` was set first.
     pub fn flush(&mut self, stop: &AtomicBool) -> Result<Option<u64>, Gone> {
         while self.shared.sent.load(Ordering::Acquire) < self.queued {

@@ -22,7 +22,7 @@ const FAREWELLS: usize = 3;
 const LINGER: u64 = 6;
 
 /// How long a sender waits for an answer at first, in ns.
-fn timeout_ns(setting: Setting) -> u64 {
+pub(super) fn timeout_ns(setting: Setting) -> u64 {
     2 * setting.frame_ns(ANSWER) + setting.pause_ns(setting.frame_ns(setting.payload)) + SLACK_NS
 }
 
