@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Length of a block, in whole seconds [default: 5s, with --quick 1s]
     #[arg(long, value_name = "TIME", value_parser = whole_seconds)]
     block: Option<u64>,
+    /// How long samples are taken at each rate, in whole seconds [default: 60, with --quick 2]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    sample_seconds: Option<u64>,
     /// Loads: idle, cpu, memory, io, fork, net, cpu+net, all
     #[arg(long, value_name = "LOAD,…", value_delimiter = ',', default_value = "idle,cpu,all", value_parser = load)]
     pub loads: Vec<Load>,
@@ -69,6 +72,8 @@ pub struct Scale {
     pub long_ns: u64,
     /// Length of the runs whose journal is measured.
     pub journal_ns: u64,
+    /// How long samples are taken at each rate.
+    pub sample_ns: u64,
 }
 
 const SECOND: u64 = 1_000_000_000;
@@ -76,10 +81,10 @@ const SECOND: u64 = 1_000_000_000;
 impl Arguments {
     /// How much of everything.
     pub fn scale(&self) -> Scale {
-        let (pairs, block, short, long, journal) = match (self.quick, self.long) {
-            (true, _) => (2, 1, 1, 3, 3),
-            (_, true) => (6, 5, 60, 3600, 20),
-            _ => (6, 5, 5, 60, 20),
+        let (pairs, block, short, long, journal, sample) = match (self.quick, self.long) {
+            (true, _) => (2, 1, 1, 3, 3, 2),
+            (_, true) => (6, 5, 60, 3600, 20, 60),
+            _ => (6, 5, 5, 60, 20, 60),
         };
         Scale {
             pairs: self.pairs.unwrap_or(pairs),
@@ -87,6 +92,7 @@ impl Arguments {
             short_ns: short * SECOND,
             long_ns: long * SECOND,
             journal_ns: journal * SECOND,
+            sample_ns: self.sample_seconds.unwrap_or(sample) * SECOND,
         }
     }
 
@@ -157,15 +163,15 @@ mod tests {
     fn without_options_it_is_the_full_bench() {
         let arguments = read(&[]).unwrap();
         let scale = arguments.scale();
-        assert_eq!((scale.pairs, scale.block_ns), (6, 5 * SECOND));
+        assert_eq!((scale.pairs, scale.block_ns, scale.sample_ns), (6, 5 * SECOND, 60 * SECOND));
         assert_eq!(arguments.loads, [Load::None, Load::Mix("cpu"), Load::Mix("all")]);
         assert_eq!(arguments.check(), Ok(()));
     }
 
     #[test]
     fn what_is_named_wins_over_quick() {
-        let scale = read(&["--quick", "--pairs", "7", "--block", "2s"]).unwrap().scale();
-        assert_eq!((scale.pairs, scale.block_ns, scale.short_ns), (7, 2 * SECOND, SECOND));
+        let scale = read(&["--quick", "--pairs", "7", "--block", "2s", "--sample-seconds", "9"]).unwrap().scale();
+        assert_eq!((scale.pairs, scale.block_ns, scale.short_ns, scale.sample_ns), (7, 2 * SECOND, SECOND, 9 * SECOND));
         let long = read(&["--long"]).unwrap().scale();
         assert_eq!((long.short_ns, long.long_ns), (60 * SECOND, 3600 * SECOND));
     }

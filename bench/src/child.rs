@@ -3,8 +3,9 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A program and its arguments, as they are shown and run.
@@ -25,6 +26,23 @@ pub struct Finished {
 
 /// Runs a program to its end. Any end but success is an error, with what the program said about it.
 pub fn run(words: &[String]) -> Result<Finished, String> {
+    start(words)?.finish()
+}
+
+/// A program that runs. Dropping it ends the program.
+#[derive(Debug)]
+pub struct Running {
+    words: Words,
+    child: Child,
+    began: Instant,
+    // Files rather than pipes: nobody has to read while the program is measured.
+    stdout: File,
+    stderr: File,
+    reaped: bool,
+}
+
+/// Starts a program.
+pub fn start(words: &[String]) -> Result<Running, String> {
     let (program, arguments) = words.split_first().ok_or("there is no program to run")?;
     let fail = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => {
@@ -32,27 +50,65 @@ pub fn run(words: &[String]) -> Result<Finished, String> {
         }
         _ => format!("{program}: {error}"),
     };
-    // Files rather than pipes: nobody has to read while the program is measured.
-    let (mut stdout, mut stderr) = (tempfile::tempfile().map_err(fail)?, tempfile::tempfile().map_err(fail)?);
+    let (stdout, stderr) = (tempfile::tempfile().map_err(fail)?, tempfile::tempfile().map_err(fail)?);
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
     command.stdout(stdout.try_clone().map_err(fail)?).stderr(stderr.try_clone().map_err(fail)?);
     end_with_this_process(&mut command);
-
     let began = Instant::now();
     let child = command.spawn().map_err(fail)?;
-    let (status, usage) = wait(child.id()).map_err(fail)?;
-    let wall = began.elapsed();
-    let said = text(&mut stdout).map_err(fail)?;
-    if !status.success() {
-        let complaint = format!("{}\n{said}", text(&mut stderr).map_err(fail)?);
-        let last =
-            complaint.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing").to_owned();
-        return Err(format!("{program} ended with {status}: {last} (try it by hand: {})", words.join(" ")));
+    Ok(Running { words: words.to_vec(), child, began, stdout, stderr, reaped: false })
+}
+
+impl Running {
+    /// What it has said so far, on standard error.
+    pub fn said(&mut self) -> Result<String, String> {
+        let (mut bytes, mut at) = (vec![0; 4096], 0);
+        // Not by its position, which is the program's too.
+        loop {
+            match self.stderr.read_at(&mut bytes[at..], at as u64) {
+                Ok(0) => break,
+                Ok(read) => at += read,
+                Err(error) => return Err(format!("{}: {error}", self.words[0])),
+            }
+            bytes.resize(at + 4096, 0);
+        }
+        Ok(String::from_utf8_lossy(&bytes[..at]).into_owned())
     }
-    let time = |t: libc::timeval| Duration::new(t.tv_sec.max(0) as u64, t.tv_usec.max(0) as u32 * 1_000);
-    let cpu = time(usage.ru_utime) + time(usage.ru_stime);
-    Ok(Finished { stdout: said, wall, cpu, peak_kib: usage.ru_maxrss.max(0) as u64 })
+
+    /// Whether it has ended before its time.
+    pub fn has_ended(&mut self) -> Result<bool, String> {
+        let status = self.child.try_wait().map_err(|e| format!("{}: {e}", self.words[0]))?;
+        self.reaped |= status.is_some();
+        Ok(status.is_some())
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Result<Finished, String> {
+        let program = self.words[0].clone();
+        let fail = |error: io::Error| format!("{program}: {error}");
+        let (status, usage) = wait(self.child.id()).map_err(fail)?;
+        self.reaped = true;
+        let wall = self.began.elapsed();
+        let said = text(&mut self.stdout).map_err(fail)?;
+        if !status.success() {
+            let complaint = format!("{}\n{said}", text(&mut self.stderr).map_err(fail)?);
+            let last = complaint.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing");
+            return Err(format!("{program} ended with {status}: {last} (try it by hand: {})", self.words.join(" ")));
+        }
+        let time = |t: libc::timeval| Duration::new(t.tv_sec.max(0) as u64, t.tv_usec.max(0) as u32 * 1_000);
+        let cpu = time(usage.ru_utime) + time(usage.ru_stime);
+        Ok(Finished { stdout: said, wall, cpu, peak_kib: usage.ru_maxrss.max(0) as u64 })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.reaped {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
 }
 
 /// The most memory that this process ever held, in KiB: less cannot be told of a child, because its count

@@ -6,6 +6,7 @@ use crate::edges;
 use crate::footprint::{Growth, MISCOUNT_KIB};
 use crate::link;
 use crate::pulses;
+use crate::sample::{self, CLIENTS, RATES_KHZ};
 use crate::show::{percent_down, times};
 use crate::side::Side;
 use crate::tracing;
@@ -28,6 +29,8 @@ const PULSE_P99_NS: u64 = 3_000;
 const EDGE_P50_NS: u64 = 500;
 const EDGE_SHARE: f64 = 0.97;
 const EDGE_LOADS: [&str; 2] = ["idle", "cpu"];
+/// Samples within 3 µs, at 1 kHz.
+const SAMPLE_SHARE: f64 = 0.99;
 /// Bits of a file per second between two processes, and under which loads.
 const LINK_FAST: f64 = 400_000.0;
 const LINK_LOADS: [&str; 2] = ["idle", "cpu"];
@@ -76,6 +79,8 @@ pub struct Seen<'a> {
     pub pulses: &'a [pulses::Block],
     /// Edges seen by polling, one for each load.
     pub edges: &'a [edges::Seen],
+    /// Samples for clients, one for each rate.
+    pub samples: &'a [sample::Seen],
     /// Files over simulated wires.
     pub links: &'a [link::Moved],
 }
@@ -97,6 +102,9 @@ pub fn judge(seen: &Seen) -> Vec<Goal> {
     goals.push(pulse(seen.pulses, "median", |block| block.p50 as f64, PULSE_P50_NS));
     goals.push(pulse(seen.pulses, "p99", |block| block.p99 as f64, PULSE_P99_NS));
     goals.extend(EDGE_LOADS.iter().map(|load| edge(load, seen.edges)));
+    let at = |khz| seen.samples.iter().find(|seen| seen.khz == khz);
+    goals.push(sampled_in_time(at(1)));
+    goals.extend(RATES_KHZ.iter().flat_map(|khz| [complete(*khz, at(*khz)), lateness_named(*khz, at(*khz))]));
     goals.extend(LINK_LOADS.iter().map(|load| moved(link::FAST, load, LINK_FAST, seen.links)));
     goals.push(moved(link::SOURCE, "idle", 0.0, seen.links));
     goals.push(moved(link::SOURCE_DENSE, "idle", LINK_SOURCE, seen.links));
@@ -178,6 +186,28 @@ fn edge(load: &str, all: &[edges::Seen]) -> Goal {
     Goal::new(what, format!("≤ {}, {} % within 3us", show(EDGE_P50_NS), EDGE_SHARE * 100.0), seen)
 }
 
+fn sampled_in_time(seen: Option<&sample::Seen>) -> Goal {
+    let seen = seen.map(|seen| (percent_down(seen.in_time), seen.in_time >= SAMPLE_SHARE));
+    Goal::new("samples within 3us of their time, 1 kHz", format!("≥ {} %", SAMPLE_SHARE * 100.0), seen)
+}
+
+fn complete(khz: u64, seen: Option<&sample::Seen>) -> Goal {
+    let seen = seen.map(|seen| {
+        let (lost, unsound): (u64, u64) = (seen.lost.iter().sum(), seen.unsound.iter().sum());
+        let text = format!("{lost} of {} lost, {unsound} numbers or times wrong", seen.samples * CLIENTS.len() as u64);
+        (text, lost + unsound == 0 && seen.samples > 0)
+    });
+    Goal::new(format!("samples lost between core and four clients, {khz} kHz"), "0 lost, 0 wrong", seen)
+}
+
+fn lateness_named(khz: u64, seen: Option<&sample::Seen>) -> Goal {
+    let seen = seen.and_then(|seen| {
+        let (late, named) = seen.late;
+        named.map(|named| (format!("{named} of {late}"), named == late))
+    });
+    Goal::new(format!("samples later than a period that steal or a named cause explains, {khz} kHz"), "all", seen)
+}
+
 /// A rate, where one is wanted, and in any case every byte.
 fn moved(name: &str, load: &str, least: f64, all: &[link::Moved]) -> Goal {
     let seen = all.iter().find(|moved| moved.name == name && moved.load == load).map(|moved| {
@@ -225,6 +255,7 @@ mod tests {
             tracing: traced,
             pulses: &[],
             edges: &[],
+            samples: &[],
             links: &[],
         };
         judge(&seen).into_iter().map(|goal| goal.reached).collect()
@@ -238,13 +269,7 @@ mod tests {
     fn what_was_not_measured_is_not_judged() {
         let verdicts = verdicts(&[], (35.0, 2.0, &[]), 20.0, 8_000);
         let (nothing, reached) = (None, Some(true));
-        assert_eq!(
-            verdicts,
-            [
-                nothing, nothing, nothing, nothing, nothing, reached, reached, reached, reached, reached, nothing,
-                nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing
-            ]
-        );
+        assert_eq!(verdicts, [&[nothing; 5][..], &[reached; 5], &[nothing; 20]].concat());
     }
 
     #[test]
@@ -267,6 +292,20 @@ mod tests {
     }
 
     #[test]
+    fn samples_are_held_against_their_goals() {
+        let of = |lost, late, in_time| {
+            let seen = sample::tests::seen_of(50, lost, late, in_time);
+            [sampled_in_time(Some(&seen)), complete(50, Some(&seen)), lateness_named(50, Some(&seen))]
+                .map(|goal| goal.reached)
+        };
+        assert_eq!(of(0, (5, Some(5)), 0.99), [Some(true); 3]);
+        assert_eq!(of(1, (5, Some(4)), 0.9899), [Some(false); 3]);
+        assert_eq!(of(0, (5, None), 1.0), [Some(true), Some(true), None]);
+        let unsound = sample::Seen { unsound: [0, 0, 0, 1], ..sample::tests::seen_of(1, 0, (0, Some(0)), 1.0) };
+        assert_eq!(complete(1, Some(&unsound)).reached, Some(false));
+    }
+
+    #[test]
     fn a_file_must_be_whole_and_in_time() {
         use link::tests::moved_of;
         let reached =
@@ -284,10 +323,7 @@ mod tests {
         let (reached, missed) = (Some(true), Some(false));
         assert_eq!(
             verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 20.1, 9_000),
-            [
-                missed, missed, reached, reached, missed, missed, missed, missed, missed, missed, missed, missed, None,
-                None, None, None, None, None, None, None, None
-            ]
+            [&[missed, missed, reached, reached][..], &[missed; 8], &[None; 18]].concat()
         );
     }
 }

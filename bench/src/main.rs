@@ -5,6 +5,7 @@ mod access;
 mod arguments;
 mod block;
 mod child;
+mod client;
 mod costs;
 mod edges;
 mod footprint;
@@ -13,6 +14,7 @@ mod link;
 mod machine;
 mod page;
 mod pulses;
+mod sample;
 mod show;
 mod side;
 mod tracing;
@@ -75,6 +77,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
 
     let edges = edges(arguments, scale, &job, &mut page)?;
 
+    let samples = samples(scale, &job, &mut page)?;
     let links = links(arguments, &job, &mut page)?;
 
     let seen = goals::Seen {
@@ -87,6 +90,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         tracing: &tracing,
         pulses: &pulses,
         edges: &edges,
+        samples: &samples,
         links: &links,
     };
     let goals = goals::judge(&seen);
@@ -198,6 +202,21 @@ fn edges(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Res
         scale.pairs,
         exact(scale.block_ns)
     ));
+    Ok(all)
+}
+
+fn samples(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<sample::Seen>, String> {
+    page.heading("Samples for four clients at once");
+    let (shown, seconds) = (Job { ontick: "ontick".into(), ..job.clone() }, scale.sample_ns / 1_000_000_000);
+    page.commands(&sample::RATES_KHZ.map(|khz| sample::command(&shown, khz, seconds, Path::new("DIR")).join(" ")));
+    let mut all = Vec::new();
+    for khz in sample::RATES_KHZ {
+        all.push(sample::measure(job, khz, seconds)?);
+    }
+    page.table(&sample::table(&all));
+    println!();
+    page.table(&sample::causes(&all));
+    page.words("The clients are threads of the bench, on the other CPUs; the file is read afterwards. Each counts numbers and gaps, and holds every deadline (time stamp less latency) against its number. Lost is what ontick's own record has more than the client. Slots that were never sampled stand as missed; < 3us counts them as late.");
     Ok(all)
 }
 

@@ -40,6 +40,13 @@ pub struct Place {
     sample: u64,
 }
 
+impl Place {
+    /// Samples of the whole run that lie before it.
+    pub fn samples_before(self) -> u64 {
+        self.sample
+    }
+}
+
 /// What a reader gets.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {

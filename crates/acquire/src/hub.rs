@@ -25,6 +25,8 @@ const TRACE: usize = 512;
 pub struct Stream {
     /// The format.
     pub format: Format,
+    /// What the samples are of.
+    pub channels: Vec<Channel>,
     /// What every reader gets first.
     pub begin: Arc<[u8]>,
     /// Its encoder, also for gaps that only one reader has.
@@ -39,7 +41,8 @@ impl Stream {
         let encoder = format.encoder(channels);
         let mut begin = Vec::new();
         encoder.begin(&mut begin);
-        Arc::new(Self { format, begin: begin.into(), encoder, backlog: Backlog::new(most_bytes) })
+        let channels = channels.to_vec();
+        Arc::new(Self { format, channels, begin: begin.into(), encoder, backlog: Backlog::new(most_bytes) })
     }
 }
 
@@ -63,18 +66,34 @@ pub struct Passed {
 struct Trace {
     values: Vec<f64>,
     next: usize,
+    newest: Option<Newest>,
+}
+
+/// The newest sample that was handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Newest {
+    /// Samples until then, itself included.
+    pub samples: u64,
+    /// When its sources were read, in ns on the monotonic clock.
+    pub at_ns: u64,
 }
 
 impl Passed {
-    /// The first channel's last values, oldest first.
+    /// The first channel's last values, oldest first; NaN where one is missing.
     pub fn trace(&self) -> Vec<f64> {
         let trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
         let (newer, older) = trace.values.split_at(trace.next.min(trace.values.len()));
         [older, newer].concat()
     }
 
-    fn remember(&self, values: &mut Vec<f64>) {
+    /// The newest sample; `None` before the first.
+    pub fn newest(&self) -> Option<Newest> {
+        self.trace.lock().unwrap_or_else(PoisonError::into_inner).newest
+    }
+
+    fn remember(&self, values: &mut Vec<f64>, newest: Newest) {
         let mut trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
+        trace.newest = Some(newest);
         for value in values.drain(..) {
             let next = trace.next % TRACE;
             match trace.values.get_mut(next) {
@@ -98,15 +117,17 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
         passed.ring_level.store(level, Relaxed);
         passed.ring_peak.fetch_max(level, Relaxed);
         tai.keep();
-        let mut samples = 0;
+        let (mut samples, mut at_ns) = (0, 0);
         while samples < BATCH {
             let came = ring.pop(|sample| {
                 for gap in order.gaps(&sample) {
                     let counter = if gap.why == Why::Late { &passed.late } else { &passed.full };
                     counter.fetch_add(gap.missed, Relaxed);
                     streams.iter().zip(&mut buffers).for_each(|(stream, out)| stream.encoder.gap(gap, out));
+                    leave_out(&mut trace, gap.missed);
                 }
                 let stamped = tai.stamp(&sample);
+                at_ns = sample.at_ns;
                 streams.iter().zip(&mut buffers).for_each(|(stream, out)| stream.encoder.sample(&stamped, out));
                 trace.extend(channels.first().zip(sample.raw.first()).map(|(channel, raw)| channel.value(*raw)));
             });
@@ -120,8 +141,8 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
                 stream.backlog.push(bytes, samples);
                 bytes.clear();
             }
-            passed.samples.fetch_add(samples, Relaxed);
-            passed.remember(&mut trace);
+            let before = passed.samples.fetch_add(samples, Relaxed);
+            passed.remember(&mut trace, Newest { samples: before + samples, at_ns });
         } else if ended {
             break;
         } else {
@@ -129,6 +150,12 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
         }
     }
     streams.iter().for_each(|stream| stream.backlog.end());
+}
+
+/// What is missing is a hole in the trace, as wide as it was long. No more is remembered than will be shown.
+fn leave_out(trace: &mut Vec<f64>, missed: u64) {
+    trace.extend(std::iter::repeat_n(f64::NAN, missed.min(TRACE as u64) as usize));
+    trace.drain(..trace.len().saturating_sub(TRACE));
 }
 
 /// Finds what is missing between samples.
@@ -246,15 +273,20 @@ mod tests {
         let (late, full) = (Gap { missed: 2, why: Why::Late }, Gap { missed: 5, why: Why::Full });
         assert_eq!(gaps, [(3, late), (50, full)]);
         assert_eq!((passed.late.load(Relaxed), passed.full.load(Relaxed)), (2, 5));
-        assert_eq!(passed.trace().last(), Some(&57.0));
+        let trace = passed.trace();
+        assert_eq!(trace.last(), Some(&57.0));
+        let holes: Vec<usize> = (0..trace.len()).filter(|slot| trace[*slot].is_nan()).collect();
+        assert_eq!(holes, [3, 4, 52, 53, 54, 55, 56], "what is missing is a hole");
     }
 
     #[test]
     fn the_trace_keeps_the_last_values_in_order() {
         let passed = Passed::default();
         let mut values: Vec<f64> = (0..1000).map(f64::from).collect();
-        passed.remember(&mut values);
-        passed.remember(&mut vec![1000.0]);
+        let newest = |samples| Newest { samples, at_ns: samples * 1000 };
+        passed.remember(&mut values, newest(1000));
+        passed.remember(&mut vec![1000.0], newest(1001));
+        assert_eq!(passed.newest(), Some(newest(1001)));
         let trace = passed.trace();
         assert_eq!((trace.len(), trace[0], trace[TRACE - 1]), (TRACE, 489.0, 1000.0));
     }

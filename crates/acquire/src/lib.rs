@@ -6,6 +6,8 @@
 //! were missed are left out, and samples that found the ring full are counted in the next that did not.
 #![deny(unsafe_code)]
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod backlog;
 mod error;
 pub mod format;

@@ -26,8 +26,13 @@ pub enum Turn {
     },
     /// There was no trigger yet; the time now, in ns.
     Nothing(u64),
-    /// A source or the trigger's line failed.
-    Failed(Errno),
+    /// A source failed, or, where none is named, the trigger's line.
+    Failed {
+        /// Which of the sources, from 0.
+        source: Option<usize>,
+        /// What it answered.
+        errno: Errno,
+    },
 }
 
 /// Takes samples. Lives on the timed thread; [`turn`](Self::turn) and [`keep`](Self::keep) neither allocate nor
@@ -78,15 +83,15 @@ impl Sampler {
             Clockwork::Edge { line, clock } => match line.edge(clock.now_ns() + PATIENCE_NS) {
                 Ok(Some(edge)) => (edge.time_ns, u64::from(edge.lost)),
                 Ok(None) => return Turn::Nothing(clock.now_ns()),
-                Err(gone) => return Turn::Failed(gone.0),
+                Err(gone) => return Turn::Failed { source: None, errno: gone.0 },
             },
         };
         let begun_ns = self.clock().now_ns();
         let mut from = 0;
-        for source in &mut self.sources {
+        for (index, source) in self.sources.iter_mut().enumerate() {
             let to = from + source.channels().len();
-            if let Err(error) = source.read(begun_ns, &mut self.raw[from..to]) {
-                return Turn::Failed(error);
+            if let Err(errno) = source.read(begun_ns, &mut self.raw[from..to]) {
+                return Turn::Failed { source: Some(index), errno };
             }
             from = to;
         }

@@ -1,12 +1,14 @@
 //! How far a run is: a line on the terminal that is rewritten, or the whole screen with `--watch`.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::{Duration, Instant};
 
 use ontick_measure::{Live, conditions};
 use ontick_record::units::show;
 use ontick_record::{Run, Series};
-use ontick_report::text;
+use ontick_report::printable;
+use ontick_report::text::samples::{Samples, State};
+use ontick_report::text::{self, Moment};
 
 use crate::terminal;
 
@@ -14,11 +16,14 @@ use crate::terminal;
 pub struct Progress {
     kind: &'static str,
     view: View,
+    waits_for: Option<String>,
+    /// Readers whose failure was told.
+    told: Vec<String>,
 }
 
 enum View {
-    /// Not asked for, and no terminal.
-    None,
+    /// Not asked for, or no terminal to itself. That something is waited for is said once.
+    None { told: bool },
     /// A line that is rewritten.
     Line,
     /// The other screen of the terminal, so that what was there comes back.
@@ -27,46 +32,79 @@ enum View {
     Log { last: Option<Instant> },
 }
 
+/// Something that is waited for longer than this is worth a word.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 impl Progress {
-    /// Shows the progress of a measurement on standard error; `watch` asks for more than a line.
-    pub fn new(kind: &'static str, watch: bool) -> Self {
+    /// Shows the progress of a measurement on standard error; `watch` asks for more than a line. Where standard output
+    /// belongs to something else, a terminal that shows it gets no line in between. `waits_for` may never come.
+    pub fn new(kind: &'static str, watch: bool, stdout_taken: bool, waits_for: Option<String>) -> Self {
+        let shared = stdout_taken && stdout().is_terminal();
         let view = match (stderr().is_terminal(), watch) {
             (true, true) => View::Screen,
-            (true, false) => View::Line,
+            (true, false) if !shared => View::Line,
             (false, true) => View::Log { last: None },
-            (false, false) => View::None,
+            _ => View::None { told: false },
         };
         if matches!(view, View::Screen) {
             terminal::enter_other_screen();
         }
-        Self { kind, view }
+        Self { kind, view, waits_for, told: Vec::new() }
     }
 
     /// Shows how things are now.
-    pub fn look(&mut self, live: &Live) {
+    pub fn look(&mut self, live: &Live, samples: Option<&Samples>) {
+        self.tell_failures(samples);
+        let waits_for = self.waits_for.as_deref().filter(|_| live.latency.count() == 0);
+        let line = || waits_for.map_or_else(|| line(live, samples), |what| format!("waiting for {what}"));
         match &mut self.view {
-            View::None => {}
+            View::None { told } => {
+                if let Some(what) = waits_for.filter(|_| !*told && live.elapsed > PATIENCE) {
+                    *told = true;
+                    let _ = writeln!(stderr(), "waiting for {what}");
+                }
+            }
             View::Line => {
                 let width = terminal::width().unwrap_or(80).saturating_sub(1);
-                let line: String = line(live).chars().take(width).collect();
+                let line: String = line().chars().take(width).collect();
                 let _ = write!(stderr(), "\r\x1b[K{line}");
             }
             View::Log { last } => {
                 if last.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
                     *last = Some(Instant::now());
-                    let _ = writeln!(stderr(), "{}", line(live));
+                    let _ = writeln!(stderr(), "{}", line());
                 }
             }
-            View::Screen => screen(self.kind, live),
+            View::Screen => screen(self.kind, live, waits_for, samples),
+        }
+    }
+
+    /// Says at once which reader of samples failed; the screen shows all of them anyway.
+    fn tell_failures(&mut self, samples: Option<&Samples>) {
+        for reader in samples.iter().flat_map(|samples| &samples.readers) {
+            let State::Failed(why) = &reader.state else { continue };
+            if matches!(self.view, View::Screen) || self.told.contains(&reader.name) {
+                continue;
+            }
+            let clear = if matches!(self.view, View::Line) { "\r\x1b[K" } else { "" };
+            let _ = writeln!(
+                stderr(),
+                "{clear}{}: {} (after {} samples)",
+                printable(&reader.name),
+                printable(why),
+                reader.samples
+            );
+            self.told.push(reader.name.clone());
         }
     }
 }
 
-fn line(live: &Live) -> String {
+fn line(live: &Live, samples: Option<&Samples>) -> String {
     let figure = |ns: Option<u64>| ns.map(show).unwrap_or_default();
+    let done = live.done.map_or(format!("{:3}s", live.elapsed.as_secs()), |done| format!("{:3.0}%", done * 100.0));
+    let samples = samples.map(|samples| format!("  {}", samples.rate_in_words())).unwrap_or_default();
     format!(
-        "{:3.0}%  {}  p50 {}  p99 {}  max {}  missed {}",
-        live.done * 100.0,
+        "{done}  {}{samples}  p50 {}  p99 {}  max {}  missed {}",
         live.name,
         figure(live.latency.quantile(0.5)),
         figure(live.latency.quantile(0.99)),
@@ -75,7 +113,7 @@ fn line(live: &Live) -> String {
     )
 }
 
-fn screen(kind: &str, live: &Live) {
+fn screen(kind: &str, live: &Live, waits_for: Option<&str>, samples: Option<&Samples>) {
     let mut run = Run::new("ontick", kind);
     run.duration_ns = live.elapsed.as_nanos() as u64;
     run.series.push(Series {
@@ -86,10 +124,13 @@ fn screen(kind: &str, live: &Live) {
         ..Series::default()
     });
     let (_, rows) = terminal::size().unwrap_or((80, 24));
-    let load = conditions::load_average().map(|[one, ..]| one);
-    let text = text::live(&run, live.done, load, &terminal::style(), rows);
-    // From the top, each line cleared to its end, then the rest of the screen: no flicker.
-    let _ = write!(stderr(), "\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\r\n"));
+    let load_average = conditions::load_average().map(|[one, ..]| one);
+    let now = Moment { run: &run, done: live.done, load_average, waits_for, samples };
+    let text = text::live(&now, &terminal::screen_style(), rows);
+    // From the top, each line cleared before it is written (afterwards its last character might go), then the rest of
+    // the screen; and all at once: no flicker.
+    let text = format!("\x1b[H\x1b[K{}\x1b[J", text.replace('\n', "\r\n\x1b[K"));
+    let _ = stderr().write_all(text.as_bytes());
 }
 
 impl Drop for Progress {
@@ -97,7 +138,7 @@ impl Drop for Progress {
         match self.view {
             View::Line => drop(write!(stderr(), "\r\x1b[K")),
             View::Screen => terminal::leave_other_screen(),
-            View::None | View::Log { .. } => {}
+            View::None { .. } | View::Log { .. } => {}
         }
     }
 }

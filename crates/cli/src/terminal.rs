@@ -14,13 +14,13 @@ const WIDEST: usize = 120;
 
 /// Standard error shows its other screen, whose cursor is hidden; whoever ends the program must leave it.
 pub static ON_OTHER_SCREEN: AtomicBool = AtomicBool::new(false);
-/// Leaves the other screen: what was there comes back, with the cursor.
-pub const LEAVE_OTHER_SCREEN: &[u8] = b"\x1b[?25h\x1b[?1049l";
+/// Leaves the other screen: what was there comes back, with the cursor and with lines that wrap.
+pub const LEAVE_OTHER_SCREEN: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-/// Turns standard error to the terminal's other screen.
+/// Turns standard error to the terminal's other screen, on which lines that are too long are cut.
 pub fn enter_other_screen() {
     ON_OTHER_SCREEN.store(true, Relaxed);
-    let _ = stderr().write_all(b"\x1b[?1049h\x1b[?25l");
+    let _ = stderr().write_all(b"\x1b[?1049h\x1b[?25l\x1b[?7l");
 }
 
 /// Comes back from it.
@@ -31,7 +31,16 @@ pub fn leave_other_screen() {
 
 /// How text for standard output is laid out.
 pub fn style() -> Style {
-    let colour = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    style_for(stdout().is_terminal())
+}
+
+/// How text for the other screen is laid out.
+pub fn screen_style() -> Style {
+    style_for(stderr().is_terminal())
+}
+
+fn style_for(terminal: bool) -> Style {
+    let colour = terminal && std::env::var_os("NO_COLOR").is_none();
     Style { colour, width: width().unwrap_or(80).clamp(NARROWEST, WIDEST) }
 }
 

@@ -6,6 +6,7 @@ use crate::block::{Block, Ended};
 use crate::code::Code;
 use crate::eye::Eye;
 use crate::frame::{Damage, Frame, Header, MOST_BLOCKS};
+use crate::kept::{Blocks, Kept};
 use crate::scale::{STRETCHES, Scales, Width};
 use crate::wave::{self, HEADER};
 
@@ -43,14 +44,14 @@ pub enum Heard {
         /// Blocks that parity replaced.
         mended: usize,
         /// The blocks as they came.
-        came: Vec<Option<Vec<u8>>>,
+        came: Blocks,
     },
     /// A frame that cannot be used.
     Damaged {
         /// What is wrong with it.
         damage: Damage,
         /// The blocks as they came.
-        came: Vec<Option<Vec<u8>>>,
+        came: Blocks,
     },
     /// No frame at all.
     Noise {
@@ -76,6 +77,7 @@ pub struct Decoder {
     scales: Scales,
     block: Block,
     frame: Assembly,
+    kept: Kept,
     out: VecDeque<Heard>,
     eye: Eye,
     glitches: u64,
@@ -93,7 +95,7 @@ struct Stretch {
 #[derive(Debug, Default)]
 struct Assembly {
     header: Option<Header>,
-    blocks: Vec<Option<Vec<u8>>>,
+    blocks: Blocks,
     last: Option<u8>,
     /// The header came again, after the blocks.
     ended: bool,
@@ -117,6 +119,7 @@ impl Decoder {
             scales: Scales::of(code),
             block: Block::new(code),
             frame: Assembly::default(),
+            kept: Kept::default(),
             out: VecDeque::new(),
             eye: Eye::new(code),
             glitches: 0,
@@ -291,12 +294,29 @@ impl Decoder {
             None if blocks.is_empty() && stretches == 0 => return,
             None if blocks.is_empty() => Heard::Noise { stretches },
             None => Heard::Damaged { damage: Damage::Header, came: blocks },
-            Some(header) => match header.join(&blocks) {
+            Some(header) => match self.join(&header, &blocks) {
                 Ok((frame, mended)) => Heard::Frame { frame, mended, came: blocks },
                 Err(damage) => Heard::Damaged { damage, came: blocks },
             },
         };
         self.out.push_back(heard);
+    }
+
+    /// The frame of these blocks, or of these and what came of it when it was sent before.
+    fn join(&mut self, header: &Header, blocks: &Blocks) -> Result<(Frame, usize), Damage> {
+        let all = self.kept.add_to(header, blocks);
+        let (joined, came) = match header.join(blocks) {
+            Err(Damage::Missing { .. }) if all.is_some() => {
+                let all = all.unwrap_or_default();
+                (header.join(&all), all)
+            }
+            other => (other, blocks.clone()),
+        };
+        // Those of another stream with the same number would spoil all that follow.
+        if let Err(Damage::Missing { .. }) = joined {
+            self.kept.keep(*header, came);
+        }
+        joined
     }
 }
 
@@ -535,6 +555,29 @@ mod tests {
         let from = wave.marks[2];
         let heard = hear(code, edges(&stretches(&wave)[from..], 0));
         assert!(matches!(&heard[..], [Heard::Frame { frame: read, mended: 1, .. }] if *read == frame()), "{heard:?}");
+    }
+
+    #[test]
+    fn what_came_of_a_frame_is_put_together_when_it_is_sent_again() {
+        let code = Code::SOURCE_002;
+        let mut decoder = Decoder::new(code);
+        let (mut from_ns, mut heard) = (5_000, Vec::new());
+        // More than the parity can replace is lost each time, and not the same; the second time it asks.
+        for (kind, lost) in [(Kind::Data, [4, 8, 12, 15, 16, 18, 20, 21]), (Kind::Asking, [3, 5, 7, 9, 11, 13, 17, 19])]
+        {
+            let wave = Wave::new(&Frame { kind, ..frame() }, SHAPE, code);
+            let mut whole = stretches(&wave);
+            lost.into_iter().for_each(|block| whole[wave.marks[block] + 4] = 7_000_000);
+            edges(&whole, from_ns).into_iter().for_each(|seen| decoder.take(seen));
+            from_ns += whole.iter().sum::<u64>() + code.idle_ns();
+            decoder.take(Seen::Quiet(from_ns));
+            heard.extend(std::iter::from_fn(|| decoder.pop()));
+        }
+        let asked = Frame { kind: Kind::Asking, ..frame() };
+        assert!(
+            matches!(&heard[..], [Heard::Damaged { damage: Damage::Missing { .. }, .. }, Heard::Frame { frame, .. }] if *frame == asked),
+            "{heard:?}"
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Frames: bytes with a number, a length and a checksum, in blocks.
 //!
 //! A frame is a header, sent before and after the rest, and blocks of one size: the payload, a CRC-32 (IEEE 802.3) of
-//! header and payload, zeros that fill the last block, and then parity blocks (Reed–Solomon), any of which replaces
-//! any block that was lost. On the wire every block has a number and a check of its own ([`wave`](crate::wave)).
+//! the header's first nine bytes (its kind taken as 0) and the payload, zeros that fill the last block, and then parity
+//! blocks (Reed–Solomon), any of which replaces any block that was lost. So a frame that is sent again has the same
+//! blocks, whatever it is for then, and a receiver can put together what came of it each time.
+//! On the wire every block has a number and a check of its own ([`wave`](crate::wave)).
 //!
 //! | bytes of the header | what |
 //! |---|---|
@@ -11,6 +13,7 @@
 //! | 1 | bytes in each block |
 //! | 2 | length of the payload, little-endian |
 //! | 4 | number of the frame, little-endian |
+//! | 2 | CRC-16 (IBM-3740, "CCITT-FALSE") of the nine bytes above, little-endian |
 
 use crate::fec;
 
@@ -18,7 +21,10 @@ const VERSION: u8 = 2;
 /// Bytes of the checksum, which are part of the blocks.
 pub const CHECKSUM: usize = 4;
 /// Bytes of a header.
-pub const HEADER_BYTES: usize = 9;
+const HEADER: usize = 9;
+/// With its check.
+pub const HEADER_BYTES: usize = HEADER + 2;
+const CHECK: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_IBM_3740);
 /// Longest payload of a frame.
 pub const LONGEST: usize = 4096;
 /// Most bytes of a block.
@@ -87,7 +93,7 @@ pub struct Parts {
 /// What a header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    bytes: [u8; HEADER_BYTES],
+    bytes: [u8; HEADER],
     kind: Kind,
     /// The frame's number.
     pub number: u32,
@@ -140,17 +146,20 @@ impl Frame {
         body.resize(data * size, 0);
         let mut blocks: Vec<Vec<u8>> = body.chunks(size).map(<[u8]>::to_vec).collect();
         blocks.extend(fec::parity_blocks(&blocks, parity));
-        Parts { header, blocks }
+        let mut checked = [0; HEADER_BYTES];
+        checked[..HEADER].copy_from_slice(&header);
+        checked[HEADER..].copy_from_slice(&CHECK.checksum(&header).to_le_bytes());
+        Parts { header: checked, blocks }
     }
 
-    fn header(&self, parity: usize, size: usize) -> [u8; HEADER_BYTES] {
+    fn header(&self, parity: usize, size: usize) -> [u8; HEADER] {
         let kind = match self.kind {
             Kind::Data => 0,
             Kind::Last => 1,
             Kind::Acknowledgement => 2,
             Kind::Asking => 3,
         };
-        let mut header = [0; HEADER_BYTES];
+        let mut header = [0; HEADER];
         header[..3].copy_from_slice(&[VERSION << 4 | kind, parity as u8, size as u8]);
         header[3..5].copy_from_slice(&(self.payload.len() as u16).to_le_bytes());
         header[5..].copy_from_slice(&self.number.to_le_bytes());
@@ -162,6 +171,10 @@ impl Header {
     /// Reads one back.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes: [u8; HEADER_BYTES] = bytes.try_into().ok()?;
+        let (bytes, check) = bytes.split_first_chunk::<HEADER>()?;
+        if check != CHECK.checksum(bytes).to_le_bytes() {
+            return None;
+        }
         let kind = match bytes[0] & 15 {
             0 => Kind::Data,
             1 => Kind::Last,
@@ -172,9 +185,14 @@ impl Header {
         let (parity, size) = (usize::from(bytes[1]), usize::from(bytes[2]));
         let length = usize::from(u16::from_le_bytes([bytes[3], bytes[4]]));
         let number = u32::from_le_bytes(bytes[5..].try_into().ok()?);
-        let header = Self { bytes, kind, number, length, parity, size };
+        let header = Self { bytes: *bytes, kind, number, length, parity, size };
         let possible = bytes[0] >> 4 == VERSION && length <= LONGEST && (1..=LARGEST_BLOCK).contains(&size);
         (possible && header.wanted() <= MOST_BLOCKS).then_some(header)
+    }
+
+    /// Whether it is another header of the same frame, maybe of another kind.
+    pub fn is_of(&self, other: &Header) -> bool {
+        without_kind(&self.bytes) == without_kind(&other.bytes)
     }
 
     /// Blocks that the frame has.
@@ -216,11 +234,17 @@ impl Header {
     }
 }
 
-fn checksum(header: &[u8; HEADER_BYTES], payload: &[u8]) -> u32 {
+fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    hasher.update(header);
+    hasher.update(&without_kind(header));
     hasher.update(payload);
     hasher.finalize()
+}
+
+fn without_kind(header: &[u8; HEADER]) -> [u8; HEADER] {
+    let mut header = *header;
+    header[0] &= 0xf0;
+    header
 }
 
 #[cfg(test)]
@@ -299,10 +323,11 @@ pub(crate) mod tests {
 
         #[test]
         fn anything_is_answered(
-            bytes in proptest::collection::vec(any::<u8>(), HEADER_BYTES),
+            bytes in any::<[u8; HEADER]>(),
             blocks in proptest::collection::vec(proptest::option::of(proptest::collection::vec(any::<u8>(), 0..70)), 0..260),
         ) {
-            if let Some(header) = Header::read(&bytes) {
+            let checked = [&bytes[..], &CHECK.checksum(&bytes).to_le_bytes()].concat();
+            if let Some(header) = Header::read(&checked) {
                 let _ = header.join(&blocks);
             }
         }

@@ -28,8 +28,8 @@ pub struct Live<'a> {
     pub name: &'a str,
     /// Since recording began.
     pub elapsed: Duration,
-    /// How much of the run is done, 0 to 1.
-    pub done: f64,
+    /// How much of the run is done, 0 to 1; `None` where it goes on until it is ended.
+    pub done: Option<f64>,
     /// Everything recorded so far.
     pub latency: &'a Histogram,
     /// Periods missed so far.
@@ -208,7 +208,9 @@ impl<'n> Collector<'n> {
             let live = Live {
                 name: self.name,
                 elapsed: began.elapsed(),
-                done: observer.part.from + observer.part.share * self.share_done(began.elapsed(), &snapshot),
+                done: self
+                    .share_done(began.elapsed(), &snapshot)
+                    .map(|done| observer.part.from + observer.part.share * done),
                 latency: &histogram(&snapshot),
                 missed: snapshot.missed,
                 maxima: self.track.maxima(),
@@ -228,12 +230,13 @@ impl<'n> Collector<'n> {
         left.max(Duration::from_millis(5))
     }
 
-    fn share_done(&self, elapsed: Duration, snapshot: &Snapshot) -> f64 {
+    fn share_done(&self, elapsed: Duration, snapshot: &Snapshot) -> Option<f64> {
         let share = match self.limits.length {
+            Length::Duration(u64::MAX) => return None,
             Length::Duration(ns) => elapsed.as_nanos() as f64 / ns.max(1) as f64,
             Length::Count(count) => snapshot.count() as f64 / count.max(1) as f64,
         };
-        share.min(1.0)
+        Some(share.min(1.0))
     }
 
     /// Takes outliers that came, and explains them.

@@ -28,7 +28,7 @@ const WARM_UP_NS: u64 = 250_000_000;
 /// When a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// After this time, in ns.
+    /// After this time, in ns; `u64::MAX` is never.
     Duration(u64),
     /// After this many observations.
     Count(u64),

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::{Encode, Gap, Stamped, Why, ndjson};
 use crate::Channel;
 
-const MAGIC: &[u8; 8] = b"ontickSA";
+pub(super) const MAGIC: &[u8; 8] = b"ontickSA";
 const VERSION: u32 = 1;
 /// The number that marks a gap.
 const GAP: u64 = u64::MAX;
@@ -69,7 +69,7 @@ impl Encode for Binary {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// They begin otherwise.
-    #[error("this is no recording of ontick sample in the binary format")]
+    #[error("this is no recording of ontick sample in the binary or the Arrow format")]
     Foreign,
     /// They are of a version that is not known.
     #[error("version {0} of the binary format is not known to this ontick, which reads version 1")]
@@ -77,6 +77,12 @@ pub enum ReadError {
     /// The description is damaged.
     #[error("its description is damaged: {0}")]
     Description(String),
+    /// They are in a format that this program was built without.
+    #[error("this ontick was built without Arrow (build it with --features arrow)")]
+    Missing,
+    /// They are damaged in the midst.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
     /// They could not be read.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -131,15 +137,17 @@ pub fn read<R: Read>(mut from: R) -> Result<Recording<R>, ReadError> {
     }
     let mut description = vec![0; length as usize];
     from.read_exact(&mut description).map_err(|error| ReadError::Description(error.to_string()))?;
-    let description: Description =
-        serde_json::from_slice(&description).map_err(|error| ReadError::Description(error.to_string()))?;
-    let channels: Vec<Channel> = description
-        .channels
-        .into_iter()
-        .map(|Described { name, unit, scale, offset }| Channel { name, unit, scale, offset })
-        .collect();
-    let (record, raw) = (vec![0; 8 * (HEADER + channels.len())], vec![0; channels.len()]);
+    let channels = described(&description)?;
+    let (record, raw) = (vec![0; record_bytes(channels.len())], vec![0; channels.len()]);
     Ok(Recording { channels, from, record, raw })
+}
+
+/// The channels that a description names.
+pub(crate) fn described(description: &[u8]) -> Result<Vec<Channel>, ReadError> {
+    let description: Description =
+        serde_json::from_slice(description).map_err(|error| ReadError::Description(error.to_string()))?;
+    let channel = |Described { name, unit, scale, offset }| Channel { name, unit, scale, offset };
+    Ok(description.channels.into_iter().map(channel).collect())
 }
 
 impl<R: Read> Recording<R> {
@@ -151,20 +159,30 @@ impl<R: Read> Recording<R> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        let word = |at: usize| {
-            let bytes = &self.record[8 * at..8 * at + 8];
-            bytes.iter().rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte))
-        };
-        if word(0) == GAP {
-            let why = usize::try_from(word(2)).ok().and_then(|why| Why::ALL.get(why)).copied().unwrap_or(Why::Late);
-            return Ok(Some(Entry::Gap(Gap { missed: word(1), why })));
-        }
-        for (channel, raw) in self.raw.iter_mut().enumerate() {
-            *raw = word(HEADER + channel) as i64;
-        }
-        let (number, monotonic_ns, tai_ns, latency_ns) = (word(0), word(1), word(2), word(3));
-        Ok(Some(Entry::Sample(Stamped { number, monotonic_ns, tai_ns, latency_ns, raw: &self.raw })))
+        Ok(Some(entry(&self.record, &mut self.raw)))
     }
+}
+
+/// Length of a record of so many channels.
+pub(crate) fn record_bytes(channels: usize) -> usize {
+    8 * (HEADER + channels)
+}
+
+/// What a whole record says.
+pub(crate) fn entry<'a>(record: &[u8], values: &'a mut [i64]) -> Entry<'a> {
+    let word = |at: usize| {
+        let bytes = &record[8 * at..8 * at + 8];
+        bytes.iter().rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte))
+    };
+    if word(0) == GAP {
+        let why = usize::try_from(word(2)).ok().and_then(|why| Why::ALL.get(why)).copied().unwrap_or(Why::Late);
+        return Entry::Gap(Gap { missed: word(1), why });
+    }
+    for (channel, raw) in values.iter_mut().enumerate() {
+        *raw = word(HEADER + channel) as i64;
+    }
+    let (number, monotonic_ns, tai_ns, latency_ns) = (word(0), word(1), word(2), word(3));
+    Entry::Sample(Stamped { number, monotonic_ns, tai_ns, latency_ns, raw: values })
 }
 
 #[cfg(test)]

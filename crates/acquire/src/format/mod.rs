@@ -3,10 +3,17 @@
 mod binary;
 mod csv;
 mod ndjson;
+mod recording;
 
-pub use binary::{Binary, Entry, ReadError, Recording, read};
+pub use binary::{Binary, Entry, ReadError};
 pub use csv::Csv;
 pub use ndjson::Ndjson;
+pub use recording::{Recording, read};
+
+#[cfg(feature = "arrow")]
+pub(crate) use binary::{described, entry, record_bytes};
+#[cfg(feature = "arrow")]
+pub(crate) use ndjson::description;
 
 use std::fmt;
 use std::str::FromStr;
@@ -81,11 +88,13 @@ pub enum Format {
     Csv,
     /// Records of fixed length.
     Binary,
+    /// Arrow IPC: a file, or a stream where it goes elsewhere.
+    Arrow,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 3] = [Format::Ndjson, Format::Csv, Format::Binary];
+    pub const ALL: [Format; 4] = [Format::Ndjson, Format::Csv, Format::Binary, Format::Arrow];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -93,6 +102,7 @@ impl Format {
             Format::Ndjson => "ndjson",
             Format::Csv => "csv",
             Format::Binary => "binary",
+            Format::Arrow => "arrow",
         }
     }
 
@@ -102,16 +112,23 @@ impl Format {
             "ndjson" | "jsonl" => Some(Format::Ndjson),
             "csv" => Some(Format::Csv),
             "ontick" | "bin" => Some(Format::Binary),
+            "arrow" | "feather" => Some(Format::Arrow),
             _ => None,
         }
     }
 
-    /// Encodes samples of these channels.
+    /// The format in which samples come to the sinks of this one. Arrow has many samples in a batch, which each
+    /// sink makes of records for itself.
+    pub fn carrier(self) -> Self {
+        if self == Format::Arrow { Format::Binary } else { self }
+    }
+
+    /// Encodes samples of these channels, as their [`carrier`](Self::carrier).
     pub fn encoder(self, channels: &[Channel]) -> Box<dyn Encode> {
         match self {
             Format::Ndjson => Box::new(Ndjson::new(channels)),
             Format::Csv => Box::new(Csv::new(channels)),
-            Format::Binary => Box::new(Binary::new(channels)),
+            Format::Binary | Format::Arrow => Box::new(Binary::new(channels)),
         }
     }
 }

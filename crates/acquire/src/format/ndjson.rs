@@ -31,7 +31,7 @@ impl Ndjson {
 }
 
 /// The channels as every self-describing format names them.
-pub(super) fn description(channels: &[Channel]) -> serde_json::Value {
+pub(crate) fn description(channels: &[Channel]) -> serde_json::Value {
     let channels: Vec<_> = channels
         .iter()
         .map(|c| json!({ "name": c.name, "unit": c.unit, "scale": c.scale, "offset": c.offset }))

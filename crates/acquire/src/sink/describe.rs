@@ -75,7 +75,21 @@ impl FromStr for Sink {
             Where::File { path, .. } => path.extension().and_then(|e| Format::of_extension(e.to_str()?)),
             _ => None,
         };
-        Ok(Self { to, format: format.or(by_name).unwrap_or(Format::Ndjson) })
+        let format = format.or(by_name).unwrap_or(Format::Ndjson);
+        if format == Format::Arrow {
+            arrow_goes_to(&to).map_err(wrong)?;
+        }
+        Ok(Self { to, format })
+    }
+}
+
+fn arrow_goes_to(to: &Where) -> Result<(), String> {
+    if cfg!(not(feature = "arrow")) {
+        return Err("this ontick was built without Arrow (build it with --features arrow)".into());
+    }
+    match to {
+        Where::Udp(_) => Err("Arrow's batches are longer than datagrams (choose binary, or tcp: or unix:)".into()),
+        _ => Ok(()),
     }
 }
 
@@ -126,6 +140,7 @@ mod tests {
             "-,format=xml",
             "-,now",
             "file:x,rotate=99999999999GB",
+            "udp:239.0.0.1:5000,format=arrow",
         ] {
             let error = text.parse::<Sink>().unwrap_err().to_string();
             assert!(error.starts_with("sink \""), "{error}");

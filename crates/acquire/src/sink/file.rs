@@ -7,37 +7,66 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::{Clients, writer};
+use super::Clients;
+#[cfg(feature = "arrow")]
+use super::arrow;
+use super::writer::{self, Output, Plain};
 use crate::Error;
+use crate::format::Format;
 use crate::hub::Stream;
 
 /// Writes to standard output.
-pub fn stdout(stream: Arc<Stream>, clients: &Clients) -> Result<JoinHandle<()>, Error> {
-    start(stream, clients, "stdout".into(), |bytes| {
+pub fn stdout(format: Format, stream: Arc<Stream>, clients: &Clients) -> Result<JoinHandle<()>, Error> {
+    let write = |bytes: &[u8]| {
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes)?;
         stdout.flush()
-    })
+    };
+    match format {
+        #[cfg(feature = "arrow")]
+        Format::Arrow => start(arrow::Messages::new(&stream.channels, write), stream, clients, "stdout".into()),
+        _ => start(Plain(write), stream, clients, "stdout".into()),
+    }
 }
 
 /// Writes to a file. One that is there already is not overwritten.
-pub fn file(path: &Path, rotate: Option<u64>, stream: Arc<Stream>, clients: &Clients) -> Result<JoinHandle<()>, Error> {
-    let system = |error| Error::System { what: format!("file {}", path.display()), error };
+pub fn file(
+    path: &Path,
+    rotate: Option<u64>,
+    format: Format,
+    stream: Arc<Stream>,
+    clients: &Clients,
+) -> Result<JoinHandle<()>, Error> {
+    let (name, system) =
+        (path.display().to_string(), |error| Error::System { what: format!("file {}", path.display()), error });
     let file = File::create_new(path).map_err(system)?;
-    let mut rotating = Rotating { path: path.into(), file, written: 0, most: rotate, begin: stream.begin.clone() };
-    start(stream, clients, path.display().to_string(), move |bytes| rotating.write(bytes))
+    match format {
+        #[cfg(feature = "arrow")]
+        Format::Arrow => {
+            let output = arrow::WholeFile::new(path, file, rotate, &stream.channels).map_err(system)?;
+            start(output, stream, clients, name)
+        }
+        _ => {
+            let begin = stream.begin.clone();
+            let mut rotating = Rotating { path: path.into(), file, written: 0, most: rotate, begin };
+            start(Plain(move |bytes: &[u8]| rotating.write(bytes)), stream, clients, name)
+        }
+    }
 }
 
-fn start(
+fn start<O: Output + Send + 'static>(
+    mut output: O,
     stream: Arc<Stream>,
     clients: &Clients,
     name: String,
-    write: impl FnMut(&[u8]) -> io::Result<()> + Send + 'static,
 ) -> Result<JoinHandle<()>, Error> {
-    let (client, place) = (clients.join(name.clone()), stream.backlog.now());
+    let place = stream.backlog.now();
+    let client = clients.join_essential(name.clone(), place);
     let run = move || {
-        let fed = writer::feed(&stream, place, &client, write);
-        client.leave(fed.err().map(|error| error.to_string()));
+        let fed = writer::feed(&stream, place, &client, &mut output);
+        // A reader that went away (`| head`) has what it wanted.
+        let problem = fed.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        client.leave(problem.map(|error| error.to_string()));
     };
     let thread = std::thread::Builder::new().name("ontick-file".into()).spawn(run);
     thread.map_err(|error| Error::System { what: name, error })
@@ -56,31 +85,31 @@ impl Rotating {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let is_full = self.most.is_some_and(|most| self.written + bytes.len() as u64 > most);
         if is_full && self.written > self.begin.len() as u64 {
-            self.rotate()?;
+            self.file = next_file(&self.path)?;
+            self.file.write_all(&self.begin)?;
+            self.written = self.begin.len() as u64;
         }
         self.file.write_all(bytes)?;
         self.written += bytes.len() as u64;
         Ok(())
     }
+}
 
-    fn rotate(&mut self) -> io::Result<()> {
-        let numbered = |n: u32| {
-            let mut name = OsString::from(&self.path);
-            name.push(format!(".{n}"));
-            PathBuf::from(name)
-        };
-        // A link refuses to replace what is there, where a rename would not.
-        let mut n = 1;
-        while let Err(error) = fs::hard_link(&self.path, numbered(n)) {
-            if error.kind() != io::ErrorKind::AlreadyExists {
-                return Err(error);
-            }
-            n += 1;
+/// Gives a full file its number, and begins a new one in its place.
+pub(super) fn next_file(path: &Path) -> io::Result<File> {
+    let numbered = |n: u32| {
+        let mut name = OsString::from(path);
+        name.push(format!(".{n}"));
+        PathBuf::from(name)
+    };
+    // A link refuses to replace what is there, where a rename would not.
+    let mut n = 1;
+    while let Err(error) = fs::hard_link(path, numbered(n)) {
+        if error.kind() != io::ErrorKind::AlreadyExists {
+            return Err(error);
         }
-        fs::remove_file(&self.path)?;
-        self.file = File::create_new(&self.path)?;
-        self.file.write_all(&self.begin)?;
-        self.written = self.begin.len() as u64;
-        Ok(())
+        n += 1;
     }
+    fs::remove_file(path)?;
+    File::create_new(path)
 }

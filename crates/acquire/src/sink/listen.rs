@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use super::{Clients, FAREWELL, PATIENCE, writer};
 use crate::Error;
+use crate::format::Format;
 use crate::hub::Stream;
 
 /// Clients that one listener serves at a time.
@@ -23,6 +24,7 @@ type Listening = (Vec<JoinHandle<()>>, Vec<String>);
 /// Listens on a TCP port; port 0 is any that is free.
 pub fn tcp(
     address: &str,
+    format: Format,
     stream: Arc<Stream>,
     clients: Arc<Clients>,
     stop: Arc<AtomicBool>,
@@ -35,25 +37,32 @@ pub fn tcp(
     let accept = move || {
         let (socket, from) = listener.accept()?;
         socket.set_nodelay(true)?;
-        Ok((socket, from.to_string()))
+        // Who came by IPv4 to a listener of both is known by that address.
+        Ok((socket, SocketAddr::new(from.ip().to_canonical(), from.port()).to_string()))
     };
-    let thread = serve(at.clone(), accept, stream, clients, stop).map_err(system)?;
+    let thread = serve(at.clone(), accept, format, stream, clients, stop).map_err(system)?;
     Ok((vec![thread], vec![at]))
 }
 
 /// Listens on a UNIX socket. One that a killed run left behind is replaced; anything else is not.
 pub fn unix(
     path: &Path,
+    format: Format,
     stream: Arc<Stream>,
     clients: Arc<Clients>,
     stop: Arc<AtomicBool>,
 ) -> Result<Listening, Error> {
     let system = |error| Error::System { what: format!("unix {}", path.display()), error };
-    if fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket()) {
-        match UnixStream::connect(path) {
-            Ok(_) => return Err(system(ErrorKind::AddrInUse.into())),
-            Err(_) => fs::remove_file(path).map_err(system)?,
+    let taken = |why: &str| Error::Asked { what: "sink", text: format!("unix:{}", path.display()), why: why.into() };
+    match fs::symlink_metadata(path) {
+        Ok(meta) if !meta.file_type().is_socket() => {
+            return Err(taken("something that is no socket is there (remove it, or choose another path)"));
         }
+        Ok(_) => match UnixStream::connect(path) {
+            Ok(_) => return Err(taken("somebody listens there already (end that program, or choose another path)")),
+            Err(_) => fs::remove_file(path).map_err(system)?,
+        },
+        Err(_) => {}
     }
     let listener = UnixListener::bind(path).map_err(system)?;
     listener.set_nonblocking(true).map_err(system)?;
@@ -65,7 +74,7 @@ pub fn unix(
         count += 1;
         Ok((socket, format!("client {count}")))
     };
-    let thread = serve(at.clone(), accept, stream, clients, stop).map_err(system)?;
+    let thread = serve(at.clone(), accept, format, stream, clients, stop).map_err(system)?;
     Ok((vec![thread], vec![at]))
 }
 
@@ -100,6 +109,7 @@ impl Connection for UnixStream {
 fn serve<C: Connection>(
     at: String,
     mut accept: impl FnMut() -> io::Result<(C, String)> + Send + 'static,
+    format: Format,
     stream: Arc<Stream>,
     clients: Arc<Clients>,
     stop: Arc<AtomicBool>,
@@ -112,7 +122,7 @@ fn serve<C: Connection>(
                 Ok((socket, from)) if threads.len() < MOST_CLIENTS => {
                     let (stream, clients, stop) = (stream.clone(), clients.clone(), stop.clone());
                     let name = format!("{at} {from}");
-                    let talk = move || talk(socket, &name, &stream, &clients, &stop);
+                    let talk = move || talk(socket, &name, format, &stream, &clients, &stop);
                     threads.extend(std::thread::Builder::new().name("ontick-client".into()).spawn(talk));
                 }
                 // One too many: the socket closes.
@@ -125,20 +135,44 @@ fn serve<C: Connection>(
     std::thread::Builder::new().name("ontick-listen".into()).spawn(run)
 }
 
-fn talk<C: Connection>(mut socket: C, name: &str, stream: &Stream, clients: &Clients, stop: &AtomicBool) {
-    let (client, place) = (clients.join(name.into()), stream.backlog.now());
+fn talk<C: Connection>(
+    mut socket: C,
+    name: &str,
+    format: Format,
+    stream: &Stream,
+    clients: &Clients,
+    stop: &AtomicBool,
+) {
+    let place = stream.backlog.now();
+    let client = clients.join(name.into(), place);
     let mut end = None;
-    let fed = socket.prepare().and_then(|()| {
-        writer::feed(stream, place, &client, |bytes| {
-            write_all(&mut socket, bytes, || {
-                if !stop.load(Relaxed) {
-                    return true;
-                }
-                *end.get_or_insert_with(|| Instant::now() + FAREWELL) > Instant::now()
-            })
+    let prepared = socket.prepare();
+    let write = |bytes: &[u8]| {
+        write_all(&mut socket, bytes, || {
+            if !stop.load(Relaxed) {
+                return true;
+            }
+            *end.get_or_insert_with(|| Instant::now() + FAREWELL) > Instant::now()
         })
+    };
+    let fed = prepared.and_then(|()| match format {
+        #[cfg(feature = "arrow")]
+        Format::Arrow => {
+            writer::feed(stream, place, &client, &mut super::arrow::Messages::new(&stream.channels, write))
+        }
+        _ => writer::feed(stream, place, &client, &mut writer::Plain(write)),
     });
-    client.leave(fed.err().filter(|error| !is_farewell(error)).map(|error| error.to_string()));
+    client.leave(fed.err().filter(|error| !is_farewell(error)).map(|error| said(&error)));
+}
+
+/// Why a client got no more.
+fn said(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            format!("it took nothing more for {} s after the end", FAREWELL.as_secs())
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// Whether a client just went, as clients may at any time.

@@ -2,6 +2,8 @@
 //! own, off the timed CPU, that take from a backlog; a slow one misses samples and is told, the others are not
 //! held up.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod describe;
 mod file;
 mod listen;
@@ -16,6 +18,7 @@ use std::time::Duration;
 pub use describe::{Sink, Where};
 
 use crate::Error;
+use crate::backlog::Place;
 use crate::hub::Stream;
 
 /// How long a blocking call may keep a sink's thread from seeing that the run ends.
@@ -34,19 +37,31 @@ pub struct Client {
     pub missed: AtomicU64,
     /// Whether it is still there.
     pub present: AtomicBool,
+    /// Whether it was asked for by name (a file, standard output), so that its end before the run's is a failure. Who
+    /// comes to a listener may go.
+    pub essential: bool,
+    /// Samples that were handed on before it came.
+    before: u64,
     /// Why it is not, if that was not its own wish.
     problem: Mutex<Option<String>>,
 }
 
 impl Client {
-    fn new(name: String) -> Self {
+    fn new(name: String, place: Place, essential: bool) -> Self {
         let (samples, missed) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { name, samples, missed, present: AtomicBool::new(true), problem: Mutex::new(None) }
+        let (present, before, problem) = (AtomicBool::new(true), place.samples_before(), Mutex::new(None));
+        Self { name, samples, missed, present, essential, before, problem }
     }
 
     fn leave(&self, problem: Option<String>) {
         *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
         self.present.store(false, Relaxed);
+    }
+
+    /// Samples that it has yet to take, of so many that were handed on in all.
+    pub fn behind(&self, handed_on: u64) -> u64 {
+        let taken = self.before + self.samples.load(Relaxed) + self.missed.load(Relaxed);
+        handed_on.saturating_sub(taken)
     }
 
     /// Why it went, if that was not its own wish.
@@ -63,11 +78,21 @@ pub struct Clients(Mutex<Vec<Arc<Client>>>);
 const REMEMBERED: usize = 1000;
 
 impl Clients {
-    fn join(&self, name: String) -> Arc<Client> {
-        let client = Arc::new(Client::new(name));
+    /// Somebody who came to a listener, or to whom datagrams are sent.
+    fn join(&self, name: String, place: Place) -> Arc<Client> {
+        self.add(Client::new(name, place, false))
+    }
+
+    /// A reader that was asked for by name.
+    fn join_essential(&self, name: String, place: Place) -> Arc<Client> {
+        self.add(Client::new(name, place, true))
+    }
+
+    fn add(&self, client: Client) -> Arc<Client> {
+        let client = Arc::new(client);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= REMEMBERED {
-            all.retain(|client| client.present.load(Relaxed));
+            all.retain(|client| client.essential || client.present.load(Relaxed));
         }
         all.push(client.clone());
         client
@@ -87,15 +112,15 @@ pub struct Open {
     pub addresses: Vec<String>,
 }
 
-/// Opens a sink that takes from this stream.
+/// Opens a sink that takes from this stream, which is of its format's [carrier](crate::format::Format::carrier).
 pub fn open(sink: &Sink, stream: Arc<Stream>, clients: Arc<Clients>) -> Result<Open, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let (threads, addresses) = match &sink.to {
-        Where::Stdout => (vec![file::stdout(stream, &clients)?], vec![]),
-        Where::File { path, rotate } => (vec![file::file(path, *rotate, stream, &clients)?], vec![]),
+        Where::Stdout => (vec![file::stdout(sink.format, stream, &clients)?], vec![]),
+        Where::File { path, rotate } => (vec![file::file(path, *rotate, sink.format, stream, &clients)?], vec![]),
         Where::Udp(address) => (vec![udp::send(address, stream, &clients)?], vec![]),
-        Where::Tcp(address) => listen::tcp(address, stream, clients, stop.clone())?,
-        Where::Unix(path) => listen::unix(path, stream, clients, stop.clone())?,
+        Where::Tcp(address) => listen::tcp(address, sink.format, stream, clients, stop.clone())?,
+        Where::Unix(path) => listen::unix(path, sink.format, stream, clients, stop.clone())?,
     };
     Ok(Open { threads, stop, addresses })
 }

@@ -25,7 +25,8 @@ pub fn send(address: &str, stream: Arc<Stream>, clients: &Clients) -> Result<Joi
     let any: SocketAddr = if to.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
     let socket = UdpSocket::bind(any).map_err(system)?;
     socket.connect(to).map_err(system)?;
-    let (client, mut place) = (clients.join(format!("udp {to}")), stream.backlog.now());
+    let mut place = stream.backlog.now();
+    let client = clients.join(format!("udp {to}"), place);
     let run = move || {
         let packets = Packets::of(&stream);
         loop {
@@ -60,7 +61,7 @@ struct Packets {
 impl Packets {
     fn of(stream: &Stream) -> Self {
         match stream.format {
-            Format::Binary => {
+            Format::Binary | Format::Arrow => {
                 let mut gap = Vec::new();
                 stream.encoder.gap(Gap { missed: 0, why: Why::Late }, &mut gap);
                 Self { begin: stream.begin.to_vec(), record: Some(gap.len()) }

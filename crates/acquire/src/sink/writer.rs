@@ -9,29 +9,69 @@ use crate::backlog::{Next, Place};
 use crate::format::{Gap, Why};
 use crate::hub::Stream;
 
-/// Writes all that comes, from `place` on, until the stream ends or the reader is gone. `write` gets whole
-/// records.
-pub fn feed(
-    stream: &Stream,
-    mut place: Place,
-    client: &Client,
-    mut write: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<()> {
-    write(&stream.begin)?;
+/// What a reader's bytes are written to.
+pub trait Output {
+    /// How long nothing may come before [`flush`](Self::flush).
+    const PATIENCE: Duration = Duration::from_secs(3600);
+
+    /// What comes first.
+    fn begin(&mut self, begin: &[u8]) -> io::Result<()> {
+        self.write(begin)
+    }
+
+    /// Whole records.
+    fn write(&mut self, records: &[u8]) -> io::Result<()>;
+
+    /// Nothing came for a while: what is held can be written.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Nothing will come any more.
+    fn end(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Samples that were written, where that may be fewer than were taken.
+    fn written(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Bytes are written as they come.
+pub struct Plain<F>(pub F);
+
+impl<F: FnMut(&[u8]) -> io::Result<()>> Output for Plain<F> {
+    fn write(&mut self, records: &[u8]) -> io::Result<()> {
+        self.0(records)
+    }
+}
+
+/// Writes all that comes, from `place` on, until the stream ends or the reader is gone.
+pub fn feed<O: Output>(stream: &Stream, place: Place, client: &Client, output: &mut O) -> io::Result<()> {
+    let fed = hand_on(stream, place, client, output).and_then(|()| output.end());
+    if let (Err(_), Some(written)) = (&fed, output.written()) {
+        client.samples.store(written, Relaxed);
+    }
+    fed
+}
+
+fn hand_on<O: Output>(stream: &Stream, mut place: Place, client: &Client, output: &mut O) -> io::Result<()> {
+    output.begin(&stream.begin)?;
     let mut told = Vec::new();
     loop {
-        match stream.backlog.next(&mut place, Duration::from_secs(3600)) {
+        match stream.backlog.next(&mut place, O::PATIENCE) {
             Next::Batch { bytes, samples, missed } => {
                 if missed > 0 {
                     told.clear();
                     stream.encoder.gap(Gap { missed, why: Why::Slow }, &mut told);
-                    write(&told)?;
+                    output.write(&told)?;
                     client.missed.fetch_add(missed, Relaxed);
                 }
-                write(&bytes)?;
+                output.write(&bytes)?;
                 client.samples.fetch_add(samples, Relaxed);
             }
-            Next::Nothing => {}
+            Next::Nothing => output.flush()?,
             Next::End => return Ok(()),
         }
     }

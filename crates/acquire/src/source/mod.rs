@@ -10,6 +10,7 @@ pub use lines::Lines;
 pub use spi::Spi;
 pub use wave::{Shape, Wave};
 
+use ontick_gpio::Name;
 use rustix::io::Errno;
 
 use crate::Error;
@@ -55,17 +56,41 @@ pub trait Source: Send {
     }
 }
 
+/// A source that was described and is not open yet.
+enum Asked<'a> {
+    Wave(Wave),
+    Lines(Vec<Name>),
+    Iio(iio::Asked<'a>),
+    Spi(spi::Asked<'a>),
+}
+
+impl<'a> Asked<'a> {
+    fn read(text: &'a str) -> Result<Self, Error> {
+        let asked = |why: String| Error::Asked { what: "source", text: text.into(), why };
+        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        match kind {
+            "wave" => rest.parse().map(Asked::Wave).map_err(asked),
+            "lines" => lines::names(rest).map(Asked::Lines).map_err(asked),
+            "iio" => iio::Asked::read(rest).map(Asked::Iio).map_err(asked),
+            "spi" => spi::Asked::read(rest).map(Asked::Spi).map_err(asked),
+            _ => Err(asked("there is no such kind of source (choose wave, lines, spi or iio)".into())),
+        }
+    }
+}
+
 /// Opens a source by its description: `wave:sine,50Hz`, `lines:sim:bench/0-7`, `spi:/dev/spidev0.0,mcp3208`, ….
 pub fn open(text: &str) -> Result<Box<dyn Source>, Error> {
-    let asked = |why: String| Error::Asked { what: "source", text: text.into(), why };
-    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
-    match kind {
-        "wave" => Ok(Box::new(rest.parse::<Wave>().map_err(asked)?)),
-        "lines" => Ok(Box::new(Lines::open(&lines::names(rest).map_err(asked)?)?)),
-        "iio" => iio::open(rest),
-        "spi" => Ok(Box::new(Spi::open(&spi::Asked::read(rest).map_err(asked)?)?)),
-        _ => Err(asked("there is no such kind of source (choose wave, lines, spi or iio)".into())),
+    match Asked::read(text)? {
+        Asked::Wave(wave) => Ok(Box::new(wave)),
+        Asked::Lines(names) => Ok(Box::new(Lines::open(&names)?)),
+        Asked::Iio(asked) => iio::open(&asked),
+        Asked::Spi(asked) => Ok(Box::new(Spi::open(&asked)?)),
     }
+}
+
+/// Whether a text describes a source, of which nothing is opened.
+pub fn check(text: &str) -> Result<(), Error> {
+    Asked::read(text).map(drop)
 }
 
 /// `50Hz`, `1.5kHz`, `1MHz`.

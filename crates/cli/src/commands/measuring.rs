@@ -7,9 +7,10 @@ use ontick_machine::{Facts, Journal, Root};
 use ontick_measure::observe::Kept;
 use ontick_measure::{Error, Live, Load, Observer};
 use ontick_record::{Environment, Finding, Run, Series};
+use ontick_report::text::samples::Samples;
 
 use crate::failure::{Failure, Outcome};
-use crate::flags::OutputFlags;
+use crate::flags::{MeasuringFlags, OutputFlags};
 use crate::progress::Progress;
 use crate::stop;
 
@@ -33,11 +34,34 @@ pub struct Measurement<'a> {
     pub explain: bool,
     /// What of it is simulated: it stands beside every figure.
     pub simulated: Option<String>,
+    /// What is waited for before anything can be measured, where that may never come.
+    pub waits_for: Option<String>,
+    /// Samples that are handed on meanwhile. The run ends when there is nobody left who takes them.
+    pub samples: Option<Box<dyn FnMut() -> Option<Samples>>>,
+}
+
+impl<'a> Measurement<'a> {
+    /// As the flags ask for it, with nothing found and nothing simulated.
+    pub fn asked(flags: &'a MeasuringFlags, kind: &'static str, names: Vec<String>) -> Self {
+        Self {
+            kind,
+            names,
+            cpu: flags.place.place().cpu,
+            load: flags.load(),
+            watch: flags.watch,
+            findings: Vec::new(),
+            notes: flags.place.note().into_iter().collect(),
+            explain: flags.explain,
+            simulated: None,
+            waits_for: None,
+            samples: None,
+        }
+    }
 }
 
 /// Measures, records, judges (the series that `judged` picks) and shows.
 pub fn run(
-    asked: Measurement,
+    mut asked: Measurement,
     output: &OutputFlags,
     judged: impl Fn(&Series) -> bool,
     measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
@@ -47,8 +71,15 @@ pub fn run(
     let stop = stop::on_signal()?;
     let began = Instant::now();
     let (measured, journal) = {
-        let mut progress = Progress::new(asked.kind, asked.watch);
-        let mut look = |live: &Live| progress.look(live);
+        let mut progress = Progress::new(asked.kind, asked.watch, output.quiet, asked.waits_for.clone());
+        let mut samples = asked.samples.take();
+        let mut look = |live: &Live| {
+            let now = samples.as_mut().map(|samples| samples());
+            if matches!(now, Some(None)) {
+                stop.store(true, Relaxed);
+            }
+            progress.look(live, now.flatten().as_ref());
+        };
         let mut observer = Observer::new(&stop, &mut look);
         if let Some(path) = &output.record {
             observer.keep_journal(path.clone(), &run)?;
@@ -71,7 +102,10 @@ pub fn run(
 
     if stop.load(Relaxed) && series.iter().all(|s| s.latency.count() == 0) {
         journal.map(Kept::remove).transpose()?;
-        return Err(Failure::new("the run was ended before anything was measured, so nothing is kept"));
+        return Err(Failure::new(match &asked.waits_for {
+            Some(what) => format!("the run was ended while it waited for {what}, so nothing was measured"),
+            None => "the run was ended before anything was measured, so nothing is kept".into(),
+        }));
     }
 
     run.duration_ns = began.elapsed().as_nanos() as u64;

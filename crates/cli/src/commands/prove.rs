@@ -75,6 +75,8 @@ impl Prove {
             notes,
             explain: self.explain,
             simulated: None,
+            waits_for: None,
+            samples: None,
         };
         let output = OutputFlags {
             json: self.json,

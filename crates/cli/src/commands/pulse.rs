@@ -12,12 +12,15 @@ use ontick_record::Series;
 use super::measuring::{self, Measurement};
 use super::simulated;
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, LimitFlags, OutputFlags, PlaceFlags};
+use crate::flags::{self, MeasuringFlags};
 
 /// Make a train of pulses on a GPIO line, and measure on the line how wide they really are.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --by all --count 10000\n  sudo ontick pulse --line gpiochip0:17 --seen-by gpiochip0:27 --width 100us --by sleep --calibrate\n  sudo ontick pulse --by sleep --policy other --cpu any --unprepared --load cpu --cpus 1,all\n  sudo ontick pulse --by pwm --pwm pwmchip0:0 --seen-by gpiochip0:27 --width 10us\n  sudo ontick pulse --table\n\nThe error of a pulse is how much it is too wide or too narrow. On a simulated line the line itself tells the time of\nevery edge. On others join a second line to the driven one and name it with --seen-by; else the clock is read around\nthe writes, and the result says so. A few pulses precede those that are measured.\n\nWith --cpus 1 the program and its load are confined to one CPU by their affinity, as if the machine had no other for\nthem; the rest of the machine keeps all CPUs."
+    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --by all --count 10000\n  sudo ontick pulse --line gpiochip0:17 --seen-by gpiochip0:27 --width 100us --by sleep --calibrate\n  sudo ontick pulse --by sleep --policy other --cpu any --unprepared --load cpu --cpus 1,all\n  sudo ontick pulse --by pwm --pwm pwmchip0:0 --seen-by gpiochip0:27 --width 10us\n  sudo ontick pulse --table\n\nThe error of a pulse is how much it is too wide or too narrow. On a simulated line the line itself tells the time of\nevery edge. On others join a second line to the driven one and name it with --seen-by; else the clock is read around\nthe writes, and the result says so. A few pulses precede those that are measured.\n\nWith --cpus 1 the program and its load are confined to one CPU by their affinity, as if the machine had no other for\nthem; the rest of the machine keeps all CPUs.",
+    mut_arg("load", |load| load.help(LOAD)),
+    mut_arg("watch", |watch| watch.help("Show the error live on the whole terminal")),
+    mut_arg("explain", |explain| explain.help("Trace the kernel meanwhile and name what made pulses too wide (needs root)"))
 )]
 pub struct Pulse {
     /// The line that is driven
@@ -49,14 +52,6 @@ pub struct Pulse {
     /// What the driven line is left at: keep, low, high or input
     #[arg(long, value_name = "STATE", default_value = "low")]
     on_exit: OnExit,
-    #[command(flatten)]
-    place: PlaceFlags,
-    #[command(flatten)]
-    limits: LimitFlags,
-    /// Runs beside the measurement: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none, with
-    /// --table all]
-    #[arg(long)]
-    load: Option<Load>,
     /// How many CPUs the program and its load may use together: a number, one or all; or several, one after the other
     /// (1,all)
     #[arg(long, value_name = "N|one|all", value_delimiter = ',', default_value = "all")]
@@ -65,15 +60,12 @@ pub struct Pulse {
     /// runs and with latency minimised, idle and under load; all blocks together take the --duration [default: 60s]
     #[arg(long, conflicts_with_all = ["width", "gap", "by", "calibrate", "cpus", "count", "policy", "unprepared"])]
     table: bool,
-    /// Show the error live on the whole terminal
-    #[arg(long)]
-    watch: bool,
-    /// Trace the kernel meanwhile and name what made pulses too wide (needs root)
-    #[arg(long)]
-    explain: bool,
     #[command(flatten)]
-    output: OutputFlags,
+    measuring: MeasuringFlags,
 }
+
+const LOAD: &str = "Runs beside the measurement: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND \
+                    [default: none, with --table all]";
 
 /// The mechanisms by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,11 +105,11 @@ impl Pulse {
     }
 
     fn run_trains(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.place.place(), self.limits.limits());
+        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let trains = Trains {
             jobs: self.mechanisms()?.into_iter().map(|by| self.job(by)).collect(),
             cpus: self.cpus.clone(),
-            load: self.load.clone().unwrap_or_default(),
+            load: self.measuring.load().clone(),
             calibrate: self.calibrate,
         };
         let names = trains.names();
@@ -129,9 +121,9 @@ impl Pulse {
             line: self.line.clone(),
             seen_by: self.seen_by.clone(),
             on_exit: self.on_exit,
-            cpu: self.place.place().cpu,
-            load: self.load.clone().unwrap_or(Load::Mix("all")),
-            duration_ns: self.limits.duration.unwrap_or(TABLE_NS),
+            cpu: self.measuring.place.place().cpu,
+            load: self.measuring.load.clone().unwrap_or(Load::Mix("all")),
+            duration_ns: self.measuring.limits.duration.unwrap_or(TABLE_NS),
         };
         self.measured("pulse-table", table.names(), table.place().cpu, |observer| table.measure(observer))
     }
@@ -145,19 +137,14 @@ impl Pulse {
         measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
     ) -> Result<Outcome, Failure> {
         let asked = Measurement {
-            kind,
-            names,
             cpu,
             // The load shares the CPUs of what it runs beside, and is started with it.
             load: &Load::None,
-            watch: self.watch,
-            explain: self.explain,
-            findings: Vec::new(),
-            notes: self.place.note().into_iter().collect(),
             simulated: simulated::told(&self.lines()),
+            ..Measurement::asked(&self.measuring, kind, names)
         };
         let calibrated = |series: &Series| series.pulse.as_ref().is_some_and(|pulse| pulse.subtracted_ns.is_some());
-        measuring::run(asked, &self.output, |series| !self.calibrate || calibrated(series), measure)
+        measuring::run(asked, &self.measuring.output, |series| !self.calibrate || calibrated(series), measure)
     }
 
     fn lines(&self) -> Vec<&Name> {

@@ -2,11 +2,13 @@
 
 mod limits;
 mod machine;
+mod measuring;
 mod output;
 mod place;
 
 pub use limits::LimitFlags;
 pub use machine::{AimFlags, RootFlag, aim, needs_root};
+pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
 pub use place::{Cpu, PlaceFlags, cpu};
 

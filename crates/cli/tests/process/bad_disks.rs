@@ -8,7 +8,7 @@ use crate::settings::{AsBefore, settings};
 use crate::{alone_on_this_machine, has, may_tune, stderr, stdout};
 
 /// Runs a shell script in which `ontick` is the program, with its own mounts.
-fn with_mounts(script: &str) -> Option<Output> {
+pub fn with_mounts(script: &str) -> Option<Output> {
     if !has("unshare") || !rustix::process::geteuid().is_root() {
         eprintln!("not tested: root is needed to mount");
         return None;

@@ -4,10 +4,10 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
 
 use rustix::process::Signal;
 
+use crate::terminal::Terminal;
 use crate::{ontick, record, run, samples, stderr};
 
 /// Any user that is not root.
@@ -47,52 +47,19 @@ fn watching_without_a_terminal_is_plain_lines() {
 /// Two signals that reach a program at once: the second one ends it without giving it another moment.
 #[test]
 fn a_second_interrupt_gives_the_terminal_back() {
-    let terminal = Terminal::open();
-    let arguments = ["latency", "timer", "--duration", "1h", "--policy", "other", "--watch"];
-    let mut child = ontick(&arguments).stdout(terminal.side()).stderr(terminal.side()).spawn().unwrap();
-    let pid = child.id();
-    terminal.wait_for("\x1b[?1049h");
-    crate::wait_until("the handler", || catches_interrupt(pid));
-    for signal in [Signal::STOP, Signal::INT, Signal::TERM, Signal::CONT] {
-        crate::send(pid, signal);
-    }
-    assert!(child.wait().unwrap().signal().is_some(), "it ended by the signal, not by itself");
-    terminal.wait_for("\x1b[?25h\x1b[?1049l");
-}
-
-/// A terminal of the test's own, and all that was shown there.
-struct Terminal {
-    /// Kept open for programs to be started on.
-    side: std::fs::File,
-    shown: Arc<Mutex<Vec<u8>>>,
-}
-
-impl Terminal {
-    fn open() -> Self {
-        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-        let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&keyboard).unwrap();
-        unlockpt(&keyboard).unwrap();
-        let name = ptsname(&keyboard, Vec::new()).unwrap();
-        let side = std::fs::OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-        let shown = Arc::new(Mutex::new(Vec::new()));
-        let (mut reader, seen) = (std::fs::File::from(keyboard), shown.clone());
-        std::thread::spawn(move || {
-            let mut part = [0; 4096];
-            while let Ok(length @ 1..) = reader.read(&mut part) {
-                seen.lock().unwrap().extend(&part[..length]);
-            }
-        });
-        Self { side, shown }
-    }
-
-    fn side(&self) -> std::fs::File {
-        self.side.try_clone().unwrap()
-    }
-
-    fn wait_for(&self, text: &str) {
-        let seen = || String::from_utf8_lossy(&self.shown.lock().unwrap()).contains(text);
-        crate::wait_until(&format!("{text:?} on the terminal"), seen);
+    let timer = ["latency", "timer", "--duration", "1h", "--policy", "other", "--watch"];
+    let sample = ["sample", "--source", "wave:sine", "--duration", "1h", "--policy", "other", "--watch"];
+    for arguments in [&timer[..], &sample] {
+        let terminal = Terminal::open();
+        let mut child = ontick(arguments).stdout(terminal.side()).stderr(terminal.side()).spawn().unwrap();
+        let pid = child.id();
+        terminal.wait_for("\x1b[?1049h");
+        crate::wait_until("the handler", || catches_interrupt(pid));
+        for signal in [Signal::STOP, Signal::INT, Signal::TERM, Signal::CONT] {
+            crate::send(pid, signal);
+        }
+        assert!(child.wait().unwrap().signal().is_some(), "it ended by the signal, not by itself");
+        terminal.wait_for("\x1b[?7h\x1b[?25h\x1b[?1049l");
     }
 }
 

@@ -57,6 +57,13 @@ fn the_documentations_examples_work() {
             if words[1] == "pulse" {
                 shorten_pulses(&mut words);
             }
+            if words[1] == "sample" {
+                // Somebody may have that port.
+                words.iter_mut().for_each(|word| *word = word.replace(":5000", ":0"));
+                if !words.iter().any(|word| ["--count", "--read"].contains(&word.as_str())) {
+                    words.extend(["--duration".into(), "700ms".into()]);
+                }
+            }
             let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
             let mut command_ = ontick(&arguments);
             let output = match lasts(&words) {

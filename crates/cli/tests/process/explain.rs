@@ -8,7 +8,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{ontick, run, send, stderr, stdout, wait_until};
+use crate::{ontick, record, run, send, stderr, stdout, wait_until};
 
 /// The kernel's tracing, wherever it is mounted or not; `None` where it cannot be used.
 struct Tracing {
@@ -94,6 +94,28 @@ fn a_run_that_ends_leaves_nothing_in_tracing() {
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(run["series"][0]["tracing"]["events"].as_u64().unwrap() > 0);
     assert_eq!(tracing.of(pid), None);
+}
+
+#[test]
+fn samples_that_came_late_have_their_causes_in_the_record() {
+    let Some(tracing) = Tracing::find() else { return };
+    // Every sample is late enough.
+    let line = "sample --rate 1kHz --source wave:sine --to udp:127.0.0.1:9 --load cpu --explain --outliers-over 1ns --count 500 --json";
+    let child = ontick(&line.split(' ').collect::<Vec<_>>()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    let pid = child.id();
+    let run = record(&child.wait_with_output().unwrap());
+    assert_eq!(tracing.of(pid), None, "nothing is left in tracing");
+    let series = &run["series"][0];
+    assert!(series["tracing"]["events"].as_u64().unwrap() > 0);
+    assert_eq!(series["outliers_seen"].as_u64(), Some(500));
+    let causes = series["causes"].as_array().unwrap();
+    let counted: u64 = causes.iter().map(|cause| cause["count"].as_u64().unwrap()).sum();
+    assert_eq!(counted, 500, "every one has a cause");
+    for outlier in series["outliers"].as_array().unwrap() {
+        let cause = outlier["cause"].as_u64().expect("its cause") as usize;
+        assert!(!causes[cause]["cause"].as_str().unwrap().is_empty(), "{outlier}");
+    }
 }
 
 /// In a mount namespace of its own, with an empty folder over every place where tracing is, and without the

@@ -9,6 +9,8 @@ mod explain;
 mod gpio;
 mod lines;
 mod link;
+mod link_faults;
+mod link_pty;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
@@ -18,9 +20,12 @@ mod results;
 mod round;
 mod run_command;
 mod sample;
+mod sample_faults;
 mod settings;
+mod terminal;
 mod timed_section;
 mod tune;
+mod watching;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -11,7 +11,7 @@ use crate::errors::fails;
 use crate::{ontick, run, stdout};
 
 /// The lines of a stream of samples after the first: numbers, and what gaps say.
-fn numbers(lines: impl Iterator<Item = String>) -> (Vec<u64>, u64) {
+pub fn numbers(lines: impl Iterator<Item = String>) -> (Vec<u64>, u64) {
     let (mut numbers, mut missed) = (Vec::new(), 0);
     for line in lines {
         let value: Value = serde_json::from_str(&line).expect("every line is JSON");
@@ -74,6 +74,125 @@ fn a_client_gets_samples_and_ctrl_c_ends_the_run() {
     let (first, last) = (numbers.first().unwrap(), numbers.last().unwrap());
     assert_eq!(last - first + 1, numbers.len() as u64 + missed);
     said.read_to_string(&mut line).unwrap();
+}
+
+/// Reads the lines of a stream: the numbers of its samples, and how many it was told are missing, by reason.
+fn accounted(lines: impl Iterator<Item = String>) -> (Vec<u64>, [u64; 3]) {
+    let (mut numbers, mut told) = (Vec::new(), [0; 3]);
+    for line in lines.filter(|line| !line.starts_with("number,")) {
+        match line.strip_prefix("# missed ").map(|gap| gap.split_once(": ").expect("a reason")) {
+            Some((missed, why)) => {
+                let why = ["late", "ring full", "slow client"].iter().position(|name| *name == why);
+                told[why.expect("a reason that there is")] += missed.parse::<u64>().unwrap();
+            }
+            None => numbers.push(line.split(',').next().unwrap().parse().expect("a number")),
+        }
+    }
+    (numbers, told)
+}
+
+#[test]
+fn at_ten_thousand_a_second_every_sample_is_accounted_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples.ontick");
+    let (tcp, file) = ("tcp:127.0.0.1:0,format=csv", format!("file:{}", path.display()));
+    let mut child = ontick(&["sample", "--rate", "10kHz", "--source", "wave:sine,50Hz", "--to", tcp, "--to", tcp])
+        .args(["--to", &file, "--duration", "1s", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let clients = [0, 1].map(|_| {
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on tcp ").expect("it says where it listens");
+        let socket = BufReader::new(TcpStream::connect(address).unwrap());
+        std::thread::spawn(move || accounted(socket.lines().map(Result::unwrap)))
+    });
+    std::thread::spawn(move || said.read_to_string(&mut String::new()));
+    let output = child.wait_with_output().unwrap();
+    let clients = clients.map(|client| client.join().unwrap());
+    let produced = crate::samples(&crate::record(&output)["series"][0]);
+    let text = stdout(&run(&["sample", "--read", path.to_str().unwrap()]));
+    let (all, told) = accounted(text.lines().map(String::from));
+    let [late, full, slow] = told;
+    assert!(produced > 100, "{produced} samples in a second");
+    assert_eq!(all.len() as u64 + full + slow, produced);
+    assert_eq!(all.last().unwrap() + 1, all.len() as u64 + late + full + slow);
+    for (numbers, [late, full, slow]) in clients {
+        // A client gets what is produced from when it came.
+        let from = numbers.first().expect("samples for a client");
+        assert_eq!(numbers.last(), all.last());
+        assert_eq!(numbers.last().unwrap() - from + 1, numbers.len() as u64 + late + full + slow);
+        assert!(numbers.is_sorted_by(|a, b| a < b));
+        if slow == 0 && told[2] == 0 {
+            assert!(numbers.iter().eq(all.iter().skip_while(|number| *number < from)), "what the file has");
+        }
+    }
+}
+
+/// The README's two terminals, word by word but for the port, which somebody may have, and the chip.
+#[test]
+fn two_terminals_work_as_the_readme_has_them() {
+    if !crate::has("bash") {
+        return;
+    }
+    let readme = include_str!("../../../../README.md");
+    let line = |word: &str| {
+        let found = readme.lines().filter_map(|line| line.strip_prefix("$ ")).find(|line| line.contains(word));
+        found.unwrap_or_else(|| panic!("the README has a command with {word}"))
+    };
+    let chip = crate::gpio::Chip::new("two-terminals");
+    let server = line("tcp:127.0.0.1:5000").replace(":5000", ":0").replace("sim:bench/0", &chip.line(0));
+    let words = shlex::split(&server).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+    let mut child =
+        ontick(&arguments).current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    said.read_line(&mut first).unwrap();
+    let address = first.trim().strip_prefix("listening on tcp 127.0.0.1:").expect("it says where it listens");
+    std::thread::spawn(move || said.read_to_string(&mut String::new()));
+    let client = line("/dev/tcp/").replace("/5000", &format!("/{address}"));
+    let output = std::process::Command::new("bash").args(["-c", &client]).output().unwrap();
+    let text = stdout(&output);
+    let (head, samples) = text.split_once('\n').unwrap();
+    assert!(head.contains("ontick-sample/1"));
+    assert_eq!(samples.lines().count(), 2);
+    assert!(samples.lines().all(|sample| serde_json::from_str::<Value>(sample).unwrap()["values"]["sine"].is_f64()));
+    crate::send(child.id(), Signal::INT);
+    assert!(child.wait().unwrap().success());
+    let read = run(&["sample", "--read", folder.path().join("samples.arrow").to_str().unwrap()]);
+    assert!(stdout(&read).lines().count() > 2);
+}
+
+#[test]
+fn standard_output_takes_a_format() {
+    let output = run(&["sample", "--source", "wave:ramp", "--to", "-,format=csv", "--count", "5"]);
+    assert_eq!(stdout(&output).lines().next(), Some("number,monotonic_ns,tai_ns,latency_ns,ramp"));
+}
+
+#[cfg(feature = "arrow")]
+#[test]
+fn an_arrow_file_is_read_also_after_kill_9() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples.arrow");
+    let mut child = ontick(&["sample", "--rate", "2kHz", "--source", "wave:sine", "--source", "wave:ramp"])
+        .args(["--to", &format!("file:{}", path.display())])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    crate::wait_until("a batch", || std::fs::metadata(&path).is_ok_and(|meta| meta.len() > 40_000));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (numbers, told) =
+        accounted(stdout(&run(&["sample", "--read", path.to_str().unwrap()])).lines().map(String::from));
+    assert!(numbers.len() > 100);
+    assert_eq!(numbers.last().unwrap() + 1, numbers.len() as u64 + told.iter().sum::<u64>());
+    fails(&["sample", "--source", "wave:ramp", "--to", "udp:127.0.0.1:9,format=arrow"], &["longer than datagrams"]);
 }
 
 #[test]

@@ -50,6 +50,24 @@ fn a_train_of_pulses_makes_no_system_call_but_the_wait() {
     }
 }
 
+/// Neither reading these sources nor handing samples on asks the kernel for anything; a lock that is waited for would.
+#[test]
+fn sampling_makes_no_system_call_but_the_wait() {
+    if !has("strace") {
+        return;
+    }
+    let chip = Chip::new("strace-sample");
+    let folder = tempfile::tempdir().unwrap();
+    for (n, source) in ["wave:sine,50Hz".to_string(), format!("lines:{}", chip.line(0))].iter().enumerate() {
+        let sink = format!("file:{}", folder.path().join(format!("{n}.ontick")).display());
+        let calls =
+            calls_of_timed_section(&["sample", "--rate", "500Hz", "--source", source, "--to", &sink, "--count", "200"]);
+        let sleeps = calls.get("clock_nanosleep").copied().unwrap_or(0);
+        assert_eq!(calls.values().sum::<usize>(), sleeps, "{source}: {calls:?}");
+        assert!((1..=201).contains(&sleeps), "{source}: {sleeps} sleeps");
+    }
+}
+
 /// System calls of the timed thread between its two calls of getrusage, which enclose the timed section.
 fn calls_of_timed_section(arguments: &[&str]) -> BTreeMap<String, usize> {
     let folder = tempfile::tempdir().unwrap();

@@ -2,23 +2,52 @@
 
 use ontick_record::{Run, units::show};
 
-use super::lines::shortened;
+use super::lines::{hanging, shortened};
 use super::plot::EIGHTHS;
+use super::samples::{Samples, samples};
 use super::{Style, colour::Paint, plot, table};
 use crate::printable::printable;
 
-/// The screen now: progress, table, histogram, and the largest latency of each of the last seconds.
-/// `run` holds the series that is measured, `done` is how much of the whole is done (0 to 1), `rows` how
-/// many lines there are.
-pub fn live(run: &Run, done: f64, load_average: Option<f64>, style: &Style, rows: usize) -> String {
-    let mut text = progress(run, done, load_average, style);
+/// With fewer rows not everything about samples can be shown.
+const CROWDED: usize = 22;
+
+/// A run at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment<'a> {
+    /// Holds the series that is measured.
+    pub run: &'a Run,
+    /// How much of the whole is done, 0 to 1; `None` where it goes on until it is ended.
+    pub done: Option<f64>,
+    /// The system's, over the last minute.
+    pub load_average: Option<f64>,
+    /// What is waited for, as long as nothing came.
+    pub waits_for: Option<&'a str>,
+    /// Where samples are handed on: who gets them.
+    pub samples: Option<&'a Samples>,
+}
+
+/// The screen now: progress, table, samples on their way, histogram, and the largest latency of each of the last
+/// seconds, in so many rows.
+pub fn live(now: &Moment, style: &Style, rows: usize) -> String {
+    let run = now.run;
+    let mut text = progress(now, style);
     text.push('\n');
-    text.push_str(&table::table(run, style));
+    match now.waits_for {
+        Some(what) => text.push_str(&hanging("  ", "", &format!("waiting for {}", printable(what)), style.width)),
+        None => text.push_str(&table::table(run, style)),
+    }
     text.push('\n');
-    let mut end = recent(run, style);
-    end.push_str("\nCtrl-C ends the run with what was measured so far.\n");
-    let plot = plot(run, style);
-    if text.lines().count() + plot.lines().count() + end.lines().count() < rows {
+    // On a small screen who gets the samples matters more than when the worst came.
+    let crowded = now.samples.is_some() && rows < CROWDED;
+    let mut end = if crowded { String::new() } else { recent(run, style) };
+    end.push_str(&format!("\n{}\n", shortened("Ctrl-C ends the run with what was measured so far.", style.width)));
+    if let Some(on_their_way) = now.samples {
+        let room = rows.saturating_sub(1 + text.lines().count() + 1 + end.lines().count());
+        text.push_str(&samples(on_their_way, style, room));
+        text.push('\n');
+    }
+    let plot = if now.waits_for.is_some() { String::new() } else { plot(run, style) };
+    if !plot.is_empty() && text.lines().count() + plot.lines().count() + end.lines().count() < rows {
         text.push_str(&plot);
         text.push('\n');
     }
@@ -26,13 +55,16 @@ pub fn live(run: &Run, done: f64, load_average: Option<f64>, style: &Style, rows
     text.lines().take(rows.saturating_sub(1).max(1)).flat_map(|line| [line, "\n"]).collect()
 }
 
-fn progress(run: &Run, done: f64, load_average: Option<f64>, style: &Style) -> String {
+fn progress(now: &Moment, style: &Style) -> String {
     const BAR: usize = 24;
-    let full = ((done.clamp(0.0, 1.0) * BAR as f64) as usize).min(BAR);
-    let bar: String = (0..BAR).map(|i| if i < full { '█' } else { '░' }).collect();
-    let elapsed = format!("{:.0}s", run.duration_ns as f64 / 1e9);
-    let load = load_average.map(|load| format!(" · load average {load:.2}")).unwrap_or_default();
-    let line = format!("{} {bar} {:3.0}% · {elapsed}{load}", printable(&run.measurement), done * 100.0);
+    let done = now.done.map(|done| {
+        let full = ((done.clamp(0.0, 1.0) * BAR as f64) as usize).min(BAR);
+        let bar: String = (0..BAR).map(|i| if i < full { '█' } else { '░' }).collect();
+        format!(" {bar} {:3.0}%", done * 100.0)
+    });
+    let elapsed = format!("{:.0}s", now.run.duration_ns as f64 / 1e9);
+    let load = now.load_average.map(|load| format!(" · load average {load:.2}")).unwrap_or_default();
+    let line = format!("{}{} · {elapsed}{load}", printable(&now.run.measurement), done.unwrap_or_default());
     shortened(&line, style.width) + "\n"
 }
 
@@ -68,12 +100,13 @@ mod tests {
         let mut series = Series { name: "hybrid".into(), maxima, ..Series::default() };
         (1..1000).for_each(|i| series.latency.add(i * 37, 1, 1));
         run.series.push(series);
+        let now = Moment { run: &run, done: Some(0.4), load_average: Some(1.5), waits_for: None, samples: None };
         for rows in [3, 10, 24, 60] {
-            let screen = live(&run, 0.4, Some(1.5), &Style::default(), rows);
+            let screen = live(&now, &Style::default(), rows);
             assert!(screen.lines().count() < rows.max(2), "{rows}\n{screen}");
             assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
         }
-        let whole = live(&run, 0.4, None, &Style::default(), 60);
+        let whole = live(&now, &Style::default(), 60);
         assert!(whole.contains("p99") && whole.contains("per 1s") && whole.contains('┤'), "{whole}");
     }
 }

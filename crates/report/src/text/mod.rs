@@ -8,7 +8,9 @@ mod list;
 mod live;
 mod plot;
 mod pulses;
+pub mod samples;
 mod table;
+mod trace;
 
 use ontick_record::{Environment, Run};
 
@@ -17,7 +19,7 @@ use crate::{headline, verdict, warnings};
 pub use findings::findings;
 pub(crate) use findings::{count, why};
 pub use list::{Entry, Mark, list};
-pub use live::live;
+pub use live::{Moment, live};
 pub use plot::plot;
 
 use crate::printable::printable;

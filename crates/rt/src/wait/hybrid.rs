@@ -16,6 +16,8 @@ const SHORTEST_NS: u64 = 10_000;
 /// No margin above this, however long the period: a longer stretch of spinning makes other tasks starve and
 /// keeps the watchdog from seeing the thread rest.
 const LONGEST_NS: u64 = 100_000_000;
+/// No sleep, however long, counts for more rest than this.
+const MOST_RESTED_NS: i64 = 100_000;
 
 /// Precise like spinning, without occupying the core: the sleep leaves it to others until a margin before
 /// the deadline, and the margin follows the wake latencies that this thread sees. Spinning never takes
@@ -26,6 +28,8 @@ pub struct Hybrid {
     fixed: bool,
     /// Slept in every period in any case, also where the work of the period leaves less than the margin.
     rest_ns: u64,
+    /// Rest that is still to be had, where periods are too short to rest in each; less than 0 where there was more.
+    owed_ns: i64,
     spun_ns: u64,
 }
 
@@ -44,13 +48,14 @@ impl Hybrid {
             margin: Margin::new(QUANTILE, SHORTEST_NS, max_ns).also_covering(RARER, rarer_up_to_ns),
             fixed: false,
             rest_ns: period_ns.saturating_sub(longest_ns),
+            owed_ns: 0,
             spun_ns: 0,
         }
     }
 
     /// With a margin that does not learn, in ns.
     pub fn with_margin(margin_ns: u64) -> Self {
-        Self { margin: Margin::new(QUANTILE, margin_ns, margin_ns), fixed: true, rest_ns: 0, spun_ns: 0 }
+        Self { margin: Margin::new(QUANTILE, margin_ns, margin_ns), fixed: true, rest_ns: 0, owed_ns: 0, spun_ns: 0 }
     }
 
     /// Until when to sleep, if at all: to the margin, or longer so that the period has its rest. Where the
@@ -73,11 +78,25 @@ impl Hybrid {
         Some(deadline_ns.saturating_sub(self.margin.ns())).filter(|wake_ns| *wake_ns > awake_ns)
     }
 
+    /// The same in a row of periods. Where the rest of one is shorter than any sleep (a sleep of 1 us takes 7), resting
+    /// in each would make each late: a sleep then counts for as many periods as it took the rest of.
+    fn next_wake_ns(&mut self, awake_ns: u64, deadline_ns: u64) -> Option<u64> {
+        let wake_ns = self.wake_ns(awake_ns, deadline_ns);
+        let is_cramped =
+            self.rest_ns < SHORTEST_NS && deadline_ns.saturating_sub(self.margin.ns()) <= awake_ns + self.rest_ns;
+        if !is_cramped {
+            return wake_ns;
+        }
+        self.owed_ns += self.rest_ns as i64;
+        wake_ns.filter(|_| self.owed_ns > 0)
+    }
+
     fn sleep_and_spin(&mut self, clock: &mut Clock, began_ns: u64, wake_ns: Option<u64>, deadline_ns: u64) -> u64 {
         let mut awake_ns = began_ns;
         if let Some(wake_ns) = wake_ns {
             clock.id().sleep_until(wake_ns);
             awake_ns = clock.resync();
+            self.owed_ns = (self.owed_ns - awake_ns.saturating_sub(began_ns) as i64).max(-MOST_RESTED_NS);
             if !self.fixed {
                 self.margin.saw(awake_ns.saturating_sub(wake_ns));
             }
@@ -91,7 +110,7 @@ impl Hybrid {
 impl Wait for Hybrid {
     fn until(&mut self, clock: &mut Clock, deadline_ns: u64) -> u64 {
         let awake_ns = clock.now_ns();
-        let wake_ns = self.wake_ns(awake_ns, deadline_ns);
+        let wake_ns = self.next_wake_ns(awake_ns, deadline_ns);
         self.sleep_and_spin(clock, awake_ns, wake_ns, deadline_ns)
     }
 
@@ -127,6 +146,25 @@ mod tests {
         assert_eq!(wait.wake_ns(0, 101_000), Some(100_000));
         assert_eq!(wait.wake_within_ns(0, 101_000), Some(71_000));
         assert_eq!(wait.wake_within_ns(0, 30_000), None);
+    }
+
+    #[test]
+    fn short_periods_share_a_rest() {
+        // 1 us of 10 is for others, and a sleep takes 7.
+        let (mut wait, mut slept) = (Hybrid::with_duty(10_000, 0.9), 0);
+        for period in 1..=70 {
+            if wait.next_wake_ns(10_000 * period, 10_000 * (period + 1)).is_some() {
+                wait.owed_ns -= 7_000;
+                slept += 1;
+            }
+        }
+        assert_eq!(slept, 10);
+        // A period that has room for a sleep has its own.
+        let mut long = Hybrid::with_duty(100_000, 0.9);
+        for period in 1..=70 {
+            assert!(long.next_wake_ns(100_000 * period, 100_000 * (period + 1)).is_some());
+            long.owed_ns -= 7_000;
+        }
     }
 
     #[test]

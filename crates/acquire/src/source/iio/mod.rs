@@ -36,23 +36,18 @@ use super::options::Options;
 use crate::Error;
 
 /// Opens `DEVICE/CHANNEL,…` of this machine.
-pub fn open(text: &str) -> Result<Box<dyn Source>, Error> {
-    open_under(Path::new("/"), text)
+pub(super) fn open(asked: &Asked) -> Result<Box<dyn Source>, Error> {
+    asked.open(Path::new("/"))
 }
 
 /// Of a machine whose `/sys` and `/dev` are under `root`: for tests.
 pub fn open_under(root: &Path, text: &str) -> Result<Box<dyn Source>, Error> {
-    let asked = Asked::read(text).map_err(|why| Error::Asked { what: "IIO source", text: text.into(), why })?;
-    let device = Device::find(root, asked.device)?;
-    Ok(match asked.buffer {
-        None => Box::new(Readings::open(&device, &asked.channels)?),
-        Some(buffered) => Box::new(Buffer::open(&device, &asked.channels, &buffered)?),
-    })
+    Asked::read(text).map_err(|why| Error::Asked { what: "IIO source", text: text.into(), why })?.open(root)
 }
 
 /// What is wanted of which device.
 #[derive(Debug, PartialEq)]
-struct Asked<'a> {
+pub(super) struct Asked<'a> {
     device: &'a str,
     channels: Vec<&'a str>,
     buffer: Option<Buffered<'a>>,
@@ -69,7 +64,15 @@ struct Buffered<'a> {
 const LENGTH: u32 = 256;
 
 impl<'a> Asked<'a> {
-    fn read(text: &'a str) -> Result<Self, String> {
+    fn open(&self, root: &Path) -> Result<Box<dyn Source>, Error> {
+        let device = Device::find(root, self.device)?;
+        Ok(match &self.buffer {
+            None => Box::new(Readings::open(&device, &self.channels)?),
+            Some(buffered) => Box::new(Buffer::open(&device, &self.channels, buffered)?),
+        })
+    }
+
+    pub(super) fn read(text: &'a str) -> Result<Self, String> {
         let (device, words) = text.split_once('/').ok_or("which channels? (DEVICE/voltage0,voltage1)")?;
         if device.is_empty() {
             return Err("which device? (its name, or iio:device0)".into());

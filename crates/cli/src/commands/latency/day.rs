@@ -5,10 +5,9 @@ use ontick_measure::day::{self, Times};
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
 
-use super::Common;
-use crate::commands::measuring;
+use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags;
+use crate::flags::{self, MeasuringFlags};
 
 /// Acting at times of day, on the realtime or the TAI clock.
 #[derive(Args)]
@@ -29,7 +28,7 @@ pub struct Day {
     #[arg(long)]
     sleep_only: bool,
     #[command(flatten)]
-    common: Common,
+    measuring: MeasuringFlags,
 }
 
 fn clock(text: &str) -> Result<ClockId, String> {
@@ -56,14 +55,14 @@ fn time_of_day(text: &str) -> Result<u64, String> {
 
 impl Day {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (interval_ns, offset_ns) = self.at.map_or((self.interval, 0), |at| (86_400_000_000_000, at));
         let hybrid = !self.sleep_only && cpus::online().len() > 1;
         let times = Times { clock: self.clock, interval_ns, offset_ns, hybrid };
-        let asked = self.common.measurement("day", vec![self.clock.name().into()]);
+        let asked = Measurement::asked(&self.measuring, "day", vec![self.clock.name().into()]);
         measuring::run(
             asked,
-            &self.common.output,
+            &self.measuring.output,
             |_| true,
             |observer| day::measure(self.clock.name(), times, place, limits, observer).map(|series| vec![series]),
         )

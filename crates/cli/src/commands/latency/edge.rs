@@ -6,10 +6,10 @@ use ontick_measure::edge::{self, By, Job, Wiring};
 use ontick_measure::series;
 
 use super::mechanisms::{self, Mechanisms};
-use super::{Common, simulated};
+use super::{simulated, with_lines};
 use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
-use crate::flags;
+use crate::flags::{self, MeasuringFlags};
 
 /// From driving one GPIO line to knowing it on another, across two CPUs.
 #[derive(Args)]
@@ -37,7 +37,7 @@ pub struct Edge {
     #[arg(long, value_name = "STATE", default_value = "low")]
     on_exit: OnExit,
     #[command(flatten)]
-    common: Common,
+    measuring: MeasuringFlags,
 }
 
 fn mechanisms(text: &str) -> Result<Mechanisms<By>, String> {
@@ -46,7 +46,7 @@ fn mechanisms(text: &str) -> Result<Mechanisms<By>, String> {
 
 impl Edge {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (drive, see) = match (self.drive, self.see) {
             (Some(drive), Some(see)) => (drive, see),
             _ => simulated::joined(4, 17)?,
@@ -54,10 +54,10 @@ impl Edge {
         let wiring = Wiring { drive, see, on_exit: self.on_exit };
         let (interval_ns, driver_cpu) = (self.interval, self.from_cpu);
         let job = |by| Job { wiring: wiring.clone(), by, interval_ns, driver_cpu };
-        let asked = self.common.with_lines("edge", self.by.names(), &[&wiring.drive, &wiring.see]);
+        let asked = with_lines(&self.measuring, "edge", self.by.names(), &[&wiring.drive, &wiring.see]);
         measuring::run(
             asked,
-            &self.common.output,
+            &self.measuring.output,
             |_| true,
             |observer| {
                 series::each(&self.by.0, observer, |by, o| edge::measure(by.name(), &job(*by), place, limits, o))

@@ -8,14 +8,13 @@ mod response;
 mod timer;
 mod wakeup;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use ontick_gpio::Name;
-use ontick_measure::Load;
 
 use super::measuring::Measurement;
 use super::simulated;
 use crate::failure::{Failure, Outcome};
-use crate::flags::{LimitFlags, OutputFlags, PlaceFlags};
+use crate::flags::MeasuringFlags;
 
 /// Make one measurement of latency.
 #[derive(Subcommand)]
@@ -41,43 +40,12 @@ impl Latency {
     }
 }
 
-/// What all of them take.
-#[derive(Args)]
-struct Common {
-    #[command(flatten)]
-    place: PlaceFlags,
-    #[command(flatten)]
-    limits: LimitFlags,
-    /// Runs beside the measurement: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
-    #[arg(long, default_value = "none")]
-    load: Load,
-    /// Show percentiles, histogram and maxima live on the whole terminal
-    #[arg(long)]
-    watch: bool,
-    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
-    #[arg(long)]
-    explain: bool,
-    #[command(flatten)]
-    output: OutputFlags,
-}
-
-impl Common {
-    fn measurement(&self, kind: &'static str, names: Vec<String>) -> Measurement<'_> {
-        Measurement {
-            kind,
-            names,
-            cpu: self.place.place().cpu,
-            load: &self.load,
-            watch: self.watch,
-            explain: self.explain,
-            findings: Vec::new(),
-            notes: self.place.note().into_iter().collect(),
-            simulated: None,
-        }
-    }
-
-    /// A measurement with GPIO lines, which may be simulated.
-    fn with_lines(&self, kind: &'static str, names: Vec<String>, lines: &[&Name]) -> Measurement<'_> {
-        Measurement { simulated: simulated::told(lines), ..self.measurement(kind, names) }
-    }
+/// A measurement with GPIO lines, which may be simulated.
+fn with_lines<'a>(
+    flags: &'a MeasuringFlags,
+    kind: &'static str,
+    names: Vec<String>,
+    lines: &[&Name],
+) -> Measurement<'a> {
+    Measurement { simulated: simulated::told(lines), ..Measurement::asked(flags, kind, names) }
 }

@@ -3,10 +3,9 @@
 use clap::Args;
 use ontick_measure::noise;
 
-use super::Common;
-use crate::commands::measuring;
+use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags;
+use crate::flags::{self, MeasuringFlags};
 
 /// How often and for how long a spinning core is taken away.
 #[derive(Args)]
@@ -16,16 +15,16 @@ pub struct Noise {
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = flags::time)]
     over: u64,
     #[command(flatten)]
-    common: Common,
+    measuring: MeasuringFlags,
 }
 
 impl Noise {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
-        let asked = self.common.measurement("noise", vec!["gaps".into()]);
+        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
+        let asked = Measurement::asked(&self.measuring, "noise", vec!["gaps".into()]);
         measuring::run(
             asked,
-            &self.common.output,
+            &self.measuring.output,
             |_| true,
             |observer| noise::measure("gaps", self.over, place, limits, observer).map(|series| vec![series]),
         )

@@ -8,10 +8,11 @@ use ontick_measure::response::{self, By, Ends, Job, Pair};
 use ontick_measure::{Live, Load, Observer, series};
 
 use super::mechanisms::{self, Mechanisms};
-use super::{Common, simulated};
+use super::{simulated, with_lines};
 use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
-use crate::{flags, stop, terminal};
+use crate::flags::{self, MeasuringFlags};
+use crate::{stop, terminal};
 
 /// From a change of an input to the answer on an output.
 ///
@@ -62,7 +63,7 @@ pub struct Response {
     #[arg(long, value_name = "STATE", default_value = "low")]
     on_exit: OnExit,
     #[command(flatten)]
-    common: Common,
+    measuring: MeasuringFlags,
 }
 
 /// How long each case of the table takes unless told otherwise, in ns.
@@ -84,24 +85,24 @@ impl Response {
 
     /// The board's acknowledge line rises for its answer, where its pulse line fell.
     fn measure_with(self, board: Address) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |by| latmon::Job { pair: pair.clone(), board: board.clone(), by, interval_ns };
-        let asked = self.common.with_lines("response", self.by.names(), &[&pair.input, &pair.output]);
+        let asked = with_lines(&self.measuring, "response", self.by.names(), &[&pair.input, &pair.output]);
         let each = |by: &By, observer: &mut Observer| latmon::measure(by.name(), &job(*by), place, limits, observer);
-        measuring::run(asked, &self.common.output, |_| true, |observer| series::each(&self.by.0, observer, each))
+        measuring::run(asked, &self.measuring.output, |_| true, |observer| series::each(&self.by.0, observer, each))
     }
 
     fn measure(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let ends = self.ends()?;
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
         let job = |by| Job { pair: pair.clone(), ends: ends.clone(), by, interval_ns, observer_cpu };
         let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
-        let asked = self.common.with_lines("response", self.by.names(), &lines);
+        let asked = with_lines(&self.measuring, "response", self.by.names(), &lines);
         measuring::run(
             asked,
-            &self.common.output,
+            &self.measuring.output,
             |_| true,
             |observer| {
                 series::each(&self.by.0, observer, |by, o| response::measure(by.name(), &job(*by), place, limits, o))
@@ -114,17 +115,17 @@ impl Response {
         let lines = [&ends.stimulus, &self.pair().input, &self.pair().output, &ends.scope].map(Clone::clone);
         let job =
             Job { pair: self.pair(), ends, by: By::Poll, interval_ns: self.interval, observer_cpu: self.observer_cpu };
-        let stress = match &self.common.load {
+        let stress = match self.measuring.load() {
             Load::None => Load::STRESS,
             load => load.clone(),
         };
-        let (place, limits) = (self.common.place.place(), self.common.limits.limits_or(CASE_NS));
+        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits_or(CASE_NS));
         let plan = Table { job, place, limits, stress };
-        let mut asked = self.common.with_lines("response", table::names(), &lines.each_ref());
+        let mut asked = with_lines(&self.measuring, "response", table::names(), &lines.each_ref());
         // It runs in the stressed blocks only.
         asked.load = &Load::None;
         asked.notes.push(table::NOTE.into());
-        measuring::run(asked, &self.common.output, |_| true, |observer| table::table(&plan, observer))
+        measuring::run(asked, &self.measuring.output, |_| true, |observer| table::table(&plan, observer))
     }
 
     /// Answers, and says so.
@@ -132,8 +133,8 @@ impl Response {
         let [by] = self.by.0[..] else {
             return Err(Failure::new("only one mechanism can answer: choose one with --by"));
         };
-        let (pair, place) = (self.pair(), self.common.place.place());
-        let _load = self.common.load.start()?;
+        let (pair, place) = (self.pair(), self.measuring.place.place());
+        let _load = self.measuring.load().start()?;
         let stop = stop::on_signal()?;
         let mut look = |_: &Live| {};
         let mut observer = Observer::new(&stop, &mut look);
@@ -144,7 +145,7 @@ impl Response {
             pair.input,
             pair.output
         ))?;
-        let limit = self.common.limits.duration;
+        let limit = self.measuring.limits.duration;
         let (series, answers) = response::respond(by, &pair, self.interval, place, limit, &mut observer)?;
         let refused: String = series.settings.refused.iter().map(|what| format!("warning: {what}\n")).collect();
         terminal::print(&format!("Answered {answers} changes. Nothing was measured here.\n{refused}"))?;

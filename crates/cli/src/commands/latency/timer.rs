@@ -4,11 +4,10 @@ use clap::Args;
 use ontick_measure::timer::{self, Job, Method};
 use ontick_rt::{Overrun, Phase};
 
-use super::Common;
 use super::mechanisms::{self, Mechanisms};
-use crate::commands::measuring;
+use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags;
+use crate::flags::{self, MeasuringFlags};
 
 /// A periodic job: how late it acts, by the method that it waits with.
 #[derive(Args)]
@@ -33,7 +32,7 @@ pub struct Timer {
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = flags::share)]
     duty: f64,
     #[command(flatten)]
-    common: Common,
+    measuring: MeasuringFlags,
 }
 
 fn methods(text: &str) -> Result<Mechanisms<Method>, String> {
@@ -50,7 +49,7 @@ fn phase(text: &str) -> Result<Phase, String> {
 
 impl Timer {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let jobs: Vec<Job> = self
             .method
             .0
@@ -62,7 +61,7 @@ impl Timer {
                 ..Job::new(self.interval, *method)
             })
             .collect();
-        let asked = self.common.measurement("timer", self.method.names());
-        measuring::run(asked, &self.common.output, |_| true, |observer| timer::each(&jobs, place, limits, observer))
+        let asked = Measurement::asked(&self.measuring, "timer", self.method.names());
+        measuring::run(asked, &self.measuring.output, |_| true, |observer| timer::each(&jobs, place, limits, observer))
     }
 }

@@ -4,11 +4,10 @@ use clap::Args;
 use ontick_measure::wakeup::By;
 use ontick_measure::{series, wakeup};
 
-use super::Common;
 use super::mechanisms::{self, Mechanisms};
-use crate::commands::measuring;
+use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags;
+use crate::flags::{self, MeasuringFlags};
 
 /// Waking a thread on one CPU from another.
 #[derive(Args)]
@@ -24,7 +23,7 @@ pub struct Wakeup {
     #[arg(long, value_name = "N")]
     from_cpu: Option<u32>,
     #[command(flatten)]
-    common: Common,
+    measuring: MeasuringFlags,
 }
 
 fn bells(text: &str) -> Result<Mechanisms<By>, String> {
@@ -33,12 +32,12 @@ fn bells(text: &str) -> Result<Mechanisms<By>, String> {
 
 impl Wakeup {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.common.place.place(), self.common.limits.limits());
+        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (interval, from) = (self.interval, self.from_cpu);
-        let asked = self.common.measurement("wakeup", self.by.names());
+        let asked = Measurement::asked(&self.measuring, "wakeup", self.by.names());
         measuring::run(
             asked,
-            &self.common.output,
+            &self.measuring.output,
             |_| true,
             |observer| {
                 series::each(&self.by.0, observer, |by, o| {

@@ -101,7 +101,7 @@ impl Bench {
             to: (Line::open(&self.to, &self.by.request())?, to.setup()),
             by: self.by,
         };
-        let _attends = ends::attend(to);
+        ends::attend(to);
         let trial = trial::run(ends, setting, frames, stop)??;
         Ok((Row::of(&trial, setting, cpus, backend), trial))
     }

@@ -8,7 +8,7 @@ use ontick_gpio::{Line, Name, OnExit, Request};
 use ontick_link::{By, Code, Receiver, Sender, Setting};
 use ontick_measure::Place;
 use ontick_rt::cpus;
-use ontick_rt::thread::{Policy, Ready, Setup};
+use ontick_rt::thread::{Policy, Setup};
 
 use crate::failure::Failure;
 use crate::flags;
@@ -87,12 +87,17 @@ pub fn may_poll(by: By, place: Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Has the calling thread, which makes frames and reads them, go before ordinary programs where the timed threads do:
-/// they leave it little time, and a busy machine would take that. It only works when there is something to do.
-pub fn attend(place: Place) -> Ready {
-    let setup = if place.policy.is_real_time() { Setup::new().policy(Policy::Fifo(1)) } else { Setup::new() };
-    setup.best_effort()
+/// Has the calling thread, which makes frames and reads them, go before other ordinary programs where the timed threads
+/// are real-time ones: those leave it little time, and a busy machine would take that. No more than that, as the kernel
+/// halts all real-time threads that together leave a CPU no rest.
+pub fn attend(place: Place) {
+    if place.policy.is_real_time() {
+        let _ = rustix::process::setpriority_process(None, MOST_FAVOURED);
+    }
 }
+
+/// The nice value of who goes first (setpriority(2)).
+const MOST_FAVOURED: i32 = -20;
 
 /// A mark for the stream, so that its frames are not taken for those of another.
 pub fn mark() -> u8 {

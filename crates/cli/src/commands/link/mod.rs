@@ -2,6 +2,7 @@
 
 mod bench;
 mod ends;
+mod eye;
 mod pty;
 mod recv;
 mod send;

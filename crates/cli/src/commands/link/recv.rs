@@ -53,7 +53,7 @@ impl Recv {
         };
         ends::tell(receiver.refused());
         ends::say(&format!("Listening on {}{}; Ctrl-C ends.", self.line, shown::note(&[Some(&self.line)])));
-        let _attends = ends::attend(place);
+        ends::attend(place);
         let received = match &mut back {
             None => one_way::receive(&mut receiver, self.patience, &stop, write, tell),
             // What is damaged comes again.

@@ -47,7 +47,7 @@ impl Send {
         let mut feed = Feed::new(ends::input(self.file.as_ref())?)?;
         let mut sender = ends::sender(&self.line, setting, place.setup())?;
         ends::tell(sender.refused());
-        let _attends = ends::attend(place);
+        ends::attend(place);
         let sent = match &self.back {
             None => one_way::send(&mut sender, setting, &mut feed, ends::mark(), &stop)?,
             Some(back) => {

@@ -1,8 +1,6 @@
 //! `ontick link test`
 
 use clap::Args;
-use ontick_link::eye::Eye;
-use ontick_link::trial::Trial;
 use ontick_link::{By, Code, Setting};
 use ontick_measure::confine::Cpus;
 use ontick_record::units::show;
@@ -10,7 +8,7 @@ use serde::Serialize;
 
 use super::bench::{Bench, BenchFlags, Row};
 use super::ends::{self, CodeFlags};
-use super::{shown, tune};
+use super::{eye, shown, tune};
 use crate::commands::gpio;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
@@ -43,14 +41,7 @@ struct Document {
     #[serde(flatten)]
     row: Row,
     by: &'static str,
-    eye: Vec<Bin>,
-}
-
-/// How many pulses came how wide, in steps from the shortest.
-#[derive(Serialize)]
-struct Bin {
-    steps: f64,
-    pulses: u64,
+    eye: Vec<eye::Bin>,
 }
 
 #[derive(Serialize)]
@@ -73,10 +64,10 @@ impl Test {
         ends::tell(&trial.refused);
         let lost = row.frames_lost;
         if self.json {
-            gpio::document(&Document { row, by: bench.by.name(), eye: bins(&trial) })?;
+            gpio::document(&Document { row, by: bench.by.name(), eye: eye::bins(&trial) })?;
         } else {
             let note = shown::note(&bench.lines());
-            terminal::print(&(lines(&row, bench, note) + &eye(&trial, setting, note)))?;
+            terminal::print(&(lines(&row, bench, note) + &eye::drawn(&trial, setting, note)))?;
         }
         Ok(if lost == 0 { Outcome::Met } else { Outcome::NotMet })
     }
@@ -92,7 +83,7 @@ impl Test {
             let slow = Setting::new(Code::SOURCE_002, self.code.parity())?;
             rows.push(bench.run(slow, self.frames, cpus, &stop)?.0);
             let search = tune::Search { wanted: 0.0, frames: self.frames, parity: self.code.parity(), cpus };
-            rows.extend(search.fastest(bench, &stop, |_| {})?);
+            rows.extend(search.fastest(bench, &stop, |_| {})?.map(|(row, _)| row));
         }
         if self.json {
             gpio::document(&Table { source_002_bits_per_s: 4_000.0, by: bench.by.name(), rows })?;
@@ -135,33 +126,4 @@ fn lines(row: &Row, bench: &Bench, note: &str) -> String {
     text += &format!("bits         {} compared, {} wrong before parity\n", row.bits, row.wrong_bits);
     text += &format!("wrong frames {} taken for right\n", row.false_frames);
     text + &format!("sender       held up {} at worst\n", show(row.held_up_ns))
-}
-
-fn bins(trial: &Trial) -> Vec<Bin> {
-    let counts = trial.eye.iter().flat_map(Eye::counts);
-    counts.filter(|(_, pulses)| *pulses > 0).map(|(steps, pulses)| Bin { steps, pulses }).collect()
-}
-
-/// The pulse widths as they came: where bars of neighbours meet there is no margin left.
-fn eye(trial: &Trial, setting: Setting, note: &str) -> String {
-    const BARS: f64 = 40.0;
-    let bins = bins(trial);
-    let Some(most) = bins.iter().map(|bin| bin.pulses).max() else { return String::new() };
-    let (short_ns, step_ns) = (setting.code.shortest_ns as f64, setting.code.step_ns as f64);
-    let mut text =
-        format!("pulse widths{note}, of whole blocks, as learned from each preamble; bars grow with the logarithm\n");
-    let mut last: Option<f64> = None;
-    for Bin { steps, pulses } in &bins {
-        if last.is_some_and(|last| steps - last > 0.15) {
-            text += "        …\n";
-        }
-        let bar = "#".repeat((((*pulses + 1) as f64).ln() / ((most + 1) as f64).ln() * BARS).ceil() as usize);
-        let value = if steps.fract() == 0.0 { format!("{steps}") } else { String::new() };
-        text += &format!("{value:>3} {:>8}  {bar:<40}  {pulses}\n", show((short_ns + steps * step_ns) as u64));
-        last = Some(*steps);
-    }
-    if let Some(eye) = &trial.eye {
-        text += &format!("margin       {:.0} % of half a step is left by 99.9 % of the pulses\n", eye.margin() * 100.0);
-    }
-    text
 }

@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
+use ontick_link::trial::Trial;
 use ontick_link::{Code, Setting};
 use ontick_measure::confine::Cpus;
-use ontick_record::units::show;
+use ontick_record::units::{exact, show};
 use serde::Serialize;
 
 use super::bench::{Bench, BenchFlags, Row};
-use super::{ends, shown};
+use super::{ends, eye, shown};
 use crate::commands::gpio;
 use crate::failure::{Failure, Outcome};
 use crate::{flags, stop, terminal};
@@ -51,6 +52,7 @@ struct Document {
     by: &'static str,
     tried: Vec<Row>,
     fastest: Option<Row>,
+    eye: Vec<eye::Bin>,
 }
 
 /// Heads of [`columns`], after a name.
@@ -59,7 +61,7 @@ pub const HEAD: &str = "                          code    short    step     net 
 impl Tune {
     pub fn run(self) -> Result<Outcome, Failure> {
         let search = Search { wanted: self.lost, frames: self.frames, parity: self.parity, cpus: Cpus::All };
-        search.setting(ALPHABETS[0], UNITS_NS[0])?;
+        search.setting(ALPHABETS[0], WIDTHS_NS[0])?;
         let bench = self.bench.bench()?;
         let stop = stop::on_signal()?;
         let note = shown::note(&bench.lines());
@@ -76,18 +78,19 @@ impl Tune {
         })?;
         let outcome = if fastest.is_some() { Outcome::Met } else { Outcome::NotMet };
         if json {
-            gpio::document(&Document { wanted_frame_error_rate: self.lost, by: bench.by.name(), tried, fastest })?;
+            let eye = fastest.as_ref().map(|(_, trial)| eye::bins(trial)).unwrap_or_default();
+            let (wanted_frame_error_rate, fastest) = (self.lost, fastest.map(|(row, _)| row));
+            gpio::document(&Document { wanted_frame_error_rate, by: bench.by.name(), tried, fastest, eye })?;
             return Ok(outcome);
         }
         terminal::print(&match &fastest {
-            Some(row) => format!(
-                "fastest: --code {} --short {} --step {} --parity {}, {}{note}\n",
-                row.alphabet,
-                ontick_record::units::exact(row.short_ns),
-                ontick_record::units::exact(row.step_ns),
-                row.parity_percent,
-                rate(row.net_bits_per_s)
-            ),
+            Some((row, trial)) => {
+                let (short, step) = [row.short_ns, row.step_ns].map(exact).into();
+                let (code, parity, rate) = (&row.alphabet, row.parity_percent, rate(row.net_bits_per_s));
+                let setting = search.setting(code, (row.short_ns, row.step_ns))?;
+                format!("fastest: --code {code} --short {short} --step {step} --parity {parity}, {rate}{note}\n")
+                    + &eye::drawn(trial, setting, note)
+            }
             None => "none of these settings holds\n".into(),
         })?;
         if stop.load(Ordering::Relaxed) {
@@ -97,10 +100,30 @@ impl Tune {
     }
 }
 
-/// Widths and steps that are tried, slowest first, in ns.
-const UNITS_NS: [u64; 13] =
-    [100_000, 70_000, 50_000, 35_000, 25_000, 18_000, 12_000, 9_000, 6_000, 4_000, 3_000, 2_000, 1_000];
-const ALPHABETS: [&str; 4] = ["2x1", "2x2", "4x4", "8x8"];
+/// Shortest widths and steps that are tried, slowest first, in ns: below 2 us only the steps shrink at first, as edges
+/// that are driven and seen by programs have some time between them, but little jitter.
+const WIDTHS_NS: [(u64, u64); 19] = [
+    (100_000, 100_000),
+    (100_000, 50_000),
+    (70_000, 35_000),
+    (50_000, 25_000),
+    (35_000, 18_000),
+    (25_000, 12_000),
+    (18_000, 9_000),
+    (12_000, 6_000),
+    (9_000, 4_500),
+    (6_000, 3_000),
+    (4_000, 2_000),
+    (3_000, 1_500),
+    (2_000, 1_000),
+    (1_500, 700),
+    (1_000, 500),
+    (1_000, 400),
+    (1_000, 300),
+    (1_000, 250),
+    (700, 200),
+];
+const ALPHABETS: [&str; 5] = ["2x1", "2x2", "4x4", "8x8", "16x16"];
 
 /// What is looked for.
 pub struct Search {
@@ -112,8 +135,8 @@ pub struct Search {
 }
 
 impl Search {
-    fn setting(&self, alphabet: &str, unit_ns: u64) -> Result<Setting, Failure> {
-        Ok(Setting::new(Code::new(alphabet, unit_ns, unit_ns)?, self.parity)?)
+    fn setting(&self, alphabet: &str, (short_ns, step_ns): (u64, u64)) -> Result<Setting, Failure> {
+        Ok(Setting::new(Code::new(alphabet, short_ns, step_ns)?, self.parity)?)
     }
 
     /// The fastest that holds, of all that were tried.
@@ -122,22 +145,22 @@ impl Search {
         bench: &Bench,
         stop: &AtomicBool,
         mut tell: impl FnMut(&Row),
-    ) -> Result<Option<Row>, Failure> {
-        let mut best: Option<Row> = None;
+    ) -> Result<Option<(Row, Trial)>, Failure> {
+        let mut best: Option<(Row, Trial)> = None;
         for alphabet in ALPHABETS {
-            bisect(UNITS_NS.len(), |n| -> Result<bool, Failure> {
+            bisect(WIDTHS_NS.len(), |n| -> Result<bool, Failure> {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(false);
                 }
-                let (row, _) = bench.run(self.setting(alphabet, UNITS_NS[n])?, self.frames, self.cpus, stop)?;
+                let (row, trial) = bench.run(self.setting(alphabet, WIDTHS_NS[n])?, self.frames, self.cpus, stop)?;
                 // What Ctrl-C cut short tells nothing.
                 if stop.load(Ordering::Relaxed) {
                     return Ok(false);
                 }
                 tell(&row);
                 let holds = row.frame_error_rate <= self.wanted;
-                if holds && best.as_ref().is_none_or(|best| row.net_bits_per_s > best.net_bits_per_s) {
-                    best = Some(row);
+                if holds && best.as_ref().is_none_or(|(best, _)| row.net_bits_per_s > best.net_bits_per_s) {
+                    best = Some((row, trial));
                 }
                 Ok(holds)
             })?;

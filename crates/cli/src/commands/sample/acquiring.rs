@@ -1,5 +1,7 @@
 //! Sampling as a measurement: the sampler on the timed thread, its lateness recorded as any other.
 
+use std::sync::{Arc, OnceLock};
+
 use ontick_acquire::ring::Writer;
 use ontick_acquire::{Sampler, Source, Trigger, Turn};
 use ontick_measure::Error;
@@ -14,23 +16,33 @@ const SCAN_NS: u64 = 300_000_000;
 /// A scan sees a longer period too seldom to tell a quiet phase of it, in ns.
 const LONGEST_SCANNED_NS: u64 = SCAN_NS / 5;
 
+/// Sources, and what they were asked for as.
+pub struct Named {
+    pub all: Vec<Box<dyn Source>>,
+    pub names: Vec<String>,
+    /// Set when one of them, or the trigger's line, is gone: which, and what it answered.
+    pub gone: Arc<OnceLock<String>>,
+}
+
 pub struct Acquiring {
     sampler: Sampler,
     trigger: Trigger,
-    failed: Option<Errno>,
+    names: Vec<String>,
+    gone: Arc<OnceLock<String>>,
+    failed: Option<(Option<usize>, Errno)>,
 }
 
 impl Acquiring {
-    pub fn new(trigger: &Trigger, sources: Vec<Box<dyn Source>>, ring: Writer) -> Result<Self, Error> {
+    pub fn new(trigger: &Trigger, sources: Named, ring: Writer) -> Result<Self, Error> {
         let phase = match trigger {
             Trigger::Every(period_ns) if *period_ns <= LONGEST_SCANNED_NS => {
                 Phase::Fixed(phase::scan(&mut Clock::new(ClockId::Monotonic), SCAN_NS).quietest(*period_ns))
             }
             _ => Phase::Chance,
         };
-        let sampler = Sampler::new(trigger, phase, sources, ring);
+        let sampler = Sampler::new(trigger, phase, sources.all, ring);
         let sampler = sampler.map_err(|error| Error::Impossible(error.to_string()))?;
-        Ok(Self { sampler, trigger: trigger.clone(), failed: None })
+        Ok(Self { sampler, trigger: trigger.clone(), names: sources.names, gone: sources.gone, failed: None })
     }
 }
 
@@ -42,8 +54,8 @@ impl Probe for Acquiring {
                 Sample { now_ns: at_ns, latency_ns: Some(latency_ns), missed, early: false, napped: false }
             }
             Turn::Nothing(now_ns) => nothing(now_ns),
-            Turn::Failed(errno) => {
-                self.failed = Some(errno);
+            Turn::Failed { source, errno } => {
+                self.failed = Some((source, errno));
                 nothing(ClockId::Monotonic.now_ns())
             }
         }
@@ -58,8 +70,15 @@ impl Probe for Acquiring {
     }
 
     fn failure(&mut self) -> Option<Error> {
-        let errno = self.failed?;
-        Some(Error::System { what: "a source or the trigger's line", error: errno.into() })
+        let (source, errno) = self.failed?;
+        let what = match (source.and_then(|index| self.names.get(index)), &self.trigger) {
+            (Some(name), _) => format!("source {name}"),
+            (None, Trigger::Edge(line, _)) => format!("trigger line {line}"),
+            (None, Trigger::Every(_)) => "the clock".into(),
+        };
+        let why = format!("{what}: {}", std::io::Error::from(errno));
+        let _ = self.gone.set(why.clone());
+        Some(Error::Impossible(why))
     }
 
     fn describe(&mut self, settings: &mut Settings) {

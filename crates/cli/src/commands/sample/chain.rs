@@ -1,14 +1,17 @@
 //! Everything behind the ring: the hub and the sinks, on threads that stay off the timed CPU.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 
 use ontick_acquire::hub::{self, Passed, Stream};
 use ontick_acquire::ring::{self, Writer};
-use ontick_acquire::sink::{self, Client, Clients, Open, Sink};
+use ontick_acquire::sink::{self, Client, Clients, Open, Sink, Where};
 use ontick_acquire::{Channel, Error, Source, Trigger};
 use ontick_measure::away::Away;
+
+use super::watching::{Watching, period_ns};
 
 /// Threads that take samples from the ring and hand them on.
 pub struct Chain {
@@ -16,6 +19,17 @@ pub struct Chain {
     passed: Arc<Passed>,
     clients: Arc<Clients>,
     open: Vec<Open>,
+    channels: Vec<Channel>,
+    period_ns: Option<u64>,
+    closed: bool,
+}
+
+/// What became of all samples.
+pub struct End {
+    /// What happened, in sentences.
+    pub notes: Vec<String>,
+    /// Files, and standard output, that do not have all samples, and why.
+    pub incomplete: Vec<String>,
 }
 
 /// Samples that the ring holds where edges come at no known rate.
@@ -45,10 +59,10 @@ impl Chain {
         let (passed, clients) = (Arc::new(Passed::default()), Arc::new(Clients::default()));
         let (mut streams, mut open): (Vec<Arc<Stream>>, Vec<Open>) = (Vec::new(), Vec::new());
         for sink in sinks {
-            let stream = match streams.iter().find(|stream| stream.format == sink.format) {
+            let stream = match streams.iter().find(|stream| stream.format == sink.format.carrier()) {
                 Some(stream) => stream.clone(),
                 None => {
-                    let stream = Stream::new(sink.format, &channels, backlog);
+                    let stream = Stream::new(sink.format.carrier(), &channels, backlog);
                     streams.push(stream.clone());
                     stream
                 }
@@ -56,12 +70,15 @@ impl Chain {
             open.push(sink::open(sink, stream, clients.clone())?);
         }
         let run = {
-            let passed = passed.clone();
+            let (passed, channels) = (passed.clone(), channels.clone());
             move || hub::run(reader, &channels, &streams, &passed)
         };
         let hub = std::thread::Builder::new().name("ontick-hub".into()).spawn(run);
         let hub = hub.map_err(|error| Error::System { what: "starting the hub's thread".into(), error })?;
-        Ok((ring, Self { hub, passed, clients, open }))
+        // Files and standard output come to an end; to a listener or a datagram's address somebody may come.
+        let ends = |sink: &Sink| matches!(sink.to, Where::File { .. } | Where::Stdout);
+        let closed = !sinks.is_empty() && sinks.iter().all(ends);
+        Ok((ring, Self { hub, passed, clients, open, channels, period_ns: period_ns(trigger), closed }))
     }
 
     /// Where listeners listen.
@@ -69,8 +86,22 @@ impl Chain {
         self.open.iter().flat_map(|open| &open.addresses)
     }
 
-    /// Lets everybody take what is left; what happened, in sentences. The ring's writer must be gone.
-    pub fn end(self) -> Vec<String> {
+    /// For the live view.
+    pub fn watching(&self) -> Watching {
+        Watching {
+            passed: self.passed.clone(),
+            clients: self.clients.clone(),
+            listening: self.addresses().cloned().collect(),
+            channel: self.channels.first().cloned(),
+            channels: self.channels.len(),
+            period_ns: self.period_ns,
+            closed: self.closed,
+            seen: VecDeque::new(),
+        }
+    }
+
+    /// Lets everybody take what is left. The ring's writer must be gone.
+    pub fn end(self) -> End {
         let _ = self.hub.join();
         self.open.into_iter().for_each(Open::close);
         let passed = &self.passed;
@@ -81,15 +112,18 @@ impl Chain {
             passed.full.load(Relaxed),
             passed.ring_peak.load(Relaxed) as f64 / 10.0
         )];
-        notes.extend(self.clients.all().iter().map(|client| told(client)));
-        notes
+        let (clients, handed_on) = (self.clients.all(), passed.samples.load(Relaxed));
+        notes.extend(clients.iter().map(|client| told(client, handed_on)));
+        let failed = clients.iter().filter(|client| client.essential && client.problem().is_some());
+        End { notes, incomplete: failed.map(|client| told(client, handed_on)).collect() }
     }
 }
 
-fn told(client: &Client) -> String {
+fn told(client: &Client, handed_on: u64) -> String {
     let (samples, missed) = (client.samples.load(Relaxed), client.missed.load(Relaxed));
     let missed = if missed > 0 { format!(", was too slow for {missed}") } else { String::new() };
-    let problem = client.problem().map(|problem| format!(", ended early: {problem}")).unwrap_or_default();
+    let lacks = client.behind(handed_on);
+    let problem = client.problem().map(|problem| format!(", lacks the last {lacks}: {problem}")).unwrap_or_default();
     format!("{}: {samples} samples{missed}{problem}", client.name)
 }
 

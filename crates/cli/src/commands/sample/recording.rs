@@ -1,4 +1,4 @@
-//! `ontick sample --read`: a recording in the binary format, shown as CSV.
+//! `ontick sample --read`: a recording in the binary or the Arrow format, shown as CSV.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Write, stdout};
@@ -12,7 +12,7 @@ pub fn show(path: &Path) -> Result<Outcome, Failure> {
     let fail = |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", path.display()));
     let file = File::open(path).map_err(|error| fail(&error))?;
     let mut recording = read(BufReader::new(file)).map_err(|error| fail(&error))?;
-    let csv = Csv::new(&recording.channels);
+    let csv = Csv::new(recording.channels());
     let (mut out, mut text) = (BufWriter::new(stdout().lock()), Vec::new());
     csv.begin(&mut text);
     loop {

@@ -1,0 +1,149 @@
+//! Samples as Arrow IPC, which pandas, polars and many others open.
+//!
+//! One row per sample. Gaps are told in the row after them, as counts by reason, so that nothing is lost silently
+//! and no row is made up:
+//!
+//! | column | type |
+//! |---|---|
+//! | `number` | uint64 |
+//! | `time` | timestamp in ns, UTC: TAI less the leap seconds that the kernel knew of |
+//! | `tai_ns`, `monotonic_ns`, `latency_ns` | uint64 |
+//! | `missed_late`, `missed_ring_full`, `missed_slow_client` | uint64: samples missing right before this one |
+//! | each channel | float64 in its unit; int64 where the value is a plain number (scale 1, offset 0) |
+//!
+//! The unit, scale and offset of a channel are in its field's metadata, all of them as JSON in the schema's.
+
+mod message;
+mod read;
+mod rows;
+
+pub use message::File;
+pub use read::{Recording, read};
+pub use rows::Rows;
+
+use crate::Channel;
+
+/// The columns before the channels.
+const FIXED: [&str; 8] =
+    ["number", "time", "tai_ns", "monotonic_ns", "latency_ns", "missed_late", "missed_ring_full", "missed_slow_client"];
+/// Of these, the first that counts missing samples; they are in the order of [`Why::ALL`](crate::format::Why::ALL).
+const MISSED: usize = 5;
+/// What a file begins with, and ends with without the zeros.
+const MAGIC: &[u8; 8] = b"ARROW1\0\0";
+/// The end of the messages.
+pub(crate) const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+/// The schema's metadata that has the channels as JSON.
+const DESCRIPTION: &str = "ontick";
+
+/// Whether a channel's values are what was read, which a float need not hold.
+fn is_plain(channel: &Channel) -> bool {
+    channel.scale == 1.0 && channel.offset == 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::format::{Binary, Encode, Entry, Gap, Stamped, Why};
+
+    fn channels() -> Vec<Channel> {
+        let channel = |name: &str, scale, offset| Channel { name: name.into(), unit: "V".into(), scale, offset };
+        vec![channel("a", 1e-9, 0.0), channel("time", 0.125, -1.0), channel("count", 1.0, 0.0)]
+    }
+
+    /// Everything that a recording says.
+    fn all(bytes: &[u8]) -> Vec<(Vec<u64>, Vec<i64>)> {
+        let mut recording = read(bytes).unwrap();
+        assert_eq!(recording.channels, channels());
+        let mut entries = Vec::new();
+        while let Some(entry) = recording.next().unwrap() {
+            entries.push(match entry {
+                Entry::Sample(s) => (vec![s.number, s.monotonic_ns, s.tai_ns, s.latency_ns], s.raw.to_vec()),
+                Entry::Gap(gap) => (vec![gap.missed, gap.why as u64], vec![]),
+            });
+        }
+        entries
+    }
+
+    /// Records in the binary format, and what they say.
+    fn records(count: u64) -> (Vec<u8>, Vec<(Vec<u64>, Vec<i64>)>) {
+        let (binary, mut bytes, mut said) = (Binary::new(&channels()), Vec::new(), Vec::new());
+        for number in 0..count {
+            if number % 3 == 1 {
+                let gap = Gap { missed: number, why: Why::ALL[number as usize % 2 * 2] };
+                binary.gap(gap, &mut bytes);
+                said.push((vec![gap.missed, gap.why as u64], vec![]));
+            }
+            let raw = [number as i64 - 5, 1 << 40, i64::MAX - number as i64];
+            let stamped =
+                Stamped { number, monotonic_ns: 10 * number, tai_ns: (1 << 60) + number, latency_ns: 7, raw: &raw };
+            binary.sample(&stamped, &mut bytes);
+            said.push((vec![number, stamped.monotonic_ns, stamped.tai_ns, 7], raw.to_vec()));
+        }
+        (bytes, said)
+    }
+
+    #[test]
+    fn what_was_written_is_read_back_as_file_and_as_stream() {
+        let (bytes, said) = records(100);
+        let file = File::new(&channels());
+        let mut rows = Rows::new(&channels());
+        let (mut stream, mut whole, mut blocks) = (file.schema().to_vec(), file.begin(), Vec::new());
+        for part in bytes.chunks(7 * 8 * 30) {
+            rows.add(part);
+            blocks.push(file.batch(&rows, whole.len() as u64, &mut whole));
+            file.batch(&rows, 0, &mut stream);
+            rows.clear();
+        }
+        assert_eq!(all(&stream), said, "a stream without its end");
+        assert_eq!(all(&whole), said, "a file without its footer");
+        file.end(&blocks, &mut whole);
+        assert_eq!(all(&whole), said);
+        assert_eq!(&whole[whole.len() - 6..], b"ARROW1");
+    }
+
+    #[test]
+    fn a_file_that_ends_anywhere_is_read_up_to_its_last_whole_batch() {
+        let (bytes, said) = records(9);
+        let file = File::new(&channels());
+        let (mut rows, mut whole, mut ends) = (Rows::new(&channels()), file.begin(), Vec::new());
+        for part in bytes.chunks(7 * 8) {
+            rows.add(part);
+            if rows.len() > 0 {
+                file.batch(&rows, 0, &mut whole);
+                ends.push((whole.len(), rows.len()));
+                rows.clear();
+            }
+        }
+        for cut in file.begin().len()..whole.len() {
+            let samples: usize = ends.iter().filter(|(end, _)| *end <= cut).map(|(_, rows)| rows).sum();
+            let found = all(&whole[..cut]);
+            assert_eq!(found, said[..found.len()]);
+            assert_eq!(found.iter().filter(|(_, raw)| !raw.is_empty()).count(), samples);
+        }
+    }
+
+    #[test]
+    fn every_column_has_a_name_of_its_own() {
+        let names = message::names(&channels());
+        assert_eq!(names[8..], ["a", "time.channel", "count"]);
+    }
+
+    proptest! {
+        #[test]
+        fn anything_is_answered(at in 0usize..2000, byte in any::<u8>(), cut in 0usize..2000) {
+            let file = File::new(&channels());
+            let (mut rows, mut whole) = (Rows::new(&channels()), file.begin());
+            rows.add(&records(5).0);
+            let block = file.batch(&rows, whole.len() as u64, &mut whole);
+            file.end(&[block], &mut whole);
+            let length = whole.len();
+            whole[at % length] = byte;
+            whole.truncate(length - cut % length);
+            if let Ok(mut recording) = read(&whole[..]) {
+                while let Ok(Some(_)) = recording.next() {}
+            }
+        }
+    }
+}

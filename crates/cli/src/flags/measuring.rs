@@ -1,0 +1,33 @@
+//! What every measurement takes: where it runs, how long, beside what, and what becomes of it.
+
+use clap::Args;
+use ontick_measure::Load;
+
+use super::{LimitFlags, OutputFlags, PlaceFlags};
+
+/// What every measurement takes. Where a command's load or outliers are something else, it says so with `mut_arg`.
+#[derive(Args)]
+pub struct MeasuringFlags {
+    #[command(flatten)]
+    pub place: PlaceFlags,
+    #[command(flatten)]
+    pub limits: LimitFlags,
+    /// Runs beside the measurement: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none]
+    #[arg(long)]
+    pub load: Option<Load>,
+    /// Show percentiles, histogram and maxima live on the whole terminal
+    #[arg(long)]
+    pub watch: bool,
+    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
+    #[arg(long)]
+    pub explain: bool,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+impl MeasuringFlags {
+    /// What runs beside it; nothing unless asked for.
+    pub fn load(&self) -> &Load {
+        self.load.as_ref().unwrap_or(&Load::None)
+    }
+}

@@ -1,0 +1,233 @@
+//! `ontick sample` where something goes wrong: disks, clients, paths, sources, and sudden ends.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Stdio};
+use std::time::Duration;
+
+use rustix::net::sockopt::set_socket_linger;
+use rustix::process::Signal;
+
+use crate::bad_disks::with_mounts;
+use crate::errors::fails;
+use crate::sample::numbers;
+use crate::{has, ontick, run, send, stderr, stdout, wait_until};
+
+/// Starts sampling to a TCP port, and says where.
+fn listening() -> (Child, String, BufReader<ChildStderr>) {
+    listening_at("1kHz")
+}
+
+fn listening_at(rate: &str) -> (Child, String, BufReader<ChildStderr>) {
+    let arguments = ["sample", "--rate", rate, "--source", "wave:ramp", "--to", "tcp:127.0.0.1:0"];
+    let mut child = ontick(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on tcp ").expect("it says where it listens").to_string();
+    (child, address, said)
+}
+
+/// What it says at the end, as one line.
+fn summary(child: Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn lines(address: &str) -> impl Iterator<Item = String> + use<> {
+    let mut lines = BufReader::new(TcpStream::connect(address).unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().contains("ontick-sample/1"));
+    lines
+}
+
+/// Between its first and its last sample a client has all, or was told.
+fn assert_complete(lines: impl Iterator<Item = String>) {
+    let (numbers, missed) = numbers(lines);
+    let (first, last) = (numbers.first().unwrap(), numbers.last().unwrap());
+    assert_eq!(last - first + 1, numbers.len() as u64 + missed);
+}
+
+/// How many samples a recording in the binary format has, and gaps too if they are to be counted.
+fn recorded(path: &Path, gaps: bool) -> usize {
+    let output = run(&["sample", "--read", path.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let counts = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit()) || (gaps && line.starts_with("# missed"));
+    stdout(&output).lines().filter(counts).count()
+}
+
+#[test]
+fn a_full_disk_ends_the_run_or_only_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display();
+    let script = format!(
+        "cd {place}; mkdir small; mount -t tmpfs -o size=64k none small; \
+         ontick sample --source wave:ramp --rate 5kHz --to file:small/a.ontick || echo alone $?; \
+         cp small/a.ontick .; rm small/a.ontick; \
+         ontick sample --source wave:ramp --rate 5kHz --to file:small/b.ontick --to file:b.ontick --count 20000 \
+             || echo beside $?"
+    );
+    let Some(output) = with_mounts(&script) else { return };
+    let (text, said) = (stdout(&output), stderr(&output));
+    // Nobody was left to sample for, so that the first ended by itself.
+    assert!(text.contains("alone 2") && text.contains("beside 2"), "{text}{said}");
+    for file in ["small/a.ontick", "small/b.ontick"] {
+        assert!(said.contains(&format!("not all samples were kept: {file}: ")), "{said}");
+    }
+    assert!(said.contains("small/b.ontick: No space left on device (os error 28) (after "), "told at once: {said}");
+    // 64 KiB hold 1600 records of 40 bytes, less the beginning.
+    let cut = recorded(&folder.path().join("a.ontick"), true);
+    assert!((1000..=1638).contains(&cut), "{cut}");
+    assert_eq!(recorded(&folder.path().join("b.ontick"), false), 20_000);
+}
+
+#[test]
+fn a_reader_of_standard_output_that_has_enough_ends_the_run() {
+    let mut child =
+        ontick(&["sample", "--source", "wave:ramp"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+    drop(out);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_client_that_resets_troubles_nobody() {
+    let (child, address, _said) = listening();
+    let mut steady = lines(&address);
+    let some: Vec<String> = steady.by_ref().take(20).collect();
+    let rude = TcpStream::connect(&address).unwrap();
+    rude.peek(&mut [0]).unwrap();
+    set_socket_linger(&rude, Some(Duration::ZERO)).unwrap();
+    drop(rude);
+    let more: Vec<String> = steady.by_ref().take(300).collect();
+    // And there is room for another.
+    assert_eq!(lines(&address).take(5).count(), 5);
+    send(child.id(), Signal::INT);
+    assert_complete(some.into_iter().chain(more).chain(steady));
+    let rest = summary(child);
+    assert!(rest.contains("samples handed on") && !rest.contains("lacks"), "a client may go: {rest}");
+}
+
+#[test]
+fn a_client_that_is_killed_troubles_nobody() {
+    if !has("cat") || !has("bash") {
+        return;
+    }
+    let (mut child, address, _said) = listening();
+    let mut steady = lines(&address);
+    let (host, port) = address.rsplit_once(':').unwrap();
+    let mut other = std::process::Command::new("bash")
+        .args(["-c", &format!("exec cat < /dev/tcp/{host}/{port}")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut got = BufReader::new(other.stdout.take().unwrap());
+    assert_eq!(got.by_ref().lines().take(20).count(), 20);
+    send(other.id(), Signal::KILL);
+    other.wait().unwrap();
+    let some: Vec<String> = steady.by_ref().take(300).collect();
+    send(child.id(), Signal::INT);
+    assert_complete(some.into_iter().chain(steady));
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_client_that_takes_nothing_holds_nobody_up_and_is_told_of() {
+    let (child, address, _said) = listening_at("50kHz");
+    let mut steady = lines(&address);
+    let some: Vec<String> = steady.by_ref().take(10).collect();
+    let idle = TcpStream::connect(&address).unwrap();
+    // More than the system keeps for a connection: the rest waits for one who does not come.
+    let more: Vec<String> = steady.by_ref().take(150_000).collect();
+    send(child.id(), Signal::INT);
+    assert_complete(some.into_iter().chain(more).chain(steady));
+    let rest = summary(child);
+    drop(idle);
+    assert!(rest.contains("samples, lacks the last ") && rest.contains("took nothing more for 2 s"), "{rest}");
+}
+
+#[test]
+fn what_is_at_a_unix_sockets_path_stays_unless_nobody_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples");
+    let sink = format!("unix:{}", path.display());
+    let arguments = ["sample", "--source", "wave:ramp", "--to", &sink, "--count", "20"];
+
+    let listener = UnixListener::bind(&path).unwrap();
+    fails(&arguments, &["somebody listens there already"]);
+    UnixStream::connect(&path).expect("it still listens");
+
+    // Its socket stays behind, as that of a killed program does.
+    drop(listener);
+    let output = run(&arguments);
+    assert!(output.status.success() && stderr(&output).contains("listening on unix"), "{}", stderr(&output));
+    assert!(!path.exists(), "the socket goes with its listener");
+
+    fs::write(&path, "somebody's").unwrap();
+    fails(&arguments, &["something that is no socket is there"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's");
+
+    let sink = format!("unix:{}/none/samples", folder.path().display());
+    fails(&["sample", "--source", "wave:ramp", "--to", &sink, "--count", "20"], &["No such file or directory"]);
+}
+
+#[test]
+fn a_killed_run_leaves_its_samples_and_its_path_to_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, socket) = (folder.path().join("samples.ontick"), folder.path().join("socket"));
+    let (to_file, to_socket) = (format!("file:{}", file.display()), format!("unix:{}", socket.display()));
+    let arguments = ["sample", "--source", "wave:ramp", "--rate", "2kHz", "--to", &to_file, "--to", &to_socket];
+    let mut child = ontick(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("its socket", || UnixStream::connect(&socket).is_ok());
+    let mut client = BufReader::new(UnixStream::connect(&socket).unwrap());
+    let mut got = String::new();
+    wait_until("samples in the file", || {
+        got.clear();
+        client.read_line(&mut got).unwrap();
+        fs::metadata(&file).unwrap().len() > 20_000
+    });
+    send(child.id(), Signal::KILL);
+    child.wait().unwrap();
+    // The client sees the end of the stream, after whole samples.
+    let mut rest = String::new();
+    client.read_to_string(&mut rest).unwrap();
+
+    // Every whole record is read.
+    let bytes = fs::read(&file).unwrap();
+    let description = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let records = (bytes.len() - 16 - description) / 40;
+    let text = stdout(&run(&["sample", "--read", file.to_str().unwrap()]));
+    let entries = text.lines().skip(1).filter(|line| !line.starts_with("# ") || line.contains("missed"));
+    assert_eq!(entries.count(), records);
+
+    let output = run(&["sample", "--source", "wave:ramp", "--to", &to_socket, "--count", "5"]);
+    assert!(output.status.success(), "the stale socket is replaced: {}", stderr(&output));
+}
+
+#[test]
+fn a_converter_that_vanishes_ends_the_run_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display();
+    // A device in a model of /sys/bus/iio; its driver answers no more when it is unplugged.
+    let script = format!(
+        "mount -t tmpfs none /sys/bus; d=/sys/bus/iio/devices/iio:device0; mkdir -p $d; echo adc > $d/name; \
+         echo 1000 > $d/in_voltage0_raw; echo 0.5 > $d/in_voltage0_scale; \
+         ontick sample --source wave:ramp --source iio:adc/voltage0 --to file:{place}/a.csv --record {place}/a.json & \
+         until [ \"$(grep -c ',0.5$' {place}/a.csv 2>/dev/null)\" -ge 200 ] 2>/dev/null; do sleep 0.02; done; \
+         : > $d/in_voltage0_raw; wait $! || echo status $?"
+    );
+    let Some(output) = with_mounts(&script) else { return };
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert!(text.contains("status 2"), "{text}{said}");
+    assert!(said.contains("sampling ended before its time: source iio:adc/voltage0: "), "{said}");
+    // What was sampled until then is kept, and nothing after it.
+    let samples = fs::read_to_string(folder.path().join("a.csv")).unwrap();
+    assert!(samples.lines().filter(|line| line.ends_with(",0.5")).count() >= 200, "{samples}");
+    let record = fs::read_to_string(folder.path().join("a.json")).unwrap();
+    assert!(record.contains("iio:adc/voltage0"), "the record says it too");
+}
