@@ -17,6 +17,7 @@ pub mod eye;
 mod fec;
 mod field;
 pub mod frame;
+mod guard;
 mod kept;
 pub mod receiver;
 pub mod repeat;

@@ -15,6 +15,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::code::Code;
 use crate::decode::{Decoder, Heard, Seen};
 use crate::eye::Eye;
+use crate::guard::Guard;
 use crate::setting::{Setting, WAKE_NS};
 use crate::usual::Usual;
 
@@ -102,8 +103,9 @@ impl Receiver {
             move || {
                 block_signals();
                 let held = setup.best_effort();
+                let guard = Guard::over(&held);
                 let mut watcher = Watcher::new(line, code, producer, &shared);
-                let _ = ready.send(held.refused().iter().map(ToString::to_string).collect());
+                let _ = ready.send(guard.refused.clone());
                 let ended = match by {
                     By::Poll => watcher.poll(),
                     By::Interrupt => watcher.follow(),

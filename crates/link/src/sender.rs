@@ -12,6 +12,7 @@ use ontick_rt::wait::Hybrid;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::Frame;
+use crate::guard::Guard;
 use crate::setting::{Setting, WAKE_NS};
 use crate::usual::Usual;
 use crate::wave::Wave;
@@ -56,7 +57,8 @@ impl Sender {
             move || {
                 block_signals();
                 let held = setup.best_effort();
-                let _ = ready.send(held.refused().iter().map(ToString::to_string).collect());
+                let guard = Guard::over(&held);
+                let _ = ready.send(guard.refused.clone());
                 Driver::new(line, setting, &shared).run(waiting);
             }
         })?;

@@ -5,6 +5,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -12,11 +13,18 @@ use serde_json::Value;
 use crate::{ontick, run, send, stderr};
 
 /// A chip of a test's own, gone afterwards: 4 is joined to 17, and 5 to 18.
-pub struct Chip(String);
+/// One test has one at a time: the ends' timed threads go before all others, also before those of other tests.
+pub struct Chip {
+    name: String,
+    _turn: MutexGuard<'static, ()>,
+}
+
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Chip {
     pub fn new(test: &str, wire: &[&str]) -> Self {
-        let chip = Self(format!("sim:link-{test}-{}", std::process::id()));
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let chip = Self { name: format!("sim:link-{test}-{}", std::process::id()), _turn };
         for (from, to) in [(4, 17), (5, 18)] {
             let output = run(&[&["gpio", "wire", &chip.line(from), &chip.line(to)], wire].concat());
             assert!(output.status.success(), "{}", stderr(&output));
@@ -25,13 +33,13 @@ impl Chip {
     }
 
     pub fn line(&self, line: u32) -> String {
-        format!("{}/{line}", self.0)
+        format!("{}/{line}", self.name)
     }
 }
 
 impl Drop for Chip {
     fn drop(&mut self) {
-        run(&["gpio", "remove", &self.0]);
+        run(&["gpio", "remove", &self.name]);
     }
 }
 

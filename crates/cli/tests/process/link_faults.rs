@@ -151,9 +151,9 @@ fn an_end_that_is_ended_leaves_its_line_low() {
 #[test]
 fn a_killed_receiver_leaves_the_sender_telling() {
     let chip = Chip::new("killed-recv", &[]);
-    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5)]);
+    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "60s"]);
     let (line, back) = (chip.line(4), chip.line(18));
-    let sender = sender(&["--line", &line, "--return", &back, "--file", "/dev/urandom", "--patience", "2s"]);
+    let sender = sender(&["--line", &line, "--return", &back, "--file", "/dev/urandom", "--patience", "20s"]);
     receiver.first();
     drop(receiver);
     let (status, said) = ended(sender);
@@ -166,18 +166,19 @@ fn a_full_disk_ends_the_receiver_with_a_sentence() {
     let chip = Chip::new("full", &[]);
     let (line, back) = (chip.line(17), chip.line(5));
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let mut child = ontick(&[&["link", "recv", "--line", &line, "--return", &back], &CODE[..]].concat())
-        .stdout(full)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        ontick(&[&["link", "recv", "--line", &line, "--return", &back, "--patience", "60s"], &CODE[..]].concat())
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
     while !said.contains("Listening on ") {
         assert!(errors.read_line(&mut said).unwrap() > 0, "{said}");
     }
     let (line, back) = (chip.line(4), chip.line(18));
-    let (status, sender_said) = send_it(&data(100), &["--line", &line, "--return", &back, "--patience", "2s"]);
+    let (status, sender_said) = send_it(&data(100), &["--line", &line, "--return", &back, "--patience", "20s"]);
     // What the receiver could not write it did not acknowledge.
     assert_eq!(status, Some(1), "{sender_said}");
     said.clear();

@@ -28,7 +28,7 @@ impl Pty {
         let cpu = if first { cpus[0] } else { cpus[cpus.len() - 1] }.to_string();
         let (line, back) = (chip.line(line), chip.line(back));
         let arguments = ["link", "pty", "--line", &line, "--return", &back, "--code", "2x2", "--short", "60us"];
-        let mut child = ontick(&[&arguments, &["--cpu", &cpu], more].concat())
+        let mut child = ontick(&[&arguments[..], &["--cpu", &cpu], more].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
