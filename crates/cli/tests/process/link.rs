@@ -177,7 +177,7 @@ fn pid(child: &Child) -> rustix::process::Pid {
 #[test]
 fn a_killed_sender_leaves_the_receiver_telling() {
     let chip = Chip::new("killed", &[]);
-    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "4s"]);
+    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "15s"]);
     let mut sender = ontick(
         &[&["link", "send", "--file", "/dev/urandom", "--line", &chip.line(4), "--return", &chip.line(18)], &CODE[..]]
             .concat(),
