@@ -19,8 +19,8 @@ const FILE_EVERY: Duration = Duration::from_secs(1);
 const STREAM_EVERY: Duration = Duration::from_millis(100);
 /// Most rows of a batch.
 const MOST_ROWS: usize = 1 << 16;
-/// A footer names every batch. One of so many is written each time, longer ones less often, so that footers take no
-/// more of the disk than this many batches make, some 100 kB/s.
+/// A footer names every batch, in 24 bytes. One of so many is written each time; longer ones less often, so that
+/// footers take at most some 200 kB/s of the disk.
 const BATCHES: usize = 4096;
 
 /// Messages without an end: the stream format.
@@ -90,8 +90,8 @@ impl WholeFile {
     /// Begins a file, which becomes `NAME.1`, … when it has this many bytes.
     pub fn new(path: &Path, file: File, most: Option<u64>, channels: &[Channel]) -> io::Result<Self> {
         let (parts, rows) = (arrow::File::new(channels), Rows::new(channels));
-        let fit = most.map_or(MOST_ROWS as u64, |most| most / 2 / rows.row_bytes());
-        let (most_rows, now) = ((fit as usize).clamp(1, MOST_ROWS), Instant::now());
+        let fit = most.map_or(u64::MAX, |most| most / 2 / rows.row_bytes());
+        let (most_rows, now) = (fit.clamp(1, MOST_ROWS as u64) as usize, Instant::now());
         let (path, blocks) = (path.to_path_buf(), Vec::new());
         let mut this = Self {
             path,
