@@ -13,7 +13,7 @@ const RUNAWAY_AFTER: Duration = Duration::from_secs(20);
 
 /// Watches the calling thread as long as it is there.
 pub struct Guard {
-    watchdog: Option<Watchdog>,
+    _watchdog: Option<Watchdog>,
     /// What the thread asked for and did not get.
     pub refused: Vec<String>,
 }
@@ -33,13 +33,13 @@ impl Guard {
         if let Some(lowered) = watchdog.as_ref().and_then(Watchdog::lowered) {
             refused.push(format!("lowered to {lowered}, as its watchdog may run on no other CPU"));
         }
-        Self { watchdog, refused }
+        Self { _watchdog: watchdog, refused }
     }
 
     /// Whether the thread was demoted.
     #[cfg(test)]
     fn demoted(&self) -> bool {
-        self.watchdog.as_ref().is_some_and(Watchdog::demoted)
+        self._watchdog.as_ref().is_some_and(Watchdog::demoted)
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
             }
             let guard = Guard::within(&held, Duration::from_millis(300));
             let end_ns = ClockId::Monotonic.now_ns() + 30_000_000_000;
-            while guard.watchdog.is_some() && !guard.demoted() && ClockId::Monotonic.now_ns() < end_ns {
+            while guard._watchdog.is_some() && !guard.demoted() && ClockId::Monotonic.now_ns() < end_ns {
                 std::hint::spin_loop();
             }
             Some(guard.demoted())

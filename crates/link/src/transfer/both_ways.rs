@@ -78,8 +78,9 @@ pub fn run(
         }
         match receiver.next(now_ns + GLANCE_NS, stop)? {
             Some(Heard::Frame { frame, .. }) => {
-                if duplex.take(frame) {
-                    passed.anew += 1;
+                let is_anew = duplex.take(frame);
+                passed.anew += u64::from(is_anew);
+                if is_anew {
                     anew();
                 }
             }

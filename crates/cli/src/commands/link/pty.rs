@@ -69,7 +69,7 @@ impl Pty {
             path.display(),
             shown::note(&lines)
         ));
-        let _attends = ends::attend(place);
+        ends::attend(place);
         let anew = || ends::say("the other end was started anew");
         let ends = (&mut sender, &mut receiver);
         let passed = both_ways::run(ends, setting, session(), &mut own, &stop, anew)?;
