@@ -55,7 +55,7 @@ fn what_was_sent_before_there_was_a_receiver_is_told() {
     let chip = Chip::new("late", &[]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    std::fs::write(&file, data(3_000)).unwrap();
+    std::fs::write(&file, data(1_500)).unwrap();
     let sender = sender(&["--line", &chip.line(4), "--file", file.to_str().unwrap()]);
     until_edges(&chip);
     // Frames of 32 bytes: the first is over by the time that twenty edges were seen and another program has started,
