@@ -2,7 +2,8 @@
 //!
 //! A [`Code`] says how long pulses and gaps are for which bits; a [`frame`] is bytes with a header, a checksum and, where
 //! asked for, Reed–Solomon parity; [`wave`] turns frames into durations, and [`decode`] edges into frames; [`stream`]
-//! makes frames of a stream of bytes, and [`repeat`] repeats those that did not arrive. All of that is plain
+//! makes frames of a stream of bytes, [`repeat`] repeats those that did not arrive, and [`duplex`] does that in both
+//! directions. All of that is plain
 //! computation. A [`Sender`] and a [`Receiver`] are the threads at the two ends of a wire, [`transfer`] moves a stream
 //! through them, and a [`trial`] measures what a wire can do. Damaged frames are told from good ones by a CRC-32; a
 //! wrong byte is never handed on.
@@ -11,10 +12,12 @@
 mod block;
 pub mod code;
 pub mod decode;
+pub mod duplex;
 pub mod eye;
 mod fec;
 mod field;
 pub mod frame;
+mod guard;
 mod kept;
 pub mod receiver;
 pub mod repeat;

@@ -16,6 +16,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::code::Code;
 use crate::decode::{Decoder, Heard, Seen};
 use crate::eye::Eye;
+use crate::guard::Guard;
 use crate::setting::{SLEPT_NS, Setting, WAKE_NS};
 use crate::usual::Usual;
 
@@ -103,8 +104,9 @@ impl Receiver {
             move || {
                 block_signals();
                 let held = setup.best_effort();
+                let guard = Guard::over(&held);
                 let mut watcher = Watcher::new(line, code, producer, &shared);
-                let _ = ready.send(held.refused().iter().map(ToString::to_string).collect());
+                let _ = ready.send(guard.refused.clone());
                 let ended = match by {
                     By::Poll => watcher.poll(),
                     By::Interrupt => watcher.follow(),
@@ -220,8 +222,9 @@ impl<'a> Watcher<'a> {
                 self.edge(now, now_ns, 0, usual.beyond(now_ns - looked_ns));
                 (level, edge_ns) = (now, now_ns);
                 if is_slow {
-                    now_ns = wait.within(&mut self.clock, edge_ns + still_ns);
-                    rested_ns = now_ns;
+                    // Who sleeps longer than that has not looked since.
+                    rested_ns = wait.within(&mut self.clock, edge_ns + still_ns);
+                    now_ns = edge_ns + still_ns;
                 }
             } else if !level && now_ns - edge_ns >= idle_ns {
                 self.tell(Seen::Quiet(now_ns));

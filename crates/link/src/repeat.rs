@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::frame::{Frame, Kind};
-use crate::stream::{MOST_FRAMES, Number, TooLong};
+use crate::stream::{MOST_NUMBERED, Number, TooLong};
 
 /// Frames that may be under way at a time.
 pub const WINDOW: u32 = 32;
@@ -72,6 +72,32 @@ impl Sending {
         }
     }
 
+    /// With the first frame numbered so.
+    #[cfg(test)]
+    pub(crate) fn from(stream: u8, timeout_ns: u64, base: u32) -> Self {
+        Self { base, ..Self::new(stream, timeout_ns) }
+    }
+
+    /// The number of the next payload.
+    pub fn ends(&self) -> u32 {
+        self.base + self.slots.len() as u32
+    }
+
+    /// Whether everything that was offered has arrived.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Whether an answer is awaited.
+    pub fn waits(&self) -> bool {
+        self.answer_by_ns.is_some()
+    }
+
+    /// What the other end may not have handed on, oldest first.
+    pub fn unarrived(self) -> Vec<Vec<u8>> {
+        self.slots.into_iter().map(|slot| slot.payload).collect()
+    }
+
     /// Whether there is room for another payload.
     pub fn has_room(&self) -> bool {
         !self.ended && self.slots.len() < WINDOW as usize
@@ -79,7 +105,7 @@ impl Sending {
 
     /// Adds the next payload; there must be room.
     pub fn offer(&mut self, payload: Vec<u8>, last: bool) -> Result<(), TooLong> {
-        if self.base + self.slots.len() as u32 >= MOST_FRAMES {
+        if self.ends() >= MOST_NUMBERED {
             return Err(TooLong);
         }
         self.slots.push_back(Slot { payload, last, arrived: false, due: true, sent_before: false });
@@ -144,15 +170,12 @@ impl Sending {
     /// Takes an answer; `false` if it is none to this stream.
     pub fn take(&mut self, frame: &Frame) -> bool {
         let Number { stream, index } = Number::of(frame.number);
-        let ends = self.base + self.slots.len() as u32;
-        if frame.kind != Kind::Acknowledgement || stream != self.stream || index > ends {
+        if frame.kind != Kind::Acknowledgement || stream != self.stream || index > self.ends() {
             return false;
         }
-        let Ok(bits) = frame.payload[..].try_into().map(u32::from_le_bytes) else { return false };
-        for n in 0..self.slots.len() {
-            let place = self.base + n as u32;
-            let came = place > index && place - index - 1 < 32 && bits >> (place - index - 1) & 1 == 1;
-            self.slots[n].arrived |= place < index || came;
+        let Some(bits) = bitmap(frame) else { return false };
+        for (place, slot) in (self.base..).zip(&mut self.slots) {
+            slot.arrived |= names(index, bits, place);
         }
         while self.slots.front().is_some_and(|slot| slot.arrived) {
             self.slots.pop_front();
@@ -178,6 +201,16 @@ impl Sending {
     }
 }
 
+fn bitmap(answer: &Frame) -> Option<u32> {
+    answer.payload[..].try_into().map(u32::from_le_bytes).ok()
+}
+
+/// Whether an answer with this number and bitmap says that the frame at `place` came.
+fn names(number: u32, bits: u32, place: u32) -> bool {
+    let bit = place.checked_sub(number + 1).filter(|bit| *bit < u32::BITS);
+    place < number || bit.is_some_and(|bit| bits >> bit & 1 == 1)
+}
+
 /// The receiving end.
 #[derive(Debug, Default)]
 pub struct Receiving {
@@ -191,6 +224,12 @@ pub struct Receiving {
 }
 
 impl Receiving {
+    /// In the middle of a stream.
+    #[cfg(test)]
+    pub(crate) fn from(stream: u8, next: u32) -> Self {
+        Self { stream: Some(stream), next, ..Self::default() }
+    }
+
     /// Takes a frame that was read; the bytes that are next, as far as they are there now.
     pub fn take(&mut self, frame: Frame) -> Vec<u8> {
         let Number { stream, index } = Number::of(frame.number);
@@ -220,9 +259,14 @@ impl Receiving {
     /// The answer, if one was asked for since the last.
     pub fn answer(&mut self) -> Option<Frame> {
         let stream = self.stream.filter(|_| std::mem::take(&mut self.asked))?;
+        Some(self.state(stream))
+    }
+
+    /// What an answer to this stream says now.
+    pub fn state(&self, stream: u8) -> Frame {
         let bits = self.early.keys().fold(0u32, |bits, index| bits | 1 << (index - self.next - 1));
         let number = Number { stream, index: self.next }.joined();
-        Some(Frame { kind: Kind::Acknowledgement, number, payload: bits.to_le_bytes().to_vec() })
+        Frame { kind: Kind::Acknowledgement, number, payload: bits.to_le_bytes().to_vec() }
     }
 
     /// Whether the whole stream was handed on.

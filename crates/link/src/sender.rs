@@ -12,6 +12,7 @@ use ontick_rt::wait::Hybrid;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::Frame;
+use crate::guard::Guard;
 use crate::setting::{SLEPT_NS, Setting, WAKE_NS};
 use crate::usual::Usual;
 use crate::wave::Wave;
@@ -57,7 +58,8 @@ impl Sender {
             move || {
                 block_signals();
                 let held = setup.best_effort();
-                let _ = ready.send(held.refused().iter().map(ToString::to_string).collect());
+                let guard = Guard::over(&held);
+                let _ = ready.send(guard.refused.clone());
                 Driver::new(line, setting, &shared).run(waiting);
             }
         })?;
@@ -84,6 +86,11 @@ impl Sender {
         self.queued += 1;
         self.wake();
         Ok(true)
+    }
+
+    /// Frames that have not left yet.
+    pub fn waiting(&self) -> u64 {
+        self.queued - self.shared.sent.load(Ordering::Acquire)
     }
 
     /// Waits until everything was sent; the time of the last edge, in ns, or `None` if `stop` was set first.

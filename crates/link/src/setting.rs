@@ -14,6 +14,9 @@ pub const WAKE_NS: u64 = 500_000;
 /// others their share of every second. In ns.
 const FRAME_NS: u64 = 20_000_000;
 const LEAST_BLOCKS: usize = 32;
+/// Frames of a conversation, whose next word waits for them, in ns and bytes.
+const BRISK_NS: u64 = 150_000_000;
+const LEAST_BRISK: usize = 24;
 /// Where no stretch is shorter than this, threads sleep in each, in ns.
 pub const SLEPT_NS: u64 = 80_000;
 /// Otherwise they spin, and rest for one part in so many of a frame after it.
@@ -69,6 +72,13 @@ impl Setting {
         possible.then_some(Self { payload, ..self }).ok_or(SettingError::Payload(self.longest()))
     }
 
+    /// With frames that take no longer than [`BRISK_NS`], where such carry [`LEAST_BRISK`] bytes.
+    pub fn brisk(self) -> Self {
+        let shorter = (LEAST_BRISK..=self.payload).step_by(LEAST_BRISK);
+        let payload = shorter.take_while(|payload| self.frame_ns(*payload) <= BRISK_NS).last().unwrap_or(LEAST_BRISK);
+        Self { payload, ..self }
+    }
+
     /// How its frames are cut.
     pub fn shape(self) -> Shape {
         Shape { block: self.code.block_bytes(), parity: self.parity }
@@ -117,6 +127,17 @@ mod tests {
         assert!((200..600).contains(&payload(5_000)), "{}", payload(5_000));
         assert!((500..1_000).contains(&payload(1_000)), "{}", payload(1_000));
         assert_eq!([payload(100_000), payload(10_000_000)], [32 * 32 - 4; 2]);
+    }
+
+    #[test]
+    fn brisk_frames_are_soon_over() {
+        let setting = |ns| Setting::new(Code::new("2x1", ns, ns).unwrap(), 10).unwrap();
+        assert_eq!(setting(2_000_000).brisk().payload, LEAST_BRISK);
+        for ns in [1_000, 40_000, 100_000] {
+            let (usual, brisk) = (setting(ns), setting(ns).brisk());
+            assert!(brisk.frame_ns(brisk.payload) <= BRISK_NS || brisk.payload == LEAST_BRISK);
+            assert!((LEAST_BRISK..=usual.payload).contains(&brisk.payload));
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@ use crate::frame::{Frame, Kind};
 const COUNT_BITS: u32 = 24;
 /// Frames that a stream can have.
 pub const MOST_FRAMES: u32 = 1 << COUNT_BITS;
+/// Frames of a stream that is answered: an answer names the next, which needs a number too.
+pub const MOST_NUMBERED: u32 = MOST_FRAMES - 1;
 
 /// Whose frame it is, and which. A sender that was started anew marks its frames with another stream, so that
 /// nobody takes them for the rest of the one before.

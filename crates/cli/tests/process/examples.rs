@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::{Restored, alone_on_this_machine, has, may_tune, ontick};
 
@@ -40,6 +40,7 @@ fn the_documentations_examples_work() {
     let mut count = 0;
     for page in pages() {
         let folder = tempfile::tempdir().unwrap();
+        let mut receiver = None;
         for command in commands(&fs::read_to_string(&page).unwrap()) {
             let (words, redirected) = match command.split_once(" > ") {
                 Some((command, file)) => (command, Some(file.trim())),
@@ -66,6 +67,11 @@ fn the_documentations_examples_work() {
             }
             let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
             let mut command_ = ontick(&arguments);
+            if arguments[..2] == ["link", "recv"] {
+                receiver = Some(Receiver::start(&mut command_, &folder.path().join(redirected.unwrap())));
+                count += 1;
+                continue;
+            }
             let output = match lasts(&words) {
                 true => run_until_ctrl_c(&mut command_, folder.path()),
                 false => run_in(&mut command_, folder.path()),
@@ -77,6 +83,10 @@ fn the_documentations_examples_work() {
                 page.display(),
                 String::from_utf8_lossy(&output.stderr)
             );
+            if arguments[..2] == ["link", "send"] && status == Some(0) {
+                let sent = words.iter().skip_while(|word| *word != "--file").nth(1).unwrap();
+                receiver.take().expect("the receiver's command stands before the sender's").has_got(Path::new(sent));
+            }
             if let Some(file) = redirected {
                 fs::write(folder.path().join(file), &output.stdout).unwrap();
             }
@@ -85,6 +95,33 @@ fn the_documentations_examples_work() {
     }
     crate::run(&["gpio", "remove", &own_chip]);
     assert!(count > 5, "the documentation has examples, and they were found");
+}
+
+/// `ontick link recv`, at work in another terminal; killed if nothing came of it.
+struct Receiver {
+    child: Child,
+    into: PathBuf,
+}
+
+impl Receiver {
+    fn start(command: &mut Command, into: &Path) -> Self {
+        let mut child = command.stdout(fs::File::create(into).unwrap()).stderr(Stdio::piped()).spawn().unwrap();
+        // It speaks when it is at work.
+        child.stderr.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        Self { child, into: into.into() }
+    }
+
+    fn has_got(mut self, file: &Path) {
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        assert!(fs::read(&self.into).unwrap() == fs::read(file).unwrap(), "the copy is the same");
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// A table has a shortest duration; a train has a count or takes any.

@@ -5,6 +5,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -12,11 +13,18 @@ use serde_json::Value;
 use crate::{ontick, run, send, stderr};
 
 /// A chip of a test's own, gone afterwards: 4 is joined to 17, and 5 to 18.
-struct Chip(String);
+/// One test has one at a time: the ends' timed threads go before all others, also before those of other tests.
+pub struct Chip {
+    name: String,
+    _turn: MutexGuard<'static, ()>,
+}
+
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Chip {
-    fn new(test: &str, wire: &[&str]) -> Self {
-        let chip = Self(format!("sim:link-{test}-{}", std::process::id()));
+    pub fn new(test: &str, wire: &[&str]) -> Self {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let chip = Self { name: format!("sim:link-{test}-{}", std::process::id()), _turn };
         for (from, to) in [(4, 17), (5, 18)] {
             let output = run(&[&["gpio", "wire", &chip.line(from), &chip.line(to)], wire].concat());
             assert!(output.status.success(), "{}", stderr(&output));
@@ -24,28 +32,28 @@ impl Chip {
         chip
     }
 
-    fn line(&self, line: u32) -> String {
-        format!("{}/{line}", self.0)
+    pub fn line(&self, line: u32) -> String {
+        format!("{}/{line}", self.name)
     }
 }
 
 impl Drop for Chip {
     fn drop(&mut self) {
-        run(&["gpio", "remove", &self.0]);
+        run(&["gpio", "remove", &self.name]);
     }
 }
 
 /// Slow enough for a loaded machine, fast enough for a test.
-const CODE: [&str; 4] = ["--short", "40us", "--payload", "32"];
+pub const CODE: [&str; 4] = ["--short", "40us", "--payload", "32"];
 
 /// A receiver that listens; killed if the test fails half-way.
-struct Receiver {
+pub struct Receiver {
     child: Child,
     errors: BufReader<ChildStderr>,
 }
 
 impl Receiver {
-    fn start(arguments: &[&str]) -> Self {
+    pub fn start(arguments: &[&str]) -> Self {
         let mut child = ontick(&[&["link", "recv"], arguments, &CODE[..]].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -60,8 +68,19 @@ impl Receiver {
         Self { child, errors }
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The first byte that comes.
+    pub fn first(&mut self) -> u8 {
+        let mut first = [0];
+        self.child.stdout.as_mut().expect("a pipe").read_exact(&mut first).unwrap();
+        first[0]
+    }
+
     /// Status, bytes, and what it said.
-    fn end(mut self) -> (Option<i32>, Vec<u8>, String) {
+    pub fn end(mut self) -> (Option<i32>, Vec<u8>, String) {
         let mut bytes = Vec::new();
         self.child.stdout.take().expect("a pipe").read_to_end(&mut bytes).unwrap();
         let mut said = String::new();
@@ -77,12 +96,12 @@ impl Drop for Receiver {
     }
 }
 
-fn data(length: u32) -> Vec<u8> {
+pub fn data(length: u32) -> Vec<u8> {
     (0..length).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }
 
 /// Sends data from a file to its end; status and what it said.
-fn send_it(bytes: &[u8], arguments: &[&str]) -> (Option<i32>, String) {
+pub fn send_it(bytes: &[u8], arguments: &[&str]) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     std::fs::write(&file, bytes).unwrap();
@@ -158,7 +177,7 @@ fn pid(child: &Child) -> rustix::process::Pid {
 #[test]
 fn a_killed_sender_leaves_the_receiver_telling() {
     let chip = Chip::new("killed", &[]);
-    let receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "4s"]);
+    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "15s"]);
     let mut sender = ontick(
         &[&["link", "send", "--file", "/dev/urandom", "--line", &chip.line(4), "--return", &chip.line(18)], &CODE[..]]
             .concat(),
@@ -166,8 +185,7 @@ fn a_killed_sender_leaves_the_receiver_telling() {
     .stderr(Stdio::null())
     .spawn()
     .unwrap();
-    let (mut receiver, mut first) = (receiver, [0]);
-    receiver.child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    receiver.first();
     sender.kill().unwrap();
     sender.wait().unwrap();
     let (status, _, said) = receiver.end();

@@ -9,6 +9,8 @@ mod explain;
 mod gpio;
 mod lines;
 mod link;
+mod link_faults;
+mod link_pty;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;

@@ -1,5 +1,7 @@
-//! A stream of bytes through a sender and a receiver: [`one_way`], or [`repeated`] where a return line exists.
+//! A stream of bytes through a sender and a receiver: [`one_way`], or [`repeated`] where a return line exists; and two
+//! streams [`both_ways`].
 
+pub mod both_ways;
 mod feed;
 pub mod one_way;
 pub mod repeated;

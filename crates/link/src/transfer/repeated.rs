@@ -18,11 +18,12 @@ const ANSWER: usize = 4;
 const SLACK_NS: u64 = 40_000_000;
 /// Farewells, as nobody answers them.
 const FAREWELLS: usize = 3;
-/// A receiver that has everything answers for so many waits of the sender's, should its answer have been lost.
-const LINGER: u64 = 6;
+/// A receiver that has everything answers for so many of the sender's first waits, should its answers have been lost: for
+/// longer than the longest wait between two questions.
+const LINGER: u64 = 40;
 
 /// How long a sender waits for an answer at first, in ns.
-fn timeout_ns(setting: Setting) -> u64 {
+pub(super) fn timeout_ns(setting: Setting) -> u64 {
     2 * setting.frame_ns(ANSWER) + setting.pause_ns(setting.frame_ns(setting.payload)) + SLACK_NS
 }
 

@@ -120,7 +120,7 @@ impl Drop for Bench {
     }
 }
 
-fn below(policy: Policy) -> Policy {
+pub fn below(policy: Policy) -> Policy {
     match policy {
         Policy::Fifo(priority) if priority > 1 => Policy::Fifo(priority - 1),
         other => other,

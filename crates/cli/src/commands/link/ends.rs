@@ -43,6 +43,12 @@ impl CodeFlags {
         })
     }
 
+    /// With frames that are soon over unless their length was named, for who waits for an answer.
+    pub fn brisk_setting(&self) -> Result<Setting, Failure> {
+        let setting = self.setting()?;
+        Ok(if self.payload.is_some() { setting } else { setting.brisk() })
+    }
+
     pub fn parity(&self) -> u8 {
         self.parity
     }

@@ -3,9 +3,11 @@
 mod bench;
 mod ends;
 mod eye;
+mod pty;
 mod recv;
 mod send;
 mod shown;
+mod terminal;
 mod test;
 mod tune;
 
@@ -21,6 +23,7 @@ use crate::failure::{Failure, Outcome};
 pub enum Link {
     Send(send::Send),
     Recv(recv::Recv),
+    Pty(pty::Pty),
     Test(test::Test),
     Tune(tune::Tune),
 }
@@ -30,6 +33,7 @@ impl Link {
         match self {
             Link::Send(send) => send.run(),
             Link::Recv(recv) => recv.run(),
+            Link::Pty(pty) => pty.run(),
             Link::Test(test) => test.run(),
             Link::Tune(tune) => tune.run(),
         }

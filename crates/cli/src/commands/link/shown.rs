@@ -35,6 +35,9 @@ pub fn got(got: &Got, lines: &[Option<&Name>]) -> String {
     let end = match (got.began, got.ended) {
         (_, true) => "",
         (true, false) => "; the end never came: the sender fell silent, or this was ended",
+        (false, false) if got.damaged + got.noise > 0 => {
+            "; nothing came that could be read (do both ends have the same --code, --short and --step?)"
+        }
         (false, false) => "; nothing came that could be read",
     };
     format!("received {} bytes in {} frames{counts}{mended}{end}{}", got.bytes, got.frames, note(lines))

@@ -1,0 +1,98 @@
+//! `ontick link pty`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_gpio::Name;
+use ontick_link::By;
+use ontick_link::transfer::both_ways::{self, Passed};
+use ontick_measure::Place;
+
+use super::bench::below;
+use super::ends::{self, CodeFlags};
+use super::shown;
+use super::terminal::{Link, Terminal};
+use crate::failure::{Failure, Outcome};
+use crate::flags::PlaceFlags;
+use crate::{stop, terminal};
+
+/// A terminal whose bytes go over two lines, in both directions at once, and all arrive.
+///
+/// Prints the terminal's path; picocom, minicom, cat and whatever else uses a serial line can open it, and close and
+/// open it again. It works until Ctrl-C. Exit status: 1 ended by Ctrl-C or a signal, 2 it could not be tried.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick link pty --line GPIO22 --return GPIO27 --link /tmp/wire\n  ontick link pty --line sim:bench/4 --return sim:bench/18 --short 50us\n\nThe other end has the lines the other way round: what this one drives it looks at."
+)]
+pub struct Pty {
+    /// The line that is driven
+    #[arg(long, value_name = "LINE")]
+    line: Name,
+    /// The line that is looked at
+    #[arg(long = "return", value_name = "LINE")]
+    back: Name,
+    /// Make a symbolic link to the terminal here; it is gone at the end
+    #[arg(long, value_name = "PATH")]
+    link: Option<PathBuf>,
+    /// How edges are seen: poll (reading again and again, which occupies a CPU) or interrupt (notified)
+    #[arg(long, default_value = "interrupt")]
+    by: By,
+    #[command(flatten)]
+    code: CodeFlags,
+    #[command(flatten)]
+    place: PlaceFlags,
+}
+
+impl Pty {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let setting = self.code.brisk_setting()?;
+        let place = self.place.place();
+        place.check()?;
+        ends::may_poll(self.by, place)?;
+        let stop = stop::on_signal()?;
+        let mut own = Terminal::open()?;
+        let path = own.path.clone();
+        let _link = self.link.as_deref().map(|at| Link::lay(at, &path)).transpose()?;
+        let mut sender = ends::sender(&self.line, setting, place.setup())?;
+        // A sender keeps one that polls from its CPU, and is itself kept from it by one that is notified: that has time.
+        let beside = place.peer(None, "two ends").unwrap_or(place);
+        let policy = if self.by == By::Poll { place.policy } else { below(place.policy) };
+        let beside = Place { policy, ..beside };
+        let mut receiver = ends::receiver(&self.back, setting, self.by, beside.setup())?;
+        ends::tell(sender.refused());
+        terminal::print(&format!("{}\n", path.display()))?;
+        let lines = [Some(&self.line), Some(&self.back)];
+        ends::say(&format!(
+            "{} to {} by the terminal {}{}; Ctrl-C ends.",
+            self.back,
+            self.line,
+            path.display(),
+            shown::note(&lines)
+        ));
+        ends::attend(place);
+        let anew = || ends::say("the other end was started anew");
+        let ends = (&mut sender, &mut receiver);
+        let passed = both_ways::run(ends, setting, session(), &mut own, &stop, anew)?;
+        ends::say(&said(&passed, shown::note(&lines)));
+        Ok(Outcome::NotMet)
+    }
+}
+
+fn said(passed: &Passed, note: &str) -> String {
+    let Passed { sent, received, repeated, damaged, noise, anew } = *passed;
+    let counts = [
+        (repeated, "frames sent again"),
+        (damaged, "frames damaged"),
+        (noise, "times noise"),
+        (anew, "new starts of the other end"),
+    ];
+    let counts: String = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
+    format!("sent {sent} bytes, received {received}{counts}{note}")
+}
+
+/// Another one than any process at this wire had before, nor has at its other end.
+fn session() -> u32 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let ns = now.as_nanos() as u64 ^ u64::from(std::process::id()) << 40;
+    (ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}

@@ -1,0 +1,188 @@
+//! What goes wrong at a wire: settings that differ, ends that are missing, cut wires, noise, full disks.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use ontick_gpio::{Line, Name, OnExit, Request};
+use rustix::process::Signal;
+
+use crate::link::{CODE, Chip, Receiver, data, send_it};
+use crate::{ontick, run, send, stderr, stdout};
+
+/// A sender that is at work.
+fn sender(arguments: &[&str]) -> Child {
+    let child = ontick(&[&["link", "send"], arguments, &CODE[..]].concat()).stderr(Stdio::piped()).spawn();
+    child.expect("the program starts")
+}
+
+/// Its status and what it said.
+fn ended(child: Child) -> (Option<i32>, String) {
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), stderr(&output))
+}
+
+/// Waits until something is sent.
+fn until_edges(chip: &Chip) {
+    let seen = run(&["gpio", "watch", &chip.line(17), "--count", "20"]);
+    assert!(seen.status.success(), "{}", stderr(&seen));
+}
+
+fn is_low(line: &str) {
+    assert!(stdout(&run(&["gpio", "get", line])).contains("=0"), "{line} is left low");
+}
+
+#[test]
+fn a_sender_may_start_first_where_there_is_a_return_line() {
+    let chip = Chip::new("early", &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let (file, sent) = (folder.path().join("data"), data(500));
+    std::fs::write(&file, &sent).unwrap();
+    let (line, back) = (chip.line(4), chip.line(18));
+    let file = file.to_str().unwrap();
+    let sender = sender(&["--line", &line, "--return", &back, "--file", file, "--patience", "60s"]);
+    until_edges(&chip);
+    let receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "60s"]);
+    let (status, said) = ended(sender);
+    assert_eq!(status, Some(0), "{said}");
+    let (status, came, said) = receiver.end();
+    assert_eq!((status, came == sent), (Some(0), true), "{said}");
+}
+
+#[test]
+fn what_was_sent_before_there_was_a_receiver_is_told() {
+    let chip = Chip::new("late", &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    std::fs::write(&file, data(1_500)).unwrap();
+    let sender = sender(&["--line", &chip.line(4), "--file", file.to_str().unwrap()]);
+    until_edges(&chip);
+    // Frames of 32 bytes: the first is over by the time that twenty edges were seen and another program has started,
+    // or nearly so; it is damaged then.
+    let receiver = Receiver::start(&["--line", &chip.line(17), "--patience", "5s"]);
+    assert_eq!(ended(sender).0, Some(0), "nobody tells it");
+    send(receiver.id(), Signal::INT);
+    let (status, _, said) = receiver.end();
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("missing") || said.contains("nothing came"), "{said}");
+}
+
+#[test]
+fn ends_with_different_settings_say_so() {
+    let chip = Chip::new("differ", &[]);
+    let receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--code", "8x8"]);
+    let (line, back) = (chip.line(4), chip.line(18));
+    let (status, said) = send_it(&data(200), &["--line", &line, "--return", &back, "--patience", "2s"]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("nobody answers (is the receiver there, with the same"), "{said}");
+    send(receiver.id(), Signal::INT);
+    let (status, came, said) = receiver.end();
+    assert_eq!((status, came.len()), (Some(1), 0), "{said}");
+    assert!(said.contains("do both ends have the same --code, --short and --step?"), "{said}");
+}
+
+#[test]
+fn the_wire_is_cut_and_comes_back() {
+    let chip = Chip::new("cut", &[]);
+    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "60s"]);
+    let folder = tempfile::tempdir().unwrap();
+    let (file, sent) = (folder.path().join("data"), data(1_500));
+    std::fs::write(&file, &sent).unwrap();
+    let (line, back) = (chip.line(4), chip.line(18));
+    let sender = sender(&["--line", &line, "--return", &back, "--file", file.to_str().unwrap(), "--patience", "60s"]);
+    let first = receiver.first();
+    assert!(run(&["gpio", "unwire", &chip.line(17)]).status.success());
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(run(&["gpio", "wire", &chip.line(4), &chip.line(17)]).status.success());
+    let (status, said) = ended(sender);
+    assert_eq!(status, Some(0), "{said}");
+    let (status, came, said) = receiver.end();
+    assert_eq!((status, [vec![first], came].concat() == sent), (Some(0), true), "{said}");
+}
+
+#[test]
+fn noise_is_no_data() {
+    let chip = Chip::new("noise", &[]);
+    let receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5)]);
+    let name: Name = chip.line(4).parse().unwrap();
+    let mut line = Line::open(&name, &Request::output(false).on_exit(OnExit::Low)).unwrap();
+    let (mut state, mut level) = (0x9e37_79b9_7f4a_7c15u64, false);
+    for _ in 0..150_000 {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        let until = std::time::Instant::now() + Duration::from_nanos(500 + (state >> 50));
+        while std::time::Instant::now() < until {}
+        level = !level;
+        line.write(level).unwrap();
+    }
+    drop(line);
+    std::thread::sleep(Duration::from_secs(1));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", receiver.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak_kib: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak_kib < 100_000, "{peak}");
+    send(receiver.id(), Signal::INT);
+    let (status, came, said) = receiver.end();
+    assert_eq!((status, came.len()), (Some(1), 0), "{said}");
+    assert!(said.contains("noise") && said.contains("nothing came that could be read"), "{said}");
+}
+
+/// Ctrl-C in the middle of frames, at either end.
+#[test]
+fn an_end_that_is_ended_leaves_its_line_low() {
+    let chip = Chip::new("ended", &[]);
+    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "60s"]);
+    let sender = sender(&["--line", &chip.line(4), "--return", &chip.line(18), "--file", "/dev/urandom"]);
+    receiver.first();
+    send(receiver.id(), Signal::INT);
+    let (status, _, said) = receiver.end();
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("the end never came"), "{said}");
+    is_low(&chip.line(5));
+    // It goes on asking.
+    until_edges(&chip);
+    send(sender.id(), Signal::INT);
+    let (status, said) = ended(sender);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("ended before everything was sent"), "{said}");
+    is_low(&chip.line(4));
+}
+
+#[test]
+fn a_killed_receiver_leaves_the_sender_telling() {
+    let chip = Chip::new("killed-recv", &[]);
+    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "60s"]);
+    let (line, back) = (chip.line(4), chip.line(18));
+    let sender = sender(&["--line", &line, "--return", &back, "--file", "/dev/urandom", "--patience", "20s"]);
+    receiver.first();
+    drop(receiver);
+    let (status, said) = ended(sender);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("nobody answers"), "{said}");
+}
+
+#[test]
+fn a_full_disk_ends_the_receiver_with_a_sentence() {
+    let chip = Chip::new("full", &[]);
+    let (line, back) = (chip.line(17), chip.line(5));
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut child =
+        ontick(&[&["link", "recv", "--line", &line, "--return", &back, "--patience", "60s"], &CODE[..]].concat())
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("Listening on ") {
+        assert!(errors.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    let (line, back) = (chip.line(4), chip.line(18));
+    let (status, sender_said) = send_it(&data(100), &["--line", &line, "--return", &back, "--patience", "20s"]);
+    // What the receiver could not write it did not acknowledge.
+    assert_eq!(status, Some(1), "{sender_said}");
+    said.clear();
+    errors.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{said}");
+    assert!(said.contains("ontick: cannot write what was received") && said.trim_end().lines().count() == 1, "{said}");
+}
