@@ -12,12 +12,20 @@ pub struct Block {
     open: bool,
     /// The gap of the mark itself is next: it carries nothing.
     after_mark: bool,
+    pulse: Option<Pulse>,
     symbols: usize,
     pending: u64,
     bits: u32,
     bytes: Vec<u8>,
     sure: bool,
     pulses: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pulse {
+    width: Width,
+    sure: bool,
+    ns: u64,
 }
 
 /// A block that has as many symbols as bytes need.
@@ -39,6 +47,7 @@ impl Block {
             code,
             open: false,
             after_mark: false,
+            pulse: None,
             symbols: 0,
             pending: 0,
             bits: 0,
@@ -65,25 +74,28 @@ impl Block {
     pub fn forget(&mut self) {
         self.bytes.clear();
         self.pulses.clear();
-        (self.open, self.after_mark, self.sure) = (false, false, true);
+        (self.open, self.after_mark, self.pulse, self.sure) = (false, false, None, true);
         (self.symbols, self.pending, self.bits) = (0, 0, 0);
     }
 
     /// A pulse that is no mark.
     pub fn pulse(&mut self, width: Width, sure: bool, ns: u64) {
-        if self.open {
-            self.after_mark = false;
-            self.pulses.push(ns);
-            self.value(width, sure, self.code.pulse_bits);
-        }
+        self.after_mark = false;
+        self.pulse = Some(Pulse { width, sure, ns });
     }
 
-    /// A gap.
+    /// A gap, which ends the symbol.
     pub fn gap(&mut self, width: Width, sure: bool) {
-        if !self.open || std::mem::take(&mut self.after_mark) {
+        let is_of_mark = std::mem::take(&mut self.after_mark);
+        let Some(pulse) = self.pulse.take().filter(|_| self.open && !is_of_mark) else { return };
+        let carries = self.code.gap_bits > 0;
+        if pulse.width == Width::Cancelled || carries && width == Width::Cancelled {
+            // A merged stretch looks the same to a receiver that was stopped: then the symbols are too few.
             return;
         }
         self.symbols += 1;
+        self.pulses.push(pulse.ns);
+        self.value(pulse.width, pulse.sure, self.code.pulse_bits);
         match self.code.gap_bits {
             0 => self.sure &= sure,
             bits => self.value(width, sure, bits),
@@ -95,7 +107,7 @@ impl Block {
     fn value(&mut self, width: Width, sure: bool, bits: u8) {
         let (value, fits) = match width {
             Width::Value(value, _) => (value, true),
-            Width::Mark | Width::Odd => (0, false),
+            Width::Mark | Width::Cancelled | Width::Odd => (0, false),
         };
         self.sure &= sure && fits;
         self.pending = self.pending << bits | u64::from(value);

@@ -71,6 +71,11 @@ impl Code {
         self.pulse_ns(self.longest_pulse()) + MARK_STEPS * self.step_ns
     }
 
+    /// How long a stretch is, at least, that takes its symbol back, in ns: longer than a mark.
+    pub fn cancel_ns(self) -> u64 {
+        self.mark_ns() + MARK_STEPS * self.step_ns
+    }
+
     /// A low line for this long rests, in ns: four times as long as any gap in a frame.
     pub fn idle_ns(self) -> u64 {
         (4 * self.gap_ns(self.longest_gap()).max(self.pulse_ns(self.longest_pulse()))).max(SHORTEST_IDLE_NS)

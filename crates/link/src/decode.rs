@@ -157,20 +157,22 @@ impl Decoder {
         if self.level || rested_ns < self.code.idle_ns() {
             return;
         }
-        self.flush();
+        self.flush(rested_ns);
         if self.frame.is_whole() || rested_ns >= GIVEN_UP_NS.max(2 * self.code.idle_ns()) {
             self.finish();
         }
         (self.frame.rested, self.starting) = (true, true);
     }
 
-    /// Nothing follows what is still held back.
-    fn flush(&mut self) {
+    /// Nothing follows what is still held back, but the gap that is a rest by now.
+    fn flush(&mut self, rested_ns: u64) {
         self.glitch = false;
-        if let Some(last) = self.last.take() {
-            self.stretch(last);
-        }
+        let Some(last) = self.last.take() else { return };
+        self.stretch(last);
         self.replay();
+        if last.high {
+            self.read(Stretch { high: false, ns: rested_ns, sure: true });
+        }
     }
 
     /// It was no preamble.

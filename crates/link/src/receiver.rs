@@ -10,13 +10,14 @@ use std::time::Duration;
 use ontick_gpio::{Edges, Gone, Line, Request};
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::thread::{Setup, block_signals};
+use ontick_rt::wait::Hybrid;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::code::Code;
 use crate::decode::{Decoder, Heard, Seen};
 use crate::eye::Eye;
 use crate::guard::Guard;
-use crate::setting::{Setting, WAKE_NS};
+use crate::setting::{SLEPT_NS, Setting, WAKE_NS};
 use crate::usual::Usual;
 
 /// What the reading thread may be behind by.
@@ -30,8 +31,8 @@ const PATIENCE_NS: u64 = 20_000_000;
 const NAP_NS: u64 = WAKE_NS * 3 / 10;
 /// One who polls rests a tenth of the time also where the line never does, in ns.
 const STRETCH_NS: u64 = 450_000_000;
-/// Pulses this long can be polled with sleep in between, in ns.
-const SLOW_NS: u64 = 1_000_000;
+/// Where one who polls sleeps after each edge, the share of the time until the next that is spun, at most.
+const DUTY: f64 = 0.6;
 
 /// How the thread comes to know of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,22 +208,27 @@ impl<'a> Watcher<'a> {
     /// Reads the line again and again. While it rests there are naps.
     fn poll(&mut self) -> Result<(), Gone> {
         let idle_ns = self.code.idle_ns();
+        let is_slow = self.code.shortest_ns >= SLEPT_NS;
+        // The line does not change before; clocks may differ a little, and edges be late.
+        let still_ns = self.code.shortest_ns * 3 / 4;
+        let mut wait = Hybrid::with_duty(still_ns, DUTY);
         let (mut level, mut edge_ns, mut rested_ns) = (false, self.clock.now_ns(), self.clock.now_ns());
         // An edge is as old as the look before, at most.
         let (mut looked_ns, mut usual) = (edge_ns, Usual::default());
         while !self.stopped() {
             let now = self.line.read()?;
-            let now_ns = self.clock.now_ns();
+            let mut now_ns = self.clock.now_ns();
             if now != level {
                 self.edge(now, now_ns, 0, usual.beyond(now_ns - looked_ns));
                 (level, edge_ns) = (now, now_ns);
+                if is_slow {
+                    now_ns = wait.within(&mut self.clock, edge_ns + still_ns);
+                    rested_ns = now_ns;
+                }
             } else if !level && now_ns - edge_ns >= idle_ns {
                 self.tell(Seen::Quiet(now_ns));
                 self.nap(now_ns + NAP_NS);
                 rested_ns = self.clock.now_ns();
-            } else if self.code.shortest_ns >= SLOW_NS {
-                self.nap(now_ns + self.code.shortest_ns / 20);
-                rested_ns = now_ns;
             } else if now_ns - rested_ns > STRETCH_NS {
                 self.nap(now_ns + STRETCH_NS / 9);
                 rested_ns = self.clock.now_ns();

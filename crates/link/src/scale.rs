@@ -26,6 +26,8 @@ pub enum Width {
     Value(u32, f64),
     /// A mark.
     Mark,
+    /// What takes its symbol back.
+    Cancelled,
     /// Nothing that is sent.
     Odd,
 }
@@ -40,6 +42,7 @@ impl Scale {
         match steps - value {
             off if off.abs() <= 1.0 => Width::Value(value as u32, off * 2.0),
             _ if (mark - 1.0..mark + 1.0).contains(&over) => Width::Mark,
+            _ if over >= mark + 1.0 => Width::Cancelled,
             _ => Width::Odd,
         }
     }
@@ -145,6 +148,7 @@ mod tests {
         assert!(matches!(scale.read(2_100.0), Width::Value(2, off) if (off - 0.4).abs() < 1e-9));
         assert_eq!(scale.read(3_500.0), Width::Mark);
         assert_eq!(scale.read(3_100.0), Width::Mark);
-        assert_eq!([scale.read(100.0), scale.read(4_100.0), scale.read(9e9)], [Width::Odd; 3]);
+        assert_eq!([scale.read(100.0), scale.read(300.0)], [Width::Odd; 2]);
+        assert_eq!([scale.read(4_100.0), scale.read(9e9)], [Width::Cancelled; 2]);
     }
 }

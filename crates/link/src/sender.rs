@@ -13,7 +13,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::Frame;
 use crate::guard::Guard;
-use crate::setting::{Setting, WAKE_NS};
+use crate::setting::{SLEPT_NS, Setting, WAKE_NS};
 use crate::usual::Usual;
 use crate::wave::Wave;
 
@@ -40,7 +40,8 @@ struct Shared {
     waiter: OnceLock<Thread>,
     sent: AtomicU64,
     held_up_ns: AtomicU64,
-    /// Blocks that were sent again.
+    /// Symbols, and blocks, that were sent again.
+    cancelled: AtomicU64,
     again: AtomicU64,
     /// When the last edge of the last frame was made, in ns.
     ended_ns: AtomicU64,
@@ -108,6 +109,11 @@ impl Sender {
         self.shared.held_up_ns.load(Ordering::Relaxed)
     }
 
+    /// Symbols that were taken back and sent again because the thread was late in them.
+    pub fn cancelled(&self) -> u64 {
+        self.shared.cancelled.load(Ordering::Relaxed)
+    }
+
     /// Blocks that were sent again because the thread was late in them.
     pub fn again(&self) -> u64 {
         self.shared.again.load(Ordering::Relaxed)
@@ -153,16 +159,29 @@ struct Driver<'a> {
     edge_ns: u64,
 }
 
-/// Codes without longer stretches are spun, in ns.
-const SPUN_NS: u64 = 100_000;
+/// What became of a stretch.
+enum Stretch {
+    Right,
+    /// It takes its symbol back.
+    Cancelled,
+    /// Too long, and not to be told from another.
+    Late,
+}
+
+/// Spun of each stretch of a slow code, at most: of the rest the way into sleep and out takes some 12 us, and a thread
+/// that leaves its CPU less than a twentieth of the time is stopped by the kernel for 50 ms of every second.
+const DUTY: f64 = 0.7;
+/// One symbol is taken back so often, at most.
+const MOST_CANCELLED: u32 = 8;
 /// One block is sent again so often, at most: where every edge is late, that is no help.
 const MOST_AGAIN: u32 = 4;
 
 impl<'a> Driver<'a> {
     fn new(line: Line, setting: Setting, shared: &'a Shared) -> Self {
-        let longest_ns = setting.code.mark_ns();
         // Where no sleep is short enough, only the pulse that wakes the receiver is slept through.
-        let wait = if longest_ns < SPUN_NS { Hybrid::with_margin(SPUN_NS) } else { Hybrid::new(longest_ns) };
+        let shortest_ns = setting.code.shortest_ns;
+        let wait =
+            if shortest_ns < SLEPT_NS { Hybrid::with_margin(SLEPT_NS) } else { Hybrid::with_duty(shortest_ns, DUTY) };
         let clock = Clock::new(ClockId::Monotonic);
         Self { line, setting, shared, clock, wait, late: Usual::default(), level: false, edge_ns: 0 }
     }
@@ -192,46 +211,75 @@ impl<'a> Driver<'a> {
     fn drive(&mut self, wave: &Wave) -> Result<(), Gone> {
         // The next mark, and how often its block was sent again.
         let (mut at, mut block, mut again) = (0, 0, 0);
+        let mut cancelled = 0;
         self.toggle(true)?;
         while at < wave.stretches.len() && !self.stopped() {
             if wave.marks.get(block + 1).is_some_and(|mark| at > *mark) {
                 (block, again) = (block + 1, 0);
             }
-            let late = self.after(wave.stretches[at].into())?;
-            at += 1;
-            if late && again < MOST_AGAIN && self.spoils(wave, at - 1) {
-                self.shared.again.fetch_add(1, Ordering::Relaxed);
-                again += 1;
-                self.rise()?;
-                at = wave.marks[block];
-            }
+            let counts = self.counts(wave, at);
+            at = match self.after(wave.stretches[at].into(), counts && cancelled < MOST_CANCELLED)? {
+                Stretch::Right => {
+                    cancelled = 0;
+                    at + 1
+                }
+                Stretch::Cancelled => {
+                    cancelled += 1;
+                    // The symbol begins with a pulse, which one that was taken back in its gap has begun already.
+                    if !self.level {
+                        self.after(self.setting.code.shortest_ns, false)?;
+                    }
+                    at - at % 2
+                }
+                Stretch::Late if counts && again < MOST_AGAIN => {
+                    self.shared.again.fetch_add(1, Ordering::Relaxed);
+                    again += 1;
+                    self.rise()?;
+                    wave.marks[block]
+                }
+                Stretch::Late => {
+                    cancelled = 0;
+                    at + 1
+                }
+            };
         }
         if self.level { self.toggle(false) } else { Ok(()) }
     }
 
-    /// Whether a block cannot be read when this stretch was too long. A preamble has others, and a gap that carries
-    /// nothing may have any length.
-    fn spoils(&self, wave: &Wave, at: usize) -> bool {
+    /// Whether it matters how long this stretch is. A preamble has others, and a gap that carries nothing may have any
+    /// length.
+    fn counts(&self, wave: &Wave, at: usize) -> bool {
         let is_pulse = at % 2 == 0;
         let after_mark = at > 0 && wave.marks.binary_search(&(at - 1)).is_ok();
         at >= wave.marks[0] && (is_pulse || self.setting.code.gap_bits > 0 && !after_mark)
     }
 
-    /// The next edge, so long after the one before; whether it was late by too much.
-    fn after(&mut self, stretch_ns: u64) -> Result<bool, Gone> {
+    /// The next edge, so long after the one before. Where it is too late for that already, the stretch is made one that
+    /// takes its symbol back, if it `counts`.
+    fn after(&mut self, stretch_ns: u64, counts: bool) -> Result<Stretch, Gone> {
         let due_ns = self.edge_ns + stretch_ns;
-        self.wait.within(&mut self.clock, due_ns);
+        let reached_ns = self.wait.within(&mut self.clock, due_ns);
+        let tolerance_ns = self.setting.code.step_ns / 3;
+        let cancelled = counts && reached_ns.saturating_sub(due_ns) > tolerance_ns;
+        if cancelled {
+            self.wait.within(&mut self.clock, self.edge_ns + self.setting.code.cancel_ns());
+            self.shared.cancelled.fetch_add(1, Ordering::Relaxed);
+        }
         self.toggle(!self.level)?;
         let late_ns = self.edge_ns.saturating_sub(due_ns);
         self.shared.held_up_ns.fetch_max(late_ns, Ordering::Relaxed);
-        Ok(self.late.beyond(late_ns) > self.setting.code.step_ns / 3)
+        match cancelled {
+            true => Ok(Stretch::Cancelled),
+            false if self.late.beyond(late_ns) > tolerance_ns => Ok(Stretch::Late),
+            false => Ok(Stretch::Right),
+        }
     }
 
     /// To the next rising edge as soon as may be.
     fn rise(&mut self) -> Result<(), Gone> {
         let shortest_ns = self.setting.code.shortest_ns;
         while !self.stopped() {
-            self.after(shortest_ns)?;
+            self.after(shortest_ns, false)?;
             if self.level {
                 break;
             }

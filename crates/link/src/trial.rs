@@ -44,7 +44,9 @@ pub struct Trial {
     pub wrong_bits: u64,
     /// Blocks that parity replaced.
     pub mended: u64,
-    /// Blocks that the sender sent again, as it noticed that it was late.
+    /// Symbols that the sender took back and sent again, as it noticed that it was late.
+    pub cancelled: u64,
+    /// Blocks that it sent again, as it noticed that too late.
     pub again: u64,
     /// Whole frames that differ from what was sent: there must never be one.
     pub false_frames: u64,
@@ -128,7 +130,7 @@ fn go(
     if stop.load(Ordering::Relaxed) {
         trial.sent = trial.arrived;
     }
-    (trial.held_up_ns, trial.again) = (sender.held_up_ns(), sender.again());
+    (trial.held_up_ns, trial.cancelled, trial.again) = (sender.held_up_ns(), sender.cancelled(), sender.again());
     trial.eye = Some(receiver.eye().clone());
     Ok(trial)
 }
@@ -187,7 +189,7 @@ mod tests {
         let chip = format!("trial-{}", std::process::id());
         let line = |line| Name::Sim { chip: chip.clone(), line };
         sim::wire(&line(4), &line(17), sim::Wire::default()).unwrap();
-        let setting = Setting::new(Code::new("2x2", 100_000, 100_000).unwrap(), 16).unwrap();
+        let setting = Setting::new(Code::new("2x2", 100_000, 100_000).unwrap(), 16).unwrap().with_payload(40).unwrap();
         for by in [By::Interrupt, By::Poll] {
             let from = Line::open(&line(4), &Request::output(false).on_exit(OnExit::Low)).unwrap();
             let to = Line::open(&line(17), &by.request()).unwrap();

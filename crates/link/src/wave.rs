@@ -7,8 +7,10 @@
 //! polynomial 0x2f of AUTOSAR), all of them most significant bit first. A last mark ends the last block; after it the
 //! line rests for at least [`Code::idle_ns`].
 //!
-//! A stop of the receiver spoils the blocks that it falls into, and no others; a sender that notices that it was late
-//! sends the block again (the receiver takes the last of two with one number).
+//! A stop of the receiver spoils the blocks that it falls into, and no others. A sender that was stopped and finds that
+//! a stretch has become too long lets it last for [`Code::cancel_ns`], which takes the symbol back, and sends the symbol
+//! again; one that finds it when the edge is made already sends the block again (the receiver takes the last of two with
+//! one number).
 
 use crate::code::Code;
 use crate::frame::{Frame, Shape};

@@ -116,14 +116,18 @@ fn lines(row: &Row, bench: &Bench, note: &str) -> String {
         row.frame_error_rate * 100.0
     );
     text += &format!(
-        "blocks       {} sent, {} lost ({:.2} %), {} replaced by parity, {} sent again as the sender was late\n",
+        "blocks       {} sent, {} lost ({:.2} %), {} replaced by parity\n",
         row.blocks,
         row.blocks_lost,
         row.block_error_rate * 100.0,
-        row.blocks_restored,
-        row.blocks_sent_again
+        row.blocks_restored
     );
     text += &format!("bits         {} compared, {} wrong before parity\n", row.bits, row.wrong_bits);
     text += &format!("wrong frames {} taken for right\n", row.false_frames);
-    text + &format!("sender       held up {} at worst\n", show(row.held_up_ns))
+    text + &format!(
+        "sender       held up {} at worst; {} symbols and {} blocks sent again as it was late\n",
+        show(row.held_up_ns),
+        row.symbols_sent_again,
+        row.blocks_sent_again
+    )
 }
