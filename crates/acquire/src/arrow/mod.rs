@@ -53,7 +53,7 @@ mod tests {
     }
 
     /// Everything that a recording says.
-    fn all(bytes: &[u8]) -> Vec<(Vec<u64>, Vec<i64>)> {
+    fn all(bytes: &[u8]) -> Vec<Said> {
         let mut recording = read(bytes).unwrap();
         assert_eq!(recording.channels, channels());
         let mut entries = Vec::new();
@@ -66,8 +66,11 @@ mod tests {
         entries
     }
 
+    /// The numbers of a record, and its values.
+    type Said = (Vec<u64>, Vec<i64>);
+
     /// Records in the binary format, and what they say.
-    fn records(count: u64) -> (Vec<u8>, Vec<(Vec<u64>, Vec<i64>)>) {
+    fn records(count: u64) -> (Vec<u8>, Vec<Said>) {
         let (binary, mut bytes, mut said) = (Binary::new(&channels()), Vec::new(), Vec::new());
         for number in 0..count {
             if number % 3 == 1 {

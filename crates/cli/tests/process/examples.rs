@@ -67,7 +67,7 @@ fn the_documentations_examples_work() {
             }
             let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
             let mut command_ = ontick(&arguments);
-            if arguments[..2] == ["link", "recv"] {
+            if arguments.starts_with(&["link", "recv"]) {
                 receiver = Some(Receiver::start(&mut command_, &folder.path().join(redirected.unwrap())));
                 count += 1;
                 continue;
@@ -83,7 +83,7 @@ fn the_documentations_examples_work() {
                 page.display(),
                 String::from_utf8_lossy(&output.stderr)
             );
-            if arguments[..2] == ["link", "send"] && status == Some(0) {
+            if arguments.starts_with(&["link", "send"]) && status == Some(0) {
                 let sent = words.iter().skip_while(|word| *word != "--file").nth(1).unwrap();
                 receiver.take().expect("the receiver's command stands before the sender's").has_got(Path::new(sent));
             }
