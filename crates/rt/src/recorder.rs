@@ -10,8 +10,9 @@ use crate::buckets;
 
 /// Seconds that the largest latency of each is kept before the reader must have taken it.
 const SECONDS: usize = 64;
-/// Outliers that may wait for the reader.
-const OUTLIERS: usize = 4096;
+/// Outliers that may wait for the reader: on a busy machine it may be away for a second, and a hundred thousand samples a
+/// second have thousands.
+const OUTLIERS: usize = 1 << 14;
 
 /// One late sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,9 +237,9 @@ mod tests {
         assert_eq!(reader.snapshot().outliers, 2500);
         assert_eq!(reader.next_outlier(), Some(Outlier { at_ns: 1, latency_ns: 101 }));
         assert_eq!(std::iter::from_fn(|| reader.next_outlier()).count(), 2499);
-        (0..9000).for_each(|i| writer.record(i, 200));
+        (0..20_000).for_each(|i| writer.record(i, 200));
         assert_eq!(std::iter::from_fn(|| reader.next_outlier()).count(), OUTLIERS);
-        assert_eq!(reader.snapshot().outliers, 11_500);
+        assert_eq!(reader.snapshot().outliers, 22_500);
     }
 
     #[test]
