@@ -24,9 +24,10 @@ pub struct BenchFlags {
     /// The line that is looked at, joined to the other by a cable or by `ontick gpio wire`
     #[arg(long, value_name = "LINE", requires = "from")]
     to: Option<Name>,
-    /// How edges are seen: poll (reading again and again, which occupies a CPU) or interrupt (notified)
-    #[arg(long, default_value = "interrupt")]
-    by: By,
+    /// How edges are seen: poll (reading again and again, which occupies a CPU) or interrupt (notified) [default:
+    /// interrupt; tune and test --table try both]
+    #[arg(long)]
+    by: Option<By>,
     #[command(flatten)]
     place: PlaceFlags,
 }
@@ -35,7 +36,8 @@ pub struct BenchFlags {
 pub struct Bench {
     pub from: Name,
     pub to: Name,
-    pub by: By,
+    /// As was asked.
+    by: Option<By>,
     place: Place,
     own_chip: Option<String>,
 }
@@ -43,6 +45,7 @@ pub struct Bench {
 /// What a trial came to.
 #[derive(Clone, Serialize)]
 pub struct Row {
+    pub by: &'static str,
     pub alphabet: String,
     pub short_ns: u64,
     pub step_ns: u64,
@@ -71,7 +74,7 @@ impl BenchFlags {
     pub fn bench(&self) -> Result<Bench, Failure> {
         let place = self.place.place();
         place.check()?;
-        ends::may_poll(self.by, place)?;
+        ends::may_poll(self.by.unwrap_or(By::Interrupt), place)?;
         let (from, to, own_chip) = match (&self.from, &self.to) {
             (Some(from), Some(to)) => (from.clone(), to.clone(), None),
             _ => {
@@ -86,8 +89,31 @@ impl BenchFlags {
 }
 
 impl Bench {
+    /// How edges are seen where it can be one way only.
+    pub fn by(&self) -> By {
+        self.by.unwrap_or(By::Interrupt)
+    }
+
+    /// The ways to see edges that can be tried.
+    pub fn ways(&self) -> Vec<By> {
+        match self.by {
+            Some(by) => vec![by],
+            None => {
+                let may = |by: &By| ends::may_poll(*by, self.place).is_ok() && (*by == By::Poll || notifies(&self.to));
+                [By::Interrupt, By::Poll].into_iter().filter(may).collect()
+            }
+        }
+    }
+
     /// Sends frames with this setting, on so many CPUs.
-    pub fn run(&self, setting: Setting, frames: u32, cpus: Cpus, stop: &AtomicBool) -> Result<(Row, Trial), Failure> {
+    pub fn run(
+        &self,
+        by: By,
+        setting: Setting,
+        frames: u32,
+        cpus: Cpus,
+        stop: &AtomicBool,
+    ) -> Result<(Row, Trial), Failure> {
         let confined = Confined::to(cpus, self.place.cpu)?;
         let to = self.place;
         let from = match (confined.is_some(), to.peer(None, "two ends")) {
@@ -97,14 +123,10 @@ impl Bench {
         };
         let line = ends::output(&self.from)?;
         let backend = line.backend().name();
-        let ends = Ends {
-            from: (line, from.setup()),
-            to: (Line::open(&self.to, &self.by.request())?, to.setup()),
-            by: self.by,
-        };
+        let ends = Ends { from: (line, from.setup()), to: (Line::open(&self.to, &by.request())?, to.setup()), by };
         ends::attend(to);
         let trial = trial::run(ends, setting, frames, stop)??;
-        Ok((Row::of(&trial, setting, cpus, backend), trial))
+        Ok((Row::of(&trial, by, setting, cpus, backend), trial))
     }
 
     pub fn lines(&self) -> [Option<&Name>; 2] {
@@ -120,6 +142,11 @@ impl Drop for Bench {
     }
 }
 
+/// Nothing notifies of edges in registers.
+fn notifies(line: &Name) -> bool {
+    !matches!(line, Name::Register(_))
+}
+
 pub fn below(policy: Policy) -> Policy {
     match policy {
         Policy::Fifo(priority) if priority > 1 => Policy::Fifo(priority - 1),
@@ -128,8 +155,9 @@ pub fn below(policy: Policy) -> Policy {
 }
 
 impl Row {
-    fn of(trial: &Trial, setting: Setting, cpus: Cpus, backend: &'static str) -> Self {
+    fn of(trial: &Trial, by: By, setting: Setting, cpus: Cpus, backend: &'static str) -> Self {
         Self {
+            by: by.name(),
             alphabet: setting.code.alphabet(),
             short_ns: setting.code.shortest_ns,
             step_ns: setting.code.step_ns,

@@ -26,7 +26,8 @@ pub struct Test {
     /// How many frames to send
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     frames: u32,
-    /// Measure source 002's setting and the fastest that loses no frame, confined to 1 CPU and with all
+    /// Measure source 002's setting and the fastest that loses no frame (polled: one in five, which a return line bears),
+    /// confined to 1 CPU and with all
     #[arg(long, conflicts_with_all = ["code", "short", "step"])]
     table: bool,
     #[command(flatten)]
@@ -40,14 +41,12 @@ pub struct Test {
 struct Document {
     #[serde(flatten)]
     row: Row,
-    by: &'static str,
     eye: Vec<eye::Bin>,
 }
 
 #[derive(Serialize)]
 struct Table {
     source_002_bits_per_s: f64,
-    by: &'static str,
     rows: Vec<Row>,
 }
 
@@ -60,11 +59,11 @@ impl Test {
 
     fn run_one(&self, bench: &Bench, setting: Setting) -> Result<Outcome, Failure> {
         let stop = stop::on_signal()?;
-        let (row, trial) = bench.run(setting, self.frames, Cpus::All, &stop)?;
+        let (row, trial) = bench.run(bench.by(), setting, self.frames, Cpus::All, &stop)?;
         ends::tell(&trial.refused);
         let lost = row.frames_lost;
         if self.json {
-            gpio::document(&Document { row, by: bench.by.name(), eye: eye::bins(&trial) })?;
+            gpio::document(&Document { row, eye: eye::bins(&trial) })?;
         } else {
             let note = shown::note(&bench.lines());
             terminal::print(&(lines(&row, bench, note) + &eye::drawn(&trial, setting, note)))?;
@@ -75,18 +74,22 @@ impl Test {
     fn run_table(&self, bench: &Bench) -> Result<Outcome, Failure> {
         let stop = stop::on_signal()?;
         let mut rows = Vec::new();
+        let parity = self.code.parity();
         for cpus in [Cpus::Some(1), Cpus::All] {
-            if cpus == Cpus::Some(1) && bench.by == By::Poll {
-                ends::say("note: not measured on 1 CPU: two threads that spin would stand in each other's way");
-                continue;
+            for by in bench.ways() {
+                if cpus == Cpus::Some(1) && by == By::Poll {
+                    ends::say("note: not polled on 1 CPU: two threads that spin would stand in each other's way");
+                    continue;
+                }
+                if by == By::Interrupt || bench.ways().len() == 1 {
+                    rows.push(bench.run(by, Setting::new(Code::SOURCE_002, parity)?, self.frames, cpus, &stop)?.0);
+                }
+                let search = tune::Search { wanted: tune::bearable(by), frames: self.frames, parity, cpus };
+                rows.extend(search.fastest(bench, by, &stop, |_| {})?.map(|(row, _)| row));
             }
-            let slow = Setting::new(Code::SOURCE_002, self.code.parity())?;
-            rows.push(bench.run(slow, self.frames, cpus, &stop)?.0);
-            let search = tune::Search { wanted: 0.0, frames: self.frames, parity: self.code.parity(), cpus };
-            rows.extend(search.fastest(bench, &stop, |_| {})?.map(|(row, _)| row));
         }
         if self.json {
-            gpio::document(&Table { source_002_bits_per_s: 4_000.0, by: bench.by.name(), rows })?;
+            gpio::document(&Table { source_002_bits_per_s: 4_000.0, rows })?;
         } else {
             let note = shown::note(&bench.lines());
             let mut text = format!("{}\n", tune::HEAD);
@@ -94,7 +97,10 @@ impl Test {
                 "{:<26}{:<5}{:>8}{:>8}{:>13}{:>9}{:>10}\n",
                 "source 002's article", "2x1", "100us", "100us", "4.0 kb/s", "-", "-"
             );
-            text.extend(rows.iter().map(|row| format!("{:<26}{}{note}\n", row.cpus, tune::columns(row))));
+            text.extend(rows.iter().map(|row| {
+                let name = format!("{}, by {}", row.cpus, row.by);
+                format!("{name:<26}{}{note}\n", tune::columns(row))
+            }));
             terminal::print(&text)?;
         }
         Ok(Outcome::Met)
@@ -103,7 +109,7 @@ impl Test {
 
 fn lines(row: &Row, bench: &Bench, note: &str) -> String {
     let Row { alphabet, short_ns, step_ns, parity_percent, .. } = row;
-    let (from, to, by) = (&bench.from, &bench.to, bench.by);
+    let (from, to, by) = (&bench.from, &bench.to, row.by);
     let (short, step) = (show(*short_ns), show(*step_ns));
     let mut text = format!("{from} to {to} by {by}{note}\n");
     text += &format!("code         {alphabet} from {short} in steps of {step}, parity {parity_percent} %\n");
