@@ -38,5 +38,7 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// Whole percent, with or without the sign.
 pub fn whole_percent(text: &str) -> Result<u8, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
-    number.parse().map_err(|_| format!("\"{text}\" is not a whole number of percent"))
+    let percent: u64 = number.parse().map_err(|_| format!("\"{text}\" is not a whole number of percent"))?;
+    // Whoever takes it knows how much is too much.
+    Ok(percent.try_into().unwrap_or(u8::MAX))
 }

@@ -63,6 +63,17 @@ fn a_second_interrupt_gives_the_terminal_back() {
     }
 }
 
+/// timeout(1) sends its signal to the program, and once more to the group that the program is in.
+#[test]
+fn a_signal_that_comes_in_pairs_is_one() {
+    let program = env!("CARGO_BIN_EXE_ontick");
+    let arguments = ["latency", "timer", "--duration", "1h", "--policy", "other", "--json"];
+    let output = Command::new("timeout").args(["--preserve-status", "1", program]).args(arguments).output();
+    let Ok(output) = output else { return eprintln!("not tested: there is no timeout(1)") };
+    assert_eq!(output.status.code(), Some(0), "{}", crate::stderr(&output));
+    assert!(record(&output)["series"][0]["latency"]["max_ns"].is_u64(), "what was measured till then");
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = ontick(&["schema"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
