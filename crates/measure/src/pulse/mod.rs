@@ -222,8 +222,9 @@ mod tests {
         assert!(pulse.width.min_ns.unwrap() > 95_000);
         assert_eq!(series.settings.seen_line, Some(see.to_string()));
 
-        // The fall comes too soon after the rise to be notified: no pulse is ever seen whole.
-        let slow = sim::Wire { dead_time_ns: 5_000_000, ..sim::Wire::default() };
+        // The fall comes too soon after the rise to be notified, however long the machine stops us in between: no pulse is
+        // ever seen whole.
+        let slow = sim::Wire { dead_time_ns: 4_000_000_000, ..sim::Wire::default() };
         sim::wire(&drive, &see, slow).unwrap();
         let error = measure_it(&job, 50).unwrap_err().to_string();
         assert!(error.contains("too short") && error.contains(&see.to_string()), "{error}");
