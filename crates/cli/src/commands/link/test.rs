@@ -82,7 +82,9 @@ impl Test {
                     continue;
                 }
                 if by == By::Interrupt || bench.ways().len() == 1 {
-                    rows.push(bench.run(by, Setting::new(Code::SOURCE_002, parity)?, self.frames, cpus, &stop)?.0);
+                    rows.push(
+                        bench.run(by, Setting::new(Code::SOURCE_002, parity)?.brisk(), self.frames, cpus, &stop)?.0,
+                    );
                 }
                 let search = tune::Search { wanted: tune::bearable(by), frames: self.frames, parity, cpus };
                 rows.extend(search.fastest(bench, by, &stop, |_| {})?.map(|(row, _)| row));
