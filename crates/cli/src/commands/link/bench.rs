@@ -99,7 +99,8 @@ impl Bench {
         match self.by {
             Some(by) => vec![by],
             None => {
-                let may = |by: &By| ends::may_poll(*by, self.place).is_ok() && (*by == By::Poll || notifies(&self.to));
+                let may =
+                    |by: &By| ends::may_poll(*by, self.place).is_ok() && (*by == By::Poll || ends::notifies(&self.to));
                 [By::Interrupt, By::Poll].into_iter().filter(may).collect()
             }
         }
@@ -140,11 +141,6 @@ impl Drop for Bench {
             let _ = sim::remove(chip);
         }
     }
-}
-
-/// Nothing notifies of edges in registers.
-fn notifies(line: &Name) -> bool {
-    !matches!(line, Name::Register(_))
 }
 
 pub fn below(policy: Policy) -> Policy {

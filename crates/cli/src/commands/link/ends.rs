@@ -73,10 +73,15 @@ pub fn receiver(name: &Name, setting: Setting, by: By, setup: Setup) -> Result<R
 /// Pulses shorter than this are over before a notification wakes anybody, in ns.
 const SHORTEST_NOTIFIED_NS: u64 = 20_000;
 
-/// How a return line is looked at: nothing notifies of edges in registers, nor in time of short pulses.
+/// How a return line is looked at: nothing notifies in time of short pulses.
 pub fn by_of(name: &Name, setting: Setting) -> By {
-    let polled = matches!(name, Name::Register(_)) || setting.code.shortest_ns < SHORTEST_NOTIFIED_NS;
-    if polled { By::Poll } else { By::Interrupt }
+    let notified = notifies(name) && setting.code.shortest_ns >= SHORTEST_NOTIFIED_NS;
+    if notified { By::Interrupt } else { By::Poll }
+}
+
+/// Whether anything tells of a line's edges; nothing does in registers.
+pub fn notifies(name: &Name) -> bool {
+    !matches!(name, Name::Register(_))
 }
 
 /// Refuses to spin where that would stop everything else.
