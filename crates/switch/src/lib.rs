@@ -1,0 +1,11 @@
+//! A time-aware switch (IEEE 802.1Q clause 8.6.8.4, enhancements for scheduled traffic): one [`model`] of ports,
+//! traffic classes and gates, data planes that carry it out, and the proof that they do.
+#![deny(unsafe_code)]
+
+pub mod model;
+pub mod schedule;
+pub mod user;
+pub mod wire;
+
+pub use model::Switch;
+pub use schedule::Schedule;

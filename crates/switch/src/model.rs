@@ -1,0 +1,191 @@
+//! What a switch is to do, as plain values: the names are resolved, the times are nanoseconds, and everything in it
+//! was checked ([`crate::config`] makes it from a file).
+
+use std::net::Ipv4Addr;
+
+use ontick_rt::clock::ClockId;
+
+/// A traffic class can be one of eight (IEEE 802.1Q-2022 clause 8.6.6).
+pub const CLASSES: usize = 8;
+
+/// One switch, or one end station whose own frames are scheduled in the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Switch {
+    /// Its name; the kernel's bridge is called so, and everything that is kept about it.
+    pub name: String,
+    /// Whether frames are forwarded between the ports.
+    pub role: Role,
+    /// Who is to do the work.
+    pub plane: Plane,
+    /// How frames find their class in the kernel's data plane.
+    pub classifier: Classifier,
+    /// The CPU of the user data plane; absent: one is chosen.
+    pub cpu: Option<u32>,
+    /// The clock that gates follow.
+    pub clock: ClockId,
+    /// Addresses not seen for so long are forgotten (IEEE 802.1Q clause 8.8.3), in ns.
+    pub ageing_ns: u64,
+    /// Addresses that are remembered at most.
+    pub addresses: usize,
+    /// Whether the kernel's bridge speaks the spanning tree protocol.
+    pub stp: bool,
+    /// Traffic classes, in the order of the file.
+    pub classes: Vec<Class>,
+    /// Ports, in the order of the file.
+    pub ports: Vec<Port>,
+}
+
+/// What stands between the ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Frames go from port to port.
+    Bridge,
+    /// Each port sends the machine's own frames.
+    Station,
+}
+
+/// Who does the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plane {
+    /// The kernel where it can, else a dedicated core.
+    Auto,
+    /// Bridge, classifier and taprio.
+    Kernel,
+    /// A dedicated core.
+    User,
+}
+
+/// How frames find their class in the kernel's data plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Classifier {
+    /// The first of the following that the machine can do and that the rules need.
+    Auto,
+    /// tc-flower(8) and `skbedit` on the way out of each port.
+    Flower,
+    /// nftables' bridge family.
+    Nft,
+    /// iptables' CLASSIFY behind `br_netfilter`, as in source 004.
+    Iptables,
+}
+
+/// A traffic class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    /// Its name in gates.
+    pub name: String,
+    /// Its number, 0 to 7: among open gates the highest number with a frame that fits goes first (strict priority,
+    /// IEEE 802.1Q-2022 clause 8.6.8.1). No two classes have the same.
+    pub queue: u8,
+    /// Frames that fit any of these belong to it. The one class without rules takes all others.
+    pub rules: Vec<Rule>,
+    /// Frames that wait on one port at most; further ones are dropped and counted.
+    pub limit: u32,
+}
+
+/// All parts that are set must fit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// Priority code point of the VLAN tag, 0 to 7.
+    pub pcp: Option<u8>,
+    /// VLAN identifier of the tag, 0 to 4094 (0: tagged for its priority alone).
+    pub vlan: Option<u16>,
+    /// EtherType behind the tag.
+    pub ether_type: Option<u16>,
+    /// Destination address and the mask of its bits that count.
+    pub to: Option<Address>,
+    /// Source address and the mask of its bits that count.
+    pub from: Option<Address>,
+    /// Differentiated services code point, 0 to 63, of IPv4 and IPv6.
+    pub dscp: Option<u8>,
+    /// IP protocol: 6 is TCP, 17 is UDP.
+    pub ip_protocol: Option<u8>,
+    /// Destination port of UDP or TCP.
+    pub to_port: Option<u16>,
+    /// Source port of UDP or TCP.
+    pub from_port: Option<u16>,
+    /// Destination of IPv4, with the length of the prefix that counts.
+    pub to_ip: Option<(Ipv4Addr, u8)>,
+    /// Priority of the sender's socket (SO_PRIORITY), 0 to 15; only on frames that this machine itself sends.
+    pub socket_priority: Option<u8>,
+}
+
+/// A MAC address with a mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// The address.
+    pub bytes: [u8; 6],
+    /// Bits that count.
+    pub mask: [u8; 6],
+}
+
+/// One port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// Name of the interface.
+    pub name: String,
+    /// Bits per second of the link; absent: what the interface says when it is set up.
+    pub rate: Option<u64>,
+    /// How the port's hardware takes part (kernel data plane only).
+    pub offload: Offload,
+    /// Largest frame of each class, as octets of the service data unit: what follows addresses, VLAN tag and
+    /// EtherType (queueMaxSDU, IEEE 802.1Q-2022 clause 12.29.1.1.1). By the class's place in [`Switch::classes`].
+    pub max_sdu: Vec<Option<u32>>,
+    /// When which gates are open; absent: all are, always.
+    pub gates: Option<Gates>,
+}
+
+/// How a port's hardware takes part in the kernel's data plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offload {
+    /// Gates in software.
+    None,
+    /// Software chooses for each frame the time at which it is sent, and etf or the port holds it until then.
+    TxTime {
+        /// Time before its transmission at which a frame is handed over, in ns.
+        delay_ns: u32,
+    },
+    /// The port itself opens and closes the gates.
+    Full,
+}
+
+/// A gate control list (IEEE 802.1Q-2022 clause 8.6.8.4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gates {
+    /// Cycles begin at this time and whole cycles after it.
+    pub base: Base,
+    /// Length of a cycle, in ns: the sum of all entries.
+    pub cycle_ns: u64,
+    /// Before a gate closes, nothing is sent through it for so long.
+    pub guard: Guard,
+    /// In order; each takes over where the one before ends.
+    pub entries: Vec<Entry>,
+}
+
+/// When cycles begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// At this time of the switch's clock, in ns.
+    At(u64),
+    /// With the next whole second of the switch's clock that leaves time to set everything up.
+    NextSecond,
+}
+
+/// Time kept free before a gate closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// None: a frame ends before its gate closes because it is not begun otherwise.
+    None,
+    /// This long, in ns.
+    Fixed(u64),
+    /// As long as the class's largest frame takes; for ports that do not look at a frame's length.
+    LargestFrame,
+}
+
+/// Some gates are open, for some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Bit n is the gate of the class with [`Class::queue`] n.
+    pub open: u8,
+    /// For how long, in ns.
+    pub for_ns: u64,
+}

@@ -1,0 +1,251 @@
+//! Gates in time: which are open at a moment, and until when.
+//!
+//! Before its base time a list is not in force, and all gates are open (AdminGateStates as Linux has it:
+//! tc-taprio(8)).
+
+use crate::model::{CLASSES, Entry, Guard};
+use crate::wire;
+
+/// No gate closes that is open so long.
+pub const NEVER: u64 = u64::MAX;
+
+/// A gate control list, made ready to be looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule {
+    base_ns: u64,
+    cycle_ns: u64,
+    slots: Vec<Slot>,
+}
+
+/// A stretch of the cycle in which no gate moves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Slot {
+    /// Where it begins and ends in the cycle.
+    begin_ns: u64,
+    end_ns: u64,
+    open: u8,
+    /// For each gate that is open, after how much time from the slot's beginning it closes.
+    closes_after_ns: [u64; CLASSES],
+}
+
+/// The gates at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// From when on this holds, on the switch's clock.
+    pub from_ns: u64,
+    /// Until when.
+    pub until_ns: u64,
+    /// Open gates, one bit for each queue.
+    pub open: u8,
+    /// When each of the open gates closes; [`NEVER`] for one that is always open.
+    pub closes_ns: [u64; CLASSES],
+}
+
+impl View {
+    /// All gates open, for ever.
+    pub const OPEN: View = View { from_ns: 0, until_ns: NEVER, open: u8::MAX, closes_ns: [NEVER; CLASSES] };
+}
+
+impl Schedule {
+    /// From entries that sum up to a cycle above zero. Entries of no length are left out.
+    pub fn new(base_ns: u64, entries: &[Entry]) -> Self {
+        let mut slots: Vec<Slot> = Vec::new();
+        let mut begin_ns = 0;
+        for entry in entries.iter().filter(|entry| entry.for_ns > 0) {
+            let end_ns = begin_ns + entry.for_ns;
+            match slots.last_mut() {
+                // Where no gate moves there is no edge.
+                Some(last) if last.open == entry.open => last.end_ns = end_ns,
+                _ => slots.push(Slot { begin_ns, end_ns, open: entry.open, closes_after_ns: [NEVER; CLASSES] }),
+            }
+            begin_ns = end_ns;
+        }
+        let mut schedule = Self { base_ns, cycle_ns: begin_ns.max(1), slots };
+        for slot in 0..schedule.slots.len() {
+            for queue in 0..CLASSES {
+                schedule.slots[slot].closes_after_ns[queue] = schedule.closes_after_ns(slot, queue);
+            }
+        }
+        schedule
+    }
+
+    fn closes_after_ns(&self, slot: usize, queue: usize) -> u64 {
+        let open = |slot: &Slot| slot.open & (1 << queue) != 0;
+        let mut after_ns = 0;
+        for ahead in self.slots.iter().cycle().skip(slot).take(self.slots.len()) {
+            if !open(ahead) {
+                return after_ns;
+            }
+            after_ns += ahead.end_ns - ahead.begin_ns;
+        }
+        NEVER
+    }
+
+    /// When its first cycle begins.
+    pub fn base_ns(&self) -> u64 {
+        self.base_ns
+    }
+
+    /// Length of a cycle, in ns.
+    pub fn cycle_ns(&self) -> u64 {
+        self.cycle_ns
+    }
+
+    /// How far into its cycle a moment is; before the base time too.
+    pub fn offset_ns(&self, now_ns: u64) -> u64 {
+        let cycle = i128::from(self.cycle_ns);
+        (i128::from(now_ns) - i128::from(self.base_ns)).rem_euclid(cycle) as u64
+    }
+
+    /// The gates at a moment.
+    pub fn at(&self, now_ns: u64) -> View {
+        if now_ns < self.base_ns {
+            return View { until_ns: self.base_ns, closes_ns: [self.base_ns; CLASSES], ..View::OPEN };
+        }
+        let offset_ns = self.offset_ns(now_ns);
+        let index = self.slots.partition_point(|slot| slot.end_ns <= offset_ns);
+        let Some(slot) = self.slots.get(index) else { return View::OPEN };
+        let from_ns = now_ns - (offset_ns - slot.begin_ns);
+        View {
+            from_ns,
+            until_ns: from_ns + (slot.end_ns - slot.begin_ns),
+            open: slot.open,
+            closes_ns: slot.closes_after_ns.map(|after_ns| from_ns.saturating_add(after_ns)),
+        }
+    }
+
+    /// The windows of a queue within one cycle, as beginning and length; one that goes on over the end of the cycle
+    /// is one window and begins where it opens. A gate that never closes is one window of the whole cycle.
+    pub fn windows(&self, queue: usize) -> Vec<(u64, u64)> {
+        let open = |slot: &Slot| slot.open & (1 << queue) != 0;
+        if self.slots.iter().all(open) {
+            return vec![(0, self.cycle_ns)];
+        }
+        let before = |i: usize| &self.slots[(i + self.slots.len() - 1) % self.slots.len()];
+        let begins = |&i: &usize| open(&self.slots[i]) && !open(before(i));
+        let window = |i: usize| (self.slots[i].begin_ns, self.slots[i].closes_after_ns[queue]);
+        (0..self.slots.len()).filter(begins).map(window).collect()
+    }
+}
+
+/// Entries in which each gate closes earlier by its guard band: `guard_ns` says for each queue by how much.
+/// A gate that is open for less is not opened at all.
+pub fn with_guards(entries: &[Entry], guard_ns: &[u64; CLASSES]) -> Vec<Entry> {
+    let plain = Schedule::new(0, entries);
+    let cycle_ns = plain.cycle_ns;
+    // Wherever a gate may move: at the slots' edges and where guard bands begin.
+    let mut edges: Vec<u64> = plain.slots.iter().map(|slot| slot.begin_ns).collect();
+    for queue in 0..CLASSES {
+        let closing = plain.windows(queue).into_iter().filter(|(_, length_ns)| *length_ns < cycle_ns);
+        edges.extend(
+            closing.map(|(begin_ns, length_ns)| (begin_ns + length_ns.saturating_sub(guard_ns[queue])) % cycle_ns),
+        );
+    }
+    edges.push(0);
+    edges.sort_unstable();
+    edges.dedup();
+    let ends = edges.iter().skip(1).copied().chain([cycle_ns]);
+    let entry = |(begin_ns, end_ns): (u64, u64)| {
+        let view = plain.at(begin_ns);
+        let allowed = |queue: &usize| {
+            let left_ns = view.closes_ns[*queue].saturating_sub(begin_ns);
+            view.open & (1 << queue) != 0 && (view.closes_ns[*queue] == NEVER || left_ns > guard_ns[*queue])
+        };
+        Entry { open: (0..CLASSES).filter(allowed).fold(0, |open, queue| open | 1 << queue), for_ns: end_ns - begin_ns }
+    };
+    edges.iter().copied().zip(ends).map(entry).collect()
+}
+
+/// The guard band of a class, in ns, with its largest service data unit on a link of this rate.
+pub fn guard_ns(guard: Guard, largest_sdu: u32, rate: u64) -> u64 {
+    match guard {
+        Guard::None => 0,
+        Guard::Fixed(ns) => ns,
+        Guard::LargestFrame => wire::largest_frame_ns(largest_sdu, rate),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entries() -> impl Strategy<Value = Vec<Entry>> {
+        let entry = (any::<u8>(), 1u64..1_000).prop_map(|(open, for_ns)| Entry { open, for_ns });
+        prop::collection::vec(entry, 1..8)
+    }
+
+    /// The gates at an offset, found by counting from the beginning.
+    fn counted(entries: &[Entry], mut offset_ns: u64) -> u8 {
+        for entry in entries {
+            if offset_ns < entry.for_ns {
+                return entry.open;
+            }
+            offset_ns -= entry.for_ns;
+        }
+        unreachable!("the offset is within the cycle")
+    }
+
+    #[test]
+    fn the_article_s_list() {
+        // Source 004: blue (queue 0) for 800 us, red (queue 1) for 200 us.
+        let list = [Entry { open: 1, for_ns: 800_000 }, Entry { open: 2, for_ns: 200_000 }];
+        let schedule = Schedule::new(5_000_000, &list);
+        assert_eq!(schedule.at(4_999_999).open, u8::MAX);
+        let view = schedule.at(6_800_000);
+        assert_eq!((view.open, view.from_ns, view.until_ns, view.closes_ns[1]), (2, 6_800_000, 7_000_000, 7_000_000));
+        assert_eq!(schedule.windows(0), [(0, 800_000)]);
+        assert_eq!(schedule.windows(1), [(800_000, 200_000)]);
+        assert_eq!(schedule.windows(2), []);
+    }
+
+    #[test]
+    fn a_window_over_the_end_of_the_cycle_is_one() {
+        let list = [(1, 100), (2, 300), (1, 50)].map(|(open, for_ns)| Entry { open, for_ns });
+        let schedule = Schedule::new(0, &list);
+        assert_eq!(schedule.windows(0), [(400, 150)]);
+        assert_eq!(schedule.at(420).closes_ns[0], 550);
+    }
+
+    proptest! {
+        #[test]
+        fn a_view_is_as_counted(list in entries(), base_ns in 0u64..10_000, after_ns in 0u64..100_000) {
+            let schedule = Schedule::new(base_ns, &list);
+            let now_ns = base_ns + after_ns;
+            let view = schedule.at(now_ns);
+            prop_assert_eq!(view.open, counted(&list, after_ns % schedule.cycle_ns()));
+            prop_assert!(view.from_ns <= now_ns && now_ns < view.until_ns);
+            for queue in 0..CLASSES {
+                let open = |ns: u64| counted(&list, (ns - base_ns) % schedule.cycle_ns()) & (1 << queue) != 0;
+                if open(now_ns) && view.closes_ns[queue] != NEVER {
+                    prop_assert!(!open(view.closes_ns[queue]));
+                    prop_assert!((now_ns..view.closes_ns[queue]).all(open));
+                }
+            }
+        }
+
+        #[test]
+        fn guards_shorten_each_window_at_its_end(list in entries(), guard in 0u64..500) {
+            let (plain, guarded) = (Schedule::new(0, &list), with_guards(&list, &[guard; CLASSES]));
+            prop_assert_eq!(guarded.iter().map(|entry| entry.for_ns).sum::<u64>(), plain.cycle_ns());
+            for offset_ns in 0..plain.cycle_ns() {
+                let (before, after) = (plain.at(offset_ns), counted(&guarded, offset_ns));
+                for queue in 0..CLASSES {
+                    let closes = before.closes_ns[queue];
+                    let open = before.open & (1 << queue) != 0 && (closes == NEVER || closes - offset_ns > guard);
+                    prop_assert_eq!(after & (1 << queue) != 0, open);
+                }
+            }
+        }
+
+        #[test]
+        fn windows_hold_all_open_time(list in entries()) {
+            let schedule = Schedule::new(0, &list);
+            for queue in 0..CLASSES {
+                let open: u64 = list.iter().filter(|entry| entry.open & (1 << queue) != 0).map(|entry| entry.for_ns).sum();
+                prop_assert_eq!(schedule.windows(queue).iter().map(|window| window.1).sum::<u64>(), open);
+            }
+        }
+    }
+}

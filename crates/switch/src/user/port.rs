@@ -1,0 +1,40 @@
+//! What the core needs of a port.
+
+/// A port of the user data plane. Nothing here may wait, allocate or take a lock.
+pub trait Port {
+    /// Takes the next frame that came in, from its first address on and with its VLAN tag in place, into `slot`.
+    fn receive(&mut self, slot: &mut [u8]) -> Received;
+
+    /// Hands a frame over to be sent at once.
+    fn send(&mut self, frame: &[u8]) -> Sent;
+
+    /// Tells the kernel of frames that were handed over, where it must be told.
+    fn flush(&mut self) {}
+
+    /// Frames that came in and found no room, since this was last asked.
+    fn overflowed(&mut self) -> u64;
+}
+
+/// What came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Received {
+    /// Nothing so far.
+    Nothing,
+    /// A frame of so many octets.
+    Frame(usize),
+    /// A frame that is longer than the slot, or was cut by the ring; it is gone.
+    Oversized,
+}
+
+/// What became of a frame that was to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// The kernel has it.
+    Done,
+    /// There is no room at the moment.
+    Busy,
+    /// The link is down, or the interface is gone.
+    Down,
+    /// The kernel does not take this frame: it is longer than the interface allows.
+    Refused,
+}

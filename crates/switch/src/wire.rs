@@ -1,0 +1,31 @@
+//! What a frame takes on the wire.
+
+/// Preamble and start of frame (8 octets), frame check sequence (4) and the gap between frames (12): IEEE 802.3 clauses
+/// 3.1.1 and 4.4.2.
+pub const OVERHEAD: u32 = 24;
+/// Octets of addresses and EtherType.
+pub const HEADER: u32 = 14;
+/// Octets of a VLAN tag (IEEE 802.1Q clause 9.3).
+pub const TAG: u32 = 4;
+/// The shortest frame without its check sequence; shorter ones are padded (IEEE 802.3 clause 4.4.2).
+pub const SHORTEST: u32 = 60;
+/// The largest service data unit of an ordinary link.
+pub const LARGEST_SDU: u32 = 1500;
+
+/// How long a frame of `octets` (from its first address to its last octet of data) occupies a link of `rate` bits per
+/// second, the gap to the next one included, in ns.
+///
+/// ```
+/// use ontick_switch::wire::wire_time_ns;
+/// // The largest frame with a VLAN tag on gigabit Ethernet: 1500 + 14 + 4 + 24 octets of 8 ns.
+/// assert_eq!(wire_time_ns(1518, 1_000_000_000), 12_336);
+/// ```
+pub fn wire_time_ns(octets: u32, rate: u64) -> u64 {
+    let bits = u128::from(octets.max(SHORTEST) + OVERHEAD) * 8;
+    (bits * 1_000_000_000).div_ceil(u128::from(rate.max(1))) as u64
+}
+
+/// How long the largest frame with this service data unit takes, with a VLAN tag, in ns.
+pub fn largest_frame_ns(sdu: u32, rate: u64) -> u64 {
+    wire_time_ns(sdu + HEADER + TAG, rate)
+}
