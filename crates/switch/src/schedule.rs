@@ -135,11 +135,9 @@ pub fn with_guards(entries: &[Entry], guard_ns: &[u64; CLASSES]) -> Vec<Entry> {
     let cycle_ns = plain.cycle_ns;
     // Wherever a gate may move: at the slots' edges and where guard bands begin.
     let mut edges: Vec<u64> = plain.slots.iter().map(|slot| slot.begin_ns).collect();
-    for queue in 0..CLASSES {
+    for (queue, guard_ns) in guard_ns.iter().enumerate() {
         let closing = plain.windows(queue).into_iter().filter(|(_, length_ns)| *length_ns < cycle_ns);
-        edges.extend(
-            closing.map(|(begin_ns, length_ns)| (begin_ns + length_ns.saturating_sub(guard_ns[queue])) % cycle_ns),
-        );
+        edges.extend(closing.map(|(begin_ns, length_ns)| (begin_ns + length_ns.saturating_sub(*guard_ns)) % cycle_ns));
     }
     edges.push(0);
     edges.sort_unstable();
