@@ -1,3 +1,6 @@
 //! The user data plane: one dedicated core takes frames in, learns addresses, classifies, queues and opens gates.
 
+pub mod pool;
 pub mod port;
+pub mod queue;
+pub mod table;
