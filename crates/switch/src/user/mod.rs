@@ -2,5 +2,10 @@
 
 pub mod open;
 pub mod packet;
+pub mod pool;
 pub mod port;
+pub mod queue;
 mod sys;
+pub mod table;
+#[cfg(test)]
+mod testbed;

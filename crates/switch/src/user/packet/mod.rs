@@ -21,3 +21,6 @@ pub use tag::Tag;
 
 /// Frames of a ring that have room unless told otherwise: 4 ms of shortest frames at 1 Mframe/s, 8 MiB.
 pub const DEFAULT_FRAMES: u32 = 4096;
+
+#[cfg(test)]
+mod tests;
