@@ -3,8 +3,13 @@
 pub mod core;
 pub mod counters;
 pub mod gate;
+pub mod open;
+pub mod packet;
 pub mod pool;
 pub mod port;
 pub mod queue;
+mod sys;
 pub mod table;
+#[cfg(test)]
+mod testbed;
 mod usual;
