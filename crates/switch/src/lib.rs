@@ -5,6 +5,7 @@
 pub mod model;
 pub mod schedule;
 pub mod user;
+pub mod verify;
 pub mod wire;
 
 pub use model::Switch;
