@@ -7,6 +7,7 @@ pub mod model;
 pub mod rules;
 pub mod schedule;
 pub mod user;
+pub mod verify;
 pub mod wire;
 
 pub use model::Switch;
