@@ -21,7 +21,6 @@ pub(super) const MOST_ENTRIES: usize = 1024;
 pub(super) struct Places {
     pub(super) cycle: Range<usize>,
     pub(super) base: Range<usize>,
-    pub(super) guard: Range<usize>,
     /// One for each entry.
     pub(super) entries: Vec<Range<usize>>,
 }
@@ -41,7 +40,6 @@ pub(super) fn gates(mut table: Table, classes: &[Class], report: &mut Report) ->
     let places = Places {
         cycle: place(cycle.as_ref().map(Spanned::span)),
         base: place(base.as_ref().map(Spanned::span)),
-        guard: place(guard.as_ref().map(Spanned::span)),
         entries: entries.iter().map(Spanned::span).collect(),
     };
     let gates = Gates {

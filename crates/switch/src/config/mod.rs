@@ -40,6 +40,8 @@ mod file;
 mod gates;
 mod port;
 mod problem;
+#[cfg(test)]
+mod round;
 mod rule;
 pub(crate) mod suggest;
 mod switch;

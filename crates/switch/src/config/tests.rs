@@ -118,7 +118,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (rule("{ to-ip = \"10.0.0.0/33\" }"), "f:7:41", "not an IPv4"),
         (rule("{ udp-prot = 5 }"), "f:7:33", "did you mean `udp-port`"),
         (changed("enp2s0f1", "enp2s0f0"), "f:17:8", "on line 13"),
-        (changed("[[port]]\nname = \"enp2s0f0\"\n", ""), "f:13:1", "two ports at least"),
+        (changed("[[port]]\nname = \"enp2s0f0\"\n", ""), "f:14:1", "two ports at least"),
         (changed("1Gbit", "1Gb"), "f:18:8", "not a rate"),
         (changed("1Gbit", "0Gbit"), "f:18:8", "above zero"),
         (changed("1Gbit\"", "1Gbit\"\noffload = \"hard\""), "f:19:11", "\"none\", \"txtime\", \"full\""),
@@ -127,9 +127,14 @@ fn what_is_wrong_is_said_with_its_place() {
         (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 9300 }"), "f:19:19", "more than the largest link"),
         (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 0 }"), "f:19:19", "leave the class out"),
         (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 20 }"), "f:19:19", "no frame carries less"),
-        (changed("[\"blue\"]", "[\"bleu\"]"), "f:23:16", "did you mean `blue`"),
-        (changed("[\"blue\"]", "[\"blue\", \"blue\"]"), "f:23:24", "stands twice"),
-        (changed("[\"red\"]", "[\"blue\"]"), "f:4:1", "no port ever opens the gate of `red`"),
+        (changed("[\"blue\"]", "[\"bleu\"]"), "f:23:15", "did you mean `blue`"),
+        (changed("[\"blue\"]", "[\"blue\", \"blue\"]"), "f:23:23", "stands twice"),
+        (
+            CELL.replace("[\"red\"]", "[\"blue\"]")
+                .replace("enp2s0f0\"", "enp2s0f0\"\ngates.entries = [{ open = [\"blue\"], for = \"1ms\" }]"),
+            "f:4:1",
+            "no port ever opens the gate of `red`",
+        ),
         (changed("800us", "700us"), "f:21:9", "sum up to 900us, not to the cycle; add 100us"),
         (changed("800us", "900us"), "f:21:9", "take 100us off an entry, or write cycle = \"1100us\""),
         (changed("800us", "0us"), "f:23:30", "no length"),
@@ -160,4 +165,46 @@ fn what_is_wrong_is_said_with_its_place() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn what_is_doubtful_is_said_with_its_place() {
+    let cases = [
+        (changed("[\"red\"]", "[\"blue\"]"), "23:5", "never opens the gate of `red`"),
+        (changed("{ pcp = 6 }", "{ to-port = 7777, pcp = 6, ip-protocol = 17 }"), "7:31", "line 7 comes first"),
+        (changed("{ pcp = 6 }", "{ socket-priority = 6 }"), "7:31", "none that a bridge forwards"),
+        (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 9000 }"), "19:19", "MTU above 1500"),
+        (
+            changed(
+                "{ open = [\"red\"], for = \"200us\" }",
+                "{ open = [\"red\"], for = \"190us\" }, { open = [], for = \"1us\" }, { open = [\"red\"], for = \"9us\" }",
+            ),
+            "24:68",
+            "takes 12336ns at 1Gbit: lengthen the entry, or write max-sdu = { red = 1083 }",
+        ),
+        (CELL.replace("800us", "2s").replace("1ms", "2000200us"), "", ""),
+        (CELL.replace("800us", "3s").replace("1ms", "3000200us"), "21:9", "the user data plane will do it"),
+    ];
+    let mut wrong = Vec::new();
+    for (text, place, words) in cases {
+        let said: Vec<String> = match read(&text) {
+            Ok(parsed) => parsed.warnings.iter().map(Problem::to_string).collect(),
+            Err(errors) => vec![format!("error: {errors}")],
+        };
+        let fits = match place {
+            "" => said.is_empty(),
+            place => said.len() == 1 && said[0].starts_with(place) && said[0].contains(words),
+        };
+        if !fits {
+            wrong.push(format!("expected {place} … {words}\n{said:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once() {
+    let text = changed("queue = 1", "queue = 9").replace("1Gbit", "1Gb").replace("[\"blue\"]", "[\"bleu\"]");
+    let lines: Vec<String> = errors(&text).lines().map(|line| line.split(": ").next().unwrap().to_owned()).collect();
+    assert_eq!(lines, ["f:6:9", "f:18:8", "f:23:15"]);
 }
