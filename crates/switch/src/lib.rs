@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 pub mod frame;
+pub mod link;
 pub mod model;
 pub mod rules;
 pub mod schedule;

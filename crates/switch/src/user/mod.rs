@@ -8,4 +8,4 @@ pub mod queue;
 mod sys;
 pub mod table;
 #[cfg(test)]
-mod testbed;
+pub(crate) mod testbed;
