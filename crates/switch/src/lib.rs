@@ -4,6 +4,7 @@
 
 pub mod frame;
 pub mod link;
+pub mod loops;
 pub mod model;
 pub mod rules;
 pub mod schedule;
