@@ -4,6 +4,8 @@
 
 pub mod config;
 pub mod frame;
+pub mod link;
+pub mod loops;
 pub mod model;
 pub mod rules;
 pub mod schedule;
