@@ -3,9 +3,12 @@
 #![deny(unsafe_code)]
 
 pub mod config;
+pub mod frame;
 pub mod model;
+pub mod rules;
 pub mod schedule;
 pub mod user;
+pub mod verify;
 pub mod wire;
 
 pub use model::Switch;
