@@ -2,8 +2,12 @@
 //! traffic classes and gates, data planes that carry it out, and the proof that they do.
 #![deny(unsafe_code)]
 
+pub mod apply;
+pub mod ethtool;
+pub mod features;
 pub mod frame;
 pub mod model;
+pub mod qdisc;
 pub mod rules;
 pub mod schedule;
 pub mod user;
