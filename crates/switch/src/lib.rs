@@ -2,7 +2,9 @@
 //! traffic classes and gates, data planes that carry it out, and the proof that they do.
 #![deny(unsafe_code)]
 
+pub mod frame;
 pub mod model;
+pub mod rules;
 pub mod schedule;
 pub mod user;
 pub mod verify;

@@ -1,3 +1,15 @@
 //! The user data plane: one dedicated core takes frames in, learns addresses, classifies, queues and opens gates.
 
+pub mod core;
+pub mod counters;
+pub mod gate;
+pub mod open;
+pub mod packet;
+pub mod pool;
 pub mod port;
+pub mod queue;
+mod sys;
+pub mod table;
+#[cfg(test)]
+mod testbed;
+mod usual;
