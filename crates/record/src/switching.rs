@@ -34,6 +34,14 @@ pub struct Switching {
 }
 
 impl Switching {
+    /// What makes it unusable, though it has all its fields.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let times =
+            |class: &Class| [&class.first, &class.delay, &class.jitter].into_iter().try_for_each(Histogram::check);
+        let classes = self.trials.iter().flat_map(|trial| trial.classes.iter());
+        classes.into_iter().try_for_each(|class| times(class).map_err(|e| format!("class \"{}\": {e}", class.name)))
+    }
+
     /// The trial that the gates are judged by.
     pub fn gated(&self) -> Option<&Trial> {
         self.trials.iter().find(|trial| trial.gates)
