@@ -2,6 +2,7 @@
 //! traffic classes and gates, data planes that carry it out, and the proof that they do.
 #![deny(unsafe_code)]
 
+pub mod config;
 pub mod frame;
 pub mod model;
 pub mod rules;
