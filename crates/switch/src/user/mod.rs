@@ -12,10 +12,9 @@ mod rest;
 pub mod running;
 mod sys;
 pub mod table;
-#[cfg(test)]
-mod testbed;
 pub mod time;
 mod usual;
 
 pub use running::{Place, Running};
+#[cfg(test)]
 pub(crate) mod testbed;
