@@ -2,6 +2,7 @@
 //! traffic classes and gates, data planes that carry it out, and the proof that they do.
 #![deny(unsafe_code)]
 
+pub mod config;
 pub mod frame;
 pub mod link;
 pub mod loops;
@@ -9,6 +10,7 @@ pub mod model;
 pub mod rules;
 pub mod schedule;
 pub mod user;
+pub mod verify;
 pub mod wire;
 
 pub use model::Switch;
