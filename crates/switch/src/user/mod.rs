@@ -12,6 +12,8 @@ mod rest;
 pub mod running;
 mod sys;
 pub mod table;
+#[cfg(test)]
+pub(crate) mod testbed;
 pub mod time;
 mod usual;
 

@@ -3,8 +3,9 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::verify::namespace::{Namespace, NamespaceError};
+
 /// Does `test` in a fresh namespace with `left` and `right`, joined and up; says so and does nothing without root.
-#[allow(unsafe_code)]
 pub fn with_cable(test: impl FnOnce() + Send) {
     in_namespace(|| {
         ip("link add left type veth peer name right");
@@ -15,23 +16,11 @@ pub fn with_cable(test: impl FnOnce() + Send) {
 }
 
 /// Does `test` in a fresh namespace; says so and does nothing without root.
-#[allow(unsafe_code)]
 pub fn in_namespace(test: impl FnOnce() + Send) {
-    let inside = || {
-        // SAFETY: a network namespace of its own takes nothing from under anybody: open files stay as they are.
-        if unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }.is_err() {
-            eprintln!("skipped: network namespaces need root");
-            return;
-        }
-        for of in ["all", "default"] {
-            // A kernel without IPv6 has no such file.
-            let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{of}/disable_ipv6"), "1");
-        }
-        test();
-    };
-    // On a thread of its own, which takes its namespace away with it.
-    if let Err(panic) = std::thread::scope(|scope| scope.spawn(inside).join()) {
-        std::panic::resume_unwind(panic);
+    match Namespace::new() {
+        Ok(namespace) => namespace.within(test).unwrap(),
+        Err(NamespaceError::Privilege(what)) => eprintln!("skipped: {what} needs root"),
+        Err(error) => panic!("{error}"),
     }
 }
 
