@@ -86,3 +86,19 @@ pub fn read_at(text: &str, now_ns: u64) -> Result<Parsed, Errors> {
         _ => Err(Errors { problems: errors }),
     }
 }
+
+/// What holds where a file does not say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Defaults {
+    /// Frames of a class that wait on one port.
+    pub limit: u32,
+    /// Addresses not seen for so long are forgotten, in ns.
+    pub ageing_ns: u64,
+    /// Addresses that are remembered.
+    pub addresses: usize,
+}
+
+/// What holds where a file does not say it.
+pub fn defaults() -> Defaults {
+    Defaults { limit: class::LIMIT, ageing_ns: switch::AGEING_NS, addresses: switch::ADDRESSES }
+}
