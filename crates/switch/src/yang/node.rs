@@ -40,7 +40,7 @@ impl<'a> Node<'a> {
 
     /// A member of this node's own module, with or without the module's name.
     pub(super) fn member(&self, module: &str, name: &str) -> Result<Option<Node<'a>>, YangError> {
-        let Value::Object(members) = self.value else { return Err(self.error(format!("is not an object in {{ }}"))) };
+        let Value::Object(members) = self.value else { return Err(self.error("is not an object in { }")) };
         let qualified = format!("{module}:{name}");
         let found = members.get_key_value(&qualified).or_else(|| members.get_key_value(name));
         Ok(found.map(|(key, value)| Node { value, path: format!("{}/{key}", self.path) }))
