@@ -3,7 +3,7 @@
 //! Before its base time a list is not in force, and all gates are open (AdminGateStates as Linux has it:
 //! tc-taprio(8)).
 
-use crate::model::{CLASSES, Entry, Guard};
+use crate::model::{Base, CLASSES, Entry, Gates, Guard, Port, Switch};
 use crate::wire;
 
 /// No gate closes that is open so long.
@@ -173,6 +173,31 @@ pub fn with_guards(entries: &[Entry], guard_ns: &[u64; CLASSES]) -> Vec<Entry> {
         Entry { open: (0..CLASSES).filter(allowed).fold(0, |open, queue| open | 1 << queue), for_ns: end_ns - begin_ns }
     };
     edges.iter().copied().zip(ends).map(entry).collect()
+}
+
+/// Setting everything up takes less than this, in ns.
+const LEAD_NS: u64 = 200_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl Base {
+    /// The base time, in ns on the switch's clock, when everything is set up from `now_ns` on.
+    pub fn resolve(self, now_ns: u64) -> u64 {
+        match self {
+            Base::At(ns) => ns,
+            Base::NextSecond => (now_ns + LEAD_NS).next_multiple_of(SECOND_NS),
+        }
+    }
+}
+
+impl Gates {
+    /// The entries with the guard bands of a port whose link has this rate.
+    pub fn guarded(&self, switch: &Switch, port: &Port, rate: u64) -> Vec<Entry> {
+        let mut guards = [0; CLASSES];
+        for (class, max_sdu) in switch.classes.iter().zip(&port.max_sdu) {
+            guards[usize::from(class.queue)] = guard_ns(self.guard, max_sdu.unwrap_or(wire::LARGEST_SDU), rate);
+        }
+        with_guards(&self.entries, &guards)
+    }
 }
 
 /// The guard band of a class, in ns, with its largest service data unit on a link of this rate.

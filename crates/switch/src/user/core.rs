@@ -155,11 +155,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         }
     }
 
-    /// Works until it is told to stop.
-    pub fn run(&mut self, stop: &AtomicBool) {
+    /// Works until it is told to stop; `between` turns somebody may let it sleep.
+    pub fn run(&mut self, stop: &AtomicBool, mut between: impl FnMut(&mut Self)) {
         let mut turns = 0u64;
         while !stop.load(Relaxed) {
             self.turn();
+            between(self);
             turns += 1;
             if turns % SELDOM == 0 {
                 self.counters.turns.add(SELDOM);
@@ -189,6 +190,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     pub fn quiet_until_ns(&mut self) -> u64 {
         let now_ns = self.seen_ns;
         self.outlets.iter_mut().map(|outlet| outlet.gates.at(now_ns).until_ns).min().unwrap_or(NEVER)
+    }
+
+    /// When the core last looked at the clock, in ns.
+    #[inline]
+    pub fn seen_ns(&self) -> u64 {
+        self.seen_ns
     }
 
     /// Whether any frame waits.

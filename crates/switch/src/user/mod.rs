@@ -8,8 +8,14 @@ pub mod packet;
 pub mod pool;
 pub mod port;
 pub mod queue;
+mod rest;
+pub mod running;
 mod sys;
 pub mod table;
 #[cfg(test)]
 mod testbed;
+pub mod time;
 mod usual;
+
+pub use running::{Place, Running};
+pub(crate) mod testbed;

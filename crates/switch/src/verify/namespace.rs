@@ -94,8 +94,8 @@ impl Namespace {
         let ends = ["link", "add", name, "numtxqueues", QUEUES, "numrxqueues", QUEUES, "type", "veth"];
         let peers = ["peer", "name", peer, "numtxqueues", QUEUES, "numrxqueues", QUEUES, "netns", &path];
         self.ip(&[&ends[..], &peers[..]].concat())?;
-        self.ip(&["link", "set", name, "up"])?;
-        other.ip(&["link", "set", peer, "up"])
+        self.ip(&["link", "set", "dev", name, "up"])?;
+        other.ip(&["link", "set", "dev", peer, "up"])
     }
 
     /// Runs `ip` inside.
