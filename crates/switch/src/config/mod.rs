@@ -36,6 +36,7 @@
 
 mod check;
 mod class;
+mod document;
 mod file;
 mod gates;
 mod port;
@@ -56,6 +57,7 @@ use ontick_rt::clock::ClockId;
 use crate::model::Switch;
 use problem::Report;
 
+pub use document::schema;
 pub use file::{FileError, open};
 pub use problem::{Errors, Problem};
 pub use write::write;
