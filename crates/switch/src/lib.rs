@@ -16,6 +16,7 @@ pub mod schedule;
 pub mod user;
 pub mod verify;
 pub mod wire;
+pub mod yang;
 
 pub use model::Switch;
 pub use schedule::Schedule;
