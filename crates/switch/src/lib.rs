@@ -6,6 +6,7 @@ pub mod apply;
 pub mod ethtool;
 pub mod features;
 pub mod frame;
+pub mod kernel;
 pub mod model;
 pub mod qdisc;
 pub mod rules;
