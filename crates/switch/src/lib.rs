@@ -3,15 +3,19 @@
 #![deny(unsafe_code)]
 
 pub mod apply;
+pub mod config;
 pub mod ethtool;
 pub mod features;
 pub mod frame;
 pub mod kernel;
+pub mod link;
+pub mod loops;
 pub mod model;
 pub mod qdisc;
 pub mod rules;
 pub mod schedule;
 pub mod user;
+pub mod verify;
 pub mod wire;
 
 pub use model::Switch;

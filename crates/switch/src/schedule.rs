@@ -3,7 +3,7 @@
 //! Before its base time a list is not in force, and all gates are open (AdminGateStates as Linux has it:
 //! tc-taprio(8)).
 
-use crate::model::{CLASSES, Entry, Guard};
+use crate::model::{Base, CLASSES, Entry, Gates, Guard, Port, Switch};
 use crate::wire;
 
 /// No gate closes that is open so long.
@@ -24,6 +24,8 @@ struct Slot {
     begin_ns: u64,
     end_ns: u64,
     open: u8,
+    /// Gates that open where it ends.
+    opens: u8,
     /// For each gate that is open, after how much time from the slot's beginning it closes.
     closes_after_ns: [u64; CLASSES],
 }
@@ -37,13 +39,15 @@ pub struct View {
     pub until_ns: u64,
     /// Open gates, one bit for each queue.
     pub open: u8,
+    /// Gates that open at its end.
+    pub opens: u8,
     /// When each of the open gates closes; [`NEVER`] for one that is always open.
     pub closes_ns: [u64; CLASSES],
 }
 
 impl View {
     /// All gates open, for ever.
-    pub const OPEN: View = View { from_ns: 0, until_ns: NEVER, open: u8::MAX, closes_ns: [NEVER; CLASSES] };
+    pub const OPEN: View = View { from_ns: 0, until_ns: NEVER, open: u8::MAX, opens: 0, closes_ns: [NEVER; CLASSES] };
 }
 
 impl Schedule {
@@ -56,12 +60,16 @@ impl Schedule {
             match slots.last_mut() {
                 // Where no gate moves there is no edge.
                 Some(last) if last.open == entry.open => last.end_ns = end_ns,
-                _ => slots.push(Slot { begin_ns, end_ns, open: entry.open, closes_after_ns: [NEVER; CLASSES] }),
+                _ => {
+                    slots.push(Slot { begin_ns, end_ns, open: entry.open, opens: 0, closes_after_ns: [NEVER; CLASSES] })
+                }
             }
             begin_ns = end_ns;
         }
         let mut schedule = Self { base_ns, cycle_ns: begin_ns.max(1), slots };
         for slot in 0..schedule.slots.len() {
+            let next = schedule.slots[(slot + 1) % schedule.slots.len()].open;
+            schedule.slots[slot].opens = next & !schedule.slots[slot].open;
             for queue in 0..CLASSES {
                 schedule.slots[slot].closes_after_ns[queue] = schedule.closes_after_ns(slot, queue);
             }
@@ -110,6 +118,7 @@ impl Schedule {
             from_ns,
             until_ns: from_ns + (slot.end_ns - slot.begin_ns),
             open: slot.open,
+            opens: slot.opens,
             closes_ns: slot.closes_after_ns.map(|after_ns| from_ns.saturating_add(after_ns)),
         }
     }
@@ -125,6 +134,18 @@ impl Schedule {
         let begins = |&i: &usize| open(&self.slots[i]) && !open(before(i));
         let window = |i: usize| (self.slots[i].begin_ns, self.slots[i].closes_after_ns[queue]);
         (0..self.slots.len()).filter(begins).map(window).collect()
+    }
+}
+
+impl Schedule {
+    /// How long each gate is open at most, in ns: 0 for one that never opens, [`NEVER`] for one that never closes.
+    pub fn longest_ns(&self) -> [u64; CLASSES] {
+        std::array::from_fn(|queue| {
+            if self.slots.iter().all(|slot| slot.open & (1 << queue) != 0) {
+                return NEVER;
+            }
+            self.windows(queue).into_iter().map(|(_, length_ns)| length_ns).max().unwrap_or(0)
+        })
     }
 }
 
@@ -152,6 +173,31 @@ pub fn with_guards(entries: &[Entry], guard_ns: &[u64; CLASSES]) -> Vec<Entry> {
         Entry { open: (0..CLASSES).filter(allowed).fold(0, |open, queue| open | 1 << queue), for_ns: end_ns - begin_ns }
     };
     edges.iter().copied().zip(ends).map(entry).collect()
+}
+
+/// Setting everything up takes less than this, in ns.
+const LEAD_NS: u64 = 200_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl Base {
+    /// The base time, in ns on the switch's clock, when everything is set up from `now_ns` on.
+    pub fn resolve(self, now_ns: u64) -> u64 {
+        match self {
+            Base::At(ns) => ns,
+            Base::NextSecond => (now_ns + LEAD_NS).next_multiple_of(SECOND_NS),
+        }
+    }
+}
+
+impl Gates {
+    /// The entries with the guard bands of a port whose link has this rate.
+    pub fn guarded(&self, switch: &Switch, port: &Port, rate: u64) -> Vec<Entry> {
+        let mut guards = [0; CLASSES];
+        for (class, max_sdu) in switch.classes.iter().zip(&port.max_sdu) {
+            guards[usize::from(class.queue)] = guard_ns(self.guard, max_sdu.unwrap_or(wire::LARGEST_SDU), rate);
+        }
+        with_guards(&self.entries, &guards)
+    }
 }
 
 /// The guard band of a class, in ns, with its largest service data unit on a link of this rate.
@@ -214,6 +260,9 @@ mod tests {
             let view = schedule.at(now_ns);
             prop_assert_eq!(view.open, counted(&list, after_ns % schedule.cycle_ns()));
             prop_assert!(view.from_ns <= now_ns && now_ns < view.until_ns);
+            if view.until_ns != NEVER {
+                prop_assert_eq!(view.opens, schedule.at(view.until_ns).open & !view.open);
+            }
             for queue in 0..CLASSES {
                 let open = |ns: u64| counted(&list, (ns - base_ns) % schedule.cycle_ns()) & (1 << queue) != 0;
                 if open(now_ns) && view.closes_ns[queue] != NEVER {

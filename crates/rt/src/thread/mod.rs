@@ -23,4 +23,5 @@ pub use refusal::Refusal;
 pub use setup::{Ready, Setup};
 
 pub use crate::sys::block_signals;
-pub(crate) use policy::{current_tid, in_force, set_policy};
+pub(crate) use policy::in_force;
+pub use policy::{current_tid, set_policy};

@@ -119,12 +119,12 @@ impl fmt::Display for Policy {
 }
 
 /// The calling thread's id.
-pub(crate) fn current_tid() -> i32 {
+pub fn current_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 /// Sets the policy of a thread (0: the calling one).
-pub(crate) fn set_policy(tid: i32, policy: Policy) -> io::Result<()> {
+pub fn set_policy(tid: i32, policy: Policy) -> io::Result<()> {
     sys::sched_setattr(tid, &mut policy.attributes())
 }
 

@@ -1,6 +1,20 @@
 //! The user data plane: one dedicated core takes frames in, learns addresses, classifies, queues and opens gates.
 
+pub mod core;
+pub mod counters;
+pub mod gate;
+pub mod open;
+pub mod packet;
 pub mod pool;
 pub mod port;
 pub mod queue;
+mod rest;
+pub mod running;
+mod sys;
 pub mod table;
+pub mod time;
+mod usual;
+
+pub use running::{Place, Running};
+#[cfg(test)]
+pub(crate) mod testbed;

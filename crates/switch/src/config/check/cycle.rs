@@ -1,0 +1,93 @@
+//! That a cycle is one that the data planes can keep, and its base time one that somebody meant.
+
+use ontick_record::units::exact;
+use ontick_rt::clock::ClockId;
+
+use super::super::port::Draft as Port;
+use super::super::problem::Report;
+use super::super::switch::Head;
+use crate::model::{Base, Offload, Plane};
+
+/// Software cannot turn gates faster: the edge itself takes about a microsecond.
+const SHORTEST_NS: u64 = 10_000;
+/// sch_taprio takes a cycle as a signed 32-bit number.
+const LONGEST_TAPRIO_NS: u64 = i32::MAX as u64;
+/// The beginning of 2000; a base time before it was not meant as one of TAI or UTC, in ns.
+const Y2000_NS: u64 = 946_684_800_000_000_000;
+const TEN_YEARS_NS: u64 = 10 * 31_556_952 * 1_000_000_000;
+/// A clock that shows less was never set, and tells nothing about base times.
+const Y2020_NS: u64 = 1_577_836_800_000_000_000;
+
+pub(super) fn cycle(port: &Port, head: &Head, now_ns: u64, report: &mut Report) {
+    let Ok(Some((gates, places))) = &port.gates else { return };
+    let cycle_ns = gates.cycle_ns;
+    if cycle_ns < SHORTEST_NS && port.offload.is_ok_and(|offload| offload != Offload::Full) {
+        let what = format!(
+            "a cycle of {} is too short for gates in software; {} at least, or offload = \"full\" where the port can",
+            exact(cycle_ns),
+            exact(SHORTEST_NS)
+        );
+        report.error(places.cycle.clone(), what);
+    }
+    if cycle_ns > LONGEST_TAPRIO_NS {
+        let what = format!("a cycle of {} is too long for the kernel's taprio (2.147483647s at most)", exact(cycle_ns));
+        match head.plane {
+            Plane::Kernel => drop(report.error(places.cycle.clone(), what)),
+            Plane::Auto => report.warn(places.cycle.clone(), format!("{what}: the user data plane will do it")),
+            Plane::User => {}
+        }
+    }
+    if head.plane == Plane::User && port.offload.is_ok_and(|offload| offload != Offload::None) {
+        report.warn(places.cycle.clone(), "`offload` is of the kernel's data plane; plane = \"user\" does not use it");
+    }
+    if let Base::At(base_ns) = gates.base {
+        base(base_ns, head.clock, now_ns, places.base.clone(), report);
+    }
+}
+
+fn base(base_ns: u64, clock: ClockId, now_ns: u64, span: std::ops::Range<usize>, report: &mut Report) {
+    let day = |ns: u64| date(ns / 1_000_000_000 / 86_400);
+    if clock == ClockId::Monotonic {
+        if base_ns > TEN_YEARS_NS {
+            let what = "no machine runs that long: with clock = \"monotonic\" the base time counts from its start";
+            report.error(span, what);
+        }
+    } else if base_ns < Y2000_NS {
+        let day = day(base_ns);
+        let what = format!(
+            "`base-time` is {day}; it is in nanoseconds since 1970 (a time that has passed is fine: cycles count on from it)"
+        );
+        report.error(span, what);
+    } else if now_ns > Y2020_NS && base_ns > now_ns.saturating_add(TEN_YEARS_NS) {
+        let what =
+            format!("`base-time` is {}, more than ten years ahead; it is in nanoseconds since 1970", day(base_ns));
+        report.error(span, what);
+    }
+}
+
+/// A day since 1970, in the calendar of ISO 8601.
+fn date(days: u64) -> String {
+    // Years begin in March here, so that the day that is sometimes missing is the last.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
+    format!("{:04}-{month:02}-{day:02}", era * 400 + year)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_their_date() {
+        // As date(1) has them.
+        for (days, is) in [(0, "1970-01-01"), (10_957, "2000-01-01"), (11_016, "2000-02-29"), (20_778, "2026-11-21")] {
+            assert_eq!(date(days), is);
+        }
+        assert_eq!(date(u64::MAX / 1_000_000_000 / 86_400), "2554-07-21");
+    }
+}

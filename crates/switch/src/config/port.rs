@@ -1,0 +1,139 @@
+//! Ports: the `[[port]]` tables.
+
+use std::ops::Range;
+
+use toml::Spanned;
+
+use super::class::Draft as Class;
+use super::gates::{self, Places};
+use super::problem::{Report, Reported};
+use super::table::{At, Table, whole};
+use super::{suggest, values};
+use crate::model::{Gates, Offload, Port};
+use crate::wire;
+
+/// How early a frame is handed over where that is not said, in ns: more than the usual wake-up takes.
+const TXTIME_DELAY_NS: u64 = 300_000;
+/// Frames are padded to carry so many octets at least (IEEE 802.3 clause 4.4.2, with a VLAN tag).
+const SMALLEST_SDU: u32 = 42;
+/// Jumbo frames of the largest common kind.
+const LARGEST_SDU: u32 = 9_216;
+
+/// A port as far as it could be read.
+pub(super) struct Draft {
+    pub(super) span: Range<usize>,
+    pub(super) name: Result<At<String>, Reported>,
+    pub(super) rate: Result<Option<u64>, Reported>,
+    pub(super) offload: Result<Offload, Reported>,
+    /// By the class's place in the file.
+    pub(super) max_sdu: Result<Vec<Option<u32>>, Reported>,
+    pub(super) gates: Result<Option<(Gates, Places)>, Reported>,
+}
+
+impl Draft {
+    pub(super) fn port(&self) -> Result<Port, Reported> {
+        Ok(Port {
+            name: self.name.clone()?.into_inner(),
+            rate: self.rate?,
+            offload: self.offload?,
+            max_sdu: self.max_sdu.clone()?,
+            gates: self.gates.clone()?.map(|(gates, _)| gates),
+        })
+    }
+}
+
+pub(super) fn port(mut table: Table, classes: &[Class], report: &mut Report) -> Draft {
+    let name = table.parsed("name", report, values::interface);
+    let name = table.require("name", "\"enp2s0f1\"", name, report);
+    let rate = table.parsed("rate", report, values::rate).map(|rate| rate.map(Spanned::into_inner));
+    let offload = offload(&mut table, report);
+    let max_sdu = table.table("max-sdu", "`max-sdu`".into(), report);
+    let max_sdu = max_sdu
+        .and_then(|sizes| sizes.map_or(Ok(vec![None; classes.len()]), |sizes| max_sdus(&sizes, classes, report)));
+    let gates = table.table("gates", "[port.gates]".into(), report);
+    let gates = gates.and_then(|table| table.map(|table| gates::gates(table, classes, report)).transpose());
+    let span = table.span();
+    table.finish(report);
+    Draft { span, name, rate, offload, max_sdu, gates }
+}
+
+/// The kinds of `offload`.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    None,
+    TxTime,
+    Full,
+}
+
+fn offload(table: &mut Table, report: &mut Report) -> Result<Offload, Reported> {
+    let kinds = [("none", Kind::None), ("txtime", Kind::TxTime), ("full", Kind::Full)];
+    let kind = table.choice("offload", &kinds, report);
+    let delay = table.parsed("txtime-delay", report, values::time);
+    let kind = kind?.map_or(Kind::None, Spanned::into_inner);
+    match (kind, delay?) {
+        (Kind::TxTime, delay) => {
+            let span = delay.as_ref().map_or(table.span(), Spanned::span);
+            let delay_ns = delay.map_or(TXTIME_DELAY_NS, Spanned::into_inner);
+            match u32::try_from(delay_ns) {
+                Ok(delay_ns @ 1..) => Ok(Offload::TxTime { delay_ns }),
+                _ => Err(report.error(span, "`txtime-delay` is above zero and below 4.2s; 300us is usual")),
+            }
+        }
+        (_, Some(delay)) => {
+            Err(report.error(delay.span(), "`txtime-delay` goes with offload = \"txtime\" alone; leave it out"))
+        }
+        (Kind::Full, None) => Ok(Offload::Full),
+        (Kind::None, None) => Ok(Offload::None),
+    }
+}
+
+fn max_sdus(sizes: &Table, classes: &[Class], report: &mut Report) -> Result<Vec<Option<u32>>, Reported> {
+    let mut largest = Ok(vec![None; classes.len()]);
+    for (key, value) in sizes.entries() {
+        let size =
+            whole(value, key.get_ref(), 0..=u32::MAX.into(), report).and_then(|size| match *size.get_ref() as u32 {
+                0 => Err(report.error(size.span(), "leave the class out where it has no limit of its own")),
+                small @ ..SMALLEST_SDU => {
+                    let what = format!(
+                        "no frame carries less than {SMALLEST_SDU} octets (shorter ones are padded), not {small}"
+                    );
+                    Err(report.error(size.span(), what))
+                }
+                large if large > LARGEST_SDU => {
+                    Err(report
+                        .error(size.span(), format!("{large} is more than the largest link carries ({LARGEST_SDU})")))
+                }
+                size_ => {
+                    if size_ > wire::LARGEST_SDU {
+                        let what =
+                            format!("{size_} octets need an MTU above {}; others drop such frames", wire::LARGEST_SDU);
+                        report.warn(size.span(), what);
+                    }
+                    Ok(size_)
+                }
+            });
+        match (class_index(key.get_ref(), key.span(), classes, report), size) {
+            (Ok(index), Ok(size)) => {
+                if let Ok(largest) = &mut largest {
+                    largest[index] = Some(size);
+                }
+            }
+            (Err(reported), _) | (_, Err(reported)) => largest = Err(reported),
+        }
+    }
+    largest
+}
+
+/// The place of a class in the file, by its name.
+pub(super) fn class_index(
+    name: &str,
+    span: Range<usize>,
+    classes: &[Class],
+    report: &mut Report,
+) -> Result<usize, Reported> {
+    classes.iter().position(|class| class.named(name)).ok_or_else(|| {
+        let known: Vec<&str> =
+            classes.iter().filter_map(|class| Some(class.name.as_ref().ok()?.get_ref().as_str())).collect();
+        report.error(span, format!("there is no class `{name}`{}", suggest::among(name, &known)))
+    })
+}

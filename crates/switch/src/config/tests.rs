@@ -1,0 +1,210 @@
+//! Files as people write them, and what they are told.
+
+use super::*;
+use crate::model::*;
+
+const NOW_NS: u64 = 1_795_000_000_000_000_000;
+
+/// Source 004's switch.
+const CELL: &str = r#"[switch]
+name = "cell4"
+
+[[class]]
+name = "red"
+queue = 1
+match = [{ udp-port = 7777 }, { pcp = 6 }]
+
+[[class]]
+name = "blue"
+queue = 0
+
+[[port]]
+name = "enp2s0f0"
+
+[[port]]
+name = "enp2s0f1"
+rate = "1Gbit"
+
+[port.gates]
+cycle = "1ms"
+entries = [
+    { open = ["blue"], for = "800us" },
+    { open = ["red"], for = "200us" },
+]
+"#;
+
+fn read(text: &str) -> Result<Parsed, Errors> {
+    read_at(text, NOW_NS)
+}
+
+/// The cell with a part changed, which must be there.
+fn changed(from: &str, to: &str) -> String {
+    assert!(CELL.contains(from), "{from}");
+    CELL.replacen(from, to, 1)
+}
+
+fn errors(text: &str) -> String {
+    match read(text) {
+        Ok(parsed) => panic!("it was taken: {parsed:?}\n{text}"),
+        Err(errors) => errors.in_file("f"),
+    }
+}
+
+#[test]
+fn the_article_s_switch() {
+    let Parsed { switch, warnings } = read(CELL).unwrap();
+    assert_eq!(warnings, []);
+    assert_eq!((switch.name.as_str(), switch.role, switch.plane), ("cell4", Role::Bridge, Plane::Auto));
+    let udp = Rule { ip_protocol: Some(17), to_port: Some(7777), ..Rule::default() };
+    assert_eq!(switch.classes[0].rules, [udp, Rule { pcp: Some(6), ..Rule::default() }]);
+    assert_eq!(switch.ports[0].gates, None);
+    let entries = vec![Entry { open: 1, for_ns: 800_000 }, Entry { open: 2, for_ns: 200_000 }];
+    let gates = Gates { base: Base::NextSecond, cycle_ns: 1_000_000, guard: Guard::None, entries };
+    assert_eq!(switch.ports[1].gates, Some(gates));
+    assert_eq!(switch.ports[1].rate, Some(1_000_000_000));
+    assert_eq!(
+        write(&switch),
+        CELL.replace("cycle = \"1ms\"\n", "cycle = \"1ms\"\nbase-time = \"next second\"\n").replace(
+            "match = [{ udp-port = 7777 }, { pcp = 6 }]",
+            "match = [\n    { udp-port = 7777 },\n    { pcp = 6 },\n]"
+        )
+    );
+}
+
+/// Each is wrong in one way; the place and the words that must be said.
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let gates = |text: &str| changed("cycle = \"1ms\"\n", &format!("cycle = \"1ms\"\n{text}\n"));
+    let class = |text: &str| changed("[[port]]", &format!("[[class]]\n{text}\n[[port]]"));
+    let rule = |text: &str| changed("{ pcp = 6 }", text);
+    let cases = [
+        (changed("name = \"cell4\"", "name = \"cell4"), "f:2:14", "expected"),
+        (changed("name = \"cell4\"\n", ""), "f:1:1", "lacks `name`"),
+        (changed("cell4", "cell-number-four"), "f:2:8", "15 characters"),
+        (changed("cell4", "-cell"), "f:2:8", "no interface"),
+        (changed("cell4", "cell 4"), "f:2:8", "letters"),
+        (changed("cell4", "enp2s0f0"), "f:2:8", "another name"),
+        (changed("\"cell4\"", "4"), "f:2:8", "text in quotes, not the number 4"),
+        (changed("\"cell4\"", "\"cell4\"\nplane = \"kernle\""), "f:3:9", "did you mean `kernel`"),
+        (changed("\"cell4\"", "\"cell4\"\nmac-tabel = 7"), "f:3:1", "did you mean `mac-table`"),
+        (changed("\"cell4\"", "\"cell4\"\nmac-table = 0"), "f:3:13", "from 1 to 1048576, not 0"),
+        (changed("\"cell4\"", "\"cell4\"\nageing-time = \"10ms\""), "f:3:15", "300s is usual"),
+        (changed("\"cell4\"", "\"cell4\"\nstp = \"on\""), "f:3:7", "true or false"),
+        (changed("\"cell4\"", "\"cell4\"\nclock = \"utc\""), "f:3:9", "\"tai\", \"realtime\", \"monotonic\""),
+        (changed("[[class]]", "[class]"), "f:9:3", ""),
+        (changed("queue = 1", "queue = 8"), "f:6:9", "from 0 to 7, not 8"),
+        (changed("queue = 1", "queue = 0"), "f:11:9", "on line 4 already; queue = 1 is free"),
+        (changed("queue = 1\n", ""), "f:4:1", "lacks `queue`"),
+        (changed("name = \"blue\"", "name = \"red\""), "f:10:8", "already, on line 4"),
+        (changed("queue = 1", "queue = 1\nlimit = 0"), "f:7:9", "from 1 to 65536"),
+        (class("name = \"green\"\nqueue = 3"), "f:13:1", "without `match`, the one on line 9 takes all"),
+        (class("name = \"green\"\nqueue = 3\nmatch = []"), "f:16:9", "takes nothing"),
+        (class("name = \"green\"\nqueue = 3\nmatch = [{ pcp = 6, vlan = 5 }]"), "f:16:10", "line 7 comes first"),
+        (changed("queue = 0", "queue = 0\nmatch = [{ vlan = 1 }]"), "f:9:1", "no class takes all other frames"),
+        (rule("{}"), "f:7:31", "every frame"),
+        (rule("{ pcp = 9 }"), "f:7:39", "from 0 to 7"),
+        (rule("{ udp-port = 70000 }"), "f:7:44", "from 0 to 65535"),
+        (rule("{ udp-port = 1, tcp-port = 1 }"), "f:7:31", "not both"),
+        (rule("{ udp-port = 1, ip-protocol = \"tcp\" }"), "f:7:31", "tcp and udp at once"),
+        (rule("{ to-port = 1, ip-protocol = 132 }"), "f:7:31", "`ip-protocol` is 132"),
+        (rule("{ ether-type = \"ptp\", dscp = 46 }"), "f:7:31", "not IP"),
+        (rule("{ ether-type = 0x8100 }"), "f:7:31", "never seen"),
+        (rule("{ ether-type = 46 }"), "f:7:31", "length"),
+        (rule("{ ether-type = \"ptpp\" }"), "f:7:46", "not an EtherType"),
+        (rule("{ ip-protocol = \"sctp\" }"), "f:7:47", "not an IP protocol"),
+        (rule("{ to = \"aa:bb:cc\" }"), "f:7:38", "not a MAC address"),
+        (rule("{ to = \"aa:bb:cc:dd:ee:ff/24\" }"), "f:7:38", "write \"aa:bb:cc:00:00:00/24\""),
+        (rule("{ to-ip = \"10.1.0.0/8\" }"), "f:7:41", "write \"10.0.0.0/8\""),
+        (rule("{ to-ip = \"10.0.0.0/33\" }"), "f:7:41", "not an IPv4"),
+        (rule("{ udp-prot = 5 }"), "f:7:33", "did you mean `udp-port`"),
+        (changed("enp2s0f1", "enp2s0f0"), "f:17:8", "on line 13"),
+        (changed("[[port]]\nname = \"enp2s0f0\"\n", ""), "f:14:1", "two ports at least"),
+        (changed("1Gbit", "1Gb"), "f:18:8", "not a rate"),
+        (changed("1Gbit", "0Gbit"), "f:18:8", "above zero"),
+        (changed("1Gbit\"", "1Gbit\"\noffload = \"hard\""), "f:19:11", "\"none\", \"txtime\", \"full\""),
+        (changed("1Gbit\"", "1Gbit\"\ntxtime-delay = \"1us\""), "f:19:16", "leave it out"),
+        (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { rde = 300 }"), "f:19:13", "did you mean `red`"),
+        (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 9300 }"), "f:19:19", "more than the largest link"),
+        (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 0 }"), "f:19:19", "leave the class out"),
+        (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 20 }"), "f:19:19", "no frame carries less"),
+        (changed("[\"blue\"]", "[\"bleu\"]"), "f:23:15", "did you mean `blue`"),
+        (changed("[\"blue\"]", "[\"blue\", \"blue\"]"), "f:23:23", "stands twice"),
+        (
+            CELL.replace("[\"red\"]", "[\"blue\"]")
+                .replace("enp2s0f0\"", "enp2s0f0\"\ngates.entries = [{ open = [\"blue\"], for = \"1ms\" }]"),
+            "f:4:1",
+            "no port ever opens the gate of `red`",
+        ),
+        (changed("800us", "700us"), "f:21:9", "sum up to 900us, not to the cycle; add 100us"),
+        (changed("800us", "900us"), "f:21:9", "take 100us off an entry, or write cycle = \"1100us\""),
+        (changed("800us", "0us"), "f:23:30", "no length"),
+        (changed("800us", "800"), "f:23:30", "has no unit"),
+        (changed("800us", "5s"), "f:23:30", "4.29"),
+        (changed("\"800us\"", "800"), "f:23:30", "text in quotes"),
+        (gates("base-time = 1000"), "f:22:13", "1970-01-01"),
+        (gates("base-time = 9000000000000000000"), "f:22:13", "2255-03-14, more than ten years ahead"),
+        (gates("base-time = 99999999999999999999"), "f:22:13", ""),
+        (gates("base-time = -1"), "f:22:13", "nanoseconds"),
+        (gates("base-time = \"now\""), "f:22:13", "next second"),
+        (gates("base-time = 2026-01-01T00:00:00Z"), "f:22:13", "not a date"),
+        (gates("guard-band = \"200us\""), "f:25:5", "eats all of the 200us for which `red`"),
+        (gates("guard-band = \"190us\""), "f:25:5", "and the guard band takes 202336ns"),
+        (gates("guard-band = \"some\""), "f:22:14", "largest-frame"),
+        (gates("guardband = \"1us\""), "f:22:1", "did you mean `guard-band`"),
+        (changed("1Gbit", "10Mbit"), "f:24:5", "takes 1233600ns"),
+        (CELL.replace("800us", "4us").replace("200us", "4us").replace("1ms", "8us"), "f:21:9", "too short"),
+        (CELL.replace("{ open", "open"), "f:", ""),
+        (String::new(), "f:1:1", "[switch]"),
+    ];
+    let mut wrong = Vec::new();
+    for (text, place, words) in cases {
+        let said = errors(&text);
+        let fits = said.lines().any(|line| line.starts_with(place) && line.contains(words));
+        if !fits {
+            wrong.push(format!("expected {place} … {words}\n{said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn what_is_doubtful_is_said_with_its_place() {
+    let cases = [
+        (changed("[\"red\"]", "[\"blue\"]"), "23:5", "never opens the gate of `red`"),
+        (changed("{ pcp = 6 }", "{ to-port = 7777, pcp = 6, ip-protocol = 17 }"), "7:31", "line 7 comes first"),
+        (changed("{ pcp = 6 }", "{ socket-priority = 6 }"), "7:31", "none that a bridge forwards"),
+        (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 9000 }"), "19:19", "MTU above 1500"),
+        (
+            changed(
+                "{ open = [\"red\"], for = \"200us\" }",
+                "{ open = [\"red\"], for = \"190us\" }, { open = [], for = \"1us\" }, { open = [\"red\"], for = \"9us\" }",
+            ),
+            "24:68",
+            "takes 12336ns at 1Gbit: lengthen the entry, or write max-sdu = { red = 1083 }",
+        ),
+        (CELL.replace("800us", "2s").replace("1ms", "2000200us"), "", ""),
+        (CELL.replace("800us", "3s").replace("1ms", "3000200us"), "21:9", "the user data plane will do it"),
+    ];
+    let mut wrong = Vec::new();
+    for (text, place, words) in cases {
+        let said: Vec<String> = match read(&text) {
+            Ok(parsed) => parsed.warnings.iter().map(Problem::to_string).collect(),
+            Err(errors) => vec![format!("error: {errors}")],
+        };
+        let fits = match place {
+            "" => said.is_empty(),
+            place => said.len() == 1 && said[0].starts_with(place) && said[0].contains(words),
+        };
+        if !fits {
+            wrong.push(format!("expected {place} … {words}\n{said:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once() {
+    let text = changed("queue = 1", "queue = 9").replace("1Gbit", "1Gb").replace("[\"blue\"]", "[\"bleu\"]");
+    let lines: Vec<String> = errors(&text).lines().map(|line| line.split(": ").next().unwrap().to_owned()).collect();
+    assert_eq!(lines, ["f:6:9", "f:18:8", "f:23:15"]);
+}

@@ -1,0 +1,151 @@
+//! The file of a switch, in one form: keys in the order of the guide, defaults left out.
+
+use std::fmt::Write;
+
+use ontick_record::units::exact;
+
+use super::{class, switch, values};
+use crate::model::{Base, CLASSES, Class, Entry, Gates, Guard, Offload, Port, Rule, Switch};
+
+/// The text that [`super::read`] makes this switch of.
+pub fn write(switch: &Switch) -> String {
+    let mut text = head(switch);
+    for class in &switch.classes {
+        text += &self::class(class);
+    }
+    for port in &switch.ports {
+        text += &self::port(port, &switch.classes);
+    }
+    text
+}
+
+fn head(switch: &Switch) -> String {
+    let mut text = format!("[switch]\nname = {}\n", quoted(&switch.name));
+    let word = |key: &str, word: &str, default: &str| {
+        if word == default { String::new() } else { format!("{key} = \"{word}\"\n") }
+    };
+    text += &word("role", name_of(&switch::ROLES, switch.role), "bridge");
+    text += &word("plane", name_of(&switch::PLANES, switch.plane), "auto");
+    text += &word("classifier", name_of(&switch::CLASSIFIERS, switch.classifier), "auto");
+    if let Some(cpu) = switch.cpu {
+        text += &format!("cpu = {cpu}\n");
+    }
+    text += &word("clock", switch.clock.name(), "tai");
+    if switch.ageing_ns != switch::AGEING_NS {
+        text += &format!("ageing-time = \"{}\"\n", exact(switch.ageing_ns));
+    }
+    if switch.addresses != switch::ADDRESSES {
+        text += &format!("mac-table = {}\n", switch.addresses);
+    }
+    if switch.stp {
+        text += "stp = true\n";
+    }
+    text
+}
+
+fn name_of<T: PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+    words.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| word)
+}
+
+fn class(class: &Class) -> String {
+    let mut text = format!("\n[[class]]\nname = {}\nqueue = {}\n", quoted(&class.name), class.queue);
+    if class.limit != class::LIMIT {
+        text += &format!("limit = {}\n", class.limit);
+    }
+    if !class.rules.is_empty() {
+        text += &format!("match = {}\n", list(class.rules.iter().map(rule)));
+    }
+    text
+}
+
+fn rule(rule: &Rule) -> String {
+    let mut parts = Vec::new();
+    let mut part = |key: &str, value: Option<String>| parts.extend(value.map(|value| format!("{key} = {value}")));
+    part("pcp", rule.pcp.map(|pcp| pcp.to_string()));
+    part("vlan", rule.vlan.map(|vlan| vlan.to_string()));
+    part("ether-type", rule.ether_type.map(|number| format!("{number:#06x}")));
+    part("to", rule.to.map(|address| quoted(&values::show_address(&address))));
+    part("from", rule.from.map(|address| quoted(&values::show_address(&address))));
+    part("dscp", rule.dscp.map(|dscp| dscp.to_string()));
+    // A port's key names the protocol, too.
+    let (to, from, named) = match rule.ip_protocol {
+        Some(17) => ("udp-port", "from-udp-port", true),
+        Some(6) => ("tcp-port", "from-tcp-port", true),
+        _ => ("to-port", "from-port", false),
+    };
+    let said = named && (rule.to_port.is_some() || rule.from_port.is_some());
+    part(
+        "ip-protocol",
+        rule.ip_protocol
+            .filter(|_| !said)
+            .map(|number| values::protocol_name(number).map_or(number.to_string(), quoted)),
+    );
+    part(to, rule.to_port.map(|port| port.to_string()));
+    part(from, rule.from_port.map(|port| port.to_string()));
+    part("to-ip", rule.to_ip.map(|network| quoted(&values::show_network(network))));
+    part("socket-priority", rule.socket_priority.map(|priority| priority.to_string()));
+    format!("{{ {} }}", parts.join(", "))
+}
+
+fn port(port: &Port, classes: &[Class]) -> String {
+    let mut text = format!("\n[[port]]\nname = {}\n", quoted(&port.name));
+    if let Some(rate) = port.rate {
+        text += &format!("rate = \"{}\"\n", values::show_rate(rate));
+    }
+    match port.offload {
+        Offload::None => {}
+        Offload::Full => text += "offload = \"full\"\n",
+        Offload::TxTime { delay_ns } => {
+            text += &format!("offload = \"txtime\"\ntxtime-delay = \"{}\"\n", exact(delay_ns.into()));
+        }
+    }
+    let limited = classes.iter().zip(&port.max_sdu);
+    let sizes: Vec<String> =
+        limited.filter_map(|(class, size)| Some(format!("{} = {}", class.name, (*size)?))).collect();
+    if !sizes.is_empty() {
+        text += &format!("max-sdu = {{ {} }}\n", sizes.join(", "));
+    }
+    if let Some(gates) = &port.gates {
+        text += &self::gates(gates, classes);
+    }
+    text
+}
+
+fn gates(gates: &Gates, classes: &[Class]) -> String {
+    let base = match gates.base {
+        Base::At(ns) => ns.to_string(),
+        Base::NextSecond => quoted("next second"),
+    };
+    let mut text = format!("\n[port.gates]\ncycle = \"{}\"\nbase-time = {base}\n", exact(gates.cycle_ns));
+    match gates.guard {
+        Guard::None => {}
+        Guard::Fixed(ns) => writeln!(text, "guard-band = \"{}\"", exact(ns)).unwrap_or_default(),
+        Guard::LargestFrame => text += "guard-band = \"largest-frame\"\n",
+    }
+    text + &format!("entries = {}\n", list(gates.entries.iter().map(|entry| self::entry(entry, classes))))
+}
+
+fn entry(entry: &Entry, classes: &[Class]) -> String {
+    // The highest first, as it would be sent.
+    let named = |queue: usize| classes.iter().find(|class| usize::from(class.queue) == queue);
+    let open: Vec<String> = (0..CLASSES)
+        .rev()
+        .filter(|queue| entry.open & (1 << queue) != 0)
+        .filter_map(|queue| named(queue).map(|class| quoted(&class.name)))
+        .collect();
+    format!("{{ open = [{}], for = \"{}\" }}", open.join(", "), exact(entry.for_ns))
+}
+
+/// One item in the line, several below each other.
+fn list(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    match items.as_slice() {
+        [item] => format!("[{item}]"),
+        items => format!("[\n    {},\n]", items.join(",\n    ")),
+    }
+}
+
+/// Names hold no quotes and no backslashes.
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}

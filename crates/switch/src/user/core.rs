@@ -1,0 +1,566 @@
+//! The core: takes frames in, finds their way and their class, and lets them out while their gates are open.
+//!
+//! It never waits, allocates or takes a lock. A frame is handed over only if, by the rate of the link, it ends before
+//! its gate closes; among open gates the highest queue with such a frame goes first.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use ontick_rt::rtrb::{Consumer, Producer};
+
+use super::counters::{Counters, PortCounters};
+use super::gate::Gates;
+use super::pool::{Pool, SLOT, Slot};
+use super::port::{Port, Received, Sent};
+use super::queue::{Queue, Waiting};
+use super::table::{Seen, Table};
+use super::usual::Usual;
+use crate::frame::Header;
+use crate::model::{CLASSES, Switch};
+use crate::rules::Rules;
+use crate::schedule::{NEVER, Schedule};
+use crate::wire::{self, Pace};
+
+/// The core was kept from its work when it notices that so much time has passed, in ns.
+pub const STALL_NS: u64 = 20_000;
+/// Just before a gate opens for frames that wait, nothing else is begun that takes longer than what is left: at most
+/// so much is given away for it, in ns.
+const QUIET_NS: u64 = 2_500;
+/// Taking a frame in takes less than this, in ns.
+const TAKING_IN_NS: u64 = 400;
+/// What handing over is taken for until it was seen, in ns.
+const HANDING_OVER_NS: u64 = 1_500;
+/// A frame is let out within this after the core finds that it may go, in ns.
+const AFTER_OPENING_NS: u64 = 500;
+/// Octets that the processor fetches at once.
+const CACHE_LINE: usize = 64;
+/// Commands are looked for, and signs of life given, every so many turns.
+const SELDOM: u64 = 1024;
+
+/// The clock that gates follow.
+pub trait Time {
+    /// Now, in ns.
+    fn now_ns(&mut self) -> u64;
+
+    /// Whether the clock was set since this was last asked.
+    fn was_set(&mut self) -> bool {
+        false
+    }
+}
+
+/// How a port is to be used.
+pub struct Attachment<P> {
+    /// The port itself; absent while its interface is gone.
+    pub port: Option<P>,
+    /// Bits per second of its link.
+    pub rate: u64,
+    /// Its gates.
+    pub schedule: Option<Schedule>,
+}
+
+/// What the core is told while it runs.
+pub enum Command<P> {
+    /// A port's gates change at the list's base time; without a list, all open at once.
+    Gates(usize, Option<Schedule>),
+    /// A port's link came up or went down.
+    Link(usize, bool),
+    /// A port's interface is gone, or is there again with this rate.
+    Replace(usize, Option<P>, u64),
+}
+
+/// What the core has no use for any more; whoever takes it may free memory.
+pub enum Discarded<P> {
+    /// A gate control list.
+    Schedule(Schedule),
+    /// A port.
+    Port(P),
+}
+
+/// A stretch of time in which the core did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Stall {
+    /// When it was last seen at work, on the switch's clock, in ns.
+    pub from_ns: u64,
+    /// When it was at work again.
+    pub until_ns: u64,
+}
+
+/// The ends of the core's channels.
+pub struct Channels<P> {
+    /// What it is told.
+    pub commands: Consumer<Command<P>>,
+    /// What it gives back.
+    pub discarded: Producer<Discarded<P>>,
+    /// When it was kept from its work.
+    pub stalls: Producer<Stall>,
+}
+
+/// The data plane.
+pub struct Core<'c, P, T> {
+    outlets: Vec<Outlet<P>>,
+    rules: Rules,
+    table: Table,
+    pool: Pool,
+    /// Where the next frame goes that comes in.
+    spare: Slot,
+    time: T,
+    counters: &'c Counters,
+    channels: Channels<P>,
+    /// When the core last looked at the clock.
+    seen_ns: u64,
+    /// What it usually costs to hand a frame over.
+    handing_over: Usual,
+}
+
+/// One port, with what waits to leave by it.
+struct Outlet<P> {
+    port: Option<P>,
+    up: bool,
+    pace: Pace,
+    gates: Gates,
+    queues: [Queue; CLASSES],
+    /// Queues that are not empty, one bit for each.
+    waiting: u8,
+    max_sdu: [u32; CLASSES],
+    /// When the link has sent all that was handed over.
+    free_ns: u64,
+    /// The opening of a gate for which a frame was made ready.
+    warmed_ns: u64,
+}
+
+impl<'c, P: Port, T: Time> Core<'c, P, T> {
+    /// Takes all the memory that it will ever need. Attachments are in the order of the model's ports.
+    pub fn new(
+        switch: &Switch,
+        attachments: Vec<Attachment<P>>,
+        mut time: T,
+        counters: &'c Counters,
+        channels: Channels<P>,
+        seed: u64,
+    ) -> Self {
+        let limits = limits(switch);
+        let waiting: u32 = limits.iter().sum();
+        // Every queue can be full at once, while one more frame comes in.
+        let mut pool = Pool::new(waiting * attachments.len() as u32 + 2);
+        let spare = pool.take().expect("there is more than one slot");
+        let outlets = attachments.into_iter().enumerate();
+        let outlets = outlets.map(|(index, at)| Outlet::new(at, &limits, max_sdu(switch, index))).collect();
+        Self {
+            outlets,
+            rules: Rules::new(&switch.classes),
+            table: Table::new(switch.addresses, switch.ageing_ns, seed),
+            pool,
+            spare,
+            seen_ns: time.now_ns(),
+            time,
+            counters,
+            channels,
+            handing_over: Usual::from(HANDING_OVER_NS),
+        }
+    }
+
+    /// Works until it is told to stop; `between` turns somebody may let it sleep.
+    pub fn run(&mut self, stop: &AtomicBool, mut between: impl FnMut(&mut Self)) {
+        let mut turns = 0u64;
+        while !stop.load(Relaxed) {
+            self.turn();
+            between(self);
+            turns += 1;
+            if turns % SELDOM == 0 {
+                self.counters.turns.add(SELDOM);
+                self.seldom();
+            }
+        }
+    }
+
+    /// Looks at every port once.
+    #[inline]
+    pub fn turn(&mut self) {
+        let now_ns = self.time.now_ns();
+        self.look_for_stall(now_ns);
+        for index in 0..self.outlets.len() {
+            self.let_out(index);
+        }
+        if self.edge_within(TAKING_IN_NS, usize::MAX) {
+            return self.warm();
+        }
+        for index in 0..self.outlets.len() {
+            self.take_in(index);
+        }
+    }
+
+    /// How long until the core has something to do at a certain time: a gate that moves, with or without frames
+    /// behind it.
+    pub fn quiet_until_ns(&mut self) -> u64 {
+        let now_ns = self.seen_ns;
+        self.outlets.iter_mut().map(|outlet| outlet.gates.at(now_ns).until_ns).min().unwrap_or(NEVER)
+    }
+
+    /// Just before a gate opens: brings the frame that will go first close to the processor.
+    fn warm(&mut self) {
+        for outlet in &mut self.outlets {
+            let Some(first) = outlet.opening() else { continue };
+            let octets = &self.pool.get(first.slot)[..usize::from(first.octets)];
+            std::hint::black_box(octets.iter().step_by(CACHE_LINE).fold(0, |sum, octet| sum ^ octet));
+        }
+    }
+
+    /// When the core last looked at the clock, in ns.
+    #[inline]
+    pub fn seen_ns(&self) -> u64 {
+        self.seen_ns
+    }
+
+    /// Whether any frame waits.
+    pub fn is_idle(&self) -> bool {
+        self.outlets.iter().all(|outlet| outlet.waiting == 0)
+    }
+
+    fn look_for_stall(&mut self, now_ns: u64) {
+        let away_ns = now_ns.saturating_sub(self.seen_ns);
+        if away_ns > STALL_NS {
+            self.stalled(Stall { from_ns: self.seen_ns, until_ns: now_ns });
+        }
+        self.seen_ns = now_ns;
+    }
+
+    #[cold]
+    fn stalled(&mut self, stall: Stall) {
+        let length_ns = stall.until_ns - stall.from_ns;
+        self.counters.stalls.add(1);
+        self.counters.stalled_ns.add(length_ns);
+        self.counters.longest_stall_ns.raise(length_ns);
+        if self.channels.stalls.push(stall).is_err() {
+            self.counters.stalls_untold.add(1);
+        }
+    }
+
+    /// Sleeping was meant: what passed meanwhile is no stall.
+    pub fn rested(&mut self) {
+        self.counters.rests.add(1);
+        self.seen_ns = self.time.now_ns();
+    }
+
+    /// Takes one frame in, if one is there.
+    #[inline]
+    fn take_in(&mut self, index: usize) {
+        let Some(port) = &mut self.outlets[index].port else { return };
+        let slot = self.pool.get_mut(self.spare);
+        match port.receive(slot) {
+            Received::Nothing => {}
+            Received::Frame(octets) => self.forward(index, octets),
+            Received::Oversized => self.counters.ports[index].oversized.add(1),
+        }
+    }
+
+    /// The frame in the spare slot came in on this port.
+    fn forward(&mut self, from: usize, octets: usize) {
+        let (slot, now_ns) = (self.spare, self.seen_ns);
+        let counters = self.counters;
+        let seen = &counters.ports[from];
+        seen.received.add(1);
+        seen.octets.add(octets as u64);
+        let Some(header) = Header::read(&self.pool.get(slot)[..octets.min(SLOT)]) else {
+            return seen.malformed.add(1);
+        };
+        if is_group(&header.from) {
+            return seen.malformed.add(1);
+        }
+        if header.is_reserved() {
+            return seen.reserved.add(1);
+        }
+        match self.table.learn(&header.from, from as u16, now_ns) {
+            Seen::Known | Seen::New => {}
+            Seen::Moved => counters.addresses_moved.add(1),
+            Seen::NoPlace => counters.addresses_without_place.add(1),
+        }
+        let frame = Classified { queue: usize::from(self.rules.queue(&header)), octets, sdu: header.sdu(octets) };
+        let known = if is_group(&header.to) { None } else { self.table.port(&header.to, now_ns) };
+        match known {
+            Some(port) if usize::from(port) == from => seen.filtered.add(1),
+            Some(port) => self.enqueue(usize::from(port), frame),
+            None => self.flood(from, frame, is_group(&header.to), seen),
+        }
+    }
+
+    fn flood(&mut self, from: usize, frame: Classified, group: bool, seen: &PortCounters) {
+        if !group {
+            seen.flooded.add(1);
+        }
+        let others = (0..self.outlets.len()).filter(|to| *to != from);
+        let Some(last) = others.clone().next_back() else {
+            return seen.filtered.add(1);
+        };
+        // Each copy in a slot of its own; the frame itself goes last.
+        for to in others.filter(|to| *to != last) {
+            let original = self.spare;
+            let Some(copy) = self.pool.take() else {
+                self.counters.ports[to].queues[frame.queue].full.add(1);
+                continue;
+            };
+            self.pool.copy(original, copy, frame.octets);
+            self.spare = copy;
+            self.enqueue(to, frame);
+            // What was not taken is still there, or a new spare one is.
+            self.pool.give(self.spare);
+            self.spare = original;
+        }
+        self.enqueue(last, frame);
+    }
+
+    /// Puts the frame in the spare slot into its queue, or drops it; afterwards the spare slot is free.
+    #[inline]
+    fn enqueue(&mut self, to: usize, frame: Classified) {
+        let (outlet, queue) = (&mut self.outlets[to], frame.queue);
+        let counters = &self.counters.ports[to].queues[queue];
+        if !outlet.up {
+            return counters.down.add(1);
+        }
+        if frame.sdu > outlet.max_sdu[queue] {
+            return counters.over_sdu.add(1);
+        }
+        // Twice the usual: a frame that is taken should still find its window when handing over has become slower.
+        if !outlet.has_window(queue, frame.octets, 2 * self.handing_over.ns()) {
+            return counters.no_window.add(1);
+        }
+        // The new spare slot comes first: without one nothing more could come in.
+        if outlet.queues[queue].is_full() {
+            return counters.full.add(1);
+        }
+        let Some(spare) = self.pool.take() else {
+            return counters.full.add(1);
+        };
+        let waiting = Waiting { slot: std::mem::replace(&mut self.spare, spare), octets: frame.octets as u16 };
+        if outlet.queues[queue].push(waiting).is_err() {
+            unreachable!("there was room");
+        }
+        outlet.waiting |= 1 << queue;
+        counters.queued.add(1);
+        counters.peak.raise(outlet.queues[queue].len() as u64);
+    }
+
+    /// Hands one frame over, if the link is free and one may go.
+    #[inline]
+    fn let_out(&mut self, index: usize) {
+        let (now_ns, handing_over_ns) = (self.seen_ns, self.handing_over.ns());
+        let outlet = &mut self.outlets[index];
+        if outlet.waiting == 0 || outlet.free_ns > now_ns + handing_over_ns {
+            return;
+        }
+        let Some((queue, closes_ns)) = outlet.next(now_ns, handing_over_ns) else { return };
+        if self.edge_within(handing_over_ns.min(QUIET_NS), index) {
+            return;
+        }
+        let outlet = &mut self.outlets[index];
+        let Some(first) = outlet.queues[queue].first() else { return };
+        let octets = usize::from(first.octets);
+        let Some(port) = &mut outlet.port else { return };
+        let sent = port.send(&self.pool.get(first.slot)[..octets]);
+        let done_ns = self.time.now_ns();
+        let counters = &self.counters.ports[index].queues[queue];
+        match sent {
+            Sent::Busy => return self.look_for_stall(done_ns),
+            Sent::Done => {
+                counters.sent.add(1);
+                counters.octets.add(octets as u64);
+                outlet.free_ns = outlet.free_ns.max(now_ns) + outlet.pace.time_ns(octets);
+                if done_ns > closes_ns {
+                    counters.late.add(1);
+                }
+                self.handing_over.follow(done_ns.saturating_sub(now_ns));
+            }
+            Sent::Down => counters.down.add(1),
+            Sent::Refused => counters.refused.add(1),
+        }
+        outlet.take_first(queue);
+        self.pool.give(first.slot);
+        self.look_for_stall(done_ns);
+    }
+
+    /// Whether a gate opens within `ns` for frames that wait on another port than this.
+    #[inline]
+    fn edge_within(&self, ns: u64, except: usize) -> bool {
+        let now_ns = self.seen_ns;
+        self.outlets.iter().enumerate().any(|(index, outlet)| index != except && outlet.edge_within(now_ns, ns))
+    }
+
+    #[cold]
+    fn seldom(&mut self) {
+        if self.time.was_set() {
+            self.counters.clock_steps.add(1);
+            self.outlets.iter_mut().for_each(|outlet| {
+                outlet.gates.forget();
+                outlet.free_ns = 0;
+            });
+            self.seen_ns = self.time.now_ns();
+        }
+        for (outlet, counters) in self.outlets.iter_mut().zip(&self.counters.ports) {
+            if let Some(port) = &mut outlet.port {
+                counters.overflowed.add(port.overflowed());
+            }
+        }
+        self.drop_stuck();
+        // Only as much as can be given back.
+        while self.channels.discarded.slots() > 1 {
+            let Ok(command) = self.channels.commands.pop() else { break };
+            self.obey(command);
+        }
+    }
+
+    /// Frames for which handing over has become too slow, or whose list of gates has changed, would wait for ever.
+    fn drop_stuck(&mut self) {
+        let handing_over_ns = self.handing_over.ns();
+        for (outlet, counters) in self.outlets.iter_mut().zip(&self.counters.ports) {
+            for (queue, counters) in counters.queues.iter().enumerate() {
+                while let Some(first) = outlet.queues[queue].first() {
+                    if outlet.has_window(queue, usize::from(first.octets), handing_over_ns) {
+                        break;
+                    }
+                    outlet.take_first(queue);
+                    self.pool.give(first.slot);
+                    counters.no_window.add(1);
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command<P>) {
+        let discarded = match command {
+            Command::Gates(index, schedule) => {
+                self.outlets.get_mut(index).and_then(|at| at.gates.change(schedule)).map(Discarded::Schedule)
+            }
+            Command::Link(index, up) => {
+                self.link(index, up);
+                None
+            }
+            Command::Replace(index, port, rate) => {
+                self.link(index, port.is_some());
+                let outlet = self.outlets.get_mut(index);
+                outlet
+                    .and_then(|outlet| {
+                        outlet.pace = Pace::new(rate);
+                        std::mem::replace(&mut outlet.port, port)
+                    })
+                    .map(Discarded::Port)
+            }
+        };
+        if let Some(discarded) = discarded {
+            // There is room: it was looked for before.
+            let _ = self.channels.discarded.push(discarded);
+        }
+    }
+
+    /// A link that went down takes what waited for it along, and who was behind it may be elsewhere.
+    fn link(&mut self, index: usize, up: bool) {
+        let Some(outlet) = self.outlets.get_mut(index) else { return };
+        outlet.up = up;
+        if up {
+            return;
+        }
+        self.table.forget(index as u16);
+        for queue in 0..CLASSES {
+            while let Some(waiting) = outlet.queues[queue].pop() {
+                self.pool.give(waiting.slot);
+                self.counters.ports[index].queues[queue].down.add(1);
+            }
+        }
+        outlet.waiting = 0;
+    }
+}
+
+/// A frame and where it is to wait.
+#[derive(Clone, Copy)]
+struct Classified {
+    queue: usize,
+    octets: usize,
+    sdu: u32,
+}
+
+impl<P> Outlet<P> {
+    fn new(at: Attachment<P>, limits: &[u32; CLASSES], max_sdu: [u32; CLASSES]) -> Self {
+        Self {
+            up: at.port.is_some(),
+            port: at.port,
+            pace: Pace::new(at.rate),
+            gates: Gates::new(at.schedule),
+            queues: limits.map(Queue::new),
+            waiting: 0,
+            max_sdu,
+            free_ns: 0,
+            warmed_ns: 0,
+        }
+    }
+
+    /// The queue whose first frame may go, and when its gate closes.
+    #[inline]
+    fn next(&mut self, now_ns: u64, handing_over_ns: u64) -> Option<(usize, u64)> {
+        let view = self.gates.at(now_ns);
+        let mut ready = self.waiting & view.open;
+        while ready != 0 {
+            let queue = 7 - ready.leading_zeros() as usize;
+            ready &= !(1 << queue);
+            let closes_ns = view.closes_ns[queue];
+            let octets = self.queues[queue].first().map_or(0, |waiting| usize::from(waiting.octets));
+            let ends_ns = self.free_ns.max(now_ns) + handing_over_ns + self.pace.time_ns(octets);
+            if closes_ns == NEVER || ends_ns <= closes_ns {
+                return Some((queue, closes_ns));
+            }
+        }
+        None
+    }
+
+    /// Whether some window of a queue's gate is long enough for a frame.
+    #[inline]
+    fn has_window(&self, queue: usize, octets: usize, handing_over_ns: u64) -> bool {
+        let longest_ns = self.gates.longest_ns(queue);
+        longest_ns == NEVER || self.pace.time_ns(octets) + handing_over_ns + AFTER_OPENING_NS <= longest_ns
+    }
+
+    fn take_first(&mut self, queue: usize) {
+        self.queues[queue].pop();
+        if self.queues[queue].is_empty() {
+            self.waiting &= !(1 << queue);
+        }
+    }
+
+    /// The frame that will go first when the next gate opens; asked for once.
+    #[inline]
+    fn opening(&mut self) -> Option<Waiting> {
+        let view = self.gates.known()?;
+        let queue = (self.waiting & view.opens).checked_ilog2()? as usize;
+        if std::mem::replace(&mut self.warmed_ns, view.until_ns) == view.until_ns {
+            return None;
+        }
+        self.queues[queue].first()
+    }
+
+    #[inline]
+    fn edge_within(&self, now_ns: u64, ns: u64) -> bool {
+        let Some(view) = self.gates.known() else { return false };
+        self.waiting & view.opens != 0 && view.until_ns > now_ns && view.until_ns - now_ns < ns
+    }
+}
+
+fn is_group(address: &[u8; 6]) -> bool {
+    address[0] & 1 != 0
+}
+
+/// Frames that may wait in each queue of a port. Queues that no class has are never used.
+fn limits(switch: &Switch) -> [u32; CLASSES] {
+    let mut limits = [1; CLASSES];
+    for class in &switch.classes {
+        limits[usize::from(class.queue)] = class.limit.max(1);
+    }
+    limits
+}
+
+fn max_sdu(switch: &Switch, port: usize) -> [u32; CLASSES] {
+    let mut max_sdu = [u32::MAX; CLASSES];
+    for (class, given) in switch.classes.iter().zip(&switch.ports[port].max_sdu) {
+        max_sdu[usize::from(class.queue)] = given.unwrap_or(wire::LARGEST_SDU);
+    }
+    max_sdu
+}
+
+#[cfg(test)]
+mod tests;

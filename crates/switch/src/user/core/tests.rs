@@ -1,0 +1,363 @@
+//! The core on ports and a clock that are made up, so that every moment is known.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use ontick_rt::clock::ClockId;
+use ontick_rt::rtrb::RingBuffer;
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::{Class, Classifier, Entry, Offload, Plane, Role, Rule};
+
+const GIGABIT: u64 = 1_000_000_000;
+
+/// A clock that goes on whenever somebody looks, or does something.
+#[derive(Clone, Default)]
+struct Clock(Rc<Cell<u64>>);
+
+impl Clock {
+    fn pass(&self, ns: u64) {
+        self.0.set(self.0.get() + ns);
+    }
+}
+
+impl Time for Clock {
+    fn now_ns(&mut self) -> u64 {
+        self.pass(20);
+        self.0.get()
+    }
+}
+
+/// A port whose far end is a list.
+#[derive(Clone, Default)]
+struct Far(Rc<RefCell<Lists>>);
+
+#[derive(Default)]
+struct Lists {
+    coming: VecDeque<Vec<u8>>,
+    /// When the core had begun to hand it over, and the frame.
+    gone: Vec<(u64, Vec<u8>)>,
+    /// What it takes to hand a frame over, in ns.
+    costs_ns: u64,
+    down: bool,
+}
+
+struct Near(Far, Clock);
+
+impl Port for Near {
+    fn receive(&mut self, slot: &mut [u8]) -> Received {
+        let Some(frame) = self.0.0.borrow_mut().coming.pop_front() else { return Received::Nothing };
+        self.1.pass(100);
+        match slot.get_mut(..frame.len()) {
+            Some(place) => place.copy_from_slice(&frame),
+            None => return Received::Oversized,
+        }
+        Received::Frame(frame.len())
+    }
+
+    fn send(&mut self, frame: &[u8]) -> Sent {
+        let mut far = self.0.0.borrow_mut();
+        if far.down {
+            return Sent::Down;
+        }
+        far.gone.push((self.1.0.get(), frame.to_vec()));
+        self.1.pass(far.costs_ns);
+        Sent::Done
+    }
+
+    fn overflowed(&mut self) -> u64 {
+        0
+    }
+}
+
+/// Classes by PCP: 7 is queue 7, 5 is queue 5, all others queue 0.
+fn switch(ports: usize, limit: u32) -> Switch {
+    let class = |queue: u8, rules| Class { name: format!("class {queue}"), queue, rules, limit };
+    let pcp = |pcp| vec![Rule { pcp: Some(pcp), ..Rule::default() }];
+    let port = |n| crate::model::Port {
+        name: format!("port {n}"),
+        rate: Some(GIGABIT),
+        offload: Offload::None,
+        max_sdu: vec![None, Some(400), None],
+        gates: None,
+    };
+    Switch {
+        name: "test".into(),
+        role: Role::Bridge,
+        plane: Plane::User,
+        classifier: Classifier::Auto,
+        cpu: None,
+        clock: ClockId::Tai,
+        ageing_ns: 300_000_000_000,
+        addresses: 64,
+        stp: false,
+        classes: vec![class(0, vec![]), class(5, pcp(5)), class(7, pcp(7))],
+        ports: (0..ports).map(port).collect(),
+    }
+}
+
+/// A tagged frame: from and to the stations of these numbers, of a PCP, with a number.
+fn frame(from: u8, to: u8, pcp: u8, number: u32, octets: usize) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from, 0x81, 0, pcp << 5, 1, 0x88, 0xb5];
+    frame.extend(number.to_be_bytes());
+    frame.resize(octets.max(60), 0);
+    frame
+}
+
+fn number(frame: &[u8]) -> u32 {
+    u32::from_be_bytes(*frame[18..].first_chunk().unwrap())
+}
+
+fn pcp(frame: &[u8]) -> u8 {
+    frame[14] >> 5
+}
+
+struct Bench {
+    far: Vec<Far>,
+    clock: Clock,
+    counters: Counters,
+    tell: Producer<Command<Near>>,
+    channels: Option<Channels<Near>>,
+    stalls: Consumer<Stall>,
+    _discarded: Consumer<Discarded<Near>>,
+}
+
+impl Bench {
+    fn new(ports: usize) -> Self {
+        let (tell, commands) = RingBuffer::new(8);
+        let (discarded, _discarded) = RingBuffer::new(8);
+        let (push, stalls) = RingBuffer::new(8);
+        let far: Vec<Far> = (0..ports).map(|_| Far::default()).collect();
+        far.iter().for_each(|far| far.0.borrow_mut().costs_ns = 1_000);
+        let channels = Some(Channels { commands, discarded, stalls: push });
+        Self { far, clock: Clock::default(), counters: Counters::new(ports), tell, channels, stalls, _discarded }
+    }
+
+    /// A core whose ports all have this list of gates.
+    fn core<'c>(
+        counters: &'c Counters,
+        far: &[Far],
+        clock: &Clock,
+        channels: Channels<Near>,
+        switch: &Switch,
+        list: Option<&Schedule>,
+    ) -> Core<'c, Near, Clock> {
+        let at = |far: &Far| Attachment {
+            port: Some(Near(far.clone(), clock.clone())),
+            rate: GIGABIT,
+            schedule: list.cloned(),
+        };
+        Core::new(switch, far.iter().map(at).collect(), clock.clone(), counters, channels, 3)
+    }
+}
+
+macro_rules! core {
+    ($bench:expr, $switch:expr, $list:expr) => {
+        Bench::core(&$bench.counters, &$bench.far, &$bench.clock, $bench.channels.take().unwrap(), $switch, $list)
+    };
+}
+
+fn gone(far: &Far) -> Vec<Vec<u8>> {
+    far.0.borrow().gone.iter().map(|(_, frame)| frame.clone()).collect()
+}
+
+#[test]
+fn unknown_addresses_go_everywhere_and_known_ones_to_their_port() {
+    let mut bench = Bench::new(3);
+    let mut core = core!(bench, &switch(3, 8), None);
+    let (first, answer) = (frame(1, 2, 0, 1, 60), frame(2, 1, 0, 2, 60));
+    bench.far[0].0.borrow_mut().coming.push_back(first.clone());
+    (0..20).for_each(|_| core.turn());
+    assert_eq!([gone(&bench.far[1]), gone(&bench.far[2])], [vec![first.clone()], vec![first]]);
+    bench.far[1].0.borrow_mut().coming.push_back(answer.clone());
+    (0..20).for_each(|_| core.turn());
+    assert_eq!(gone(&bench.far[0]), [answer]);
+    assert_eq!(gone(&bench.far[2]).len(), 1);
+    // To a neighbour on the same port it need not go anywhere.
+    bench.far[0].0.borrow_mut().coming.push_back(frame(9, 1, 0, 3, 60));
+    (0..20).for_each(|_| core.turn());
+    assert_eq!((gone(&bench.far[1]).len(), gone(&bench.far[2]).len()), (1, 1));
+    let seen = &bench.counters.ports[0];
+    assert_eq!((seen.received.get(), seen.flooded.get(), seen.filtered.get()), (2, 1, 1));
+}
+
+#[test]
+fn what_is_not_forwarded_is_counted() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(
+        bench,
+        &switch(2, 2),
+        Some(&Schedule::new(0, &[Entry { open: 1, for_ns: 5_000 }, Entry { open: 0, for_ns: 995_000 },]))
+    );
+    bench.clock.pass(10_000);
+    let mut reserved = frame(1, 2, 0, 0, 60);
+    reserved[..6].copy_from_slice(&[1, 0x80, 0xc2, 0, 0, 0]);
+    let mut from_group = frame(1, 2, 0, 0, 60);
+    from_group[6] |= 1;
+    let coming = [
+        reserved,
+        from_group,
+        vec![0; 13],
+        vec![0; 3000],
+        frame(1, 2, 5, 0, 500), // larger than class 5 may be
+        frame(1, 2, 7, 0, 60),  // its gate never opens
+        frame(1, 2, 0, 0, 700), // longer than its gate is ever open
+        frame(1, 2, 0, 1, 60),
+        frame(1, 2, 0, 2, 60),
+        frame(1, 2, 0, 3, 60), // two may wait
+    ];
+    bench.far[0].0.borrow_mut().coming.extend(coming);
+    (0..200).for_each(|_| core.turn());
+    let (seen, queues) = (&bench.counters.ports[0], &bench.counters.ports[1].queues);
+    assert_eq!((seen.reserved.get(), seen.malformed.get(), seen.oversized.get()), (1, 2, 1));
+    assert_eq!((queues[5].over_sdu.get(), queues[7].no_window.get(), queues[0].no_window.get()), (1, 1, 1));
+    assert_eq!((queues[0].queued.get(), queues[0].full.get(), queues[0].peak.get()), (2, 1, 2));
+    // Those two leave when the gate opens.
+    (0..60_000).for_each(|_| core.turn());
+    assert_eq!(gone(&bench.far[1]).iter().map(|frame| number(frame)).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn a_link_that_is_down_keeps_nothing() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(
+        bench,
+        &switch(2, 8),
+        Some(&Schedule::new(0, &[Entry { open: 0, for_ns: 900_000 }, Entry { open: 255, for_ns: 100_000 },]))
+    );
+    bench.far[0].0.borrow_mut().coming.extend([frame(1, 2, 0, 1, 60), frame(1, 2, 0, 2, 60)]);
+    (0..20).for_each(|_| core.turn());
+    assert!(bench.tell.push(Command::Link(1, false)).is_ok());
+    core.seldom();
+    assert!(core.is_idle());
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 3, 60));
+    (0..20).for_each(|_| core.turn());
+    assert!(bench.tell.push(Command::Link(1, true)).is_ok());
+    core.seldom();
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 4, 60));
+    (0..60_000).for_each(|_| core.turn());
+    assert_eq!(gone(&bench.far[1]).iter().map(|frame| number(frame)).collect::<Vec<_>>(), [4]);
+    assert_eq!(bench.counters.ports[1].queues[0].down.get(), 3);
+    // The interface says so itself.
+    bench.far[1].0.borrow_mut().down = true;
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 5, 60));
+    (0..60_000).for_each(|_| core.turn());
+    assert_eq!(bench.counters.ports[1].queues[0].down.get(), 4);
+}
+
+#[test]
+fn an_interface_is_replaced_and_the_old_one_handed_back() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch(2, 8), None);
+    let new = Far::default();
+    assert!(bench.tell.push(Command::Replace(1, None, GIGABIT)).is_ok());
+    core.seldom();
+    assert!(matches!(bench._discarded.pop(), Ok(Discarded::Port(_))));
+    assert!(bench.tell.push(Command::Replace(1, Some(Near(new.clone(), bench.clock.clone())), GIGABIT)).is_ok());
+    core.seldom();
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 1, 60));
+    (0..20).for_each(|_| core.turn());
+    assert_eq!((gone(&new).len(), gone(&bench.far[1]).len()), (1, 0));
+}
+
+#[test]
+fn being_held_up_is_noticed() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch(2, 8), None);
+    (0..10).for_each(|_| core.turn());
+    assert_eq!(bench.counters.stalls.get(), 0);
+    bench.clock.pass(5_200_000);
+    core.turn();
+    let stall = bench.stalls.pop().unwrap();
+    assert!((5_200_000..5_200_100).contains(&(stall.until_ns - stall.from_ns)));
+    assert_eq!(
+        (bench.counters.stalls.get(), bench.counters.longest_stall_ns.get()),
+        (1, stall.until_ns - stall.from_ns)
+    );
+    bench.clock.pass(1_000_000);
+    core.rested();
+    core.turn();
+    assert_eq!((bench.counters.stalls.get(), bench.counters.rests.get()), (1, 1));
+}
+
+#[test]
+fn the_link_is_kept_full_and_not_overfull() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch(2, 600), None);
+    bench.far[0].0.borrow_mut().coming.extend((0..500).map(|n| frame(1, 2, 0, n, 1514)));
+    (0..600_000).for_each(|_| core.turn());
+    let far = bench.far[1].0.borrow();
+    let (first, last) = (far.gone.first().unwrap().0, far.gone.last().unwrap().0);
+    let each_ns = wire::wire_time_ns(1514, GIGABIT);
+    assert_eq!(far.gone.len(), 500);
+    assert!((last - first).abs_diff(499 * each_ns) < 2_000, "{} for {}", last - first, 499 * each_ns);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_frame_leaves_in_order_within_its_window_or_is_counted(
+        list in prop::collection::vec((any::<u8>(), 1_000u64..60_000), 1..6),
+        frames in prop::collection::vec((0usize..3, 0usize..1500, 0u64..3_000), 1..150),
+        limit in 1u32..40,
+        cost_ns in 200u64..2_000,
+    ) {
+        let entries: Vec<Entry> = list.into_iter().map(|(open, for_ns)| Entry { open, for_ns }).collect();
+        let schedule = Schedule::new(0, &entries);
+        let mut bench = Bench::new(2);
+        bench.far.iter().for_each(|far| far.0.borrow_mut().costs_ns = cost_ns);
+        let mut core = core!(bench, &switch(2, limit), Some(&schedule));
+        let count = frames.len() as u64;
+        for (n, (class, octets, pause_ns)) in frames.into_iter().enumerate() {
+            bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, [0, 5, 7][class], n as u32, octets));
+            bench.clock.pass(pause_ns);
+            core.turn();
+        }
+        while bench.clock.0.get() < 5_000_000 {
+            let before_ns = bench.clock.0.get();
+            core.turn();
+            // Where nothing happens time may pass faster.
+            let quiet_ns = core.quiet_until_ns().saturating_sub(before_ns);
+            if quiet_ns > 20_000 && bench.far[1].0.borrow().gone.last().is_none_or(|last| last.0 < before_ns) {
+                bench.clock.pass(quiet_ns.min(30_000) - 15_000);
+            }
+        }
+        let far = bench.far[1].0.borrow();
+        let mut last = [None; 8];
+        let mut free_ns = 0;
+        for (at_ns, frame) in &far.gone {
+            let queue = match pcp(frame) { 5 => 5, 7 => 7, _ => 0 };
+            let view = schedule.at(*at_ns);
+            prop_assert!(view.open & (1 << queue) != 0, "gate {} closed at {}", queue, at_ns);
+            // On the link after those before it, and through before the gate closes.
+            free_ns = free_ns.max(*at_ns) + wire::wire_time_ns(frame.len() as u32, GIGABIT);
+            prop_assert!(view.closes_ns[queue] == NEVER || free_ns <= view.closes_ns[queue] + 2, "{} late", free_ns);
+            prop_assert!(last[queue].is_none_or(|before| before < number(frame)), "out of order");
+            last[queue] = Some(number(frame));
+        }
+        let dropped: u64 = bench.counters.ports[1].queues.iter().map(|queue| queue.dropped()).sum();
+        let waiting = core.outlets[1].queues.iter().map(|queue| queue.len() as u64).sum::<u64>();
+        prop_assert_eq!(far.gone.len() as u64 + dropped + waiting, count);
+        prop_assert_eq!(bench.counters.ports[1].queues.iter().map(|queue| queue.late.get()).sum::<u64>(), 0);
+        prop_assert_eq!(core.pool.free() as u64, u64::from(3 * limit + 5) * 2 + 2 - 1 - waiting);
+    }
+
+    #[test]
+    fn the_highest_open_queue_goes_first(classes in prop::collection::vec(0usize..3, 1..30)) {
+        let mut bench = Bench::new(2);
+        // All gates are closed while the frames come in.
+        let list = Schedule::new(0, &[Entry { open: 0, for_ns: 400_000 }, Entry { open: 255, for_ns: 600_000 }]);
+        let mut core = core!(bench, &switch(2, 64), Some(&list));
+        let frames = classes.iter().enumerate().map(|(n, class)| frame(1, 2, [0, 5, 7][*class], n as u32, 60));
+        bench.far[0].0.borrow_mut().coming.extend(frames);
+        while bench.clock.0.get() < 1_000_000 {
+            core.turn();
+        }
+        let order: Vec<(u8, u32)> = gone(&bench.far[1]).iter().map(|frame| (7 - pcp(frame), number(frame))).collect();
+        prop_assert_eq!(order.len(), classes.len());
+        prop_assert!(order.is_sorted());
+    }
+}

@@ -1,0 +1,127 @@
+//! What was counted. The core alone writes; whoever likes reads.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use serde::Serialize;
+
+use crate::model::CLASSES;
+
+/// A number that one thread counts up.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds. There is one writer, so nothing needs to be locked.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    /// Keeps the larger.
+    #[inline]
+    pub fn raise(&self, n: u64) {
+        if n > self.get() {
+            self.0.store(n, Relaxed);
+        }
+    }
+
+    /// The number.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Serialize for Counter {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.get())
+    }
+}
+
+/// Of the whole data plane.
+#[derive(Debug, Default, Serialize)]
+pub struct Counters {
+    /// Times that the core looked around.
+    pub turns: Counter,
+    /// Times that it was kept from its work for longer than [`super::core::STALL_NS`].
+    pub stalls: Counter,
+    /// For how long in all, in ns.
+    pub stalled_ns: Counter,
+    /// The longest, in ns.
+    pub longest_stall_ns: Counter,
+    /// Stalls that nobody took note of in time.
+    pub stalls_untold: Counter,
+    /// Times that it slept to leave the CPU to others.
+    pub rests: Counter,
+    /// Times that its clock was set anew.
+    pub clock_steps: Counter,
+    /// Addresses that found no place in the table.
+    pub addresses_without_place: Counter,
+    /// Addresses that moved from one port to another.
+    pub addresses_moved: Counter,
+    /// By port, in the order of the model.
+    pub ports: Vec<PortCounters>,
+}
+
+/// Of one port.
+#[derive(Debug, Default, Serialize)]
+pub struct PortCounters {
+    /// Frames that came in.
+    pub received: Counter,
+    /// Their octets.
+    pub octets: Counter,
+    /// Came in and found the ring full.
+    pub overflowed: Counter,
+    /// Longer than the link allows.
+    pub oversized: Counter,
+    /// Too short to have a header, or from a group's address.
+    pub malformed: Counter,
+    /// To an address that no bridge forwards.
+    pub reserved: Counter,
+    /// To an address behind the port that they came from, or with no other port to go to.
+    pub filtered: Counter,
+    /// Sent to all other ports, as their address was not known.
+    pub flooded: Counter,
+    /// On the way out, by queue.
+    pub queues: [QueueCounters; CLASSES],
+}
+
+/// Of one queue of a port that frames leave by.
+#[derive(Debug, Default, Serialize)]
+pub struct QueueCounters {
+    /// Frames that were put into it.
+    pub queued: Counter,
+    /// Frames that were sent.
+    pub sent: Counter,
+    /// Their octets.
+    pub octets: Counter,
+    /// Dropped: too many were waiting.
+    pub full: Counter,
+    /// Dropped: larger than the class may be here (queueMaxSDU).
+    pub over_sdu: Counter,
+    /// Dropped: no window of its gate is long enough.
+    pub no_window: Counter,
+    /// Dropped: the link is down.
+    pub down: Counter,
+    /// Dropped: the interface did not take it.
+    pub refused: Counter,
+    /// Sent, but the core was held up meanwhile, and its gate had closed before it was on its way.
+    pub late: Counter,
+    /// Most that ever waited.
+    pub peak: Counter,
+}
+
+impl QueueCounters {
+    /// Frames that were not sent and will not be.
+    pub fn dropped(&self) -> u64 {
+        [&self.full, &self.over_sdu, &self.no_window, &self.down, &self.refused].iter().map(|c| c.get()).sum()
+    }
+}
+
+impl Counters {
+    /// For so many ports, all zero.
+    pub fn new(ports: usize) -> Self {
+        Self { ports: (0..ports).map(|_| PortCounters::default()).collect(), ..Self::default() }
+    }
+}

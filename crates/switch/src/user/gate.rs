@@ -1,0 +1,118 @@
+//! The gates of one port, followed in time.
+
+use crate::model::CLASSES;
+use crate::schedule::{NEVER, Schedule, View};
+
+/// Follows a gate control list, and changes to a new one at its base time.
+#[derive(Debug)]
+pub struct Gates {
+    oper: Option<Schedule>,
+    admin: Option<Schedule>,
+    view: View,
+    longest_ns: [u64; CLASSES],
+}
+
+impl Gates {
+    /// In force from its base time on; all gates are open before, and always where there is no list.
+    pub fn new(schedule: Option<Schedule>) -> Self {
+        let mut gates = Self { oper: None, admin: None, view: View::OPEN, longest_ns: [NEVER; CLASSES] };
+        gates.change(schedule);
+        gates
+    }
+
+    /// Takes a new list, which is in force from its base time on (AdminControlList, IEEE 802.1Q clause 8.6.9.3);
+    /// nothing opens all gates at once. Returns a list that is not needed any more.
+    pub fn change(&mut self, schedule: Option<Schedule>) -> Option<Schedule> {
+        let old = match (schedule, &self.oper) {
+            (None, _) => {
+                self.admin = None;
+                self.oper.take()
+            }
+            (Some(schedule), Some(_)) => self.admin.replace(schedule),
+            (Some(schedule), None) => self.oper.replace(schedule),
+        };
+        self.set_longest();
+        self.forget();
+        old
+    }
+
+    /// What was looked up before does not count any more: the clock was set.
+    pub fn forget(&mut self) {
+        self.view = View { from_ns: NEVER, until_ns: 0, ..View::OPEN };
+    }
+
+    /// The gates now. Whoever looks again and again pays for it where gates move.
+    #[inline]
+    pub fn at(&mut self, now_ns: u64) -> &View {
+        if now_ns >= self.view.until_ns || now_ns < self.view.from_ns {
+            self.look(now_ns);
+        }
+        &self.view
+    }
+
+    /// The gates as they were last looked at; nothing before they were.
+    #[inline]
+    pub fn known(&self) -> Option<&View> {
+        (self.view.from_ns != NEVER).then_some(&self.view)
+    }
+
+    fn look(&mut self, now_ns: u64) {
+        if self.admin.as_ref().is_some_and(|admin| now_ns >= admin.base_ns()) {
+            self.oper = self.admin.take();
+            self.set_longest();
+        }
+        self.view = self.oper.as_ref().map_or(View::OPEN, |oper| oper.at(now_ns));
+        if let Some(admin) = &self.admin {
+            // The old list ends where the new one begins; what does not end before must not begin.
+            let end_ns = admin.base_ns();
+            self.view.until_ns = self.view.until_ns.min(end_ns);
+            self.view.closes_ns = self.view.closes_ns.map(|closes_ns| closes_ns.min(end_ns));
+        }
+    }
+
+    fn set_longest(&mut self) {
+        self.longest_ns = self.oper.as_ref().map_or([NEVER; CLASSES], Schedule::longest_ns);
+    }
+
+    /// How long the gate of a queue is open at most.
+    #[inline]
+    pub fn longest_ns(&self, queue: usize) -> u64 {
+        self.longest_ns[queue]
+    }
+
+    /// The list in force or about to be, and one that waits for its base time.
+    pub fn lists(&self) -> (Option<&Schedule>, Option<&Schedule>) {
+        (self.oper.as_ref(), self.admin.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Entry;
+
+    fn list(base_ns: u64, open: u8) -> Schedule {
+        Schedule::new(base_ns, &[Entry { open, for_ns: 600 }, Entry { open: 128, for_ns: 400 }])
+    }
+
+    #[test]
+    fn a_new_list_takes_over_at_its_base_time() {
+        let mut gates = Gates::new(Some(list(1_000, 1)));
+        assert_eq!(gates.at(999).open, u8::MAX);
+        assert_eq!(gates.at(1_000).open, 1);
+        gates.change(Some(list(10_300, 2)));
+        let view = *gates.at(10_100);
+        assert_eq!((view.open, view.until_ns, view.closes_ns[0]), (1, 10_300, 10_300));
+        assert_eq!(gates.at(10_300).open, 2);
+        assert_eq!(gates.longest_ns(1), 600);
+        gates.change(None);
+        assert_eq!(*gates.at(10_400), View::OPEN);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_is_followed() {
+        let mut gates = Gates::new(Some(list(1_000, 1)));
+        assert_eq!(gates.at(5_700).open, 128);
+        assert_eq!(gates.at(2_100).open, 1);
+    }
+}

@@ -1,0 +1,26 @@
+//! Ports by packet sockets (packet(7)), with a ring of frames in memory that the kernel shares (`TPACKET_V2`).
+//!
+//! Everything that is set belongs to the socket, the promiscuous mode of the interface too, and ends with it, whatever
+//! ends the process. The exception is said by name: hardware time stamps ([`PacketReader::open`]).
+//!
+//! The interface stays as it is otherwise, so turn off what joins frames or leaves checksums to the hardware (GRO, GSO,
+//! TSO, checksum offload) on every port: joined frames are [`super::port::Received::Oversized`], and an unfinished
+//! checksum would be sent on as it is.
+
+mod port;
+mod reader;
+mod ring;
+mod socket;
+mod stamps;
+mod tag;
+
+pub use port::PacketPort;
+pub use reader::{Frame, PacketReader};
+pub use stamps::Stamps;
+pub use tag::Tag;
+
+/// Frames of a ring that have room unless told otherwise: 4 ms of shortest frames at 1 Mframe/s, 8 MiB.
+pub const DEFAULT_FRAMES: u32 = 4096;
+
+#[cfg(test)]
+mod tests;

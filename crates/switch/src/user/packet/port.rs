@@ -1,0 +1,116 @@
+//! A port that receives by a ring and sends frame by frame.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+
+use super::ring::{Ring, Slot};
+use super::socket::{self, Socket};
+use super::tag::Tag;
+use crate::user::open::OpenError;
+use crate::user::port::{Port, Received, Sent};
+
+/// A port of the user data plane by a packet socket.
+#[derive(Debug)]
+pub struct PacketPort {
+    ring: Ring,
+    socket: Socket,
+}
+
+impl PacketPort {
+    /// Opens an interface of the calling thread's network namespace, with room for `frames` frames that come in
+    /// ([`super::DEFAULT_FRAMES`] is plenty for one core).
+    pub fn open(interface: &str, frames: u32) -> Result<Self, OpenError> {
+        let socket = Socket::new(interface, frames)?;
+        let ring = socket.receive_into_ring()?;
+        socket.ignore_outgoing()?;
+        socket.bypass_queueing()?;
+        socket.receive_for_all_addresses()?;
+        socket.start()?;
+        Ok(Self { ring, socket })
+    }
+
+    /// Name of the interface when it was opened.
+    pub fn interface(&self) -> &str {
+        self.socket.interface()
+    }
+
+    /// Index of the interface.
+    pub fn index(&self) -> u32 {
+        self.socket.index()
+    }
+
+    /// For callers that need not be on time: waits until a frame is there, or the time is over.
+    pub fn wait(&self, at_most: Duration) -> io::Result<bool> {
+        socket::wait(&self.socket, at_most)
+    }
+}
+
+impl Port for PacketPort {
+    #[inline]
+    fn receive(&mut self, slot: &mut [u8]) -> Received {
+        self.ring.next(|taken| put_together(&taken, slot)).unwrap_or(Received::Nothing)
+    }
+
+    #[inline]
+    fn send(&mut self, frame: &[u8]) -> Sent {
+        match send(&self.socket, frame, SendFlags::DONTWAIT) {
+            Ok(_) => Sent::Done,
+            // When the interface goes down, the socket keeps that in mind for one call, even if it is up again.
+            Err(Errno::NETDOWN) => why(send(&self.socket, frame, SendFlags::DONTWAIT), &self.socket),
+            refused => why(refused, &self.socket),
+        }
+    }
+
+    fn overflowed(&mut self) -> u64 {
+        self.socket.take_drops()
+    }
+}
+
+impl AsFd for PacketPort {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// The frame as it was on the wire.
+#[inline]
+fn put_together(taken: &Slot<'_>, to: &mut [u8]) -> Received {
+    /// Both addresses; the tag comes behind them.
+    const ADDRESSES: usize = 12;
+    let frame = taken.frame;
+    if taken.cut {
+        return Received::Oversized;
+    }
+    match Tag::of(taken) {
+        Some(tag) if frame.len() >= ADDRESSES => {
+            let octets = frame.len() + Tag::OCTETS;
+            let Some(to) = to.get_mut(..octets) else { return Received::Oversized };
+            to[..ADDRESSES].copy_from_slice(&frame[..ADDRESSES]);
+            to[ADDRESSES..ADDRESSES + Tag::OCTETS].copy_from_slice(&tag.octets());
+            to[ADDRESSES + Tag::OCTETS..].copy_from_slice(&frame[ADDRESSES..]);
+            Received::Frame(octets)
+        }
+        _ => {
+            let Some(to) = to.get_mut(..frame.len()) else { return Received::Oversized };
+            to.copy_from_slice(frame);
+            Received::Frame(frame.len())
+        }
+    }
+}
+
+/// What became of a frame.
+#[cold]
+fn why(sent: rustix::io::Result<usize>, socket: &Socket) -> Sent {
+    match sent {
+        Ok(_) => Sent::Done,
+        // The driver's queue is full; a link without carrier is told in the same way.
+        Err(Errno::NOBUFS) if !socket.is_running() => Sent::Down,
+        Err(Errno::NOBUFS | Errno::AGAIN | Errno::NOMEM | Errno::INTR) => Sent::Busy,
+        Err(Errno::NETDOWN | Errno::NXIO | Errno::NODEV) => Sent::Down,
+        Err(_) => Sent::Refused,
+    }
+}

@@ -1,0 +1,137 @@
+//! A packet socket, bound to one interface.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with, sockopt};
+use rustix::time::Timespec;
+
+use super::ring::Ring;
+use crate::user::open::OpenError;
+use crate::user::sys;
+
+/// A packet socket.
+#[derive(Debug)]
+pub struct Socket {
+    fd: OwnedFd,
+    interface: String,
+    index: u32,
+    frames: u32,
+}
+
+impl Socket {
+    /// A socket for the interface; nothing arrives at it yet.
+    pub fn new(interface: &str, frames: u32) -> Result<Self, OpenError> {
+        let explain = |source: io::Error| OpenError::new(interface, "make a packet socket", "4.20", frames, source);
+        // Without a protocol, no frame of any interface comes in before it is bound to one.
+        let fd = socket_with(AddressFamily::PACKET, SocketType::RAW, SocketFlags::CLOEXEC, None)
+            .map_err(|errno| explain(errno.into()))?;
+        let index =
+            netdevice::name_to_index(&fd, interface).map_err(|_| OpenError::NoInterface(interface.to_owned()))?;
+        Ok(Self { fd, interface: interface.to_owned(), index, frames })
+    }
+
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// Receives into a ring.
+    pub fn receive_into_ring(&self) -> Result<Ring, OpenError> {
+        let version = libc::tpacket_versions::TPACKET_V2 as i32;
+        self.set(libc::PACKET_VERSION, &version).map_err(self.explain("give frames by TPACKET_V2", "2.6.31"))?;
+        Ring::new(&self.fd, self.frames).map_err(self.explain("make a ring of frames", "2.6.31"))
+    }
+
+    /// Leaves frames that this machine itself sends out.
+    pub fn ignore_outgoing(&self) -> Result<(), OpenError> {
+        self.set(libc::PACKET_IGNORE_OUTGOING, &1i32).map_err(self.explain("leave out frames that go out", "4.20"))
+    }
+
+    /// Sends right to the driver.
+    pub fn bypass_queueing(&self) -> Result<(), OpenError> {
+        self.set(libc::PACKET_QDISC_BYPASS, &1i32).map_err(self.explain("send without a queueing discipline", "3.14"))
+    }
+
+    /// Receives frames for other stations, too, as long as this socket is open.
+    pub fn receive_for_all_addresses(&self) -> Result<(), OpenError> {
+        let request = libc::packet_mreq {
+            mr_ifindex: self.index as i32,
+            mr_type: libc::PACKET_MR_PROMISC as u16,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        self.set(libc::PACKET_ADD_MEMBERSHIP, &request).map_err(self.explain("set promiscuous mode", "2.2"))
+    }
+
+    /// From here on frames come in.
+    pub fn start(&self) -> Result<(), OpenError> {
+        let all = (libc::ETH_P_ALL as u16).to_be();
+        let address = libc::sockaddr_ll {
+            sll_family: libc::AF_PACKET as u16,
+            sll_protocol: all,
+            sll_ifindex: self.index as i32,
+            sll_hatype: 0,
+            sll_pkttype: 0,
+            sll_halen: 0,
+            sll_addr: [0; 8],
+        };
+        sys::bind(&self.fd, &address).map_err(self.explain("receive its frames", "2.2"))?;
+        let bound: libc::sockaddr_ll = sys::name(&self.fd).map_err(self.explain("tell its kind", "2.2"))?;
+        if bound.sll_hatype != libc::ARPHRD_ETHER {
+            return Err(OpenError::NotEthernet(self.interface.clone()));
+        }
+        Ok(())
+    }
+
+    pub fn set<T: sys::Plain>(&self, option: i32, value: &T) -> io::Result<()> {
+        sys::set_option(&self.fd, libc::SOL_PACKET, option, value)
+    }
+
+    /// Frames that found the ring full since this was last asked.
+    pub fn take_drops(&self) -> u64 {
+        sys::option::<libc::tpacket_stats>(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS)
+            .map_or(0, |counted| counted.tp_drops.into())
+    }
+
+    /// Whether the interface is up and has a carrier; not a call for each frame.
+    pub fn is_running(&self) -> bool {
+        let wanted = libc::IFF_UP | libc::IFF_RUNNING;
+        netdevice::index_to_name_inlined(&self.fd, self.index)
+            .map_err(io::Error::from)
+            .and_then(|name| sys::interface_flags(&self.fd, name.as_str()))
+            .is_ok_and(|flags| flags & wanted == wanted)
+    }
+
+    pub fn explain(&self, step: &'static str, since: &'static str) -> impl Fn(io::Error) -> OpenError + '_ {
+        move |source| OpenError::new(&self.interface, step, since, self.frames, source)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Waits until a frame is there, or the time is over; a signal ends it, too.
+pub fn wait(socket: &Socket, at_most: Duration) -> io::Result<bool> {
+    let mut fds = [PollFd::new(&socket.fd, PollFlags::IN)];
+    let timeout = Timespec::try_from(at_most).ok();
+    match poll(&mut fds, timeout.as_ref()) {
+        Ok(_) => {
+            if fds[0].revents().contains(PollFlags::ERR) {
+                // The interface went down; once taken note of, that does not end the next wait at once.
+                let _ = sockopt::socket_error(&socket.fd);
+            }
+            Ok(fds[0].revents().contains(PollFlags::IN))
+        }
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}

@@ -1,0 +1,241 @@
+//! What arrivals say about a switch, in memory that does not grow with them.
+//!
+//! Everything is judged by when a frame *began* to arrive, on the clock that the gates follow. A frame is within its
+//! window if it began from the gate's opening on and before its closing, with a tolerance at both ends. That its end
+//! keeps clear of the closing too is the switch's length-awareness, which a receiver cannot see on virtual Ethernet,
+//! where a frame takes no time; on a real link the last beginning before each closing shows it.
+
+mod distribution;
+mod order;
+mod windows;
+
+use ontick_record::Histogram;
+
+use crate::schedule::Schedule;
+pub use distribution::Distribution;
+pub use order::Order;
+pub use windows::{Place, Windows};
+
+/// How arrivals are to be held against the gates.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// The gates.
+    pub schedule: Schedule,
+    /// A frame may begin so much before its window, or after it, in ns: what stamps and clocks cannot tell.
+    pub guard_ns: u64,
+    /// Into how many parts the cycle is divided where arrivals are folded onto it.
+    pub bins: usize,
+    /// Arrivals are kept one by one from the first cycle that begins at or after this time.
+    pub kept_from_ns: u64,
+    /// For so many cycles.
+    pub kept_cycles: u32,
+}
+
+/// Arrivals of a flow that are kept one by one, at most.
+const KEPT: usize = 8_192;
+/// A frame that was sent so long before a gate's opening certainly waited for it, in ns.
+const WAITED_NS: u64 = 10_000;
+/// Violations that are kept one by one, at most.
+const VIOLATIONS: usize = 1_000;
+
+/// A frame that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The place of its flow among those that are judged.
+    pub flow: usize,
+    /// Its number, from 0.
+    pub number: u64,
+    /// When it was sent, on the gates' clock, in ns.
+    pub sent_ns: u64,
+    /// When it began to arrive, on the same clock, in ns.
+    pub at_ns: u64,
+}
+
+/// Frames of one flow in the wrong window, or in none: those of one gate's edge together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Violation {
+    /// The place of the flow among those that are judged.
+    pub flow: usize,
+    /// When the first of them began to arrive.
+    pub at_ns: u64,
+    /// When the last of them did.
+    pub until_ns: u64,
+    /// How many.
+    pub frames: u64,
+    /// How far the worst was from its gate's nearest edge, in ns.
+    pub by_ns: u64,
+    /// Whether they came after the gate had closed; else before it opened.
+    pub late: bool,
+    /// When that edge was.
+    edge_ns: u64,
+}
+
+/// What arrived of a flow.
+#[derive(Debug, Clone, Default)]
+pub struct Flow {
+    /// Numbers: what came, came twice, came late.
+    pub order: Order,
+    /// Frames that were held against a gate.
+    pub judged: u64,
+    /// Frames outside their window.
+    pub outside: u64,
+    /// From a gate's opening to the first frame, where that frame had been sent 10 us before and so waited for it.
+    pub first: Distribution,
+    /// Windows whose first frame had not been sent by then.
+    pub unqueued: u64,
+    /// First frames before the opening, but within the tolerance; counted as 0 in `first`.
+    pub early: u64,
+    /// From being sent to arriving.
+    pub delay: Distribution,
+    /// By how much that differs from the frame before (RFC 3393, inter-packet delay variation).
+    pub jitter: Distribution,
+    /// Arrivals by their place in the cycle.
+    pub folded: Vec<u64>,
+    /// The first arrivals, after [`Analysis::kept_from_ns`].
+    pub kept: Vec<u64>,
+    /// The window of the frame before.
+    window_ns: Option<u64>,
+    /// The delay of the frame before.
+    delay_ns: Option<u64>,
+}
+
+/// Takes arrivals in the order in which they came.
+#[derive(Debug)]
+pub struct Analysis {
+    terms: Terms,
+    kept_from_ns: u64,
+    kept_until_ns: u64,
+    windows: Vec<Windows>,
+    flows: Vec<Flow>,
+    violations: Vec<Violation>,
+    more_violations: u64,
+}
+
+impl Analysis {
+    /// For flows whose classes have these queues.
+    pub fn new(terms: Terms, queues: &[u8]) -> Self {
+        let (cycle_ns, bins) = (terms.schedule.cycle_ns(), terms.bins.max(1));
+        let into_ns = terms.schedule.offset_ns(terms.kept_from_ns);
+        let kept_from_ns = terms.kept_from_ns + (cycle_ns - into_ns) % cycle_ns;
+        Self {
+            kept_from_ns,
+            kept_until_ns: kept_from_ns + u64::from(terms.kept_cycles) * cycle_ns,
+            windows: queues.iter().map(|queue| Windows::new(&terms.schedule, usize::from(*queue))).collect(),
+            flows: queues.iter().map(|_| Flow { folded: vec![0; bins], ..Flow::default() }).collect(),
+            violations: Vec::new(),
+            more_violations: 0,
+            terms,
+        }
+    }
+
+    /// Takes in an arrival. One of a flow that is not judged here is passed over.
+    pub fn take(&mut self, arrival: Arrival) {
+        let Some(flow) = self.flows.get_mut(arrival.flow) else { return };
+        flow.order.take(arrival.number);
+
+        let delay_ns = arrival.at_ns.saturating_sub(arrival.sent_ns);
+        flow.delay.add(delay_ns);
+        if let Some(before_ns) = flow.delay_ns.replace(delay_ns) {
+            flow.jitter.add(delay_ns.abs_diff(before_ns));
+        }
+
+        let offset_ns = self.terms.schedule.offset_ns(arrival.at_ns);
+        let bins = flow.folded.len() as u128;
+        let bin = u128::from(offset_ns) * bins / u128::from(self.terms.schedule.cycle_ns());
+        flow.folded[bin as usize] += 1;
+        if (self.kept_from_ns..self.kept_until_ns).contains(&arrival.at_ns) && flow.kept.len() < KEPT {
+            flow.kept.push(arrival.at_ns);
+        }
+        self.judge(arrival);
+    }
+
+    fn judge(&mut self, arrival: Arrival) {
+        let flow = &mut self.flows[arrival.flow];
+        match self.windows[arrival.flow].place(arrival.at_ns, self.terms.guard_ns) {
+            Place::Unjudged => {}
+            Place::Inside { opened_ns } => {
+                flow.judged += 1;
+                if flow.window_ns.is_none_or(|before_ns| before_ns < opened_ns) {
+                    // What the very first window held before the run began is not known.
+                    if flow.window_ns.replace(opened_ns).is_some() {
+                        flow.begin_window(arrival, opened_ns);
+                    }
+                }
+            }
+            Place::Outside { by_ns, late, edge_ns } => {
+                flow.judged += 1;
+                flow.outside += 1;
+                self.violated(arrival, by_ns, late, edge_ns);
+            }
+        }
+    }
+
+    fn violated(&mut self, arrival: Arrival, by_ns: u64, late: bool, edge_ns: u64) {
+        // The last one of this flow: others may have come in between.
+        let before = self.violations.iter_mut().rev().take(8).find(|violation| violation.flow == arrival.flow);
+        if let Some(same) = before.filter(|violation| (violation.edge_ns, violation.late) == (edge_ns, late)) {
+            same.frames += 1;
+            same.until_ns = arrival.at_ns;
+            same.by_ns = same.by_ns.max(by_ns);
+        } else if self.violations.len() < VIOLATIONS {
+            let (flow, at_ns) = (arrival.flow, arrival.at_ns);
+            self.violations.push(Violation { flow, at_ns, until_ns: at_ns, frames: 1, by_ns, late, edge_ns });
+        } else {
+            self.more_violations += 1;
+        }
+    }
+
+    /// Frames received so far, each once.
+    pub fn received(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.order.received).sum()
+    }
+
+    /// What was found of each flow so far.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// Frames outside their window, those that belong together in one; in time order, at most a thousand.
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    /// Frames outside their window beyond those.
+    pub fn more_violations(&self) -> u64 {
+        self.more_violations
+    }
+
+    /// When the arrivals begin that are kept one by one: at the beginning of a cycle.
+    pub fn kept_from_ns(&self) -> u64 {
+        self.kept_from_ns
+    }
+
+    /// The gates.
+    pub fn schedule(&self) -> &Schedule {
+        &self.terms.schedule
+    }
+
+    /// The windows of a flow's class, as beginning and length within the cycle.
+    pub fn windows(&self, flow: usize) -> &[(u64, u64)] {
+        self.windows[flow].within()
+    }
+}
+
+impl Flow {
+    fn begin_window(&mut self, arrival: Arrival, opened_ns: u64) {
+        if arrival.sent_ns + WAITED_NS > opened_ns {
+            self.unqueued += 1;
+            return;
+        }
+        self.early += u64::from(arrival.at_ns < opened_ns);
+        self.first.add(arrival.at_ns.saturating_sub(opened_ns));
+    }
+
+    /// From a gate's opening to the first frame that had waited for it.
+    pub fn first_histogram(&self) -> Histogram {
+        self.first.histogram()
+    }
+}
+
+#[cfg(test)]
+mod tests;

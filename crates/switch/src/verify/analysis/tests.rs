@@ -1,0 +1,147 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::Entry;
+
+const US: u64 = 1_000;
+const BASE_NS: u64 = 1_000_000_000;
+const CYCLE_NS: u64 = 1_000 * US;
+
+fn terms() -> Terms {
+    let list = [Entry { open: 1, for_ns: 800 * US }, Entry { open: 2, for_ns: 200 * US }];
+    let schedule = Schedule::new(BASE_NS, &list);
+    Terms { schedule, guard_ns: US, bins: 100, kept_from_ns: BASE_NS + 1, kept_cycles: 2 }
+}
+
+/// Blue and red frames as source 004's switch sends them on: `each` in every window, `late_ns` after its opening and
+/// `gap_ns` apart, all sent a cycle before.
+fn ideal(cycles: u64, each: u64, late_ns: u64, gap_ns: u64) -> Vec<Arrival> {
+    let frame = |cycle: u64, flow: usize, nth: u64| {
+        let opened_ns = BASE_NS + cycle * CYCLE_NS + [0, 800 * US][flow];
+        Arrival {
+            flow,
+            number: cycle * each + nth,
+            sent_ns: opened_ns - CYCLE_NS + nth,
+            at_ns: opened_ns + late_ns + nth * gap_ns,
+        }
+    };
+    let windows = (0..cycles).flat_map(|cycle| [(cycle, 0), (cycle, 1)]);
+    windows.flat_map(|(cycle, flow)| (0..each).map(move |nth| frame(cycle, flow, nth))).collect()
+}
+
+fn analysed(arrivals: &[Arrival]) -> Analysis {
+    let mut analysis = Analysis::new(terms(), &[0, 1]);
+    arrivals.iter().for_each(|arrival| analysis.take(*arrival));
+    analysis
+}
+
+#[test]
+fn a_switch_on_time() {
+    let analysis = analysed(&ideal(5, 10, 700, 12 * US));
+    for (flow, found) in analysis.flows().iter().enumerate() {
+        assert_eq!((found.order.received, found.judged, found.outside), (50, 50, 0));
+        assert_eq!((found.order.duplicates, found.order.out_of_order), (0, 0));
+        let first = found.first_histogram();
+        // The first window is left out: what was before it is not known.
+        assert_eq!((first.count(), first.min_ns, first.max_ns, found.unqueued), (4, Some(700), Some(700), 0));
+        assert_eq!(found.kept.len(), 20);
+        assert!(found.kept.iter().all(|at_ns| (1..3).contains(&((at_ns - BASE_NS) / CYCLE_NS))));
+        let bins: Vec<usize> = (0..100).filter(|bin| found.folded[*bin] > 0).collect();
+        assert_eq!(bins.len(), 10);
+        assert!(bins.iter().all(|bin| (*bin >= 80) == (flow == 1)));
+    }
+    assert!(analysis.violations().is_empty());
+}
+
+#[test]
+fn a_stall_carries_frames_out_of_their_window() {
+    let mut arrivals = ideal(4, 10, 700, 12 * US);
+    // The switch stops while three blue frames are on their way out: they come 50, 51 and 52 us after the closing.
+    let blue: Vec<usize> = (0..arrivals.len()).filter(|i| arrivals[*i].flow == 0).collect();
+    for (nth, i) in blue[27..30].iter().enumerate() {
+        arrivals[*i].at_ns = BASE_NS + 2 * CYCLE_NS + 850 * US + nth as u64 * US;
+    }
+    arrivals.sort_by_key(|arrival| arrival.at_ns);
+    let analysis = analysed(&arrivals);
+    assert_eq!([0, 1].map(|flow| analysis.flows()[flow].outside), [3, 0]);
+    let [violation] = analysis.violations() else { panic!("{:?}", analysis.violations()) };
+    assert_eq!((violation.flow, violation.frames, violation.late, violation.by_ns), (0, 3, true, 52 * US));
+    assert_eq!(violation.until_ns - violation.at_ns, 2 * US);
+}
+
+#[test]
+fn a_first_frame_that_did_not_wait_says_nothing_about_the_gate() {
+    let mut arrivals = ideal(4, 1, 300 * US, 0);
+    arrivals.iter_mut().for_each(|arrival| arrival.sent_ns = arrival.at_ns - 5 * US);
+    arrivals.retain(|arrival| arrival.flow == 0);
+    let analysis = analysed(&arrivals);
+    let found = &analysis.flows()[0];
+    assert_eq!((found.first.histogram().count(), found.unqueued), (0, 3));
+    assert_eq!(found.delay.histogram().max_ns, Some(5 * US));
+}
+
+#[test]
+fn memory_is_bounded() {
+    let arrivals: Vec<Arrival> = (0..50_000)
+        .map(|number| Arrival {
+            flow: 1,
+            number,
+            sent_ns: BASE_NS,
+            at_ns: BASE_NS + CYCLE_NS + number * 40 % 1_900_000,
+        })
+        .collect();
+    let mut many: Vec<Arrival> = arrivals;
+    many.extend((0..5_000).map(|cycle| Arrival {
+        flow: 1,
+        number: 50_000 + cycle,
+        sent_ns: BASE_NS,
+        at_ns: BASE_NS + (cycle + 10) * CYCLE_NS + 400 * US,
+    }));
+    let analysis = analysed(&many);
+    assert_eq!(analysis.flows()[1].kept.len(), KEPT);
+    assert_eq!(analysis.violations().len(), VIOLATIONS);
+    let kept: u64 = analysis.violations().iter().map(|violation| violation.frames).sum();
+    assert_eq!(kept + analysis.more_violations(), analysis.flows()[1].outside);
+}
+
+proptest! {
+    /// Whatever is lost, doubled or moved is found, and nothing else.
+    #[test]
+    fn what_was_done_to_the_flow_is_found(
+        harm in prop::collection::vec(prop_oneof![6 => Just(0u8), 1 => Just(1), 1 => Just(2), 1 => Just(3)], 200),
+        gap_ns in 1u64..8_000,
+    ) {
+        let clean = ideal(5, 20, 900, gap_ns);
+        let (mut arrivals, mut lost, mut doubled, mut moved) = (Vec::new(), [0; 2], [0; 2], [0; 2]);
+        for (arrival, harm) in clean.iter().zip(&harm) {
+            let flow = arrival.flow;
+            match harm {
+                0 => arrivals.push(*arrival),
+                1 => lost[flow] += 1,
+                2 => {
+                    doubled[flow] += 1;
+                    arrivals.extend([*arrival; 2]);
+                }
+                _ => {
+                    // Into the middle of the other class's window of the same cycle.
+                    moved[flow] += 1;
+                    let into_ns = [900, 400][flow] * US;
+                    let cycle = (arrival.at_ns - BASE_NS) / CYCLE_NS;
+                    arrivals.push(Arrival { at_ns: BASE_NS + cycle * CYCLE_NS + into_ns + arrival.number, ..*arrival });
+                }
+            }
+        }
+        arrivals.sort_by_key(|arrival| arrival.at_ns);
+        let analysis = analysed(&arrivals);
+        for flow in 0..2 {
+            let found = &analysis.flows()[flow];
+            prop_assert_eq!(found.order.received, 100 - lost[flow]);
+            prop_assert_eq!(found.order.duplicates, doubled[flow]);
+            prop_assert_eq!(found.outside, moved[flow]);
+            prop_assert_eq!(found.folded.iter().sum::<u64>(), found.order.received + doubled[flow]);
+            prop_assert_eq!(found.delay.histogram().count(), found.judged);
+        }
+        let kept: u64 = analysis.violations().iter().map(|violation| violation.frames).sum();
+        prop_assert_eq!(kept, moved[0] + moved[1]);
+    }
+}
