@@ -1,5 +1,13 @@
 //! The proof: numbered flows of every class are sent through a switch, and their arrivals held against the gates.
 
 pub mod analysis;
+mod causes;
 pub mod flow;
 pub mod namespace;
+pub mod receiver;
+pub mod scene;
+pub mod sender;
+#[cfg(test)]
+mod testing;
+pub mod trial;
+pub mod under_test;
