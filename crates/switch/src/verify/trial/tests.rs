@@ -1,15 +1,12 @@
 use ontick_rt::thread::Policy;
 
 use super::*;
-use crate::model::Base;
 use crate::user::Place;
+use crate::verify::article;
 use crate::verify::flow::Nonce;
 use crate::verify::namespace::NamespaceError;
 use crate::verify::scene::{HOST, Scene};
-use crate::verify::testing;
 use crate::verify::under_test::{Bridge, UserPlane};
-
-const GIGABIT: u64 = 1_000_000_000;
 
 /// Two hosts and a switch between them; nothing without root.
 fn scene(switch: &Switch) -> Option<Scene> {
@@ -22,10 +19,6 @@ fn scene(switch: &Switch) -> Option<Scene> {
         }
         Err(error) => panic!("{error}"),
     }
-}
-
-fn article() -> Switch {
-    testing::article(Some(Base::NextSecond))
 }
 
 fn plan(switch: &Switch, gates: bool, base_ns: u64) -> Plan {
@@ -73,9 +66,9 @@ fn is_sound(trial: &switching::Trial) {
 
 #[test]
 fn a_plain_bridge_keeps_to_no_window() {
-    let switch = article();
+    let switch = article::switch(1_000_000);
     let Some(scene) = scene(&switch) else { return };
-    let mut bridge = Bridge::new(&scene.switch, &["port1", "port2"], 2).unwrap();
+    let mut bridge = Bridge::new(&scene.switch, &["port1", "port2"], 3).unwrap();
     let outcome = tried(&scene, &switch, &plan(&switch, false, 0), &mut bridge);
     is_sound(&outcome.trial);
     // Red frames are sent all the time, and are at home in a fifth of it.
@@ -87,11 +80,11 @@ fn a_plain_bridge_keeps_to_no_window() {
 
 #[test]
 fn the_user_plane_keeps_to_its_windows() {
-    let switch = article();
+    let switch = article::switch(1_000_000);
     let Some(scene) = scene(&switch) else { return };
     let place = Place { cpu: None, policy: Policy::Other };
     let base_ns = ClockId::Tai.now_ns() + 10_000_000;
-    let mut user = UserPlane::start(&switch, &scene.switch, base_ns, &[GIGABIT; 2], place).unwrap();
+    let mut user = UserPlane::start(&switch, &scene.switch, base_ns, &[article::RATE; 2], place).unwrap();
     let outcome = tried(&scene, &switch, &plan(&switch, true, base_ns), &mut user);
     is_sound(&outcome.trial);
     for class in &outcome.trial.classes {
