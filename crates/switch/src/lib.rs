@@ -3,8 +3,14 @@
 #![deny(unsafe_code)]
 
 pub mod config;
+pub mod apply;
+pub mod ethtool;
+pub mod features;
 pub mod frame;
+pub mod link;
+pub mod loops;
 pub mod model;
+pub mod qdisc;
 pub mod rules;
 pub mod schedule;
 pub mod user;

@@ -31,7 +31,7 @@
 //! assert!(parsed.warnings.is_empty());
 //!
 //! let errors = ontick_switch::config::read(&text.replace("cycle = \"1ms\"", "cycle = \"2ms\"")).unwrap_err();
-//! assert!(errors.in_file("cell4.toml").starts_with("cell4.toml:21:9: the entries sum up to 1ms"), "{errors}");
+//! assert!(errors.in_file("cell4.toml").starts_with("cell4.toml:22:9: the entries sum up to 1ms"), "{errors}");
 //! ```
 
 mod check;

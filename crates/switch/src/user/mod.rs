@@ -18,3 +18,4 @@ pub mod time;
 mod usual;
 
 pub use running::{Place, Running};
+pub(crate) mod testbed;

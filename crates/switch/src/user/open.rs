@@ -48,7 +48,7 @@ pub enum OpenError {
 
 impl OpenError {
     /// What an errno says while a port is opened, in `step`, with a ring of so many frames.
-    pub(super) fn new(
+    pub(crate) fn new(
         interface: &str,
         step: &'static str,
         since: &'static str,

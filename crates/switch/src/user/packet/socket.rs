@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with, sockopt};
 use rustix::time::Timespec;
 
 use super::ring::Ring;
@@ -124,7 +124,13 @@ pub fn wait(socket: &Socket, at_most: Duration) -> io::Result<bool> {
     let mut fds = [PollFd::new(&socket.fd, PollFlags::IN)];
     let timeout = Timespec::try_from(at_most).ok();
     match poll(&mut fds, timeout.as_ref()) {
-        Ok(_) => Ok(fds[0].revents().contains(PollFlags::IN)),
+        Ok(_) => {
+            if fds[0].revents().contains(PollFlags::ERR) {
+                // The interface went down; once taken note of, that does not end the next wait at once.
+                let _ = sockopt::socket_error(&socket.fd);
+            }
+            Ok(fds[0].revents().contains(PollFlags::IN))
+        }
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(errno) => Err(errno.into()),
     }
