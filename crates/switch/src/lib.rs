@@ -2,8 +2,8 @@
 //! traffic classes and gates, data planes that carry it out, and the proof that they do.
 #![deny(unsafe_code)]
 
-pub mod config;
 pub mod apply;
+pub mod config;
 pub mod ethtool;
 pub mod features;
 pub mod frame;

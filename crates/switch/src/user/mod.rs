@@ -13,9 +13,8 @@ pub mod running;
 mod sys;
 pub mod table;
 #[cfg(test)]
-mod testbed;
+pub(crate) mod testbed;
 pub mod time;
 mod usual;
 
 pub use running::{Place, Running};
-pub(crate) mod testbed;

@@ -5,6 +5,8 @@ pub mod article;
 mod causes;
 pub mod flow;
 pub mod namespace;
+pub mod offered;
+pub mod proof;
 pub mod receiver;
 pub mod scene;
 pub mod sender;

@@ -4,7 +4,7 @@ mod bridge;
 mod user;
 
 pub use bridge::Bridge;
-pub use user::UserPlane;
+pub use user::{UserPlane, UserPlaneError};
 
 use crate::user::core::Stall;
 
