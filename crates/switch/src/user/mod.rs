@@ -18,5 +18,3 @@ pub mod time;
 mod usual;
 
 pub use running::{Place, Running};
-#[cfg(test)]
-pub(crate) mod testbed;
