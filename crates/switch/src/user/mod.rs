@@ -5,11 +5,13 @@ pub mod counters;
 pub mod gate;
 pub mod open;
 pub mod packet;
+pub mod plan;
 pub mod pool;
 pub mod port;
 pub mod queue;
 mod rest;
 pub mod running;
+pub mod serve;
 mod sys;
 pub mod table;
 #[cfg(test)]
