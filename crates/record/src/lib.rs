@@ -12,9 +12,11 @@ mod maxima;
 pub mod requirement;
 pub mod run;
 pub mod store;
+pub mod switching;
 pub mod units;
 
 pub use findings::{Finding, Severity};
 pub use histogram::{Bucket, Histogram};
 pub use requirement::Requirement;
 pub use run::{Environment, Run, Series};
+pub use switching::Switching;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use crate::maxima::{Maxima, Stretch};
-use crate::{Finding, Histogram};
+use crate::{Finding, Histogram, Switching};
 
 /// Name and version of the document format. Readers refuse other major versions.
 pub const SCHEMA: &str = "ontick-run/1";
@@ -40,6 +40,10 @@ pub struct Run {
     pub findings: Vec<Finding>,
     /// One entry per way of measuring (method, side, load, thread).
     pub series: Vec<Series>,
+    /// A time-aware switch under test, where there was one. Each series is then a class's first frames after its gate's
+    /// opening.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch: Option<Switching>,
     /// Sentences a reader must see beside the figures: refused privileges, contamination.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -62,6 +66,7 @@ impl Run {
             environment: None,
             findings: Vec::new(),
             series: Vec::new(),
+            switch: None,
             notes: Vec::new(),
             requirements: Vec::new(),
         }

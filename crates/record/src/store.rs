@@ -107,6 +107,7 @@ fn must_be_known(schema: &str) -> Result<(), String> {
 /// What makes a run from outside unusable, though it has all its fields.
 pub(crate) fn check(run: &Run) -> Result<(), String> {
     must_be_known(&run.schema)?;
+    run.switch.as_ref().map_or(Ok(()), |switch| switch.check())?;
     run.series.iter().try_for_each(|s| {
         let widths = s.pulse.as_ref().map_or(Ok(()), |pulse| pulse.width.check());
         s.latency.check().and(widths).map_err(|e| format!("series \"{}\": {e}", s.name))

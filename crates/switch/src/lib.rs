@@ -2,16 +2,22 @@
 //! traffic classes and gates, data planes that carry it out, and the proof that they do.
 #![deny(unsafe_code)]
 
+pub mod apply;
 pub mod config;
+pub mod ethtool;
+pub mod features;
 pub mod frame;
+pub mod kernel;
 pub mod link;
 pub mod loops;
 pub mod model;
+pub mod qdisc;
 pub mod rules;
 pub mod schedule;
 pub mod user;
 pub mod verify;
 pub mod wire;
+pub mod yang;
 
 pub use model::Switch;
 pub use schedule::Schedule;

@@ -81,6 +81,8 @@ pub struct PortCounters {
     pub reserved: Counter,
     /// To an address behind the port that they came from, or with no other port to go to.
     pub filtered: Counter,
+    /// Probes of this switch that came in here and had left by another port: there is a loop.
+    pub looped: Counter,
     /// Sent to all other ports, as their address was not known.
     pub flooded: Counter,
     /// On the way out, by queue.

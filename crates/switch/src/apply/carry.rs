@@ -1,0 +1,155 @@
+//! Carries a plan out, or back.
+
+use serde::Serialize;
+
+use super::{
+    Difference, Folder, FolderError, Host, Journal, JournalError, Lock, Plan, Refused, Step, Undone, differences,
+};
+
+/// A plan was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// It stands already, or parts of it do.
+    #[error("switch {0} stands already: `ontick switch status {0}` shows it, `ontick switch revert {0}` takes it away")]
+    Stands(String),
+    /// Nothing was begun.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A step was refused; everything is as before.
+    #[error("{step}: {refused}. Everything is as before")]
+    Step {
+        /// What it was for.
+        step: String,
+        /// Why.
+        refused: Refused,
+    },
+    /// A step did not bring about what it should have; everything is as before.
+    #[error("{step}: {difference}. Everything is as before")]
+    Differs {
+        /// What it was for.
+        step: String,
+        /// What is otherwise.
+        difference: Difference,
+    },
+    /// And what had been done could not all be undone.
+    #[error("{why}, but {open} could not be undone: `ontick switch revert {name}` tries again")]
+    Stuck {
+        /// The first fault.
+        why: String,
+        /// The switch.
+        name: String,
+        /// What still stands.
+        open: String,
+    },
+}
+
+impl From<FolderError> for ApplyError {
+    fn from(error: FolderError) -> Self {
+        ApplyError::Journal(error.into())
+    }
+}
+
+/// Carries a plan out, all of it or nothing. `configuration` is kept beside the journal.
+pub fn apply(
+    host: &impl Host,
+    folder: &Folder,
+    _lock: &Lock,
+    plan: &Plan,
+    configuration: &str,
+) -> Result<(), ApplyError> {
+    if Journal::read(folder)?.is_some() {
+        return Err(ApplyError::Stands(folder.name().into()));
+    }
+    let mut journal = Journal::begin(folder)?;
+    let done = folder.keep(configuration, plan).map_err(ApplyError::from).and_then(|()| {
+        plan.steps.iter().try_for_each(|step| carry_out(host, &mut journal, step))?;
+        // A later step may have spoilt an earlier one's work.
+        plan.steps.iter().try_for_each(|step| compare(host, step))?;
+        Ok(journal.complete()?)
+    });
+    let Err(fault) = done else { return Ok(()) };
+    let reverted = undo_all(host, journal)?;
+    match reverted.complete() {
+        true => Err(fault),
+        false => {
+            let why = fault.to_string().trim_end_matches(". Everything is as before").to_owned();
+            Err(ApplyError::Stuck { why, name: folder.name().into(), open: reverted.open() })
+        }
+    }
+}
+
+fn carry_out(host: &impl Host, journal: &mut Journal, step: &Step) -> Result<(), ApplyError> {
+    journal.intend(&step.what, &step.undos)?;
+    for act in &step.acts {
+        host.act(act).map_err(|refused| ApplyError::Step { step: step.what.clone(), refused })?;
+    }
+    compare(host, step)?;
+    Ok(journal.done()?)
+}
+
+fn compare(host: &impl Host, step: &Step) -> Result<(), ApplyError> {
+    match differences(host, &step.expects).into_iter().next() {
+        None => Ok(()),
+        Some(difference) => Err(ApplyError::Differs { step: step.what.clone(), difference }),
+    }
+}
+
+/// What became of all changes.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Reverted {
+    /// One after the other, the last change first.
+    pub undone: Vec<Told>,
+    /// What of the journal could not be read.
+    pub damage: Vec<String>,
+}
+
+/// What became of one change.
+#[derive(Debug, Clone, Serialize)]
+pub struct Told {
+    /// The step that made it.
+    pub step: String,
+    /// What was to be put back.
+    pub what: String,
+    /// What became of it.
+    #[serde(flatten)]
+    pub outcome: Undone,
+}
+
+impl Reverted {
+    /// Whether nothing of it is left.
+    pub fn complete(&self) -> bool {
+        self.undone.iter().all(|told| told.outcome.settled())
+    }
+
+    fn open(&self) -> String {
+        let open = self.undone.iter().filter(|told| !told.outcome.settled());
+        open.map(|told| told.what.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Takes everything back that stands of a switch; none if nothing does.
+pub fn revert(host: &impl Host, folder: &Folder, _lock: &Lock) -> Result<Option<Reverted>, JournalError> {
+    match Journal::read(folder)? {
+        Some(journal) => Ok(Some(undo_all(host, journal)?)),
+        None => {
+            // Perhaps begun and no more, or of an earlier boot.
+            folder.remove()?;
+            Ok(None)
+        }
+    }
+}
+
+/// The journal goes only when all is undone: what was refused can be tried again.
+fn undo_all(host: &impl Host, journal: Journal) -> Result<Reverted, JournalError> {
+    let mut reverted = Reverted { undone: Vec::new(), damage: journal.damage().to_vec() };
+    for entry in journal.entries().iter().rev() {
+        for undo in entry.undos.iter().rev() {
+            let outcome = undo.carry_out(host);
+            reverted.undone.push(Told { step: entry.step.clone(), what: undo.what(), outcome });
+        }
+    }
+    if reverted.complete() {
+        journal.forget()?;
+    }
+    Ok(reverted)
+}

@@ -1,0 +1,261 @@
+//! What there is after a step, to be compared with what there is now.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::undo::{qdiscs, root_of};
+use super::{Host, Link, Refused, links, undo};
+use crate::qdisc::{HANDLE, Prio, Shown, Taprio};
+
+/// Something that a step brings about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "expect")]
+pub enum Expect {
+    /// The interface is there, and switched on.
+    Up {
+        /// Its name.
+        port: String,
+    },
+    /// The port is in the bridge.
+    In {
+        /// The port.
+        port: String,
+        /// The bridge.
+        bridge: String,
+    },
+    /// There is a bridge.
+    Bridge {
+        /// Its name.
+        bridge: String,
+    },
+    /// Offloads act or do not.
+    Features {
+        /// The port.
+        port: String,
+        /// Each by its name.
+        wanted: Vec<(String, bool)>,
+    },
+    /// A file of the kernel holds a value.
+    Value {
+        /// The file.
+        path: String,
+        /// The value.
+        value: String,
+    },
+    /// The port's gates.
+    Taprio {
+        /// The port.
+        port: String,
+        /// The queueing discipline.
+        taprio: Taprio,
+    },
+    /// The port's strict priority without gates.
+    Prio {
+        /// The port.
+        port: String,
+        /// The queueing discipline.
+        prio: Prio,
+    },
+    /// Queueing disciplines of the port's classes.
+    Children {
+        /// The port.
+        port: String,
+        /// The parent and the kind of each.
+        children: Vec<(String, String)>,
+    },
+    /// Filters that set priorities at the port's way out.
+    Filters {
+        /// The port.
+        port: String,
+        /// Preference and priority of each.
+        filters: Vec<(u16, u8)>,
+    },
+    /// A table of nftables with rules that set priorities.
+    NftTable {
+        /// Its family.
+        family: String,
+        /// Its name.
+        table: String,
+        /// The priority that each rule sets, in their order.
+        priorities: Vec<u8>,
+    },
+    /// A chain of iptables' mangle table that frames come through on their way out.
+    Chain {
+        /// `iptables` or `ip6tables`.
+        program: String,
+        /// Its name.
+        chain: String,
+        /// The priority that each rule sets, in their order.
+        priorities: Vec<u8>,
+    },
+}
+
+/// Something is not as a step made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The interface, table or file.
+    pub place: String,
+    /// What is there instead, as the end of a sentence that begins with the place.
+    pub said: String,
+    /// The interface itself is gone.
+    pub gone: bool,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} {}", self.place, self.said)
+    }
+}
+
+/// What is not as it should be.
+pub fn differences<'a>(host: &impl Host, expects: impl IntoIterator<Item = &'a Expect>) -> Vec<Difference> {
+    let mut expects = expects.into_iter().peekable();
+    if expects.peek().is_none() {
+        return Vec::new();
+    }
+    let links = match links(host) {
+        Ok(links) => links,
+        Err(refused) => return vec![difference("the network", format!("cannot be looked at: {refused}"))],
+    };
+    expects.filter_map(|expect| expect.differs(host, &links)).collect()
+}
+
+impl Expect {
+    fn differs(&self, host: &impl Host, links: &[Link]) -> Option<Difference> {
+        let is_there = |port: &str| links.iter().any(|link| link.name == port);
+        if let Some(port) = self.port().filter(|port| !is_there(port)) {
+            return Some(Difference { place: port.into(), said: "is gone".into(), gone: true });
+        }
+        let said = self.compare(host, links).unwrap_or_else(|refused| Some(format!("cannot be looked at: {refused}")));
+        said.map(|said| difference(self.place(), said))
+    }
+
+    fn port(&self) -> Option<&str> {
+        match self {
+            Expect::Up { port }
+            | Expect::In { port, .. }
+            | Expect::Features { port, .. }
+            | Expect::Taprio { port, .. }
+            | Expect::Prio { port, .. }
+            | Expect::Children { port, .. }
+            | Expect::Filters { port, .. } => Some(port),
+            Expect::Bridge { bridge } => Some(bridge),
+            Expect::Value { .. } | Expect::NftTable { .. } | Expect::Chain { .. } => None,
+        }
+    }
+
+    fn place(&self) -> &str {
+        match self {
+            Expect::Value { path, .. } => path,
+            Expect::NftTable { table, .. } => table,
+            Expect::Chain { chain, .. } => chain,
+            _ => self.port().unwrap_or_default(),
+        }
+    }
+
+    /// What is otherwise, as the end of a sentence.
+    fn compare(&self, host: &impl Host, links: &[Link]) -> Result<Option<String>, Refused> {
+        let link = |name: &str| links.iter().find(|link| link.name == name);
+        Ok(match self {
+            Expect::Up { port } => {
+                let up = link(port).is_some_and(Link::is_up);
+                (!up).then(|| "is switched off".into())
+            }
+            Expect::In { port, bridge } => match link(port).and_then(|link| link.master.as_ref()) {
+                Some(master) if master == bridge => None,
+                Some(master) => Some(format!("is in {master}, not in {bridge}")),
+                None => Some(format!("is not in {bridge}")),
+            },
+            Expect::Bridge { bridge } => {
+                let kind = link(bridge).and_then(|link| link.info.kind.as_deref());
+                (kind != Some("bridge")).then(|| "is not a bridge".into())
+            }
+            Expect::Features { port, wanted } => {
+                let now = host.features(port)?;
+                let differs = |(name, on): &&(String, bool)| now.get(name).is_some_and(|feature| feature.active != *on);
+                wanted.iter().find(differs).map(|(name, on)| format!("has {name} {}", if *on { "off" } else { "on" }))
+            }
+            Expect::Value { path, value } => match host.read(path) {
+                Some(now) if now == *value => None,
+                Some(now) => Some(format!("is {now}, not {value}")),
+                None => Some("is not there".into()),
+            },
+            Expect::Taprio { port, taprio } => {
+                let qdiscs = qdiscs(host, port)?;
+                match root_of(&qdiscs) {
+                    Some(root) if is_ours(root, "taprio") => match Shown::of(root) {
+                        Some(shown) => shown.differs(taprio).map(|said| format!("has {said}")),
+                        None => Some("shows a taprio without a schedule".into()),
+                    },
+                    root => Some(another(root, "taprio")),
+                }
+            }
+            Expect::Prio { port, prio } => {
+                let qdiscs = qdiscs(host, port)?;
+                match root_of(&qdiscs) {
+                    Some(root) if is_ours(root, "prio") => prio.differs(root).map(|said| format!("has {said}")),
+                    root => Some(another(root, "prio")),
+                }
+            }
+            Expect::Children { port, children } => {
+                let qdiscs = qdiscs(host, port)?;
+                let there = |(parent, kind): &(String, String)| {
+                    qdiscs.iter().any(|qdisc| qdisc["parent"] == **parent && qdisc["kind"] == **kind)
+                };
+                let missing = children.iter().find(|child| !there(child));
+                missing.map(|(parent, kind)| format!("has no {kind} at {parent}"))
+            }
+            Expect::Filters { port, filters } => {
+                let now = undo::priorities_at(host, port)?;
+                let missing = filters.iter().find(|filter| !now.contains(filter));
+                missing.map(|(preference, _)| format!("has no filter with preference {preference} as it was set"))
+            }
+            Expect::NftTable { family, table, priorities } => {
+                match host.look(&["nft", "-s", "list", "table", family, table]) {
+                    Err(_) => Some("is gone".into()),
+                    Ok(text) => (set_by_nft(&text) != *priorities).then(|| "has other rules".into()),
+                }
+            }
+            Expect::Chain { program, chain, priorities } => {
+                let rules = host.look(&[program, "-w", "-t", "mangle", "-S"])?;
+                let jump = format!("-A POSTROUTING -j {chain}");
+                if !rules.lines().any(|rule| rule == jump) {
+                    return Ok(Some(format!("is not reached from {program}'s POSTROUTING")));
+                }
+                (set_by_iptables(&rules, chain) != *priorities).then(|| "has other rules".into())
+            }
+        })
+    }
+}
+
+fn is_ours(root: &serde_json::Value, kind: &str) -> bool {
+    root["kind"] == kind && root["handle"] == HANDLE
+}
+
+fn another(root: Option<&serde_json::Value>, wanted: &str) -> String {
+    let kind = root.and_then(|root| root["kind"].as_str()).unwrap_or("no queueing discipline");
+    format!("has {kind} in place of ontick's {wanted}")
+}
+
+fn difference(place: impl Into<String>, said: String) -> Difference {
+    Difference { place: place.into(), said, gone: false }
+}
+
+/// The priorities in `meta priority set 0:f`.
+fn set_by_nft(text: &str) -> Vec<u8> {
+    let one = |line: &str| minor(line.split("meta priority set ").nth(1)?);
+    text.lines().filter_map(one).collect()
+}
+
+/// The priorities in `--set-class 0000:000f` of a chain's rules.
+fn set_by_iptables(rules: &str, chain: &str) -> Vec<u8> {
+    let of_chain = format!("-A {chain} ");
+    let one = |line: &str| minor(line.strip_prefix(&of_chain)?.split("--set-class ").nth(1)?);
+    rules.lines().filter_map(one).collect()
+}
+
+/// What follows the colon of a priority as tc, nft and iptables write it.
+fn minor(text: &str) -> Option<u8> {
+    u8::from_str_radix(text.split_whitespace().next()?.split(':').nth(1)?, 16).ok()
+}

@@ -1,0 +1,175 @@
+//! Where a switch's journal, plan and configuration lie while it stands: /run, as network state does not outlive a boot
+//! either.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+const HOME: &str = "/run/ontick/switch";
+/// A name in the folder that no switch can have.
+const LOCK: &str = ".lock";
+const CONFIGURATION: &str = "switch.toml";
+const PLAN: &str = "plan.json";
+/// Held by whoever watches the switch.
+const WATCH: &str = "watch";
+
+/// The folder of one switch.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    home: PathBuf,
+    name: String,
+}
+
+/// The folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// Another ontick is changing a switch.
+    #[error("another ontick is changing a switch (it holds {0}): wait until it has ended")]
+    Busy(PathBuf),
+    /// It is not a name.
+    #[error("\"{0}\" cannot be a switch's name: 1 to 15 letters, digits, - or _")]
+    Name(String),
+    /// Somebody else could have written what lies in it.
+    #[error("{0} belongs to another user or can be written by others: remove it, then start again")]
+    NotSafe(PathBuf),
+    /// The disk refused.
+    #[error("{place} cannot be {verb}: {why}", place = place.display())]
+    Io {
+        /// The file.
+        place: PathBuf,
+        /// `read`, `written`.
+        verb: &'static str,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Nobody else changes a switch while it lives.
+#[derive(Debug)]
+pub struct Lock(#[allow(dead_code)] File);
+
+impl Folder {
+    /// That of the switch with this name, in the usual place or in `home`.
+    pub fn of(name: &str, home: Option<&Path>) -> Result<Self, FolderError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
+            return Err(FolderError::Name(name.into()));
+        }
+        Ok(Self { home: home.unwrap_or(Path::new(HOME)).to_owned(), name: name.into() })
+    }
+
+    /// The names of all switches that have one.
+    pub fn all(home: Option<&Path>) -> Vec<String> {
+        let entries = fs::read_dir(home.unwrap_or(Path::new(HOME))).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The switch's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A file in it.
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.home.join(&self.name).join(file)
+    }
+
+    /// Makes the folder, for root alone, and holds off every other ontick that would change a switch.
+    pub fn lock(&self) -> Result<Lock, FolderError> {
+        make(&self.home)?;
+        let place = self.home.join(LOCK);
+        let file = open(&place).map_err(|e| failed(&place, "written", &e))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Lock(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(FolderError::Busy(place)),
+            Err(e) => Err(failed(&place, "written", &e.into())),
+        }
+    }
+
+    /// Makes the folder of the switch itself.
+    pub(super) fn make(&self) -> Result<(), FolderError> {
+        make(&self.home.join(&self.name))
+    }
+
+    /// Says that this process watches the switch, as long as the lock lives; none if another one does.
+    pub fn watch(&self) -> Result<Option<Lock>, FolderError> {
+        let place = self.path(WATCH);
+        let file = open(&place).map_err(|e| failed(&place, "written", &e))?;
+        Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(Lock(file)))
+    }
+
+    /// Whether a process watches the switch.
+    pub fn is_watched(&self) -> bool {
+        let Ok(file) = File::open(self.path(WATCH)) else { return false };
+        flock(&file, FlockOperation::NonBlockingLockShared).is_err()
+    }
+
+    /// The configuration with which it was set up.
+    pub fn configuration(&self) -> Result<String, FolderError> {
+        let place = self.path(CONFIGURATION);
+        fs::read_to_string(&place).map_err(|e| failed(&place, "read", &e))
+    }
+
+    /// The plan that was carried out.
+    pub fn plan(&self) -> Result<super::Plan, FolderError> {
+        let place = self.path(PLAN);
+        let text = fs::read_to_string(&place).map_err(|e| failed(&place, "read", &e))?;
+        serde_json::from_str(&text).map_err(|e| failed(&place, "read", &io::Error::other(e)))
+    }
+
+    /// Keeps configuration and plan.
+    pub(super) fn keep(&self, configuration: &str, plan: &super::Plan) -> Result<(), FolderError> {
+        let plan = serde_json::to_string(plan).expect("a plan is always representable as JSON");
+        self.replace(CONFIGURATION, configuration)?;
+        self.replace(PLAN, &plan)
+    }
+
+    pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), FolderError> {
+        let (new, place) = (self.path(&format!(".{file}")), self.path(file));
+        let written = open(&new).and_then(|mut open| {
+            open.set_len(0)?;
+            open.write_all(text.as_bytes())?;
+            open.sync_all()
+        });
+        written.and_then(|()| fs::rename(&new, &place)).map_err(|e| failed(&place, "written", &e))
+    }
+
+    /// Nothing of the switch stands any more.
+    pub(super) fn remove(&self) -> Result<(), FolderError> {
+        let place = self.home.join(&self.name);
+        match fs::remove_dir_all(&place) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed(&place, "removed", &e)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn open(place: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(place)
+}
+
+/// A folder, and those above it, that only its owner can read or write.
+fn make(place: &Path) -> Result<(), FolderError> {
+    let io = |e: io::Error| failed(place, "written", &e);
+    DirBuilder::new().recursive(true).mode(0o700).create(place).map_err(io)?;
+    let found = fs::symlink_metadata(place).map_err(io)?;
+    let ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+    match ours && found.permissions().mode() & 0o022 == 0 {
+        true => Ok(()),
+        false => Err(FolderError::NotSafe(place.to_owned())),
+    }
+}
+
+pub(super) fn failed(place: &Path, verb: &'static str, error: &io::Error) -> FolderError {
+    let hint = if error.kind() == io::ErrorKind::PermissionDenied { " (run it with sudo)" } else { "" };
+    FolderError::Io { place: place.to_owned(), verb, why: format!("{error}{hint}") }
+}

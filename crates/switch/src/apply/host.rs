@@ -1,0 +1,233 @@
+//! The machine as this wing meets it: programs that show or change its network, files of /proc/sys, offloads.
+//!
+//! A trait, so that a test can refuse any single act. Links are always asked of `ip`, never of /sys/class/net: that
+//! shows the network namespace in which it was mounted, which need not be this one.
+
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use super::Act;
+use crate::{ethtool, features};
+
+/// Something was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{what}` was refused: {why}")]
+pub struct Refused {
+    /// What was to be done or looked at, as a person would type it.
+    pub what: String,
+    /// The program's own words, or the system's.
+    pub why: String,
+}
+
+/// The machine.
+pub trait Host {
+    /// What a program prints that changes nothing.
+    fn look(&self, argv: &[&str]) -> Result<String, Refused>;
+
+    /// What a program prints that is fed with `input` and changes nothing outside itself.
+    fn try_out(&self, argv: &[&str], input: &str) -> Result<String, Refused>;
+
+    /// A file, without the space around its text; none if it is not there.
+    fn read(&self, path: &str) -> Option<String>;
+
+    /// The offloads of a port.
+    fn features(&self, port: &str) -> Result<features::Features, Refused>;
+
+    /// Transmit queues of a port that are in use, where its driver tells.
+    fn transmit_queues(&self, port: &str) -> Option<u32>;
+
+    /// Bits per second of a port's link, where its driver tells.
+    fn rate(&self, port: &str) -> Option<u64>;
+
+    /// The name of a port's driver, where it tells.
+    fn driver(&self, port: &str) -> Option<String>;
+
+    /// Changes something.
+    fn act(&self, act: &Act) -> Result<(), Refused>;
+}
+
+/// The running machine, in the network namespace of this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Live;
+
+impl Host for Live {
+    fn look(&self, argv: &[&str]) -> Result<String, Refused> {
+        run(argv, "")
+    }
+
+    fn try_out(&self, argv: &[&str], input: &str) -> Result<String, Refused> {
+        run(argv, input)
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    }
+
+    fn features(&self, port: &str) -> Result<features::Features, Refused> {
+        features::get(port).map_err(|e| refused(format!("ethtool -k {port}"), &e))
+    }
+
+    fn transmit_queues(&self, port: &str) -> Option<u32> {
+        ethtool::transmit_queues(port)
+    }
+
+    fn rate(&self, port: &str) -> Option<u64> {
+        ethtool::rate(port)
+    }
+
+    fn driver(&self, port: &str) -> Option<String> {
+        ethtool::driver(port)
+    }
+
+    fn act(&self, act: &Act) -> Result<(), Refused> {
+        match act {
+            Act::Run { argv } => run(&borrowed(argv), "").map(drop),
+            Act::Feed { argv, input } => run(&borrowed(argv), input).map(drop),
+            Act::First { of } => {
+                let mut last = Ok(());
+                for argv in of {
+                    last = run(&borrowed(argv), "").map(drop);
+                    if last.is_ok() {
+                        break;
+                    }
+                }
+                last
+            }
+            Act::Write { path, value } => std::fs::write(path, value).map_err(|e| refused(act.to_string(), &e)),
+            Act::Features { port, wanted } => features::set(port, wanted).map_err(|e| refused(act.to_string(), &e)),
+            Act::AwaitLink { port, at_most_ms } => {
+                let began = Instant::now();
+                while began.elapsed() < Duration::from_millis(*at_most_ms) && !has_carrier(self, port) {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn has_carrier(host: &impl Host, port: &str) -> bool {
+    links(host).is_ok_and(|links| links.iter().any(|link| link.name == port && link.has_carrier()))
+}
+
+fn borrowed(argv: &[String]) -> Vec<&str> {
+    argv.iter().map(String::as_str).collect()
+}
+
+fn refused(what: String, error: &io::Error) -> Refused {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => " (run it with sudo)",
+        _ => "",
+    };
+    Refused { what, why: format!("{error}{hint}") }
+}
+
+/// Runs a program to its end; its standard output, or why it failed in its own words.
+fn run(argv: &[&str], input: &str) -> Result<String, Refused> {
+    let what = || argv.join(" ");
+    let command = || {
+        let mut child = Command::new(argv[0])
+            .args(&argv[1..])
+            // Messages are looked for in English.
+            .env("LC_ALL", "C")
+            .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut pipe) = child.stdin.take() {
+            // One that ends early says itself why.
+            let _ = pipe.write_all(input.as_bytes());
+        }
+        child.wait_with_output()
+    };
+    let output = match command() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let why = format!("the program {} is not installed (package {})", argv[0], package(argv[0]));
+            return Err(Refused { what: what(), why });
+        }
+        other => other.map_err(|e| refused(what(), &e))?,
+    };
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let why = match lines.is_empty() {
+        true => format!("it ended with {}", output.status),
+        false => lines.join("; "),
+    };
+    Err(Refused { what: what(), why })
+}
+
+fn package(program: &str) -> &str {
+    match program {
+        "ip" | "tc" | "bridge" => "iproute2",
+        "nft" => "nftables",
+        "ip6tables" => "iptables",
+        "modprobe" => "kmod",
+        "unshare" => "util-linux",
+        other => other,
+    }
+}
+
+/// An interface as `ip -d -j link` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Link {
+    /// Its number.
+    #[serde(rename = "ifindex")]
+    pub index: u32,
+    /// Its name.
+    #[serde(rename = "ifname")]
+    pub name: String,
+    /// `UP`, `LOWER_UP`, `NO-CARRIER`, …
+    pub flags: Vec<String>,
+    /// Its bridge, bond or the like.
+    pub master: Option<String>,
+    /// Largest service data unit.
+    pub mtu: u32,
+    /// Transmit queues that it was made with.
+    #[serde(rename = "num_tx_queues", default)]
+    pub queues: u32,
+    /// `ether`, `loopback`, …
+    #[serde(default)]
+    pub link_type: String,
+    /// What it is, where it is not a plain port.
+    #[serde(rename = "linkinfo", default)]
+    pub info: LinkInfo,
+}
+
+/// What kind of interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct LinkInfo {
+    /// `bridge`, `veth`, …
+    #[serde(rename = "info_kind")]
+    pub kind: Option<String>,
+}
+
+impl Link {
+    /// Whether it was switched on.
+    pub fn is_up(&self) -> bool {
+        self.flags.iter().any(|flag| flag == "UP")
+    }
+
+    /// Whether something is at the other end.
+    pub fn has_carrier(&self) -> bool {
+        self.flags.iter().any(|flag| flag == "LOWER_UP")
+    }
+}
+
+/// All interfaces of this network namespace.
+pub fn links(host: &impl Host) -> Result<Vec<Link>, Refused> {
+    let argv = ["ip", "-d", "-j", "link", "show"];
+    parsed(&argv, &host.look(&argv)?)
+}
+
+/// What a program printed as JSON; nothing at all is an empty list.
+pub(crate) fn parsed<T: serde::de::DeserializeOwned>(argv: &[&str], text: &str) -> Result<T, Refused> {
+    let text = if text.trim().is_empty() { "[]" } else { text };
+    serde_json::from_str(text)
+        .map_err(|e| Refused { what: argv.join(" "), why: format!("its output cannot be read: {e}") })
+}

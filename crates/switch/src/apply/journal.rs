@@ -1,0 +1,195 @@
+//! Nothing is lost: how to undo a step is on the disk before the step begins.
+//!
+//! One record a line. The first says in which boot and in which network namespace the rest was written: neither's
+//! settings outlive it. A line that was cut off was never acted upon.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+use serde::{Deserialize, Serialize};
+
+use super::folder::failed;
+use super::{Folder, FolderError, Undo};
+
+const FILE: &str = "journal.jsonl";
+const FORMAT: &str = "ontick-switch/1";
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "record")]
+enum Record {
+    Begin { journal: String, boot: String, network: u64 },
+    Intend { step: String, undos: Vec<Undo> },
+    Done { step: String },
+    Complete,
+}
+
+/// A step that was begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is for.
+    pub step: String,
+    /// How to undo it.
+    pub undos: Vec<Undo>,
+    /// Whether it is known to have been done.
+    pub done: bool,
+}
+
+/// What stands of a switch.
+#[derive(Debug)]
+pub struct Journal {
+    folder: Folder,
+    entries: Vec<Entry>,
+    complete: bool,
+    damage: Vec<String>,
+}
+
+/// The journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// Its folder cannot be.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// It was written by a version of ontick that knows more.
+    #[error(
+        "{place} is written in the form {format}, which this ontick does not know: revert with the one that wrote it"
+    )]
+    Foreign {
+        /// The file.
+        place: String,
+        /// Its form.
+        format: String,
+    },
+    /// It was set up in another network namespace, which still exists.
+    #[error(
+        "switch {0} stands in another network namespace of this machine: run ontick there (ip netns exec), or give this one another name"
+    )]
+    Elsewhere(String),
+}
+
+impl Journal {
+    /// What stands; none if nothing does.
+    pub fn read(folder: &Folder) -> Result<Option<Self>, JournalError> {
+        let place = folder.path(FILE);
+        let text = match fs::read(&place) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(failed(&place, "read", &e).into()),
+        };
+        let mut journal = Self { folder: folder.clone(), entries: Vec::new(), complete: false, damage: Vec::new() };
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for (i, line) in lines.iter().enumerate() {
+            match serde_json::from_str(line) {
+                Ok(Record::Begin { journal: format, .. }) if format != FORMAT => {
+                    return Err(JournalError::Foreign { place: place.display().to_string(), format });
+                }
+                Ok(Record::Begin { boot, network, .. }) => {
+                    if boot != this_boot() || network != this_network() && !network_exists(network) {
+                        return Ok(None);
+                    }
+                    if network != this_network() {
+                        return Err(JournalError::Elsewhere(folder.name().into()));
+                    }
+                }
+                Ok(Record::Intend { step, undos }) => journal.entries.push(Entry { step, undos, done: false }),
+                Ok(Record::Done { step }) => {
+                    if let Some(entry) = journal.entries.iter_mut().rev().find(|entry| entry.step == step) {
+                        entry.done = true;
+                    }
+                }
+                Ok(Record::Complete) => journal.complete = true,
+                // Never acted upon.
+                Err(_) if i + 1 == lines.len() => {}
+                Err(_) => journal.damage.push(format!("line {} of {} cannot be read", i + 1, place.display())),
+            }
+        }
+        // Only the first line was begun.
+        Ok((!journal.entries.is_empty() || !journal.damage.is_empty()).then_some(journal))
+    }
+
+    /// A new one, which says that nothing was done so far. Whoever calls it holds the folder's lock.
+    pub fn begin(folder: &Folder) -> Result<Self, JournalError> {
+        folder.remove()?;
+        folder.make()?;
+        let journal = Self { folder: folder.clone(), entries: Vec::new(), complete: false, damage: Vec::new() };
+        journal.append(&Record::Begin { journal: FORMAT.into(), boot: this_boot(), network: this_network() })?;
+        Ok(journal)
+    }
+
+    /// Begun steps, oldest first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Whether all that was planned was done.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// What of it cannot be read.
+    pub fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    /// Writes down how to undo a step before it begins.
+    pub fn intend(&mut self, step: &str, undos: &[Undo]) -> Result<(), JournalError> {
+        self.append(&Record::Intend { step: step.into(), undos: undos.to_vec() })?;
+        self.entries.push(Entry { step: step.into(), undos: undos.to_vec(), done: false });
+        Ok(())
+    }
+
+    /// Writes down that the last step was done.
+    pub fn done(&mut self) -> Result<(), JournalError> {
+        if let Some(last) = self.entries.last_mut() {
+            last.done = true;
+            let step = last.step.clone();
+            self.append(&Record::Done { step })?;
+        }
+        Ok(())
+    }
+
+    /// Writes down that all was done.
+    pub fn complete(&mut self) -> Result<(), JournalError> {
+        self.complete = true;
+        self.append(&Record::Complete)
+    }
+
+    /// Forgets everything: nothing stands any more.
+    pub fn forget(self) -> Result<(), JournalError> {
+        Ok(self.folder.remove()?)
+    }
+
+    fn append(&self, record: &Record) -> Result<(), JournalError> {
+        let place = self.folder.path(FILE);
+        let line = serde_json::to_string(record).expect("a record is always representable as JSON") + "\n";
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o600);
+        let written = options.open(&place).and_then(|mut file| {
+            file.write_all(line.as_bytes())?;
+            file.sync_all()
+        });
+        Ok(written.map_err(|e| failed(&place, "written", &e))?)
+    }
+}
+
+fn this_boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// The number of this process's network namespace.
+fn this_network() -> u64 {
+    network_of("/proc/thread-self/ns/net").unwrap_or(0)
+}
+
+fn network_of(link: &str) -> Option<u64> {
+    let target = fs::read_link(link).ok()?;
+    target.to_str()?.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
+}
+
+/// Whether a process is in this network namespace, or a name holds it (`ip netns`).
+fn network_exists(network: u64) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let named = mounts.lines().any(|line| line.contains(&format!(" net:[{network}] ")));
+    let processes = || fs::read_dir("/proc").into_iter().flatten().flatten();
+    named || processes().any(|p| network_of(&format!("{}/ns/net", p.path().display())) == Some(network))
+}

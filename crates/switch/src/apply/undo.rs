@@ -1,0 +1,329 @@
+//! How each kind of change is undone: only where it differs from what there was, so that it can be done again, or for
+//! a change that was never made.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::host::parsed;
+use super::{Act, Host, Link, Refused, links};
+
+/// An interface; another one that took its name later is not it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Iface {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub index: u32,
+}
+
+impl From<&Link> for Iface {
+    fn from(link: &Link) -> Self {
+        Self { name: link.name.clone(), index: link.index }
+    }
+}
+
+/// What there was before a change, and so how to undo it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "undo")]
+pub enum Undo {
+    /// The port was switched on or off.
+    Up {
+        /// The port.
+        port: Iface,
+        /// Which.
+        was: bool,
+    },
+    /// The port was in no bridge.
+    Released {
+        /// The port.
+        port: Iface,
+        /// The bridge that it was put into.
+        bridge: String,
+    },
+    /// There was no such bridge.
+    Bridge {
+        /// The bridge, with the number that it was given.
+        bridge: Iface,
+    },
+    /// A file of the kernel held a value.
+    Value {
+        /// The file.
+        path: String,
+        /// The value.
+        was: String,
+        /// The port that it belongs to, without which it is gone.
+        port: Option<Iface>,
+    },
+    /// Offloads were on or off.
+    Features {
+        /// The port.
+        port: Iface,
+        /// Each by its name.
+        was: Vec<(String, bool)>,
+    },
+    /// The port had the queueing discipline that the kernel gives by itself.
+    RootQdisc {
+        /// The port.
+        port: Iface,
+        /// Ours, by its handle.
+        handle: String,
+        /// The kind that the kernel had given.
+        was: String,
+    },
+    /// The port had no hook for filters.
+    Clsact {
+        /// The port.
+        port: Iface,
+    },
+    /// The port's hook for filters had none with these preferences.
+    Filters {
+        /// The port.
+        port: Iface,
+        /// The preferences.
+        preferences: Vec<u16>,
+    },
+    /// There was no such table of nftables.
+    NftTable {
+        /// `bridge` or `inet`.
+        family: String,
+        /// Its name.
+        table: String,
+    },
+    /// There was no such chain in iptables' mangle table.
+    Chain {
+        /// `iptables` or `ip6tables`.
+        program: String,
+        /// Its name.
+        chain: String,
+        /// nftables' family of the mangle table if that was not there either.
+        table: Option<String>,
+    },
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "undone", content = "why")]
+pub enum Undone {
+    /// It is as before.
+    Restored,
+    /// It was as before already.
+    AsBefore,
+    /// The interface is gone, and this with it.
+    Gone,
+    /// Somebody else has changed it since, which stays.
+    Left(String),
+    /// It cannot be undone.
+    Refused(String),
+}
+
+impl Undone {
+    /// Whether nothing is left to do.
+    pub fn settled(&self) -> bool {
+        !matches!(self, Undone::Refused(_))
+    }
+}
+
+impl Undo {
+    /// What it puts back, in words.
+    pub fn what(&self) -> String {
+        match self {
+            Undo::Up { port, was } => format!("{} {}", port.name, if *was { "up" } else { "down" }),
+            Undo::Released { port, bridge } => format!("{} out of bridge {bridge}", port.name),
+            Undo::Bridge { bridge } => format!("no bridge {}", bridge.name),
+            Undo::Value { path, was, .. } => format!("{path} {was}"),
+            Undo::Features { port, was } => {
+                let each: Vec<String> =
+                    was.iter().map(|(name, on)| format!("{name} {}", if *on { "on" } else { "off" })).collect();
+                format!("{}: {}", port.name, each.join(", "))
+            }
+            Undo::RootQdisc { port, was, .. } => format!("{}: queueing discipline {was}", port.name),
+            Undo::Clsact { port } => format!("{}: no clsact", port.name),
+            Undo::Filters { port, .. } => format!("{}: no filters of ontick", port.name),
+            Undo::NftTable { family, table } => format!("no nft table {family} {table}"),
+            Undo::Chain { program, chain, .. } => format!("no {program} chain {chain}"),
+        }
+    }
+
+    /// The interface without which there is nothing to undo.
+    fn port(&self) -> Option<&Iface> {
+        match self {
+            Undo::Up { port, .. }
+            | Undo::Released { port, .. }
+            | Undo::Features { port, .. }
+            | Undo::RootQdisc { port, .. }
+            | Undo::Clsact { port }
+            | Undo::Filters { port, .. } => Some(port),
+            Undo::Bridge { bridge } => Some(bridge),
+            Undo::Value { port, .. } => port.as_ref(),
+            Undo::NftTable { .. } | Undo::Chain { .. } => None,
+        }
+    }
+
+    /// Undoes it.
+    pub fn carry_out(&self, host: &impl Host) -> Undone {
+        self.attempt(host).unwrap_or_else(|refused| {
+            // It may have gone meanwhile.
+            match self.find(host) {
+                Ok(None) if self.port().is_some() => Undone::Gone,
+                _ => Undone::Refused(refused.to_string()),
+            }
+        })
+    }
+
+    fn find(&self, host: &impl Host) -> Result<Option<Link>, Refused> {
+        let Some(port) = self.port() else { return Ok(None) };
+        Ok(links(host)?.into_iter().find(|link| link.name == port.name && link.index == port.index))
+    }
+
+    fn attempt(&self, host: &impl Host) -> Result<Undone, Refused> {
+        let link = self.find(host)?;
+        if link.is_none() && self.port().is_some() {
+            return Ok(match self {
+                Undo::Bridge { .. } => Undone::AsBefore,
+                _ => Undone::Gone,
+            });
+        }
+        match self {
+            Undo::Up { port, was } => {
+                let now = link.is_some_and(|link| link.is_up());
+                let word = if *was { "up" } else { "down" };
+                restore(now != *was, host, &[Act::run(format!("ip link set dev {} {word}", port.name))])
+            }
+            Undo::Released { port, bridge } => match link.and_then(|link| link.master) {
+                None => Ok(Undone::AsBefore),
+                Some(master) if master == *bridge => {
+                    restore(true, host, &[Act::run(format!("ip link set dev {} nomaster", port.name))])
+                }
+                Some(master) => Ok(Undone::Left(format!("it is in {master} now"))),
+            },
+            Undo::Bridge { bridge } => restore(true, host, &[Act::run(format!("ip link delete dev {}", bridge.name))]),
+            Undo::Value { path, was, .. } => {
+                let Some(now) = host.read(path) else { return Ok(Undone::Gone) };
+                restore(now != *was, host, &[Act::Write { path: path.clone(), value: was.clone() }])
+            }
+            Undo::Features { port, was } => {
+                let now = host.features(&port.name)?;
+                let differs = |(name, on): &&(String, bool)| now.get(name).is_some_and(|feature| feature.wanted != *on);
+                let wanted: Vec<_> = was.iter().filter(differs).cloned().collect();
+                restore(!wanted.is_empty(), host, &[Act::Features { port: port.name.clone(), wanted }])
+            }
+            Undo::RootQdisc { port, handle, was } => root_qdisc(host, &port.name, handle, was),
+            Undo::Clsact { port } => {
+                let there = qdiscs(host, &port.name)?.iter().any(|qdisc| qdisc["kind"] == "clsact");
+                restore(there, host, &[Act::run(format!("tc qdisc del dev {} clsact", port.name))])
+            }
+            Undo::Filters { port, preferences } => {
+                let present = preferences_at(host, &port.name)?;
+                let ours = preferences.iter().filter(|preference| present.contains(preference));
+                let delete =
+                    |preference: &u16| Act::run(format!("tc filter del dev {} egress pref {preference}", port.name));
+                let acts: Vec<Act> = ours.map(delete).collect();
+                restore(!acts.is_empty(), host, &acts)
+            }
+            Undo::NftTable { family, table } => {
+                let there =
+                    host.look(&["nft", "list", "tables"])?.lines().any(|l| l == format!("table {family} {table}"));
+                restore(there, host, &[Act::run(format!("nft delete table {family} {table}"))])
+            }
+            Undo::Chain { program, chain, table } => remove_chain(host, program, chain, table.as_deref()),
+        }
+    }
+}
+
+fn restore(differs: bool, host: &impl Host, acts: &[Act]) -> Result<Undone, Refused> {
+    if !differs {
+        return Ok(Undone::AsBefore);
+    }
+    acts.iter().try_for_each(|act| host.act(act))?;
+    Ok(Undone::Restored)
+}
+
+/// The queueing disciplines of a port, as `tc` shows them.
+pub(crate) fn qdiscs(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused> {
+    let argv = ["tc", "-s", "-j", "qdisc", "show", "dev", port];
+    // tc forgets the key of the schedule that is to come.
+    let text = host.look(&argv)?.replace("],{\"base_time\":", "],\"admin\":{\"base_time\":");
+    parsed(&argv, &text)
+}
+
+/// The one at the root; the kernel's own choice has the handle `0:`.
+pub(crate) fn root_of(qdiscs: &[Value]) -> Option<&Value> {
+    qdiscs.iter().find(|qdisc| qdisc["root"] == true)
+}
+
+fn filters_at(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused> {
+    let argv = ["tc", "-j", "filter", "show", "dev", port, "egress"];
+    parsed(&argv, &host.look(&argv)?)
+}
+
+fn preference(filter: &Value) -> Option<u16> {
+    u16::try_from(filter["pref"].as_u64()?).ok()
+}
+
+/// Preferences that filters at the way out have.
+pub(crate) fn preferences_at(host: &impl Host, port: &str) -> Result<Vec<u16>, Refused> {
+    let mut all: Vec<u16> = filters_at(host, port)?.iter().filter_map(preference).collect();
+    all.dedup();
+    Ok(all)
+}
+
+/// Preferences of filters at the way out that set a priority, each with that.
+pub(crate) fn priorities_at(host: &impl Host, port: &str) -> Result<Vec<(u16, u8)>, Refused> {
+    let set = |filter: &Value| {
+        let edit = filter["options"]["actions"].as_array()?.iter().find(|action| action["kind"] == "skbedit")?;
+        let minor = edit["priority"].as_str()?.rsplit(':').next()?;
+        Some((preference(filter)?, u8::from_str_radix(minor, 16).ok()?))
+    };
+    Ok(filters_at(host, port)?.iter().filter_map(set).collect())
+}
+
+fn root_qdisc(host: &impl Host, port: &str, handle: &str, was: &str) -> Result<Undone, Refused> {
+    let kind_and_handle = |qdiscs: &[Value]| {
+        let root = root_of(qdiscs);
+        let text = |key: &str| root.and_then(|root| root[key].as_str()).unwrap_or_default().to_owned();
+        (text("kind"), text("handle"))
+    };
+    let (kind, now) = kind_and_handle(&qdiscs(host, port)?);
+    if now == "0:" || now.is_empty() {
+        return Ok(Undone::AsBefore);
+    }
+    if now != handle {
+        return Ok(Undone::Left(format!("somebody else has set {kind} since; it was {was}")));
+    }
+    host.act(&Act::run(format!("tc qdisc del dev {port} root")))?;
+    let (kind, _) = kind_and_handle(&qdiscs(host, port)?);
+    // net.core.default_qdisc was changed after the port came up.
+    Ok(if kind == was { Undone::Restored } else { Undone::Left(format!("it is {kind}, the kernel's default by now")) })
+}
+
+fn remove_chain(host: &impl Host, program: &str, chain: &str, table: Option<&str>) -> Result<Undone, Refused> {
+    let there = || {
+        let rules = host.look(&[program, "-w", "-t", "mangle", "-S"]).unwrap_or_default();
+        let jump = format!("-A POSTROUTING -j {chain}");
+        let new = format!("-N {chain}");
+        (rules.lines().any(|rule| rule == jump), rules.lines().any(|rule| rule == new))
+    };
+    let (jump, new) = there();
+    let mut acts = Vec::new();
+    if jump {
+        acts.push(Act::run(format!("{program} -w -t mangle -D POSTROUTING -j {chain}")));
+    }
+    if new {
+        acts.push(Act::run(format!("{program} -w -t mangle -F {chain}")));
+        acts.push(Act::run(format!("{program} -w -t mangle -X {chain}")));
+    }
+    acts.iter().try_for_each(|act| host.act(act))?;
+    let mut restored = !acts.is_empty();
+    // iptables over nftables made the table, and leaves it empty.
+    if let Some(family) = table {
+        let rules = host.look(&["nft", "list", "table", family, "mangle"]).unwrap_or_default();
+        let holds_rules = rules.lines().map(str::trim).any(|line| {
+            !line.is_empty() && !["table ", "chain ", "type ", "}", "#"].iter().any(|begin| line.starts_with(begin))
+        });
+        if !rules.is_empty() && !holds_rules {
+            host.act(&Act::run(format!("nft delete table {family} mangle")))?;
+            restored = true;
+        }
+    }
+    Ok(if restored { Undone::Restored } else { Undone::AsBefore })
+}

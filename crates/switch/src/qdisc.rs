@@ -1,0 +1,177 @@
+//! Queueing disciplines as values, and as tc(8) shows them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::model::Entry;
+
+/// Ours, at a port's root.
+pub const HANDLE: &str = "a100:";
+/// Socket buffers have one of sixteen priorities as far as queueing disciplines care.
+pub const PRIORITIES: usize = 16;
+
+/// A taprio queueing discipline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taprio {
+    /// The traffic class of each priority.
+    pub map: [u8; PRIORITIES],
+    /// The transmit queue of each traffic class, one each.
+    pub queues: Vec<u16>,
+    /// When cycles begin.
+    pub base_ns: u64,
+    /// Their length.
+    pub cycle_ns: u64,
+    /// Gate masks by traffic class, and their times.
+    pub entries: Vec<(u32, u64)>,
+    /// `TAI`, `REALTIME`, …, where the schedule is the kernel's.
+    pub clock: Option<String>,
+    /// 0: software, 1: transmission times, 2: the port.
+    pub flags: u32,
+    /// With transmission times: how long before, in ns.
+    pub delay_ns: Option<u32>,
+    /// Largest service data unit of each traffic class, 0 for any; empty where none is limited.
+    pub max_sdu: Vec<u32>,
+}
+
+/// What tc shows of a taprio queueing discipline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Shown {
+    /// What was asked for last and is not in force yet.
+    pub admin: Option<Times>,
+    /// What is in force.
+    pub oper: Option<Times>,
+    /// The traffic class of each priority.
+    pub map: Vec<u64>,
+    /// The transmit queue of each traffic class.
+    pub queues: Vec<u64>,
+    /// 0: software, 1: transmission times, 2: the port.
+    pub flags: u64,
+}
+
+/// A schedule as tc shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Times {
+    /// When its cycles begin, in ns.
+    pub base_ns: u64,
+    /// Their length, in ns.
+    pub cycle_ns: u64,
+    /// Gate masks and their times in ns.
+    pub entries: Vec<(u64, u64)>,
+}
+
+impl Times {
+    fn of(options: &Value) -> Option<Self> {
+        let entry = |entry: &Value| Some((number(&entry["gatemask"])?, number(&entry["interval"])?));
+        Some(Self {
+            base_ns: number(&options["base_time"])?,
+            cycle_ns: number(&options["cycle_time"])?,
+            entries: options["schedule"].as_array()?.iter().filter_map(entry).collect(),
+        })
+    }
+
+    fn is_of(&self, wanted: &Taprio) -> bool {
+        let entries = wanted.entries.iter().map(|(gates, for_ns)| (u64::from(*gates), *for_ns));
+        self.base_ns == wanted.base_ns && self.cycle_ns == wanted.cycle_ns && self.entries.iter().copied().eq(entries)
+    }
+}
+
+impl Shown {
+    /// From an entry of `tc -j qdisc show`.
+    pub fn of(qdisc: &Value) -> Option<Self> {
+        let options = &qdisc["options"];
+        let numbers = |list: &Value| list.as_array().map(|all| all.iter().filter_map(number).collect());
+        let queue = |queue: &Value| number(&queue["offset"]);
+        Some(Self {
+            admin: Times::of(&options["admin"]),
+            oper: Times::of(options),
+            map: numbers(&options["map"])?,
+            queues: options["queues"].as_array()?.iter().filter_map(queue).collect(),
+            flags: number(&options["flags"]).unwrap_or(0),
+        })
+    }
+
+    /// What of it is not as wanted; none if all is.
+    pub fn differs(&self, wanted: &Taprio) -> Option<String> {
+        let Some(times) = self.admin.as_ref().or(self.oper.as_ref()) else { return Some("it has no schedule".into()) };
+        if !times.is_of(wanted) {
+            Some(format!("another schedule: base time {} ns, cycle {} ns", times.base_ns, times.cycle_ns))
+        } else if !self.map.iter().copied().eq(wanted.map.iter().map(|class| u64::from(*class))) {
+            Some(format!("another map of priorities: {:?}", self.map))
+        } else if !self.queues.iter().copied().eq(wanted.queues.iter().map(|queue| u64::from(*queue))) {
+            Some(format!("other transmit queues: {:?}", self.queues))
+        } else if self.flags != u64::from(wanted.flags) {
+            Some(format!("flags {:#x}", self.flags))
+        } else {
+            None
+        }
+    }
+}
+
+impl Taprio {
+    /// What follows `tc qdisc replace dev PORT`.
+    pub fn words(&self) -> String {
+        let list = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(" ");
+        // What a frame takes on the wire beside its octets: preamble, check sequence and gap.
+        let mut words = format!(
+            "stab overhead 24 parent root handle {HANDLE} taprio num_tc {} map {} queues {} base-time {} cycle-time {} {}",
+            self.queues.len(),
+            list(&mut self.map.iter().map(u8::to_string)),
+            list(&mut self.queues.iter().map(|queue| format!("1@{queue}"))),
+            self.base_ns,
+            self.cycle_ns,
+            list(&mut self.entries.iter().map(|(gates, for_ns)| format!("sched-entry S {gates:02x} {for_ns}"))),
+        );
+        if !self.max_sdu.is_empty() {
+            words += &format!(" max-sdu {}", list(&mut self.max_sdu.iter().map(u32::to_string)));
+        }
+        if self.flags != 0 {
+            words += &format!(" flags {:#x}", self.flags);
+        }
+        if let Some(delay_ns) = self.delay_ns {
+            words += &format!(" txtime-delay {delay_ns}");
+        }
+        if let Some(clock) = &self.clock {
+            words += &format!(" clockid CLOCK_{clock}");
+        }
+        words
+    }
+
+    /// The schedule by traffic class, as entries.
+    pub fn schedule(&self) -> Vec<Entry> {
+        self.entries.iter().map(|(gates, for_ns)| Entry { open: *gates as u8, for_ns: *for_ns }).collect()
+    }
+}
+
+/// A prio queueing discipline: strict priority, no gates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prio {
+    /// How many bands.
+    pub bands: u8,
+    /// The band of each priority; 0 goes first.
+    pub map: [u8; PRIORITIES],
+}
+
+impl Prio {
+    /// What follows `tc qdisc replace dev PORT`.
+    pub fn words(&self) -> String {
+        let map: Vec<String> = self.map.iter().map(u8::to_string).collect();
+        format!("parent root handle {HANDLE} prio bands {} priomap {}", self.bands, map.join(" "))
+    }
+
+    /// What of an entry of `tc -j qdisc show` is not as wanted; none if all is.
+    pub fn differs(&self, qdisc: &Value) -> Option<String> {
+        let map: Vec<u64> = qdisc["options"]["priomap"].as_array()?.iter().filter_map(number).collect();
+        (!map.iter().copied().eq(self.map.iter().map(|band| u64::from(*band)))).then(|| format!("another map: {map:?}"))
+    }
+}
+
+/// A number, or a text like `0x3`.
+fn number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let text = value.as_str()?;
+        match text.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).ok(),
+            None => text.parse().ok(),
+        }
+    })
+}
