@@ -1,5 +1,7 @@
 //! The user data plane: one dedicated core takes frames in, learns addresses, classifies, queues and opens gates.
 
+#[cfg(test)]
+mod conformance;
 pub mod core;
 pub mod counters;
 pub mod gate;
@@ -18,5 +20,6 @@ pub mod table;
 pub(crate) mod testbed;
 pub mod time;
 mod usual;
+pub mod xdp;
 
 pub use running::{Place, Running};

@@ -1,5 +1,8 @@
 //! Where the tests of ports run: a network namespace of their own with two interfaces, joined like by a cable.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -52,4 +55,29 @@ pub fn frame(number: u32, octets: usize, tag: Option<u16>) -> Vec<u8> {
     let contents = number.to_be_bytes().into_iter().cycle().zip(0u8..=255).cycle();
     frame.extend(contents.map(|(digit, place)| digit ^ place.wrapping_mul(7)).take(octets - frame.len()));
     frame
+}
+
+/// A TAP interface: a driver whose queue is emptied only when somebody reads.
+#[derive(Debug)]
+pub struct Tap(File);
+
+impl Tap {
+    #[allow(unsafe_code)]
+    pub fn new(name: &str) -> io::Result<Self> {
+        const TUNSETIFF: libc::Ioctl = 0x4004_54ca_u32 as libc::Ioctl;
+        let file = File::options().read(true).write(true).open("/dev/net/tun")?;
+        // SAFETY: zero is a valid ifreq.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        request.ifr_name.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from as libc::c_char);
+        request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+        // SAFETY: the request is of the kind that TUNSETIFF takes.
+        let made = unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &mut request) };
+        if made == 0 { Ok(Self(file)) } else { Err(io::Error::last_os_error()) }
+    }
+
+    pub fn take(&self) -> Vec<u8> {
+        let mut frame = [0; 2048];
+        let octets = (&self.0).read(&mut frame).unwrap();
+        frame[..octets].to_vec()
+    }
 }
