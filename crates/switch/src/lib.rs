@@ -10,6 +10,7 @@ pub mod frame;
 pub mod link;
 pub mod loops;
 pub mod model;
+pub mod ports;
 pub mod qdisc;
 pub mod rules;
 pub mod schedule;
