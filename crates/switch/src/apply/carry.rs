@@ -78,7 +78,8 @@ pub fn apply(
     }
 }
 
-fn carry_out(host: &impl Host, journal: &mut Journal, step: &Step) -> Result<(), ApplyError> {
+/// Carries one step out, and compares.
+pub(crate) fn carry_out(host: &impl Host, journal: &mut Journal, step: &Step) -> Result<(), ApplyError> {
     journal.intend(&step.what, &step.undos)?;
     for act in &step.acts {
         host.act(act).map_err(|refused| ApplyError::Step { step: step.what.clone(), refused })?;

@@ -127,9 +127,13 @@ impl Folder {
 
     /// Keeps configuration and plan.
     pub(super) fn keep(&self, configuration: &str, plan: &super::Plan) -> Result<(), FolderError> {
-        let plan = serde_json::to_string(plan).expect("a plan is always representable as JSON");
         self.replace(CONFIGURATION, configuration)?;
-        self.replace(PLAN, &plan)
+        self.keep_plan(plan)
+    }
+
+    /// Keeps a plan that has changed while it stands.
+    pub fn keep_plan(&self, plan: &super::Plan) -> Result<(), FolderError> {
+        self.replace(PLAN, &serde_json::to_string(plan).expect("a plan is always representable as JSON"))
     }
 
     pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), FolderError> {
