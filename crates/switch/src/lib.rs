@@ -17,6 +17,7 @@ pub mod schedule;
 pub mod user;
 pub mod verify;
 pub mod wire;
+pub mod yang;
 
 pub use model::Switch;
 pub use schedule::Schedule;

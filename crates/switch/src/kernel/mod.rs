@@ -79,16 +79,7 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
 }
 
 fn find<'a>(host: &impl Host, port: &'a Port, links: &'a [Link]) -> Result<Found<'a>, String> {
-    let name = &port.name;
-    let Some(link) = links.iter().find(|link| link.name == *name) else {
-        return Err(format!("there is no port {name} (ip link shows those that there are)"));
-    };
-    if let Some(master) = &link.master {
-        return Err(format!("port {name} belongs to {master}: take it out first (ip link set dev {name} nomaster)"));
-    }
-    if link.link_type != "ether" || link.info.kind.as_deref() == Some("bridge") {
-        return Err(format!("{name} is not an Ethernet port"));
-    }
+    let (name, link) = (&port.name, port::usable(&port.name, links)?);
     Ok(Found { port, link, queues: host.transmit_queues(name).or(Some(link.queues)), rate: host.rate(name) })
 }
 

@@ -16,6 +16,7 @@ use super::queue::{Queue, Waiting};
 use super::table::{Seen, Table};
 use super::usual::Usual;
 use crate::frame::Header;
+use crate::loops::{self, Prober};
 use crate::model::{CLASSES, Switch};
 use crate::rules::Rules;
 use crate::schedule::{NEVER, Schedule};
@@ -66,6 +67,8 @@ pub enum Command<P> {
     Link(usize, bool),
     /// A port's interface is gone, or is there again with this rate.
     Replace(usize, Option<P>, u64),
+    /// Send a probe out of every port, to see whether one comes in at another.
+    Probe,
 }
 
 /// What the core has no use for any more; whoever takes it may free memory.
@@ -110,6 +113,7 @@ pub struct Core<'c, P, T> {
     seen_ns: u64,
     /// What it usually costs to hand a frame over.
     handing_over: Usual,
+    prober: Prober,
 }
 
 /// One port, with what waits to leave by it.
@@ -156,6 +160,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             counters,
             channels,
             handing_over: Usual::from(HANDING_OVER_NS),
+            prober: Prober::new(),
         }
     }
 
@@ -263,6 +268,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let Some(header) = Header::read(&self.pool.get(slot)[..octets.min(SLOT)]) else {
             return seen.malformed.add(1);
         };
+        if header.ether_type == loops::ETHER_TYPE {
+            if let Some(out_of) = self.prober.port_of(&self.pool.get(slot)[..octets]) {
+                // One that comes back to its own port was reflected there, which makes no loop of this switch.
+                return if usize::from(out_of) == from { seen.filtered.add(1) } else { seen.looped.add(1) };
+            }
+        }
         if is_group(&header.from) {
             return seen.malformed.add(1);
         }
@@ -431,6 +442,16 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             }
             Command::Link(index, up) => {
                 self.link(index, up);
+                None
+            }
+            Command::Probe => {
+                for (index, outlet) in self.outlets.iter_mut().enumerate().filter(|(_, outlet)| outlet.up) {
+                    if let Some(port) = &mut outlet.port {
+                        // One that is not sent is followed by another.
+                        let _ = port.send(&self.prober.frame(index as u16));
+                    }
+                }
+                self.seen_ns = self.time.now_ns();
                 None
             }
             Command::Replace(index, port, rate) => {

@@ -67,7 +67,7 @@ pub struct Violation {
     /// Whether they came after the gate had closed; else before it opened.
     pub late: bool,
     /// When that edge was.
-    edge_ns: u64,
+    pub edge_ns: u64,
 }
 
 /// What arrived of a flow.
