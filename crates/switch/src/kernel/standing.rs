@@ -117,9 +117,9 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
 /// The base time that stands: what "the next second" came to.
 fn base_of(plan: &Plan, name: &str) -> gates::When {
     let expects = plan.steps.iter().flat_map(|step| &step.expects);
-    let base = expects.filter_map(|expect| match expect {
+    let mut bases = expects.filter_map(|expect| match expect {
         Expect::Taprio { port, taprio } if port == name => Some(taprio.base_ns),
         _ => None,
     });
-    base.last().map_or(gates::When::Now(0), gates::When::Base)
+    bases.next().map_or(gates::When::Now(0), gates::When::Base)
 }
