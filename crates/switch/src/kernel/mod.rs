@@ -9,15 +9,24 @@
 
 mod bridge;
 mod classify;
+mod clock;
 mod gates;
+pub mod keep;
 mod lanes;
+mod metrics;
 pub mod probe;
+mod standing;
+pub mod status;
 
 use crate::apply::{Host, Link, Plan, Refused, Step, links, port};
 use crate::features;
 use crate::model::{Port, Role, Switch};
 
+pub use keep::{Ended, Options, Tally, keep};
 pub use lanes::{First, Lane, Lanes, NoPriorityLeft};
+pub use metrics::text as metrics;
+pub use standing::{Regated, regate, rejoin};
+pub use status::{Status, status};
 
 use classify::Wanted;
 use gates::Found;
@@ -113,7 +122,7 @@ fn shape(host: &impl Host, switch: &Switch, found: &[Found], now_ns: u64, notes:
     }
     for found in found {
         let lanes = lanes_of(host, switch, found.port).map_err(one)?;
-        match gates::step(host, switch, found, &lanes, now_ns, notes) {
+        match gates::step(host, switch, found, &lanes, gates::When::Now(now_ns), notes) {
             Ok(step) => steps.extend(step),
             Err(why) => reasons.push(why),
         }
