@@ -246,7 +246,6 @@ impl Proof {
             name: class.name.clone(),
             settings: settings.clone(),
             latency: class.first.clone(),
-            early: class.early,
             ..Series::default()
         };
         trial.classes.iter().map(of).collect()

@@ -1,15 +1,33 @@
 //! `ontick switch …`
 
+mod demo;
+mod file;
+mod proving;
+mod verify;
+
 use clap::Subcommand;
 
 use crate::failure::{Failure, Outcome};
 
 /// A time-aware switch (IEEE 802.1Q, enhancements for scheduled traffic) out of this machine's network ports.
 #[derive(Subcommand)]
-pub enum Switch {}
+pub enum Switch {
+    Demo(demo::Demo),
+    Verify(verify::Verify),
+}
 
 impl Switch {
+    /// Whether it has to do with the running machine, not with files alone.
+    pub fn meets_the_machine(&self) -> bool {
+        match self {
+            Switch::Demo(_) | Switch::Verify(_) => true,
+        }
+    }
+
     pub fn run(self) -> Result<Outcome, Failure> {
-        match self {}
+        match self {
+            Switch::Demo(demo) => demo.run(),
+            Switch::Verify(verify) => verify.run(),
+        }
     }
 }
