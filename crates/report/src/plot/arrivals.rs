@@ -94,6 +94,7 @@ fn one_by_one(frame: &mut Frame, switch: &Switching, trial: &Trial) {
     let span_ns = cycle_ns.saturating_mul(u64::from(trial.kept_cycles.max(1)));
     let x = Scale::linear(0.0, span_ns as f64, frame.left, frame.right);
     heading(frame, &format!("{}: each arrival a line", trial.name));
+    frame.x_axis(x, &time_ticks(x, span_ns), &[], "time");
     for (i, class) in trial.classes.iter().enumerate() {
         let (top, bottom) = lane(frame, i, trial.classes.len());
         // One more at the beginning, for a window that goes on over the end of the cycle.
@@ -116,25 +117,21 @@ fn one_by_one(frame: &mut Frame, switch: &Switching, trial: &Trial) {
             .collect();
         named(frame, class, |frame| frame.line(&lines, ink(i), 0.7));
     }
-    let titles: Vec<Tick> = trial
-        .classes
-        .iter()
-        .enumerate()
-        .map(|(i, class)| {
-            let (top, bottom) = lane(frame, i, trial.classes.len());
-            Tick { at: 0.5 * (top + bottom), label: class.name.chars().take(8).collect() }
-        })
-        .collect();
-    frame.x_axis(x, &time_ticks(x, span_ns), &[], "time");
-    let lanes = Scale::linear(0.0, trial.classes.len() as f64, frame.top, frame.bottom);
-    frame.y_axis(lanes, &titles, "");
+    for (i, class) in trial.classes.iter().enumerate() {
+        let (top, bottom) = lane(frame, i, trial.classes.len());
+        let name: String = class.name.chars().take(9).collect();
+        let place = (frame.left - 8.0, 0.5 * (top + bottom) + 4.0);
+        frame.text(place.0, place.1, &name, &[("text-anchor", &"end"), ("fill", &TEXT), ("class", &"word")]);
+    }
 }
 
 /// All arrivals by their place in the cycle.
 fn folded(frame: &mut Frame, switch: &Switching, trial: &Trial) {
     let cycle_ns = switch.cycle_ns.max(1);
     let x = Scale::linear(0.0, cycle_ns as f64, frame.left, frame.right);
-    let all = || trial.classes.iter().flat_map(|class| class.folded.iter().copied());
+    // All trials have the same scale, or they could not be compared.
+    let classes = || switch.trials.iter().flat_map(|trial| &trial.classes);
+    let all = || classes().flat_map(|class| class.folded.iter().copied());
     let top = (all().max().unwrap_or(1).max(1) as f64).log10().ceil().max(1.0);
     let y = Scale::log(FLOOR.log10(), top, frame.bottom, frame.top);
     heading(frame, &format!("{}: all arrivals, folded onto one cycle", trial.name));
@@ -201,5 +198,6 @@ fn time_ticks(x: Scale, span_ns: u64) -> Vec<Tick> {
     let most = (((to - from) / 62.0) as usize).max(2);
     // Never beyond the end: a whole number of steps.
     let steps = round_steps(span_ns as f64, most).into_iter().filter(|at| *at <= span_ns as f64 * 1.000_001);
-    steps.map(|at| Tick { at: x.at(at), label: plain_time(at.round() as u64) }).collect()
+    let label = |at: f64| if at > 0.0 { plain_time(at.round() as u64) } else { "0".into() };
+    steps.map(|at| Tick { at: x.at(at), label: label(at) }).collect()
 }

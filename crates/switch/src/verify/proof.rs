@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use ontick_record::Series;
 use ontick_record::run::Settings;
-use ontick_record::switching::{Switching, Trial};
+use ontick_record::switching::{Lost, Switching, Trial};
 use ontick_rt::thread::{Policy, set_affinity};
 use ontick_rt::{cpus, watchdog};
 
 use super::flow::{self, Flow, Nonce};
 use super::namespace::NamespaceError;
 use super::offered::Offered;
-use super::scene::{HOST, Scene};
+use super::scene::{self, HOST, Scene};
 use super::sender::Offer;
 use super::trial::{self, Moment, Plan, TrialError};
 use super::under_test::{Bridge, UnderTest, UserPlane, UserPlaneError};
@@ -213,7 +213,15 @@ impl Proof {
         drop(receiver);
         let reader = scene.hosts[plan.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
         let mut look = |moment: Moment| look(&plan.name, moment);
-        let outcome = trial::run(&switch, plan, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
+        let cable = || scene::dropped(&scene.hosts[plan.ports.0], HOST);
+        let before = cable()?;
+        let mut outcome = trial::run(&switch, plan, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
+        // What the sender was told of is not among the frames sent.
+        let lost = (cable()? - before).saturating_sub(outcome.trial.sum(|class| class.refused));
+        if lost > 0 {
+            let place = format!("cable to port {}", names[plan.ports.0]);
+            outcome.trial.elsewhere.push(Lost { place, frames: lost });
+        }
         Ok((outcome, under_test.plane(), under_test.about()))
     }
 

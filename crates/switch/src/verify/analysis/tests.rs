@@ -81,6 +81,16 @@ fn a_first_frame_that_did_not_wait_says_nothing_about_the_gate() {
 }
 
 #[test]
+fn a_picture_shows_every_flow() {
+    let mut arrivals = ideal(8, 3, 700, US);
+    // In the second cycle, where the picture would begin, red frames are missing.
+    arrivals.retain(|arrival| arrival.flow == 0 || (arrival.at_ns - BASE_NS) / CYCLE_NS != 1);
+    let analysis = analysed(&arrivals);
+    assert!((analysis.kept_from_ns() - BASE_NS) / CYCLE_NS >= 3);
+    assert!(analysis.flows().iter().all(|flow| flow.kept.len() == 6));
+}
+
+#[test]
 fn memory_is_bounded() {
     let arrivals: Vec<Arrival> = (0..50_000)
         .map(|number| Arrival {
