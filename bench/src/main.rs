@@ -17,6 +17,7 @@ mod pulses;
 mod sample;
 mod show;
 mod side;
+mod switch;
 mod tracing;
 mod versus;
 
@@ -35,6 +36,24 @@ use side::{Job, PEERS, Side};
 use versus::Versus;
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("X") {
+        switch::gates(0, 1, ontick_rt::thread::Policy::Fifo(90), 5);
+        switch::gates(0, 1, ontick_rt::thread::Policy::Other, 5);
+        for i in 0..1 {
+            for by in [switch::Forwarder::User, switch::Forwarder::Bridge] {
+                let passed = switch::forward(
+                    by,
+                    0,
+                    1,
+                    if i == 2 { ontick_rt::thread::Policy::Other } else { ontick_rt::thread::Policy::Fifo(90) },
+                    2_000_000,
+                )
+                .unwrap();
+                println!("{by:?} {passed:?} {:.0}/s", passed.rate());
+            }
+        }
+        return ExitCode::SUCCESS;
+    }
     let arguments = Arguments::parse();
     match bench(&arguments) {
         Ok(true) => ExitCode::SUCCESS,

@@ -7,6 +7,7 @@ pub mod config;
 pub mod ethtool;
 pub mod features;
 pub mod frame;
+pub mod kernel;
 pub mod link;
 pub mod loops;
 pub mod model;
@@ -16,6 +17,7 @@ pub mod schedule;
 pub mod user;
 pub mod verify;
 pub mod wire;
+pub mod yang;
 
 pub use model::Switch;
 pub use schedule::Schedule;

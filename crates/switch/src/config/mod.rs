@@ -36,6 +36,7 @@
 
 mod check;
 mod class;
+mod document;
 mod file;
 mod gates;
 mod port;
@@ -56,6 +57,7 @@ use ontick_rt::clock::ClockId;
 use crate::model::Switch;
 use problem::Report;
 
+pub use document::schema;
 pub use file::{FileError, open};
 pub use problem::{Errors, Problem};
 pub use write::write;
@@ -85,4 +87,20 @@ pub fn read_at(text: &str, now_ns: u64) -> Result<Parsed, Errors> {
         Ok(switch) if errors.is_empty() => Ok(Parsed { switch, warnings }),
         _ => Err(Errors { problems: errors }),
     }
+}
+
+/// What holds where a file does not say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Defaults {
+    /// Frames of a class that wait on one port.
+    pub limit: u32,
+    /// Addresses not seen for so long are forgotten, in ns.
+    pub ageing_ns: u64,
+    /// Addresses that are remembered.
+    pub addresses: usize,
+}
+
+/// What holds where a file does not say it.
+pub fn defaults() -> Defaults {
+    Defaults { limit: class::LIMIT, ageing_ns: switch::AGEING_NS, addresses: switch::ADDRESSES }
 }

@@ -1,7 +1,9 @@
 //! `ontick switch …`
 
 mod demo;
+mod export;
 mod file;
+mod import;
 mod proving;
 mod verify;
 
@@ -14,6 +16,8 @@ use crate::failure::{Failure, Outcome};
 pub enum Switch {
     Demo(demo::Demo),
     Verify(verify::Verify),
+    Export(export::Export),
+    Import(import::Import),
 }
 
 impl Switch {
@@ -21,6 +25,7 @@ impl Switch {
     pub fn meets_the_machine(&self) -> bool {
         match self {
             Switch::Demo(_) | Switch::Verify(_) => true,
+            Switch::Export(_) | Switch::Import(_) => false,
         }
     }
 
@@ -28,6 +33,8 @@ impl Switch {
         match self {
             Switch::Demo(demo) => demo.run(),
             Switch::Verify(verify) => verify.run(),
+            Switch::Export(export) => export.run(),
+            Switch::Import(import) => import.run(),
         }
     }
 }

@@ -248,6 +248,21 @@ fn a_link_that_is_down_keeps_nothing() {
 }
 
 #[test]
+fn probes_find_a_loop_and_go_no_further() {
+    let mut bench = Bench::new(3);
+    let mut core = core!(bench, &switch(3, 8), None);
+    assert!(bench.tell.push(Command::Probe).is_ok());
+    core.seldom();
+    let probes: Vec<Vec<u8>> = bench.far.iter().map(|far| far.0.borrow_mut().gone.remove(0).1).collect();
+    // The first port's probe comes in at the third, and the second's is reflected.
+    bench.far[2].0.borrow_mut().coming.push_back(probes[0].clone());
+    bench.far[1].0.borrow_mut().coming.push_back(probes[1].clone());
+    (0..20).for_each(|_| core.turn());
+    assert_eq!(bench.counters.ports.iter().map(|port| port.looped.get()).collect::<Vec<_>>(), [0, 0, 1]);
+    assert!(bench.far.iter().all(|far| gone(far).is_empty()));
+}
+
+#[test]
 fn an_interface_is_replaced_and_the_old_one_handed_back() {
     let mut bench = Bench::new(2);
     let mut core = core!(bench, &switch(2, 8), None);

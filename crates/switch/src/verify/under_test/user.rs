@@ -3,15 +3,14 @@
 use ontick_rt::thread::Policy;
 
 use super::{Lost, UnderTest};
-use crate::model::{Gates, Guard, Port, Switch};
-use crate::schedule::{Schedule, guard_ns, with_guards};
+use crate::model::{Port, Switch};
+use crate::schedule::Schedule;
 use crate::user::core::{Attachment, Stall};
 use crate::user::open::OpenError;
 use crate::user::packet::{DEFAULT_FRAMES, PacketPort};
 use crate::user::running::{Noticed, StartError};
 use crate::user::{Place, Running};
 use crate::verify::namespace::{Namespace, NamespaceError};
-use crate::wire;
 
 /// A user data plane on the ports of a namespace.
 pub struct UserPlane {
@@ -50,24 +49,12 @@ impl UserPlane {
         let attach = |((model, port), rate): ((&Port, PacketPort), &u64)| Attachment {
             port: Some(port),
             rate: *rate,
-            schedule: model.gates.as_ref().map(|gates| schedule(switch, model, gates, base_ns, *rate)),
+            schedule: Schedule::of(switch, model, base_ns, *rate),
         };
         let attachments = switch.ports.iter().zip(ports).zip(rates).map(attach).collect();
         let running = Running::start(switch, attachments, place)?;
         Ok(Self { running, switch: switch.clone(), place })
     }
-}
-
-/// The gates of a port with their guard bands.
-fn schedule(switch: &Switch, port: &Port, gates: &Gates, base_ns: u64, rate: u64) -> Schedule {
-    if gates.guard == Guard::None {
-        return Schedule::new(base_ns, &gates.entries);
-    }
-    let mut guards = [0; crate::model::CLASSES];
-    for (class, largest) in switch.classes.iter().zip(&port.max_sdu) {
-        guards[usize::from(class.queue)] = guard_ns(gates.guard, largest.unwrap_or(wire::LARGEST_SDU), rate);
-    }
-    Schedule::new(base_ns, &with_guards(&gates.entries, &guards))
 }
 
 impl UnderTest for UserPlane {

@@ -1,0 +1,320 @@
+//! The file's shape, for its published schema. What reads it is by hand, so that all that is wrong can be said at once;
+//! a test holds both to the same keys.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+/// The JSON Schema of the file; editors and tools that check TOML by schema take it.
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(Document).to_value();
+    without_null(&mut schema);
+    schema
+}
+
+/// A key that may be left out: TOML has no null.
+fn without_null(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(types) = members.get_mut("type") {
+                let named = types.as_array().into_iter().flatten().filter(|name| *name != "null").cloned();
+                match named.collect::<Vec<Value>>().as_slice() {
+                    [] => {}
+                    [only] => *types = only.clone(),
+                    several => *types = several.to_vec().into(),
+                }
+            }
+            if let Some(Value::Array(mut of)) = members.remove("anyOf") {
+                of.retain(|one| one["type"] != "null");
+                match of.as_slice() {
+                    [Value::Object(only)] => members.extend(only.clone()),
+                    _ => drop(members.insert("anyOf".into(), of.into())),
+                }
+            }
+            members.values_mut().for_each(without_null);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_null),
+        _ => {}
+    }
+}
+
+/// A switch for `ontick switch`: its ports, its traffic classes, and when which gates are open.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, title = "ontick switch")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Document {
+    /// The switch itself.
+    switch: Head,
+    /// Traffic classes. The first rule that fits a frame decides, in the order of the file; exactly one class has no
+    /// `match` and takes all other frames.
+    #[schemars(length(min = 1, max = 8))]
+    class: Vec<Class>,
+    /// Ports: network interfaces.
+    #[schemars(length(min = 1, max = 256))]
+    port: Vec<Port>,
+}
+
+/// The switch itself.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Head {
+    /// Its name; the kernel's bridge is called so.
+    #[schemars(length(min = 1, max = 15))]
+    name: String,
+    /// Whether frames are forwarded between the ports (bridge), or each port sends this machine's own frames (station).
+    #[schemars(extend("default" = "bridge"))]
+    role: Option<Role>,
+    /// Who does the work: the kernel where it can, else a dedicated core (auto); the kernel; a dedicated core (user).
+    #[schemars(extend("default" = "auto"))]
+    plane: Option<Plane>,
+    /// How frames find their class in the kernel's data plane.
+    #[schemars(extend("default" = "auto"))]
+    classifier: Option<Classifier>,
+    /// CPU of the user data plane; one is chosen where it is left out.
+    cpu: Option<u16>,
+    /// Clock that the gates follow.
+    #[schemars(extend("default" = "tai"))]
+    clock: Option<Clock>,
+    /// Addresses not seen for so long are forgotten (IEEE 802.1Q-2022 clause 8.8.3).
+    #[schemars(extend("default" = "300s"))]
+    ageing_time: Option<Time>,
+    /// Addresses that are remembered at most.
+    #[schemars(range(min = 1, max = 1_048_576), extend("default" = 8192))]
+    mac_table: Option<u32>,
+    /// Whether the kernel's bridge speaks the spanning tree protocol.
+    #[schemars(extend("default" = false))]
+    stp: Option<bool>,
+}
+
+/// A time with its unit: `250ns`, `12us`, `1.5ms`, `1s`, `10min`.
+#[derive(JsonSchema)]
+#[schemars(extend("pattern" = "^[0-9]+([.][0-9]+)? ?(ns|us|µs|μs|ms|s|min|h|d)$"))]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Time(String);
+
+/// A rate: `100Mbit`, `1Gbit`, `2.5Gbit`.
+#[derive(JsonSchema)]
+#[schemars(extend("pattern" = "^[0-9]+([.][0-9]{1,9})? ?([GMk]?bit)$"))]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Rate(String);
+
+/// A MAC address, with the length of the prefix that counts or a mask: `aa:bb:cc:00:00:00/24`.
+#[derive(JsonSchema)]
+#[schemars(extend(
+    "pattern" = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}(/([0-9]{1,2}|[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}))?$"
+))]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Mac(String);
+
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident: $($word:ident)*) => {
+        $(#[$about])*
+        #[derive(JsonSchema)]
+        #[schemars(rename_all = "kebab-case")]
+        #[expect(dead_code, reason = "only its shape is used")]
+        enum $name { $($word),* }
+    };
+}
+
+words!(Role: Bridge Station);
+words!(Plane: Auto Kernel User);
+words!(Classifier: Auto Flower Nft Iptables);
+words!(Clock: Tai Realtime Monotonic);
+words!(Offload: None Txtime Full);
+
+/// A traffic class.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Class {
+    /// Its name in gates.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,31}$"))]
+    name: String,
+    /// Number of the traffic class: among open gates the highest with a frame that fits goes first.
+    #[schemars(range(max = 7))]
+    queue: u8,
+    /// Frames that wait on one port at most; further ones are dropped and counted.
+    #[schemars(range(min = 1, max = 65_536), extend("default" = 512))]
+    limit: Option<u32>,
+    /// Frames that fit any of these belong to it; the class that takes all others has none.
+    #[schemars(length(min = 1, max = 256))]
+    r#match: Option<Vec<Rule>>,
+}
+
+/// What frames look like; all parts must fit.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", extend("minProperties" = 1))]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Rule {
+    /// Priority code point of the VLAN tag.
+    #[schemars(range(max = 7))]
+    pcp: Option<u8>,
+    /// Identifier of the VLAN; 0 is a tag for its priority alone.
+    #[schemars(range(max = 4094))]
+    vlan: Option<u16>,
+    /// EtherType behind the tag: 0x88f7, "ptp", "profinet", "ethercat", "lldp", "avtp", "arp", "ipv4", "ipv6".
+    ether_type: Option<Named>,
+    /// Destination MAC address.
+    to: Option<Mac>,
+    /// Source MAC address.
+    from: Option<Mac>,
+    /// Differentiated services code point of IPv4 and IPv6.
+    #[schemars(range(max = 63))]
+    dscp: Option<u8>,
+    /// IP protocol: 17, "udp", "tcp", "icmp", "igmp", "icmpv6".
+    ip_protocol: Option<Named>,
+    /// Destination port of UDP or TCP.
+    to_port: Option<u16>,
+    /// Destination port of UDP.
+    udp_port: Option<u16>,
+    /// Destination port of TCP.
+    tcp_port: Option<u16>,
+    /// Source port of UDP or TCP.
+    from_port: Option<u16>,
+    /// Source port of UDP.
+    from_udp_port: Option<u16>,
+    /// Source port of TCP.
+    from_tcp_port: Option<u16>,
+    /// Destination of IPv4, or its network: `10.0.0.0/8`.
+    #[schemars(regex(pattern = "^[0-9]{1,3}([.][0-9]{1,3}){3}(/[0-9]{1,2})?$"))]
+    to_ip: Option<String>,
+    /// Priority of the sender's socket; only on frames that this machine itself sends.
+    #[schemars(range(max = 15))]
+    socket_priority: Option<u8>,
+}
+
+/// A number, or its name.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Named {
+    Number(u16),
+    Name(String),
+}
+
+/// One port.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Port {
+    /// Name of the interface.
+    #[schemars(length(min = 1, max = 15))]
+    name: String,
+    /// Rate of the link; what the interface says where it is left out.
+    rate: Option<Rate>,
+    /// How the port's hardware takes part: not at all (none), by sending each frame at a given time (txtime), or by
+    /// opening and closing the gates itself (full). Kernel data plane only.
+    #[schemars(extend("default" = "none"))]
+    offload: Option<Offload>,
+    /// With txtime: how long before its transmission a frame is handed over.
+    #[schemars(extend("default" = "300us"))]
+    txtime_delay: Option<Time>,
+    /// Largest service data unit of a class, in octets, by the class's name (queueMaxSDU, clause 12.29.1.1.1).
+    max_sdu: Option<BTreeMap<String, Sdu>>,
+    /// When which gates are open; all are always where it is left out.
+    gates: Option<Gates>,
+}
+
+/// Octets behind addresses, tag and EtherType.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Sdu(#[schemars(range(min = 42, max = 9216))] u32);
+
+/// A gate control list (IEEE 802.1Q-2022 clause 8.6.8.4).
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Gates {
+    /// Length of a cycle: the sum of the entries, which it checks.
+    cycle: Option<Time>,
+    /// When cycles begin: nanoseconds of the switch's clock, or "next second".
+    #[schemars(extend("default" = "next second"))]
+    base_time: Option<Base>,
+    /// How long nothing is sent before a gate closes: "none", a time, or "largest-frame".
+    #[schemars(extend("default" = "none"))]
+    guard_band: Option<String>,
+    /// In order; each takes over where the one before ends.
+    #[schemars(length(min = 1, max = 1024))]
+    entries: Vec<Entry>,
+}
+
+/// Nanoseconds, or "next second".
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Base {
+    At(u64),
+    Next(NextSecond),
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum NextSecond {
+    #[schemars(rename = "next second")]
+    NextSecond,
+}
+
+/// Some gates are open for some time.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Entry {
+    /// Names of the classes whose gates are open.
+    open: Vec<String>,
+    /// For how long.
+    r#for: Time,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::schema;
+
+    /// The keys that a table knows, as it says them when it meets one that it does not know.
+    fn known(text: &str) -> BTreeSet<String> {
+        let errors = super::super::read(text).unwrap_err().in_file("f");
+        let line = errors.lines().find(|line| line.contains("unknown key `zzzzzzzzzzzz`"));
+        let line = line.unwrap_or_else(|| panic!("{errors}"));
+        let list = line.split("(known: ").nth(1).unwrap().trim_end_matches(')');
+        list.split(", ").map(str::to_owned).collect()
+    }
+
+    fn keys(table: &Value) -> BTreeSet<String> {
+        table["properties"].as_object().unwrap_or_else(|| panic!("{table}")).keys().cloned().collect()
+    }
+
+    #[test]
+    fn the_schema_has_the_keys_that_are_read() {
+        let schema = schema();
+        let of = |name: &str| keys(&schema["$defs"][name]);
+        assert_eq!(keys(&schema), known("zzzzzzzzzzzz = 1\nswitch = {}\nclass = [{}]\nport = [{}]"));
+        let inside = |path: &str| {
+            let z = "{ zzzzzzzzzzzz = 1 }";
+            let [mut switch, mut class, mut port] = ["{}".to_owned(), "{}".to_owned(), "{}".to_owned()];
+            match path {
+                "Head" => switch = z.into(),
+                "Class" => class = z.into(),
+                "Port" => port = z.into(),
+                "Rule" => class = format!("{{ match = [{z}] }}"),
+                "Gates" => port = format!("{{ gates = {z} }}"),
+                _ => port = format!("{{ gates = {{ entries = [{z}] }} }}"),
+            }
+            known(&format!("switch = {switch}\nclass = [{class}]\nport = [{port}]"))
+        };
+        for name in ["Head", "Class", "Port", "Rule", "Gates", "Entry"] {
+            assert_eq!(of(name), inside(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_schema_has_no_null() {
+        let text = schema().to_string();
+        assert!(!text.contains("null"), "{text}");
+        assert_eq!(schema()["$defs"]["Head"]["properties"]["role"]["$ref"], "#/$defs/Role");
+    }
+}

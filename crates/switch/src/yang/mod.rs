@@ -1,0 +1,30 @@
+//! Gate parameters in the YANG of IEEE 802.1Qcw-2023, in JSON (RFC 7951), as network managers read and write them.
+//!
+//! Of a bridge they stand in `/ietf-interfaces:interfaces/interface/ieee802-dot1q-bridge:bridge-port/
+//! ieee802-dot1q-sched-bridge:gate-parameter-table`, of an end station in `/ietf-interfaces:interfaces/interface/
+//! ieee802-dot1dc-sched-if:gate-parameter-table` (IEEE 802.1DC-2024); both use the groupings of `ieee802-dot1q-sched`.
+
+mod export;
+mod import;
+mod merge;
+mod node;
+mod priorities;
+#[cfg(test)]
+mod tests;
+
+pub use export::{ExportError, Exported, export};
+pub use import::{Imported, Interface, import};
+pub use merge::{MergeError, merge, new_switch};
+pub use node::YangError;
+pub use priorities::Priorities;
+
+/// Module of the interfaces (RFC 8343).
+const INTERFACES: &str = "ietf-interfaces";
+/// Module of bridge ports.
+const BRIDGE: &str = "ieee802-dot1q-bridge";
+/// Module that gives bridge ports their gates.
+const SCHED_BRIDGE: &str = "ieee802-dot1q-sched-bridge";
+/// Module that gives the interfaces of end stations their gates.
+const SCHED_IF: &str = "ieee802-dot1dc-sched-if";
+/// Module of the operations of a gate control list.
+const SCHED: &str = "ieee802-dot1q-sched";
