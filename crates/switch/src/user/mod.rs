@@ -4,6 +4,7 @@
 mod conformance;
 pub mod core;
 pub mod counters;
+pub mod either;
 pub mod gate;
 pub mod open;
 pub mod packet;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::core::{Attachment, Command, Stall};
 use super::counters::Counters;
+use super::either::EitherPort;
 use super::open::OpenError;
-use super::packet::{DEFAULT_FRAMES, PacketPort};
 use super::running::{Noticed, Place, Running, StartError};
 use crate::ethtool;
 use crate::link::{self, Change, Watch};
@@ -92,7 +92,7 @@ impl fmt::Display for Happened {
 pub struct Service {
     switch: Switch,
     place: Place,
-    running: Running<PacketPort>,
+    running: Running<EitherPort>,
     watch: Watch,
     ports: Vec<Watched>,
     probed: Instant,
@@ -155,7 +155,7 @@ impl Service {
         }
         let mut opened = Vec::new();
         for name in &names {
-            opened.push(PacketPort::open(name, DEFAULT_FRAMES)?);
+            opened.push(EitherPort::open(name, switch.socket)?);
         }
         let base_ns = base_ns(switch);
         let mut ports = Vec::new();
@@ -291,7 +291,7 @@ impl Service {
         if self.ports[at].index.is_some() {
             return None;
         }
-        let open = match PacketPort::open(name, DEFAULT_FRAMES) {
+        let open = match EitherPort::open(name, self.switch.socket) {
             Ok(open) => open,
             Err(why) => return Some(Happened::Unusable(name.into(), why.to_string())),
         };

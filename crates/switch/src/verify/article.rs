@@ -35,6 +35,7 @@ pub fn switch(cycle_ns: u64) -> Switch {
         role: Role::Bridge,
         plane: Plane::Auto,
         classifier: Classifier::Auto,
+        socket: crate::model::Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,

@@ -6,15 +6,15 @@ use super::{Lost, UnderTest};
 use crate::model::{Port, Switch};
 use crate::schedule::Schedule;
 use crate::user::core::{Attachment, Stall};
+use crate::user::either::EitherPort;
 use crate::user::open::OpenError;
-use crate::user::packet::{DEFAULT_FRAMES, PacketPort};
 use crate::user::running::{Noticed, StartError};
 use crate::user::{Place, Running};
 use crate::verify::namespace::{Namespace, NamespaceError};
 
 /// A user data plane on the ports of a namespace.
 pub struct UserPlane {
-    running: Running<PacketPort>,
+    running: Running<EitherPort>,
     switch: Switch,
     place: Place,
 }
@@ -42,11 +42,11 @@ impl UserPlane {
         rates: &[u64],
         place: Place,
     ) -> Result<Self, UserPlaneError> {
-        let open = || -> Result<Vec<PacketPort>, OpenError> {
-            switch.ports.iter().map(|port| PacketPort::open(&port.name, DEFAULT_FRAMES)).collect()
+        let open = || -> Result<Vec<EitherPort>, OpenError> {
+            switch.ports.iter().map(|port| EitherPort::open(&port.name, switch.socket)).collect()
         };
         let ports = namespace.within(open)??;
-        let attach = |((model, port), rate): ((&Port, PacketPort), &u64)| Attachment {
+        let attach = |((model, port), rate): ((&Port, EitherPort), &u64)| Attachment {
             port: Some(port),
             rate: *rate,
             schedule: Schedule::of(switch, model, base_ns, *rate),
