@@ -159,7 +159,7 @@ impl Proof {
             if stop.load(Relaxed) {
                 break;
             }
-            let base_ns = base_ns(switch, to);
+            let base_ns = gates_base_ns(switch, to);
             let plan = Plan {
                 name: if gates { "gates on" } else { "gates off" }.into(),
                 gates,
@@ -193,17 +193,18 @@ impl Proof {
         look: &mut Look,
     ) -> Result<(trial::Outcome, &'static str, String), ProofError> {
         let mut switch = self.switch.clone();
-        if !plan.gates {
-            switch.ports.iter_mut().for_each(|port| port.gates = None);
+        for (place, port) in switch.ports.iter_mut().enumerate() {
+            port.rate = Some(self.rate(place));
+            match &mut port.gates {
+                Some(gates) if plan.gates => gates.base = Base::At(base_ns),
+                gates => *gates = None,
+            }
         }
         let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
         let scene = Scene::new(&names)?;
         let mut under_test: Box<dyn UnderTest> = match self.carrier {
             Carrier::Bridge => Box::new(Bridge::new(&scene.switch, &names, switch.classes.len())?),
-            Carrier::User(place) => {
-                let rates: Vec<u64> = (0..switch.ports.len()).map(|port| self.rate(port)).collect();
-                Box::new(UserPlane::start(&switch, &scene.switch, base_ns, &rates, place)?)
-            }
+            Carrier::User(place) => Box::new(UserPlane::start(&switch, &scene.switch, place)?),
         };
         let open = |port: usize| scene.hosts[port].within(|| PacketPort::open(HOST, 256));
         let (mut sender, mut receiver) = (open(plan.ports.0)??, open(plan.ports.1)??);
@@ -270,7 +271,7 @@ pub fn place(switch: &Switch) -> Place {
 }
 
 /// When cycles begin: as the port's gates say, once all is set up.
-fn base_ns(switch: &Switch, port: usize) -> u64 {
+fn gates_base_ns(switch: &Switch, port: usize) -> u64 {
     match switch.ports[port].gates.as_ref().map(|gates| gates.base) {
         Some(Base::At(ns)) => ns,
         _ => (switch.clock.now_ns() + SET_UP_NS).next_multiple_of(1_000_000_000),
