@@ -168,7 +168,8 @@ impl Analysis {
             let cycle = from_ns + n * cycle_ns..from_ns + (n + 1) * cycle_ns;
             flow.kept.iter().any(|at_ns| cycle.contains(at_ns))
         };
-        if self.flows.iter().all(|flow| (0..cycles).all(|n| in_cycle(flow, n))) {
+        let enough = |flow: &Flow| flow.kept.len() == KEPT || (0..cycles).all(|n| in_cycle(flow, n));
+        if self.flows.iter().all(enough) {
             self.tries = TRIES;
             return;
         }
