@@ -3,6 +3,7 @@
 mod aimed;
 mod apply;
 mod confirm;
+mod demo;
 mod export;
 mod file;
 mod guardian;
@@ -12,6 +13,8 @@ mod revert;
 mod run;
 mod status;
 mod unit;
+mod proving;
+mod verify;
 
 use clap::Subcommand;
 
@@ -27,6 +30,8 @@ pub enum Switch {
     Status(status::Status),
     Run(run::Run),
     Unit(unit::Unit),
+    Demo(demo::Demo),
+    Verify(verify::Verify),
     Export(export::Export),
     Import(import::Import),
 }
@@ -42,6 +47,8 @@ impl Switch {
             | Switch::Status(_)
             | Switch::Run(_) => true,
             Switch::Unit(_) | Switch::Export(_) | Switch::Import(_) => false,
+            Switch::Demo(_) | Switch::Verify(_) => true,
+            Switch::Export(_) | Switch::Import(_) => false,
         }
     }
 
@@ -54,6 +61,8 @@ impl Switch {
             Switch::Status(status) => status.run(),
             Switch::Run(run) => run.run(),
             Switch::Unit(unit) => unit.run(),
+            Switch::Demo(demo) => demo.run(),
+            Switch::Verify(verify) => verify.run(),
             Switch::Export(export) => export.run(),
             Switch::Import(import) => import.run(),
         }
