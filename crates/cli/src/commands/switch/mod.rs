@@ -9,11 +9,11 @@ mod file;
 mod guardian;
 mod import;
 mod plan;
+mod proving;
 mod revert;
 mod run;
 mod status;
 mod unit;
-mod proving;
 mod verify;
 
 use clap::Subcommand;
@@ -46,9 +46,8 @@ impl Switch {
             | Switch::Revert(_)
             | Switch::Status(_)
             | Switch::Run(_) => true,
-            Switch::Unit(_) | Switch::Export(_) | Switch::Import(_) => false,
             Switch::Demo(_) | Switch::Verify(_) => true,
-            Switch::Export(_) | Switch::Import(_) => false,
+            Switch::Unit(_) | Switch::Export(_) | Switch::Import(_) => false,
         }
     }
 
