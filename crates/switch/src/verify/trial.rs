@@ -22,6 +22,8 @@ use crate::user::time::Distance;
 const LEAD_NS: u64 = 50_000_000;
 /// Whoever runs is looked after this often.
 const TEND: Duration = Duration::from_millis(40);
+/// When nothing has come for so long and two cycles after the last frame was sent, nothing will.
+const QUIET: Duration = Duration::from_millis(400);
 /// Gates that come into force later than this are not waited for, in ns.
 const PATIENCE_NS: u64 = 60_000_000_000;
 /// Stalls that a record keeps, at most.
@@ -121,6 +123,7 @@ pub fn run(
     let mut told = Told { notes: under_test.tend(), stalls: under_test.stalls() };
     told.stalls.clear();
 
+    let quiet = QUIET + 2 * Duration::from_nanos(plan.schedule.cycle_ns());
     let (all_sent, progress) = (AtomicBool::new(false), Progress::default());
     let sent = || counts.iter().map(|count| count.sent.get()).sum::<u64>();
     let (strays, took_ns) = std::thread::scope(|scope| {
@@ -132,7 +135,7 @@ pub fn run(
         });
         let receiving = scope.spawn(|| {
             let enough = |analysis: &Analysis| analysis.received() >= sent();
-            receiver.receive(&mut analysis, &all_sent, enough, |analysis| progress.publish(analysis))
+            receiver.receive(&mut analysis, &all_sent, quiet, enough, |analysis| progress.publish(analysis))
         });
         while !receiving.is_finished() {
             told.ask(under_test);
