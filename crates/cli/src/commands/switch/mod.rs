@@ -2,6 +2,7 @@
 
 mod aimed;
 mod apply;
+mod background;
 mod confirm;
 mod demo;
 mod export;
@@ -12,7 +13,9 @@ mod plan;
 mod proving;
 mod revert;
 mod run;
+mod serving;
 mod status;
+mod status_user;
 mod unit;
 mod verify;
 
