@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod link;
 pub mod loops;
 pub mod model;
+pub mod ports;
 pub mod qdisc;
 pub mod rules;
 pub mod schedule;

@@ -15,6 +15,7 @@ mod run;
 mod sample;
 mod schema;
 mod simulated;
+mod switch;
 mod tune;
 mod tuned;
 
@@ -39,6 +40,8 @@ pub enum Command {
     Sample(sample::Sample),
     #[command(subcommand)]
     Link(link::Link),
+    #[command(subcommand)]
+    Switch(switch::Switch),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -57,6 +60,7 @@ impl Command {
             | Command::Pulse(_)
             | Command::Sample(_)
             | Command::Link(_) => true,
+            Command::Switch(switch) => switch.meets_the_machine(),
             Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
                 false
             }
@@ -77,6 +81,7 @@ impl Command {
             Command::Gpio(gpio) => gpio.run(),
             Command::Sample(sample) => sample.run(),
             Command::Link(link) => link.run(),
+            Command::Switch(switch) => switch.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),

@@ -17,6 +17,7 @@ mod undo;
 use serde::{Deserialize, Serialize};
 
 pub use act::Act;
+pub(crate) use carry::carry_out;
 pub use carry::{ApplyError, Reverted, Told, apply, revert};
 pub use expect::{Difference, Expect, differences};
 pub use folder::{Folder, FolderError, Lock};

@@ -8,6 +8,20 @@ use crate::features;
 /// Longest time that a port's link takes to come up.
 const LINK_MS: u64 = 5_000;
 
+/// The interface of a port, if it is free to be one.
+pub fn usable<'a>(name: &str, links: &'a [Link]) -> Result<&'a Link, String> {
+    let Some(link) = links.iter().find(|link| link.name == name) else {
+        return Err(format!("there is no port {name} (ip link shows those that there are)"));
+    };
+    if let Some(master) = &link.master {
+        return Err(format!("port {name} belongs to {master}: take it out first (ip link set dev {name} nomaster)"));
+    }
+    if link.link_type != "ether" || link.info.kind.as_deref() == Some("bridge") {
+        return Err(format!("{name} is not an Ethernet port"));
+    }
+    Ok(link)
+}
+
 /// Switches the port on, and waits for its link; none if it is on already.
 pub fn up(link: &Link) -> Option<Step> {
     let port = Iface::from(link);

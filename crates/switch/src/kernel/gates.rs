@@ -39,11 +39,20 @@ impl Found<'_> {
     }
 }
 
+/// What base times are found from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum When {
+    /// It is this time on the switch's clock, in ns.
+    Now(u64),
+    /// Cycles have begun at this time.
+    Base(u64),
+}
+
 /// When cycles begin.
-pub(super) fn base_ns(base: Base, now_ns: u64) -> u64 {
-    match base {
-        Base::At(ns) => ns,
-        Base::NextSecond => (now_ns + LEAD_NS).div_ceil(SECOND) * SECOND,
+pub(super) fn base_ns(base: Base, when: When) -> u64 {
+    match (base, when) {
+        (_, When::Base(ns)) | (Base::At(ns), _) => ns,
+        (Base::NextSecond, When::Now(ns)) => (ns + LEAD_NS).div_ceil(SECOND) * SECOND,
     }
 }
 
@@ -82,14 +91,14 @@ pub(super) fn step(
     switch: &Switch,
     found: &Found,
     lanes: &Lanes,
-    now_ns: u64,
+    when: When,
     notes: &mut Vec<String>,
 ) -> Result<Option<Step>, String> {
     let was = root_kind(host, found.name())?;
     let iface = Iface::from(found.link);
     match &found.port.gates {
         Some(gates) => {
-            let taprio = taprio(host, switch, found, gates, lanes, now_ns, notes)?;
+            let taprio = taprio(host, switch, found, gates, lanes, when, notes)?;
             Ok(Some(with_undo(taprio_step(switch, found, lanes, taprio), iface, was)))
         }
         None if switch.classes.len() > 1 => {
@@ -111,13 +120,13 @@ fn missing(known: &Known) -> Result<(), String> {
     }
 }
 
-fn taprio(
+pub(super) fn taprio(
     host: &impl Host,
     switch: &Switch,
     found: &Found,
     gates: &Gates,
     lanes: &Lanes,
-    now_ns: u64,
+    when: When,
     notes: &mut Vec<String>,
 ) -> Result<Taprio, String> {
     let (name, classes) = (found.name(), lanes.lanes.len());
@@ -161,7 +170,7 @@ fn taprio(
     Ok(Taprio {
         map: lanes.map,
         queues: (0..classes as u16).collect(),
-        base_ns: base_ns(gates.base, now_ns),
+        base_ns: base_ns(gates.base, when),
         cycle_ns: gates.cycle_ns,
         entries,
         // With full offload it is the port's.
@@ -212,9 +221,14 @@ fn max_sdu(host: &impl Host, found: &Found, lanes: &Lanes, notes: &mut Vec<Strin
     lanes.lanes.iter().map(|lane| of(lane.class).unwrap_or(0)).collect()
 }
 
+/// Sets a port's gates, for the first time or anew.
+pub(super) fn replace(port: &str, taprio: &Taprio) -> Act {
+    Act::run(format!("tc qdisc replace dev {port} {}", taprio.words()))
+}
+
 fn taprio_step(switch: &Switch, found: &Found, lanes: &Lanes, taprio: Taprio) -> Step {
     let name = found.name();
-    let replace = Act::run(format!("tc qdisc replace dev {name} {}", taprio.words()));
+    let replace = replace(name, &taprio);
     let mut step = Step::of(name, "gates (taprio)").act(replace.clone());
     let mut children = Vec::new();
     for (class, lane) in lanes.lanes.iter().enumerate() {

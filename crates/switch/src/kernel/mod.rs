@@ -9,15 +9,24 @@
 
 mod bridge;
 mod classify;
+mod clock;
 mod gates;
+pub mod keep;
 mod lanes;
+mod metrics;
 pub mod probe;
+mod standing;
+pub mod status;
 
 use crate::apply::{Host, Link, Plan, Refused, Step, links, port};
 use crate::features;
 use crate::model::{Port, Role, Switch};
 
+pub use keep::{Ended, Options, Tally, keep};
 pub use lanes::{First, Lane, Lanes, NoPriorityLeft};
+pub use metrics::text as metrics;
+pub use standing::{Regated, regate, rejoin};
+pub use status::{Status, status};
 
 use classify::Wanted;
 use gates::Found;
@@ -70,16 +79,7 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
 }
 
 fn find<'a>(host: &impl Host, port: &'a Port, links: &'a [Link]) -> Result<Found<'a>, String> {
-    let name = &port.name;
-    let Some(link) = links.iter().find(|link| link.name == *name) else {
-        return Err(format!("there is no port {name} (ip link shows those that there are)"));
-    };
-    if let Some(master) = &link.master {
-        return Err(format!("port {name} belongs to {master}: take it out first (ip link set dev {name} nomaster)"));
-    }
-    if link.link_type != "ether" || link.info.kind.as_deref() == Some("bridge") {
-        return Err(format!("{name} is not an Ethernet port"));
-    }
+    let (name, link) = (&port.name, port::usable(&port.name, links)?);
     Ok(Found { port, link, queues: host.transmit_queues(name).or(Some(link.queues)), rate: host.rate(name) })
 }
 
@@ -122,7 +122,7 @@ fn shape(host: &impl Host, switch: &Switch, found: &[Found], now_ns: u64, notes:
     }
     for found in found {
         let lanes = lanes_of(host, switch, found.port).map_err(one)?;
-        match gates::step(host, switch, found, &lanes, now_ns, notes) {
+        match gates::step(host, switch, found, &lanes, gates::When::Now(now_ns), notes) {
             Ok(step) => steps.extend(step),
             Err(why) => reasons.push(why),
         }

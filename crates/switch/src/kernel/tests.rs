@@ -114,6 +114,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         role: Role::Bridge,
         plane: Plane::Kernel,
         classifier: Classifier::Flower,
+        socket: crate::model::Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,
@@ -295,7 +296,7 @@ fn another_classifier_is_taken_where_one_is_missing() {
 #[test]
 fn the_next_second_leaves_time() {
     for (now_ns, base) in [(0, 2), (400_000_000, 2), (500_000_000, 2), (500_000_001, 3), (1_999_999_999, 4)] {
-        assert_eq!(gates::base_ns(Base::NextSecond, now_ns), base * 1_000_000_000);
+        assert_eq!(gates::base_ns(Base::NextSecond, gates::When::Now(now_ns)), base * 1_000_000_000);
     }
 }
 

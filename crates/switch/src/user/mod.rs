@@ -4,14 +4,17 @@
 mod conformance;
 pub mod core;
 pub mod counters;
+pub mod either;
 pub mod gate;
 pub mod open;
 pub mod packet;
+pub mod plan;
 pub mod pool;
 pub mod port;
 pub mod queue;
 mod rest;
 pub mod running;
+pub mod serve;
 mod sys;
 pub mod table;
 #[cfg(test)]

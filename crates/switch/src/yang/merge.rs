@@ -22,7 +22,13 @@ pub enum MergeError {
 pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
     let interfaces = &imported.interfaces;
     let priorities: Vec<Priorities> = interfaces.iter().filter_map(|interface| interface.priorities).collect();
-    let first = priorities.first().copied().unwrap_or(Priorities::recommended(CLASSES as u8));
+    let first = priorities.first().copied().unwrap_or_else(|| Priorities::recommended(named(interfaces)));
+    if priorities.is_empty() && first.count > 1 {
+        imported.notes.push(format!(
+            "which priority belongs to which class is not said; it is as the standard recommends for {} classes",
+            first.count
+        ));
+    }
     if priorities.iter().any(|other| *other != first) {
         imported
             .notes
@@ -46,6 +52,7 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         role: if bridge { Role::Bridge } else { Role::Station },
         plane: Plane::Auto,
         classifier: Classifier::Auto,
+        socket: crate::model::Socket::Packet,
         cpu: None,
         clock: ontick_rt::clock::ClockId::Tai,
         ageing_ns: defaults.ageing_ns,
@@ -58,6 +65,17 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         bring(port, &switch.classes, interface, &mut imported.notes);
     }
     switch
+}
+
+/// How many classes the gates tell of; who opens all gates tells of none.
+fn named(interfaces: &[Interface]) -> u8 {
+    let entries = interfaces.iter().filter_map(|interface| interface.gates.as_ref()).flat_map(|gates| &gates.entries);
+    let gates = entries.filter(|entry| entry.open != u8::MAX).fold(0, |named, entry| named | entry.open);
+    let sized = interfaces.iter().filter_map(|interface| interface.max_sdu.iter().rposition(Option::is_some)).max();
+    match (gates, sized.map_or(0, |class| class as u8 + 1)) {
+        (0, 0) => CLASSES as u8,
+        (gates, sized) => sized.max(8 - gates.leading_zeros() as u8),
+    }
 }
 
 /// Brings gates and frame sizes into the ports of the same names; all else stays as it is.

@@ -154,7 +154,7 @@ fn a_station_s_gates_stand_at_the_interface() {
     let switch = new_switch("station", &mut imported);
     assert_eq!((switch.role, switch.classes.len()), (Role::Station, 8));
     assert!(config::read(&config::write(&switch)).is_ok(), "{}", config::write(&switch));
-    assert!(imported.notes.len() == 1 && imported.notes[0].contains("preempted"), "{:?}", imported.notes);
+    assert!(imported.notes.len() == 2 && imported.notes[0].contains("preempted"), "{:?}", imported.notes);
     let document = export(&switch).unwrap().document;
     let table = "/ietf-interfaces:interfaces/interface/0/ieee802-dot1dc-sched-if:gate-parameter-table/gate-enabled";
     assert_eq!(document.pointer(table), Some(&json!(true)));

@@ -53,6 +53,14 @@ pub(super) fn steps(host: &impl Host, wanted: &Wanted, notes: &mut Vec<String>) 
     Err(format!("no classifier can be had: {}", reasons.join("; ")))
 }
 
+/// The steps of tc flower alone.
+pub(super) fn flower_steps(host: &impl Host, wanted: &Wanted) -> Result<Vec<Step>, String> {
+    match wanted.rules().is_empty() {
+        true => Ok(Vec::new()),
+        false => flower::steps(host, wanted),
+    }
+}
+
 fn there(known: &Known) -> Result<(), String> {
     match known {
         Known::There | Known::Untold => Ok(()),

@@ -88,6 +88,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         role: Role::Bridge,
         plane: Plane::User,
         classifier: Classifier::Auto,
+        socket: crate::model::Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,

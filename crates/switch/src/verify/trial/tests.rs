@@ -1,6 +1,7 @@
 use ontick_rt::thread::Policy;
 
 use super::*;
+use crate::model::Base;
 use crate::user::Place;
 use crate::verify::article;
 use crate::verify::flow::Nonce;
@@ -80,11 +81,12 @@ fn a_plain_bridge_keeps_to_no_window() {
 
 #[test]
 fn the_user_plane_keeps_to_its_windows() {
-    let switch = article::switch(1_000_000);
+    let mut switch = article::switch(1_000_000);
     let Some(scene) = scene(&switch) else { return };
     let place = Place { cpu: None, policy: Policy::Other };
     let base_ns = ClockId::Tai.now_ns() + 10_000_000;
-    let mut user = UserPlane::start(&switch, &scene.switch, base_ns, &[article::RATE; 2], place).unwrap();
+    switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
+    let mut user = UserPlane::start(&switch, &scene.switch, place).unwrap();
     let outcome = tried(&scene, &switch, &plan(&switch, true, base_ns), &mut user);
     is_sound(&outcome.trial);
     for class in &outcome.trial.classes {

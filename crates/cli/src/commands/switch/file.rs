@@ -1,0 +1,27 @@
+//! The file that describes a switch, as commands take it.
+
+use std::io::{Write, stderr};
+use std::path::Path;
+
+use ontick_switch::{Switch, config};
+
+use crate::failure::Failure;
+
+/// Reads it; what is doubtful is said on standard error.
+pub fn read(file: &Path) -> Result<Switch, Failure> {
+    let parsed = config::open(file).map_err(Failure::new)?;
+    warn(&parsed.warnings, &file.display().to_string());
+    Ok(parsed.switch)
+}
+
+/// Says what is doubtful.
+pub fn warn(warnings: &[config::Problem], file: &str) {
+    for warning in warnings {
+        note(&format!("warning: {}", warning.in_file(file)));
+    }
+}
+
+/// Says something that standard output has no place for.
+pub fn note(sentence: &str) {
+    let _ = writeln!(stderr(), "ontick: {sentence}");
+}

@@ -1,0 +1,63 @@
+//! `ontick switch import`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_record::store;
+use ontick_switch::{config, yang};
+
+use super::file;
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Make a switch out of the gate parameters of a network manager (YANG of IEEE 802.1Qcw in JSON).
+///
+/// Classes are called tc0 to tc7 by their number. Into an existing file, gates and frame sizes are brought port by
+/// port, and all else stays.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick switch import gates.json > cell4.toml\n  ontick switch import gates.json --into cell4.toml --to new.toml"
+)]
+pub struct Import {
+    /// What the manager wrote
+    document: PathBuf,
+    /// Bring the gates into the ports of this switch
+    #[arg(long, value_name = "FILE")]
+    into: Option<PathBuf>,
+    /// Name of a switch that is made anew
+    #[arg(long, default_value = "switch0", conflicts_with = "into")]
+    name: String,
+    /// Write the switch to this file instead of printing it
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+}
+
+impl Import {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let document = self.document.display().to_string();
+        let mut imported = yang::import(&store::read_text(&self.document)?)
+            .map_err(|error| Failure::new(format!("{document}: {error}")))?;
+        let switch = match &self.into {
+            Some(into) => {
+                let mut switch = file::read(into)?;
+                yang::merge(&mut switch, &mut imported)
+                    .map_err(|error| Failure::new(format!("{document} does not fit {}: {error}", into.display())))?;
+                switch
+            }
+            None => yang::new_switch(&self.name, &mut imported),
+        };
+        imported.notes.iter().for_each(|note| file::note(note));
+        let text = config::write(&switch);
+        // What a file must not say, a document may.
+        let said = |errors: config::Errors| {
+            Failure::new(format!("what {document} says makes no switch:\n{}\n\n{text}", errors.in_file("line")))
+        };
+        let parsed = config::read(&text).map_err(said)?;
+        file::warn(&parsed.warnings, "line");
+        match &self.to {
+            Some(path) => store::write_whole(path, text.as_bytes())?,
+            None => terminal::print(&text)?,
+        }
+        Ok(Outcome::Met)
+    }
+}
