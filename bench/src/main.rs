@@ -17,6 +17,7 @@ mod pulses;
 mod sample;
 mod show;
 mod side;
+mod switch;
 mod tracing;
 mod versus;
 
@@ -79,6 +80,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
 
     let samples = samples(scale, &job, &mut page)?;
     let links = links(arguments, &job, &mut page)?;
+    let switch = switch::measure(&job, arguments.switch(), &mut page)?;
 
     let seen = goals::Seen {
         versus: &versus,
@@ -93,7 +95,8 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         samples: &samples,
         links: &links,
     };
-    let goals = goals::judge(&seen);
+    let mut goals = goals::judge(&seen);
+    goals.extend(switch::goals(&switch));
     page.heading("Must reach");
     page.table(&show::goals(&goals));
     page.words("No allocation and no system call beyond the wait in the timed section: held by tests, not here. Maxima are published, never a goal: on a virtual machine they are the hypervisor's.");

@@ -80,7 +80,8 @@ pub(crate) fn names(port: &str, set: u32) -> io::Result<Vec<String>> {
         _ => info.word(4) as usize,
     };
     let mut strings = Request::new(GSTRINGS, 12 + count * NAME);
-    (strings.set(1, set), strings.set(2, count as u32));
+    strings.set(1, set);
+    strings.set(2, count as u32);
     ask(port, &mut strings)?;
     let octets = strings.octets(3);
     let text =
@@ -95,6 +96,18 @@ pub fn transmit_queues(port: &str) -> Option<u32> {
     ask(port, &mut channels).ok()?;
     let (transmit, combined) = (channels.word(6), channels.word(8));
     (transmit + combined > 0).then_some(transmit + combined)
+}
+
+/// The name of the port's driver.
+pub fn driver(port: &str) -> Option<String> {
+    const GDRVINFO: u32 = 0x03;
+    let mut info = Request::new(GDRVINFO, 196);
+    ask(port, &mut info).ok()?;
+    Some(text(&info.octets(1)[..NAME]))
+}
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets.split(|octet| *octet == 0).next().unwrap_or(&[])).into_owned()
 }
 
 /// Bits per second of the link, where the driver tells and there is one.

@@ -8,6 +8,7 @@ pub mod config;
 pub mod ethtool;
 pub mod features;
 pub mod frame;
+pub mod kernel;
 pub mod link;
 pub mod loops;
 pub mod model;

@@ -29,6 +29,8 @@ pub struct Taprio {
     pub flags: u32,
     /// With transmission times: how long before, in ns.
     pub delay_ns: Option<u32>,
+    /// Largest service data unit of each traffic class, 0 for any; empty where none is limited.
+    pub max_sdu: Vec<u32>,
 }
 
 /// What tc shows of a taprio queueing discipline.
@@ -109,8 +111,9 @@ impl Taprio {
     /// What follows `tc qdisc replace dev PORT`.
     pub fn words(&self) -> String {
         let list = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(" ");
+        // What a frame takes on the wire beside its octets: preamble, check sequence and gap.
         let mut words = format!(
-            "parent root handle {HANDLE} taprio num_tc {} map {} queues {} base-time {} cycle-time {} {}",
+            "stab overhead 24 parent root handle {HANDLE} taprio num_tc {} map {} queues {} base-time {} cycle-time {} {}",
             self.queues.len(),
             list(&mut self.map.iter().map(u8::to_string)),
             list(&mut self.queues.iter().map(|queue| format!("1@{queue}"))),
@@ -118,6 +121,9 @@ impl Taprio {
             self.cycle_ns,
             list(&mut self.entries.iter().map(|(gates, for_ns)| format!("sched-entry S {gates:02x} {for_ns}"))),
         );
+        if !self.max_sdu.is_empty() {
+            words += &format!(" max-sdu {}", list(&mut self.max_sdu.iter().map(u32::to_string)));
+        }
         if self.flags != 0 {
             words += &format!(" flags {:#x}", self.flags);
         }

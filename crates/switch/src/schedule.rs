@@ -138,6 +138,11 @@ impl Schedule {
 }
 
 impl Schedule {
+    /// The gates of a port with their guard bands, on a link of this rate; none where all are always open.
+    pub fn of(switch: &Switch, port: &Port, base_ns: u64, rate: u64) -> Option<Self> {
+        port.gates.as_ref().map(|gates| Self::new(base_ns, &gates.guarded(switch, port, rate)))
+    }
+
     /// How long each gate is open at most, in ns: 0 for one that never opens, [`NEVER`] for one that never closes.
     pub fn longest_ns(&self) -> [u64; CLASSES] {
         std::array::from_fn(|queue| {

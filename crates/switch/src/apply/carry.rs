@@ -61,7 +61,7 @@ pub fn apply(
         return Err(ApplyError::Stands(folder.name().into()));
     }
     let mut journal = Journal::begin(folder)?;
-    let done = folder.keep(configuration, plan).map_err(ApplyError::from).and_then(|()| {
+    let done = folder.keep_configuration(configuration, plan).map_err(ApplyError::from).and_then(|()| {
         plan.steps.iter().try_for_each(|step| carry_out(host, &mut journal, step))?;
         // A later step may have spoilt an earlier one's work.
         plan.steps.iter().try_for_each(|step| compare(host, step))?;
@@ -78,7 +78,8 @@ pub fn apply(
     }
 }
 
-fn carry_out(host: &impl Host, journal: &mut Journal, step: &Step) -> Result<(), ApplyError> {
+/// Carries one step out, and compares.
+pub(crate) fn carry_out(host: &impl Host, journal: &mut Journal, step: &Step) -> Result<(), ApplyError> {
     journal.intend(&step.what, &step.undos)?;
     for act in &step.acts {
         host.act(act).map_err(|refused| ApplyError::Step { step: step.what.clone(), refused })?;

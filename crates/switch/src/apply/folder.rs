@@ -13,6 +13,8 @@ const HOME: &str = "/run/ontick/switch";
 const LOCK: &str = ".lock";
 const CONFIGURATION: &str = "switch.toml";
 const PLAN: &str = "plan.json";
+/// Holds the time at which the switch goes unless it is confirmed.
+const PENDING: &str = "pending";
 /// Held by whoever watches the switch.
 const WATCH: &str = "watch";
 
@@ -106,6 +108,21 @@ impl Folder {
         Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(Lock(file)))
     }
 
+    /// Says that the switch goes at this time of the monotonic clock (in ns) unless somebody confirms it.
+    pub fn set_pending(&self, until_ns: u64) -> Result<(), FolderError> {
+        self.replace(PENDING, &until_ns.to_string())
+    }
+
+    /// When it goes unless somebody confirms it; none if it stays.
+    pub fn pending(&self) -> Option<u64> {
+        fs::read_to_string(self.path(PENDING)).ok()?.parse().ok()
+    }
+
+    /// It stays; whether it would have gone.
+    pub fn confirm(&self) -> bool {
+        fs::remove_file(self.path(PENDING)).is_ok()
+    }
+
     /// Whether a process watches the switch.
     pub fn is_watched(&self) -> bool {
         let Ok(file) = File::open(self.path(WATCH)) else { return false };
@@ -126,10 +143,14 @@ impl Folder {
     }
 
     /// Keeps configuration and plan.
-    pub(super) fn keep(&self, configuration: &str, plan: &super::Plan) -> Result<(), FolderError> {
-        let plan = serde_json::to_string(plan).expect("a plan is always representable as JSON");
+    pub fn keep_configuration(&self, configuration: &str, plan: &super::Plan) -> Result<(), FolderError> {
         self.replace(CONFIGURATION, configuration)?;
-        self.replace(PLAN, &plan)
+        self.keep_plan(plan)
+    }
+
+    /// Keeps a plan that has changed while it stands.
+    pub fn keep_plan(&self, plan: &super::Plan) -> Result<(), FolderError> {
+        self.replace(PLAN, &serde_json::to_string(plan).expect("a plan is always representable as JSON"))
     }
 
     pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), FolderError> {

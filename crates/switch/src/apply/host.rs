@@ -42,6 +42,9 @@ pub trait Host {
     /// Bits per second of a port's link, where its driver tells.
     fn rate(&self, port: &str) -> Option<u64>;
 
+    /// The name of a port's driver, where it tells.
+    fn driver(&self, port: &str) -> Option<String>;
+
     /// Changes something.
     fn act(&self, act: &Act) -> Result<(), Refused>;
 }
@@ -73,6 +76,10 @@ impl Host for Live {
 
     fn rate(&self, port: &str) -> Option<u64> {
         ethtool::rate(port)
+    }
+
+    fn driver(&self, port: &str) -> Option<String> {
+        ethtool::driver(port)
     }
 
     fn act(&self, act: &Act) -> Result<(), Refused> {

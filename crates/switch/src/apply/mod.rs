@@ -11,17 +11,21 @@ mod expect;
 mod folder;
 mod host;
 mod journal;
+pub mod port;
 mod undo;
 
 use serde::{Deserialize, Serialize};
 
 pub use act::Act;
+pub(crate) use carry::carry_out;
 pub use carry::{ApplyError, Reverted, Told, apply, revert};
 pub use expect::{Difference, Expect, differences};
 pub use folder::{Folder, FolderError, Lock};
+pub(crate) use host::parsed;
 pub use host::{Host, Link, Live, Refused, links};
 pub use journal::{Entry, Journal, JournalError};
 pub use undo::{Iface, Undo, Undone};
+pub(crate) use undo::{preferences_at, qdiscs, root_of};
 
 /// What is to be done, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

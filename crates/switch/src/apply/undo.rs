@@ -241,7 +241,9 @@ fn restore(differs: bool, host: &impl Host, acts: &[Act]) -> Result<Undone, Refu
 /// The queueing disciplines of a port, as `tc` shows them.
 pub(crate) fn qdiscs(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused> {
     let argv = ["tc", "-s", "-j", "qdisc", "show", "dev", port];
-    parsed(&argv, &host.look(&argv)?)
+    // tc forgets the key of the schedule that is to come.
+    let text = host.look(&argv)?.replace("],{\"base_time\":", "],\"admin\":{\"base_time\":");
+    parsed(&argv, &text)
 }
 
 /// The one at the root; the kernel's own choice has the handle `0:`.

@@ -19,6 +19,8 @@ pub struct Link {
     pub master: Option<u32>,
     /// Index of the interface below it, or at the other end of a veth pair, if that is in this namespace.
     pub other: Option<u32>,
+    /// Receive queues that it can have.
+    pub receive_queues: u32,
     /// Its kind, if it is a virtual one: `veth`, `bridge`, …
     pub kind: Option<String>,
     /// Ethernet, not a tunnel or the loopback.
@@ -87,6 +89,7 @@ impl Link {
                 libc::IFLA_MASTER => link.master = number(value),
                 libc::IFLA_LINK => link.other = number(value).filter(|index| *index != link.index && *index != 0),
                 libc::IFLA_LINK_NETNSID => elsewhere = true,
+                libc::IFLA_NUM_RX_QUEUES => link.receive_queues = number(value)?,
                 libc::IFLA_CARRIER_CHANGES => link.carrier_changes = number(value)?,
                 libc::IFLA_MTU => link.mtu = number(value)?,
                 libc::IFLA_NUM_TX_QUEUES => link.transmit_queues = number(value)?,

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::CLASSES;
 
@@ -39,8 +39,14 @@ impl Serialize for Counter {
     }
 }
 
+impl<'de> Deserialize<'de> for Counter {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        u64::deserialize(deserializer).map(|n| Self(AtomicU64::new(n)))
+    }
+}
+
 /// Of the whole data plane.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Times that the core looked around.
     pub turns: Counter,
@@ -65,7 +71,7 @@ pub struct Counters {
 }
 
 /// Of one port.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PortCounters {
     /// Frames that came in.
     pub received: Counter,
@@ -81,6 +87,8 @@ pub struct PortCounters {
     pub reserved: Counter,
     /// To an address behind the port that they came from, or with no other port to go to.
     pub filtered: Counter,
+    /// Probes of this switch that came in here and had left by another port: there is a loop.
+    pub looped: Counter,
     /// Sent to all other ports, as their address was not known.
     pub flooded: Counter,
     /// On the way out, by queue.
@@ -88,7 +96,7 @@ pub struct PortCounters {
 }
 
 /// Of one queue of a port that frames leave by.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct QueueCounters {
     /// Frames that were put into it.
     pub queued: Counter,

@@ -1,20 +1,26 @@
 //! The user data plane: one dedicated core takes frames in, learns addresses, classifies, queues and opens gates.
 
+#[cfg(test)]
+mod conformance;
 pub mod core;
 pub mod counters;
+pub mod either;
 pub mod gate;
 pub mod open;
 pub mod packet;
+pub mod plan;
 pub mod pool;
 pub mod port;
 pub mod queue;
 mod rest;
 pub mod running;
+pub mod serve;
 mod sys;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testbed;
 pub mod time;
 mod usual;
+pub mod xdp;
 
 pub use running::{Place, Running};

@@ -44,16 +44,6 @@ pub fn bind<T: Plain>(socket: impl AsFd, address: &T) -> io::Result<()> {
     check(unsafe { libc::bind(socket.as_fd().as_raw_fd(), address, length) })
 }
 
-/// `getsockname(2)`.
-pub fn name<T: Plain>(socket: impl AsFd) -> io::Result<T> {
-    let mut address = MaybeUninit::<T>::zeroed();
-    let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: address is valid for writes of `length` bytes during the call.
-    check(unsafe { libc::getsockname(socket.as_fd().as_raw_fd(), address.as_mut_ptr().cast(), &mut length) })?;
-    // SAFETY: any bytes are a valid T, and all were set, by zeroed() if not by the kernel.
-    Ok(unsafe { address.assume_init() })
-}
-
 /// Flags of an interface (`SIOCGIFFLAGS`), by any socket.
 pub fn interface_flags(socket: impl AsFd, interface: &str) -> io::Result<i32> {
     let mut request = request(interface)?;
@@ -61,6 +51,24 @@ pub fn interface_flags(socket: impl AsFd, interface: &str) -> io::Result<i32> {
     check(unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCGIFFLAGS as _, &mut request) })?;
     // SAFETY: the kernel has set the flags.
     Ok(i32::from(unsafe { request.ifr_ifru.ifru_flags }))
+}
+
+/// Kind of an interface's addresses, `ARPHRD_…` (`SIOCGIFHWADDR`), by any socket.
+pub fn interface_kind(socket: impl AsFd, interface: &str) -> io::Result<u16> {
+    let mut request = request(interface)?;
+    // SAFETY: the kernel reads the name and writes the address, both within the structure.
+    check(unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCGIFHWADDR as _, &mut request) })?;
+    // SAFETY: the kernel has set the address.
+    Ok(unsafe { request.ifr_ifru.ifru_hwaddr }.sa_family)
+}
+
+/// The largest packet that an interface takes (`SIOCGIFMTU`), by any socket.
+pub fn interface_mtu(socket: impl AsFd, interface: &str) -> io::Result<u32> {
+    let mut request = request(interface)?;
+    // SAFETY: the kernel reads the name and writes the number, both within the structure.
+    check(unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCGIFMTU as _, &mut request) })?;
+    // SAFETY: the kernel has set the number.
+    Ok(unsafe { request.ifr_ifru.ifru_mtu } as u32)
 }
 
 /// What the hardware of an interface stamps (`SIOCGHWTSTAMP`), by any socket.

@@ -1,10 +1,14 @@
 //! Where the tests of ports run: a network namespace of their own with two interfaces, joined like by a cable.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::verify::namespace::{Namespace, NamespaceError};
+
 /// Does `test` in a fresh namespace with `left` and `right`, joined and up; says so and does nothing without root.
-#[allow(unsafe_code)]
 pub fn with_cable(test: impl FnOnce() + Send) {
     in_namespace(|| {
         ip("link add left type veth peer name right");
@@ -15,23 +19,11 @@ pub fn with_cable(test: impl FnOnce() + Send) {
 }
 
 /// Does `test` in a fresh namespace; says so and does nothing without root.
-#[allow(unsafe_code)]
 pub fn in_namespace(test: impl FnOnce() + Send) {
-    let inside = || {
-        // SAFETY: a network namespace of its own takes nothing from under anybody: open files stay as they are.
-        if unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }.is_err() {
-            eprintln!("skipped: network namespaces need root");
-            return;
-        }
-        for of in ["all", "default"] {
-            // A kernel without IPv6 has no such file.
-            let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{of}/disable_ipv6"), "1");
-        }
-        test();
-    };
-    // On a thread of its own, which takes its namespace away with it.
-    if let Err(panic) = std::thread::scope(|scope| scope.spawn(inside).join()) {
-        std::panic::resume_unwind(panic);
+    match Namespace::new() {
+        Ok(namespace) => namespace.within(test).unwrap(),
+        Err(NamespaceError::Privilege(what)) => eprintln!("skipped: {what} needs root"),
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -63,4 +55,29 @@ pub fn frame(number: u32, octets: usize, tag: Option<u16>) -> Vec<u8> {
     let contents = number.to_be_bytes().into_iter().cycle().zip(0u8..=255).cycle();
     frame.extend(contents.map(|(digit, place)| digit ^ place.wrapping_mul(7)).take(octets - frame.len()));
     frame
+}
+
+/// A TAP interface: a driver whose queue is emptied only when somebody reads.
+#[derive(Debug)]
+pub struct Tap(File);
+
+impl Tap {
+    #[allow(unsafe_code)]
+    pub fn new(name: &str) -> io::Result<Self> {
+        const TUNSETIFF: libc::Ioctl = 0x4004_54ca_u32 as libc::Ioctl;
+        let file = File::options().read(true).write(true).open("/dev/net/tun")?;
+        // SAFETY: zero is a valid ifreq.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        request.ifr_name.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from as libc::c_char);
+        request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+        // SAFETY: the request is of the kind that TUNSETIFF takes.
+        let made = unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &mut request) };
+        if made == 0 { Ok(Self(file)) } else { Err(io::Error::last_os_error()) }
+    }
+
+    pub fn take(&self) -> Vec<u8> {
+        let mut frame = [0; 2048];
+        let octets = (&self.0).read(&mut frame).unwrap();
+        frame[..octets].to_vec()
+    }
 }

@@ -1,5 +1,14 @@
 //! The proof: numbered flows of every class are sent through a switch, and their arrivals held against the gates.
 
 pub mod analysis;
+pub mod article;
+mod causes;
 pub mod flow;
 pub mod namespace;
+pub mod offered;
+pub mod proof;
+pub mod receiver;
+pub mod scene;
+pub mod sender;
+pub mod trial;
+pub mod under_test;

@@ -1,9 +1,21 @@
 //! `ontick switch …`
 
+mod aimed;
+mod apply;
 mod check;
+mod confirm;
+mod demo;
 mod export;
 mod file;
+mod guardian;
 mod import;
+mod plan;
+mod proving;
+mod revert;
+mod run;
+mod status;
+mod unit;
+mod verify;
 
 use clap::Subcommand;
 
@@ -13,6 +25,15 @@ use crate::failure::{Failure, Outcome};
 #[derive(Subcommand)]
 pub enum Switch {
     Check(check::Check),
+    Plan(plan::PlanCommand),
+    Apply(apply::Apply),
+    Confirm(confirm::Confirm),
+    Revert(revert::Revert),
+    Status(status::Status),
+    Run(run::Run),
+    Unit(unit::Unit),
+    Demo(demo::Demo),
+    Verify(verify::Verify),
     Export(export::Export),
     Import(import::Import),
 }
@@ -21,14 +42,30 @@ impl Switch {
     /// Whether it has to do with the running machine, not with files alone.
     pub fn meets_the_machine(&self) -> bool {
         match self {
-            Switch::Check(_) => true,
-            Switch::Export(_) | Switch::Import(_) => false,
+            Switch::Check(_)
+            | Switch::Plan(_)
+            | Switch::Apply(_)
+            | Switch::Confirm(_)
+            | Switch::Revert(_)
+            | Switch::Status(_)
+            | Switch::Run(_) => true,
+            Switch::Demo(_) | Switch::Verify(_) => true,
+            Switch::Unit(_) | Switch::Export(_) | Switch::Import(_) => false,
         }
     }
 
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
             Switch::Check(check) => check.run(),
+            Switch::Plan(plan) => plan.run(),
+            Switch::Apply(apply) => apply.run(),
+            Switch::Confirm(confirm) => confirm.run(),
+            Switch::Revert(revert) => revert.run(),
+            Switch::Status(status) => status.run(),
+            Switch::Run(run) => run.run(),
+            Switch::Unit(unit) => unit.run(),
+            Switch::Demo(demo) => demo.run(),
+            Switch::Verify(verify) => verify.run(),
             Switch::Export(export) => export.run(),
             Switch::Import(import) => import.run(),
         }

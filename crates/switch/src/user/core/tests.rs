@@ -88,6 +88,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         role: Role::Bridge,
         plane: Plane::User,
         classifier: Classifier::Auto,
+        socket: crate::model::Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,
@@ -245,6 +246,21 @@ fn a_link_that_is_down_keeps_nothing() {
     bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 5, 60));
     (0..60_000).for_each(|_| core.turn());
     assert_eq!(bench.counters.ports[1].queues[0].down.get(), 4);
+}
+
+#[test]
+fn probes_find_a_loop_and_go_no_further() {
+    let mut bench = Bench::new(3);
+    let mut core = core!(bench, &switch(3, 8), None);
+    assert!(bench.tell.push(Command::Probe).is_ok());
+    core.seldom();
+    let probes: Vec<Vec<u8>> = bench.far.iter().map(|far| far.0.borrow_mut().gone.remove(0).1).collect();
+    // The first port's probe comes in at the third, and the second's is reflected.
+    bench.far[2].0.borrow_mut().coming.push_back(probes[0].clone());
+    bench.far[1].0.borrow_mut().coming.push_back(probes[1].clone());
+    (0..20).for_each(|_| core.turn());
+    assert_eq!(bench.counters.ports.iter().map(|port| port.looped.get()).collect::<Vec<_>>(), [0, 0, 1]);
+    assert!(bench.far.iter().all(|far| gone(far).is_empty()));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod tag;
 
 pub use port::PacketPort;
 pub use reader::{Frame, PacketReader};
+pub(super) use socket::Socket;
 pub use stamps::Stamps;
 pub use tag::Tag;
 

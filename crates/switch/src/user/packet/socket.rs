@@ -30,7 +30,10 @@ impl Socket {
             .map_err(|errno| explain(errno.into()))?;
         let index =
             netdevice::name_to_index(&fd, interface).map_err(|_| OpenError::NoInterface(interface.to_owned()))?;
-        Ok(Self { fd, interface: interface.to_owned(), index, frames })
+        match sys::interface_kind(&fd, interface).map_err(explain)? {
+            libc::ARPHRD_ETHER => Ok(Self { fd, interface: interface.to_owned(), index, frames }),
+            _ => Err(OpenError::NotEthernet(interface.to_owned())),
+        }
     }
 
     pub fn index(&self) -> u32 {
@@ -81,12 +84,7 @@ impl Socket {
             sll_halen: 0,
             sll_addr: [0; 8],
         };
-        sys::bind(&self.fd, &address).map_err(self.explain("receive its frames", "2.2"))?;
-        let bound: libc::sockaddr_ll = sys::name(&self.fd).map_err(self.explain("tell its kind", "2.2"))?;
-        if bound.sll_hatype != libc::ARPHRD_ETHER {
-            return Err(OpenError::NotEthernet(self.interface.clone()));
-        }
-        Ok(())
+        sys::bind(&self.fd, &address).map_err(self.explain("receive its frames", "2.2"))
     }
 
     pub fn set<T: sys::Plain>(&self, option: i32, value: &T) -> io::Result<()> {
@@ -102,10 +100,18 @@ impl Socket {
     /// Whether the interface is up and has a carrier; not a call for each frame.
     pub fn is_running(&self) -> bool {
         let wanted = libc::IFF_UP | libc::IFF_RUNNING;
-        netdevice::index_to_name_inlined(&self.fd, self.index)
-            .map_err(io::Error::from)
-            .and_then(|name| sys::interface_flags(&self.fd, name.as_str()))
-            .is_ok_and(|flags| flags & wanted == wanted)
+        self.ask(|fd, name| sys::interface_flags(fd, name)).is_ok_and(|flags| flags & wanted == wanted)
+    }
+
+    /// The largest packet that the interface takes, in octets behind the EtherType.
+    pub fn mtu(&self) -> io::Result<u32> {
+        self.ask(|fd, name| sys::interface_mtu(fd, name))
+    }
+
+    /// Asks by the name that the interface has now.
+    fn ask<T>(&self, question: impl Fn(BorrowedFd<'_>, &str) -> io::Result<T>) -> io::Result<T> {
+        let name = netdevice::index_to_name_inlined(&self.fd, self.index)?;
+        question(self.fd.as_fd(), name.as_str())
     }
 
     pub fn explain(&self, step: &'static str, since: &'static str) -> impl Fn(io::Error) -> OpenError + '_ {

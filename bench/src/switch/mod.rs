@@ -1,0 +1,223 @@
+//! The switch: what the user data plane forwards and how fast, the kernel's bridge beside it, and how its gates hold.
+
+mod cables;
+mod delay;
+mod load;
+
+use std::time::Duration;
+
+use ontick_record::units::show;
+use ontick_rt::cpus;
+use ontick_rt::thread::Setup;
+use ontick_switch::model::Socket;
+use ontick_switch::user::packet::{DEFAULT_FRAMES, PacketPort, PacketReader, Stamps};
+
+use cables::{Between, FAR, Scene};
+use load::Passed;
+
+use crate::goals::Goal;
+use crate::page::{Page, Table};
+use crate::side::Job;
+
+/// Frames of one short turn.
+const TURN: u64 = 2_000_000;
+/// Frames of 64 octets per second.
+const FORWARDED: f64 = 500_000.0;
+/// What the switch may add to a frame's way at 100 000 frames per second.
+const ADDED_P99_NS: u64 = 4_000;
+
+/// How much there is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Frames forwarded in one go.
+    pub frames: u64,
+    /// Turns of switch and bridge.
+    pub pairs: u32,
+    /// Length of the runs with gates.
+    pub seconds: u64,
+}
+
+/// What was seen.
+pub struct Seen {
+    forwarded: Vec<(Between, Passed)>,
+    endurance: Endurance,
+    delays: Vec<(Between, delay::Seen)>,
+}
+
+/// Many frames in one go, and what the switch counted.
+struct Endurance {
+    passed: Passed,
+    /// Frames that the switch counted as dropped, wherever.
+    dropped: u64,
+    stalls: u64,
+    longest_stall_ns: u64,
+}
+
+/// Everything, on the page.
+pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
+    page.heading("The switch: frames forwarded, 64 octets, eight classes, virtual Ethernet");
+    let mut forwarded = Vec::new();
+    let sides = [Between::User(Socket::Packet), Between::Bridge, Between::User(Socket::Xdp)];
+    for pair in 0..size.pairs {
+        let mut sides = sides;
+        if pair % 2 == 1 {
+            sides.reverse();
+        }
+        for between in sides {
+            forwarded.push((between, forward(job, between, TURN.min(size.frames))?.0));
+        }
+    }
+    page.table(&rates(&forwarded, &sides));
+    page.words(&format!(
+        "{} turns of {} frames each, in alternating order. One thread on the other CPU sends frames and counts those that come out, at most 1024 on their way; the kernel's bridge does its work on that thread's CPU, ontick's core on its own (CPU {}, FIFO).",
+        size.pairs,
+        TURN.min(size.frames),
+        job.cpu
+    ));
+    let endurance = endure(job, size.frames)?;
+    page.words(&format!(
+        "In one go: {} frames sent, {} received ({:.0}/s), {} of the others counted as dropped, {} out of order within their class; the core was held up {} times, for {} at most.",
+        endurance.passed.sent,
+        endurance.passed.received,
+        endurance.passed.rate(),
+        endurance.dropped,
+        endurance.passed.out_of_order,
+        endurance.stalls,
+        show(endurance.longest_stall_ns)
+    ));
+
+    page.heading("The switch: one-way delay at 100 000 frames per second, virtual Ethernet");
+    let mut delays = Vec::new();
+    for between in [Between::Cable, Between::Bridge, Between::User(Socket::Packet), Between::User(Socket::Xdp)] {
+        delays.push((between, delayed(job, between, Duration::from_secs(size.seconds))?));
+    }
+    page.table(&delay_table(&delays));
+    page.words("From just before a frame is handed to the kernel until the kernel stamps its arrival at the far end. The cable is the same way without anything between.");
+    Ok(Seen { forwarded, endurance, delays })
+}
+
+/// A CPU for the other side.
+fn elsewhere(job: &Job) -> Option<u32> {
+    cpus::online().into_iter().rev().find(|cpu| *cpu != job.cpu)
+}
+
+fn forward(job: &Job, between: Between, frames: u64) -> Result<(Passed, Scene), String> {
+    let scene = Scene::new(between, job.cpu, job.priority)?;
+    let [mut into, mut out_of] = [port(&scene, 0)?, port(&scene, 1)?];
+    let passed = beside(job, || load::run(&mut into, &mut out_of, frames))?;
+    Ok((passed, scene))
+}
+
+fn endure(job: &Job, frames: u64) -> Result<Endurance, String> {
+    let (passed, scene) = forward(job, Between::User(Socket::Packet), frames)?;
+    let counters = scene.plane.ok_or("there is no data plane")?.stop();
+    let dropped = counters.ports.iter().map(|port| {
+        let queues: u64 = port.queues.iter().map(|queue| queue.dropped()).sum();
+        queues + port.overflowed.get() + port.oversized.get() + port.malformed.get() + port.filtered.get()
+    });
+    Ok(Endurance {
+        passed,
+        dropped: dropped.sum(),
+        stalls: counters.stalls.get(),
+        longest_stall_ns: counters.longest_stall_ns.get(),
+    })
+}
+
+fn delayed(job: &Job, between: Between, duration: Duration) -> Result<delay::Seen, String> {
+    let scene = Scene::new(between, job.cpu, job.priority)?;
+    let mut into = port(&scene, 0)?;
+    let open = || PacketReader::open(FAR[1], DEFAULT_FRAMES, Stamps::Software);
+    let opened = scene.stations[1].within(open).map_err(|e| format!("switch: {e}"))?;
+    let mut out_of = opened.map_err(|e| format!("switch: {e}"))?;
+    beside(job, || delay::run(&mut into, &mut out_of, duration))
+}
+
+fn port(scene: &Scene, station: usize) -> Result<PacketPort, String> {
+    let open = || PacketPort::open(FAR[station], DEFAULT_FRAMES);
+    scene.stations[station].within(open).map_err(|e| format!("switch: {e}"))?.map_err(|e| format!("switch: {e}"))
+}
+
+/// On a thread of its own, away from the switch's CPU.
+fn beside<T: Send>(job: &Job, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    let cpu = elsewhere(job);
+    let pinned = || {
+        let _held = cpu.into_iter().fold(Setup::new(), Setup::cpu).best_effort();
+        work()
+    };
+    std::thread::scope(|scope| scope.spawn(pinned).join()).map_err(|_| "switch: the load's thread panicked".into())
+}
+
+fn rates(all: &[(Between, Passed)], sides: &[Between]) -> Table {
+    let mut table = Table::new(&["between", "median of turns", "least", "most", "lost", "out of order"]);
+    for side in sides {
+        let turns: Vec<&Passed> = all.iter().filter(|(between, _)| between == side).map(|(_, passed)| passed).collect();
+        let mut rates: Vec<f64> = turns.iter().map(|passed| passed.rate()).collect();
+        rates.sort_by(f64::total_cmp);
+        let [Some(least), Some(most)] = [rates.first(), rates.last()] else { continue };
+        let per_s = |rate: &f64| format!("{rate:.0}/s");
+        let lost: u64 = turns.iter().map(|passed| passed.sent - passed.received).sum();
+        let disordered: u64 = turns.iter().map(|passed| passed.out_of_order).sum();
+        table.row([
+            side.name().into(),
+            per_s(&median(&rates)),
+            per_s(least),
+            per_s(most),
+            lost.to_string(),
+            disordered.to_string(),
+        ]);
+    }
+    table
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match sorted.len() % 2 {
+        0 if middle > 0 => sorted[middle - 1].midpoint(sorted[middle]),
+        _ => sorted.get(middle).copied().unwrap_or(0.0),
+    }
+}
+
+fn rate(all: &[(Between, Passed)], side: Between) -> f64 {
+    let mut rates: Vec<f64> = all.iter().filter(|(between, _)| *between == side).map(|(_, p)| p.rate()).collect();
+    rates.sort_by(f64::total_cmp);
+    median(&rates)
+}
+
+fn delay_table(all: &[(Between, delay::Seen)]) -> Table {
+    let mut table = Table::new(&["between", "p50", "p99", "p99.9", "max", "sent", "lost"]);
+    for (between, seen) in all {
+        let figures = [0.5, 0.99, 0.999, 1.0].map(|share| seen.quantile(share).map_or("—".into(), show));
+        let counts = [seen.sent.to_string(), (seen.sent - seen.received).to_string()];
+        table.row([between.name().to_string()].into_iter().chain(figures).chain(counts));
+    }
+    table
+}
+
+/// What must be reached.
+pub fn goals(seen: &Seen) -> Vec<Goal> {
+    let user = Between::User(Socket::Packet);
+    let (own, bridge) = (rate(&seen.forwarded, user), rate(&seen.forwarded, Between::Bridge));
+    let Endurance { passed, dropped, .. } = &seen.endurance;
+    let uncounted = passed.sent.saturating_sub(passed.received).saturating_sub(*dropped);
+    let of = |side: Between| seen.delays.iter().find(|(between, _)| *between == side).map(|(_, seen)| seen);
+    let quantile = |side, share| of(side).and_then(|seen| seen.quantile(share));
+    let added = quantile(user, 0.99).zip(quantile(Between::Cable, 0.5));
+    let added = added.map(|(with, without)| with.saturating_sub(without));
+    vec![
+        Goal::new(
+            "switch: frames of 64 octets forwarded, eight classes (virtual Ethernet)",
+            format!("≥ {FORWARDED:.0}/s and ≥ the kernel's bridge"),
+            Some((format!("{own:.0}/s (bridge {bridge:.0}/s)"), own >= FORWARDED && own >= bridge)),
+        ),
+        Goal::new(
+            format!("switch: {} frames in one go, lost uncounted or out of order", passed.sent),
+            "0",
+            Some((format!("{uncounted} and {}", passed.out_of_order), uncounted == 0 && passed.out_of_order == 0)),
+        ),
+        Goal::new(
+            "switch: added one-way delay at 100 000 frames/s, its p99 less the cable's median (virtual Ethernet)",
+            format!("≤ {}", show(ADDED_P99_NS)),
+            added.map(|ns| (show(ns), ns <= ADDED_P99_NS)),
+        ),
+    ]
+}

@@ -1,0 +1,144 @@
+//! Which switch a command is about, and who is to do its work.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use ontick_switch::apply::{Folder, FolderError, Lock, Plan};
+use ontick_switch::model::Plane;
+use ontick_switch::{Switch, apply, config, kernel};
+
+use super::file;
+use crate::failure::Failure;
+
+/// Another ontick that is changing a switch takes no longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Who is to do the work.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum PlaneFlag {
+    /// The kernel where it can, else a dedicated core
+    Auto,
+    /// Bridge, classifier and taprio
+    Kernel,
+    /// A dedicated core
+    User,
+}
+
+impl From<PlaneFlag> for Plane {
+    fn from(flag: PlaneFlag) -> Self {
+        match flag {
+            PlaneFlag::Auto => Plane::Auto,
+            PlaneFlag::Kernel => Plane::Kernel,
+            PlaneFlag::User => Plane::User,
+        }
+    }
+}
+
+/// The file, and the plane if it is to be another than the file says.
+#[derive(Args)]
+pub struct FileFlags {
+    /// The file that describes the switch
+    pub file: PathBuf,
+    /// Who does the work, whatever the file says
+    #[arg(long, value_enum)]
+    pub plane: Option<PlaneFlag>,
+    #[command(flatten)]
+    pub state: StateFlag,
+}
+
+impl FileFlags {
+    /// What is wanted.
+    pub fn read(&self) -> Result<Switch, Failure> {
+        let mut switch = file::read(&self.file)?;
+        if let Some(plane) = self.plane {
+            switch.plane = plane.into();
+        }
+        Ok(switch)
+    }
+}
+
+/// Where what is known of standing switches lies; tests have a place of their own.
+#[derive(Args, Clone)]
+pub struct StateFlag {
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    pub state: Option<PathBuf>,
+}
+
+impl StateFlag {
+    /// The folder of a switch.
+    pub fn folder(&self, name: &str) -> Result<Folder, Failure> {
+        Ok(Folder::of(name, self.state.as_deref())?)
+    }
+
+    /// As it is handed on to an ontick that this one starts.
+    pub fn words(&self) -> Vec<String> {
+        self.state.iter().flat_map(|folder| ["--state".into(), folder.display().to_string()]).collect()
+    }
+}
+
+/// A switch that stands, by its name.
+#[derive(Args)]
+pub struct NameFlags {
+    /// The switch's name; may be left out where only one stands
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub state: StateFlag,
+}
+
+impl NameFlags {
+    /// The folder of the switch that is meant; none if no switch stands.
+    pub fn folder(&self) -> Result<Option<Folder>, Failure> {
+        if let Some(name) = &self.name {
+            return self.state.folder(name).map(Some);
+        }
+        let names = Folder::all(self.state.state.as_deref());
+        match names.as_slice() {
+            [] => Ok(None),
+            [name] => self.state.folder(name).map(Some),
+            _ => Err(Failure::new(format!("several switches stand ({}): name one", names.join(", ")))),
+        }
+    }
+}
+
+/// Only root may change a machine's network.
+pub fn needs_root(command: &str) -> Result<(), Failure> {
+    match rustix::process::geteuid().is_root() {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "only root may change this machine's network: run it as sudo ontick switch {command}"
+        ))),
+    }
+}
+
+/// Waits for another ontick that is changing a switch.
+pub fn lock(folder: &Folder) -> Result<Lock, Failure> {
+    let began = Instant::now();
+    loop {
+        match folder.lock() {
+            Err(FolderError::Busy(_)) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+            other => return Ok(other?),
+        }
+    }
+}
+
+/// What the kernel is to do.
+pub fn kernel_plan(switch: &Switch) -> Result<Plan, Failure> {
+    if switch.plane == Plane::User {
+        return Err(Failure::new(
+            "the user data plane is a process that does the work as long as it runs: sudo ontick switch run",
+        ));
+    }
+    kernel::plan(&apply::Live, switch, switch.clock.now_ns()).map_err(|error| match switch.plane {
+        Plane::Auto => Failure::new(format!(
+            "the kernel cannot do it ({error}): run it in the user data plane, sudo ontick switch run --plane user"
+        )),
+        _ => Failure::new(error),
+    })
+}
+
+/// The switch that stands, as it was set up.
+pub fn standing(folder: &Folder) -> Result<Switch, Failure> {
+    let text = folder.configuration()?;
+    Ok(config::read(&text)?.switch)
+}

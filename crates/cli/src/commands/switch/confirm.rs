@@ -1,0 +1,38 @@
+//! `ontick switch confirm`
+
+use clap::Args;
+
+use super::aimed::{NameFlags, lock, needs_root};
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Let a switch stand that was set up with --confirm.
+///
+/// Exit status 1 if none waits for it.
+#[derive(Args)]
+#[command(after_help = "Example:\n  sudo ontick switch confirm cell4")]
+pub struct Confirm {
+    #[command(flatten)]
+    name: NameFlags,
+}
+
+impl Confirm {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        needs_root("confirm")?;
+        let folder = self.name.folder()?;
+        // Either the guardian has it already, or it stays.
+        let stays = match &folder {
+            Some(folder) => {
+                let _lock = lock(folder)?;
+                folder.confirm()
+            }
+            None => false,
+        };
+        let name = folder.as_ref().map(|folder| folder.name()).unwrap_or("");
+        match stays {
+            true => terminal::print(&format!("Switch {name} stays.\n"))?,
+            false => terminal::print("No switch waits to be confirmed.\n")?,
+        }
+        Ok(if stays { Outcome::Met } else { Outcome::NotMet })
+    }
+}

@@ -1,0 +1,71 @@
+//! `ontick switch revert`
+
+use clap::Args;
+use ontick_switch::apply::{Live, Reverted, Undone, revert};
+
+use super::aimed::{NameFlags, lock, needs_root};
+use super::{file, guardian};
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Take a switch away: everything is then as it was before, whether it had been set up in full or in part.
+///
+/// What somebody else changed meanwhile is told and left. Exit status 1 if something could not be undone; that is kept for
+/// another try.
+#[derive(Args)]
+#[command(after_help = "Example:\n  sudo ontick switch revert cell4")]
+pub struct Revert {
+    #[command(flatten)]
+    name: NameFlags,
+    /// Waits on standard input for the command that it guards to end
+    #[arg(long, hide = true)]
+    guard: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Revert {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        needs_root("revert")?;
+        let Some(folder) = self.name.folder()? else { return self.tell("", &Reverted::default()) };
+        if self.guard {
+            return guardian::guard(&folder);
+        }
+        let lock = lock(&folder)?;
+        if folder.is_watched() {
+            file::note(&format!("somebody keeps switch {} (ontick switch run); that ends with it", folder.name()));
+        }
+        let reverted = revert(&Live, &folder, &lock)?.unwrap_or_default();
+        self.tell(folder.name(), &reverted)
+    }
+
+    fn tell(&self, name: &str, reverted: &Reverted) -> Result<Outcome, Failure> {
+        match self.json {
+            true => terminal::print(&(serde_json::to_string_pretty(reverted)? + "\n"))?,
+            false => terminal::print(&text(name, reverted))?,
+        }
+        Ok(if reverted.complete() { Outcome::Met } else { Outcome::NotMet })
+    }
+}
+
+/// What was done, with everything named that did not go as usual.
+pub fn text(name: &str, reverted: &Reverted) -> String {
+    if reverted.undone.is_empty() {
+        return "Nothing of it stands.\n".into();
+    }
+    let mut text = String::new();
+    for told in &reverted.undone {
+        let why = match &told.outcome {
+            Undone::Restored | Undone::AsBefore => continue,
+            Undone::Gone => "the interface is gone",
+            Undone::Left(why) | Undone::Refused(why) => why,
+        };
+        text += &format!("{}: {why}\n", told.what);
+    }
+    reverted.damage.iter().for_each(|damage| text += &format!("{damage}\n"));
+    text + &match reverted.complete() {
+        true => format!("Switch {name} is gone; everything else is as before.\n"),
+        false => format!("Not all of it could be undone; try again: sudo ontick switch revert {name}\n"),
+    }
+}

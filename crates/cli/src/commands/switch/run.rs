@@ -1,0 +1,99 @@
+//! `ontick switch run`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_switch::apply::{Folder, Journal, Live, apply, revert};
+use ontick_switch::kernel::{self, Ended, Options};
+use ontick_switch::{Switch, config};
+
+use super::aimed::{FileFlags, kernel_plan, lock, needs_root, standing};
+use super::guardian::Guardian;
+use super::{file, revert as reverting};
+use crate::failure::{Failure, Outcome};
+use crate::stop;
+
+/// Set a switch up and keep it true until Ctrl-C or SIGTERM, then take it away.
+///
+/// Gates are set anew after each link event, without which the kernel's would stand still. What another tool changes is
+/// told and put back, ports that go and come back are set up again, steps of the clock are told. A switch that stood
+/// already (`ontick switch apply`) is kept, and still stands at the end.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick switch run cell4.toml\n  sudo ontick switch run cell4.toml --metrics /run/cell4.prom"
+)]
+pub struct Run {
+    #[command(flatten)]
+    file: FileFlags,
+    /// Write counters to this file each second, as OpenMetrics text
+    #[arg(long, value_name = "FILE")]
+    metrics: Option<PathBuf>,
+}
+
+impl Run {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        needs_root("run")?;
+        let switch = self.file.read()?;
+        let folder = self.file.state.folder(&switch.name)?;
+        self.run_kernel(&folder, &switch)
+    }
+
+    fn run_kernel(&self, folder: &Folder, switch: &Switch) -> Result<Outcome, Failure> {
+        let stop = stop::on_signal()?;
+        let guardian = self.set_up(folder, switch)?;
+        let Some(_watching) = folder.watch()? else {
+            return Err(Failure::new(format!("another ontick switch run keeps switch {} already", switch.name)));
+        };
+        let options = Options { metrics: self.metrics.clone() };
+        let say = |sentence: &str| file::note(sentence);
+        say(&format!("switch {} stands in the kernel, and is kept (Ctrl-C ends it)", switch.name));
+        let kept = kernel::keep(&Live, folder, switch, &options, &stop, &mut |sentence| say(sentence));
+        // Whatever ended it: what was set up here goes.
+        let outcome = match guardian {
+            Some(guardian) => take_away(folder, guardian)?,
+            None => Outcome::Met,
+        };
+        match kept?.0 {
+            Ended::Stopped => {}
+            Ended::Reverted => say(&format!("switch {} was taken away by somebody else", switch.name)),
+        }
+        Ok(outcome)
+    }
+
+    /// Sets it up if it does not stand; the guardian takes away what was set up here should this process be killed.
+    fn set_up(&self, folder: &Folder, switch: &Switch) -> Result<Option<Guardian>, Failure> {
+        let lock = lock(folder)?;
+        let name = &switch.name;
+        match Journal::read(folder)? {
+            None => {
+                let plan = kernel_plan(switch)?;
+                let guardian = Guardian::start(folder, &self.file.state)?;
+                if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(switch)) {
+                    guardian.settle();
+                    return Err(Failure::new(error));
+                }
+                plan.notes.iter().for_each(|note| file::note(note));
+                Ok(Some(guardian))
+            }
+            Some(journal) if !journal.is_complete() => Err(Failure::new(format!(
+                "an application of switch {name} was cut off: sudo ontick switch revert {name} restores what was before"
+            ))),
+            Some(_) if standing(folder)? == *switch => Ok(None),
+            Some(_) => Err(Failure::new(format!(
+                "switch {name} stands, and not as the file says: sudo ontick switch apply changes its gates, sudo ontick \
+                 switch revert {name} takes it away"
+            ))),
+        }
+    }
+}
+
+fn take_away(folder: &Folder, guardian: Guardian) -> Result<Outcome, Failure> {
+    let reverted = {
+        let lock = lock(folder)?;
+        revert(&Live, folder, &lock)?
+    };
+    guardian.settle();
+    let Some(reverted) = reverted else { return Ok(Outcome::Met) };
+    reverting::text(folder.name(), &reverted).lines().for_each(file::note);
+    Ok(if reverted.complete() { Outcome::Met } else { Outcome::NotMet })
+}

@@ -1,0 +1,135 @@
+//! `ontick switch status`
+
+use clap::Args;
+use ontick_record::units::exact;
+use ontick_rt::clock::ClockId;
+use ontick_switch::Switch;
+use ontick_switch::apply::{Folder, Journal, Live};
+use ontick_switch::kernel::status::{LinkState, PortStatus, Status as Standing, status};
+use ontick_switch::qdisc::Times;
+use serde::Serialize;
+
+use super::aimed::{NameFlags, standing};
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// How a switch stands: gates in force and to come, what went through each, and what somebody else has changed.
+///
+/// Exit status 1 if something is not as it was set up, or if no such switch stands.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  sudo ontick switch status\n  sudo ontick switch status cell4 --json")]
+pub struct Status {
+    #[command(flatten)]
+    name: NameFlags,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    standing: Standing,
+    /// Whether all that was planned was done.
+    complete: bool,
+    /// Whether `ontick switch run` keeps it.
+    watched: bool,
+    /// Time until it goes unless it is confirmed, in ns.
+    goes_in_ns: Option<u64>,
+}
+
+impl Status {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let found = match self.name.folder()? {
+            Some(folder) => Journal::read(&folder)?.map(|journal| (folder, journal)),
+            None => None,
+        };
+        let Some((folder, journal)) = found else {
+            terminal::print(if self.json { "null\n" } else { "No such switch stands.\n" })?;
+            return Ok(Outcome::NotMet);
+        };
+        let switch = standing(&folder)?;
+        let shown = look(&folder, &journal, &switch)?;
+        match self.json {
+            true => terminal::print(&(serde_json::to_string_pretty(&shown)? + "\n"))?,
+            false => terminal::print(&text(&shown, &switch))?,
+        }
+        let fine = shown.complete && shown.standing.differences.is_empty();
+        Ok(if fine { Outcome::Met } else { Outcome::NotMet })
+    }
+}
+
+fn look(folder: &Folder, journal: &Journal, switch: &Switch) -> Result<Shown, Failure> {
+    Ok(Shown {
+        standing: status(&Live, switch, &folder.plan()?)?,
+        complete: journal.is_complete(),
+        watched: folder.is_watched(),
+        goes_in_ns: folder.pending().map(|until_ns| until_ns.saturating_sub(ClockId::Monotonic.now_ns())),
+    })
+}
+
+fn text(shown: &Shown, switch: &Switch) -> String {
+    let standing = &shown.standing;
+    let name = &standing.name;
+    let state = match (shown.complete, shown.watched) {
+        (false, _) => format!("was cut off while it was set up: sudo ontick switch revert {name}"),
+        (true, true) => "kept by ontick switch run".into(),
+        (true, false) => "nobody keeps it (sudo ontick switch run)".into(),
+    };
+    let mut text = format!("{name}  kernel data plane · {state}\n");
+    if let Some(ns) = shown.goes_in_ns {
+        let seconds = ns.div_ceil(1_000_000_000);
+        text += &format!("goes in {seconds} s unless confirmed: sudo ontick switch confirm {name}\n");
+    }
+    standing.ports.iter().for_each(|port| text += &port_text(port, switch));
+    for difference in &standing.differences {
+        text += &format!("\ndiffers   {difference}");
+    }
+    if !standing.differences.is_empty() {
+        text += "\n";
+    }
+    text
+}
+
+fn port_text(port: &PortStatus, switch: &Switch) -> String {
+    let link = match port.link {
+        LinkState::Gone => "gone",
+        LinkState::Off => "switched off",
+        LinkState::NoLink => "no link",
+        LinkState::Up => "up",
+    };
+    let mut text = format!("\nport {}  {link} · {}\n", port.name, port.queueing);
+    for (label, times) in [("in force", &port.oper), ("to come", &port.admin)] {
+        if let Some(times) = times {
+            text += &gates_text(label, times, switch);
+        }
+    }
+    if !port.classes.is_empty() {
+        text += &format!("  {:<16} {:>12} {:>14} {:>8} {:>8}\n", "class", "frames", "octets", "dropped", "waiting");
+    }
+    for class in &port.classes {
+        text += &format!(
+            "  {:<16} {:>12} {:>14} {:>8} {:>8}\n",
+            class.class, class.packets, class.bytes, class.drops, class.waiting
+        );
+    }
+    port.driver.iter().for_each(|(name, count)| text += &format!("  {name} {count}\n"));
+    text
+}
+
+fn gates_text(label: &str, times: &Times, switch: &Switch) -> String {
+    let names = |open: u64| {
+        let opened = switch.classes.iter().filter(|class| open & (1 << class.queue) != 0);
+        let names: Vec<&str> = opened.map(|class| class.name.as_str()).collect();
+        match names.as_slice() {
+            [] => "none".into(),
+            all if all.len() == switch.classes.len() => "all".to_owned(),
+            names => names.join("+"),
+        }
+    };
+    let entries: Vec<String> =
+        times.entries.iter().map(|(open, ns)| format!("{} {}", names(*open), exact(*ns))).collect();
+    let base = format!("base time {}.{:09}", times.base_ns / 1_000_000_000, times.base_ns % 1_000_000_000);
+    format!("  {label:<9} {} · cycle {} · {base}\n", entries.join(", "), exact(times.cycle_ns))
+}

@@ -1,0 +1,113 @@
+//! Steps that make a port ready, whichever data plane it is for.
+
+use serde::Deserialize;
+
+use super::{Act, Expect, Host, Iface, Link, Refused, Step, Undo, parsed};
+use crate::features;
+
+/// Longest time that a port's link takes to come up.
+const LINK_MS: u64 = 5_000;
+
+/// The interface of a port, if it is free to be one.
+pub fn usable<'a>(name: &str, links: &'a [Link]) -> Result<&'a Link, String> {
+    let Some(link) = links.iter().find(|link| link.name == name) else {
+        return Err(format!("there is no port {name} (ip link shows those that there are)"));
+    };
+    if let Some(master) = &link.master {
+        return Err(format!("port {name} belongs to {master}: take it out first (ip link set dev {name} nomaster)"));
+    }
+    if link.link_type != "ether" || link.info.kind.as_deref() == Some("bridge") {
+        return Err(format!("{name} is not an Ethernet port"));
+    }
+    Ok(link)
+}
+
+/// Switches the port on, and waits for its link; none if it is on already.
+pub fn up(link: &Link) -> Option<Step> {
+    let port = Iface::from(link);
+    let step = Step::of(&port.name, "on")
+        .undo(Undo::Up { port: port.clone(), was: false })
+        .act(Act::run(format!("ip link set dev {} up", port.name)))
+        .act(Act::AwaitLink { port: port.name.clone(), at_most_ms: LINK_MS })
+        .expect(Expect::Up { port: port.name });
+    (!link.is_up()).then_some(step)
+}
+
+/// Switches offloads off that `unwanted` picks ([`features::breaks_shaping`], [`features::hides_octets`]); none if none
+/// of them is on.
+pub fn offloads_off(
+    host: &impl Host,
+    link: &Link,
+    what: &str,
+    unwanted: fn(&str) -> bool,
+) -> Result<Option<Step>, Refused> {
+    let port = Iface::from(link);
+    let names = features::to_switch_off(&host.features(&port.name)?, unwanted);
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let all = |on: bool| names.iter().map(|name| (name.clone(), on)).collect::<Vec<_>>();
+    let step = Step::of(&port.name, what)
+        .undo(Undo::Features { port: port.clone(), was: all(true) })
+        .act(Act::Features { port: port.name.clone(), wanted: all(false) })
+        .expect(Expect::Features { port: port.name, wanted: all(false) });
+    Ok(Some(step))
+}
+
+/// Keeps the machine's own IPv6 off the port; none if it is off, or the kernel has none. Addresses that somebody gave
+/// the port would be lost: those are told in the error.
+pub fn no_ipv6(host: &impl Host, link: &Link) -> Result<Option<Step>, String> {
+    let port = Iface::from(link);
+    let path = format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", port.name);
+    let Some(was) = host.read(&path).filter(|was| was == "0") else { return Ok(None) };
+    let kept = addresses(host, &port.name).map_err(|e| e.to_string())?;
+    if let Some(address) = kept.iter().find(|address| address.family == "inet6" && address.is_given()) {
+        return Err(format!(
+            "port {} has the address {address}, which would be lost: remove it first (ip addr del {address} dev {})",
+            port.name, port.name
+        ));
+    }
+    let step = Step::of(&port.name, "the machine's own IPv6 off")
+        .undo(Undo::Value { path: path.clone(), was, port: Some(port) })
+        .act(Act::Write { path: path.clone(), value: "1".into() })
+        .expect(Expect::Value { path, value: "1".into() });
+    Ok(Some(step))
+}
+
+/// An address of a port.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PortAddress {
+    /// `inet` or `inet6`.
+    pub family: String,
+    local: String,
+    #[serde(rename = "prefixlen")]
+    prefix: u8,
+    scope: String,
+    #[serde(default)]
+    dynamic: bool,
+}
+
+impl std::fmt::Display for PortAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}/{}", self.local, self.prefix)
+    }
+}
+
+impl PortAddress {
+    /// Whether somebody gave it to the port, so that it does not come back by itself.
+    pub fn is_given(&self) -> bool {
+        self.scope != "link" && !self.dynamic
+    }
+}
+
+/// The addresses of a port.
+pub fn addresses(host: &impl Host, port: &str) -> Result<Vec<PortAddress>, Refused> {
+    #[derive(Deserialize)]
+    struct Shown {
+        #[serde(default)]
+        addr_info: Vec<PortAddress>,
+    }
+    let argv = ["ip", "-j", "addr", "show", "dev", port];
+    let shown: Vec<Shown> = parsed(&argv, &host.look(&argv)?)?;
+    Ok(shown.into_iter().flat_map(|port| port.addr_info).collect())
+}

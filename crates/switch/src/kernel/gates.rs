@@ -1,0 +1,280 @@
+//! The queueing disciplines at a port's way out.
+
+use crate::apply::{Act, Expect, Host, Iface, Link, Step, Undo, qdiscs, root_of};
+use crate::model::{Base, Gates, Guard, Offload, Port, Switch};
+use crate::qdisc::{HANDLE, Prio, Taprio};
+use crate::schedule::{guard_ns, with_guards};
+use crate::wire::LARGEST_SDU;
+
+use super::lanes::{First, Lanes};
+use super::probe::{self, Known};
+
+const SECOND: u64 = 1_000_000_000;
+/// A base time that follows from "the next second" leaves at least so long to set everything up. Later than that is no
+/// fault: whole cycles are counted from it.
+const LEAD_NS: u64 = 1_500_000_000;
+/// What taprio holds a cycle's length in.
+const LONGEST_CYCLE_NS: u64 = i32::MAX as u64;
+/// taprio takes no entry that is shorter than a frame of so many octets.
+const SHORTEST_ENTRY: u64 = 60;
+/// What taprio assumes of a port that does not tell its rate.
+const UNTOLD_RATE: u64 = 10_000_000;
+
+/// A port that takes part, as it was found.
+pub(super) struct Found<'a> {
+    pub port: &'a Port,
+    pub link: &'a Link,
+    pub queues: Option<u32>,
+    pub rate: Option<u64>,
+}
+
+impl Found<'_> {
+    fn name(&self) -> &str {
+        &self.port.name
+    }
+
+    /// The rate that guard bands are made for.
+    fn rate_for_guards(&self) -> u64 {
+        self.port.rate.or(self.rate).unwrap_or(UNTOLD_RATE)
+    }
+}
+
+/// What base times are found from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum When {
+    /// It is this time on the switch's clock, in ns.
+    Now(u64),
+    /// Cycles have begun at this time.
+    Base(u64),
+}
+
+/// When cycles begin.
+pub(super) fn base_ns(base: Base, when: When) -> u64 {
+    match (base, when) {
+        (_, When::Base(ns)) | (Base::At(ns), _) => ns,
+        (Base::NextSecond, When::Now(ns)) => (ns + LEAD_NS).div_ceil(SECOND) * SECOND,
+    }
+}
+
+/// Which class goes first on this port.
+pub(super) fn first(host: &impl Host, port: &Port) -> First {
+    let release = host.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let by_queue = host.driver(&port.name).is_some_and(|driver| driver == "igb" || driver == "igc");
+    if version < (6, 3) || by_queue { First::LowestQueue } else { First::Highest }
+}
+
+/// The root queueing discipline that the port has: the kernel's own, or a sentence against it.
+pub(super) fn root_kind(host: &impl Host, port: &str) -> Result<String, String> {
+    let qdiscs = qdiscs(host, port).map_err(|e| e.to_string())?;
+    let Some(root) = root_of(&qdiscs) else { return Ok("noqueue".into()) };
+    let text = |key: &str| root[key].as_str().unwrap_or_default().to_owned();
+    match text("handle").as_str() {
+        "0:" => Ok(text("kind")),
+        HANDLE => Err(format!(
+            "port {port} has a queueing discipline that an ontick set up ({}, handle {HANDLE}): revert the switch that it \
+             belongs to, or remove it (tc qdisc del dev {port} root)",
+            text("kind")
+        )),
+        handle => Err(format!(
+            "port {port} has a queueing discipline that somebody set up ({}, handle {handle}), which could not be \
+             restored exactly: remove it first (tc qdisc del dev {port} root)",
+            text("kind")
+        )),
+    }
+}
+
+/// The step for the port: taprio where it has gates, else strict priority, else nothing.
+pub(super) fn step(
+    host: &impl Host,
+    switch: &Switch,
+    found: &Found,
+    lanes: &Lanes,
+    when: When,
+    notes: &mut Vec<String>,
+) -> Result<Option<Step>, String> {
+    let was = root_kind(host, found.name())?;
+    let iface = Iface::from(found.link);
+    match &found.port.gates {
+        Some(gates) => {
+            let taprio = taprio(host, switch, found, gates, lanes, when, notes)?;
+            Ok(Some(with_undo(taprio_step(switch, found, lanes, taprio), iface, was)))
+        }
+        None if switch.classes.len() > 1 => {
+            missing(&probe::prio(host))?;
+            Ok(Some(with_undo(prio_step(switch, found, lanes), iface, was)))
+        }
+        None => Ok(None),
+    }
+}
+
+fn with_undo(step: Step, port: Iface, was: String) -> Step {
+    step.undo(Undo::RootQdisc { port, handle: HANDLE.into(), was })
+}
+
+fn missing(known: &Known) -> Result<(), String> {
+    match known {
+        Known::Missing(why) => Err(format!("{why}; the user data plane needs nothing of that (--plane user)")),
+        Known::There | Known::Untold => Ok(()),
+    }
+}
+
+pub(super) fn taprio(
+    host: &impl Host,
+    switch: &Switch,
+    found: &Found,
+    gates: &Gates,
+    lanes: &Lanes,
+    when: When,
+    notes: &mut Vec<String>,
+) -> Result<Taprio, String> {
+    let (name, classes) = (found.name(), lanes.lanes.len());
+    missing(&probe::taprio(host))?;
+    match found.queues {
+        Some(1) => {
+            return Err(format!(
+                "port {name} has one transmit queue, and taprio needs one for each class: use the user data plane \
+                 (--plane user)"
+            ));
+        }
+        Some(queues) if (queues as usize) < classes => {
+            return Err(format!(
+                "port {name} has {queues} transmit queues, and the switch has {classes} classes: taprio needs one for \
+                 each. Have fewer classes, more queues (ethtool -L {name}), or use the user data plane (--plane user)"
+            ));
+        }
+        _ => {}
+    }
+    if gates.cycle_ns > LONGEST_CYCLE_NS {
+        return Err(format!(
+            "port {name}: a cycle of {} ns is longer than taprio can count ({LONGEST_CYCLE_NS} ns): use the user data \
+             plane (--plane user)",
+            gates.cycle_ns
+        ));
+    }
+    let entries = guarded(switch, found, gates, lanes)?;
+    let (flags, delay_ns) = match found.port.offload {
+        Offload::None => (0, None),
+        Offload::TxTime { delay_ns } => (1, Some(delay_ns)),
+        Offload::Full => (2, None),
+    };
+    if flags == 1 {
+        missing(&probe::etf(host))?;
+    }
+    let kernels_clock = match switch.clock {
+        ontick_rt::clock::ClockId::Monotonic => "MONOTONIC",
+        ontick_rt::clock::ClockId::Realtime => "REALTIME",
+        ontick_rt::clock::ClockId::Tai => "TAI",
+    };
+    Ok(Taprio {
+        map: lanes.map,
+        queues: (0..classes as u16).collect(),
+        base_ns: base_ns(gates.base, when),
+        cycle_ns: gates.cycle_ns,
+        entries,
+        // With full offload it is the port's.
+        clock: (flags != 2).then(|| kernels_clock.into()),
+        flags,
+        delay_ns,
+        max_sdu: max_sdu(host, found, lanes, notes),
+    })
+}
+
+/// The entries with their guard bands, as gate masks of the kernel.
+fn guarded(switch: &Switch, found: &Found, gates: &Gates, lanes: &Lanes) -> Result<Vec<(u32, u64)>, String> {
+    let rate = found.rate_for_guards();
+    let largest =
+        |class: usize| found.port.max_sdu.get(class).copied().flatten().unwrap_or(found.link.mtu.max(LARGEST_SDU));
+    let guards = lanes.by_queue(|class| guard_ns(gates.guard, largest(class), rate));
+    let entries = match gates.guard {
+        Guard::None => gates.entries.clone(),
+        _ => with_guards(&gates.entries, &guards),
+    };
+    let shortest_ns = SHORTEST_ENTRY * 8 * SECOND / found.rate.unwrap_or(UNTOLD_RATE);
+    if let Some(short) = entries.iter().find(|entry| entry.for_ns < shortest_ns) {
+        return Err(format!(
+            "port {}: {} an entry of {} ns, and the kernel takes none shorter than its shortest frame ({shortest_ns} ns \
+             at this rate): make the window longer{}",
+            found.name(),
+            if gates.guard == Guard::None { "there is" } else { "the guard bands leave" },
+            short.for_ns,
+            if gates.guard == Guard::None { "" } else { " or the guard longer" },
+        ));
+    }
+    debug_assert!(switch.classes.len() == lanes.lanes.len());
+    Ok(entries.iter().map(|entry| (lanes.mask(entry.open), entry.for_ns)).collect())
+}
+
+fn max_sdu(host: &impl Host, found: &Found, lanes: &Lanes, notes: &mut Vec<String>) -> Vec<u32> {
+    let of = |class: usize| found.port.max_sdu.get(class).copied().flatten();
+    if lanes.lanes.iter().all(|lane| of(lane.class).is_none()) {
+        return Vec::new();
+    }
+    if !probe::tc_knows_max_sdu(host) {
+        notes.push(format!(
+            "port {}: this tc(8) does not know max-sdu (iproute2 6.2 does), so longer frames of a class are not dropped",
+            found.name()
+        ));
+        return Vec::new();
+    }
+    lanes.lanes.iter().map(|lane| of(lane.class).unwrap_or(0)).collect()
+}
+
+/// Sets a port's gates, for the first time or anew.
+pub(super) fn replace(port: &str, taprio: &Taprio) -> Act {
+    Act::run(format!("tc qdisc replace dev {port} {}", taprio.words()))
+}
+
+fn taprio_step(switch: &Switch, found: &Found, lanes: &Lanes, taprio: Taprio) -> Step {
+    let name = found.name();
+    let replace = replace(name, &taprio);
+    let mut step = Step::of(name, "gates (taprio)").act(replace.clone());
+    let mut children = Vec::new();
+    for (class, lane) in lanes.lanes.iter().enumerate() {
+        let (parent, handle) = (format!("{HANDLE}{:x}", class + 1), format!("{}{:x}:", &HANDLE[..3], class + 1));
+        let base = format!("tc qdisc replace dev {name} parent {parent} handle {handle}");
+        match taprio.delay_ns {
+            // The port holds frames until their time if it can.
+            Some(delay_ns) => {
+                let clock = taprio.clock.as_deref().unwrap_or("TAI");
+                let etf = format!("{base} etf clockid CLOCK_{clock} delta {delay_ns} skip_sock_check");
+                let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+                step = step.act(Act::First { of: vec![words(&format!("{etf} offload")), words(&etf)] });
+                children.push((parent, "etf".to_owned()));
+            }
+            None => {
+                step = step.act(Act::run(format!("{base} pfifo limit {}", switch.classes[lane.class].limit)));
+                children.push((parent, "pfifo".to_owned()));
+            }
+        }
+    }
+    // Attaching a child stops software taprio for ever, as a link event does; asking for the same again starts it.
+    step = step.act(replace);
+    step.expect(Expect::Taprio { port: name.into(), taprio }).expect(Expect::Children { port: name.into(), children })
+}
+
+fn prio_step(switch: &Switch, found: &Found, lanes: &Lanes) -> Step {
+    let name = found.name();
+    let classes = lanes.lanes.len() as u8;
+    // The band that goes first is 0. There are at least two.
+    let by_class: Vec<u8> = {
+        let mut order: Vec<usize> = (0..lanes.lanes.len()).collect();
+        order.sort_by_key(|class| std::cmp::Reverse(lanes.lanes[*class].queue));
+        (0..lanes.lanes.len()).map(|class| order.iter().position(|c| *c == class).unwrap_or(0) as u8).collect()
+    };
+    let prio = Prio { bands: classes.max(2), map: lanes.map.map(|class| by_class[usize::from(class)]) };
+    let mut step =
+        Step::of(name, "strict priority (prio)").act(Act::run(format!("tc qdisc replace dev {name} {}", prio.words())));
+    let mut children = Vec::new();
+    for (class, lane) in lanes.lanes.iter().enumerate() {
+        let band = by_class[class] + 1;
+        let limit = switch.classes[lane.class].limit;
+        step = step.act(Act::run(format!(
+            "tc qdisc replace dev {name} parent {HANDLE}{band:x} handle {}{band:x}: pfifo limit {limit}",
+            &HANDLE[..3]
+        )));
+        children.push((format!("{HANDLE}{band:x}"), "pfifo".to_owned()));
+    }
+    step.expect(Expect::Prio { port: name.into(), prio }).expect(Expect::Children { port: name.into(), children })
+}

@@ -1,0 +1,390 @@
+//! Keeps a switch in the kernel true: software taprio stands still for ever after a link event, other tools change what
+//! is not theirs, ports go and come back, clocks are set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use crate::apply::{Act, Difference, Expect, Folder, Host, Journal, Plan, Step, carry_out, differences};
+use crate::link::{Change, Event, Watch};
+use crate::model::{Port, Switch};
+use crate::schedule::Schedule;
+
+use super::clock::{Stepped, Steps};
+use super::status::{LinkState, PortStatus, Status, port_statuses};
+use super::{gates, metrics, standing};
+
+/// How often everything is compared, for what no event tells of (nft, sysctl).
+const LOOK: Duration = Duration::from_secs(2);
+/// How often counters are read.
+const COUNT: Duration = Duration::from_secs(1);
+/// The clock and the wish to stop are looked at so often.
+const TURN: Duration = Duration::from_millis(100);
+/// A driver may still be setting its queues up when it tells of the link: gates are set once more after this.
+const AGAIN: Duration = Duration::from_millis(400);
+
+/// How the switch is kept.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Counters go here each second, as OpenMetrics text.
+    pub metrics: Option<PathBuf>,
+}
+
+/// What was done to keep the switch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Times that each port's gates were set anew.
+    pub reissued: BTreeMap<String, u64>,
+    /// Things that another tool had changed and that were put back.
+    pub put_back: u64,
+    /// Times that the clock was set.
+    pub clock_steps: u64,
+}
+
+/// Why keeping ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was asked to.
+    Stopped,
+    /// Somebody reverted the switch.
+    Reverted,
+}
+
+/// Keeps a switch that stands, until `stop`; `tell` hears of everything that happens, one sentence at a time.
+pub fn keep(
+    host: &impl Host,
+    folder: &Folder,
+    switch: &Switch,
+    options: &Options,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> io::Result<(Ended, Tally)> {
+    let mut watch = Watch::begin()?;
+    let plan = folder.plan().map_err(io::Error::other)?;
+    let mut keeper = Keeper::new(host, folder, switch, plan, options, tell);
+    let ended = loop {
+        if stop.load(Relaxed) {
+            break Ended::Stopped;
+        }
+        let mut event = watch.next(keeper.until_due())?;
+        // All that has come, before anything is done about it.
+        while let Some(heard) = event {
+            keeper.hear(&heard);
+            event = watch.next(Duration::ZERO)?;
+        }
+        if keeper.tend() {
+            break Ended::Reverted;
+        }
+    };
+    Ok((ended, keeper.tally))
+}
+
+struct Keeper<'a, H> {
+    host: &'a H,
+    folder: &'a Folder,
+    switch: &'a Switch,
+    plan: Plan,
+    options: &'a Options,
+    tell: &'a mut dyn FnMut(&str),
+    tally: Tally,
+    clock: Steps,
+    /// Ports whose gates are to be set anew, and when.
+    due: BTreeMap<String, BTreeSet<Instant>>,
+    returned: BTreeSet<String>,
+    look_at: Instant,
+    count_at: Instant,
+    /// Frames that had left each port when that last changed.
+    progress: BTreeMap<String, (u64, Instant)>,
+    differences: Vec<Difference>,
+    /// What could not be put back, so that it is told once.
+    told: BTreeSet<String>,
+}
+
+impl<'a, H: Host> Keeper<'a, H> {
+    fn new(
+        host: &'a H,
+        folder: &'a Folder,
+        switch: &'a Switch,
+        plan: Plan,
+        options: &'a Options,
+        tell: &'a mut dyn FnMut(&str),
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            host,
+            folder,
+            switch,
+            plan,
+            options,
+            tell,
+            tally: Tally::default(),
+            clock: Steps::new(switch.clock),
+            due: BTreeMap::new(),
+            returned: BTreeSet::new(),
+            look_at: now,
+            count_at: now,
+            progress: BTreeMap::new(),
+            differences: Vec::new(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    fn until_due(&self) -> Duration {
+        let times = self.due.values().flatten().chain([&self.look_at, &self.count_at]);
+        let first = times.min().copied().unwrap_or(self.look_at);
+        first.saturating_duration_since(Instant::now()).min(TURN)
+    }
+
+    fn is_port(&self, name: &str) -> bool {
+        self.switch.ports.iter().any(|port| port.name == name)
+    }
+
+    fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Link { change: Change::Renamed { from }, name, .. } => {
+                if self.is_port(from) {
+                    self.say(&format!("port {from} is called {name} now: it no longer takes part"));
+                }
+                if self.is_port(name) {
+                    self.returned.insert(name.clone());
+                }
+            }
+            Event::Link { name, change, .. } if self.is_port(name) => self.port_changed(name, change),
+            Event::Link { name, .. } if *name == self.switch.name => self.look_at = Instant::now(),
+            Event::Traffic { name: Some(name), .. } if self.is_port(name) => self.look_at = Instant::now(),
+            Event::Lost => {
+                self.say("events of the kernel were lost: everything is looked at anew");
+                let ports: Vec<String> = self.switch.ports.iter().map(|port| port.name.clone()).collect();
+                ports.iter().for_each(|port| self.reissue_soon(port));
+                self.look_at = Instant::now();
+            }
+            _ => {}
+        }
+    }
+
+    fn port_changed(&mut self, name: &str, change: &Change) {
+        match change {
+            Change::CarrierUp | Change::Flapped => {
+                let came = if *change == Change::Flapped { "link went and came back" } else { "link is there" };
+                self.say(&format!("port {name}: its {came}; gates are set anew"));
+                self.reissue_soon(name);
+            }
+            Change::AdminUp => self.reissue_soon(name),
+            Change::CarrierDown => self.say(&format!("port {name}: no link")),
+            Change::AdminDown => self.say(&format!("port {name}: somebody switched it off")),
+            Change::Gone => self.say(&format!("port {name} is gone; the others go on")),
+            Change::Appeared => {
+                self.returned.insert(name.into());
+            }
+            Change::Renamed { .. } | Change::Master { .. } => self.look_at = Instant::now(),
+        }
+    }
+
+    fn reissue_soon(&mut self, name: &str) {
+        let now = Instant::now();
+        self.due.entry(name.into()).or_default().extend([now, now + AGAIN]);
+    }
+
+    fn say(&mut self, sentence: &str) {
+        (self.tell)(sentence);
+    }
+
+    fn say_once(&mut self, sentence: String) {
+        if self.told.insert(sentence.clone()) {
+            self.say(&sentence);
+        }
+    }
+
+    /// Does what is due; whether somebody has reverted the switch.
+    fn tend(&mut self) -> bool {
+        self.look_at_clock();
+        let now = Instant::now();
+        let has_work = !self.returned.is_empty()
+            || now >= self.look_at
+            || self.due.values().any(|times| times.first().is_some_and(|at| *at <= now));
+        if has_work {
+            // Another ontick at work with it is waited for.
+            let Ok(_lock) = self.folder.lock() else { return false };
+            let Ok(Some(mut journal)) = Journal::read(self.folder) else { return true };
+            // Its gates may have been changed.
+            self.plan = self.folder.plan().unwrap_or_else(|_| std::mem::take(&mut self.plan));
+            self.rejoin(&mut journal);
+            self.reissue();
+            if Instant::now() >= self.look_at {
+                self.look_at = Instant::now() + LOOK;
+                self.put_back();
+            }
+        }
+        if Instant::now() >= self.count_at {
+            self.count_at = Instant::now() + COUNT;
+            self.count();
+        }
+        false
+    }
+
+    fn look_at_clock(&mut self) {
+        let Some(stepped) = self.clock.look() else { return };
+        let clock = self.switch.clock.name();
+        match stepped {
+            Stepped::By(ns) => {
+                self.say(&format!("the {clock} clock was set by {:.6} s: gates are set anew", ns as f64 / 1e9));
+            }
+            Stepped::Offset(s) => {
+                self.say(&format!("TAI is now {s} s ahead of UTC on this machine: gates are set anew"));
+            }
+        }
+        self.tally.clock_steps += 1;
+        let ports: Vec<String> = self.switch.ports.iter().map(|port| port.name.clone()).collect();
+        ports.iter().for_each(|port| self.reissue_soon(port));
+    }
+
+    fn rejoin(&mut self, journal: &mut Journal) {
+        for name in std::mem::take(&mut self.returned) {
+            match self.rejoin_one(journal, &name) {
+                Ok(()) => {
+                    self.say(&format!("port {name} is back, and set up again"));
+                    self.reissue_soon(&name);
+                }
+                Err(why) => {
+                    self.say_once(format!("port {name} is back, and cannot be set up again: {why}"));
+                }
+            }
+        }
+    }
+
+    fn rejoin_one(&mut self, journal: &mut Journal, name: &str) -> Result<(), String> {
+        let steps = standing::rejoin(self.host, self.switch, &self.plan, name).map_err(|e| e.to_string())?;
+        for step in &steps {
+            carry_out(self.host, journal, step).map_err(|e| e.to_string())?;
+        }
+        self.plan
+            .steps
+            .retain(|step| step.port.as_deref() != Some(name) || steps.iter().all(|new| new.what != step.what));
+        let at = self.plan.steps.len().saturating_sub(1);
+        self.plan.steps.splice(at..at, steps);
+        self.folder.keep_plan(&self.plan).map_err(|e| e.to_string())
+    }
+
+    fn reissue(&mut self) {
+        let now = Instant::now();
+        let due: Vec<String> =
+            self.due.iter().filter(|(_, at)| at.first().is_some_and(|at| *at <= now)).map(|(n, _)| n.clone()).collect();
+        for name in due {
+            if let Some(times) = self.due.get_mut(&name) {
+                times.retain(|at| *at > now);
+            }
+            self.reissue_one(&name);
+        }
+        self.due.retain(|_, times| !times.is_empty());
+    }
+
+    fn reissue_one(&mut self, name: &str) {
+        let Some(act) = self.gates_of(name) else { return };
+        match self.host.act(&act) {
+            Ok(()) => *self.tally.reissued.entry(name.into()).or_default() += 1,
+            // What else stands there is seen by the look at everything.
+            Err(refused) => self.say_once(format!("port {name}: {refused}")),
+        }
+    }
+
+    /// What sets the port's gates.
+    fn gates_of(&self, name: &str) -> Option<Act> {
+        let expects = self.plan.steps.iter().flat_map(|step| &step.expects);
+        expects.into_iter().find_map(|expect| match expect {
+            Expect::Taprio { port, taprio } if port == name => Some(gates::replace(port, taprio)),
+            _ => None,
+        })
+    }
+
+    /// Compares everything, and puts back what another tool has changed.
+    fn put_back(&mut self) {
+        let steps = self.plan.steps.clone();
+        let all = differences(self.host, steps.iter().flat_map(|step| &step.expects));
+        if all.is_empty() {
+            self.told.clear();
+        }
+        self.differences = all;
+        if self.differences.is_empty() {
+            return;
+        }
+        for step in &steps {
+            // Whoever switches a port off means it.
+            let expects =
+                step.expects.iter().filter(|expect| !matches!(expect, Expect::Up { port } if self.is_port(port)));
+            let Some(difference) = differences(self.host, expects)
+                .into_iter()
+                .find(|difference| !difference.gone || !self.is_port(&difference.place))
+            else {
+                continue;
+            };
+            match redo(self.host, step) {
+                Ok(()) => {
+                    self.tally.put_back += 1;
+                    self.say(&format!("{difference}: put back ({})", step.what));
+                }
+                Err(why) => self.say_once(format!("{difference}, and it cannot be put back: {why}")),
+            }
+            // Attaching filters stops software taprio.
+            if let Some(port) =
+                step.expects.iter().any(|e| matches!(e, Expect::Filters { .. })).then_some(step.port.as_ref()).flatten()
+            {
+                self.reissue_one(port);
+            }
+        }
+    }
+
+    /// Reads counters: for whoever wants them, and to see whether a port stands still that should not.
+    fn count(&mut self) {
+        let Ok(ports) = port_statuses(self.host, self.switch) else { return };
+        for status in &ports {
+            if self.stands_still(status) {
+                let name = status.name.clone();
+                self.say(&format!("port {name}: frames wait at open gates and none leaves; gates are set anew"));
+                self.reissue_soon(&name);
+            }
+        }
+        if let Some(path) = &self.options.metrics {
+            let status = Status { name: self.switch.name.clone(), ports, differences: self.differences.clone() };
+            let new = path.with_extension("new");
+            let text = metrics::text(&status, &self.tally);
+            if let Err(error) = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path)) {
+                self.say_once(format!("{} cannot be written: {error}", path.display()));
+            }
+        }
+    }
+
+    fn stands_still(&mut self, status: &PortStatus) -> bool {
+        let Some(port) = self.switch.ports.iter().find(|port| port.name == status.name) else { return false };
+        let left: u64 = status.classes.iter().map(|class| class.packets).sum();
+        let waits = status.classes.iter().any(|class| class.waiting > 0 && opens(port, class.queue));
+        let now = Instant::now();
+        let (before, since) = *self.progress.entry(status.name.clone()).or_insert((left, now));
+        if before != left || !waits || status.link != LinkState::Up || port.gates.is_none() {
+            self.progress.insert(status.name.clone(), (left, now));
+            return false;
+        }
+        let cycle_ns = port.gates.as_ref().map_or(0, |gates| gates.cycle_ns);
+        let long = now - since > COUNT.max(Duration::from_nanos(cycle_ns.saturating_mul(3)));
+        if long {
+            self.progress.insert(status.name.clone(), (left, now));
+        }
+        long
+    }
+}
+
+fn opens(port: &Port, queue: u8) -> bool {
+    port.gates.as_ref().is_none_or(|gates| !Schedule::new(0, &gates.entries).windows(usize::from(queue)).is_empty())
+}
+
+/// Does a step again whose work somebody has spoilt.
+fn redo(host: &impl Host, step: &Step) -> Result<(), String> {
+    let from_nothing =
+        |expect: &Expect| matches!(expect, Expect::Filters { .. } | Expect::NftTable { .. } | Expect::Chain { .. });
+    if step.expects.iter().any(from_nothing) {
+        step.undos.iter().rev().for_each(|undo| drop(undo.carry_out(host)));
+    }
+    let acts = step.acts.iter().filter(|act| !matches!(act, Act::AwaitLink { .. }));
+    acts.into_iter().try_for_each(|act| host.act(act)).map_err(|refused| refused.to_string())
+}

@@ -1,0 +1,153 @@
+//! The kernel data plane: a bridge, a classifier, and taprio at each port's way out.
+//!
+//! | model | kernel |
+//! |---|---|
+//! | role bridge | `ip link add … type bridge`, the ports in it |
+//! | rules of classes | a priority of the frame's socket buffer: tc flower, nft or iptables |
+//! | queue of a class | traffic class and transmit queue of taprio, or band of prio |
+//! | gates | `sched-entry` of taprio |
+
+mod bridge;
+mod classify;
+mod clock;
+mod gates;
+pub mod keep;
+mod lanes;
+mod metrics;
+pub mod probe;
+mod standing;
+pub mod status;
+
+use crate::apply::{Host, Link, Plan, Refused, Step, links, port};
+use crate::features;
+use crate::model::{Port, Role, Switch};
+
+pub use keep::{Ended, Options, Tally, keep};
+pub use lanes::{First, Lane, Lanes, NoPriorityLeft};
+pub use metrics::text as metrics;
+pub use standing::{Regated, regate, rejoin};
+pub use status::{Status, status};
+
+use classify::Wanted;
+use gates::Found;
+
+/// The kernel cannot do this, or ontick could not restore what there is now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", reasons.join("; "))]
+pub struct CannotPlan {
+    /// Every reason, one sentence each.
+    pub reasons: Vec<String>,
+}
+
+impl From<Refused> for CannotPlan {
+    fn from(refused: Refused) -> Self {
+        Self { reasons: vec![refused.to_string()] }
+    }
+}
+
+/// Looks at everything that would be changed, and says what is to be done. `now_ns` is the time of the switch's clock.
+pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, CannotPlan> {
+    let links = links(host)?;
+    let mut reasons = Vec::new();
+    let mut found = Vec::new();
+    for port in &switch.ports {
+        match find(host, port, &links) {
+            Ok(port) => found.push(port),
+            Err(why) => reasons.push(why),
+        }
+    }
+    if switch.role == Role::Bridge && links.iter().any(|link| link.name == switch.name) {
+        reasons.push(format!(
+            "there is an interface {} already, as the bridge would be called: give the switch another name",
+            switch.name
+        ));
+    }
+    let mut plan = Plan { name: switch.name.clone(), ..Plan::default() };
+    for steps in
+        [ready(host, &found), forward(switch, &found, &links), shape(host, switch, &found, now_ns, &mut plan.notes)]
+    {
+        match steps {
+            Ok(steps) => plan.steps.extend(steps),
+            Err(why) => reasons.extend(why),
+        }
+    }
+    if switch.role == Role::Bridge {
+        plan.steps.push(bridge::start(switch));
+        plan.notes.extend(found.iter().filter_map(|port| lost_addresses(host, &switch.name, &port.port.name)));
+    }
+    if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons }) }
+}
+
+fn find<'a>(host: &impl Host, port: &'a Port, links: &'a [Link]) -> Result<Found<'a>, String> {
+    let (name, link) = (&port.name, port::usable(&port.name, links)?);
+    Ok(Found { port, link, queues: host.transmit_queues(name).or(Some(link.queues)), rate: host.rate(name) })
+}
+
+type Steps = Result<Vec<Step>, Vec<String>>;
+
+fn ready(host: &impl Host, found: &[Found]) -> Steps {
+    let mut steps = Vec::new();
+    let mut reasons = Vec::new();
+    for found in found {
+        let offloads = port::offloads_off(host, found.link, "no offloads that merge frames", features::breaks_shaping);
+        match offloads {
+            Ok(step) => steps.extend(step),
+            Err(refused) => reasons.push(refused.to_string()),
+        }
+        steps.extend(port::up(found.link));
+    }
+    if reasons.is_empty() { Ok(steps) } else { Err(reasons) }
+}
+
+fn forward(switch: &Switch, found: &[Found], links: &[Link]) -> Steps {
+    if switch.role == Role::Station {
+        return Ok(Vec::new());
+    }
+    let mut steps = vec![bridge::make(switch, links)];
+    steps.extend(found.iter().map(|found| bridge::join(switch, found.link)));
+    Ok(steps)
+}
+
+/// The classifier first: software taprio stands still for ever if clsact is added after it.
+fn shape(host: &impl Host, switch: &Switch, found: &[Found], now_ns: u64, notes: &mut Vec<String>) -> Steps {
+    let one = |error: NoPriorityLeft| vec![error.to_string()];
+    // Priorities are the same on all ports, whichever way round their queues are.
+    let lanes = Lanes::new(switch, First::Highest).map_err(one)?;
+    let ports: Vec<Link> = found.iter().map(|found| found.link.clone()).collect();
+    let mut reasons = Vec::new();
+    let mut steps = Vec::new();
+    match classify::steps(host, &Wanted { switch, lanes: &lanes, ports: &ports }, notes) {
+        Ok(classifier) => steps.extend(classifier),
+        Err(why) => reasons.push(why),
+    }
+    for found in found {
+        let lanes = lanes_of(host, switch, found.port).map_err(one)?;
+        match gates::step(host, switch, found, &lanes, gates::When::Now(now_ns), notes) {
+            Ok(step) => steps.extend(step),
+            Err(why) => reasons.push(why),
+        }
+    }
+    if reasons.is_empty() { Ok(steps) } else { Err(reasons) }
+}
+
+/// The ways of the classes at one port.
+pub fn lanes_of(host: &impl Host, switch: &Switch, port: &Port) -> Result<Lanes, NoPriorityLeft> {
+    let first = if port.gates.is_some() { gates::first(host, port) } else { First::Highest };
+    Lanes::new(switch, first)
+}
+
+fn lost_addresses(host: &impl Host, bridge: &str, port: &str) -> Option<String> {
+    let addresses = port::addresses(host, port).ok()?;
+    let given: Vec<String> = addresses.iter().filter(|address| address.is_given()).map(|a| a.to_string()).collect();
+    let plural = if given.len() == 1 { "does not answer" } else { "do not answer" };
+    (!given.is_empty()).then(|| {
+        format!(
+            "port {port} has {}: while it is in bridge {bridge} that {plural}, and a connection over it stands still. If \
+             you are connected through it, use --confirm",
+            given.join(" and ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! What the kernel has, found by trying it in a network namespace that is gone at once: what can be set up there can be
+//! set up here, whether it is built in or a module.
+
+use crate::apply::{Host, Refused};
+
+/// Whether something is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Known {
+    /// It is.
+    There,
+    /// It is not, and why, as the beginning of a sentence.
+    Missing(String),
+    /// That cannot be found out without root.
+    Untold,
+}
+
+/// tc-flower(8) with `skbedit` at a port's way out.
+pub fn flower(host: &impl Host) -> Known {
+    let filter = "filter add dev lo egress pref 1 protocol ip flower ip_proto udp action skbedit priority 0:1";
+    let tried = tc(host, &format!("qdisc add dev lo clsact\n{filter}\n"));
+    known(tried, &[], "tc flower with skbedit (CONFIG_NET_CLS_FLOWER, CONFIG_NET_ACT_SKBEDIT, CONFIG_NET_SCH_INGRESS)")
+}
+
+/// nftables' bridge family.
+pub fn nft(host: &impl Host) -> Known {
+    let table = "table bridge t { chain c { type filter hook postrouting priority 0; meta priority set 0:1; }; }\n";
+    known(isolated(host, &["nft", "-f", "-"], table), &[], "nftables' bridge family (CONFIG_NF_TABLES_BRIDGE)")
+}
+
+/// iptables' CLASSIFY.
+pub fn iptables(host: &impl Host) -> Known {
+    let rule = ["iptables", "-t", "mangle", "-A", "POSTROUTING", "-p", "udp", "-j", "CLASSIFY", "--set-class", "0:1"];
+    known(isolated(host, &rule, ""), &[], "iptables' CLASSIFY (CONFIG_NETFILTER_XT_TARGET_CLASSIFY)")
+}
+
+/// taprio; `lo` has one queue only, which only taprio itself knows that it does not like.
+pub fn taprio(host: &impl Host) -> Known {
+    let qdisc = "qdisc add dev lo root taprio num_tc 1 map 0 queues 1@0 base-time 0 sched-entry S 01 1000000 \
+                 clockid CLOCK_TAI\n";
+    known(tc(host, qdisc), &["Multi-queue"], "taprio (CONFIG_NET_SCH_TAPRIO)")
+}
+
+/// etf.
+pub fn etf(host: &impl Host) -> Known {
+    let qdisc = "qdisc add dev lo root etf clockid CLOCK_TAI delta 100000 skip_sock_check\n";
+    known(tc(host, qdisc), &[], "etf (CONFIG_NET_SCH_ETF)")
+}
+
+/// prio.
+pub fn prio(host: &impl Host) -> Known {
+    known(tc(host, "qdisc add dev lo root prio\n"), &[], "prio (CONFIG_NET_SCH_PRIO)")
+}
+
+/// Whether `tc` itself can limit a traffic class's service data unit.
+pub fn tc_knows_max_sdu(host: &impl Host) -> bool {
+    // It explains itself as if that were an error.
+    host.look(&["tc", "qdisc", "add", "taprio", "help"]).is_err_and(|refused| refused.why.contains("max-sdu"))
+}
+
+fn tc(host: &impl Host, lines: &str) -> Result<String, Refused> {
+    isolated(host, &["tc", "-batch", "-"], lines)
+}
+
+fn isolated(host: &impl Host, argv: &[&str], input: &str) -> Result<String, Refused> {
+    host.try_out(&[&["unshare", "--net", "--"], argv].concat(), input)
+}
+
+/// `fine`: refusals that only who is there can utter.
+fn known(tried: Result<String, Refused>, fine: &[&str], what: &str) -> Known {
+    let Err(Refused { why, .. }) = tried else { return Known::There };
+    if fine.iter().any(|fine| why.contains(fine)) {
+        return Known::There;
+    }
+    if why.contains("unshare failed") || why.contains("package util-linux") {
+        return Known::Untold;
+    }
+    Known::Missing(format!("this machine cannot do {what}: {why}"))
+}

@@ -1,0 +1,125 @@
+//! Changes to a switch that stands: other gates, and a port that has come back.
+
+use crate::apply::{Act, Expect, Host, Plan, Refused, Step, links, port};
+use crate::features;
+use crate::model::{Gates, Port, Role, Switch};
+
+use super::classify::{self, Wanted};
+use super::gates::{self, Found};
+use super::lanes::{First, Lanes};
+use super::{CannotPlan, bridge, lanes_of};
+
+/// What other gates take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Regated {
+    /// The plan as it stands with them.
+    pub plan: Plan,
+    /// What is to be done on each port whose gates differ.
+    pub acts: Vec<Act>,
+    /// And to go back to those before.
+    pub back: Vec<Act>,
+}
+
+/// The plan with other gates; none if the configurations differ in more than gates, or some port has gates in one of them
+/// only.
+pub fn regate(
+    host: &impl Host,
+    plan: &Plan,
+    before: &Switch,
+    after: &Switch,
+    now_ns: u64,
+) -> Result<Option<Regated>, CannotPlan> {
+    if without_gates(before) != without_gates(after) {
+        return Ok(None);
+    }
+    let links = links(host)?;
+    let mut regated = Regated { plan: plan.clone(), acts: Vec::new(), back: Vec::new() };
+    let mut reasons = Vec::new();
+    for (old, new) in before.ports.iter().zip(&after.ports) {
+        let Some(gates) = new.gates.as_ref().filter(|_| old.gates != new.gates) else { continue };
+        let Some(link) = links.iter().find(|link| link.name == new.name) else { continue };
+        let found = Found { port: new, link, queues: host.transmit_queues(&new.name), rate: host.rate(&new.name) };
+        match replaced(host, after, &found, gates, now_ns, &mut regated) {
+            Ok(()) => {}
+            Err(why) => reasons.push(why),
+        }
+    }
+    if reasons.is_empty() { Ok(Some(regated)) } else { Err(CannotPlan { reasons }) }
+}
+
+fn replaced(
+    host: &impl Host,
+    switch: &Switch,
+    found: &Found,
+    gates: &Gates,
+    now_ns: u64,
+    regated: &mut Regated,
+) -> Result<(), String> {
+    let lanes = lanes_of(host, switch, found.port).map_err(|e| e.to_string())?;
+    let taprio = gates::taprio(host, switch, found, gates, &lanes, gates::When::Now(now_ns), &mut regated.plan.notes)?;
+    let new = gates::replace(&found.port.name, &taprio);
+    let steps = regated.plan.steps.iter_mut().filter(|step| step.port.as_deref() == Some(&found.port.name));
+    for step in steps {
+        for expect in &mut step.expects {
+            let Expect::Taprio { port, taprio: standing } = expect else { continue };
+            let old = gates::replace(port, standing);
+            step.acts.iter_mut().filter(|act| **act == old).for_each(|act| *act = new.clone());
+            regated.acts.push(new.clone());
+            regated.back.push(old);
+            *standing = taprio.clone();
+        }
+    }
+    Ok(())
+}
+
+fn without_gates(switch: &Switch) -> (Switch, Vec<bool>) {
+    let has = switch.ports.iter().map(|port| port.gates.is_some()).collect();
+    let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
+    (Switch { ports, ..switch.clone() }, has)
+}
+
+/// What sets up a port anew that had gone and has come back, with the gates of the plan that stands.
+pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Result<Vec<Step>, CannotPlan> {
+    let one = |why: String| CannotPlan { reasons: vec![why] };
+    let Some(port) = switch.ports.iter().find(|port| port.name == name) else { return Ok(Vec::new()) };
+    let links = links(host)?;
+    let Some(link) = links.iter().find(|link| link.name == name) else {
+        return Err(one(format!("there is no port {name}")));
+    };
+    if let Some(master) = link.master.as_ref().filter(|master| **master != switch.name) {
+        return Err(one(format!("port {name} belongs to {master} now")));
+    }
+    let found = Found { port, link, queues: host.transmit_queues(name), rate: host.rate(name) };
+    let told = |e: Refused| one(e.to_string());
+    let mut steps: Vec<Step> = Vec::new();
+    let offloads = port::offloads_off(host, link, "no offloads that merge frames", features::breaks_shaping);
+    steps.extend(offloads.map_err(told)?);
+    steps.extend(port::up(link));
+    let lanes = Lanes::new(switch, First::Highest).map_err(|e| one(e.to_string()))?;
+    // One that looks at the way out of the whole switch sees the port by its name.
+    if plan
+        .steps
+        .iter()
+        .any(|step| step.expects.iter().any(|expect| matches!(expect, Expect::Filters { port, .. } if port == name)))
+    {
+        let ports = [link.clone()];
+        steps.extend(classify::flower_steps(host, &Wanted { switch, lanes: &lanes, ports: &ports }).map_err(one)?);
+    }
+    let lanes = lanes_of(host, switch, port).map_err(|e| one(e.to_string()))?;
+    let mut notes = Vec::new();
+    steps.extend(gates::step(host, switch, &found, &lanes, base_of(plan, name), &mut notes).map_err(one)?);
+    if switch.role == Role::Bridge {
+        steps.push(bridge::join(switch, link));
+    }
+    Ok(steps)
+}
+
+/// The base time that stands: what "the next second" came to.
+fn base_of(plan: &Plan, name: &str) -> gates::When {
+    let expects = plan.steps.iter().flat_map(|step| &step.expects);
+    let mut bases = expects.filter_map(|expect| match expect {
+        Expect::Taprio { port, taprio } if port == name => Some(taprio.base_ns),
+        _ => None,
+    });
+    bases.next().map_or(gates::When::Now(0), gates::When::Base)
+}

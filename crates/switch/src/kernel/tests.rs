@@ -1,0 +1,362 @@
+//! What is planned, read back from the commands by a reader of its own.
+
+use std::collections::BTreeMap;
+
+use ontick_rt::clock::ClockId;
+use proptest::prelude::*;
+
+use super::*;
+use crate::apply::Act;
+use crate::features::{Feature, Features};
+use crate::model::Base;
+use crate::model::{Address, Class, Classifier, Entry, Gates, Guard, Offload, Plane, Rule};
+use crate::schedule::{Schedule, guard_ns, with_guards};
+
+/// A machine on paper: two ports with so many queues, at 1 Gb/s.
+struct Paper {
+    release: &'static str,
+    queues: u32,
+    lacks: &'static [&'static str],
+    root: &'static str,
+    master: &'static str,
+}
+
+const PAPER: Paper = Paper {
+    release: "6.12.95",
+    queues: 8,
+    lacks: &[],
+    root: r#"[{"kind":"mq","handle":"0:","root":true},{"kind":"fq_codel","handle":"0:","parent":":1"}]"#,
+    master: "",
+};
+
+impl Host for Paper {
+    fn look(&self, argv: &[&str]) -> Result<String, Refused> {
+        let master = self.master;
+        let link = |index: u32, name: &str| {
+            format!(
+                r#"{{"ifindex":{index},"ifname":"{name}","flags":["UP","LOWER_UP"],"mtu":1500,"num_tx_queues":8{master},"link_type":"ether"}}"#
+            )
+        };
+        match argv {
+            ["ip", "-d", "-j", "link", "show"] => Ok(format!("[{},{}]", link(3, "a"), link(7, "b"))),
+            ["ip", "-j", "addr", ..] => Ok("[]".into()),
+            ["tc", "-s", "-j", "qdisc", ..] => Ok(self.root.into()),
+            ["tc", "qdisc", "add", "taprio", "help"] => Err(refused("[max-sdu <queueMaxSDU[TC 0]>]")),
+            ["nft", "list", "tables"] | ["iptables", ..] | ["ip6tables", ..] => Ok(String::new()),
+            other => panic!("{other:?} was not to be expected"),
+        }
+    }
+
+    fn try_out(&self, argv: &[&str], input: &str) -> Result<String, Refused> {
+        let all = format!("{} {input}", argv.join(" "));
+        let lacking = self.lacks.iter().find(|lacking| all.contains(**lacking));
+        lacking.map_or(Ok(String::new()), |_| Err(refused("Error: Specified qdisc kind is unknown.")))
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        (path == "/proc/sys/kernel/osrelease").then(|| self.release.into())
+    }
+
+    fn features(&self, _: &str) -> Result<Features, Refused> {
+        let on = Feature { active: true, wanted: true, can_change: true };
+        let names = ["rx-gro", "tx-tcp-segmentation", "tx-scatter-gather"];
+        Ok(names.into_iter().map(|name| (name.to_owned(), on)).collect())
+    }
+
+    fn transmit_queues(&self, _: &str) -> Option<u32> {
+        Some(self.queues)
+    }
+
+    fn rate(&self, _: &str) -> Option<u64> {
+        Some(1_000_000_000)
+    }
+
+    fn driver(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn act(&self, act: &Act) -> Result<(), Refused> {
+        panic!("a plan only looks, and this would be done: {act}")
+    }
+}
+
+fn refused(why: &str) -> Refused {
+    Refused { what: "tc".into(), why: why.into() }
+}
+
+fn class(name: &str, queue: u8, rules: Vec<Rule>) -> Class {
+    Class { name: name.into(), queue, rules, limit: 100 }
+}
+
+fn udp(port: u16) -> Rule {
+    Rule { ip_protocol: Some(17), to_port: Some(port), ..Rule::default() }
+}
+
+fn gates(entries: &[(u8, u64)], guard: Guard) -> Gates {
+    Gates {
+        base: Base::At(1_554_445_635_681_310_809),
+        cycle_ns: entries.iter().map(|entry| entry.1).sum(),
+        guard,
+        entries: entries.iter().map(|(open, for_ns)| Entry { open: *open, for_ns: *for_ns }).collect(),
+    }
+}
+
+fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
+    let port = |name: &str, gates| Port {
+        name: name.into(),
+        rate: None,
+        offload: Offload::None,
+        max_sdu: vec![None; classes.len()],
+        gates,
+    };
+    Switch {
+        name: "br0".into(),
+        role: Role::Bridge,
+        plane: Plane::Kernel,
+        classifier: Classifier::Flower,
+        socket: crate::model::Socket::Packet,
+        cpu: None,
+        clock: ClockId::Tai,
+        ageing_ns: 300_000_000_000,
+        addresses: 1024,
+        stp: false,
+        ports: vec![port("a", None), port("b", gates)],
+        classes,
+    }
+}
+
+/// Source 004: blue to port 6666, red to 7777.
+fn article() -> Switch {
+    let classes = vec![class("blue", 0, vec![]), class("red", 1, vec![udp(7777)])];
+    switch(classes, Some(gates(&[(1, 800_000), (2, 200_000)], Guard::None)))
+}
+
+const ARTICLE: &str = "tc qdisc replace dev enp2s0f1 parent root handle 100 taprio num_tc 2 \
+    map 1 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 queues 1@0 1@1 base-time 1554445635681310809 \
+    sched-entry S 01 800000 sched-entry S 02 200000 clockid CLOCK_TAI";
+
+/// What a taprio command says.
+#[derive(Debug, PartialEq)]
+struct Told {
+    map: Vec<usize>,
+    queues: Vec<String>,
+    base_ns: u64,
+    entries: Vec<(u32, u64)>,
+    clock: String,
+}
+
+fn told(command: &str) -> Told {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let after = |key: &str| words.iter().position(|word| *word == key).map(|at| &words[at + 1..]).unwrap();
+    let classes: usize = after("num_tc")[0].parse().unwrap();
+    let entries = words.iter().enumerate().filter(|(_, word)| **word == "sched-entry").map(|(at, _)| {
+        assert_eq!(words[at + 1], "S");
+        (u32::from_str_radix(words[at + 2], 16).unwrap(), words[at + 3].parse().unwrap())
+    });
+    Told {
+        map: after("map")[..16].iter().map(|class| class.parse().unwrap()).collect(),
+        queues: after("queues")[..classes].iter().map(|queue| (*queue).to_owned()).collect(),
+        base_ns: after("base-time")[0].parse().unwrap(),
+        entries: entries.collect(),
+        clock: after("clockid")[0].to_owned(),
+    }
+}
+
+/// The gate of frames with a priority, at an offset into the cycle.
+fn is_open(told: &Told, priority: u8, mut offset_ns: u64) -> bool {
+    for (mask, for_ns) in &told.entries {
+        if offset_ns < *for_ns {
+            return mask & (1 << told.map[usize::from(priority)]) != 0;
+        }
+        offset_ns -= for_ns;
+    }
+    panic!("the offset is beyond the cycle")
+}
+
+fn commands(plan: &Plan) -> Vec<String> {
+    plan.steps.iter().flat_map(|step| step.acts.iter().map(ToString::to_string)).collect()
+}
+
+fn only<'a>(commands: &'a [String], parts: &[&str]) -> &'a str {
+    let all: BTreeMap<&str, ()> = commands
+        .iter()
+        .filter(|command| parts.iter().all(|part| command.contains(part)))
+        .map(|command| (command.as_str(), ()))
+        .collect();
+    assert_eq!(all.len(), 1, "{parts:?} in {commands:#?}");
+    all.into_keys().next().unwrap()
+}
+
+/// The priority that flower gives frames to this port of UDP.
+fn priority_of(commands: &[String], port: &str, to: u16) -> u8 {
+    let filter = only(commands, &[&format!("dev {port} egress"), "protocol ip flower", &format!("dst_port {to} ")]);
+    u8::from_str_radix(filter.rsplit("0:").next().unwrap(), 16).unwrap()
+}
+
+#[test]
+fn the_article_s_commands_have_the_article_s_schedule() {
+    let theirs = told(ARTICLE);
+    let plan = plan(&PAPER, &article(), 0).unwrap();
+    let commands = commands(&plan);
+    let ours = told(only(&commands, &["dev b", "taprio"]));
+    assert_eq!(
+        (ours.base_ns, &ours.entries, &ours.queues, &ours.clock),
+        (theirs.base_ns, &theirs.entries, &theirs.queues, &theirs.clock)
+    );
+    // There, blue gets priority 1 and red priority 0; here red gets one that no program has by itself.
+    let red = priority_of(&commands, "b", 7777);
+    for offset_ns in (0..1_000_000).step_by(1_000) {
+        assert_eq!(is_open(&ours, red, offset_ns), is_open(&theirs, 0, offset_ns));
+        assert_eq!(is_open(&ours, 0, offset_ns), is_open(&theirs, 1, offset_ns));
+    }
+}
+
+#[test]
+fn the_whole_plan_can_be_read() {
+    let plan = plan(&PAPER, &article(), 0).unwrap();
+    let text: Vec<String> = plan.steps.iter().map(|step| step.what.clone()).collect();
+    assert_eq!(
+        text,
+        [
+            "port a: no offloads that merge frames",
+            "port b: no offloads that merge frames",
+            "bridge br0",
+            "port a: into bridge br0",
+            "port b: into bridge br0",
+            "port a: frames get their class (tc flower)",
+            "port b: frames get their class (tc flower)",
+            "port a: strict priority (prio)",
+            "port b: gates (taprio)",
+            "bridge br0: on",
+        ]
+    );
+    let commands = commands(&plan);
+    assert_eq!(commands[0], "ethtool -K a rx-gro off tx-tcp-segmentation off");
+    assert_eq!(commands[2], "ip link add name br0 index 8 type bridge stp_state 0 ageing_time 30000 mcast_snooping 0");
+    assert_eq!(commands.last().unwrap(), "ip link set dev br0 up");
+    let taprio: Vec<usize> = (0..commands.len()).filter(|i| commands[*i].contains("taprio")).collect();
+    let clsact = commands.iter().position(|command| command.contains("dev b clsact")).unwrap();
+    let child = commands.iter().rposition(|command| command.contains("dev b parent a100:")).unwrap();
+    assert!(clsact < taprio[0] && taprio[0] < child && child < taprio[1], "{commands:#?}");
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let why = |host: &Paper, switch: &Switch| plan(host, switch, 0).unwrap_err().to_string();
+    let said = why(&Paper { queues: 1, ..PAPER }, &article());
+    assert_eq!(
+        said,
+        "port b has one transmit queue, and taprio needs one for each class: use the user data plane (--plane user)"
+    );
+    let three =
+        (0..3).map(|queue| class("c", queue, if queue == 0 { vec![] } else { vec![udp(queue.into())] })).collect();
+    let said = why(&Paper { queues: 2, ..PAPER }, &switch(three, Some(gates(&[(7, 1_000_000)], Guard::None))));
+    assert!(said.contains("has 2 transmit queues, and the switch has 3 classes"), "{said}");
+    let said = why(&Paper { lacks: &["taprio"], ..PAPER }, &article());
+    assert!(said.contains("CONFIG_NET_SCH_TAPRIO") && said.contains("--plane user"), "{said}");
+    let said = why(&Paper { lacks: &["flower"], ..PAPER }, &article());
+    assert!(said.contains("CONFIG_NET_CLS_FLOWER"), "{said}");
+    let root = r#"[{"kind":"fq_codel","handle":"8001:","root":true}]"#;
+    let said = why(&Paper { root, ..PAPER }, &article());
+    assert!(said.contains("somebody set up (fq_codel, handle 8001:)"), "{said}");
+    let said = why(&Paper { master: r#","master":"bond0""#, ..PAPER }, &article());
+    assert!(said.contains("port a belongs to bond0") && said.contains("port b belongs to bond0"), "{said}");
+    let mut other = article();
+    other.ports[1].name = "c".into();
+    assert_eq!(why(&PAPER, &other), "there is no port c (ip link shows those that there are)");
+    let mut long = article();
+    long.ports[1].gates = Some(gates(&[(1, 3_000_000_000)], Guard::None));
+    assert!(why(&PAPER, &long).contains("longer than taprio can count"));
+    // A guard that ends just before the window does leaves a sliver.
+    let mut short = article();
+    short.ports[1].gates = Some(gates(&[(1, 800_000), (2, 200_000)], Guard::Fixed(199_900)));
+    let said = why(&PAPER, &short);
+    assert!(said.contains("guard bands leave an entry of 100 ns") && said.contains("480 ns"), "{said}");
+}
+
+#[test]
+fn another_classifier_is_taken_where_one_is_missing() {
+    let mut switch = article();
+    switch.classifier = Classifier::Auto;
+    let steps = |host: &Paper| plan(host, &switch, 0).unwrap().steps;
+    let has = |steps: &[Step], what: &str| steps.iter().any(|step| step.what.contains(what));
+    assert!(has(&steps(&PAPER), "tc flower"));
+    assert!(has(&steps(&Paper { lacks: &["flower"], ..PAPER }), "nft, bridge family"));
+    let steps = steps(&Paper { lacks: &["flower", "table bridge"], ..PAPER });
+    assert!(has(&steps, "(iptables)") && has(&steps, "(ip6tables)"));
+    let plan = Plan { steps, ..Plan::default() };
+    let rule = "iptables -w -t mangle -A ontick-br0 -o br0 -p udp --dport 7777 -j CLASSIFY --set-class 0:f";
+    assert!(commands(&plan).iter().any(|command| command == rule), "{:#?}", commands(&plan));
+    let to = Some(Address { bytes: [1; 6], mask: [255; 6] });
+    switch.classes[1].rules.push(Rule { to, ..Rule::default() });
+    let said = super::plan(&Paper { lacks: &["flower", "table bridge"], ..PAPER }, &switch, 0).unwrap_err().to_string();
+    assert!(said.contains("iptables does not look at MAC addresses"), "{said}");
+}
+
+#[test]
+fn the_next_second_leaves_time() {
+    for (now_ns, base) in [(0, 2), (400_000_000, 2), (500_000_000, 2), (500_000_001, 3), (1_999_999_999, 4)] {
+        assert_eq!(gates::base_ns(Base::NextSecond, gates::When::Now(now_ns)), base * 1_000_000_000);
+    }
+}
+
+fn any_switch() -> impl Strategy<Value = Switch> {
+    let entries = prop::collection::vec((any::<u8>(), 100_000u64..1_000_000), 1..6);
+    let guard =
+        prop_oneof![Just(Guard::None), (1u64..20).prop_map(|us| Guard::Fixed(us * 1_000)), Just(Guard::LargestFrame)];
+    let queues = prop::sample::subsequence((0u8..8).collect::<Vec<_>>(), 1..=8).prop_shuffle();
+    let claims = prop::collection::vec(any::<bool>(), 8);
+    (entries, guard, queues, claims).prop_map(|(entries, guard, queues, claims)| {
+        let rules = |i: usize, queue: u8| match i {
+            0 => vec![],
+            _ if claims[i] => {
+                vec![Rule { socket_priority: Some(queue), ..Rule::default() }, udp(1000 + u16::from(queue))]
+            }
+            _ => vec![udp(1000 + u16::from(queue))],
+        };
+        let classes: Vec<Class> =
+            queues.iter().enumerate().map(|(i, queue)| class(&format!("c{queue}"), *queue, rules(i, *queue))).collect();
+        switch(classes, Some(gates(&entries, guard)))
+    })
+}
+
+proptest! {
+    #[test]
+    fn commands_say_what_the_model_says(switch in any_switch(), old in any::<bool>()) {
+        let host = Paper { release: if old { "6.1.0" } else { "6.12.95" }, ..PAPER };
+        let Ok(plan) = plan(&host, &switch, 0) else {
+            // Only slivers beside guard bands may be refused.
+            prop_assert!(switch.ports[1].gates.as_ref().unwrap().guard != Guard::None);
+            return Ok(());
+        };
+        let commands = commands(&plan);
+        let ours = told(only(&commands, &["dev b", "taprio"]));
+        let Gates { entries, guard, .. } = switch.ports[1].gates.clone().unwrap();
+        let guards = [guard_ns(guard, 1500, 1_000_000_000); 8];
+        let wanted = Schedule::new(0, &with_guards(&entries, &guards));
+        let plain = Schedule::new(0, &entries);
+        for class in &switch.classes {
+            let mut priorities: Vec<u8> = class.rules.iter().filter_map(|rule| rule.socket_priority).collect();
+            match class.rules.is_empty() {
+                // Whatever nobody claims.
+                true => priorities.extend((0..9u8).filter(|p| !switch.classes.iter().flat_map(|c| &c.rules).any(|r| r.socket_priority == Some(*p)))),
+                false => priorities.push(priority_of(&commands, "b", 1000 + u16::from(class.queue))),
+            }
+            let schedule = if guard == Guard::None { &plain } else { &wanted };
+            for priority in priorities {
+                for offset_ns in (0..schedule.cycle_ns()).step_by(3_331) {
+                    let open = schedule.at(offset_ns).open & (1 << class.queue) != 0;
+                    prop_assert_eq!(is_open(&ours, priority, offset_ns), open, "class {} at {}", class.name, offset_ns);
+                }
+            }
+            // Which goes first: by traffic class since 6.3, by the lowest transmit queue before.
+            for other in switch.classes.iter().filter(|other| other.queue < class.queue) {
+                let place = |class: &Class| {
+                    let lanes = lanes_of(&host, &switch, &switch.ports[1]).unwrap();
+                    lanes.lanes.iter().position(|lane| switch.classes[lane.class].name == class.name).unwrap()
+                };
+                prop_assert_eq!(place(class) > place(other), !old);
+            }
+        }
+    }
+}

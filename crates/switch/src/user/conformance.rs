@@ -1,0 +1,220 @@
+//! What every kind of port must do, tried in network namespaces.
+
+use std::fmt::Debug;
+
+use super::open::OpenError;
+use super::port::{Port, Received, Sent};
+use super::testbed::{Tap, frame, in_namespace, ip, until, with_cable};
+
+/// Opens a port of an interface, with room for about so many frames.
+pub type Open<P> = fn(&str, u32) -> Result<P, OpenError>;
+
+/// Room that is enough.
+const FRAMES: u32 = 4096;
+
+/// The next frame.
+pub fn taken(port: &mut impl Port) -> Vec<u8> {
+    let mut slot = [0; 2048];
+    let mut received = Received::Nothing;
+    until("a frame has come", || {
+        received = port.receive(&mut slot);
+        received != Received::Nothing
+    });
+    match received {
+        Received::Frame(octets) => slot[..octets].to_vec(),
+        other => panic!("{other:?} instead of a frame"),
+    }
+}
+
+/// That nothing has come in.
+fn nothing(port: &mut impl Port) {
+    assert_eq!(port.receive(&mut [0; 2048]), Received::Nothing);
+}
+
+/// Both ends of a cable.
+pub fn both<P>(open: Open<P>) -> (P, P) {
+    (open("left", FRAMES).unwrap(), open("right", FRAMES).unwrap())
+}
+
+pub fn frames_of_every_length_arrive_bit_for_bit<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let (mut a, mut b) = both(open);
+        for octets in 14..=1514 {
+            let plain = frame(octets as u32, octets, None);
+            assert_eq!((a.send(&plain), taken(&mut b)), (Sent::Done, plain), "{octets} octets");
+        }
+        // The kernel drops a tag with less than two octets behind it; a wire has at least 46.
+        for octets in 20..=1518 {
+            let tagged = frame(octets as u32, octets, Some((octets * 41) as u16));
+            assert_eq!((b.send(&tagged), taken(&mut a)), (Sent::Done, tagged), "{octets} octets with a tag");
+        }
+        nothing(&mut a);
+        assert_eq!((a.overflowed(), b.overflowed()), (0, 0));
+    });
+}
+
+pub fn a_service_tag_and_the_tag_behind_it_stay<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let (mut a, mut b) = both(open);
+        let mut sent = frame(1, 100, Some(0x6005));
+        sent.splice(12..12, [0x88, 0xa8, 0x20, 0x07]);
+        assert_eq!((a.send(&sent), taken(&mut b)), (Sent::Done, sent));
+    });
+}
+
+pub fn a_frame_too_long_for_the_interface_is_refused<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let (mut a, mut b) = both(open);
+        assert_eq!(a.send(&frame(1, 1515, None)), Sent::Refused);
+        assert_eq!(a.send(&frame(1, 1519, Some(1))), Sent::Refused);
+        assert_eq!(a.send(&frame(1, 1514, None)[..13]), Sent::Refused);
+        nothing(&mut b);
+        // It may take longer ones later.
+        ip("link set right mtu 1600");
+        ip("link set left mtu 1600");
+        let longer = frame(2, 1614, None);
+        assert_eq!((a.send(&longer), taken(&mut b)), (Sent::Done, longer));
+    });
+}
+
+/// `twice`: what finds no room in the socket is also counted by the interface.
+pub fn what_finds_no_room_is_counted<P: Port>(open: Open<P>, twice: bool) {
+    with_cable(|| {
+        let (mut a, mut b) = (open("left", 1).unwrap(), open("right", 1).unwrap());
+        let mut slot = [0; 2048];
+        let (mut sent, mut received, mut overflowed) = (0u32, 0, 0);
+        for round in 1..=5 {
+            let first = sent;
+            for _ in 0..1000 * round {
+                until("the frame is sent", || a.send(&frame(sent, 64, None)) == Sent::Done);
+                sent += 1;
+            }
+            let mut next = first;
+            until("every frame has come or is counted", || {
+                while let Received::Frame(octets) = b.receive(&mut slot) {
+                    // Those that come are whole, and in order.
+                    next += (next..sent).position(|n| slot[..octets] == frame(n, 64, None)).unwrap() as u32 + 1;
+                    received += 1;
+                }
+                overflowed += b.overflowed();
+                // The interface may count a little later than the socket.
+                let elsewhere = dropped_by_kernel("right").checked_sub(if twice { overflowed } else { 0 });
+                elsewhere.is_some_and(|elsewhere| received + overflowed + elsewhere == u64::from(sent))
+            });
+            assert!(overflowed > 0 && next > first);
+        }
+        assert_eq!(b.overflowed(), 0);
+    });
+}
+
+/// Frames that the kernel dropped before they reached any socket: its own queues between veth interfaces are bounded.
+fn dropped_by_kernel(interface: &str) -> u64 {
+    let told: serde_json::Value = serde_json::from_str(&ip(&format!("-j -s link show {interface}"))).unwrap();
+    told[0]["stats64"]["rx"]["dropped"].as_u64().unwrap()
+}
+
+pub fn frames_longer_than_the_slot_are_told<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let (mut a, mut b) = both(open);
+        let mut slot = [0; 512];
+        for (octets, tag) in [(1514, None), (1518, Some(1)), (513, None), (513, Some(1)), (516, Some(1))] {
+            assert_eq!(a.send(&frame(1, octets, tag)), Sent::Done);
+            assert_eq!(a.send(&frame(2, 512, tag)), Sent::Done);
+            let mut received = [Received::Nothing; 2];
+            for received in &mut received {
+                until("a frame has come", || {
+                    *received = b.receive(&mut slot);
+                    *received != Received::Nothing
+                });
+            }
+            assert_eq!(received, [Received::Oversized, Received::Frame(512)], "{octets} octets, tag {tag:?}");
+            assert_eq!(slot[..], frame(2, 512, tag));
+        }
+    });
+}
+
+pub fn an_interface_that_goes_down_and_comes_back<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let (mut a, mut b) = both(open);
+        let (stale, fresh) = (frame(1, 64, None), frame(2, 64, None));
+        for down in ["left", "right"] {
+            ip(&format!("link set {down} down"));
+            // The kernel tells of a lost carrier a little later than it has it.
+            until("a link that is down is told", || a.send(&stale) == Sent::Down);
+            nothing(&mut a);
+            nothing(&mut b);
+            ip(&format!("link set {down} up"));
+            until("the link is back", || a.send(&fresh) == Sent::Done);
+            // Nothing of what could not be sent comes now.
+            assert_eq!(taken(&mut b), fresh);
+            until("the other way, too", || b.send(&fresh) == Sent::Done);
+            assert_eq!(taken(&mut a), fresh);
+            nothing(&mut a);
+            nothing(&mut b);
+        }
+    });
+}
+
+pub fn an_interface_that_vanishes<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let (mut a, mut b) = both(open);
+        ip("link del left");
+        for port in [&mut a, &mut b] {
+            assert_eq!(port.send(&frame(1, 64, None)), Sent::Down);
+            nothing(port);
+            assert_eq!(port.overflowed(), 0);
+        }
+        // An interface of the same name is another one.
+        ip("link add left type veth peer name right");
+        assert_eq!(a.send(&frame(1, 64, None)), Sent::Down);
+    });
+}
+
+pub fn a_full_queue_of_the_driver_is_busy<P: Port>(open: Open<P>) {
+    in_namespace(|| {
+        let tap = match Tap::new("tap0") {
+            Ok(tap) => tap,
+            Err(why) => return eprintln!("skipped: no TAP interface here ({why})"),
+        };
+        ip("link set tap0 txqueuelen 8 up");
+        let mut port = open("tap0", FRAMES).unwrap();
+        let mut sent = 0;
+        until("the queue is full", || match port.send(&frame(sent, 64, None)) {
+            Sent::Done => {
+                sent += 1;
+                false
+            }
+            other => {
+                assert_eq!(other, Sent::Busy);
+                true
+            }
+        });
+        for number in 0..sent {
+            assert_eq!(tap.take(), frame(number, 64, None));
+        }
+        // The frame that was refused does not come; the one after it does.
+        let fresh = frame(sent + 1, 64, None);
+        until("there is room again", || port.send(&fresh) == Sent::Done);
+        assert_eq!(tap.take(), fresh);
+    });
+}
+
+pub fn promiscuous_mode_ends_with_the_port<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let promiscuity = || ip("-d link show left").contains("promiscuity 1");
+        assert!(!promiscuity());
+        let port = open("left", FRAMES).unwrap();
+        assert!(promiscuity());
+        drop(port);
+        assert!(!promiscuity());
+    });
+}
+
+pub fn what_cannot_be_a_port_is_named<P: Port + Debug>(open: Open<P>) {
+    in_namespace(|| {
+        let error = open("nothing", 64).unwrap_err();
+        assert!(matches!(error, OpenError::NoInterface(_)), "{error:?}");
+        assert!(error.to_string().contains("nothing"), "{error}");
+        assert!(matches!(open("lo", 64), Err(OpenError::NotEthernet(_))));
+    });
+}

@@ -1,0 +1,52 @@
+//! What the user data plane changes about its ports before it takes them over, as steps with a way back.
+
+use crate::apply::{Host, Link, Plan, Step, links, port};
+use crate::features;
+use crate::kernel::CannotPlan;
+use crate::model::{Offload, Role, Switch};
+
+/// Looks at everything that would be changed, and says what is to be done.
+pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
+    let links = links(host)?;
+    let mut reasons = unfit(switch);
+    let mut plan = Plan { name: switch.name.clone(), ..Plan::default() };
+    for port in &switch.ports {
+        match port::usable(&port.name, &links).and_then(|link| steps(host, link)) {
+            Ok(steps) => plan.steps.extend(steps),
+            Err(why) => reasons.push(why),
+        }
+        if port.rate.is_none() && host.rate(&port.name).is_none() {
+            plan.notes.push(format!(
+                "port {} does not tell the rate of its link; {} is assumed (rate = \"…\" in the file says otherwise)",
+                port.name, "1Gbit"
+            ));
+        }
+    }
+    if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons }) }
+}
+
+/// What of the model takes a kernel.
+fn unfit(switch: &Switch) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if switch.role == Role::Station {
+        reasons.push(
+            "an end station's own frames are scheduled by the kernel's data plane only (plane = \"kernel\")".into(),
+        );
+    }
+    if switch.stp {
+        reasons.push("the spanning tree protocol is spoken by the kernel's bridge only (plane = \"kernel\", or stp = false: loops are then looked for by probes, and a port is closed that makes one)".into());
+    }
+    let offloaded = switch.ports.iter().filter(|port| port.offload != Offload::None);
+    reasons.extend(offloaded.map(|port| {
+        format!("port {}: offload is the kernel data plane's (plane = \"kernel\", or offload = \"none\")", port.name)
+    }));
+    reasons
+}
+
+fn steps(host: &impl Host, link: &Link) -> Result<Vec<Step>, String> {
+    let told = |refused: crate::apply::Refused| refused.to_string();
+    // Frames must come in as they are on the wire, each for itself and with its tag.
+    let hiding = port::offloads_off(host, link, "no offloads that merge frames or hide octets", features::hides_octets);
+    let silent = port::no_ipv6(host, link)?;
+    Ok([hiding.map_err(told)?, silent, port::up(link)].into_iter().flatten().collect())
+}

@@ -1,0 +1,348 @@
+//! The user data plane on real ports: opened, watched, closed again when they vanish and opened when they return.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::core::{Attachment, Command, Stall};
+use super::counters::Counters;
+use super::either::EitherPort;
+use super::open::OpenError;
+use super::running::{Noticed, Place, Running, StartError};
+use crate::ethtool;
+use crate::link::{self, Change, Watch};
+use crate::loops;
+use crate::model::{Base, Port, Switch};
+use crate::schedule::Schedule;
+
+/// Rate of a link that tells none, in bits per second.
+const RATE: u64 = 1_000_000_000;
+/// Probes are sent so often.
+const PROBE: Duration = Duration::from_secs(5);
+/// A port that made a loop stays closed for so long, then it is tried again.
+const CLOSED: Duration = Duration::from_secs(60);
+
+/// Why it cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// A port cannot be used.
+    #[error(transparent)]
+    Port(#[from] OpenError),
+    /// The core was not started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Ports cannot be watched.
+    #[error("the interfaces cannot be watched: {0}")]
+    Watch(#[from] io::Error),
+    /// It would make a loop.
+    #[error("{0}")]
+    Loop(loops::Loop),
+}
+
+/// What happened, for people and records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happened {
+    /// A port's link came up.
+    Up(String),
+    /// A port's link went down; what waited for it was dropped.
+    Down(String),
+    /// A port's interface is gone.
+    Gone(String),
+    /// It is there again.
+    Back(String),
+    /// It is there again, but cannot be used.
+    Unusable(String, String),
+    /// What left by another port came in here: the port is closed for a while.
+    Loop(String),
+    /// It is tried again.
+    Reopened(String),
+    /// To the core, or its clock.
+    Core(Noticed),
+}
+
+impl fmt::Display for Happened {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Happened::Up(port) => write!(f, "port {port}: the link is up"),
+            Happened::Down(port) => write!(f, "port {port}: the link is down"),
+            Happened::Gone(port) => write!(f, "port {port}: the interface is gone; the other ports go on"),
+            Happened::Back(port) => write!(f, "port {port}: the interface is there again, and used"),
+            Happened::Unusable(port, why) => write!(f, "port {port}: the interface is there again, but {why}"),
+            Happened::Loop(port) => write!(
+                f,
+                "port {port}: what leaves by another port comes in here: there is a loop; the port is closed for {} s",
+                CLOSED.as_secs()
+            ),
+            Happened::Reopened(port) => write!(f, "port {port}: tried again"),
+            Happened::Core(Noticed::ClockSet(ns)) => {
+                write!(f, "the clock was set by {:.6} s: gates follow it", *ns as f64 / 1e9)
+            }
+            Happened::Core(Noticed::Demoted) => {
+                write!(f, "the core showed no sign of life and has lost its real-time priority")
+            }
+            Happened::Core(Noticed::Ended) => write!(f, "the core has ended"),
+        }
+    }
+}
+
+/// A data plane at work on the machine's ports.
+pub struct Service {
+    switch: Switch,
+    place: Place,
+    running: Running<EitherPort>,
+    watch: Watch,
+    ports: Vec<Watched>,
+    probed: Instant,
+    base_ns: u64,
+}
+
+/// A port, as it is seen from outside of the core.
+struct Watched {
+    /// Index of the interface that is open.
+    index: Option<u32>,
+    link: bool,
+    /// Probes that had come in here when it was last looked.
+    looped: u64,
+    closed: Option<Instant>,
+}
+
+/// What is known of it, for `ontick switch status`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Report {
+    /// When the first cycle began, on the switch's clock, in ns.
+    pub base_ns: u64,
+    /// Where the core runs.
+    pub cpu: Option<u32>,
+    /// How.
+    pub policy: String,
+    /// What it asked for and did not get.
+    pub refused: Vec<String>,
+    /// Whether it sleeps now and then, as real-time throttling is on.
+    pub rests: bool,
+    /// The ports, in the order of the file.
+    pub ports: Vec<PortReport>,
+    /// What was counted; ports are in the same order.
+    pub counters: Arc<Counters>,
+}
+
+/// What is known of a port.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PortReport {
+    /// Its name.
+    pub name: String,
+    /// Whether its interface is there, and open.
+    pub open: bool,
+    /// Whether it has a link.
+    pub link: bool,
+    /// Whether it is closed because it made a loop.
+    pub closed: bool,
+}
+
+impl Service {
+    /// Opens the ports in the calling thread's network namespace and begins. Steps of [`super::plan`] come before.
+    pub fn start(switch: &Switch, place: Place) -> Result<Self, ServeError> {
+        let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
+        let watch = Watch::begin()?;
+        let links: Vec<link::Link> = watch.links().cloned().collect();
+        if let Some(found) = loops::known(&links, &names, None).into_iter().next() {
+            return Err(ServeError::Loop(found));
+        }
+        if let Some(found) = loops::probe(&names, loops::LISTEN)?.loops.into_iter().next() {
+            return Err(ServeError::Loop(found));
+        }
+        let mut opened = Vec::new();
+        for name in &names {
+            opened.push(EitherPort::open(name, switch.socket)?);
+        }
+        let base_ns = base_ns(switch);
+        let mut ports = Vec::new();
+        let mut attachments = Vec::new();
+        for (port, open) in switch.ports.iter().zip(opened) {
+            let link = watch.named(&port.name).is_some_and(|link| link.carrier);
+            ports.push(Watched { index: Some(open.index()), link, looped: 0, closed: None });
+            let rate = rate(port);
+            attachments.push(Attachment {
+                port: Some(open),
+                rate,
+                schedule: Schedule::of(switch, port, base(port, base_ns), rate),
+            });
+        }
+        let mut running = Running::start(switch, attachments, place)?;
+        for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
+            let _ = running.tell(Command::Link(index, false));
+        }
+        Ok(Self { switch: switch.clone(), place, running, watch, ports, probed: Instant::now(), base_ns })
+    }
+
+    /// Looks after everything for about so long, and tells what happened.
+    pub fn tend(&mut self, at_most: Duration) -> io::Result<Vec<Happened>> {
+        let mut happened = Vec::new();
+        let until = Instant::now() + at_most;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.watch.next(left)? {
+                Some(link::Event::Link { index, name, change }) => happened.extend(self.changed(index, &name, &change)),
+                // What was lost is followed by what it amounts to.
+                Some(_) => {}
+                None => break,
+            }
+        }
+        happened.extend(self.running.tend().into_iter().map(Happened::Core));
+        happened.extend(self.look_for_loops());
+        Ok(happened)
+    }
+
+    /// Stalls of the core since this was last asked.
+    pub fn stalls(&mut self) -> impl Iterator<Item = Stall> {
+        self.running.stalls()
+    }
+
+    /// How far the switch's clock is from the monotonic one, in ns.
+    pub fn distance_ns(&self) -> i64 {
+        self.running.distance_ns()
+    }
+
+    /// Takes over the gates of a changed model; everything else of it must be as it was.
+    pub fn change(&mut self, switch: &Switch) -> Result<(), String> {
+        let without = |switch: &Switch| {
+            let mut plain = switch.clone();
+            plain.ports.iter_mut().for_each(|port| port.gates = None);
+            plain
+        };
+        if without(switch) != without(&self.switch) {
+            return Err(
+                "only gates can change while the switch runs; for anything else revert it and apply it again".into()
+            );
+        }
+        let base_ns = base_ns(switch);
+        for (index, port) in switch.ports.iter().enumerate() {
+            if port.gates == self.switch.ports[index].gates {
+                continue;
+            }
+            let schedule = Schedule::of(switch, port, base(port, base_ns), rate(port));
+            let told = self.running.tell(Command::Gates(index, schedule));
+            told.map_err(|_| "the core does not take commands at the moment; try again".to_string())?;
+        }
+        (self.switch, self.base_ns) = (switch.clone(), base_ns);
+        Ok(())
+    }
+
+    /// What is known of it.
+    pub fn report(&self) -> Report {
+        let port = |(port, watched): (&Port, &Watched)| PortReport {
+            name: port.name.clone(),
+            open: watched.index.is_some(),
+            link: watched.link,
+            closed: watched.closed.is_some(),
+        };
+        Report {
+            base_ns: self.base_ns,
+            cpu: self.place.cpu,
+            policy: self.place.policy.to_string(),
+            refused: self.running.refused().to_vec(),
+            rests: self.running.rests(),
+            ports: self.switch.ports.iter().zip(&self.ports).map(port).collect(),
+            counters: self.running.counters().clone(),
+        }
+    }
+
+    /// Ends it, and closes the ports.
+    pub fn stop(self) -> Arc<Counters> {
+        self.running.stop()
+    }
+
+    fn changed(&mut self, index: u32, name: &str, change: &Change) -> Option<Happened> {
+        let at = self.ports.iter().position(|port| port.index == Some(index));
+        match (change, at) {
+            (Change::Gone, Some(at)) => self.gone(at),
+            // A port that is called otherwise now is the same port still.
+            (Change::Appeared | Change::Renamed { .. }, None) => self.back(name),
+            (Change::CarrierUp, Some(at)) => self.link(at, true),
+            (Change::CarrierDown, Some(at)) => self.link(at, false),
+            (Change::Flapped, Some(at)) => {
+                self.link(at, false);
+                self.link(at, true)
+            }
+            _ => None,
+        }
+    }
+
+    fn link(&mut self, at: usize, up: bool) -> Option<Happened> {
+        let port = &mut self.ports[at];
+        port.link = up;
+        // A cable that was pulled may have been the one that made the loop.
+        port.closed = None;
+        let _ = self.running.tell(Command::Link(at, up));
+        let name = self.switch.ports[at].name.clone();
+        Some(if up { Happened::Up(name) } else { Happened::Down(name) })
+    }
+
+    fn gone(&mut self, at: usize) -> Option<Happened> {
+        (self.ports[at].index, self.ports[at].link) = (None, false);
+        let _ = self.running.tell(Command::Replace(at, None, RATE));
+        Some(Happened::Gone(self.switch.ports[at].name.clone()))
+    }
+
+    fn back(&mut self, name: &str) -> Option<Happened> {
+        let at = self.switch.ports.iter().position(|port| port.name == name)?;
+        if self.ports[at].index.is_some() {
+            return None;
+        }
+        let open = match EitherPort::open(name, self.switch.socket) {
+            Ok(open) => open,
+            Err(why) => return Some(Happened::Unusable(name.into(), why.to_string())),
+        };
+        let link = self.watch.named(name).is_some_and(|link| link.carrier);
+        self.ports[at] = Watched { index: Some(open.index()), link, closed: None, ..self.ports[at] };
+        let rate = rate(&self.switch.ports[at]);
+        let _ = self.running.tell(Command::Replace(at, Some(open), rate));
+        if !link {
+            let _ = self.running.tell(Command::Link(at, false));
+        }
+        Some(Happened::Back(name.into()))
+    }
+
+    fn look_for_loops(&mut self) -> Vec<Happened> {
+        let mut happened = Vec::new();
+        let counters = self.running.counters().clone();
+        for (at, counters) in counters.ports.iter().enumerate() {
+            let (port, seen) = (&mut self.ports[at], counters.looped.get());
+            let looped = std::mem::replace(&mut port.looped, seen) != seen;
+            let name = self.switch.ports[at].name.clone();
+            if looped && port.closed.is_none() {
+                port.closed = Some(Instant::now());
+                let _ = self.running.tell(Command::Link(at, false));
+                happened.push(Happened::Loop(name));
+            } else if port.closed.is_some_and(|since| since.elapsed() > CLOSED) {
+                port.closed = None;
+                let _ = self.running.tell(Command::Link(at, port.link));
+                happened.push(Happened::Reopened(name));
+            }
+        }
+        if self.probed.elapsed() > PROBE {
+            self.probed = Instant::now();
+            let _ = self.running.tell(Command::Probe);
+        }
+        happened
+    }
+}
+
+/// One second for all ports that begin with the next one.
+fn base_ns(switch: &Switch) -> u64 {
+    Base::NextSecond.resolve(switch.clock.now_ns())
+}
+
+fn base(port: &Port, next_second_ns: u64) -> u64 {
+    match port.gates.as_ref().map(|gates| gates.base) {
+        Some(Base::At(ns)) => ns,
+        _ => next_second_ns,
+    }
+}
+
+/// Bits per second of a port's link: what the file says, what the interface says, or what is usual.
+pub fn rate(port: &Port) -> u64 {
+    port.rate.or_else(|| ethtool::rate(&port.name)).unwrap_or(RATE)
+}

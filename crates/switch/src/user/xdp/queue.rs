@@ -1,0 +1,161 @@
+//! One AF_XDP socket, for one queue of an interface.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::xdp::{
+    SocketAddrXdp, SocketAddrXdpFlags, XDP_PGOFF_RX_RING, XDP_PGOFF_TX_RING, XDP_UMEM_PGOFF_COMPLETION_RING,
+    XDP_UMEM_PGOFF_FILL_RING, XdpDesc, XdpDescOptions, XdpUmemReg, XdpUmemRegFlags,
+};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, bind, send, socket_with, sockopt};
+
+use super::memory::Frames;
+use super::ring::{Incoming, Outgoing};
+use crate::user::port::Received;
+
+/// Frames that the kernel may still have after they were sent.
+const SENDING: u32 = 512;
+
+/// Both ways of one queue.
+#[derive(Debug)]
+pub struct Queue {
+    socket: OwnedFd,
+    received: Incoming<XdpDesc>,
+    room: Outgoing<u64>,
+    to_send: Outgoing<XdpDesc>,
+    sent: Incoming<u64>,
+    /// Pieces that a frame to be sent can be put in.
+    free: Vec<u32>,
+    /// The piece of the last frame, if the kernel did not take that.
+    untaken: Option<u32>,
+    /// Drops that were told already.
+    dropped: u64,
+    /// Last, as the kernel lets go of it when the socket is closed.
+    frames: Frames,
+}
+
+/// What the kernel made of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandedOver {
+    /// It has it.
+    Taken,
+    /// It gave it to the driver, which dropped it.
+    Dropped,
+    /// It does not have it, for this reason.
+    Left(Errno),
+    /// Too many frames that were handed over earlier are still on their way.
+    NoRoom,
+}
+
+impl Queue {
+    /// Opens queue `number` of an interface, with room for `frames` frames that come in (a power of two). Nothing does
+    /// before the socket is known to the program that redirects.
+    pub fn open(index: u32, number: u32, frames: u32) -> io::Result<Self> {
+        let socket = socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+        let memory = Frames::new(frames + SENDING)?;
+        let (addr, len) = memory.extent();
+        let pieces = XdpUmemReg {
+            addr,
+            len,
+            chunk_size: Frames::PIECE as u32,
+            headroom: 0,
+            flags: XdpUmemRegFlags::empty(),
+            tx_metadata_len: 0,
+        };
+        sockopt::set_xdp_umem_reg(&socket, pieces)?;
+        sockopt::set_xdp_umem_fill_ring_size(&socket, frames)?;
+        sockopt::set_xdp_umem_completion_ring_size(&socket, SENDING)?;
+        sockopt::set_xdp_rx_ring_size(&socket, frames)?;
+        sockopt::set_xdp_tx_ring_size(&socket, SENDING)?;
+        let offsets = sockopt::xdp_mmap_offsets(&socket)?;
+        let mut room = Outgoing::map(&socket, XDP_UMEM_PGOFF_FILL_RING, &offsets.fr, frames)?;
+        (0..frames).for_each(|piece| room.put(u64::from(piece) * Frames::PIECE as u64));
+        let queue = Self {
+            received: Incoming::map(&socket, XDP_PGOFF_RX_RING, &offsets.rx, frames)?,
+            room,
+            to_send: Outgoing::map(&socket, XDP_PGOFF_TX_RING, &offsets.tx, SENDING)?,
+            sent: Incoming::map(&socket, XDP_UMEM_PGOFF_COMPLETION_RING, &offsets.cr, SENDING)?,
+            free: (frames..frames + SENDING).collect(),
+            untaken: None,
+            dropped: 0,
+            frames: memory,
+            socket,
+        };
+        queue.bind(index, number)?;
+        Ok(queue)
+    }
+
+    /// A queue whose last socket has just been closed is busy for a moment.
+    fn bind(&self, index: u32, number: u32) -> io::Result<()> {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let begun = Instant::now();
+        loop {
+            // Copying: what the kernel takes of a frame it takes while it is called, and at no other time.
+            match bind(&self.socket, &SocketAddrXdp::new(SocketAddrXdpFlags::XDP_COPY, index, number)) {
+                Err(Errno::BUSY) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+                done => return Ok(done?),
+            }
+        }
+    }
+
+    /// Takes the next frame, if there is one.
+    #[inline]
+    pub fn receive(&mut self, slot: &mut [u8]) -> Received {
+        let Some(told) = self.received.take() else { return Received::Nothing };
+        let received = match (self.frames.get(told.addr, told.len), slot.get_mut(..told.len as usize)) {
+            (Some(frame), Some(to)) => {
+                to.copy_from_slice(frame);
+                Received::Frame(frame.len())
+            }
+            _ => Received::Oversized,
+        };
+        let piece = Frames::PIECE as u64;
+        self.room.put(told.addr / piece * piece);
+        received
+    }
+
+    /// Hands a frame over, which fits a piece.
+    #[inline]
+    pub fn send(&mut self, frame: &[u8]) -> HandedOver {
+        while let Some(address) = self.sent.take() {
+            self.free.push((address / Frames::PIECE as u64) as u32);
+        }
+        let Some(piece) = self.untaken.or_else(|| self.free.pop()) else {
+            // The kernel gives room back when frames leave; some drivers look after that only when called.
+            let _ = send(&self.socket, &[], SendFlags::DONTWAIT);
+            return HandedOver::NoRoom;
+        };
+        let (addr, room) = self.frames.piece(piece);
+        room[..frame.len()].copy_from_slice(frame);
+        let descriptor = XdpDesc { addr, len: frame.len() as u32, options: XdpDescOptions::empty() };
+        match self.untaken {
+            Some(_) => self.to_send.put_in_place_of_last(descriptor),
+            None => self.to_send.put(descriptor),
+        }
+        let called = send(&self.socket, &[], SendFlags::DONTWAIT);
+        let left = self.to_send.untaken() > 0;
+        self.untaken = left.then_some(piece);
+        match called {
+            Err(errno) if left => HandedOver::Left(errno),
+            Ok(_) if left => HandedOver::Left(Errno::AGAIN),
+            Err(_) => HandedOver::Dropped,
+            Ok(_) => HandedOver::Taken,
+        }
+    }
+
+    /// Frames that came in and found no room, or had more octets than a piece has, since this was last asked.
+    pub fn take_drops(&mut self) -> u64 {
+        let Ok(told) = sockopt::xdp_statistics(&self.socket) else { return 0 };
+        // An empty ring of room is counted among rx_dropped, too.
+        let all = told.rx_dropped + told.rx_ring_full.unwrap_or_default();
+        all - std::mem::replace(&mut self.dropped, all)
+    }
+}
+
+impl AsFd for Queue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

@@ -1,0 +1,41 @@
+//! Why frames were outside their window, as far as the switch knows.
+
+use ontick_record::units::show;
+
+use super::analysis::Violation;
+use crate::user::core::Stall;
+
+/// The core notices a stall only when it looks at its clock the next time, in ns.
+const SLACK_NS: u64 = 20_000;
+
+/// What made these frames late: that the switch did not run between the closing of their gate and their arrival.
+pub fn of(violation: &Violation, stalls: &[Stall]) -> Option<String> {
+    if !violation.late {
+        return None;
+    }
+    let meanwhile =
+        |stall: &&Stall| stall.from_ns <= violation.until_ns && stall.until_ns + SLACK_NS >= violation.edge_ns;
+    let longest = stalls.iter().filter(meanwhile).max_by_key(|stall| stall.until_ns - stall.from_ns)?;
+    Some(format!("the switch did not run for {}", show(longest.until_ns - longest.from_ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violation(edge_ns: u64, at_ns: u64, late: bool) -> Violation {
+        Violation { flow: 0, at_ns, until_ns: at_ns, frames: 1, by_ns: at_ns.abs_diff(edge_ns), late, edge_ns }
+    }
+
+    #[test]
+    fn a_stall_over_the_closing_is_the_cause() {
+        let stalls =
+            [Stall { from_ns: 790_000, until_ns: 6_000_000 }, Stall { from_ns: 90_000_000, until_ns: 91_000_000 }];
+        assert_eq!(
+            of(&violation(800_000, 6_001_000, true), &stalls).as_deref(),
+            Some("the switch did not run for 5.21ms")
+        );
+        assert_eq!(of(&violation(8_000_000, 8_000_900, true), &stalls), None);
+        assert_eq!(of(&violation(800_000, 700_000, false), &stalls), None);
+    }
+}

@@ -1,0 +1,286 @@
+//! A switch and its hosts in network namespaces, flows of its classes through it with gates on and off, and what was
+//! found.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use ontick_record::Series;
+use ontick_record::run::Settings;
+use ontick_record::switching::{Lost, Switching, Trial};
+use ontick_rt::thread::{Policy, set_affinity};
+use ontick_rt::{cpus, watchdog};
+
+use super::flow::{self, Flow, Nonce};
+use super::namespace::NamespaceError;
+use super::offered::Offered;
+use super::scene::{self, HOST, Scene};
+use super::sender::Offer;
+use super::trial::{self, Moment, Plan, TrialError};
+use super::under_test::{Bridge, UnderTest, UserPlane, UserPlaneError};
+use crate::model::{Base, Switch};
+use crate::schedule::Schedule;
+use crate::user::Place;
+use crate::user::open::OpenError;
+use crate::user::packet::{PacketPort, PacketReader, Stamps};
+
+/// Cycles begin so long after everything is set up, at least, in ns.
+const SET_UP_NS: u64 = 200_000_000;
+/// Frames that the receiver's ring holds: 64 MB, and a third of a second at 100 000 frames a second.
+const RING: u32 = 32_768;
+/// Rates of virtual Ethernet are whatever one likes; this is what a port without one has.
+const RATE: u64 = 1_000_000_000;
+/// A way through the switch opens within this, or is taken as it is.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What carries the frames.
+#[derive(Debug, Clone, Copy)]
+pub enum Carrier {
+    /// A dedicated core.
+    User(Place),
+    /// The kernel's bridge without gates, whatever the configuration says.
+    Bridge,
+}
+
+/// What is to be proven.
+#[derive(Debug, Clone)]
+pub struct Proof {
+    /// The switch.
+    pub switch: Switch,
+    /// The port where flows go in, and the one where they come out: places in the switch's ports.
+    pub ports: (usize, usize),
+    /// Who carries the frames.
+    pub carrier: Carrier,
+    /// Flows of these classes (places in the switch's classes); of all that can have one if there are none.
+    pub classes: Vec<usize>,
+    /// How many frames.
+    pub offered: Offered,
+    /// Size of an untagged frame with its check sequence.
+    pub size: u32,
+    /// For how long frames are sent, in ns.
+    pub duration_ns: u64,
+    /// And for how long with all gates open, to compare; 0: not at all.
+    pub without_gates_ns: u64,
+    /// So much earlier or later than its window a frame may begin to arrive, in ns.
+    pub guard_ns: u64,
+    /// Into how many parts the cycle is divided in the record.
+    pub bins: usize,
+    /// For how many cycles arrivals are kept one by one.
+    pub kept_cycles: u32,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Proven {
+    /// The switch and its trials.
+    pub switching: Switching,
+    /// For each class, how long after its gate's opening the first frame came.
+    pub series: Vec<Series>,
+    /// Sentences that a reader must see beside the figures.
+    pub notes: Vec<String>,
+}
+
+/// Why nothing was found.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofError {
+    /// A namespace or something in it could not be made.
+    #[error("{0}")]
+    Namespace(#[from] NamespaceError),
+    /// A port could not be opened.
+    #[error("{0}")]
+    Port(#[from] OpenError),
+    /// The user data plane could not be started.
+    #[error("{0}")]
+    User(#[from] UserPlaneError),
+    /// A trial failed.
+    #[error("{0}")]
+    Trial(#[from] TrialError),
+    /// The port that frames leave by has no gates.
+    #[error("port {0} has no gates, so there is nothing to hold arrivals against: name one that has")]
+    NoGates(String),
+    /// No class can have a flow.
+    #[error("no class can be tested from outside: {0}")]
+    NoFlows(String),
+    /// Frames cannot go in where they come out.
+    #[error("frames cannot go in and come out by the same port ({0})")]
+    SamePort(String),
+}
+
+/// What is shown while it goes on: which trial, and how far it is.
+pub type Look<'a> = dyn FnMut(&str, Moment) + Send + 'a;
+
+impl Proof {
+    /// Carries it out, in namespaces that are gone afterwards. `stop` ends it with what was found so far.
+    pub fn in_namespaces(&self, stop: &AtomicBool, look: &mut Look) -> Result<Proven, ProofError> {
+        // The CPU of the switch is left to it, by this thread and all that it starts.
+        let work = || {
+            self.leave_alone();
+            self.carry_out(stop, look)
+        };
+        let done = std::thread::scope(|scope| scope.spawn(work).join());
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn leave_alone(&self) {
+        let Carrier::User(Place { cpu: Some(cpu), .. }) = self.carrier else { return };
+        let others: Vec<u32> = cpus::allowed().into_iter().filter(|other| *other != cpu).collect();
+        if !others.is_empty() {
+            // Not allowed everywhere, and not essential.
+            let _ = set_affinity(&others);
+        }
+    }
+
+    fn carry_out(&self, stop: &AtomicBool, look: &mut Look) -> Result<Proven, ProofError> {
+        let (from, to) = self.ports;
+        let switch = &self.switch;
+        let gates = switch.ports[to].gates.as_ref();
+        let gates = gates.ok_or_else(|| ProofError::NoGates(switch.ports[to].name.clone()))?;
+        if from == to {
+            return Err(ProofError::SamePort(switch.ports[to].name.clone()));
+        }
+        let rate = self.rate(to);
+        let entries = gates.entries.clone();
+        let (flows, mut notes) = self.flows()?;
+        let rates = self.offered.rates(&flows, &Schedule::new(0, &entries), rate);
+        let offers: Vec<Offer> = flows.into_iter().zip(rates).map(|(flow, rate)| Offer { flow, rate }).collect();
+
+        let mut switching = Switching {
+            name: switch.name.clone(),
+            from: switch.ports[from].name.clone(),
+            to: switch.ports[to].name.clone(),
+            rate,
+            clock: switch.clock.name().into(),
+            cycle_ns: gates.cycle_ns,
+            guard_ns: self.guard_ns,
+            ..Switching::default()
+        };
+        let gated = !matches!(self.carrier, Carrier::Bridge);
+        let trials = [(gated, self.duration_ns), (false, if gated { self.without_gates_ns } else { 0 })];
+        for (gates, duration_ns) in trials.into_iter().filter(|(_, duration_ns)| *duration_ns > 0) {
+            if stop.load(Relaxed) {
+                break;
+            }
+            let base_ns = gates_base_ns(switch, to);
+            let plan = Plan {
+                name: if gates { "gates on" } else { "gates off" }.into(),
+                gates,
+                offers: offers.clone(),
+                schedule: Schedule::new(base_ns, &entries),
+                clock: switch.clock,
+                duration_ns,
+                guard_ns: self.guard_ns,
+                bins: self.bins,
+                kept_cycles: self.kept_cycles,
+                ports: self.ports,
+            };
+            let (outcome, plane, about) = self.try_out(&plan, base_ns, stop, look)?;
+            if switching.trials.is_empty() {
+                (switching.plane, switching.about) = (plane.into(), about);
+                switching.stamps = stamps(outcome.stamps).into();
+            }
+            notes.extend(outcome.notes.into_iter().map(|note| format!("{}: {note}", plan.name)));
+            switching.trials.push(outcome.trial);
+        }
+        let series = switching.gated().map(|trial| self.series(&switching, trial)).unwrap_or_default();
+        Ok(Proven { switching, series, notes })
+    }
+
+    /// One trial in a scene of its own, so that nothing of the one before is in it.
+    fn try_out(
+        &self,
+        plan: &Plan,
+        base_ns: u64,
+        stop: &AtomicBool,
+        look: &mut Look,
+    ) -> Result<(trial::Outcome, &'static str, String), ProofError> {
+        let mut switch = self.switch.clone();
+        for (place, port) in switch.ports.iter_mut().enumerate() {
+            port.rate = Some(self.rate(place));
+            match &mut port.gates {
+                Some(gates) if plan.gates => gates.base = Base::At(base_ns),
+                gates => *gates = None,
+            }
+        }
+        let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
+        let scene = Scene::new(&names)?;
+        let mut under_test: Box<dyn UnderTest> = match self.carrier {
+            Carrier::Bridge => Box::new(Bridge::new(&scene.switch, &names, switch.classes.len())?),
+            Carrier::User(place) => Box::new(UserPlane::start(&switch, &scene.switch, place)?),
+        };
+        let open = |port: usize| scene.hosts[port].within(|| PacketPort::open(HOST, 256));
+        let (mut sender, mut receiver) = (open(plan.ports.0)??, open(plan.ports.1)??);
+        let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
+        // Gates on the way back may let none through: then the switch floods, which shows in its counters.
+        trial::announce(&flows, &mut receiver, &mut sender, PATIENCE);
+        drop(receiver);
+        let reader = scene.hosts[plan.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
+        let mut look = |moment: Moment| look(&plan.name, moment);
+        let cable = || scene::dropped(&scene.hosts[plan.ports.0], HOST);
+        let before = cable()?;
+        let mut outcome = trial::run(&switch, plan, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
+        // What the sender was told of is not among the frames sent.
+        let lost = (cable()? - before).saturating_sub(outcome.trial.sum(|class| class.refused));
+        if lost > 0 {
+            let place = format!("cable to port {}", names[plan.ports.0]);
+            outcome.trial.elsewhere.push(Lost { place, frames: lost });
+        }
+        Ok((outcome, under_test.plane(), under_test.about()))
+    }
+
+    fn rate(&self, port: usize) -> u64 {
+        self.switch.ports[port].rate.unwrap_or(RATE)
+    }
+
+    /// The flows, and why some classes have none.
+    fn flows(&self) -> Result<(Vec<Flow>, Vec<String>), ProofError> {
+        let (flows, not) = flow::of_all_classes(&self.switch, self.size, Nonce::new());
+        let wanted = |flow: &Flow| self.classes.is_empty() || self.classes.contains(&flow.class);
+        let flows: Vec<Flow> = flows.into_iter().filter(wanted).collect();
+        let notes: Vec<String> = not.iter().map(|why| format!("not tested: {why}")).collect();
+        if flows.is_empty() { Err(ProofError::NoFlows(notes.join("; "))) } else { Ok((flows, notes)) }
+    }
+
+    fn series(&self, switching: &Switching, trial: &Trial) -> Vec<Series> {
+        let place = match self.carrier {
+            Carrier::User(place) => Some(place),
+            Carrier::Bridge => None,
+        };
+        let settings = Settings {
+            interval_ns: switching.cycle_ns,
+            cpu: place.and_then(|place| place.cpu),
+            policy: place.map_or(String::new(), |place| place.policy.to_string()),
+            clock: switching.clock.clone(),
+            ..Settings::default()
+        };
+        let of = |class: &ontick_record::switching::Class| Series {
+            name: class.name.clone(),
+            settings: settings.clone(),
+            latency: class.first.clone(),
+            ..Series::default()
+        };
+        trial.classes.iter().map(of).collect()
+    }
+}
+
+/// Where the user data plane runs: on the CPU that the configuration names, or the one that suits best. On a machine with
+/// one CPU it cannot have that for itself.
+pub fn place(switch: &Switch) -> Place {
+    if watchdog::may_occupy(cpus::online().len()).is_err() {
+        return Place { cpu: None, policy: Policy::Other };
+    }
+    Place { cpu: Some(switch.cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99) }
+}
+
+/// When cycles begin: as the port's gates say, once all is set up.
+fn gates_base_ns(switch: &Switch, port: usize) -> u64 {
+    match switch.ports[port].gates.as_ref().map(|gates| gates.base) {
+        Some(Base::At(ns)) => ns,
+        _ => (switch.clock.now_ns() + SET_UP_NS).next_multiple_of(1_000_000_000),
+    }
+}
+
+fn stamps(stamps: Stamps) -> &'static str {
+    match stamps {
+        Stamps::Software => "kernel",
+        Stamps::Hardware => "hardware",
+    }
+}

@@ -1,0 +1,116 @@
+//! Takes arrivals from a ring and holds them against the gates.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use super::analysis::{Analysis, Arrival};
+use super::flow::{Flow, Reading};
+use crate::user::packet::{Frame, PacketReader};
+
+/// When nothing has come for so long after the last frame was sent, nothing will.
+const QUIET: Duration = Duration::from_millis(400);
+/// Looks up from waiting so often.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// So much of a frame is looked at: all headers and the mark.
+const LOOKED_AT: usize = 160;
+const ADDRESSES: usize = 12;
+
+/// What came in besides frames in good order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Strays {
+    /// Frames of each flow that were changed on their way.
+    pub damaged: Vec<u64>,
+    /// Frames of somebody else.
+    pub foreign: u64,
+    /// Frames that found the ring full: lost by this receiver, not by the switch.
+    pub overflowed: u64,
+}
+
+/// Receives flows on one interface.
+pub struct Receiver<'a> {
+    reader: PacketReader,
+    flows: &'a [Flow],
+    /// What the gates' clock is ahead of the clock of the stamps, in ns.
+    ahead_ns: i64,
+    strays: Strays,
+}
+
+impl<'a> Receiver<'a> {
+    /// Arrivals of `flows`, whose stamps become times of the gates' clock by adding `ahead_ns`.
+    pub fn new(reader: PacketReader, flows: &'a [Flow], ahead_ns: i64) -> Self {
+        let strays = Strays { damaged: vec![0; flows.len()], ..Strays::default() };
+        Self { reader, flows, ahead_ns, strays }
+    }
+
+    /// Receives until all has been sent and nothing comes any more, or `enough` says that all is there. `look` is shown
+    /// the analysis now and then.
+    pub fn receive(
+        mut self,
+        analysis: &mut Analysis,
+        all_sent: &AtomicBool,
+        enough: impl Fn(&Analysis) -> bool,
+        mut look: impl FnMut(&Analysis),
+    ) -> std::io::Result<Strays> {
+        let mut last = Instant::now();
+        loop {
+            // Asked before the ring is: what was sent before it was set is in the ring then.
+            let sent = all_sent.load(Relaxed);
+            let mut some = false;
+            while self.take(analysis) {
+                some = true;
+            }
+            if some {
+                last = Instant::now();
+            } else if sent && (enough(analysis) || last.elapsed() > QUIET) {
+                break;
+            }
+            look(analysis);
+            self.reader.wait(PATIENCE)?;
+        }
+        self.strays.overflowed += self.reader.overflowed();
+        Ok(self.strays)
+    }
+
+    /// Takes a few frames, if there are any.
+    fn take(&mut self, analysis: &mut Analysis) -> bool {
+        let (flows, ahead_ns, strays) = (self.flows, self.ahead_ns, &mut self.strays);
+        let mut taken = 0;
+        while taken < 1_000 && self.reader.next(|frame| judge(frame, flows, ahead_ns, strays, analysis)).is_some() {
+            taken += 1;
+        }
+        taken == 1_000
+    }
+}
+
+fn judge(frame: Frame, flows: &[Flow], ahead_ns: i64, strays: &mut Strays, analysis: &mut Analysis) {
+    let at_ns = frame.stamp_ns.saturating_add_signed(ahead_ns);
+    let mut room = [0; LOOKED_AT];
+    let (bytes, octets) = on_the_wire(&frame, &mut room);
+    for (place, flow) in flows.iter().enumerate() {
+        match flow.read(bytes, octets, at_ns) {
+            Reading::Other => {}
+            Reading::Damaged => return strays.damaged[place] += 1,
+            Reading::Frame(mark) => {
+                return analysis.take(Arrival { flow: place, number: mark.number, sent_ns: mark.sent_ns, at_ns });
+            }
+        }
+    }
+    strays.foreign += 1;
+}
+
+/// The beginning of a frame with its tag put back, and the whole frame's length.
+fn on_the_wire<'a>(frame: &Frame<'a>, room: &'a mut [u8; LOOKED_AT]) -> (&'a [u8], usize) {
+    let (octets, bytes) = (frame.bytes.len(), frame.bytes);
+    match frame.tag {
+        Some(tag) if octets >= ADDRESSES => {
+            let tag = tag.octets();
+            let behind = ADDRESSES + tag.len();
+            let rest = (octets - ADDRESSES).min(LOOKED_AT - behind);
+            room[..ADDRESSES].copy_from_slice(&bytes[..ADDRESSES]);
+            room[ADDRESSES..behind].copy_from_slice(&tag);
+            room[behind..behind + rest].copy_from_slice(&bytes[ADDRESSES..ADDRESSES + rest]);
+            (&room[..behind + rest], octets + tag.len())
+        }
+        _ => (bytes, octets),
+    }
+}

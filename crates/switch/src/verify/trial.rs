@@ -1,0 +1,347 @@
+//! One trial: flows through a switch for some time, and what became of them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use ontick_record::switching;
+use ontick_rt::clock::ClockId;
+
+use super::analysis::{Analysis, Terms};
+use super::causes;
+use super::flow::{CHECK, Flow};
+use super::receiver::{Receiver, Strays};
+use super::sender::{self, Count, Offer, Rate};
+use super::under_test::{Lost, UnderTest};
+use crate::model::Switch;
+use crate::schedule::Schedule;
+use crate::user::core::Stall;
+use crate::user::packet::{PacketPort, PacketReader, Stamps};
+use crate::user::time::Distance;
+
+/// Flows start so long after everything is ready, in ns.
+const LEAD_NS: u64 = 50_000_000;
+/// Whoever runs is looked after this often.
+const TEND: Duration = Duration::from_millis(40);
+/// Gates that come into force later than this are not waited for, in ns.
+const PATIENCE_NS: u64 = 60_000_000_000;
+/// Stalls that a record keeps, at most.
+const STALLS: usize = 1_000;
+/// Arrivals are kept one by one after flows have run in for so long, in ns.
+const RUN_IN_NS: u64 = 20_000_000;
+
+/// What is to be sent, and how it is judged.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// `gates on`, `gates off`.
+    pub name: String,
+    /// Whether the gates are in force.
+    pub gates: bool,
+    /// Flows and how much of each.
+    pub offers: Vec<Offer>,
+    /// The gates that arrivals are held against.
+    pub schedule: Schedule,
+    /// The clock that they follow.
+    pub clock: ClockId,
+    /// For how long frames are sent, in ns.
+    pub duration_ns: u64,
+    /// So much earlier or later than its window a frame may begin to arrive, in ns.
+    pub guard_ns: u64,
+    /// Into how many parts the cycle is divided.
+    pub bins: usize,
+    /// For how many cycles arrivals are kept one by one.
+    pub kept_cycles: u32,
+    /// The port where flows go in, and the one where they come out: places in the model.
+    pub ports: (usize, usize),
+}
+
+/// How far a trial is.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// Share of its time, 0 to 1.
+    pub done: f64,
+    /// Frames sent so far.
+    pub sent: u64,
+    /// Frames received so far.
+    pub received: u64,
+    /// Of them outside their window.
+    pub outside: u64,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// For the record.
+    pub trial: switching::Trial,
+    /// Who stamped the arrivals.
+    pub stamps: Stamps,
+    /// Sentences that a reader must see beside the figures.
+    pub notes: Vec<String>,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The gates come into force too late.
+    #[error("the gates' base time is {0} s ahead: take one that comes sooner, or `next second`")]
+    FarAhead(u64),
+    /// The receiver failed.
+    #[error("frames could not be received: {0}")]
+    Receive(std::io::Error),
+    /// The switch does not tell its counters.
+    #[error("{0}")]
+    Counters(String),
+}
+
+/// What is counted while it goes on.
+#[derive(Default)]
+struct Progress {
+    received: AtomicU64,
+    outside: AtomicU64,
+}
+
+/// Sends by `port` and receives by `reader` what comes through the switch in between.
+pub fn run(
+    switch: &Switch,
+    plan: &Plan,
+    port: &mut PacketPort,
+    reader: PacketReader,
+    under_test: &mut dyn UnderTest,
+    stop: &AtomicBool,
+    look: &mut dyn FnMut(Moment),
+) -> Result<Outcome, TrialError> {
+    let from_ns = begin_ns(plan)?;
+    let until_ns = from_ns + plan.duration_ns;
+    let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
+    let queues: Vec<u8> = flows.iter().map(|flow| flow.queue).collect();
+    let mut analysis = Analysis::new(terms(plan, from_ns), &queues);
+    let counts: Vec<Count> = flows.iter().map(|_| Count::default()).collect();
+    let stamps = reader.stamps();
+    let receiver = Receiver::new(reader, &flows, ahead_ns(plan.clock, stamps));
+    let before = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?;
+    let mut told = Told { notes: under_test.tend(), stalls: under_test.stalls() };
+    told.stalls.clear();
+
+    let (all_sent, progress) = (AtomicBool::new(false), Progress::default());
+    let sent = || counts.iter().map(|count| count.sent.get()).sum::<u64>();
+    let (strays, took_ns) = std::thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            let began_ns = plan.clock.now_ns().max(from_ns);
+            sender::send(port, &plan.offers, plan.clock, from_ns, until_ns, &counts, stop);
+            all_sent.store(true, Relaxed);
+            plan.clock.now_ns().clamp(began_ns, until_ns.max(began_ns)) - from_ns.min(began_ns)
+        });
+        let receiving = scope.spawn(|| {
+            let enough = |analysis: &Analysis| analysis.received() >= sent();
+            receiver.receive(&mut analysis, &all_sent, enough, |analysis| progress.publish(analysis))
+        });
+        while !receiving.is_finished() {
+            told.ask(under_test);
+            look(moment(plan, from_ns, sent(), &progress));
+            std::thread::sleep(TEND);
+        }
+        let took_ns = sending.join().expect("the sender does not panic");
+        (receiving.join().expect("the receiver does not panic"), took_ns)
+    });
+    told.ask(under_test);
+    let strays = strays.map_err(TrialError::Receive)?;
+    let lost = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?.since(&before);
+    let trial = Found { switch, plan, analysis: &analysis, counts: &counts, strays: &strays, lost, from_ns, took_ns };
+    let trial = trial.recorded(&told.stalls);
+    told.notes.extend(beside(&strays, &counts));
+    Ok(Outcome { trial, stamps, notes: told.notes })
+}
+
+/// When sending begins: soon, and not before the gates are in force.
+fn begin_ns(plan: &Plan) -> Result<u64, TrialError> {
+    let now_ns = plan.clock.now_ns();
+    let base_ns = plan.schedule.base_ns();
+    if base_ns > now_ns + PATIENCE_NS {
+        return Err(TrialError::FarAhead((base_ns - now_ns) / 1_000_000_000));
+    }
+    Ok(base_ns.max(now_ns + LEAD_NS))
+}
+
+fn terms(plan: &Plan, from_ns: u64) -> Terms {
+    let run_in_ns = RUN_IN_NS.min(plan.duration_ns / 4);
+    Terms {
+        schedule: plan.schedule.clone(),
+        guard_ns: plan.guard_ns,
+        bins: plan.bins,
+        kept_from_ns: from_ns + run_in_ns,
+        kept_cycles: plan.kept_cycles,
+    }
+}
+
+/// How much the gates' clock is ahead of the one that stamps, in ns. A port's own clock is taken for TAI, which
+/// linuxptp keeps it on.
+fn ahead_ns(clock: ClockId, stamps: Stamps) -> i64 {
+    let stamping = match stamps {
+        Stamps::Software => ClockId::Realtime,
+        Stamps::Hardware => ClockId::Tai,
+    };
+    Distance::of(clock).ns() - Distance::of(stamping).ns()
+}
+
+fn moment(plan: &Plan, from_ns: u64, sent: u64, progress: &Progress) -> Moment {
+    let passed_ns = plan.clock.now_ns().saturating_sub(from_ns);
+    Moment {
+        done: (passed_ns as f64 / plan.duration_ns.max(1) as f64).min(1.0),
+        sent,
+        received: progress.received.load(Relaxed),
+        outside: progress.outside.load(Relaxed),
+    }
+}
+
+impl Progress {
+    fn publish(&self, analysis: &Analysis) {
+        self.received.store(analysis.received(), Relaxed);
+        self.outside.store(analysis.flows().iter().map(|flow| flow.outside).sum(), Relaxed);
+    }
+}
+
+/// What the switch said of itself meanwhile.
+struct Told {
+    notes: Vec<String>,
+    stalls: Vec<Stall>,
+}
+
+impl Told {
+    fn ask(&mut self, under_test: &mut dyn UnderTest) {
+        for note in under_test.tend() {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        self.stalls.extend(under_test.stalls());
+    }
+}
+
+fn beside(strays: &Strays, counts: &[Count]) -> Vec<String> {
+    let left_out: u64 = counts.iter().map(|count| count.left_out.get()).sum();
+    let mut notes = Vec::new();
+    if left_out > 0 {
+        notes.push(format!("the sender was kept from its CPU: {left_out} frames that were to be sent were not"));
+    }
+    if strays.overflowed > 0 {
+        notes.push(format!(
+            "the receiver was kept from its CPU: {} frames arrived and were not looked at",
+            strays.overflowed
+        ));
+    }
+    notes
+}
+
+/// All that a trial found.
+struct Found<'a> {
+    switch: &'a Switch,
+    plan: &'a Plan,
+    analysis: &'a Analysis,
+    counts: &'a [Count],
+    strays: &'a Strays,
+    lost: Lost,
+    from_ns: u64,
+    took_ns: u64,
+}
+
+impl Found<'_> {
+    fn recorded(&self, stalls: &[Stall]) -> switching::Trial {
+        let mut elsewhere: Vec<(String, u64)> = self.lost.elsewhere.clone();
+        elsewhere.push(("ring of the receiver".into(), self.strays.overflowed));
+        let lost = |(place, frames): (String, u64)| switching::Lost { place, frames };
+        let stall = |stall: &Stall| switching::Stall {
+            at_ns: stall.from_ns as i64 - self.from_ns as i64,
+            length_ns: stall.until_ns.saturating_sub(stall.from_ns),
+        };
+        switching::Trial {
+            name: self.plan.name.clone(),
+            gates: self.plan.gates,
+            duration_ns: self.took_ns,
+            kept_cycles: self.plan.kept_cycles,
+            classes: (0..self.plan.offers.len()).map(|flow| self.class(flow)).collect(),
+            elsewhere: elsewhere.into_iter().filter(|(_, frames)| *frames > 0).map(lost).collect(),
+            violations: self.violations(stalls),
+            more_violations: self.analysis.more_violations(),
+            stalls: stalls.iter().take(STALLS).map(stall).collect(),
+            more_stalls: stalls.len().saturating_sub(STALLS) as u64,
+        }
+    }
+
+    fn class(&self, place: usize) -> switching::Class {
+        let (offer, found, count) = (&self.plan.offers[place], &self.analysis.flows()[place], &self.counts[place]);
+        let class = offer.flow.class;
+        switching::Class {
+            name: self.switch.classes[class].name.clone(),
+            queue: offer.flow.queue,
+            octets: offer.flow.octets() + CHECK,
+            offered: match offer.rate {
+                Rate::Saturating => None,
+                Rate::PerSecond(frames) => Some(frames),
+            },
+            windows: self.analysis.windows(place).to_vec(),
+            sent: count.sent.get(),
+            refused: count.refused.get(),
+            received: found.order.received,
+            dropped: self.lost.classes.get(class).copied().unwrap_or(0),
+            duplicates: found.order.duplicates,
+            out_of_order: found.order.out_of_order,
+            damaged: self.strays.damaged[place],
+            judged: found.judged,
+            outside: found.outside,
+            first: found.first_histogram(),
+            unqueued: found.unqueued,
+            early: found.early,
+            delay: found.delay.histogram(),
+            jitter: found.jitter.histogram(),
+            folded: found.folded.clone(),
+            arrivals: found.kept.iter().map(|at_ns| at_ns - self.analysis.kept_from_ns()).collect(),
+        }
+    }
+
+    fn violations(&self, stalls: &[Stall]) -> Vec<switching::Violation> {
+        let record = |violation: &super::analysis::Violation| {
+            let class = self.plan.offers[violation.flow].flow.class;
+            switching::Violation {
+                class: self.switch.classes[class].name.clone(),
+                at_ns: violation.at_ns.saturating_sub(self.from_ns),
+                frames: violation.frames,
+                by_ns: violation.by_ns,
+                late: violation.late,
+                cause: self.plan.gates.then(|| causes::of(violation, stalls)).flatten(),
+            }
+        };
+        self.analysis.violations().iter().map(record).collect()
+    }
+}
+
+/// Lets the switch learn where the flows' receivers are, and waits until a frame of theirs has come through: then the
+/// way is open. Gates that let none through are not waited for longer than `patience`.
+pub fn announce(flows: &[Flow], receiver: &mut PacketPort, sender: &mut PacketPort, patience: Duration) -> bool {
+    use crate::user::port::{Port, Received, Sent};
+    /// For experiments (IEEE 802.1Q clause H.1).
+    const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
+    let hello = |flow: &Flow| {
+        // Nobody is a group.
+        let from = [flow.header.to[0] & !1, flow.header.to[1], flow.header.to[2]];
+        let mut frame = [&flow.header.from[..], &from, &flow.header.to[3..], &EXPERIMENT].concat();
+        frame.resize(60, 0);
+        frame
+    };
+    let hellos: Vec<Vec<u8>> = flows.iter().map(hello).collect();
+    let (began, mut slot) = (Instant::now(), [0; 2048]);
+    while began.elapsed() < patience {
+        let all = hellos.iter().all(|frame| receiver.send(frame) == Sent::Done);
+        if all && sender.wait(Duration::from_millis(50)).unwrap_or(false) {
+            while let Received::Frame(octets) = sender.receive(&mut slot) {
+                if hellos.iter().any(|frame| slot[..octets.min(14)] == frame[..14]) {
+                    return true;
+                }
+            }
+        } else if !all {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests;

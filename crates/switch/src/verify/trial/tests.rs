@@ -1,0 +1,97 @@
+use ontick_rt::thread::Policy;
+
+use super::*;
+use crate::model::Base;
+use crate::user::Place;
+use crate::verify::article;
+use crate::verify::flow::Nonce;
+use crate::verify::namespace::NamespaceError;
+use crate::verify::scene::{HOST, Scene};
+use crate::verify::under_test::{Bridge, UserPlane};
+
+/// Two hosts and a switch between them; nothing without root.
+fn scene(switch: &Switch) -> Option<Scene> {
+    let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
+    match Scene::new(&names) {
+        Ok(scene) => Some(scene),
+        Err(NamespaceError::Privilege(what)) => {
+            eprintln!("skipped: {what} needs root");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn plan(switch: &Switch, gates: bool, base_ns: u64) -> Plan {
+    let rate = [Rate::PerSecond(20_000), Rate::PerSecond(5_000)];
+    let offers =
+        (0..2).map(|class| Offer { flow: Flow::new(switch, class, 1518, Nonce::new()).unwrap(), rate: rate[class] });
+    let entries = &switch.ports[1].gates.as_ref().unwrap().entries;
+    Plan {
+        name: "test".into(),
+        gates,
+        offers: offers.collect(),
+        schedule: Schedule::new(base_ns, entries),
+        clock: ClockId::Tai,
+        duration_ns: 200_000_000,
+        guard_ns: 1_000,
+        bins: 100,
+        kept_cycles: 4,
+        ports: (0, 1),
+    }
+}
+
+fn tried(scene: &Scene, switch: &Switch, plan: &Plan, under_test: &mut dyn UnderTest) -> Outcome {
+    let port = |host: usize| scene.hosts[host].within(|| PacketPort::open(HOST, 256)).unwrap().unwrap();
+    let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
+    let (mut sender, mut receiver) = (port(0), port(1));
+    assert!(announce(&flows, &mut receiver, &mut sender, Duration::from_secs(20)));
+    drop(receiver);
+    let reader = scene.hosts[1].within(|| PacketReader::open(HOST, 32_768, Stamps::Software)).unwrap().unwrap();
+    let (stop, mut looks) = (AtomicBool::new(false), 0);
+    let outcome = run(switch, plan, &mut sender, reader, under_test, &stop, &mut |_| looks += 1).unwrap();
+    assert!(looks > 0);
+    outcome
+}
+
+/// What holds of every switch, however busy the machine: nothing doubled, changed, turned round or lost without notice.
+fn is_sound(trial: &switching::Trial) {
+    assert_eq!(trial.unaccounted(), 0, "{trial:?}");
+    for class in &trial.classes {
+        assert!(class.received > 0, "{}", class.name);
+        assert_eq!((class.duplicates, class.out_of_order, class.damaged), (0, 0, 0), "{}", class.name);
+        assert_eq!(class.delay.count(), class.received);
+        assert_eq!(class.folded.iter().sum::<u64>(), class.received);
+    }
+}
+
+#[test]
+fn a_plain_bridge_keeps_to_no_window() {
+    let switch = article::switch(1_000_000);
+    let Some(scene) = scene(&switch) else { return };
+    let mut bridge = Bridge::new(&scene.switch, &["port1", "port2"], 3).unwrap();
+    let outcome = tried(&scene, &switch, &plan(&switch, false, 0), &mut bridge);
+    is_sound(&outcome.trial);
+    // Red frames are sent all the time, and are at home in a fifth of it.
+    let red = &outcome.trial.classes[1];
+    assert!(red.outside > red.received / 2, "{red:?}");
+    assert!(!outcome.trial.violations.is_empty());
+    assert!(outcome.trial.violations.iter().all(|violation| violation.cause.is_none()));
+}
+
+#[test]
+fn the_user_plane_keeps_to_its_windows() {
+    let mut switch = article::switch(1_000_000);
+    let Some(scene) = scene(&switch) else { return };
+    let place = Place { cpu: None, policy: Policy::Other };
+    let base_ns = ClockId::Tai.now_ns() + 10_000_000;
+    switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
+    let mut user = UserPlane::start(&switch, &scene.switch, place).unwrap();
+    let outcome = tried(&scene, &switch, &plan(&switch, true, base_ns), &mut user);
+    is_sound(&outcome.trial);
+    for class in &outcome.trial.classes {
+        // How many it is depends on who else wants the CPU; most of them is what gates are for.
+        assert!(class.outside * 2 < class.received, "{class:?}");
+        assert!(class.first.count() > 0 || class.unqueued > 0, "{class:?}");
+    }
+}

@@ -1,0 +1,84 @@
+//! The user data plane.
+
+use std::time::Duration;
+
+use ontick_rt::thread::Policy;
+
+use super::{Lost, UnderTest};
+use crate::model::Switch;
+use crate::user::Place;
+use crate::user::core::Stall;
+use crate::user::serve::{Happened, ServeError, Service};
+use crate::verify::namespace::{Namespace, NamespaceError};
+
+/// A user data plane on the ports of a namespace.
+pub struct UserPlane {
+    service: Service,
+    switch: Switch,
+    place: Place,
+}
+
+/// Why it does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum UserPlaneError {
+    /// It could not begin.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// The namespace cannot be entered.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+}
+
+impl UserPlane {
+    /// Starts it on ports that are in `namespace`.
+    pub fn start(switch: &Switch, namespace: &Namespace, place: Place) -> Result<Self, UserPlaneError> {
+        let service = namespace.within(|| Service::start(switch, place))??;
+        Ok(Self { service, switch: switch.clone(), place })
+    }
+}
+
+impl UnderTest for UserPlane {
+    fn plane(&self) -> &'static str {
+        "user"
+    }
+
+    fn about(&self) -> String {
+        let Place { cpu, policy } = self.place;
+        let cpu = cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+        let policy = if policy == Policy::Other { "ordinary scheduling".into() } else { policy.to_string() };
+        let report = self.service.report();
+        let rests = if report.rests { ", rests as real-time throttling is on" } else { "" };
+        let refused = report.refused.join("; ");
+        let but = if refused.is_empty() { String::new() } else { format!(" (refused: {refused})") };
+        format!("user data plane, {cpu}, {policy}{rests}{but}")
+    }
+
+    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
+        let counters = self.service.report().counters;
+        let (ins, outs) = (&counters.ports[from], &counters.ports[to]);
+        let port = &self.switch.ports[from].name;
+        let classes = self.switch.classes.iter();
+        Ok(Lost {
+            classes: classes.map(|class| outs.queues[usize::from(class.queue)].dropped()).collect(),
+            elsewhere: vec![
+                (format!("ring of port {port}"), ins.overflowed.get()),
+                (format!("refused by port {port}"), ins.oversized.get() + ins.malformed.get() + ins.reserved.get()),
+                (format!("filtered by port {port}"), ins.filtered.get()),
+            ],
+        })
+    }
+
+    fn stalls(&mut self) -> Vec<Stall> {
+        self.service.stalls().collect()
+    }
+
+    fn tend(&mut self) -> Vec<String> {
+        match self.service.tend(Duration::ZERO) {
+            // Every cable here was plugged in a moment ago.
+            Ok(happened) => {
+                happened.iter().filter(|what| !matches!(what, Happened::Up(_))).map(ToString::to_string).collect()
+            }
+            Err(error) => vec![format!("the switch could not be looked after: {error}")],
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The user data plane over the life of its ports: cables pulled, interfaces deleted and made again, loops closed.
+
+use std::time::{Duration, Instant};
+
+use ontick_rt::clock::ClockId;
+use ontick_rt::thread::Policy;
+use ontick_switch::model::{Class, Classifier, Offload, Plane, Port as PortModel, Role, Switch};
+use ontick_switch::user::Place;
+use ontick_switch::user::packet::PacketPort;
+use ontick_switch::user::port::{Port, Received};
+use ontick_switch::user::serve::{Happened, ServeError, Service};
+use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn switch(ports: &[&str]) -> Switch {
+    let port = |name: &&str| PortModel {
+        name: name.to_string(),
+        rate: None,
+        offload: Offload::None,
+        max_sdu: vec![None],
+        gates: None,
+    };
+    Switch {
+        name: "test".into(),
+        role: Role::Bridge,
+        plane: Plane::User,
+        classifier: Classifier::Auto,
+        socket: ontick_switch::model::Socket::Packet,
+        cpu: None,
+        clock: ClockId::Tai,
+        ageing_ns: 300_000_000_000,
+        addresses: 64,
+        stp: false,
+        classes: vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }],
+        ports: ports.iter().map(port).collect(),
+    }
+}
+
+fn namespace() -> Option<Namespace> {
+    match Namespace::new() {
+        Ok(namespace) => Some(namespace),
+        Err(NamespaceError::Privilege(what)) => {
+            eprintln!("skipped: {what} needs root");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn start(here: &Namespace, ports: &[&str]) -> Result<Service, ServeError> {
+    here.within(|| Service::start(&switch(ports), Place { cpu: None, policy: Policy::Other })).unwrap()
+}
+
+/// Tends the service until this happened; nothing else may.
+fn until(here: &Namespace, service: &mut Service, wanted: &Happened) {
+    let began = Instant::now();
+    loop {
+        assert!(began.elapsed() < PATIENCE, "{wanted:?} did not happen");
+        // Interfaces are opened in the thread's own namespace.
+        let happened = here.within(|| service.tend(Duration::from_millis(50))).unwrap().unwrap();
+        if !happened.is_empty() {
+            return assert_eq!(happened, std::slice::from_ref(wanted));
+        }
+    }
+}
+
+fn passes(from: &mut PacketPort, to: &mut PacketPort, number: u8) -> bool {
+    let mut frame = [0; 60];
+    frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb6]);
+    frame[14] = number;
+    let (began, mut slot) = (Instant::now(), [0; 2048]);
+    from.send(&frame);
+    while began.elapsed() < Duration::from_secs(2) {
+        match to.receive(&mut slot) {
+            Received::Frame(60) if slot[..60] == frame => return true,
+            Received::Nothing => drop(to.wait(Duration::from_millis(50))),
+            _ => {}
+        }
+    }
+    false
+}
+
+#[test]
+fn cables_and_interfaces_come_and_go() {
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
+    here.join("port0", &far, "far0").unwrap();
+    here.join("port1", &far, "far1").unwrap();
+    let open = |name: &str| far.within(|| PacketPort::open(name, 256)).unwrap().unwrap();
+    let (mut a, mut b) = (open("far0"), open("far1"));
+    let mut service = start(&here, &["port0", "port1"]).unwrap();
+    assert!(passes(&mut a, &mut b, 1));
+
+    far.ip(&["link", "set", "dev", "far1", "down"]).unwrap();
+    until(&here, &mut service, &Happened::Down("port1".into()));
+    far.ip(&["link", "set", "dev", "far1", "up"]).unwrap();
+    until(&here, &mut service, &Happened::Up("port1".into()));
+    assert!(passes(&mut a, &mut b, 2));
+
+    far.ip(&["link", "del", "dev", "far1"]).unwrap();
+    let began = Instant::now();
+    let mut seen = Vec::new();
+    while !seen.contains(&Happened::Gone("port1".into())) {
+        assert!(began.elapsed() < PATIENCE, "only {seen:?}");
+        seen.extend(here.within(|| service.tend(Duration::from_millis(50))).unwrap().unwrap());
+    }
+    assert!(!service.report().ports[1].open);
+    here.join("port1", &far, "far1").unwrap();
+    let began = Instant::now();
+    while !(service.report().ports[1].open && service.report().ports[1].link) {
+        assert!(began.elapsed() < PATIENCE);
+        here.within(|| service.tend(Duration::from_millis(50))).unwrap().unwrap();
+    }
+    let mut b = open("far1");
+    assert!(passes(&mut a, &mut b, 3));
+    let report = serde_json::to_string(&service.report()).unwrap();
+    let read: ontick_switch::user::serve::Report = serde_json::from_str(&report).unwrap();
+    assert_eq!(read.counters.ports[0].received.get(), service.stop().ports[0].received.get());
+}
+
+#[test]
+fn a_loop_is_refused_before_and_closed_after() {
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
+    for n in 0..3 {
+        here.join(&format!("port{n}"), &far, &format!("far{n}")).unwrap();
+    }
+    far.ip(&["link", "add", "hub", "type", "bridge"]).unwrap();
+    far.ip(&["link", "set", "dev", "hub", "up"]).unwrap();
+    let plug = |name: &str| far.ip(&["link", "set", "dev", name, "master", "hub"]).unwrap();
+    plug("far0");
+    let mut service = start(&here, &["port0", "port1", "port2"]).unwrap();
+    // A second way to the same network: broadcasts go round from here on.
+    plug("far2");
+    let began = Instant::now();
+    let mut seen = Vec::new();
+    while !seen.iter().any(|happened| matches!(happened, Happened::Loop(_))) {
+        assert!(began.elapsed() < PATIENCE, "only {seen:?}");
+        seen.extend(here.within(|| service.tend(Duration::from_millis(50))).unwrap().unwrap());
+    }
+    assert!(service.report().ports.iter().any(|port| port.closed));
+    drop(service);
+    match start(&here, &["port0", "port1", "port2"]) {
+        Err(ServeError::Loop(found)) => assert_eq!((found.port.as_str(), found.other.as_str()), ("port0", "port2")),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("a loop was not refused"),
+    }
+}
