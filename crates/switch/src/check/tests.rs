@@ -94,7 +94,9 @@ fn what_the_file_asks_for_and_cannot_have_is_bad() {
         change(&mut two);
         [port("eth1"), two]
     };
-    let cases: [(fn(&mut Interface), fn(&str) -> String, &str); 8] = [
+    type Change = fn(&mut Interface);
+    type Edit = fn(&str) -> String;
+    let cases: [(Change, Edit, &str); 8] = [
         (|port| port.name = "eth3".into(), same, "eth2 interface: there is no interface eth2; did you mean `eth1`?"),
         (|port| port.kind = Some("bridge".into()), same, "eth2 kind: a bridge is no port"),
         (|port| port.wireless = true, same, "eth2 kind: an access point"),
