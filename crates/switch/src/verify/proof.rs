@@ -122,6 +122,13 @@ pub enum ProofError {
     SamePort(String),
 }
 
+/// What carried the frames, and what must be said about that.
+struct Carried {
+    plane: &'static str,
+    about: String,
+    note: Option<String>,
+}
+
 /// What is shown while it goes on: which trial, and how far it is.
 pub type Look<'a> = dyn FnMut(&str, Moment) + Send + 'a;
 
@@ -189,8 +196,10 @@ impl Proof {
                 kept_cycles: self.kept_cycles,
                 ports: self.ports,
             };
-            let (outcome, plane, about) = self.try_out(&plan, base_ns, stop, look)?;
+            let (outcome, carried) = self.try_out(&plan, base_ns, stop, look)?;
             if switching.trials.is_empty() {
+                let Carried { plane, about, note } = carried;
+                notes.extend(note);
                 (switching.plane, switching.about) = (plane.into(), about);
                 switching.stamps = stamps(outcome.stamps).into();
             }
@@ -208,7 +217,7 @@ impl Proof {
         base_ns: u64,
         stop: &AtomicBool,
         look: &mut Look,
-    ) -> Result<(trial::Outcome, &'static str, String), ProofError> {
+    ) -> Result<(trial::Outcome, Carried), ProofError> {
         let mut switch = self.switch.clone();
         for (place, port) in switch.ports.iter_mut().enumerate() {
             port.rate = Some(self.rate(place));
@@ -237,8 +246,7 @@ impl Proof {
             let place = format!("cable to port {}", names[plan.ports.0]);
             outcome.trial.elsewhere.push(Lost { place, frames: lost });
         }
-        outcome.notes.extend(note);
-        Ok((outcome, under_test.plane(), under_test.about()))
+        Ok((outcome, Carried { plane: under_test.plane(), about: under_test.about(), note }))
     }
 
     /// What carries the frames, and what must be said about that.

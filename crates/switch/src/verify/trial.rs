@@ -111,6 +111,11 @@ pub fn run(
     stop: &AtomicBool,
     look: &mut dyn FnMut(Moment),
 ) -> Result<Outcome, TrialError> {
+    let before = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?;
+    let mut told = Told { notes: under_test.tend(), stalls: Vec::new() };
+    // What was before does not count.
+    under_test.stalls();
+    // All that takes long is done: a slow machine would spend the trial on it.
     let from_ns = begin_ns(plan)?;
     let until_ns = from_ns + plan.duration_ns;
     let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
@@ -119,9 +124,6 @@ pub fn run(
     let counts: Vec<Count> = flows.iter().map(|_| Count::default()).collect();
     let stamps = reader.stamps();
     let receiver = Receiver::new(reader, &flows, ahead_ns(plan.clock, stamps));
-    let before = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?;
-    let mut told = Told { notes: under_test.tend(), stalls: under_test.stalls() };
-    told.stalls.clear();
 
     let quiet = QUIET + 2 * Duration::from_nanos(plan.schedule.cycle_ns());
     let (all_sent, progress) = (AtomicBool::new(false), Progress::default());
