@@ -47,7 +47,7 @@ pub struct Interface {
     pub joins_frames: Vec<String>,
     /// Offloads in action that leave checksums and VLAN tags to the port.
     pub hides_octets: Vec<String>,
-    /// Those of both that cannot be switched off.
+    /// Those that make one frame of several, or several of one, and cannot be switched off.
     pub fixed: Vec<String>,
     /// Whether the port can be told to filter and queue by itself (`hw-tc-offload`), and is.
     pub tc_offload: Option<bool>,
@@ -68,7 +68,8 @@ impl Interface {
                 .map(|(name, _)| name.clone())
                 .collect()
         };
-        let cannot = |name: &str| !features[name].can_change;
+        // Some virtual ports say so of a check that they make (tx-gso-robust), which joins nothing.
+        let cannot = |name: &str| !features[name].can_change && name != "tx-gso-robust";
         Self {
             name: link.name.clone(),
             alias: link.alias.clone(),
@@ -89,7 +90,7 @@ impl Interface {
             stamps: stamps(&link.name),
             joins_frames: acting(&features::breaks_shaping),
             hides_octets: acting(&|name| features::hides_octets(name) && !features::breaks_shaping(name)),
-            fixed: acting(&|name| features::hides_octets(name) && cannot(name)),
+            fixed: acting(&|name| features::breaks_shaping(name) && cannot(name)),
             tc_offload: features.get("hw-tc-offload").filter(|f| f.can_change || f.active).map(|f| f.active),
         }
     }

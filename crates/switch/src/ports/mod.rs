@@ -11,6 +11,7 @@ mod tools;
 use ontick_rt::clock::ClockId;
 use serde::Serialize;
 
+pub use driver::{Driver, Stamps};
 pub use interface::{Interface, all};
 pub use parts::{Options, Parts, Presence};
 pub use ptp::{Ptp, Synchronised};

@@ -44,10 +44,11 @@ impl Presence {
 }
 
 /// Names here, options of the configuration, and modules; an option without a module is part of something else.
-const PARTS: [(&str, &str, &str); 15] = [
+const PARTS: [(&str, &str, &str); 16] = [
     ("taprio", "NET_SCH_TAPRIO", "sch_taprio"),
     ("etf", "NET_SCH_ETF", "sch_etf"),
     ("mqprio", "NET_SCH_MQPRIO", "sch_mqprio"),
+    ("prio", "NET_SCH_PRIO", "sch_prio"),
     ("clsact", "NET_SCH_INGRESS", "sch_ingress"),
     ("flower", "NET_CLS_FLOWER", "cls_flower"),
     ("skbedit", "NET_ACT_SKBEDIT", "act_skbedit"),
@@ -73,7 +74,7 @@ pub type Options<'a> = Option<&'a dyn Fn(&str) -> Option<String>>;
 
 impl Parts {
     /// Looks beneath `root`.
-    pub(super) fn look(root: &Path, release: &str, option: Options) -> Self {
+    pub(crate) fn look(root: &Path, release: &str, option: Options) -> Self {
         let modules = Modules::look(root, release);
         let presence =
             |(name, config, module): (&'static str, &str, &str)| (name, modules.presence(config, module, option));
@@ -90,10 +91,14 @@ impl Parts {
         matches!(self.presence(name), Presence::Unknown) || self.presence(name).usable()
     }
 
-    /// Of some parts, those that cannot be used, in words.
+    /// Of some parts, those that cannot be used; one that was built and is not installed says so.
     pub fn missing(&self, names: &[&str]) -> Vec<String> {
         let missing = names.iter().filter(|name| !self.may(name));
-        missing.map(|name| format!("{name} is {}", self.presence(name).words())).collect()
+        let words = |name: &&str| match self.presence(name) {
+            Presence::NotInstalled => format!("{name} (its module is not installed)"),
+            _ => (*name).to_owned(),
+        };
+        missing.map(words).collect()
     }
 
     /// All of them.
@@ -181,7 +186,7 @@ mod tests {
             (Presence::Loadable, Presence::Loaded, Presence::BuiltIn)
         );
         assert_eq!((is("etf"), is("af_xdp"), is("nonsense")), (Presence::Absent, Presence::Unknown, Presence::Unknown));
-        assert_eq!(parts.missing(&["taprio", "etf", "af_xdp"]), ["etf is not in this kernel"]);
+        assert_eq!(parts.missing(&["taprio", "etf", "af_xdp"]), ["etf"]);
     }
 
     #[test]

@@ -46,6 +46,13 @@ impl Tools {
         Self(PROGRAMS.into_iter().filter_map(tool).collect())
     }
 
+    /// As if these were there.
+    #[cfg(test)]
+    pub(crate) fn of(names: &[&'static str]) -> Self {
+        let tool = || Tool { path: PathBuf::new(), version: String::new() };
+        Self(names.iter().map(|name| (*name, tool())).collect())
+    }
+
     /// Whether a program is there.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)

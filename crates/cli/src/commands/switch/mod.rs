@@ -2,6 +2,8 @@
 
 mod aimed;
 mod apply;
+mod background;
+mod check;
 mod confirm;
 mod demo;
 mod export;
@@ -12,7 +14,9 @@ mod plan;
 mod proving;
 mod revert;
 mod run;
+mod serving;
 mod status;
+mod status_user;
 mod unit;
 mod verify;
 
@@ -23,6 +27,7 @@ use crate::failure::{Failure, Outcome};
 /// A time-aware switch (IEEE 802.1Q, enhancements for scheduled traffic) out of this machine's network ports.
 #[derive(Subcommand)]
 pub enum Switch {
+    Check(check::Check),
     Plan(plan::PlanCommand),
     Apply(apply::Apply),
     Confirm(confirm::Confirm),
@@ -40,7 +45,8 @@ impl Switch {
     /// Whether it has to do with the running machine, not with files alone.
     pub fn meets_the_machine(&self) -> bool {
         match self {
-            Switch::Plan(_)
+            Switch::Check(_)
+            | Switch::Plan(_)
             | Switch::Apply(_)
             | Switch::Confirm(_)
             | Switch::Revert(_)
@@ -53,6 +59,7 @@ impl Switch {
 
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
+            Switch::Check(check) => check.run(),
             Switch::Plan(plan) => plan.run(),
             Switch::Apply(apply) => apply.run(),
             Switch::Confirm(confirm) => confirm.run(),
