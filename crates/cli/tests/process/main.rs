@@ -22,6 +22,7 @@ mod run_command;
 mod sample;
 mod sample_faults;
 mod settings;
+mod switch_config;
 mod terminal;
 mod timed_section;
 mod tune;
