@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod link;
 pub mod loops;
 pub mod model;
+mod openmetrics;
 pub mod ports;
 pub mod qdisc;
 pub mod rules;

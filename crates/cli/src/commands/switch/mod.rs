@@ -2,6 +2,7 @@
 
 mod aimed;
 mod apply;
+mod background;
 mod check;
 mod confirm;
 mod demo;
@@ -13,7 +14,9 @@ mod plan;
 mod proving;
 mod revert;
 mod run;
+mod serving;
 mod status;
+mod status_user;
 mod unit;
 mod verify;
 

@@ -95,3 +95,19 @@ fn the_user_plane_keeps_to_its_windows() {
         assert!(class.first.count() > 0 || class.unqueued > 0, "{class:?}");
     }
 }
+
+#[test]
+fn what_a_switch_drops_is_counted() {
+    let mut switch = article::switch(1_000_000);
+    switch.classes[0].limit = 20;
+    let Some(scene) = scene(&switch) else { return };
+    let place = Place { cpu: None, policy: Policy::Other };
+    let base_ns = ClockId::Tai.now_ns() + 10_000_000;
+    switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
+    let mut user = UserPlane::start(&switch, &scene.switch, place).unwrap();
+    let mut plan = plan(&switch, true, base_ns);
+    plan.offers.iter_mut().for_each(|offer| offer.rate = Rate::Saturating);
+    let outcome = tried(&scene, &switch, &plan, &mut user);
+    is_sound(&outcome.trial);
+    assert!(outcome.trial.sum(|class| class.dropped) > 0, "{:?}", outcome.trial);
+}
