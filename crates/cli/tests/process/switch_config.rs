@@ -261,3 +261,13 @@ fn looking_needs_no_root_and_changes_nothing() {
     assert_eq!(everybody(&[path.to_str().unwrap()]).status.code(), Some(2));
     assert_eq!(modules(), before, "no module was loaded");
 }
+
+#[test]
+fn the_guide_s_file_is_a_switch_without_doubt() {
+    let guide = include_str!("../../../../docs/switch-configuration.md");
+    let files = crate::examples::files(guide);
+    assert_eq!(files.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["cell4.toml"]);
+    let (_folder, path) = file("cell4.toml", files[0].1);
+    let output = switch(&["export"], &path);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
