@@ -23,6 +23,7 @@ mod sample;
 mod sample_faults;
 mod settings;
 mod switch_user;
+mod switch_config;
 mod terminal;
 mod timed_section;
 mod tune;
