@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{
-    Act, ApplyError, Expect, Folder, Host, Journal, Live, Plan, Refused, Undone, apply, differences, revert,
+    Act, ApplyError, Expect, Folder, Host, Journal, Live, Lock, Plan, Refused, Undone, apply, differences, revert,
 };
 use ontick_switch::features::Features;
 use ontick_switch::kernel::{self, Ended, Options};
@@ -202,8 +202,13 @@ fn folder(place: &Path) -> Folder {
     Folder::of("cell4", Some(place)).unwrap()
 }
 
+/// A program that another test starts at this moment has the lock's file open, too, until it is itself.
+fn lock(folder: &Folder) -> Lock {
+    wait_for(|| folder.lock().ok())
+}
+
 fn apply_with(host: &impl Host, folder: &Folder, plan: &Plan, switch: &Switch) -> Result<(), ApplyError> {
-    let lock = folder.lock().unwrap();
+    let lock = lock(folder);
     apply(host, folder, &lock, plan, &config::write(switch))
 }
 
@@ -221,7 +226,7 @@ fn round(classifier: Classifier) {
     let switch = switch(classifier);
     let before = snapshot();
     let plan = plan(&switch);
-    is_as(&before, &format!("a plan changes nothing"));
+    is_as(&before, "a plan changes nothing");
 
     apply_with(&Live, &folder, &plan, &switch).unwrap();
     assert!(Journal::read(&folder).unwrap().unwrap().is_complete());
@@ -230,10 +235,10 @@ fn round(classifier: Classifier) {
     assert_ne!(snapshot(), before);
     let again = apply_with(&Live, &folder, &plan, &switch).unwrap_err();
     assert!(matches!(again, ApplyError::Stands(_)), "{again}");
-    let reverted = revert(&Live, &folder, &folder.lock().unwrap()).unwrap().unwrap();
+    let reverted = revert(&Live, &folder, &lock(&folder)).unwrap().unwrap();
     assert!(reverted.complete());
-    is_as(&before, &format!("after a revert"));
-    assert!(revert(&Live, &folder, &folder.lock().unwrap()).unwrap().is_none());
+    is_as(&before, "after a revert");
+    assert!(revert(&Live, &folder, &lock(&folder)).unwrap().is_none());
 
     let acts: usize = plan.steps.iter().map(|step| step.acts.len()).sum();
     for act in 0..acts {
@@ -249,7 +254,7 @@ fn round(classifier: Classifier) {
             if matches!(stuck, ApplyError::Stuck { .. }) {
                 assert!(!journal.unwrap().is_complete());
             }
-            revert(&Live, &folder, &folder.lock().unwrap()).unwrap();
+            revert(&Live, &folder, &lock(&folder)).unwrap();
             is_as(&before, &format!("after an end at act {act} and a revert"));
         }
     }
@@ -326,7 +331,7 @@ fn kept() {
         let back = said.iter().any(|sentence| sentence == "port p2 is back, and set up again");
         assert_eq!(back, has_prio(), "{said:#?}");
     });
-    let reverted = revert(&Live, &folder, &folder.lock().unwrap()).unwrap().unwrap();
+    let reverted = revert(&Live, &folder, &lock(&folder)).unwrap().unwrap();
     assert!(reverted.complete());
     // The first p2 took its part with it.
     assert_eq!(reverted.undone.iter().any(|told| told.outcome == Undone::Gone), has_prio());
