@@ -8,6 +8,7 @@ use ontick_record::units::{parse_interval, parse_time};
 use ontick_rt::thread::Policy;
 
 use crate::link;
+use crate::switch;
 
 /// ontick side by side with cyclictest and jitterdebugger, and what its parts cost.
 ///
@@ -48,6 +49,9 @@ pub struct Arguments {
     /// Bytes that the link moves at its fastest setting, under all loads together [default: 12500000, with --quick 50000]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1_000..=1_000_000_000))]
     link_bytes: Option<u64>,
+    /// Frames that the switch forwards in one go [default: 100000000, with --quick 1000000]
+    #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(10_000..=10_000_000_000))]
+    switch_frames: Option<u64>,
     /// Exit with status 1 if a goal that was measured was not reached
     #[arg(long)]
     pub strict: bool,
@@ -100,6 +104,13 @@ impl Arguments {
     pub fn link(&self) -> link::Size {
         let (fast, slow) = if self.quick { (50_000, 1_000) } else { (12_500_000, 20_000) };
         link::Size { fast: self.link_bytes.unwrap_or(fast), slow }
+    }
+
+    /// How much the switch has to do.
+    pub fn switch(&self) -> switch::Size {
+        let (frames, pairs, seconds) =
+            if self.quick { (1_000_000, 1, 2) } else { (100_000_000, self.scale().pairs, 20) };
+        switch::Size { frames: self.switch_frames.unwrap_or(frames), pairs, seconds }
     }
 
     /// Where every side's timed thread runs.

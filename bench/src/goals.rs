@@ -53,7 +53,7 @@ pub struct Goal {
 }
 
 impl Goal {
-    fn new(what: impl Into<String>, wanted: impl Into<String>, seen: Option<(String, bool)>) -> Self {
+    pub fn new(what: impl Into<String>, wanted: impl Into<String>, seen: Option<(String, bool)>) -> Self {
         let (seen, reached) = seen.map_or(("—".into(), None), |(seen, reached)| (seen, Some(reached)));
         Self { what: what.into(), wanted: wanted.into(), seen, reached }
     }

@@ -36,24 +36,6 @@ use side::{Job, PEERS, Side};
 use versus::Versus;
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("X") {
-        switch::gates(0, 1, ontick_rt::thread::Policy::Fifo(90), 5);
-        switch::gates(0, 1, ontick_rt::thread::Policy::Other, 5);
-        for i in 0..1 {
-            for by in [switch::Forwarder::User, switch::Forwarder::Bridge] {
-                let passed = switch::forward(
-                    by,
-                    0,
-                    1,
-                    if i == 2 { ontick_rt::thread::Policy::Other } else { ontick_rt::thread::Policy::Fifo(90) },
-                    2_000_000,
-                )
-                .unwrap();
-                println!("{by:?} {passed:?} {:.0}/s", passed.rate());
-            }
-        }
-        return ExitCode::SUCCESS;
-    }
     let arguments = Arguments::parse();
     match bench(&arguments) {
         Ok(true) => ExitCode::SUCCESS,
@@ -98,6 +80,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
 
     let samples = samples(scale, &job, &mut page)?;
     let links = links(arguments, &job, &mut page)?;
+    let switch = switch::measure(&job, arguments.switch(), &mut page)?;
 
     let seen = goals::Seen {
         versus: &versus,
@@ -112,7 +95,8 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         samples: &samples,
         links: &links,
     };
-    let goals = goals::judge(&seen);
+    let mut goals = goals::judge(&seen);
+    goals.extend(switch::goals(&switch));
     page.heading("Must reach");
     page.table(&show::goals(&goals));
     page.words("No allocation and no system call beyond the wait in the timed section: held by tests, not here. Maxima are published, never a goal: on a virtual machine they are the hypervisor's.");

@@ -1,196 +1,223 @@
-//! The switch: how many frames a second the user data plane forwards, and the kernel's bridge beside it.
+//! The switch: what the user data plane forwards and how fast, the kernel's bridge beside it, and how its gates hold.
 
-pub mod load;
+mod cables;
+mod delay;
+mod load;
 
-use ontick_rt::clock::ClockId;
-use ontick_rt::thread::{Policy, Setup};
-use ontick_switch::model::{Class, Classifier, Offload, Plane, Port, Role, Rule, Switch};
-use ontick_switch::user::core::Attachment;
-use ontick_switch::user::packet::PacketPort;
-use ontick_switch::user::{Place, Running};
-use ontick_switch::verify::namespace::Namespace;
+use std::time::Duration;
 
+use ontick_record::units::show;
+use ontick_rt::cpus;
+use ontick_rt::thread::Setup;
+use ontick_switch::model::Socket;
+use ontick_switch::user::packet::{DEFAULT_FRAMES, PacketPort, PacketReader, Stamps};
+
+use cables::{Between, FAR, Scene};
 use load::Passed;
 
-const RATE: u64 = 10_000_000_000;
-const RING: u32 = 4096;
+use crate::goals::Goal;
+use crate::page::{Page, Table};
+use crate::side::Job;
 
-/// Who forwards.
+/// Frames of one short turn.
+const TURN: u64 = 2_000_000;
+/// Frames of 64 octets per second.
+const FORWARDED: f64 = 500_000.0;
+/// What the switch may add to a frame's way at 100 000 frames per second.
+const ADDED_P99_NS: u64 = 4_000;
+
+/// How much there is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Forwarder {
-    User,
-    Bridge,
+pub struct Size {
+    /// Frames forwarded in one go.
+    pub frames: u64,
+    /// Turns of switch and bridge.
+    pub pairs: u32,
+    /// Length of the runs with gates.
+    pub seconds: u64,
 }
 
-fn model() -> Switch {
-    let rule = |pcp| Rule { pcp: Some(pcp), ..Rule::default() };
-    let class = |queue: u8| Class {
-        name: format!("class {queue}"),
-        queue,
-        rules: if queue == 0 { vec![] } else { vec![rule(queue)] },
-        limit: 2048,
+/// What was seen.
+pub struct Seen {
+    forwarded: Vec<(Between, Passed)>,
+    endurance: Endurance,
+    delays: Vec<(Between, delay::Seen)>,
+}
+
+/// Many frames in one go, and what the switch counted.
+struct Endurance {
+    passed: Passed,
+    /// Frames that the switch counted as dropped, wherever.
+    dropped: u64,
+    stalls: u64,
+    longest_stall_ns: u64,
+}
+
+/// Everything, on the page.
+pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
+    page.heading("The switch: frames forwarded, 64 octets, eight classes, virtual Ethernet");
+    let mut forwarded = Vec::new();
+    let sides = [Between::User(Socket::Packet), Between::Bridge, Between::User(Socket::Xdp)];
+    for pair in 0..size.pairs {
+        let mut sides = sides;
+        if pair % 2 == 1 {
+            sides.reverse();
+        }
+        for between in sides {
+            forwarded.push((between, forward(job, between, TURN.min(size.frames))?.0));
+        }
+    }
+    page.table(&rates(&forwarded, &sides));
+    page.words(&format!(
+        "{} turns of {} frames each, in alternating order. One thread on the other CPU sends frames and counts those that come out, at most 1024 on their way; the kernel's bridge does its work on that thread's CPU, ontick's core on its own (CPU {}, FIFO).",
+        size.pairs,
+        TURN.min(size.frames),
+        job.cpu
+    ));
+    let endurance = endure(job, size.frames)?;
+    page.words(&format!(
+        "In one go: {} frames sent, {} received ({:.0}/s), {} of the others counted as dropped, {} out of order within their class; the core was held up {} times, for {} at most.",
+        endurance.passed.sent,
+        endurance.passed.received,
+        endurance.passed.rate(),
+        endurance.dropped,
+        endurance.passed.out_of_order,
+        endurance.stalls,
+        show(endurance.longest_stall_ns)
+    ));
+
+    page.heading("The switch: one-way delay at 100 000 frames per second, virtual Ethernet");
+    let mut delays = Vec::new();
+    for between in [Between::Cable, Between::Bridge, Between::User(Socket::Packet), Between::User(Socket::Xdp)] {
+        delays.push((between, delayed(job, between, Duration::from_secs(size.seconds))?));
+    }
+    page.table(&delay_table(&delays));
+    page.words("From just before a frame is handed to the kernel until the kernel stamps its arrival at the far end. The cable is the same way without anything between.");
+    Ok(Seen { forwarded, endurance, delays })
+}
+
+/// A CPU for the other side.
+fn elsewhere(job: &Job) -> Option<u32> {
+    cpus::online().into_iter().rev().find(|cpu| *cpu != job.cpu)
+}
+
+fn forward(job: &Job, between: Between, frames: u64) -> Result<(Passed, Scene), String> {
+    let scene = Scene::new(between, job.cpu, job.priority)?;
+    let [mut into, mut out_of] = [port(&scene, 0)?, port(&scene, 1)?];
+    let passed = beside(job, || load::run(&mut into, &mut out_of, frames))?;
+    Ok((passed, scene))
+}
+
+fn endure(job: &Job, frames: u64) -> Result<Endurance, String> {
+    let (passed, scene) = forward(job, Between::User(Socket::Packet), frames)?;
+    let counters = scene.plane.ok_or("there is no data plane")?.stop();
+    let dropped = counters.ports.iter().map(|port| {
+        let queues: u64 = port.queues.iter().map(|queue| queue.dropped()).sum();
+        queues + port.overflowed.get() + port.oversized.get() + port.malformed.get() + port.filtered.get()
+    });
+    Ok(Endurance {
+        passed,
+        dropped: dropped.sum(),
+        stalls: counters.stalls.get(),
+        longest_stall_ns: counters.longest_stall_ns.get(),
+    })
+}
+
+fn delayed(job: &Job, between: Between, duration: Duration) -> Result<delay::Seen, String> {
+    let scene = Scene::new(between, job.cpu, job.priority)?;
+    let mut into = port(&scene, 0)?;
+    let open = || PacketReader::open(FAR[1], DEFAULT_FRAMES, Stamps::Software);
+    let opened = scene.stations[1].within(open).map_err(|e| format!("switch: {e}"))?;
+    let mut out_of = opened.map_err(|e| format!("switch: {e}"))?;
+    beside(job, || delay::run(&mut into, &mut out_of, duration))
+}
+
+fn port(scene: &Scene, station: usize) -> Result<PacketPort, String> {
+    let open = || PacketPort::open(FAR[station], DEFAULT_FRAMES);
+    scene.stations[station].within(open).map_err(|e| format!("switch: {e}"))?.map_err(|e| format!("switch: {e}"))
+}
+
+/// On a thread of its own, away from the switch's CPU.
+fn beside<T: Send>(job: &Job, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    let cpu = elsewhere(job);
+    let pinned = || {
+        let _held = cpu.into_iter().fold(Setup::new(), Setup::cpu).best_effort();
+        work()
     };
-    let port = |name: &str| Port {
-        name: name.into(),
-        rate: Some(RATE),
-        offload: Offload::None,
-        max_sdu: vec![None; 8],
-        gates: None,
-    };
-    Switch {
-        name: "bench".into(),
-        role: Role::Bridge,
-        plane: Plane::User,
-        classifier: Classifier::Auto,
-        cpu: None,
-        clock: ClockId::Tai,
-        ageing_ns: 300_000_000_000,
-        addresses: 1024,
-        stp: false,
-        classes: (0..8).map(class).collect(),
-        ports: vec![port("port0"), port("port1")],
+    std::thread::scope(|scope| scope.spawn(pinned).join()).map_err(|_| "switch: the load's thread panicked".into())
+}
+
+fn rates(all: &[(Between, Passed)], sides: &[Between]) -> Table {
+    let mut table = Table::new(&["between", "median of turns", "least", "most", "lost", "out of order"]);
+    for side in sides {
+        let turns: Vec<&Passed> = all.iter().filter(|(between, _)| between == side).map(|(_, passed)| passed).collect();
+        let mut rates: Vec<f64> = turns.iter().map(|passed| passed.rate()).collect();
+        rates.sort_by(f64::total_cmp);
+        let [Some(least), Some(most)] = [rates.first(), rates.last()] else { continue };
+        let per_s = |rate: &f64| format!("{rate:.0}/s");
+        let lost: u64 = turns.iter().map(|passed| passed.sent - passed.received).sum();
+        let disordered: u64 = turns.iter().map(|passed| passed.out_of_order).sum();
+        table.row([
+            side.name().into(),
+            per_s(&median(&rates)),
+            per_s(least),
+            per_s(most),
+            lost.to_string(),
+            disordered.to_string(),
+        ]);
+    }
+    table
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match sorted.len() % 2 {
+        0 if middle > 0 => sorted[middle - 1].midpoint(sorted[middle]),
+        _ => sorted.get(middle).copied().unwrap_or(0.0),
     }
 }
 
-pub fn forward(by: Forwarder, cpu: u32, other: u32, policy: Policy, frames: u64) -> Result<Passed, String> {
-    let told = |e: &dyn std::fmt::Display| format!("switch: {e}");
-    let space = || Namespace::new().map_err(|e| told(&e));
-    let (here, a, b) = (space()?, space()?, space()?);
-    here.join("port0", &a, "far0").map_err(|e| told(&e))?;
-    here.join("port1", &b, "far1").map_err(|e| told(&e))?;
-    let open = |space: &Namespace, name: &str| -> Result<PacketPort, String> {
-        space.within(|| PacketPort::open(name, RING)).map_err(|e| told(&e))?.map_err(|e| told(&e))
-    };
-    let (mut into, mut out_of) = (open(&a, "far0")?, open(&b, "far1")?);
-    let mut plane = None;
-    match by {
-        Forwarder::Bridge => {
-            for command in [
-                "link add bridge type bridge",
-                "link set dev port0 master bridge",
-                "link set dev port1 master bridge",
-                "link set dev bridge up",
-            ] {
-                here.ip(&command.split(' ').collect::<Vec<_>>()).map_err(|e| told(&e))?;
-            }
-        }
-        Forwarder::User => {
-            let at =
-                |name: &str| Ok::<_, String>(Attachment { port: Some(open(&here, name)?), rate: RATE, schedule: None });
-            let place = Place { cpu: Some(cpu), policy };
-            plane = Some(Running::start(&model(), vec![at("port0")?, at("port1")?], place).map_err(|e| told(&e))?);
-        }
-    }
-    let loader = move || {
-        let _held = Setup::new().cpu(other).best_effort();
-        load::run(&mut into, &mut out_of, frames)
-    };
-    let passed = std::thread::spawn(loader).join().map_err(|_| "the loader panicked")?;
-    if let Some(plane) = plane {
-        let counters = plane.stop();
-        println!(
-            "{}",
-            counters
-                .ports
-                .iter()
-                .enumerate()
-                .map(|(n, p)| format!(
-                    "port {n}: in {} over {} drops {} late {}",
-                    p.received.get(),
-                    p.overflowed.get(),
-                    p.queues.iter().map(|q| q.dropped()).sum::<u64>(),
-                    p.queues.iter().map(|q| q.late.get()).sum::<u64>()
-                ))
-                .collect::<Vec<_>>()
-                .join("; ")
-        );
-        println!(
-            "stalls {} longest {} us rests {}",
-            counters.stalls.get(),
-            counters.longest_stall_ns.get() / 1000,
-            counters.rests.get()
-        );
-    }
-    Ok(passed)
+fn rate(all: &[(Between, Passed)], side: Between) -> f64 {
+    let mut rates: Vec<f64> = all.iter().filter(|(between, _)| *between == side).map(|(_, p)| p.rate()).collect();
+    rates.sort_by(f64::total_cmp);
+    median(&rates)
 }
 
-pub fn gates(cpu: u32, other: u32, policy: Policy, seconds: u64) {
-    use ontick_switch::model::Entry;
-    use ontick_switch::schedule::{Schedule, with_guards};
-    use ontick_switch::user::packet::{PacketReader, Stamps};
-    use ontick_switch::user::port::Port as _;
-    let (here, a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap(), Namespace::new().unwrap());
-    here.join("port0", &a, "far0").unwrap();
-    here.join("port1", &b, "far1").unwrap();
-    let mut into = a.within(|| PacketPort::open("far0", RING)).unwrap().unwrap();
-    let mut reader = b.within(|| PacketReader::open("far1", 8192, Stamps::Software)).unwrap().unwrap();
-    let entries = [Entry { open: 1, for_ns: 800_000 }, Entry { open: 2, for_ns: 200_000 }];
-    let guarded = Schedule::new(0, &with_guards(&entries, &[1_000; 8]));
-    let plain = Schedule::new(0, &entries);
-    let at = |name: &str| Attachment {
-        port: Some(here.within(|| PacketPort::open(name, RING)).unwrap().unwrap()),
-        rate: 1_000_000_000,
-        schedule: (name == "port1").then(|| guarded.clone()),
-    };
-    let mut plane = Running::start(&model(), vec![at("port0"), at("port1")], Place { cpu: Some(cpu), policy }).unwrap();
-    let loader = move || {
-        let _held = Setup::new().cpu(other).best_effort();
-        let mut frame = vec![0u8; 1514];
-        frame[..18].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x81, 0, 0, 1, 0x88, 0xb5]);
-        let tai = ClockId::Tai.now_ns() as i64 - ClockId::Realtime.now_ns() as i64;
-        let tai = (tai + 500_000_000) / 1_000_000_000 * 1_000_000_000;
-        let end = std::time::Instant::now() + std::time::Duration::from_secs(seconds);
-        let (mut arrivals, mut n) = (Vec::with_capacity(4_000_000), 0u64);
-        let mut next = std::time::Instant::now();
-        while std::time::Instant::now() < end {
-            // 2 x 500 Mb/s in, as in the article.
-            if std::time::Instant::now() >= next {
-                frame[14] = ((n & 1) as u8) << 5;
-                n += 1;
-                into.send(&frame);
-                next += std::time::Duration::from_nanos(12_304);
-            }
-            while let Some((stamp, pcp)) = reader.next(|f| (f.stamp_ns, f.tag.map_or(9, |t| t.octets()[2] >> 5))) {
-                arrivals.push((stamp.wrapping_add_signed(tai), pcp));
-            }
-        }
-        (arrivals, n, reader.overflowed())
-    };
-    let (arrivals, sent, over) = std::thread::spawn(loader).join().unwrap();
-    let mut firsts = Vec::new();
-    let mut outside = 0;
-    let mut last = (0, 9);
-    for &(at, pcp) in &arrivals {
-        let view = plain.at(at);
-        if view.open & (1 << pcp) == 0 {
-            outside += 1;
-            if outside < 6 {
-                println!("outside: class {pcp} at {} ns, {} ns after closing", plain.offset_ns(at), at - view.from_ns);
-            }
-        } else if last != (view.from_ns, pcp) {
-            last = (view.from_ns, pcp);
-            firsts.push(at - view.from_ns);
-        }
+fn delay_table(all: &[(Between, delay::Seen)]) -> Table {
+    let mut table = Table::new(&["between", "p50", "p99", "p99.9", "max", "sent", "lost"]);
+    for (between, seen) in all {
+        let figures = [0.5, 0.99, 0.999, 1.0].map(|share| seen.quantile(share).map_or("—".into(), show));
+        let counts = [seen.sent.to_string(), (seen.sent - seen.received).to_string()];
+        table.row([between.name().to_string()].into_iter().chain(figures).chain(counts));
     }
-    firsts.sort();
-    let p = |x: f64| firsts[((firsts.len() - 1) as f64 * x) as usize];
-    println!(
-        "sent {sent} received {} over {over} outside {outside}; first p50 {} p90 {} p99 {} p99.9 {} max {} of {}",
-        arrivals.len(),
-        p(0.5),
-        p(0.9),
-        p(0.99),
-        p(0.999),
-        p(1.0),
-        firsts.len()
-    );
-    let stalls: Vec<_> = plane.stalls().collect();
-    let c = plane.stop();
-    println!(
-        "stalls {} longest {} us rests {}; {:?}",
-        stalls.len(),
-        c.longest_stall_ns.get() / 1000,
-        c.rests.get(),
-        c.ports[1].queues[..2].iter().map(|q| (q.sent.get(), q.dropped(), q.late.get())).collect::<Vec<_>>()
-    );
+    table
+}
+
+/// What must be reached.
+pub fn goals(seen: &Seen) -> Vec<Goal> {
+    let user = Between::User(Socket::Packet);
+    let (own, bridge) = (rate(&seen.forwarded, user), rate(&seen.forwarded, Between::Bridge));
+    let Endurance { passed, dropped, .. } = &seen.endurance;
+    let uncounted = passed.sent.saturating_sub(passed.received).saturating_sub(*dropped);
+    let of = |side: Between| seen.delays.iter().find(|(between, _)| *between == side).map(|(_, seen)| seen);
+    let quantile = |side, share| of(side).and_then(|seen| seen.quantile(share));
+    let added = quantile(user, 0.99).zip(quantile(Between::Cable, 0.5));
+    let added = added.map(|(with, without)| with.saturating_sub(without));
+    vec![
+        Goal::new(
+            "switch: frames of 64 octets forwarded, eight classes (virtual Ethernet)",
+            format!("≥ {FORWARDED:.0}/s and ≥ the kernel's bridge"),
+            Some((format!("{own:.0}/s (bridge {bridge:.0}/s)"), own >= FORWARDED && own >= bridge)),
+        ),
+        Goal::new(
+            format!("switch: {} frames in one go, lost uncounted or out of order", passed.sent),
+            "0",
+            Some((format!("{uncounted} and {}", passed.out_of_order), uncounted == 0 && passed.out_of_order == 0)),
+        ),
+        Goal::new(
+            "switch: added one-way delay at 100 000 frames/s, its p99 less the cable's median (virtual Ethernet)",
+            format!("≤ {}", show(ADDED_P99_NS)),
+            added.map(|ns| (show(ns), ns <= ADDED_P99_NS)),
+        ),
+    ]
 }

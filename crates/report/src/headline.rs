@@ -6,6 +6,7 @@ use ontick_record::{Environment, Run};
 
 use crate::grouping::load_name;
 use crate::pulses::TABLE;
+use crate::switching;
 use crate::verdict::decisive;
 
 /// One line: its label and what it says, part by part.
@@ -19,6 +20,7 @@ pub(crate) fn title(run: &Run) -> String {
     match (run.tool.starts_with("ontick"), run.measurement.as_str()) {
         (false, _) => run.tool.clone(),
         (true, "prove" | "pulse") => format!("ontick {}", run.measurement),
+        (true, _) if run.switch.is_some() => format!("ontick {}", run.measurement),
         (true, TABLE) => "ontick pulse --table".into(),
         (true, other) => format!("ontick latency {other}"),
     }
@@ -29,6 +31,11 @@ pub(crate) fn lines(run: &Run) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some(environment) = &run.environment {
         lines.push(Line { label: "machine", parts: machine(environment) });
+    }
+    if let Some(switch) = &run.switch {
+        lines.extend(switching::lines(switch));
+        lines.retain(|line| !line.parts.is_empty());
+        return lines;
     }
     lines.push(Line { label: "job", parts: job(run) });
     if run.measurement == "prove" {

@@ -20,6 +20,7 @@ mod printable;
 mod pulses;
 mod rows;
 mod source_003;
+mod switching;
 pub mod text;
 mod typeset;
 mod verdict;

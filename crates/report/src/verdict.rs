@@ -8,11 +8,15 @@ use crate::grouping::is_loaded;
 use crate::headline::plain;
 use crate::number::{count, counted, percent_down, probability_down, telling_decimals};
 use crate::pulses::TABLE;
+use crate::switching;
 
 /// The verdict of a run: how often it was in time, and how sure that is.
 ///
 /// It speaks of ontick's side under load where there is one, else of the best series.
 pub fn verdict(run: &Run) -> String {
+    if let Some(switch) = &run.switch {
+        return switching::verdict(switch);
+    }
     match decisive(run) {
         Some(series) => sentence(run, series),
         None => "Nothing was measured, so nothing can be said.".into(),

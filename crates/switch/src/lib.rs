@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 pub mod apply;
+pub mod check;
 pub mod config;
 pub mod ethtool;
 pub mod features;
@@ -11,6 +12,8 @@ pub mod kernel;
 pub mod link;
 pub mod loops;
 pub mod model;
+mod openmetrics;
+pub mod ports;
 pub mod qdisc;
 pub mod rules;
 pub mod schedule;
@@ -19,5 +22,6 @@ pub mod verify;
 pub mod wire;
 pub mod yang;
 
+pub use config::values::show_rate as rate_in_words;
 pub use model::Switch;
 pub use schedule::Schedule;

@@ -19,6 +19,8 @@ pub struct Switch {
     pub plane: Plane,
     /// How frames find their class in the kernel's data plane.
     pub classifier: Classifier,
+    /// How the user data plane has frames of its ports.
+    pub socket: Socket,
     /// The CPU of the user data plane; absent: one is chosen.
     pub cpu: Option<u32>,
     /// The clock that gates follow.
@@ -66,6 +68,15 @@ pub enum Classifier {
     Nft,
     /// iptables' CLASSIFY behind `br_netfilter`, as in source 004.
     Iptables,
+}
+
+/// How the user data plane has frames of its ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Socket {
+    /// Packet sockets with a ring (packet(7)): everywhere.
+    Packet,
+    /// AF_XDP sockets: the kernel's own network stack sees none of the frames.
+    Xdp,
 }
 
 /// A traffic class.

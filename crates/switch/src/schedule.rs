@@ -192,6 +192,14 @@ impl Base {
             Base::NextSecond => (now_ns + LEAD_NS).next_multiple_of(SECOND_NS),
         }
     }
+
+    /// The base time where the next second came to `second_ns`.
+    pub fn at_second(self, second_ns: u64) -> u64 {
+        match self {
+            Base::At(ns) => ns,
+            Base::NextSecond => second_ns,
+        }
+    }
 }
 
 impl Gates {

@@ -30,6 +30,7 @@ fn switch() -> Switch {
         role: Role::Bridge,
         plane: Plane::User,
         classifier: Classifier::Auto,
+        socket: ontick_switch::model::Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,

@@ -136,12 +136,17 @@ fn under_load(
 fn begin(asked: &Measurement) -> Run {
     let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), asked.kind);
     run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let (root, facts) = (Root::live(), Facts::gather(&Root::live()));
-    run.environment = Some(Environment { tuned: tuned(&root), ..facts.environment(asked.cpu) });
+    run.environment = Some(environment(asked.cpu));
     run.simulated = asked.simulated.clone();
     (run.findings, run.notes) = (asked.findings.clone(), asked.notes.clone());
     run.series = asked.names.iter().map(|name| Series { name: name.clone(), ..Series::default() }).collect();
     run
+}
+
+/// The machine as it is now, seen from this CPU where one is meant.
+pub fn environment(cpu: Option<u32>) -> Environment {
+    let (root, facts) = (Root::live(), Facts::gather(&Root::live()));
+    Environment { tuned: tuned(&root), ..facts.environment(cpu) }
 }
 
 /// The knobs whose changes stand.

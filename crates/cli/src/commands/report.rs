@@ -57,6 +57,8 @@ enum PlotName {
     Percentiles,
     Maxima,
     Blocks,
+    /// Frames that came through a switch, over the windows of its gates
+    Arrivals,
 }
 
 impl From<PlotName> for Plot {
@@ -66,6 +68,7 @@ impl From<PlotName> for Plot {
             PlotName::Percentiles => Plot::Percentiles,
             PlotName::Maxima => Plot::Maxima,
             PlotName::Blocks => Plot::Blocks,
+            PlotName::Arrivals => Plot::Arrivals,
         }
     }
 }

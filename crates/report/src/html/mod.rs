@@ -10,6 +10,7 @@ mod glossary;
 mod page;
 mod pulses;
 mod sections;
+mod switching;
 mod table;
 
 use ontick_record::Run;
@@ -24,10 +25,14 @@ pub fn html(run: &Run) -> String {
     let mut body = Markup::default();
     header(&mut body, run);
     said(&mut body, &typeset::sentence(&verdict::verdict(run)));
-    sections::cards(&mut body, run);
+    match &run.switch {
+        Some(switch) => switching::cards(&mut body, switch),
+        None => sections::cards(&mut body, run),
+    }
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
     pulses::pulses(&mut body, run);
+    switching::all(&mut body, run);
     table::latencies(&mut body, run);
     figures::all(&mut body, &plot::of_run(run), run.measurement == "prove");
     causes::causes(&mut body, run);

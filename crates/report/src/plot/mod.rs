@@ -1,5 +1,6 @@
 //! Plots as SVG, and as PNG where the `png` feature is on.
 
+mod arrivals;
 mod blocks;
 mod frame;
 mod ink;
@@ -8,7 +9,7 @@ mod maxima;
 mod percentiles;
 mod scale;
 
-use ontick_record::{Run, Series};
+use ontick_record::{Run, Series, Switching};
 
 use crate::bins::Decades;
 use crate::compare::{Named, short_names};
@@ -29,6 +30,8 @@ pub enum Plot {
     Maxima,
     /// 99th percentile of each block of an interleaved comparison.
     Blocks,
+    /// Frames that came through a switch, over the windows of its gates; of one run only.
+    Arrivals,
 }
 
 impl Plot {
@@ -38,6 +41,7 @@ impl Plot {
             Plot::Percentiles => "Latency by percentile",
             Plot::Maxima => "Largest latency over time",
             Plot::Blocks => "Blocks in order",
+            Plot::Arrivals => "Arrivals over the gates",
         }
     }
 
@@ -54,6 +58,7 @@ impl Plot {
             Plot::Percentiles => percentiles::draw(&with(|s| s.latency.count() > 0), paper),
             Plot::Maxima => maxima::draw(&with(|s| s.maxima.max_ns.iter().any(|ns| *ns > 0)), paper),
             Plot::Blocks => blocks::draw(&with(|s| !s.blocks.is_empty()), paper),
+            Plot::Arrivals => arrivals::draw(None, paper),
         }
     }
 }
@@ -65,7 +70,21 @@ pub fn svg(run: &Run, plot: Plot) -> String {
         Some(what) => format!("{} · simulated: {what}", plot.title()),
         None => format!("{} · {}", plot.title(), headline::title(run)),
     };
-    document(&of_run(run), plot, title, machine.join(" · "))
+    let machine = machine.join(" · ");
+    if plot == Plot::Arrivals {
+        let height = arrivals::height(run.switch.as_ref(), BROAD, true);
+        return arrivals::draw(run.switch.as_ref(), &Paper { width: BROAD, height, title: Some((title, machine)) });
+    }
+    document(&of_run(run), plot, title, machine)
+}
+
+/// The width of a picture with several panels.
+const BROAD: f64 = 1_080.0;
+
+/// Arrivals over the gates, as a page wants them.
+pub(crate) fn arrivals_inline(switch: &Switching, width: f64) -> String {
+    let height = arrivals::height(Some(switch), width, false);
+    arrivals::draw(Some(switch), &Paper { width, height, title: None })
 }
 
 /// A plot of several runs over each other.

@@ -9,6 +9,7 @@ mod live;
 mod plot;
 mod pulses;
 pub mod samples;
+mod switching;
 mod table;
 mod trace;
 
@@ -21,6 +22,7 @@ pub(crate) use findings::{count, why};
 pub use list::{Entry, Mark, list};
 pub use live::{Moment, live};
 pub use plot::plot;
+pub use switching::violations;
 
 use crate::printable::printable;
 use crate::pulses::has_pulses;
@@ -64,7 +66,11 @@ pub fn summary(run: &Run, style: &Style) -> String {
         text.push_str(&hanging(&label, "", &dotted(&line.parts, style.width.saturating_sub(label.len())), style.width));
     }
     text.push('\n');
-    text.push_str(&if has_pulses(run) { pulses::pulses(run, style) } else { table::table(run, style) });
+    text.push_str(&match &run.switch {
+        Some(switch) => switching::tables(switch, style),
+        None if has_pulses(run) => pulses::pulses(run, style),
+        None => table::table(run, style),
+    });
     if let Some(sentence) = waits_differently(run.series.iter()) {
         text.push_str(&hanging("  ", "", sentence, style.width));
     }

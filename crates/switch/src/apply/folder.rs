@@ -15,6 +15,8 @@ const CONFIGURATION: &str = "switch.toml";
 const PLAN: &str = "plan.json";
 /// Holds the time at which the switch goes unless it is confirmed.
 const PENDING: &str = "pending";
+/// What the user data plane reports of itself.
+const REPORT: &str = "report.json";
 /// Held by whoever watches the switch.
 const WATCH: &str = "watch";
 
@@ -151,6 +153,16 @@ impl Folder {
     /// Keeps a plan that has changed while it stands.
     pub fn keep_plan(&self, plan: &super::Plan) -> Result<(), FolderError> {
         self.replace(PLAN, &serde_json::to_string(plan).expect("a plan is always representable as JSON"))
+    }
+
+    /// Keeps what the process that does the work reports of itself.
+    pub fn keep_report(&self, report: &str) -> Result<(), FolderError> {
+        self.replace(REPORT, report)
+    }
+
+    /// What it reported last; none before it did.
+    pub fn report(&self) -> Option<String> {
+        fs::read_to_string(self.path(REPORT)).ok()
     }
 
     pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), FolderError> {

@@ -72,6 +72,9 @@ struct Head {
     /// How frames find their class in the kernel's data plane.
     #[schemars(extend("default" = "auto"))]
     classifier: Option<Classifier>,
+    /// How the user data plane has frames of its ports: packet sockets (packet) or AF_XDP sockets (xdp).
+    #[schemars(extend("default" = "packet"))]
+    socket: Option<Socket>,
     /// CPU of the user data plane; one is chosen where it is left out.
     cpu: Option<u16>,
     /// Clock that the gates follow.
@@ -121,6 +124,7 @@ macro_rules! words {
 words!(Role: Bridge Station);
 words!(Plane: Auto Kernel User);
 words!(Classifier: Auto Flower Nft Iptables);
+words!(Socket: Packet Xdp);
 words!(Clock: Tai Realtime Monotonic);
 words!(Offload: None Txtime Full);
 

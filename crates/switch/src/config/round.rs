@@ -110,12 +110,13 @@ prop_compose! {
         name in "[a-z][a-z0-9_.]{0,14}",
         plane in select(vec![Plane::Auto, Plane::User]),
         classifier in select(vec![Classifier::Auto, Classifier::Flower, Classifier::Nft, Classifier::Iptables]),
+        socket in select(vec![Socket::Packet, Socket::Xdp]),
         clock in select(vec![ClockId::Tai, ClockId::Realtime]),
         (cpu, ageing_ns, addresses, stp) in
             (of(0u32..1_000), 1_000_000_000u64..1_000_000_000_000_000, 1usize..=1 << 20, any::<bool>()),
     ) -> Switch {
         Switch {
-            name, role: Role::Bridge, plane, classifier, cpu, clock, ageing_ns, addresses, stp, classes, ports,
+            name, role: Role::Bridge, plane, classifier, socket, cpu, clock, ageing_ns, addresses, stp, classes, ports,
         }
     }
 }

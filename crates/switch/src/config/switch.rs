@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use super::problem::{Report, Reported};
 use super::table::{At, Table};
 use super::{check, class, port, values};
-use crate::model::{Classifier, Plane, Role, Switch};
+use crate::model::{Classifier, Plane, Role, Socket, Switch};
 
 /// Linux' default for a bridge, and the standard's (IEEE 802.1Q-2022 Table 8-6).
 pub(super) const AGEING_NS: u64 = 300_000_000_000;
@@ -30,6 +30,7 @@ pub(super) const CLASSIFIERS: [(&str, Classifier); 4] = [
     ("nft", Classifier::Nft),
     ("iptables", Classifier::Iptables),
 ];
+pub(super) const SOCKETS: [(&str, Socket); 2] = [("packet", Socket::Packet), ("xdp", Socket::Xdp)];
 pub(super) const CLOCKS: [(&str, ClockId); 3] =
     [("tai", ClockId::Tai), ("realtime", ClockId::Realtime), ("monotonic", ClockId::Monotonic)];
 
@@ -39,6 +40,7 @@ pub(super) struct Head {
     pub(super) role: Role,
     pub(super) plane: Plane,
     classifier: Classifier,
+    socket: Socket,
     cpu: Option<u32>,
     pub(super) clock: ClockId,
     ageing_ns: u64,
@@ -74,6 +76,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
         role: head.role,
         plane: head.plane,
         classifier: head.classifier,
+        socket: head.socket,
         cpu: head.cpu,
         clock: head.clock,
         ageing_ns: head.ageing_ns,
@@ -102,6 +105,7 @@ fn head_of(mut table: Table, report: &mut Report) -> Result<Head, Reported> {
     let role = table.choice("role", &ROLES, report);
     let plane = table.choice("plane", &PLANES, report);
     let classifier = table.choice("classifier", &CLASSIFIERS, report);
+    let socket = table.choice("socket", &SOCKETS, report);
     let cpu = table.whole("cpu", 0..=65_535, report);
     let clock = table.choice("clock", &CLOCKS, report);
     let ageing = table.parsed("ageing-time", report, |text| match values::time(text)? {
@@ -116,6 +120,7 @@ fn head_of(mut table: Table, report: &mut Report) -> Result<Head, Reported> {
         role: role?.map_or(Role::Bridge, Spanned::into_inner),
         plane: plane?.map_or(Plane::Auto, Spanned::into_inner),
         classifier: classifier?.map_or(Classifier::Auto, Spanned::into_inner),
+        socket: socket?.map_or(Socket::Packet, Spanned::into_inner),
         cpu: cpu?.map(|cpu| cpu.into_inner() as u32),
         clock: clock?.map_or(ClockId::Tai, Spanned::into_inner),
         ageing_ns: ageing?.map_or(AGEING_NS, Spanned::into_inner),

@@ -56,8 +56,8 @@ fn decimal(number: &str, scale: u64) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(scale)?.checked_add(parts)
 }
 
-/// The shortest exact form of a rate.
-pub(crate) fn show_rate(bits: u64) -> String {
+/// The shortest exact form of a rate: `2.5Gbit`.
+pub fn show_rate(bits: u64) -> String {
     let half = |scale: u64| bits > scale && bits % (scale / 10) == 0;
     match bits {
         n if n % 1_000_000_000 == 0 => format!("{}Gbit", n / 1_000_000_000),

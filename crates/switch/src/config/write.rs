@@ -27,6 +27,7 @@ fn head(switch: &Switch) -> String {
     text += &word("role", name_of(&switch::ROLES, switch.role), "bridge");
     text += &word("plane", name_of(&switch::PLANES, switch.plane), "auto");
     text += &word("classifier", name_of(&switch::CLASSIFIERS, switch.classifier), "auto");
+    text += &word("socket", name_of(&switch::SOCKETS, switch.socket), "packet");
     if let Some(cpu) = switch.cpu {
         text += &format!("cpu = {cpu}\n");
     }

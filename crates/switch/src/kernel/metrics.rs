@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::keep::Tally;
 use super::status::{LinkState, Status};
+use crate::openmetrics::{header, quoted};
 
 /// The text, complete with its end.
 pub fn text(status: &Status, tally: &Tally) -> String {
@@ -45,12 +46,4 @@ pub fn text(status: &Status, tally: &Tally) -> String {
     header(&mut text, "differences", "gauge", "Things that are not as they were set up.");
     let _ = writeln!(text, "ontick_switch_differences{{switch={switch}}} {}", status.differences.len());
     text + "# EOF\n"
-}
-
-fn header(text: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(text, "# TYPE ontick_switch_{name} {kind}\n# HELP ontick_switch_{name} {help}");
-}
-
-fn quoted(value: &str) -> String {
-    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

@@ -114,6 +114,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         role: Role::Bridge,
         plane: Plane::Kernel,
         classifier: Classifier::Flower,
+        socket: crate::model::Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,

@@ -23,6 +23,14 @@ pub struct Link {
     pub receive_queues: u32,
     /// Its kind, if it is a virtual one: `veth`, `bridge`, …
     pub kind: Option<String>,
+    /// Ethernet, not a tunnel or the loopback.
+    pub ethernet: bool,
+    /// Octets of data that its frames carry at most.
+    pub mtu: u32,
+    /// Transmit queues that it was made with.
+    pub transmit_queues: u32,
+    /// What an administrator calls it (`ip link set … alias`).
+    pub alias: Option<String>,
 }
 
 /// Something happened to an interface.
@@ -71,6 +79,7 @@ impl Link {
             index: u32_at(message.body, 4)?,
             up: flags & libc::IFF_UP as u32 != 0,
             carrier: flags & libc::IFF_LOWER_UP as u32 != 0,
+            ethernet: message.body.get(2..4)? == libc::ARPHRD_ETHER.to_ne_bytes(),
             ..Self::default()
         };
         let mut elsewhere = false;
@@ -82,6 +91,9 @@ impl Link {
                 libc::IFLA_LINK_NETNSID => elsewhere = true,
                 libc::IFLA_NUM_RX_QUEUES => link.receive_queues = number(value)?,
                 libc::IFLA_CARRIER_CHANGES => link.carrier_changes = number(value)?,
+                libc::IFLA_MTU => link.mtu = number(value)?,
+                libc::IFLA_NUM_TX_QUEUES => link.transmit_queues = number(value)?,
+                libc::IFLA_IFALIAS => link.alias = Some(text(value)),
                 libc::IFLA_LINKINFO => link.kind = info_kind(value),
                 _ => (),
             }

@@ -1,6 +1,8 @@
 //! What every kind of port must do, tried in network namespaces.
 
 use std::fmt::Debug;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
 
 use super::open::OpenError;
 use super::port::{Port, Received, Sent};
@@ -216,5 +218,36 @@ pub fn what_cannot_be_a_port_is_named<P: Port + Debug>(open: Open<P>) {
         assert!(matches!(error, OpenError::NoInterface(_)), "{error:?}");
         assert!(error.to_string().contains("nothing"), "{error}");
         assert!(matches!(open("lo", 64), Err(OpenError::NotEthernet(_))));
+    });
+}
+
+/// Called by the test of this path, which is run again as another process, the one that is killed.
+pub fn a_killed_process_leaves_nothing_behind<P: Port>(open: Open<P>, test: &str) {
+    const OPEN: &str = "the port is open";
+    const VICTIM: &str = "ONTICK_TEST_TO_BE_KILLED";
+    if std::env::var_os(VICTIM).is_some() {
+        let _port = open("left", FRAMES).unwrap();
+        println!("{OPEN}");
+        // Until it is killed, or the other process is gone.
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        return;
+    }
+    with_cable(|| {
+        let free = ip("-d link show left");
+        let mut victim = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture"])
+            .env(VICTIM, "yes")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let told = BufReader::new(victim.stdout.take().unwrap()).lines().map_while(Result::ok);
+        assert!(told.into_iter().any(|line| line.contains(OPEN)), "the other process did not open the port");
+        assert_ne!(ip("-d link show left"), free);
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        until("everything is as it was", || ip("-d link show left") == free);
+        let (mut a, mut b) = both(open);
+        assert_eq!((a.send(&frame(1, 64, None)), taken(&mut b)), (Sent::Done, frame(1, 64, None)));
     });
 }

@@ -347,7 +347,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         }
         outlet.waiting |= 1 << queue;
         counters.queued.add(1);
-        counters.peak.raise(outlet.queues[queue].len() as u64);
+        let waiting = outlet.queues[queue].len() as u64;
+        counters.waiting.set(waiting);
+        counters.peak.raise(waiting);
     }
 
     /// Hands one frame over, if the link is free and one may go.
@@ -384,6 +386,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             Sent::Refused => counters.refused.add(1),
         }
         outlet.take_first(queue);
+        counters.waiting.set(outlet.queues[queue].len() as u64);
         self.pool.give(first.slot);
         self.look_for_stall(done_ns);
     }
@@ -428,6 +431,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                         break;
                     }
                     outlet.take_first(queue);
+                    counters.waiting.set(outlet.queues[queue].len() as u64);
                     self.pool.give(first.slot);
                     counters.no_window.add(1);
                 }
@@ -484,6 +488,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 self.pool.give(waiting.slot);
                 self.counters.ports[index].queues[queue].down.add(1);
             }
+            self.counters.ports[index].queues[queue].waiting.set(0);
         }
         outlet.waiting = 0;
     }

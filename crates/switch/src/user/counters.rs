@@ -26,6 +26,12 @@ impl Counter {
         }
     }
 
+    /// Sets it, where it can fall too.
+    #[inline]
+    pub fn set(&self, n: u64) {
+        self.0.store(n, Relaxed);
+    }
+
     /// The number.
     #[inline]
     pub fn get(&self) -> u64 {
@@ -116,6 +122,8 @@ pub struct QueueCounters {
     pub refused: Counter,
     /// Sent, but the core was held up meanwhile, and its gate had closed before it was on its way.
     pub late: Counter,
+    /// Frames that wait now.
+    pub waiting: Counter,
     /// Most that ever waited.
     pub peak: Counter,
 }

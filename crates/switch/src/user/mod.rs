@@ -4,7 +4,9 @@
 mod conformance;
 pub mod core;
 pub mod counters;
+pub mod either;
 pub mod gate;
+pub mod metrics;
 pub mod open;
 pub mod packet;
 pub mod plan;

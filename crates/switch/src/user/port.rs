@@ -8,9 +8,6 @@ pub trait Port {
     /// Hands a frame over to be sent at once.
     fn send(&mut self, frame: &[u8]) -> Sent;
 
-    /// Tells the kernel of frames that were handed over, where it must be told.
-    fn flush(&mut self) {}
-
     /// Frames that came in and found no room, since this was last asked.
     fn overflowed(&mut self) -> u64;
 }

@@ -5,13 +5,15 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ontick_rt::clock::ClockId;
 use serde::{Deserialize, Serialize};
 
 use super::core::{Attachment, Command, Stall};
 use super::counters::Counters;
+use super::either::EitherPort;
 use super::open::OpenError;
-use super::packet::{DEFAULT_FRAMES, PacketPort};
 use super::running::{Noticed, Place, Running, StartError};
+use crate::config;
 use crate::ethtool;
 use crate::link::{self, Change, Watch};
 use crate::loops;
@@ -92,7 +94,7 @@ impl fmt::Display for Happened {
 pub struct Service {
     switch: Switch,
     place: Place,
-    running: Running<PacketPort>,
+    running: Running<EitherPort>,
     watch: Watch,
     ports: Vec<Watched>,
     probed: Instant,
@@ -112,6 +114,12 @@ struct Watched {
 /// What is known of it, for `ontick switch status`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Report {
+    /// The process.
+    pub pid: u32,
+    /// When this was written, on the monotonic clock, in ns.
+    pub at_ns: u64,
+    /// The configuration that is in force.
+    pub configuration: String,
     /// When the first cycle began, on the switch's clock, in ns.
     pub base_ns: u64,
     /// Where the core runs.
@@ -155,7 +163,7 @@ impl Service {
         }
         let mut opened = Vec::new();
         for name in &names {
-            opened.push(PacketPort::open(name, DEFAULT_FRAMES)?);
+            opened.push(EitherPort::open(name, switch.socket)?);
         }
         let base_ns = base_ns(switch);
         let mut ports = Vec::new();
@@ -214,7 +222,7 @@ impl Service {
         };
         if without(switch) != without(&self.switch) {
             return Err(
-                "only gates can change while the switch runs; for anything else revert it and apply it again".into()
+                "only gates can change while the switch stands; for anything else revert it and apply it again".into(),
             );
         }
         let base_ns = base_ns(switch);
@@ -239,6 +247,9 @@ impl Service {
             closed: watched.closed.is_some(),
         };
         Report {
+            pid: std::process::id(),
+            at_ns: ClockId::Monotonic.now_ns(),
+            configuration: config::write(&self.switch),
             base_ns: self.base_ns,
             cpu: self.place.cpu,
             policy: self.place.policy.to_string(),
@@ -291,7 +302,7 @@ impl Service {
         if self.ports[at].index.is_some() {
             return None;
         }
-        let open = match PacketPort::open(name, DEFAULT_FRAMES) {
+        let open = match EitherPort::open(name, self.switch.socket) {
             Ok(open) => open,
             Err(why) => return Some(Happened::Unusable(name.into(), why.to_string())),
         };
@@ -336,10 +347,7 @@ fn base_ns(switch: &Switch) -> u64 {
 }
 
 fn base(port: &Port, next_second_ns: u64) -> u64 {
-    match port.gates.as_ref().map(|gates| gates.base) {
-        Some(Base::At(ns)) => ns,
-        _ => next_second_ns,
-    }
+    port.gates.as_ref().map_or(next_second_ns, |gates| gates.base.at_second(next_second_ns))
 }
 
 /// Bits per second of a port's link: what the file says, what the interface says, or what is usual.

@@ -2,7 +2,7 @@
 
 use ontick_rt::clock::ClockId;
 
-use crate::model::{Base, Class, Classifier, Entry, Gates, Guard, Offload, Plane, Port, Role, Rule, Switch};
+use crate::model::{Base, Class, Classifier, Entry, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch};
 
 /// The bits per second of its links.
 pub const RATE: u64 = 1_000_000_000;
@@ -35,6 +35,7 @@ pub fn switch(cycle_ns: u64) -> Switch {
         role: Role::Bridge,
         plane: Plane::Auto,
         classifier: Classifier::Auto,
+        socket: Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use ontick_record::Series;
 use ontick_record::run::Settings;
-use ontick_record::switching::{Switching, Trial};
+use ontick_record::switching::{Lost, Switching, Trial};
 use ontick_rt::thread::{Policy, set_affinity};
 use ontick_rt::{cpus, watchdog};
 
 use super::flow::{self, Flow, Nonce};
 use super::namespace::NamespaceError;
 use super::offered::Offered;
-use super::scene::{HOST, Scene};
+use super::scene::{self, HOST, Scene};
 use super::sender::Offer;
 use super::trial::{self, Moment, Plan, TrialError};
 use super::under_test::{Bridge, UnderTest, UserPlane, UserPlaneError};
@@ -159,7 +159,7 @@ impl Proof {
             if stop.load(Relaxed) {
                 break;
             }
-            let base_ns = base_ns(switch, to);
+            let base_ns = gates_base_ns(switch, to);
             let plan = Plan {
                 name: if gates { "gates on" } else { "gates off" }.into(),
                 gates,
@@ -193,17 +193,18 @@ impl Proof {
         look: &mut Look,
     ) -> Result<(trial::Outcome, &'static str, String), ProofError> {
         let mut switch = self.switch.clone();
-        if !plan.gates {
-            switch.ports.iter_mut().for_each(|port| port.gates = None);
+        for (place, port) in switch.ports.iter_mut().enumerate() {
+            port.rate = Some(self.rate(place));
+            match &mut port.gates {
+                Some(gates) if plan.gates => gates.base = Base::At(base_ns),
+                gates => *gates = None,
+            }
         }
         let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
         let scene = Scene::new(&names)?;
         let mut under_test: Box<dyn UnderTest> = match self.carrier {
             Carrier::Bridge => Box::new(Bridge::new(&scene.switch, &names, switch.classes.len())?),
-            Carrier::User(place) => {
-                let rates: Vec<u64> = (0..switch.ports.len()).map(|port| self.rate(port)).collect();
-                Box::new(UserPlane::start(&switch, &scene.switch, base_ns, &rates, place)?)
-            }
+            Carrier::User(place) => Box::new(UserPlane::start(&switch, &scene.switch, place)?),
         };
         let open = |port: usize| scene.hosts[port].within(|| PacketPort::open(HOST, 256));
         let (mut sender, mut receiver) = (open(plan.ports.0)??, open(plan.ports.1)??);
@@ -213,7 +214,15 @@ impl Proof {
         drop(receiver);
         let reader = scene.hosts[plan.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
         let mut look = |moment: Moment| look(&plan.name, moment);
-        let outcome = trial::run(&switch, plan, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
+        let cable = || scene::dropped(&scene.hosts[plan.ports.0], HOST);
+        let before = cable()?;
+        let mut outcome = trial::run(&switch, plan, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
+        // What the sender was told of is not among the frames sent.
+        let lost = (cable()? - before).saturating_sub(outcome.trial.sum(|class| class.refused));
+        if lost > 0 {
+            let place = format!("cable to port {}", names[plan.ports.0]);
+            outcome.trial.elsewhere.push(Lost { place, frames: lost });
+        }
         Ok((outcome, under_test.plane(), under_test.about()))
     }
 
@@ -246,7 +255,6 @@ impl Proof {
             name: class.name.clone(),
             settings: settings.clone(),
             latency: class.first.clone(),
-            early: class.early,
             ..Series::default()
         };
         trial.classes.iter().map(of).collect()
@@ -263,7 +271,7 @@ pub fn place(switch: &Switch) -> Place {
 }
 
 /// When cycles begin: as the port's gates say, once all is set up.
-fn base_ns(switch: &Switch, port: usize) -> u64 {
+fn gates_base_ns(switch: &Switch, port: usize) -> u64 {
     match switch.ports[port].gates.as_ref().map(|gates| gates.base) {
         Some(Base::At(ns)) => ns,
         _ => (switch.clock.now_ns() + SET_UP_NS).next_multiple_of(1_000_000_000),

@@ -11,6 +11,8 @@ use crate::user::packet::{Frame, PacketReader};
 const QUIET: Duration = Duration::from_millis(400);
 /// Looks up from waiting so often.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// Frames that are taken before it looks up again.
+const AT_ONCE: u32 = 10_000;
 /// So much of a frame is looked at: all headers and the mark.
 const LOOKED_AT: usize = 160;
 const ADDRESSES: usize = 12;
@@ -55,11 +57,7 @@ impl<'a> Receiver<'a> {
         loop {
             // Asked before the ring is: what was sent before it was set is in the ring then.
             let sent = all_sent.load(Relaxed);
-            let mut some = false;
-            while self.take(analysis) {
-                some = true;
-            }
-            if some {
+            if self.take(analysis) > 0 {
                 last = Instant::now();
             } else if sent && (enough(analysis) || last.elapsed() > QUIET) {
                 break;
@@ -71,14 +69,14 @@ impl<'a> Receiver<'a> {
         Ok(self.strays)
     }
 
-    /// Takes a few frames, if there are any.
-    fn take(&mut self, analysis: &mut Analysis) -> bool {
+    /// Takes the frames that are there, but not for ever; how many it were.
+    fn take(&mut self, analysis: &mut Analysis) -> u32 {
         let (flows, ahead_ns, strays) = (self.flows, self.ahead_ns, &mut self.strays);
         let mut taken = 0;
-        while taken < 1_000 && self.reader.next(|frame| judge(frame, flows, ahead_ns, strays, analysis)).is_some() {
+        while taken < AT_ONCE && self.reader.next(|frame| judge(frame, flows, ahead_ns, strays, analysis)).is_some() {
             taken += 1;
         }
-        taken == 1_000
+        taken
     }
 }
 

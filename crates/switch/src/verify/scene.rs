@@ -1,6 +1,7 @@
 //! A switch among hosts, all in this machine: each in a network namespace of its own, joined by virtual Ethernet.
 
 use super::namespace::{Namespace, NamespaceError};
+use crate::features::{self, Features};
 
 /// What the hosts' interfaces are called.
 pub const HOST: &str = "host";
@@ -22,10 +23,21 @@ impl Scene {
         for port in ports {
             let host = Namespace::new()?;
             switch.join(port, &host, HOST)?;
+            switch.within(|| plain(port))?;
+            host.within(|| plain(HOST))?;
             hosts.push(host);
         }
         Ok(Self { switch, hosts })
     }
+}
+
+/// Frames are to be on the wire as they were sent: none joined, cut, or with their tag put aside. What a kernel cannot
+/// switch off it does not do to frames that are made by hand.
+fn plain(interface: &str) {
+    let off = |features: &Features| -> Vec<(String, bool)> {
+        features::to_switch_off(features, features::hides_octets).into_iter().map(|name| (name, false)).collect()
+    };
+    let _ = features::get(interface).and_then(|features| features::set(interface, &off(&features)));
 }
 
 /// Frames that an interface could not hand over, since it is there: for virtual Ethernet, those that its other end had

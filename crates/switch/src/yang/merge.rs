@@ -52,6 +52,7 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         role: if bridge { Role::Bridge } else { Role::Station },
         plane: Plane::Auto,
         classifier: Classifier::Auto,
+        socket: crate::model::Socket::Packet,
         cpu: None,
         clock: ontick_rt::clock::ClockId::Tai,
         ageing_ns: defaults.ageing_ns,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use ontick_switch::apply::{Folder, FolderError, Lock, Plan};
 use ontick_switch::model::Plane;
-use ontick_switch::{Switch, apply, config, kernel};
+use ontick_switch::{Switch, apply, config, kernel, user};
 
 use super::file;
 use crate::failure::Failure;
@@ -122,19 +122,32 @@ pub fn lock(folder: &Folder) -> Result<Lock, Failure> {
     }
 }
 
-/// What the kernel is to do.
-pub fn kernel_plan(switch: &Switch) -> Result<Plan, Failure> {
-    if switch.plane == Plane::User {
-        return Err(Failure::new(
-            "the user data plane is a process that does the work as long as it runs: sudo ontick switch run",
-        ));
-    }
-    kernel::plan(&apply::Live, switch, switch.clock.now_ns()).map_err(|error| match switch.plane {
-        Plane::Auto => Failure::new(format!(
-            "the kernel cannot do it ({error}): run it in the user data plane, sudo ontick switch run --plane user"
-        )),
-        _ => Failure::new(error),
-    })
+/// What is to be done, and by whom: the switch that is returned has its data plane decided.
+pub fn plan(mut switch: Switch) -> Result<(Switch, Plan), Failure> {
+    let kernel = |switch: &Switch| kernel::plan(&apply::Live, switch, switch.clock.now_ns());
+    let user = |switch: &Switch| user::plan::plan(&apply::Live, switch);
+    let (plane, plan) = match switch.plane {
+        Plane::Kernel => (Plane::Kernel, kernel(&switch)?),
+        Plane::User => (Plane::User, user(&switch)?),
+        Plane::Auto => match kernel(&switch) {
+            Ok(plan) => (Plane::Kernel, plan),
+            Err(cannot) => {
+                let mut plan = user(&switch).map_err(|either| {
+                    Failure::new(format!("the kernel cannot do it: {cannot}; nor can a dedicated core: {either}"))
+                })?;
+                plan.notes.insert(0, format!("a dedicated core does it, as the kernel cannot: {cannot}"));
+                (Plane::User, plan)
+            }
+        },
+    };
+    switch.plane = plane;
+    Ok((switch, plan))
+}
+
+/// Whether a switch that stands is the one that is wanted; which data plane it has may have been left open.
+pub fn is_wanted(standing: &Switch, wanted: &Switch) -> bool {
+    let plane = if wanted.plane == Plane::Auto { standing.plane } else { wanted.plane };
+    *standing == Switch { plane, ..wanted.clone() }
 }
 
 /// The switch that stands, as it was set up.

@@ -4,15 +4,16 @@ use clap::Args;
 use ontick_record::units::exact;
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Act, Folder, Host, Journal, Live, Lock, Plan, apply};
+use ontick_switch::model::{Plane, Port};
 use ontick_switch::{Switch, config, kernel};
 
-use super::aimed::{FileFlags, kernel_plan, lock, needs_root, standing};
-use super::file;
+use super::aimed::{self, FileFlags, lock, needs_root, standing};
 use super::guardian::Guardian;
+use super::{background, file};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, terminal};
 
-/// Set a switch up in the kernel; what was there before is kept safe, and `ontick switch revert` brings it back.
+/// Set a switch up, in the kernel or with a process that does its work; what was there before is kept safe, and `ontick switch revert` brings it back.
 ///
 /// All of it or nothing: everything is looked at first, and a step that is refused takes those before it back. On a
 /// switch that stands, another gate control list takes the place of the present one at its base time. The switch is gone
@@ -38,13 +39,39 @@ impl Apply {
         if let Some(journal) = Journal::read(&folder)? {
             return self.apply_gates(&folder, &journal, &switch);
         }
-        let plan = kernel_plan(&switch)?;
+        let (switch, plan) = aimed::plan(switch)?;
+        if switch.plane == Plane::User {
+            return self.apply_in_background(&folder, lock, &switch);
+        }
         match self.confirm {
             None => apply(&Live, &folder, &lock, &plan, &config::write(&switch))?,
             Some(after_ns) => self.apply_for(after_ns, &folder, &lock, &plan, &switch)?,
         }
         plan.notes.iter().for_each(|note| file::note(note));
-        self.told(&switch.name)
+        self.told(&switch.name, "stands in the kernel. Keep its gates alive: sudo ontick switch run")
+    }
+
+    /// The process that does the work sets everything up itself, and takes it away when it is ended.
+    fn apply_in_background(&self, folder: &Folder, lock: Lock, switch: &Switch) -> Result<Outcome, Failure> {
+        let guardian = self.confirm.map(|_| Guardian::start(folder, &self.file.state)).transpose()?;
+        drop(lock);
+        let report = match background::start(&self.file.file, folder, &self.file.state) {
+            Ok(report) => report,
+            Err(failure) => {
+                if let Some(guardian) = guardian {
+                    guardian.settle();
+                }
+                return Err(failure);
+            }
+        };
+        if let (Some(after_ns), Some(guardian)) = (self.confirm, guardian) {
+            let until_ns = ClockId::Monotonic.now_ns() + after_ns;
+            folder.set_pending(until_ns)?;
+            guardian.leave_until(until_ns);
+        }
+        let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+        let place = format!("in process {} on {cpu}, {}", report.pid, report.policy);
+        self.told(&switch.name, &format!("works {place}. Look at it: ontick switch status"))
     }
 
     /// With a guardian from before the first step on, as that may be what cuts the connection.
@@ -68,8 +95,8 @@ impl Apply {
         Ok(())
     }
 
-    fn told(&self, name: &str) -> Result<Outcome, Failure> {
-        let mut text = format!("Switch {name} stands in the kernel. Keep its gates alive: sudo ontick switch run\n");
+    fn told(&self, name: &str, how: &str) -> Result<Outcome, Failure> {
+        let mut text = format!("Switch {name} {how}\n");
         if let Some(after_ns) = self.confirm {
             text +=
                 &format!("It goes again in {} unless you say: sudo ontick switch confirm {name}\n", exact(after_ns));
@@ -87,6 +114,9 @@ impl Apply {
             )));
         }
         let before = standing(folder)?;
+        if before.plane == Plane::User {
+            return self.regate_user(folder, &before, switch);
+        }
         let plan = folder.plan()?;
         let Some(regated) = kernel::regate(&Live, &plan, &before, switch, switch.clock.now_ns())? else {
             return Err(Failure::new(format!(
@@ -114,6 +144,42 @@ impl Apply {
             "Gates of switch {name} are changed on {ports} port{}.\n",
             if ports == 1 { "" } else { "s" }
         ))?;
+        Ok(Outcome::Met)
+    }
+}
+
+impl Apply {
+    /// Other gates for a data plane that runs.
+    fn regate_user(&self, folder: &Folder, before: &Switch, after: &Switch) -> Result<Outcome, Failure> {
+        let name = &before.name;
+        if aimed::is_wanted(before, after) {
+            terminal::print(&format!("Switch {name} stands as the file says.\n"))?;
+            return Ok(Outcome::Met);
+        }
+        let after = Switch { plane: Plane::User, ..after.clone() };
+        let without = |switch: &Switch| {
+            let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
+            Switch { ports, ..switch.clone() }
+        };
+        if without(before) != without(&after) {
+            return Err(Failure::new(format!(
+                "switch {name} stands, and only gates can be changed while it does: sudo ontick switch revert {name}, \
+                 then apply"
+            )));
+        }
+        if !folder.is_watched() {
+            return Err(Failure::new(format!(
+                "switch {name} was set up, but the process that did its work is gone: sudo ontick switch revert {name}, \
+                 then apply"
+            )));
+        }
+        let text = config::write(&after);
+        folder.keep_configuration(&text, &folder.plan()?)?;
+        if !background::took(folder, &text) {
+            folder.keep_configuration(&config::write(before), &folder.plan()?)?;
+            return Err(Failure::new("the data plane did not take the gates; they are as before"));
+        }
+        terminal::print(&format!("Gates of switch {name} change at their base time.\n"))?;
         Ok(Outcome::Met)
     }
 }

@@ -2,16 +2,23 @@
 
 mod aimed;
 mod apply;
+mod background;
+mod check;
 mod confirm;
+mod demo;
 mod export;
 mod file;
 mod guardian;
 mod import;
 mod plan;
+mod proving;
 mod revert;
 mod run;
+mod serving;
 mod status;
+mod status_user;
 mod unit;
+mod verify;
 
 use clap::Subcommand;
 
@@ -20,6 +27,7 @@ use crate::failure::{Failure, Outcome};
 /// A time-aware switch (IEEE 802.1Q, enhancements for scheduled traffic) out of this machine's network ports.
 #[derive(Subcommand)]
 pub enum Switch {
+    Check(check::Check),
     Plan(plan::PlanCommand),
     Apply(apply::Apply),
     Confirm(confirm::Confirm),
@@ -27,6 +35,8 @@ pub enum Switch {
     Status(status::Status),
     Run(run::Run),
     Unit(unit::Unit),
+    Demo(demo::Demo),
+    Verify(verify::Verify),
     Export(export::Export),
     Import(import::Import),
 }
@@ -35,18 +45,21 @@ impl Switch {
     /// Whether it has to do with the running machine, not with files alone.
     pub fn meets_the_machine(&self) -> bool {
         match self {
-            Switch::Plan(_)
+            Switch::Check(_)
+            | Switch::Plan(_)
             | Switch::Apply(_)
             | Switch::Confirm(_)
             | Switch::Revert(_)
             | Switch::Status(_)
             | Switch::Run(_) => true,
+            Switch::Demo(_) | Switch::Verify(_) => true,
             Switch::Unit(_) | Switch::Export(_) | Switch::Import(_) => false,
         }
     }
 
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
+            Switch::Check(check) => check.run(),
             Switch::Plan(plan) => plan.run(),
             Switch::Apply(apply) => apply.run(),
             Switch::Confirm(confirm) => confirm.run(),
@@ -54,6 +67,8 @@ impl Switch {
             Switch::Status(status) => status.run(),
             Switch::Run(run) => run.run(),
             Switch::Unit(unit) => unit.run(),
+            Switch::Demo(demo) => demo.run(),
+            Switch::Verify(verify) => verify.run(),
             Switch::Export(export) => export.run(),
             Switch::Import(import) => import.run(),
         }

@@ -1,10 +1,12 @@
 //! `ontick switch plan`
 
 use clap::Args;
+use ontick_switch::Switch;
 use ontick_switch::apply::Plan;
+use ontick_switch::model::Plane;
 use serde::Serialize;
 
-use super::aimed::{FileFlags, kernel_plan};
+use super::aimed::{self, FileFlags};
 use super::file;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -37,29 +39,40 @@ struct ShownStep<'a> {
 
 impl PlanCommand {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let plan = kernel_plan(&self.file.read()?)?;
+        let (switch, plan) = aimed::plan(self.file.read()?)?;
         if self.json {
-            terminal::print(&(serde_json::to_string_pretty(&shown(&plan))? + "\n"))?;
+            terminal::print(&(serde_json::to_string_pretty(&shown(&switch, &plan))? + "\n"))?;
         } else {
-            terminal::print(&text(&plan))?;
+            terminal::print(&self.text(&switch, &plan))?;
             plan.notes.iter().for_each(|note| file::note(note));
         }
         Ok(Outcome::Met)
     }
+
+    /// A script that a shell would take, too.
+    fn text(&self, switch: &Switch, plan: &Plan) -> String {
+        let mut text = String::new();
+        for step in &plan.steps {
+            text += &format!("# {}\n", step.what);
+            step.acts.iter().for_each(|act| text += &format!("{act}\n"));
+        }
+        if switch.plane == Plane::User {
+            let file = self.file.file.display();
+            text += &format!(
+                "# the data plane: a dedicated core, as long as this runs\nontick switch run --plane user {file}\n"
+            );
+        }
+        text
+    }
 }
 
-fn shown(plan: &Plan) -> Shown<'_> {
+fn shown<'a>(switch: &Switch, plan: &'a Plan) -> Shown<'a> {
     let step = |step: &'_ ontick_switch::apply::Step| step.acts.iter().map(ToString::to_string).collect();
     let steps = plan.steps.iter().map(|s| ShownStep { what: &s.what, commands: step(s) }).collect();
-    Shown { name: &plan.name, plane: "kernel", steps, notes: &plan.notes }
-}
-
-/// A script that a shell would take, too.
-fn text(plan: &Plan) -> String {
-    let mut text = String::new();
-    for step in &plan.steps {
-        text += &format!("# {}\n", step.what);
-        step.acts.iter().for_each(|act| text += &format!("{act}\n"));
+    Shown {
+        name: &plan.name,
+        plane: if switch.plane == Plane::User { "user" } else { "kernel" },
+        steps,
+        notes: &plan.notes,
     }
-    text
 }

@@ -1,15 +1,17 @@
 //! `ontick switch run`
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use ontick_switch::apply::{Folder, Journal, Live, apply, revert};
 use ontick_switch::kernel::{self, Ended, Options};
+use ontick_switch::model::Plane;
 use ontick_switch::{Switch, config};
 
-use super::aimed::{FileFlags, kernel_plan, lock, needs_root, standing};
+use super::aimed::{self, FileFlags, lock, needs_root, standing};
 use super::guardian::Guardian;
-use super::{file, revert as reverting};
+use super::{background, file, revert as reverting, serving};
 use crate::failure::{Failure, Outcome};
 use crate::stop;
 
@@ -28,61 +30,75 @@ pub struct Run {
     /// Write counters to this file each second, as OpenMetrics text
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
+    /// Leave real-time throttling as it is; the core of the user data plane then rests a little each millisecond
+    #[arg(long)]
+    keep_throttling: bool,
+    /// Started by `ontick switch apply`
+    #[arg(long, hide = true)]
+    background: bool,
 }
 
 impl Run {
     pub fn run(self) -> Result<Outcome, Failure> {
         needs_root("run")?;
-        let switch = self.file.read()?;
-        let folder = self.file.state.folder(&switch.name)?;
-        self.run_kernel(&folder, &switch)
-    }
-
-    fn run_kernel(&self, folder: &Folder, switch: &Switch) -> Result<Outcome, Failure> {
+        let wanted = self.file.read()?;
+        let folder = &self.file.state.folder(&wanted.name)?;
         let stop = stop::on_signal()?;
-        let guardian = self.set_up(folder, switch)?;
+        let (switch, guardian) = self.set_up(folder, wanted)?;
         let Some(_watching) = folder.watch()? else {
             return Err(Failure::new(format!("another ontick switch run keeps switch {} already", switch.name)));
         };
-        let options = Options { metrics: self.metrics.clone() };
-        let say = |sentence: &str| file::note(sentence);
-        say(&format!("switch {} stands in the kernel, and is kept (Ctrl-C ends it)", switch.name));
-        let kept = kernel::keep(&Live, folder, switch, &options, &stop, &mut |sentence| say(sentence));
+        if self.background {
+            background::settle(folder)?;
+        }
+        let kept = match switch.plane {
+            Plane::User => serving::serve(folder, &switch, self.metrics.as_deref(), self.keep_throttling, &stop),
+            _ => self.keep(folder, &switch, &stop),
+        };
         // Whatever ended it: what was set up here goes.
         let outcome = match guardian {
             Some(guardian) => take_away(folder, guardian)?,
             None => Outcome::Met,
         };
-        match kept?.0 {
-            Ended::Stopped => {}
-            Ended::Reverted => say(&format!("switch {} was taken away by somebody else", switch.name)),
-        }
+        kept?;
         Ok(outcome)
     }
 
+    fn keep(&self, folder: &Folder, switch: &Switch, stop: &AtomicBool) -> Result<Outcome, Failure> {
+        let options = Options { metrics: self.metrics.clone() };
+        file::note(&format!("switch {} stands in the kernel, and is kept (Ctrl-C ends it)", switch.name));
+        match kernel::keep(&Live, folder, switch, &options, stop, &mut |sentence| file::note(sentence))?.0 {
+            Ended::Stopped => {}
+            Ended::Reverted => file::note(&format!("switch {} was taken away by somebody else", switch.name)),
+        }
+        Ok(Outcome::Met)
+    }
+
     /// Sets it up if it does not stand; the guardian takes away what was set up here should this process be killed.
-    fn set_up(&self, folder: &Folder, switch: &Switch) -> Result<Option<Guardian>, Failure> {
+    fn set_up(&self, folder: &Folder, wanted: Switch) -> Result<(Switch, Option<Guardian>), Failure> {
         let lock = lock(folder)?;
-        let name = &switch.name;
+        let name = wanted.name.clone();
         match Journal::read(folder)? {
             None => {
-                let plan = kernel_plan(switch)?;
+                let (switch, plan) = aimed::plan(wanted)?;
                 let guardian = Guardian::start(folder, &self.file.state)?;
-                if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(switch)) {
+                if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(&switch)) {
                     guardian.settle();
                     return Err(Failure::new(error));
                 }
                 plan.notes.iter().for_each(|note| file::note(note));
-                Ok(Some(guardian))
+                Ok((switch, Some(guardian)))
             }
             Some(journal) if !journal.is_complete() => Err(Failure::new(format!(
                 "an application of switch {name} was cut off: sudo ontick switch revert {name} restores what was before"
             ))),
-            Some(_) if standing(folder)? == *switch => Ok(None),
-            Some(_) => Err(Failure::new(format!(
-                "switch {name} stands, and not as the file says: sudo ontick switch apply changes its gates, sudo ontick \
+            Some(_) => match standing(folder)? {
+                standing if aimed::is_wanted(&standing, &wanted) => Ok((standing, None)),
+                _ => Err(Failure::new(format!(
+                    "switch {name} stands, and not as the file says: sudo ontick switch apply changes its gates, sudo ontick \
                  switch revert {name} takes it away"
-            ))),
+                ))),
+            },
         }
     }
 }

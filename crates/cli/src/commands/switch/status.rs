@@ -4,12 +4,14 @@ use clap::Args;
 use ontick_record::units::exact;
 use ontick_rt::clock::ClockId;
 use ontick_switch::Switch;
-use ontick_switch::apply::{Folder, Journal, Live};
+use ontick_switch::apply::{Folder, Journal, Live, differences};
 use ontick_switch::kernel::status::{LinkState, PortStatus, Status as Standing, status};
+use ontick_switch::model::Plane;
 use ontick_switch::qdisc::Times;
 use serde::Serialize;
 
 use super::aimed::{NameFlags, standing};
+use super::{background, status_user};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -50,6 +52,9 @@ impl Status {
             return Ok(Outcome::NotMet);
         };
         let switch = standing(&folder)?;
+        if switch.plane == Plane::User {
+            return self.user(&folder, &journal, &switch);
+        }
         let shown = look(&folder, &journal, &switch)?;
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&shown)? + "\n"))?,
@@ -60,12 +65,37 @@ impl Status {
     }
 }
 
+impl Status {
+    fn user(&self, folder: &Folder, journal: &Journal, switch: &Switch) -> Result<Outcome, Failure> {
+        let plan = folder.plan()?;
+        let expects = plan.steps.iter().flat_map(|step| &step.expects);
+        let shown = status_user::Shown {
+            name: switch.name.clone(),
+            plane: "user",
+            complete: journal.is_complete(),
+            watched: folder.is_watched(),
+            goes_in_ns: goes_in_ns(folder),
+            differences: differences(&Live, expects).iter().map(ToString::to_string).collect(),
+            report: background::report(folder),
+        };
+        match self.json {
+            true => terminal::print(&(serde_json::to_string_pretty(&shown)? + "\n"))?,
+            false => terminal::print(&shown.text(switch))?,
+        }
+        Ok(if shown.is_fine() { Outcome::Met } else { Outcome::NotMet })
+    }
+}
+
+fn goes_in_ns(folder: &Folder) -> Option<u64> {
+    folder.pending().map(|until_ns| until_ns.saturating_sub(ClockId::Monotonic.now_ns()))
+}
+
 fn look(folder: &Folder, journal: &Journal, switch: &Switch) -> Result<Shown, Failure> {
     Ok(Shown {
         standing: status(&Live, switch, &folder.plan()?)?,
         complete: journal.is_complete(),
         watched: folder.is_watched(),
-        goes_in_ns: folder.pending().map(|until_ns| until_ns.saturating_sub(ClockId::Monotonic.now_ns())),
+        goes_in_ns: goes_in_ns(folder),
     })
 }
 

@@ -88,6 +88,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         role: Role::Bridge,
         plane: Plane::User,
         classifier: Classifier::Auto,
+        socket: crate::model::Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,
@@ -356,6 +357,7 @@ proptest! {
         let dropped: u64 = bench.counters.ports[1].queues.iter().map(|queue| queue.dropped()).sum();
         let waiting = core.outlets[1].queues.iter().map(|queue| queue.len() as u64).sum::<u64>();
         prop_assert_eq!(far.gone.len() as u64 + dropped + waiting, count);
+        prop_assert_eq!(bench.counters.ports[1].queues.iter().map(|queue| queue.waiting.get()).sum::<u64>(), waiting);
         prop_assert_eq!(bench.counters.ports[1].queues.iter().map(|queue| queue.late.get()).sum::<u64>(), 0);
         prop_assert_eq!(core.pool.free() as u64, u64::from(3 * limit + 5) * 2 + 2 - 1 - waiting);
     }

@@ -35,6 +35,14 @@ fn what_finds_no_room_is_counted() {
 }
 
 #[test]
+fn a_killed_process_leaves_nothing_behind() {
+    conformance::a_killed_process_leaves_nothing_behind(
+        PacketPort::open,
+        "user::packet::tests::a_killed_process_leaves_nothing_behind",
+    );
+}
+
+#[test]
 fn frames_that_the_ring_cut_are_told() {
     with_cable(|| {
         ip("link set left mtu 9000");

@@ -5,8 +5,8 @@
 //! - Frames to the addresses that no bridge forwards (IEEE 802.1Q table 8-1: 01-80-C2-00-00-00 to -0F) stay with the
 //!   kernel: PTP as IEEE 802.1AS has it, LLDP and the spanning tree protocol go on working beside the switch. All other
 //!   frames are the switch's alone.
-//! - Each receive queue of the interface has a socket of its own, with an equal share of the frames; sending is by the
-//!   first queue's. At most [`QUEUES`] queues; an interface with more can be set to fewer (`ethtool -L`).
+//! - Each receive queue of the interface has a socket of its own; sending is by the first queue's. At most [`QUEUES`]
+//!   queues; an interface with more can be set to fewer (`ethtool -L`).
 //! - Frames are copied, once each way (`XDP_COPY`). Handing a frame over is one system call, so that what became of it
 //!   is known at once.
 //! - VLAN tags must be in the frames: turn off the interface's VLAN offloads (`rxvlan`, `txvlan`).

@@ -38,8 +38,8 @@ pub struct XdpPort {
 }
 
 impl XdpPort {
-    /// Opens an interface of the calling thread's network namespace, with room for about `frames` frames that come in,
-    /// shared evenly among its receive queues.
+    /// Opens an interface of the calling thread's network namespace, with room for `frames` frames that come in; where
+    /// there are several receive queues, each has room for half as many, as flows seldom spread evenly.
     pub fn open(interface: &str, frames: u32) -> Result<Self, OpenError> {
         let socket = Socket::new(interface, frames)?;
         let queues = open_queues(&socket, frames)?;
@@ -137,7 +137,7 @@ fn open_queues(socket: &Socket, frames: u32) -> Result<Vec<Queue>, OpenError> {
     let links = link::list().map_err(socket.explain("list interfaces", "2.6"))?;
     let queues = links.iter().find(|link| link.index == socket.index()).map_or(1, |link| link.receive_queues);
     let queues = queues.clamp(1, QUEUES);
-    let share = (frames / queues).max(LEAST).checked_next_power_of_two().unwrap_or(u32::MAX / 2 + 1);
+    let share = (frames / queues.min(2)).max(LEAST).checked_next_power_of_two().unwrap_or(u32::MAX / 2 + 1);
     let mut open = Vec::new();
     for number in 0..queues {
         match Queue::open(socket.index(), number, share) {

@@ -52,6 +52,15 @@ fn what_finds_no_room_is_counted() {
 }
 
 #[test]
+fn a_killed_process_leaves_nothing_behind() {
+    let Some(open) = open() else { return };
+    conformance::a_killed_process_leaves_nothing_behind(
+        open,
+        "user::xdp::tests::a_killed_process_leaves_nothing_behind",
+    );
+}
+
+#[test]
 fn every_queue_of_the_interface_is_served() {
     let Some(open) = open() else { return };
     in_namespace(|| {

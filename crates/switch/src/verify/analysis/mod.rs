@@ -25,7 +25,8 @@ pub struct Terms {
     pub guard_ns: u64,
     /// Into how many parts the cycle is divided where arrivals are folded onto it.
     pub bins: usize,
-    /// Arrivals are kept one by one from the first cycle that begins at or after this time.
+    /// Arrivals are kept one by one from the first cycle that begins at or after this time, or from a later one if some
+    /// flow did not arrive meanwhile: a picture is to show all of them.
     pub kept_from_ns: u64,
     /// For so many cycles.
     pub kept_cycles: u32,
@@ -33,6 +34,8 @@ pub struct Terms {
 
 /// Arrivals of a flow that are kept one by one, at most.
 const KEPT: usize = 8_192;
+/// Cycles in which some flow did not arrive are passed over so often.
+const TRIES: u32 = 200;
 /// A frame that was sent so long before a gate's opening certainly waited for it, in ns.
 const WAITED_NS: u64 = 10_000;
 /// Violations that are kept one by one, at most.
@@ -105,6 +108,7 @@ pub struct Analysis {
     terms: Terms,
     kept_from_ns: u64,
     kept_until_ns: u64,
+    tries: u32,
     windows: Vec<Windows>,
     flows: Vec<Flow>,
     violations: Vec<Violation>,
@@ -120,6 +124,7 @@ impl Analysis {
         Self {
             kept_from_ns,
             kept_until_ns: kept_from_ns + u64::from(terms.kept_cycles) * cycle_ns,
+            tries: 0,
             windows: queues.iter().map(|queue| Windows::new(&terms.schedule, usize::from(*queue))).collect(),
             flows: queues.iter().map(|_| Flow { folded: vec![0; bins], ..Flow::default() }).collect(),
             violations: Vec::new(),
@@ -130,6 +135,9 @@ impl Analysis {
 
     /// Takes in an arrival. One of a flow that is not judged here is passed over.
     pub fn take(&mut self, arrival: Arrival) {
+        if arrival.at_ns >= self.kept_until_ns && self.tries < TRIES {
+            self.try_again(arrival.at_ns);
+        }
         let Some(flow) = self.flows.get_mut(arrival.flow) else { return };
         flow.order.take(arrival.number);
 
@@ -147,6 +155,27 @@ impl Analysis {
             flow.kept.push(arrival.at_ns);
         }
         self.judge(arrival);
+    }
+
+    /// Keeps later arrivals if some flow is missing in those that are kept.
+    #[cold]
+    fn try_again(&mut self, now_ns: u64) {
+        self.tries += 1;
+        let cycle_ns = self.terms.schedule.cycle_ns();
+        let cycles = u64::from(self.terms.kept_cycles);
+        let from_ns = self.kept_from_ns;
+        let in_cycle = |flow: &Flow, n| {
+            let cycle = from_ns + n * cycle_ns..from_ns + (n + 1) * cycle_ns;
+            flow.kept.iter().any(|at_ns| cycle.contains(at_ns))
+        };
+        let enough = |flow: &Flow| flow.kept.len() == KEPT || (0..cycles).all(|n| in_cycle(flow, n));
+        if self.flows.iter().all(enough) {
+            self.tries = TRIES;
+            return;
+        }
+        self.kept_from_ns += (now_ns - from_ns).next_multiple_of(cycle_ns);
+        self.kept_until_ns = self.kept_from_ns + cycles * cycle_ns;
+        self.flows.iter_mut().for_each(|flow| flow.kept.clear());
     }
 
     fn judge(&mut self, arrival: Arrival) {

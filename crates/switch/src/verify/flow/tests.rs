@@ -4,7 +4,7 @@ use ontick_rt::clock::ClockId;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Address, Class, Classifier, Plane, Role, Rule};
+use crate::model::{Address, Class, Classifier, Plane, Role, Rule, Socket};
 use crate::rules::Rules;
 
 const NONCE: Nonce = Nonce([7, 8, 9]);
@@ -21,6 +21,7 @@ fn switch(rules: Vec<Vec<Rule>>) -> Switch {
         role: Role::Bridge,
         plane: Plane::User,
         classifier: Classifier::Auto,
+        socket: Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,

@@ -1,6 +1,7 @@
 use ontick_rt::thread::Policy;
 
 use super::*;
+use crate::model::Base;
 use crate::user::Place;
 use crate::verify::article;
 use crate::verify::flow::Nonce;
@@ -80,11 +81,12 @@ fn a_plain_bridge_keeps_to_no_window() {
 
 #[test]
 fn the_user_plane_keeps_to_its_windows() {
-    let switch = article::switch(1_000_000);
+    let mut switch = article::switch(1_000_000);
     let Some(scene) = scene(&switch) else { return };
     let place = Place { cpu: None, policy: Policy::Other };
     let base_ns = ClockId::Tai.now_ns() + 10_000_000;
-    let mut user = UserPlane::start(&switch, &scene.switch, base_ns, &[article::RATE; 2], place).unwrap();
+    switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
+    let mut user = UserPlane::start(&switch, &scene.switch, place).unwrap();
     let outcome = tried(&scene, &switch, &plan(&switch, true, base_ns), &mut user);
     is_sound(&outcome.trial);
     for class in &outcome.trial.classes {
@@ -92,4 +94,20 @@ fn the_user_plane_keeps_to_its_windows() {
         assert!(class.outside * 2 < class.received, "{class:?}");
         assert!(class.first.count() > 0 || class.unqueued > 0, "{class:?}");
     }
+}
+
+#[test]
+fn what_a_switch_drops_is_counted() {
+    let mut switch = article::switch(1_000_000);
+    switch.classes[0].limit = 20;
+    let Some(scene) = scene(&switch) else { return };
+    let place = Place { cpu: None, policy: Policy::Other };
+    let base_ns = ClockId::Tai.now_ns() + 10_000_000;
+    switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
+    let mut user = UserPlane::start(&switch, &scene.switch, place).unwrap();
+    let mut plan = plan(&switch, true, base_ns);
+    plan.offers.iter_mut().for_each(|offer| offer.rate = Rate::Saturating);
+    let outcome = tried(&scene, &switch, &plan, &mut user);
+    is_sound(&outcome.trial);
+    assert!(outcome.trial.sum(|class| class.dropped) > 0, "{:?}", outcome.trial);
 }

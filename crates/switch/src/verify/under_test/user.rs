@@ -1,20 +1,19 @@
 //! The user data plane.
 
+use std::time::Duration;
+
 use ontick_rt::thread::Policy;
 
 use super::{Lost, UnderTest};
-use crate::model::{Port, Switch};
-use crate::schedule::Schedule;
-use crate::user::core::{Attachment, Stall};
-use crate::user::open::OpenError;
-use crate::user::packet::{DEFAULT_FRAMES, PacketPort};
-use crate::user::running::{Noticed, StartError};
-use crate::user::{Place, Running};
+use crate::model::Switch;
+use crate::user::Place;
+use crate::user::core::Stall;
+use crate::user::serve::{Happened, ServeError, Service};
 use crate::verify::namespace::{Namespace, NamespaceError};
 
 /// A user data plane on the ports of a namespace.
 pub struct UserPlane {
-    running: Running<PacketPort>,
+    service: Service,
     switch: Switch,
     place: Place,
 }
@@ -22,38 +21,19 @@ pub struct UserPlane {
 /// Why it does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum UserPlaneError {
-    /// A port cannot be used.
-    #[error("{0}")]
-    Port(#[from] OpenError),
-    /// The core was not started.
-    #[error("{0}")]
-    Start(#[from] StartError),
+    /// It could not begin.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
     /// The namespace cannot be entered.
-    #[error("{0}")]
+    #[error(transparent)]
     Namespace(#[from] NamespaceError),
 }
 
 impl UserPlane {
-    /// Starts it on ports that are in `namespace`, with cycles that begin at `base_ns`.
-    pub fn start(
-        switch: &Switch,
-        namespace: &Namespace,
-        base_ns: u64,
-        rates: &[u64],
-        place: Place,
-    ) -> Result<Self, UserPlaneError> {
-        let open = || -> Result<Vec<PacketPort>, OpenError> {
-            switch.ports.iter().map(|port| PacketPort::open(&port.name, DEFAULT_FRAMES)).collect()
-        };
-        let ports = namespace.within(open)??;
-        let attach = |((model, port), rate): ((&Port, PacketPort), &u64)| Attachment {
-            port: Some(port),
-            rate: *rate,
-            schedule: Schedule::of(switch, model, base_ns, *rate),
-        };
-        let attachments = switch.ports.iter().zip(ports).zip(rates).map(attach).collect();
-        let running = Running::start(switch, attachments, place)?;
-        Ok(Self { running, switch: switch.clone(), place })
+    /// Starts it on ports that are in `namespace`.
+    pub fn start(switch: &Switch, namespace: &Namespace, place: Place) -> Result<Self, UserPlaneError> {
+        let service = namespace.within(|| Service::start(switch, place))??;
+        Ok(Self { service, switch: switch.clone(), place })
     }
 }
 
@@ -66,13 +46,15 @@ impl UnderTest for UserPlane {
         let Place { cpu, policy } = self.place;
         let cpu = cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
         let policy = if policy == Policy::Other { "ordinary scheduling".into() } else { policy.to_string() };
-        let refused = self.running.refused();
-        let but = if refused.is_empty() { String::new() } else { format!(" (refused: {})", refused.join("; ")) };
-        format!("user data plane, {cpu}, {policy}{but}")
+        let report = self.service.report();
+        let rests = if report.rests { ", rests as real-time throttling is on" } else { "" };
+        let refused = report.refused.join("; ");
+        let but = if refused.is_empty() { String::new() } else { format!(" (refused: {refused})") };
+        format!("user data plane, {cpu}, {policy}{rests}{but}")
     }
 
     fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
-        let counters = self.running.counters();
+        let counters = self.service.report().counters;
         let (ins, outs) = (&counters.ports[from], &counters.ports[to]);
         let port = &self.switch.ports[from].name;
         let classes = self.switch.classes.iter();
@@ -80,22 +62,23 @@ impl UnderTest for UserPlane {
             classes: classes.map(|class| outs.queues[usize::from(class.queue)].dropped()).collect(),
             elsewhere: vec![
                 (format!("ring of port {port}"), ins.overflowed.get()),
-                (format!("refused at port {port}"), ins.oversized.get() + ins.malformed.get() + ins.reserved.get()),
-                (format!("filtered at port {port}"), ins.filtered.get()),
+                (format!("refused by port {port}"), ins.oversized.get() + ins.malformed.get() + ins.reserved.get()),
+                (format!("filtered by port {port}"), ins.filtered.get()),
             ],
         })
     }
 
     fn stalls(&mut self) -> Vec<Stall> {
-        self.running.stalls().collect()
+        self.service.stalls().collect()
     }
 
     fn tend(&mut self) -> Vec<String> {
-        let told = |noticed| match noticed {
-            Noticed::ClockSet(by_ns) => format!("the clock was set by {by_ns} ns meanwhile: windows moved with it"),
-            Noticed::Demoted => "the switch's core hung and lost its real-time priority".into(),
-            Noticed::Ended => "the switch's core ended by itself".into(),
-        };
-        self.running.tend().into_iter().map(told).collect()
+        match self.service.tend(Duration::ZERO) {
+            // Every cable here was plugged in a moment ago.
+            Ok(happened) => {
+                happened.iter().filter(|what| !matches!(what, Happened::Up(_))).map(ToString::to_string).collect()
+            }
+            Err(error) => vec![format!("the switch could not be looked after: {error}")],
+        }
     }
 }

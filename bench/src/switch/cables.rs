@@ -1,0 +1,118 @@
+//! Two stations with a cable, a bridge or a switch between them, all in network namespaces of this process.
+
+use ontick_rt::clock::ClockId;
+use ontick_rt::thread::Policy;
+use ontick_switch::model::{Class, Classifier, Offload, Plane, Port, Role, Rule, Socket, Switch};
+use ontick_switch::user::core::Attachment;
+use ontick_switch::user::either::EitherPort;
+use ontick_switch::user::{Place, Running};
+use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+
+/// Of the switch's links: fast enough not to be what limits it.
+const RATE: u64 = 10_000_000_000;
+/// Frames that each queue holds: more than may be on their way.
+const LIMIT: u32 = 2_048;
+/// Two ports, two far ends.
+const PORTS: [&str; 2] = ["port0", "port1"];
+pub const FAR: [&str; 2] = ["far0", "far1"];
+
+/// What is between the stations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Between {
+    /// Nothing but a cable.
+    Cable,
+    /// The kernel's bridge.
+    Bridge,
+    /// The user data plane with eight classes.
+    User(Socket),
+}
+
+impl Between {
+    pub fn name(self) -> &'static str {
+        match self {
+            Between::Cable => "cable",
+            Between::Bridge => "kernel bridge",
+            Between::User(Socket::Packet) => "ontick, packet sockets",
+            Between::User(Socket::Xdp) => "ontick, AF_XDP",
+        }
+    }
+}
+
+/// The stations, and what is between them for as long as this lives.
+pub struct Scene {
+    pub stations: [Namespace; 2],
+    pub plane: Option<Running<EitherPort>>,
+    _here: Option<Namespace>,
+}
+
+impl Scene {
+    pub fn new(between: Between, cpu: u32, priority: u8) -> Result<Self, String> {
+        let made = || -> Result<Self, Box<dyn std::error::Error>> {
+            let stations = [Namespace::new()?, Namespace::new()?];
+            if between == Between::Cable {
+                stations[0].join(FAR[0], &stations[1], FAR[1])?;
+                return Ok(Self { stations, plane: None, _here: None });
+            }
+            let here = Namespace::new()?;
+            for (port, (station, far)) in PORTS.iter().zip(stations.iter().zip(FAR)) {
+                here.join(port, station, far)?;
+            }
+            let plane = match between {
+                Between::User(socket) => Some(user(&here, socket, cpu, priority)?),
+                _ => bridge(&here).map(|()| None)?,
+            };
+            Ok(Self { stations, plane, _here: Some(here) })
+        };
+        made().map_err(|e| format!("switch: {e}"))
+    }
+}
+
+fn bridge(here: &Namespace) -> Result<(), NamespaceError> {
+    here.ip(&["link", "add", "bridge", "type", "bridge"])?;
+    for port in PORTS {
+        here.ip(&["link", "set", "dev", port, "master", "bridge"])?;
+    }
+    here.ip(&["link", "set", "dev", "bridge", "up"])
+}
+
+fn user(
+    here: &Namespace,
+    socket: Socket,
+    cpu: u32,
+    priority: u8,
+) -> Result<Running<EitherPort>, Box<dyn std::error::Error>> {
+    let mut attachments = Vec::new();
+    for port in PORTS {
+        let port = here.within(|| EitherPort::open(port, socket))??;
+        attachments.push(Attachment { port: Some(port), rate: RATE, schedule: None });
+    }
+    let place = Place { cpu: Some(cpu), policy: Policy::Fifo(priority) };
+    Ok(Running::start(&model(socket), attachments, place)?)
+}
+
+/// Eight classes by PCP, two ports without gates.
+fn model(socket: Socket) -> Switch {
+    let rules = |pcp: u8| if pcp == 0 { vec![] } else { vec![Rule { pcp: Some(pcp), ..Rule::default() }] };
+    let class = |queue: u8| Class { name: format!("class {queue}"), queue, rules: rules(queue), limit: LIMIT };
+    let port = |name: &str| Port {
+        name: name.into(),
+        rate: Some(RATE),
+        offload: Offload::None,
+        max_sdu: vec![None; 8],
+        gates: None,
+    };
+    Switch {
+        name: "bench".into(),
+        role: Role::Bridge,
+        plane: Plane::User,
+        classifier: Classifier::Auto,
+        socket,
+        cpu: None,
+        clock: ClockId::Tai,
+        ageing_ns: 300_000_000_000,
+        addresses: 1024,
+        stp: false,
+        classes: (0..8).map(class).collect(),
+        ports: PORTS.iter().map(|name| port(name)).collect(),
+    }
+}

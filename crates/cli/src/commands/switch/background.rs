@@ -1,0 +1,77 @@
+//! The user data plane in the background: a second ontick, in a session of its own.
+
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ontick_switch::apply::Folder;
+use ontick_switch::user::serve::Report;
+
+use super::aimed::StateFlag;
+use crate::failure::Failure;
+
+/// Setting up takes no longer.
+const PATIENCE: Duration = Duration::from_secs(30);
+const TURN: Duration = Duration::from_millis(20);
+/// Where it writes what it says.
+const LOG: &str = "log";
+
+/// Starts it and waits until it works.
+pub fn start(file: &Path, folder: &Folder, state: &StateFlag) -> Result<Report, Failure> {
+    let failed = |e: std::io::Error| Failure::new(format!("ontick cannot start itself in the background: {e}"));
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["switch", "run", "--plane", "user", "--background"]).args(state.words()).arg(file);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // Ctrl-C at the terminal, and its end, are none of its business.
+    command.process_group(0);
+    let mut child = command.spawn().map_err(failed)?;
+    let began = Instant::now();
+    loop {
+        if let Some(report) = report(folder).filter(|report| report.pid == child.id()) {
+            return Ok(report);
+        }
+        if child.try_wait().map_err(failed)?.is_some() || began.elapsed() > PATIENCE {
+            return Err(why(child));
+        }
+        std::thread::sleep(TURN);
+    }
+}
+
+/// What it said last.
+fn why(mut child: Child) -> Failure {
+    let _ = child.kill();
+    let _ = child.wait();
+    let mut said = String::new();
+    if let Some(mut pipe) = child.stderr.take() {
+        let _ = pipe.read_to_string(&mut said);
+    }
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it ended and did not say why");
+    Failure::new(last.strip_prefix("ontick: ").unwrap_or(last))
+}
+
+/// From here on, what this process says goes into a file beside the switch's journal: whoever started it leaves.
+pub fn settle(folder: &Folder) -> Result<(), Failure> {
+    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(folder.path(LOG))?;
+    Ok(rustix::stdio::dup2_stderr(log)?)
+}
+
+/// What the data plane reports of itself.
+pub fn report(folder: &Folder) -> Option<Report> {
+    serde_json::from_str(&folder.report()?).ok()
+}
+
+/// Waits until a changed configuration is in force.
+pub fn took(folder: &Folder, configuration: &str) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if report(folder).is_some_and(|report| report.configuration == configuration) {
+            return true;
+        }
+        std::thread::sleep(TURN);
+    }
+    false
+}

@@ -1,0 +1,103 @@
+//! `ontick switch check`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_machine::{Facts, Root};
+use ontick_record::findings::any_bad;
+use ontick_report::{Style, text};
+use ontick_switch::check::{Check as Checked, Port, check};
+use ontick_switch::ports::{self, Machine};
+use ontick_switch::rate_in_words;
+
+use super::file;
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// What this machine's ports can do, which data plane fits and why, and what stands in the way, worst first; reads only.
+///
+/// Exit status 1 if something that the file asks for cannot be done here.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick switch check                  every port of this machine\n  ontick switch check cell4.toml       the ports of this switch, and what it asks of them\n  ontick switch check --all --json"
+)]
+pub struct Check {
+    /// The file that describes the switch
+    file: Option<PathBuf>,
+    /// Show what is well, too, and all reasons with their sources
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let switch = self.file.as_deref().map(file::read).transpose()?;
+        let interfaces = ports::all().map_err(|error| Failure::new(format!("interfaces cannot be listed: {error}")))?;
+        let checked = check(machine(), &interfaces, switch.as_ref());
+        match self.json {
+            true => terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?,
+            false => terminal::print(&self.shown(&checked))?,
+        }
+        Ok(if any_bad(&checked.findings) { Outcome::NotMet } else { Outcome::Met })
+    }
+
+    fn shown(&self, checked: &Checked) -> String {
+        let style = terminal::style();
+        let mut shown: String = checked.ports.iter().map(|one| port(one, &style)).collect();
+        if let Some(plane) = &checked.plane {
+            let name = plane.plane.unwrap_or("none");
+            shown += &text::labelled("data plane       ", &format!("{name}: {}", plane.why), &style);
+        }
+        if !shown.is_empty() {
+            shown += "\n";
+        }
+        shown + &text::findings(&checked.findings, self.all, &style)
+    }
+}
+
+fn machine() -> Machine {
+    let config = Facts::gather(&Root::live()).config;
+    let option = |name: &str| config.get(name).map(str::to_owned);
+    Machine::look(if config.known() { Some(&option) } else { None })
+}
+
+/// What a port is and can do, in a few lines.
+fn port(port: &Port, style: &Style) -> String {
+    let facts = &port.interface;
+    let driver = facts.driver.as_ref().map(|driver| {
+        let bus = if driver.bus.is_empty() { String::new() } else { format!(" at {}", driver.bus) };
+        format!("{}{bus}", driver.name)
+    });
+    let link = match (facts.carrier, facts.rate) {
+        (false, _) => "no link".into(),
+        (true, Some(rate)) => rate_in_words(rate),
+        (true, None) => "a link".into(),
+    };
+    let queues = match facts.transmit_queues {
+        1 => "1 transmit queue".into(),
+        queues => format!("{queues} transmit queues"),
+    };
+    let stamps = match facts.stamps.clock {
+        Some(clock) => format!("PTP clock /dev/ptp{clock}"),
+        None => "no PTP clock".into(),
+    };
+    let words: Vec<String> = driver.into_iter().chain([link, format!("MTU {}", facts.mtu), queues, stamps]).collect();
+    // The longest name of an interface has 15 characters.
+    let label = |label: &str| format!("{label:17}");
+    let mut text = text::labelled(&label(&facts.name), &words.join(", "), style);
+    for (name, fits) in [("kernel", &port.planes.kernel), ("user", &port.planes.user)] {
+        let fit = if fits.fits { "fits" } else { "does not fit" };
+        text += &text::labelled(&label(""), &format!("{name} data plane {fit}: {}", fits.words()), style);
+    }
+    let can: Vec<&str> = [(port.planes.full.fits, "open gates"), (port.planes.txtime.fits, "send at given times")]
+        .into_iter()
+        .filter_map(|(fits, words)| fits.then_some(words))
+        .collect();
+    if !can.is_empty() {
+        text += &text::labelled(&label(""), &format!("the port itself can {}", can.join(" and ")), style);
+    }
+    text
+}

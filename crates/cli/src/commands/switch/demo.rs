@@ -1,0 +1,53 @@
+//! `ontick switch demo`
+
+use clap::Args;
+use ontick_switch::verify::article;
+use ontick_switch::verify::offered::Offered;
+
+use super::proving::{Asked, ProvingFlags};
+use crate::failure::{Failure, Outcome};
+use crate::flags;
+
+/// Source 004's test in one command, without hardware: two senders, a switch with gates, two receivers.
+///
+/// All of it is in network namespaces of this machine, which are gone afterwards. Blue frames (UDP to port 6666) have
+/// four fifths of each cycle, red ones (UDP to port 7777) the last fifth.
+///
+/// Exit status: 0 every frame was accounted for and within its window, 1 some were not, 2 it could not be tried.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick switch demo --svg switch.svg\n  sudo ontick switch demo --cycle 10ms --duration 10s --html switch.html\n  sudo ontick switch demo --plane bridge"
+)]
+pub struct Demo {
+    /// Length of the gates' cycle
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = cycle)]
+    cycle: u64,
+    /// How many frames: a share of what each class's windows carry (above 100% some must be dropped), frames per second
+    /// and class, or max
+    #[arg(long, value_name = "RATE", default_value = "75%")]
+    rate: Offered,
+    #[command(flatten)]
+    proving: ProvingFlags,
+}
+
+/// A largest frame takes 12.3 us, and must fit into a fifth; a second has all that a person wants to see.
+const CYCLES: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
+
+fn cycle(text: &str) -> Result<u64, String> {
+    match flags::time(text)? {
+        ns if CYCLES.contains(&ns) => Ok(ns),
+        _ => Err("a cycle of the demo is from 100us to 1s long".into()),
+    }
+}
+
+impl Demo {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        self.proving.prove(Asked {
+            measurement: "switch demo",
+            switch: article::switch(self.cycle),
+            ports: (0, 1),
+            classes: vec![0, 1],
+            offered: self.rate,
+        })
+    }
+}

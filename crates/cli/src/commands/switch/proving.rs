@@ -1,0 +1,296 @@
+//! What `demo` and `verify` have in common: flows through a switch, judged and shown.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Instant, SystemTime};
+
+use clap::{Args, ValueEnum};
+use ontick_record::run::Judged;
+use ontick_record::switching::Trial;
+use ontick_record::{Run, store};
+use ontick_report::{Plot, plot};
+use ontick_switch::model::{Plane, Switch};
+use ontick_switch::user::Place;
+use ontick_switch::verify::flow::SIZES;
+use ontick_switch::verify::offered::Offered;
+use ontick_switch::verify::proof::{self, Carrier, Proof, Proven};
+use ontick_switch::verify::trial::Moment;
+
+use crate::commands::measuring;
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, OutputFlags};
+use crate::stop;
+
+/// How a switch is tried out, and what becomes of the result.
+#[derive(Args, Debug, Clone)]
+pub struct ProvingFlags {
+    /// What carries the frames: the user data plane, the kernel's, or the one that the configuration asks for [default: auto]
+    #[arg(long, value_enum, default_value_t = PlaneName::Auto, hide_default_value = true)]
+    plane: PlaneName,
+    /// CPU of the user data plane [default: the one that the configuration names, else the one that suits best]
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+    /// For how long frames are sent
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    duration: u64,
+    /// And for how long with all gates open, to compare; 0s: not at all
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = flags::time)]
+    without_gates: u64,
+    /// Size of an untagged frame with its check sequence, 64 to 1518; a VLAN tag adds 4
+    #[arg(long, value_name = "OCTETS", default_value_t = *SIZES.end(), value_parser = clap::value_parser!(u32).range(64..=1518))]
+    size: u32,
+    /// So much before its gate opens or after it closes, a frame still counts as within its window
+    #[arg(long, value_name = "TIME", default_value = "1us", value_parser = flags::time)]
+    guard: u64,
+    /// Exit with status 1 if more frames than this were outside their window: N/M or a percentage
+    #[arg(long, value_name = "SHARE", default_value = "10/1e6", value_parser = share)]
+    allow_outside: Allowed,
+    /// List each violation with its cause, as far as that is known
+    #[arg(long)]
+    explain: bool,
+    /// Write the picture as SVG to this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write the picture as PNG to this file
+    #[cfg(feature = "png")]
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// What carries the frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PlaneName {
+    /// As the configuration says
+    Auto,
+    /// A dedicated core
+    User,
+    /// The kernel's bridge without gates, to compare
+    Bridge,
+}
+
+/// A share of frames, as it was written and as a number.
+#[derive(Debug, Clone)]
+struct Allowed {
+    text: String,
+    share: f64,
+}
+
+fn share(text: &str) -> Result<Allowed, String> {
+    let wrong = || format!("\"{text}\" is not a share of frames: write N/M, as in 10/1e6, or a percentage, as in 0.1%");
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    let share = match (text.strip_suffix('%'), text.split_once('/')) {
+        (Some(percent), _) => number(percent).map(|percent| percent / 100.0),
+        (None, Some((some, all))) => number(some).zip(number(all)).map(|(some, all)| some / all),
+        (None, None) => number(text).filter(|none| *none == 0.0),
+    };
+    let share = share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(wrong)?;
+    Ok(Allowed { text: text.into(), share })
+}
+
+fn duration(text: &str) -> Result<u64, String> {
+    match flags::time(text)? {
+        short if short < 10_000_000 => Err("frames must be sent for 10ms at least".into()),
+        ns => Ok(ns),
+    }
+}
+
+/// What is tried out.
+pub struct Asked {
+    /// `switch demo`, `switch verify`.
+    pub measurement: &'static str,
+    pub switch: Switch,
+    /// Where flows go in, and where they come out: places in the switch's ports.
+    pub ports: (usize, usize),
+    /// Classes that get a flow; none: all that can have one.
+    pub classes: Vec<usize>,
+    pub offered: Offered,
+}
+
+impl ProvingFlags {
+    /// Tries it out in network namespaces, judges it and shows it.
+    pub fn prove(&self, asked: Asked) -> Result<Outcome, Failure> {
+        self.output.check()?;
+        for path in self.pictures() {
+            store::check_writable(path)?;
+        }
+        let carrier = self.carrier(&asked.switch)?;
+        let stop = stop::on_signal()?;
+        let mut run = begin(asked.measurement, carrier);
+        let proof = self.proof(asked, carrier);
+        let began = Instant::now();
+        let proven = {
+            let mut line = Line::new();
+            proof.in_namespaces(&stop, &mut |name, moment| line.show(name, moment))?
+        };
+        run.duration_ns = began.elapsed().as_nanos() as u64;
+        run.interrupted = stop.load(Relaxed);
+        self.finish(run, proven)
+    }
+
+    fn proof(&self, asked: Asked, carrier: Carrier) -> Proof {
+        Proof {
+            switch: asked.switch,
+            ports: asked.ports,
+            carrier,
+            classes: asked.classes,
+            offered: asked.offered,
+            size: self.size,
+            duration_ns: self.duration,
+            without_gates_ns: self.without_gates.min(self.duration),
+            guard_ns: self.guard,
+            bins: 1_000,
+            kept_cycles: 4,
+        }
+    }
+
+    fn carrier(&self, switch: &Switch) -> Result<Carrier, Failure> {
+        let place = proof::place(switch);
+        let place = Place { cpu: self.cpu.or(place.cpu), ..place };
+        match (self.plane, switch.plane) {
+            (PlaneName::Bridge, _) => Ok(Carrier::Bridge),
+            (PlaneName::User, _) | (PlaneName::Auto, Plane::User | Plane::Auto) => Ok(Carrier::User(place)),
+            (PlaneName::Auto, Plane::Kernel) => Err(Failure::new(
+                "the configuration asks for the kernel's data plane, which cannot be tried out yet (--plane user tries the other one)",
+            )),
+        }
+    }
+
+    fn finish(&self, mut run: Run, proven: Proven) -> Result<Outcome, Failure> {
+        let Proven { switching, series, notes } = proven;
+        let arrived = switching.trials.iter().any(|trial| trial.sum(|class| class.received) > 0);
+        if run.interrupted && !arrived {
+            return Err(Failure::new("the run was ended before anything was measured, so nothing is kept"));
+        }
+        (run.series, run.notes) = (series, notes);
+        self.output.judge(&mut run, |_| true);
+        // Only what was to be gated is judged: with open gates, nothing keeps frames in their windows.
+        if let Some(trial) = switching.gated() {
+            run.requirements.extend(self.judged(trial));
+        }
+        run.switch = Some(switching);
+        let outcome = self.output.deliver(&run)?;
+        if self.explain && !self.output.json {
+            crate::terminal::print(&ontick_report::text::violations(&run, &crate::terminal::style()))?;
+        }
+        self.draw(&run)?;
+        Ok(outcome)
+    }
+
+    /// What every trial with gates is held against.
+    fn judged(&self, trial: &Trial) -> Vec<Judged> {
+        let judged = |requirement: &str, seen: String, met| Judged {
+            requirement: requirement.into(),
+            series: String::new(),
+            seen,
+            met,
+        };
+        let sum = |of: fn(&ontick_record::switching::Class) -> u64| trial.sum(of);
+        let [sent, received] = [sum(|class| class.sent), sum(|class| class.received)];
+        let counted = sent as i64 - received as i64 - trial.unaccounted();
+        let silent: Vec<&str> =
+            trial.classes.iter().filter(|class| class.received == 0).map(|class| class.name.as_str()).collect();
+        let wrong = sum(|class| class.duplicates + class.out_of_order + class.damaged);
+        let outside = sum(|class| class.outside);
+        let mut all = vec![
+            judged(
+                "every frame is accounted for",
+                format!(
+                    "{sent} sent, {received} received, {counted} dropped and counted, {} missing",
+                    trial.unaccounted()
+                ),
+                trial.unaccounted() == 0,
+            ),
+            judged(
+                "every class in order, none doubled or changed",
+                format!(
+                    "{} doubled, {} out of order, {} changed",
+                    sum(|class| class.duplicates),
+                    sum(|class| class.out_of_order),
+                    sum(|class| class.damaged)
+                ),
+                wrong == 0,
+            ),
+            judged(
+                &format!("outside their window: at most {}", self.allow_outside.text),
+                format!("{outside} of {}", sum(|class| class.judged)),
+                trial.share_outside().is_none_or(|share| share <= self.allow_outside.share),
+            ),
+        ];
+        if !silent.is_empty() {
+            all.push(judged("every class comes through", format!("nothing of {}", silent.join(", ")), false));
+        }
+        all
+    }
+
+    fn pictures(&self) -> impl Iterator<Item = &PathBuf> {
+        #[cfg(feature = "png")]
+        let png = self.png.as_ref();
+        #[cfg(not(feature = "png"))]
+        let png = None;
+        self.svg.iter().chain(png)
+    }
+
+    fn draw(&self, run: &Run) -> Result<(), Failure> {
+        if self.pictures().next().is_none() {
+            return Ok(());
+        }
+        let picture = plot::svg(run, Plot::Arrivals);
+        if let Some(path) = &self.svg {
+            store::write_whole(path, picture.as_bytes())?;
+        }
+        #[cfg(feature = "png")]
+        if let Some(path) = &self.png {
+            store::write_whole(path, &ontick_report::png(&picture, 2.0)?)?;
+        }
+        if !self.output.json {
+            let names: Vec<String> = self.pictures().map(|path| path.display().to_string()).collect();
+            crate::terminal::print(&format!("picture: {}\n", names.join(", ")))?;
+        }
+        Ok(())
+    }
+}
+
+fn begin(measurement: &str, carrier: Carrier) -> Run {
+    let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), measurement);
+    run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let cpu = match carrier {
+        Carrier::User(place) => place.cpu,
+        Carrier::Bridge => None,
+    };
+    run.environment = Some(measuring::environment(cpu));
+    run.simulated = Some("virtual Ethernet (veth) between network namespaces of this machine".into());
+    run
+}
+
+/// How far it is, on a line of the terminal that is rewritten.
+struct Line {
+    shown: bool,
+}
+
+impl Line {
+    fn new() -> Self {
+        Self { shown: stderr().is_terminal() }
+    }
+
+    fn show(&mut self, name: &str, moment: Moment) {
+        if self.shown {
+            let Moment { done, sent, received, outside } = moment;
+            let _ = write!(
+                stderr(),
+                "\r\x1b[K{:3.0}%  {name}  {sent} sent  {received} received  {outside} outside",
+                done * 100.0
+            );
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if self.shown {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+}

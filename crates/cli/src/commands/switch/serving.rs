@@ -1,0 +1,125 @@
+//! The user data plane at work: in the foreground (`ontick switch run`), or in the background after `apply`.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use ontick_record::store;
+use ontick_switch::apply::{Folder, Journal};
+use ontick_switch::user::serve::{Happened, Service};
+use ontick_switch::user::{Place, metrics};
+use ontick_switch::verify::proof;
+use ontick_switch::{Switch, config};
+
+use super::file;
+use crate::commands::tuned::Tuned;
+use crate::failure::{Failure, Outcome};
+
+/// Events are looked after in turns of this length.
+const TURN: Duration = Duration::from_millis(100);
+/// Counters are written so often.
+const COUNT: Duration = Duration::from_secs(1);
+/// Without throttling the core need not rest.
+const THROTTLING: [&str; 2] = ["rt-throttling", "rt-group-throttling"];
+
+/// Serves until it is told to stop, or somebody reverts the switch.
+pub fn serve(
+    folder: &Folder,
+    switch: &Switch,
+    metrics: Option<&Path>,
+    keep_throttling: bool,
+    stop: &AtomicBool,
+) -> Result<Outcome, Failure> {
+    let place = proof::place(switch);
+    let throttling = if keep_throttling { None } else { unthrottled(place) };
+    let mut service = Service::start(switch, place)?;
+    let report = service.report();
+    let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+    file::note(&format!("switch {} works on {cpu}, {} (Ctrl-C ends it)", switch.name, report.policy));
+    report.refused.iter().for_each(|refused| file::note(refused));
+    if report.rests {
+        file::note("real-time throttling is on: the core rests 70us each millisecond, between gates where it can");
+    }
+    let ended = keep(folder, &mut service, switch, metrics, stop);
+    let stalls = service.stop().stalls.get();
+    if stalls > 0 {
+        file::note(&format!("the core was kept from its work {stalls} times"));
+    }
+    if let Some(throttling) = throttling {
+        throttling.restore()?;
+    }
+    ended
+}
+
+/// Lifts real-time throttling for as long as this lives; what stands in the way is told, and the core rests then.
+fn unthrottled(place: Place) -> Option<Tuned> {
+    if !place.policy.is_real_time() {
+        return None;
+    }
+    match Tuned::apply(place.cpu, &THROTTLING.map(String::from)) {
+        Ok(tuned) => Some(tuned),
+        Err(failure) => {
+            file::note(&format!("real-time throttling stays as it is: {failure}"));
+            None
+        }
+    }
+}
+
+fn keep(
+    folder: &Folder,
+    service: &mut Service,
+    switch: &Switch,
+    metrics: Option<&Path>,
+    stop: &AtomicBool,
+) -> Result<Outcome, Failure> {
+    let mut in_force = (config::write(switch), switch.clone());
+    let mut told = None;
+    let mut counted: Option<Instant> = None;
+    while !stop.load(Relaxed) {
+        let happened = service.tend(TURN)?;
+        happened.iter().for_each(|happened| file::note(&happened.to_string()));
+        if happened.iter().any(|happened| *happened == Happened::Core(ontick_switch::user::running::Noticed::Ended)) {
+            return Err(Failure::new("the core ended by itself: that is a fault of ontick"));
+        }
+        // What nobody asks for here: status and metrics count stalls.
+        service.stalls().for_each(drop);
+        if Journal::read(folder)?.is_none() {
+            file::note(&format!("switch {} was taken away by somebody else", switch.name));
+            return Ok(Outcome::Met);
+        }
+        change_gates(folder, service, &mut in_force, &mut told);
+        if counted.is_none_or(|at| at.elapsed() >= COUNT) {
+            counted = Some(Instant::now());
+            count(folder, service, &in_force.1, metrics)?;
+        }
+    }
+    Ok(Outcome::Met)
+}
+
+/// Another configuration may have been put into the folder.
+fn change_gates(folder: &Folder, service: &mut Service, in_force: &mut (String, Switch), told: &mut Option<String>) {
+    let Ok(text) = folder.configuration() else { return };
+    if text == in_force.0 || told.as_ref() == Some(&text) {
+        return;
+    }
+    let changed = config::read(&text).map_err(|e| e.to_string()).map(|parsed| parsed.switch);
+    match changed.and_then(|switch| service.change(&switch).map(|()| switch)) {
+        Ok(switch) => {
+            file::note("the gates change at their base time");
+            *in_force = (text, switch);
+        }
+        Err(why) => {
+            file::note(&format!("the changed configuration is not taken: {why}"));
+            *told = Some(text);
+        }
+    }
+}
+
+fn count(folder: &Folder, service: &Service, switch: &Switch, path: Option<&Path>) -> Result<(), Failure> {
+    let report = service.report();
+    folder.keep_report(&serde_json::to_string(&report)?)?;
+    if let Some(path) = path {
+        store::write_whole(path, metrics::text(switch, &report).as_bytes())?;
+    }
+    Ok(())
+}

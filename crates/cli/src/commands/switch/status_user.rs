@@ -1,0 +1,147 @@
+//! How a user data plane stands.
+
+use ontick_record::units::{exact, show};
+use ontick_rt::clock::ClockId;
+use ontick_switch::Switch;
+use ontick_switch::model::{Class, Port};
+use ontick_switch::user::counters::QueueCounters;
+use ontick_switch::user::serve::{PortReport, Report};
+use serde::Serialize;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+pub struct Shown {
+    pub name: String,
+    pub plane: &'static str,
+    /// Whether all that was planned was done.
+    pub complete: bool,
+    /// Whether the process that does the work is there.
+    pub watched: bool,
+    /// Time until it goes unless it is confirmed, in ns.
+    pub goes_in_ns: Option<u64>,
+    /// What is not as it was set up.
+    pub differences: Vec<String>,
+    /// What the process reported last, each second.
+    pub report: Option<Report>,
+}
+
+impl Shown {
+    pub fn is_fine(&self) -> bool {
+        self.complete && self.watched && self.differences.is_empty()
+    }
+
+    pub fn text(&self, switch: &Switch) -> String {
+        let name = &self.name;
+        let state = match (self.complete, self.watched) {
+            (false, _) => format!("was cut off while it was set up: sudo ontick switch revert {name}"),
+            (true, true) => "at work".into(),
+            (true, false) => format!("its process is gone: sudo ontick switch revert {name}"),
+        };
+        let mut text = format!("{name}  user data plane · {state}\n");
+        if let Some(ns) = self.goes_in_ns {
+            let seconds = ns.div_ceil(1_000_000_000);
+            text += &format!("goes in {seconds} s unless confirmed: sudo ontick switch confirm {name}\n");
+        }
+        if let Some(report) = &self.report {
+            text += &core(report);
+            for ((port, seen), counters) in switch.ports.iter().zip(&report.ports).zip(&report.counters.ports) {
+                text += &self::port(switch, port, seen, report);
+                text += &counted(switch, counters);
+            }
+        }
+        self.differences.iter().for_each(|difference| text += &format!("\ndiffers   {difference}"));
+        if !self.differences.is_empty() {
+            text += "\n";
+        }
+        text
+    }
+}
+
+fn core(report: &Report) -> String {
+    let counters = &report.counters;
+    let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+    let rests = if report.rests { " · rests, as real-time throttling is on" } else { "" };
+    let stalls = match counters.stalls.get() {
+        0 => "never kept from its work".into(),
+        n => format!(
+            "kept from its work {n} times, {} in all, {} at most",
+            show(counters.stalled_ns.get()),
+            show(counters.longest_stall_ns.get())
+        ),
+    };
+    let age_s = ClockId::Monotonic.now_ns().saturating_sub(report.at_ns) / 1_000_000_000;
+    let old = if age_s > 3 { format!(" · as of {age_s} s ago") } else { String::new() };
+    let mut text = format!("process {} · {cpu}, {}{rests} · {stalls}{old}\n", report.pid, report.policy);
+    report.refused.iter().for_each(|refused| text += &format!("refused   {refused}\n"));
+    text
+}
+
+fn port(switch: &Switch, port: &Port, seen: &PortReport, report: &Report) -> String {
+    let link = match (seen.open, seen.closed, seen.link) {
+        (false, ..) => "gone",
+        (_, true, _) => "closed, as it made a loop",
+        (.., true) => "up",
+        (.., false) => "no link",
+    };
+    let mut text = format!("\nport {}  {link}\n", port.name);
+    if let Some(gates) = &port.gates {
+        let names = |open: u8| {
+            let opened = switch.classes.iter().filter(|class| open & (1 << class.queue) != 0);
+            let names: Vec<&str> = opened.map(|class| class.name.as_str()).collect();
+            if names.is_empty() { "none".into() } else { names.join("+") }
+        };
+        let entries: Vec<String> =
+            gates.entries.iter().map(|entry| format!("{} {}", names(entry.open), exact(entry.for_ns))).collect();
+        let base_ns = gates.base.at_second(report.base_ns);
+        text += &format!(
+            "  gates     {} · cycle {} · base time {}.{:09}\n",
+            entries.join(", "),
+            exact(gates.cycle_ns),
+            base_ns / 1_000_000_000,
+            base_ns % 1_000_000_000
+        );
+    }
+    text
+}
+
+fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounters) -> String {
+    let lost = [
+        ("found the ring full", &counters.overflowed),
+        ("too long", &counters.oversized),
+        ("malformed", &counters.malformed),
+        ("reserved address", &counters.reserved),
+        ("nowhere else to go", &counters.filtered),
+    ];
+    let lost: Vec<String> =
+        lost.iter().filter(|(_, n)| n.get() > 0).map(|(what, n)| format!("{} {what}", n.get())).collect();
+    let lost = if lost.is_empty() { String::new() } else { format!(" · {}", lost.join(", ")) };
+    let mut text = format!("  came in   {} frames, {} octets{lost}\n", counters.received.get(), counters.octets.get());
+    text += &format!(
+        "  {:<16} {:>12} {:>14} {:>8} {:>8} {:>6}\n",
+        "class", "frames", "octets", "dropped", "waiting", "late"
+    );
+    for class in &switch.classes {
+        text += &row(class, &counters.queues[usize::from(class.queue)]);
+    }
+    text
+}
+
+fn row(class: &Class, counters: &QueueCounters) -> String {
+    let (sent, octets, dropped, waiting) =
+        (counters.sent.get(), counters.octets.get(), counters.dropped(), counters.waiting.get());
+    let mut text =
+        format!("  {:<16} {sent:>12} {octets:>14} {dropped:>8} {waiting:>8} {:>6}\n", class.name, counters.late.get());
+    let reasons = [
+        ("too many waited", &counters.full),
+        ("larger than allowed", &counters.over_sdu),
+        ("no window long enough", &counters.no_window),
+        ("link down", &counters.down),
+        ("refused by the interface", &counters.refused),
+    ];
+    let why: Vec<String> =
+        reasons.iter().filter(|(_, n)| n.get() > 0).map(|(what, n)| format!("{} {what}", n.get())).collect();
+    if !why.is_empty() {
+        text += &format!("    dropped: {}\n", why.join(", "));
+    }
+    text
+}

@@ -1,0 +1,71 @@
+//! `ontick switch verify`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_switch::model::Switch;
+use ontick_switch::verify::offered::Offered;
+
+use super::file;
+use super::proving::{Asked, ProvingFlags};
+use crate::failure::{Failure, Outcome};
+
+/// Send numbered flows of every class through a switch and hold their arrivals against its gates.
+///
+/// The switch that FILE describes is set up in a network namespace of this machine, with virtual Ethernet for its ports;
+/// the machine's own ports are not touched.
+///
+/// Exit status: 0 every frame was accounted for and within its window, 1 some were not, 2 it could not be tried.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick switch verify switch.toml\n  sudo ontick switch verify switch.toml --rate 150% --duration 30s --html switch.html\n  sudo ontick switch verify switch.toml --from swp1 --to swp2 --require \"p99 < 2us\" --allow-outside 0"
+)]
+pub struct Verify {
+    /// The configuration of the switch
+    file: PathBuf,
+    /// Port where flows go in [default: the first that is not --to]
+    #[arg(long, value_name = "PORT")]
+    from: Option<String>,
+    /// Port where they come out, whose gates are held against [default: the last that has gates]
+    #[arg(long, value_name = "PORT")]
+    to: Option<String>,
+    /// How many frames: a share of what each class's windows carry (above 100% some must be dropped), frames per second
+    /// and class, or max
+    #[arg(long, value_name = "RATE", default_value = "110%")]
+    rate: Offered,
+    #[command(flatten)]
+    proving: ProvingFlags,
+}
+
+impl Verify {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let switch = file::read(&self.file)?;
+        let ports = self.ports(&switch)?;
+        let (classes, offered) = (Vec::new(), self.rate);
+        self.proving.prove(Asked { measurement: "switch verify", switch, ports, classes, offered })
+    }
+
+    /// Where flows go in and come out, as places in the switch's ports.
+    fn ports(&self, switch: &Switch) -> Result<(usize, usize), Failure> {
+        let file = self.file.display();
+        let named = |name: &String| {
+            let names = || switch.ports.iter().map(|port| port.name.as_str()).collect::<Vec<_>>().join(", ");
+            let place = switch.ports.iter().position(|port| port.name == *name);
+            place.ok_or_else(|| Failure::new(format!("{file}: there is no port {name} (its ports: {})", names())))
+        };
+        let gated = || switch.ports.iter().rposition(|port| port.gates.is_some());
+        let to = match &self.to {
+            Some(name) => named(name)?,
+            None => gated().ok_or_else(|| {
+                Failure::new(format!("{file}: no port has gates, so there is nothing to hold arrivals against"))
+            })?,
+        };
+        let from = match &self.from {
+            Some(name) => named(name)?,
+            None => (0..switch.ports.len()).find(|port| *port != to).ok_or_else(|| {
+                Failure::new(format!("{file}: the switch has one port, and frames must go in by another"))
+            })?,
+        };
+        Ok((from, to))
+    }
+}

@@ -1,0 +1,179 @@
+//! A switch under test in words: what it is, what was found, and what that means.
+
+use ontick_record::switching::{Class, Switching, Trial};
+use ontick_record::units::{exact, show};
+
+use crate::headline::{Line, plain};
+use crate::number::{count, counted, percent_down, telling_decimals};
+
+/// What was tried out, line by line.
+pub(crate) fn lines(switch: &Switching) -> Vec<Line> {
+    let mut lines = vec![Line { label: "switch", parts: vec![switch.about.clone()] }];
+    let Some(trial) = switch.trials.first() else { return lines };
+    let gates: Vec<String> = trial.classes.iter().map(gate).collect();
+    let cycle = format!("cycle {}: {}", exact(switch.cycle_ns), gates.join(", "));
+    lines.push(Line { label: "gates", parts: vec![cycle, format!("clock {}", switch.clock)] });
+    let classes = counted(trial.classes.len() as u64, "flow");
+    let way = format!("{classes} from {} to {} at {}", switch.from, switch.to, bits(switch.rate));
+    let stamped = format!("stamped by the {}", if switch.stamps == "hardware" { "port" } else { "kernel" });
+    lines.push(Line { label: "frames", parts: vec![way, sizes(trial), stamped, plain(trial.duration_ns)] });
+    lines
+}
+
+/// `blue 800us`: how long of each cycle a class's gate is open.
+fn gate(class: &Class) -> String {
+    let open_ns: u64 = class.windows.iter().map(|window| window.1).fold(0, u64::saturating_add);
+    if open_ns == 0 { format!("{} never", class.name) } else { format!("{} {}", class.name, plain(open_ns)) }
+}
+
+fn sizes(trial: &Trial) -> String {
+    let sizes = || trial.classes.iter().map(|class| class.octets);
+    match (sizes().min(), sizes().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most} octets"),
+        (_, most) => format!("{} octets", most.unwrap_or(0)),
+    }
+}
+
+/// `1 Gb/s`, `100 Mb/s`
+fn bits(rate: u64) -> String {
+    match rate {
+        rate if rate >= 1_000_000_000 => format!("{} Gb/s", rate as f64 / 1e9),
+        rate => format!("{} Mb/s", rate as f64 / 1e6),
+    }
+}
+
+/// What it means, in one or two sentences.
+pub(crate) fn verdict(switch: &Switching) -> String {
+    let arrived = |trial: &&Trial| trial.sum(|class| class.judged) > 0;
+    let Some(trial) = switch.gated().filter(arrived).or_else(|| switch.trials.iter().find(arrived)) else {
+        return "No frame arrived, so nothing can be said about the gates.".into();
+    };
+    let (outside, judged) = (trial.sum(|class| class.outside), trial.sum(|class| class.judged));
+    let guard =
+        if switch.guard_ns > 0 { format!(", {} of tolerance included", plain(switch.guard_ns)) } else { String::new() };
+    let mut text = match (trial.gates, outside) {
+        (true, 0) => format!("All {} arrived within their windows{guard}.", counted(judged, "frame")),
+        (true, _) => format!(
+            "Of {} {} arrived outside {} ({}){guard}.",
+            counted(judged, "frame"),
+            count(outside),
+            if outside == 1 { "its window" } else { "their windows" },
+            share(outside, judged)
+        ),
+        (false, _) => format!(
+            "Without gates, {} of {} arrived outside the windows.",
+            share(outside, judged),
+            counted(judged, "frame")
+        ),
+    };
+    text.push_str(&match trial.unaccounted() {
+        0 => " None was lost uncounted.".to_string(),
+        missing if missing > 0 => format!(" {} lost and counted nowhere.", was(missing as u64)),
+        more => format!(" {} counted as lost than were.", was(more.unsigned_abs()).replace("frame", "more frame")),
+    });
+    if let Some(open) = switch.trials.iter().find(|other| trial.gates && !other.gates && arrived(other)) {
+        let [outside, judged] = [open.sum(|class| class.outside), open.sum(|class| class.judged)];
+        text.push_str(&format!(" With the gates off, {} were outside.", share(outside, judged)));
+    }
+    text
+}
+
+fn was(n: u64) -> String {
+    format!("{} {}", counted(n, "frame"), if n == 1 { "was" } else { "were" })
+}
+
+/// A small share in parts per million, a large one in percent.
+fn share(part: u64, whole: u64) -> String {
+    let per_million = part as f64 * 1e6 / whole.max(1) as f64;
+    match per_million {
+        p if p < 1_000.0 => format!("{:.1} per million", p),
+        _ => format!("{} %", percent_down(part, whole, telling_decimals(whole - part.min(whole), whole).min(1))),
+    }
+}
+
+/// What else must be said of a trial, line by line: frames lost at places where no class is known, and violations by
+/// their cause.
+pub(crate) fn remarks(trial: &Trial) -> Vec<String> {
+    let lost = |lost: &ontick_record::switching::Lost| {
+        format!("{} lost and counted: {}", counted(lost.frames, "frame"), lost.place)
+    };
+    let mut all: Vec<String> = trial.elsewhere.iter().map(lost).collect();
+    let refused = trial.sum(|class| class.refused);
+    if refused > 0 {
+        all.push(format!("{} could not be sent: the sending port was full", counted(refused, "further frame")));
+    }
+    if trial.gates {
+        all.extend(causes(trial));
+    }
+    all
+}
+
+/// How many frames were outside by which cause.
+fn causes(trial: &Trial) -> Vec<String> {
+    let all: u64 = trial.sum(|class| class.outside);
+    if all == 0 {
+        return Vec::new();
+    }
+    let explained: u64 =
+        trial.violations.iter().filter(|violation| violation.cause.is_some()).map(|violation| violation.frames).sum();
+    let longest = trial.stalls.iter().map(|stall| stall.length_ns).max().unwrap_or(0);
+    let mut parts = Vec::new();
+    if explained > 0 {
+        parts.push(format!("{} while the switch did not run (for {} at most)", count(explained), show(longest)));
+    }
+    if all > explained {
+        parts.push(format!("{} without a known cause", count(all - explained)));
+    }
+    vec![format!("outside: {}", parts.join(", "))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ontick_record::switching::{Stall, Violation};
+
+    fn switch(outside: u64) -> Switching {
+        let class = Class {
+            name: "blue".into(),
+            sent: 1_000_000,
+            received: 1_000_000,
+            judged: 1_000_000,
+            outside,
+            ..Class::default()
+        };
+        let trial = Trial { gates: true, classes: vec![class], ..Trial::default() };
+        Switching { guard_ns: 1_000, trials: vec![trial], ..Switching::default() }
+    }
+
+    #[test]
+    fn verdicts_say_what_was_seen() {
+        assert_eq!(
+            verdict(&switch(0)),
+            "All 1 000 000 frames arrived within their windows, 1us of tolerance included. None was lost uncounted."
+        );
+        assert_eq!(
+            verdict(&switch(3)),
+            "Of 1 000 000 frames 3 arrived outside their windows (3.0 per million), 1us of tolerance included. None was lost uncounted."
+        );
+        let mut lossy = switch(250_000);
+        lossy.trials[0].classes[0].sent += 2;
+        lossy.trials[0].gates = false;
+        assert_eq!(
+            verdict(&lossy),
+            "Without gates, 25.0 % of 1 000 000 frames arrived outside the windows. 2 frames were lost and counted nowhere."
+        );
+        assert_eq!(verdict(&Switching::default()), "No frame arrived, so nothing can be said about the gates.");
+    }
+
+    #[test]
+    fn causes_are_counted() {
+        let mut trial = switch(5).trials.remove(0);
+        trial.violations =
+            vec![Violation { frames: 4, cause: Some("the switch did not run".into()), ..Violation::default() }];
+        trial.stalls = vec![Stall { at_ns: 0, length_ns: 5_200_000 }];
+        assert_eq!(
+            remarks(&trial),
+            ["outside: 4 while the switch did not run (for 5.20ms at most), 1 without a known cause"]
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! What this machine can do for a switch, and what of it a file asks for that cannot be had. Reads only.
+
+mod machine;
+mod planes;
+mod port;
+#[cfg(test)]
+mod tests;
+
+use ontick_record::{Finding, Severity};
+use serde::Serialize;
+
+use crate::model::Switch;
+use crate::ports::{Interface, Machine};
+
+pub use planes::{Chosen, Fits, Planes};
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// The machine.
+    pub machine: Machine,
+    /// The ports of the file that are there; without a file, all that have a socket for a cable.
+    pub ports: Vec<Port>,
+    /// Which data plane does what the file asks for, and why.
+    pub plane: Option<Chosen>,
+    /// What stands in the way, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// A port, and what it can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Port {
+    /// Facts.
+    #[serde(flatten)]
+    pub interface: Interface,
+    /// Which data planes it can serve.
+    #[serde(flatten)]
+    pub planes: Planes,
+}
+
+/// Looks whether a machine with these interfaces can be a switch, or this one. What the order of the interfaces is, the
+/// order of the ports is; with a file, that of the file.
+pub fn check(machine: Machine, interfaces: &[Interface], switch: Option<&Switch>) -> Check {
+    let mut findings = Vec::new();
+    let chosen: Vec<(&Interface, Option<&crate::model::Port>)> = match switch {
+        Some(switch) => {
+            let mut found = Vec::new();
+            for port in &switch.ports {
+                match interfaces.iter().find(|interface| interface.name == port.name) {
+                    Some(interface) => found.push((interface, Some(port))),
+                    None => findings.push(port::missing(&port.name, interfaces)),
+                }
+            }
+            found
+        }
+        None => with_sockets(interfaces).into_iter().map(|interface| (interface, None)).collect(),
+    };
+    let mut ports = Vec::new();
+    for (interface, wanted) in chosen {
+        let planes = planes::of(&machine, interface, switch, wanted);
+        findings.extend(port::findings(interface, switch.zip(wanted), &planes));
+        ports.push(Port { interface: interface.clone(), planes });
+    }
+    let plane = switch.map(|switch| planes::choose(switch, &ports));
+    findings.extend(machine::findings(&machine, switch, &ports, plane.as_ref()));
+    findings.sort_by_key(|finding| finding.severity);
+    Check { machine, ports, plane, findings }
+}
+
+/// Those that a cable goes into; where there are none (in a container), all that could be ports.
+fn with_sockets(interfaces: &[Interface]) -> Vec<&Interface> {
+    let physical: Vec<&Interface> = interfaces.iter().filter(|interface| interface.is_physical()).collect();
+    if !physical.is_empty() {
+        return physical;
+    }
+    interfaces.iter().filter(|interface| planes::not_a_port(interface).is_none()).collect()
+}
+
+/// A finding without what mends it.
+fn finding(
+    id: impl Into<String>,
+    severity: Severity,
+    seen: impl Into<String>,
+    should: impl Into<String>,
+    why: impl Into<String>,
+) -> Finding {
+    let (id, seen, should, why) = (id.into(), seen.into(), should.into(), why.into());
+    Finding { id, severity, seen, should, why, ..Finding::default() }
+}
+
+/// What is as it should be.
+fn fine(id: impl Into<String>, seen: impl Into<String>) -> Finding {
+    finding(id, Severity::Ok, seen, "", "")
+}

@@ -1,0 +1,145 @@
+//! Machines on paper.
+
+use ontick_record::findings::any_bad;
+
+use super::*;
+use crate::config;
+use crate::ports::{Driver, Options, Parts, Stamps};
+
+fn parts(option: Options) -> Parts {
+    Parts::look("/no/such/root".as_ref(), "6.12", option)
+}
+
+/// A kernel with everything.
+fn everything(_: &str) -> Option<String> {
+    Some("y".into())
+}
+
+fn machine(option: Options) -> Machine {
+    Machine {
+        kernel: "6.12".into(),
+        parts: parts(option),
+        tools: crate::ports::Tools::of(&["ip", "tc", "nft", "iptables"]),
+        tai_offset_s: 37,
+        ptp: crate::ports::Ptp::default(),
+        bridge_calls_iptables: None,
+        may_change_network: true,
+        cpus: vec![0, 1],
+    }
+}
+
+fn port(name: &str) -> Interface {
+    Interface {
+        name: name.into(),
+        ethernet: true,
+        driver: Some(Driver { name: "igc".into(), bus: "0000:02:00.0".into() }),
+        up: true,
+        carrier: true,
+        rate: Some(1_000_000_000),
+        mtu: 1500,
+        transmit_queues: 4,
+        stamps: Stamps { hardware_send: true, hardware_receive: true, software_send: true, clock: Some(0) },
+        ..Interface::default()
+    }
+}
+
+const FILE: &str = "[switch]\nname = \"cell4\"\n[[class]]\nname = \"red\"\nqueue = 1\nmatch = [{ pcp = 6 }]\n\
+    [[class]]\nname = \"blue\"\nqueue = 0\n[[port]]\nname = \"eth1\"\n[[port]]\nname = \"eth2\"\nrate = \"1Gbit\"\n\
+    [port.gates]\nentries = [ { open = [\"blue\"], for = \"800us\" }, { open = [\"red\"], for = \"200us\" } ]\n";
+
+fn switch(change: impl Fn(&str) -> String) -> Switch {
+    config::read(&change(FILE)).unwrap_or_else(|errors| panic!("{errors}")).switch
+}
+
+fn same(text: &str) -> String {
+    text.into()
+}
+
+fn bad(check: &Check) -> Vec<String> {
+    let bad = check.findings.iter().filter(|finding| finding.severity == Severity::Bad);
+    bad.map(|finding| format!("{}: {}", finding.id, finding.seen)).collect()
+}
+
+#[test]
+fn a_machine_that_has_everything() {
+    let check = check(machine(Some(&everything)), &[port("eth1"), port("eth2")], Some(&switch(same)));
+    assert_eq!(bad(&check), [""; 0]);
+    assert_eq!(check.plane.unwrap().plane, Some("kernel"));
+    assert!(check.ports.iter().all(|port| port.planes.kernel.fits && port.planes.user.fits && port.planes.full.fits));
+    // Worst first.
+    assert!(check.findings.is_sorted_by_key(|finding| finding.severity));
+}
+
+#[test]
+fn one_queue_and_no_taprio_leave_the_user_s_plane() {
+    let single = Interface { transmit_queues: 1, ..port("eth2") };
+    let checked = check(machine(Some(&everything)), &[port("eth1"), single], Some(&switch(same)));
+    let plane = checked.plane.clone().unwrap();
+    assert_eq!((plane.plane, bad(&checked).len()), (Some("user"), 0));
+    assert!(plane.why.contains("one transmit queue"), "{}", plane.why);
+    let bare = |name: &str| ["PACKET", "BRIDGE"].contains(&name).then(|| "y".to_owned());
+    let without = check(machine(Some(&bare)), &[port("eth1"), port("eth2")], Some(&switch(same)));
+    let plane = without.plane.unwrap();
+    assert!(plane.plane == Some("user") && plane.why.contains("eth2: the kernel lacks taprio"), "{}", plane.why);
+    let kernel = switch(|text| text.replace("name = \"cell4\"", "name = \"cell4\"\nplane = \"kernel\""));
+    let none = check(machine(Some(&bare)), &[port("eth1"), port("eth2")], Some(&kernel));
+    assert_eq!(none.plane.as_ref().unwrap().plane, None);
+    assert!(any_bad(&none.findings));
+}
+
+#[test]
+fn what_the_file_asks_for_and_cannot_have_is_bad() {
+    let ports = |change: fn(&mut Interface)| {
+        let mut two = port("eth2");
+        change(&mut two);
+        [port("eth1"), two]
+    };
+    type Change = fn(&mut Interface);
+    type Edit = fn(&str) -> String;
+    let cases: [(Change, Edit, &str); 8] = [
+        (|port| port.name = "eth3".into(), same, "eth2 interface: there is no interface eth2; did you mean `eth1`?"),
+        (|port| port.kind = Some("bridge".into()), same, "eth2 kind: a bridge is no port"),
+        (|port| port.wireless = true, same, "eth2 kind: an access point"),
+        (|port| port.master = Some("br0".into()), same, "eth2 master: it belongs to br0"),
+        (|port| port.rate = Some(100_000_000), same, "eth2 rate: the link has 100Mbit"),
+        (
+            |port| port.mtu = 200,
+            |text| text.replace("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 300 }"),
+            "eth2 mtu: frames carry 200",
+        ),
+        (
+            |port| port.stamps.clock = None,
+            |text| text.replace("1Gbit\"", "1Gbit\"\noffload = \"full\""),
+            "eth2 offload: the port has no PTP",
+        ),
+        (|_| (), |text| text.replace("\"cell4\"", "\"cell4\"\ncpu = 7"), "cpu: CPU 7 is not online"),
+    ];
+    for (change, file, said) in cases {
+        let check = check(machine(Some(&everything)), &ports(change), Some(&switch(file)));
+        assert!(bad(&check).iter().any(|bad| bad.starts_with(said)), "{said}: {:?}", bad(&check));
+    }
+    let own = check(machine(Some(&everything)), &ports(|port| port.master = Some("cell4".into())), Some(&switch(same)));
+    assert_eq!(bad(&own), [""; 0]);
+}
+
+#[test]
+fn a_base_time_in_tai_needs_tai() {
+    let absolute = |text: &str| text.replace("[port.gates]", "[port.gates]\nbase-time = 1700000000000000000");
+    let utc = Machine { tai_offset_s: 0, ..machine(Some(&everything)) };
+    let checked = check(utc.clone(), &[port("eth1"), port("eth2")], Some(&switch(absolute)));
+    assert_eq!(bad(&checked), ["tai-offset: 0: CLOCK_TAI shows UTC"]);
+    let own = |text: &str| text.replace("name = \"cell4\"", "name = \"cell4\"\nclock = \"monotonic\"");
+    assert_eq!(bad(&check(utc, &[port("eth1"), port("eth2")], Some(&switch(own)))), [""; 0]);
+}
+
+#[test]
+fn without_a_file_every_socket_is_looked_at() {
+    let veth = Interface { kind: Some("veth".into()), ..port("veth0") };
+    let bridge = Interface { kind: Some("bridge".into()), ..port("br0") };
+    let names = |check: &Check| check.ports.iter().map(|port| port.interface.name.clone()).collect::<Vec<_>>();
+    let all = check(machine(None), &[port("eth1"), veth.clone(), bridge.clone()], None);
+    assert_eq!((names(&all), all.plane.clone()), (vec!["eth1".to_owned()], None));
+    // A container has nothing but pairs.
+    assert_eq!(names(&check(machine(None), &[veth, bridge], None)), ["veth0"]);
+    assert_eq!(bad(&check(machine(None), &[], None)), ["ports: there is no Ethernet port"]);
+}

@@ -1,0 +1,21 @@
+//! Gate parameters of a network manager.
+#![no_main]
+
+use ontick_switch::{config, yang};
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let mut imported = match yang::import(text) {
+        Ok(imported) => imported,
+        Err(error) => return assert!(!error.path.is_empty() && !error.what.is_empty()),
+    };
+    let switch = yang::new_switch("fuzz", &mut imported);
+    // What no file may say (names, frames that do not fit) is told by reading it.
+    let Ok(read) = config::read_at(&config::write(&switch), 1_795_000_000_000_000_000) else { return };
+    assert_eq!(read.switch, switch);
+    let Ok(exported) = yang::export(&switch) else { return };
+    let Ok(again) = yang::import(&exported.document.to_string()) else { return };
+    for (interface, port) in again.interfaces.iter().zip(&switch.ports) {
+        let entries = |gates: &ontick_switch::model::Gates| (gates.cycle_ns, gates.entries.clone());
+        assert_eq!(interface.gates.as_ref().map(entries), port.gates.as_ref().map(entries));
+    }
+});
