@@ -24,6 +24,7 @@ mod sample_faults;
 mod settings;
 mod switch_user;
 mod switch_config;
+mod switch_proof;
 mod terminal;
 mod timed_section;
 mod tune;
