@@ -4,6 +4,7 @@ mod cables;
 mod delay;
 mod gates;
 mod load;
+mod random;
 
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ pub struct Seen {
     endurance: Endurance,
     delays: Vec<(Between, delay::Seen)>,
     gates: gates::Seen,
+    random: random::Seen,
 }
 
 /// Many frames in one go, and what the switch counted.
@@ -102,7 +104,18 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
     let gates = gates::measure(job, size.seconds)?;
     page.table(&gates.table());
     page.words("Largest frames of both classes, as many as their windows carry at 1 Gb/s. The first frame is that of each window for which frames waited: from the gate's opening until the kernel stamped its arrival at the far end.");
-    Ok(Seen { forwarded, endurance, delays, gates })
+
+    let random = random::run(size.frames);
+    page.words(&format!(
+        "{} frames of random length and content through the core, without a kernel around it, in {:.1} s: {} sent, {} dropped and counted, {} of which nothing is known; memory grew by {} KiB.",
+        random.frames,
+        random.took.as_secs_f64(),
+        random.sent,
+        random.dropped,
+        random.unaccounted,
+        random.grown_kib
+    ));
+    Ok(Seen { forwarded, endurance, delays, gates, random })
 }
 
 /// A CPU for the other side.
@@ -228,6 +241,14 @@ pub fn goals(seen: &Seen) -> Vec<Goal> {
             "switch: added one-way delay at 100 000 frames/s, its p99 less the cable's median (virtual Ethernet)",
             format!("≤ {}", show(ADDED_P99_NS)),
             added.map(|ns| (show(ns), ns <= ADDED_P99_NS)),
+        ),
+        Goal::new(
+            format!("switch: {} random frames through the core, unaccounted for; memory that grew", seen.random.frames),
+            "0; 0 KiB",
+            Some((
+                format!("{}; {} KiB", seen.random.unaccounted, seen.random.grown_kib),
+                seen.random.unaccounted == 0 && seen.random.grown_kib == 0,
+            )),
         ),
     ]);
     goals
