@@ -11,7 +11,7 @@ use crate::typeset::plain_time;
 /// Between panels beside each other, with the numbers of the right one.
 const BESIDE: f64 = 74.0;
 /// Between panels one above the other, with numbers and title of the upper and the heading of the lower one.
-const BETWEEN: f64 = 74.0;
+const BETWEEN: f64 = 64.0;
 const LEGEND: f64 = 22.0;
 const HEADING: f64 = 18.0;
 /// The lowest line of the folded plot: half a frame, so that one frame stands above it.

@@ -16,7 +16,7 @@ use super::offered::Offered;
 use super::scene::{self, HOST, Scene};
 use super::sender::Offer;
 use super::trial::{self, Moment, Plan, TrialError};
-use super::under_test::{Bridge, UnderTest, UserPlane, UserPlaneError};
+use super::under_test::{Bridge, KernelPlane, KernelPlaneError, UnderTest, UserPlane, UserPlaneError};
 use crate::model::{Base, Switch};
 use crate::schedule::Schedule;
 use crate::user::Place;
@@ -35,10 +35,24 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// What carries the frames.
 #[derive(Debug, Clone, Copy)]
 pub enum Carrier {
+    /// The kernel where it can, else a dedicated core.
+    Auto(Place),
+    /// The kernel's bridge, classifier and taprio.
+    Kernel,
     /// A dedicated core.
     User(Place),
     /// The kernel's bridge without gates, whatever the configuration says.
     Bridge,
+}
+
+impl Carrier {
+    /// Where a dedicated core would run.
+    pub fn place(self) -> Option<Place> {
+        match self {
+            Carrier::Auto(place) | Carrier::User(place) => Some(place),
+            Carrier::Kernel | Carrier::Bridge => None,
+        }
+    }
 }
 
 /// What is to be proven.
@@ -91,6 +105,9 @@ pub enum ProofError {
     /// The user data plane could not be started.
     #[error("{0}")]
     User(#[from] UserPlaneError),
+    /// The kernel's data plane could not be set up.
+    #[error("{0}")]
+    Kernel(#[from] KernelPlaneError),
     /// A trial failed.
     #[error("{0}")]
     Trial(#[from] TrialError),
@@ -103,6 +120,13 @@ pub enum ProofError {
     /// Frames cannot go in where they come out.
     #[error("frames cannot go in and come out by the same port ({0})")]
     SamePort(String),
+}
+
+/// What carried the frames, and what must be said about that.
+struct Carried {
+    plane: &'static str,
+    about: String,
+    note: Option<String>,
 }
 
 /// What is shown while it goes on: which trial, and how far it is.
@@ -121,7 +145,7 @@ impl Proof {
     }
 
     fn leave_alone(&self) {
-        let Carrier::User(Place { cpu: Some(cpu), .. }) = self.carrier else { return };
+        let Some(Place { cpu: Some(cpu), .. }) = self.carrier.place() else { return };
         let others: Vec<u32> = cpus::allowed().into_iter().filter(|other| *other != cpu).collect();
         if !others.is_empty() {
             // Not allowed everywhere, and not essential.
@@ -172,8 +196,10 @@ impl Proof {
                 kept_cycles: self.kept_cycles,
                 ports: self.ports,
             };
-            let (outcome, plane, about) = self.try_out(&plan, base_ns, stop, look)?;
+            let (outcome, carried) = self.try_out(&plan, base_ns, stop, look)?;
             if switching.trials.is_empty() {
+                let Carried { plane, about, note } = carried;
+                notes.extend(note);
                 (switching.plane, switching.about) = (plane.into(), about);
                 switching.stamps = stamps(outcome.stamps).into();
             }
@@ -191,7 +217,7 @@ impl Proof {
         base_ns: u64,
         stop: &AtomicBool,
         look: &mut Look,
-    ) -> Result<(trial::Outcome, &'static str, String), ProofError> {
+    ) -> Result<(trial::Outcome, Carried), ProofError> {
         let mut switch = self.switch.clone();
         for (place, port) in switch.ports.iter_mut().enumerate() {
             port.rate = Some(self.rate(place));
@@ -202,10 +228,7 @@ impl Proof {
         }
         let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
         let scene = Scene::new(&names)?;
-        let mut under_test: Box<dyn UnderTest> = match self.carrier {
-            Carrier::Bridge => Box::new(Bridge::new(&scene.switch, &names, switch.classes.len())?),
-            Carrier::User(place) => Box::new(UserPlane::start(&switch, &scene.switch, place)?),
-        };
+        let (mut under_test, note) = self.set_up(&switch, &scene)?;
         let open = |port: usize| scene.hosts[port].within(|| PacketPort::open(HOST, 256));
         let (mut sender, mut receiver) = (open(plan.ports.0)??, open(plan.ports.1)??);
         let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
@@ -223,7 +246,35 @@ impl Proof {
             let place = format!("cable to port {}", names[plan.ports.0]);
             outcome.trial.elsewhere.push(Lost { place, frames: lost });
         }
-        Ok((outcome, under_test.plane(), under_test.about()))
+        Ok((outcome, Carried { plane: under_test.plane(), about: under_test.about(), note }))
+    }
+
+    /// What carries the frames, and what must be said about that.
+    fn set_up<'a>(
+        &self,
+        switch: &Switch,
+        scene: &'a Scene,
+    ) -> Result<(Box<dyn UnderTest + 'a>, Option<String>), ProofError> {
+        let here = &scene.switch;
+        let user = |place| -> Result<Box<dyn UnderTest + 'a>, ProofError> {
+            Ok(Box::new(UserPlane::start(switch, here, place)?))
+        };
+        Ok(match self.carrier {
+            Carrier::Bridge => {
+                let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
+                (Box::new(Bridge::new(here, &names, switch.classes.len())?), None)
+            }
+            Carrier::Kernel => (Box::new(KernelPlane::start(switch, here)?), None),
+            Carrier::User(place) => (user(place)?, None),
+            Carrier::Auto(place) => match KernelPlane::start(switch, here) {
+                Ok(kernel) => (Box::new(kernel), None),
+                // Nothing was changed yet.
+                Err(KernelPlaneError::Cannot(why)) => {
+                    (user(place)?, Some(format!("a dedicated core carries the frames, as the kernel cannot: {why}")))
+                }
+                Err(failed) => return Err(failed.into()),
+            },
+        })
     }
 
     fn rate(&self, port: usize) -> u64 {
@@ -240,10 +291,7 @@ impl Proof {
     }
 
     fn series(&self, switching: &Switching, trial: &Trial) -> Vec<Series> {
-        let place = match self.carrier {
-            Carrier::User(place) => Some(place),
-            Carrier::Bridge => None,
-        };
+        let place = self.carrier.place().filter(|_| switching.plane == "user");
         let settings = Settings {
             interval_ns: switching.cycle_ns,
             cpu: place.and_then(|place| place.cpu),

@@ -22,6 +22,8 @@ use crate::user::time::Distance;
 const LEAD_NS: u64 = 50_000_000;
 /// Whoever runs is looked after this often.
 const TEND: Duration = Duration::from_millis(40);
+/// When nothing has come for so long and two cycles after the last frame was sent, nothing will.
+const QUIET: Duration = Duration::from_millis(400);
 /// Gates that come into force later than this are not waited for, in ns.
 const PATIENCE_NS: u64 = 60_000_000_000;
 /// Stalls that a record keeps, at most.
@@ -109,6 +111,11 @@ pub fn run(
     stop: &AtomicBool,
     look: &mut dyn FnMut(Moment),
 ) -> Result<Outcome, TrialError> {
+    let before = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?;
+    let mut told = Told { notes: under_test.tend(), stalls: Vec::new() };
+    // What was before does not count.
+    under_test.stalls();
+    // All that takes long is done: a slow machine would spend the trial on it.
     let from_ns = begin_ns(plan)?;
     let until_ns = from_ns + plan.duration_ns;
     let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
@@ -117,10 +124,8 @@ pub fn run(
     let counts: Vec<Count> = flows.iter().map(|_| Count::default()).collect();
     let stamps = reader.stamps();
     let receiver = Receiver::new(reader, &flows, ahead_ns(plan.clock, stamps));
-    let before = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?;
-    let mut told = Told { notes: under_test.tend(), stalls: under_test.stalls() };
-    told.stalls.clear();
 
+    let quiet = QUIET + 2 * Duration::from_nanos(plan.schedule.cycle_ns());
     let (all_sent, progress) = (AtomicBool::new(false), Progress::default());
     let sent = || counts.iter().map(|count| count.sent.get()).sum::<u64>();
     let (strays, took_ns) = std::thread::scope(|scope| {
@@ -132,7 +137,7 @@ pub fn run(
         });
         let receiving = scope.spawn(|| {
             let enough = |analysis: &Analysis| analysis.received() >= sent();
-            receiver.receive(&mut analysis, &all_sent, enough, |analysis| progress.publish(analysis))
+            receiver.receive(&mut analysis, &all_sent, quiet, enough, |analysis| progress.publish(analysis))
         });
         while !receiving.is_finished() {
             told.ask(under_test);

@@ -25,9 +25,9 @@ use crate::stop;
 /// How a switch is tried out, and what becomes of the result.
 #[derive(Args, Debug, Clone)]
 pub struct ProvingFlags {
-    /// What carries the frames: the user data plane, the kernel's, or the one that the configuration asks for [default: auto]
-    #[arg(long, value_enum, default_value_t = PlaneName::Auto, hide_default_value = true)]
-    plane: PlaneName,
+    /// What carries the frames, whatever the configuration says
+    #[arg(long, value_enum)]
+    plane: Option<PlaneName>,
     /// CPU of the user data plane [default: the one that the configuration names, else the one that suits best]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
@@ -63,8 +63,10 @@ pub struct ProvingFlags {
 /// What carries the frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PlaneName {
-    /// As the configuration says
+    /// The kernel where it can, else a dedicated core
     Auto,
+    /// Bridge, classifier and taprio
+    Kernel,
     /// A dedicated core
     User,
     /// The kernel's bridge without gates, to compare
@@ -116,7 +118,7 @@ impl ProvingFlags {
         for path in self.pictures() {
             store::check_writable(path)?;
         }
-        let carrier = self.carrier(&asked.switch)?;
+        let carrier = self.carrier(&asked.switch);
         let stop = stop::on_signal()?;
         let mut run = begin(asked.measurement, carrier);
         let proof = self.proof(asked, carrier);
@@ -146,15 +148,14 @@ impl ProvingFlags {
         }
     }
 
-    fn carrier(&self, switch: &Switch) -> Result<Carrier, Failure> {
+    fn carrier(&self, switch: &Switch) -> Carrier {
         let place = proof::place(switch);
         let place = Place { cpu: self.cpu.or(place.cpu), ..place };
         match (self.plane, switch.plane) {
-            (PlaneName::Bridge, _) => Ok(Carrier::Bridge),
-            (PlaneName::User, _) | (PlaneName::Auto, Plane::User | Plane::Auto) => Ok(Carrier::User(place)),
-            (PlaneName::Auto, Plane::Kernel) => Err(Failure::new(
-                "the configuration asks for the kernel's data plane, which cannot be tried out yet (--plane user tries the other one)",
-            )),
+            (Some(PlaneName::Bridge), _) => Carrier::Bridge,
+            (Some(PlaneName::Kernel), _) | (None, Plane::Kernel) => Carrier::Kernel,
+            (Some(PlaneName::User), _) | (None, Plane::User) => Carrier::User(place),
+            (Some(PlaneName::Auto), _) | (None, Plane::Auto) => Carrier::Auto(place),
         }
     }
 
@@ -256,11 +257,7 @@ impl ProvingFlags {
 fn begin(measurement: &str, carrier: Carrier) -> Run {
     let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), measurement);
     run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let cpu = match carrier {
-        Carrier::User(place) => place.cpu,
-        Carrier::Bridge => None,
-    };
-    run.environment = Some(measuring::environment(cpu));
+    run.environment = Some(measuring::environment(carrier.place().and_then(|place| place.cpu)));
     run.simulated = Some("virtual Ethernet (veth) between network namespaces of this machine".into());
     run
 }
