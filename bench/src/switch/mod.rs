@@ -2,7 +2,9 @@
 
 mod cables;
 mod delay;
+mod gates;
 mod load;
+mod random;
 
 use std::time::Duration;
 
@@ -42,6 +44,8 @@ pub struct Seen {
     forwarded: Vec<(Between, Passed)>,
     endurance: Endurance,
     delays: Vec<(Between, delay::Seen)>,
+    gates: gates::Seen,
+    random: random::Seen,
 }
 
 /// Many frames in one go, and what the switch counted.
@@ -93,7 +97,25 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
     }
     page.table(&delay_table(&delays));
     page.words("From just before a frame is handed to the kernel until the kernel stamps its arrival at the far end. The cable is the same way without anything between.");
-    Ok(Seen { forwarded, endurance, delays })
+
+    page.heading("The switch: source 004's test, gates of 800 and 200us, virtual Ethernet");
+    let shown = Job { ontick: "ontick".into(), ..job.clone() };
+    page.commands(&[gates::command(&shown, size.seconds).join(" ")]);
+    let gates = gates::measure(job, size.seconds)?;
+    page.table(&gates.table());
+    page.words("Largest frames of both classes, as many as their windows carry at 1 Gb/s. The first frame is that of each window for which frames waited: from the gate's opening until the kernel stamped its arrival at the far end.");
+
+    let random = random::run(size.frames);
+    page.words(&format!(
+        "{} frames of random length and content through the core, without a kernel around it, in {:.1} s: {} sent, {} dropped and counted, {} of which nothing is known; memory grew by {} KiB.",
+        random.frames,
+        random.took.as_secs_f64(),
+        random.sent,
+        random.dropped,
+        random.unaccounted,
+        random.grown_kib
+    ));
+    Ok(Seen { forwarded, endurance, delays, gates, random })
 }
 
 /// A CPU for the other side.
@@ -203,7 +225,8 @@ pub fn goals(seen: &Seen) -> Vec<Goal> {
     let quantile = |side, share| of(side).and_then(|seen| seen.quantile(share));
     let added = quantile(user, 0.99).zip(quantile(Between::Cable, 0.5));
     let added = added.map(|(with, without)| with.saturating_sub(without));
-    vec![
+    let mut goals = seen.gates.goals();
+    goals.extend([
         Goal::new(
             "switch: frames of 64 octets forwarded, eight classes (virtual Ethernet)",
             format!("≥ {FORWARDED:.0}/s and ≥ the kernel's bridge"),
@@ -219,5 +242,14 @@ pub fn goals(seen: &Seen) -> Vec<Goal> {
             format!("≤ {}", show(ADDED_P99_NS)),
             added.map(|ns| (show(ns), ns <= ADDED_P99_NS)),
         ),
-    ]
+        Goal::new(
+            format!("switch: {} random frames through the core, unaccounted for; memory that grew", seen.random.frames),
+            "0; 0 KiB",
+            Some((
+                format!("{}; {} KiB", seen.random.unaccounted, seen.random.grown_kib),
+                seen.random.unaccounted == 0 && seen.random.grown_kib == 0,
+            )),
+        ),
+    ]);
+    goals
 }

@@ -104,6 +104,9 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
         parts.push("etf");
     }
     reasons.extend(lacks(machine, &parts));
+    if port.is_some_and(|port| port.offload == Offload::Full) && interface.stamps.clock.is_none() {
+        reasons.push("full offload needs a PTP hardware clock, and the port has none".into());
+    }
     if gated && (interface.transmit_queues as usize) < classes.max(2) {
         let have = match interface.transmit_queues {
             1 => "one transmit queue".to_owned(),

@@ -23,7 +23,8 @@ pub fn flower(host: &impl Host) -> Known {
 
 /// nftables' bridge family.
 pub fn nft(host: &impl Host) -> Known {
-    let table = "table bridge t { chain c { type filter hook postrouting priority 0; meta priority set 0:1; }; }\n";
+    let table =
+        "table bridge t { chain c { type filter hook postrouting priority 0; meta priority set 0:1 accept; }; }\n";
     known(isolated(host, &["nft", "-f", "-"], table), &[], "nftables' bridge family (CONFIG_NF_TABLES_BRIDGE)")
 }
 
