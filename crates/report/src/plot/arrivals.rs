@@ -118,7 +118,12 @@ fn one_by_one(frame: &mut Frame, switch: &Switching, trial: &Trial) {
             .map(|place| place as f64 / 4.0)
             .map(|x| path(&[(x, top + 3.0), (x, bottom - 3.0)]))
             .collect();
-        named(frame, class, |frame| frame.line(&lines, ink(i), 0.7));
+        named(frame, class, |frame| {
+            let (name, stroke) = (format!("stroke {}", ink(i).class()), ink(i).stroke());
+            let drawn: [(&str, &dyn std::fmt::Display); 5] =
+                [("d", &lines), ("class", &name), ("fill", &"none"), ("stroke", &stroke), ("stroke-width", &0.7)];
+            frame.svg.empty("path", &drawn);
+        });
     }
     for (i, class) in trial.classes.iter().enumerate() {
         let (top, bottom) = lane(frame, i, trial.classes.len());
