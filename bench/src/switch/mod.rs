@@ -3,9 +3,11 @@
 mod cables;
 mod delay;
 mod gates;
+mod lab;
 mod load;
 mod random;
 
+use std::path::Path;
 use std::time::Duration;
 
 use ontick_record::units::show;
@@ -37,6 +39,8 @@ pub struct Size {
     pub pairs: u32,
     /// Length of the runs with gates.
     pub seconds: u64,
+    /// Link events for the kernel's data plane, in the lab; none: it is left out.
+    pub flaps: Option<u64>,
 }
 
 /// What was seen.
@@ -46,6 +50,7 @@ pub struct Seen {
     delays: Vec<(Between, delay::Seen)>,
     gates: gates::Seen,
     random: random::Seen,
+    lab: Option<lab::Seen>,
 }
 
 /// Many frames in one go, and what the switch counted.
@@ -115,7 +120,17 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
         random.unaccounted,
         random.grown_kib
     ));
-    Ok(Seen { forwarded, endurance, delays, gates, random })
+    let lab = size.flaps.map(|flaps| in_the_lab(job, flaps, page)).transpose()?;
+    Ok(Seen { forwarded, endurance, delays, gates, random, lab })
+}
+
+fn in_the_lab(job: &Job, flaps: u64, page: &mut Page) -> Result<lab::Seen, String> {
+    page.heading("The switch in the kernel: taprio of PREEMPT_RT 6.12 in an emulated machine (lab)");
+    page.commands(&lab::commands(Path::new("ontick"), flaps).iter().map(|words| words.join(" ")).collect::<Vec<_>>());
+    let seen = lab::measure(&job.ontick, flaps)?;
+    page.table(&seen.table());
+    page.words("An emulated machine: what is outside its window counts, how soon the first frame comes says nothing about hardware.");
+    Ok(seen)
 }
 
 /// A CPU for the other side.
@@ -251,5 +266,6 @@ pub fn goals(seen: &Seen) -> Vec<Goal> {
             )),
         ),
     ]);
+    goals.extend(seen.lab.iter().flat_map(lab::Seen::goals));
     goals
 }
