@@ -163,5 +163,5 @@ fn ports_that_are_joined_already_would_make_a_loop() {
     let looped = super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(same)));
     assert!(bad(&looped)[0].starts_with("loop: eth1 and eth2 are the two ends of one veth pair"), "{:?}", bad(&looped));
     let station = |text: &str| text.replace("name = \"cell4\"", "name = \"cell4\"\nrole = \"station\"");
-    assert_eq!(bad(&check(machine(Some(&everything)), &interfaces, &links, Some(&switch(station)))), [""; 0]);
+    assert_eq!(bad(&super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(station)))), [""; 0]);
 }
