@@ -159,6 +159,37 @@ fn verify_sends_a_flow_of_every_class() {
 }
 
 #[test]
+fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
+    let Some(_turn) = turn() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("switch.toml");
+    fs::write(&path, FILE).unwrap();
+    // A bridge without gates stands for the switch: every frame comes back, and most not when they should.
+    let script = r#"
+        set -e
+        for of in all default; do echo 1 > /proc/sys/net/ipv6/conf/$of/disable_ipv6 || true; done
+        ip link add there type veth peer name left
+        ip link add back type veth peer name right
+        ip link add bridge type bridge
+        ip link set left master bridge
+        ip link set right master bridge
+        for name in there back left right bridge; do ip link set $name up; done
+        exec "$0" switch verify "$1" --send there --receive back --json --duration 300ms --rate 1000
+    "#;
+    let output = std::process::Command::new("unshare")
+        .args(["--net", "sh", "-c", script, env!("CARGO_BIN_EXE_ontick"), path.to_str().unwrap()])
+        .output()
+        .expect("unshare runs");
+    let record = measured(&output);
+    let [trial] = trials(&record).as_slice() else { panic!("{record}") };
+    is_sound(trial);
+    assert!(sum(trial, "received") > 0 && sum(trial, "outside") > 0, "{trial}");
+    assert_eq!(record["switch"]["plane"], "outside");
+    // Nobody takes a bridge between virtual interfaces for a real one.
+    assert!(record["simulated"].as_str().unwrap().contains("there nor back"), "{record}");
+}
+
+#[test]
 fn a_requirement_that_cannot_be_met_is_not() {
     let Some(_turn) = turn() else { return };
     let plane = ["--plane", "bridge", "--duration", "100ms"];
@@ -187,6 +218,9 @@ fn what_cannot_be_tried_is_said_in_a_sentence() {
         (&["verify", path, "--to", "nowhere"], "there is no port nowhere (its ports: left, right)"),
         (&["verify", path, "--to", "left", "--from", "right"], "port left has no gates"),
         (&["verify", path, "--from", "right"], "same port"),
+        (&["verify", path, "--send", "lo"], "--receive"),
+        (&["verify", path, "--send", "nothing0", "--receive", "nothing1"], "nothing0"),
+        (&["verify", path, "--send", "lo", "--receive", "lo"], "same interface"),
     ] {
         let output = run(&[&["switch"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));

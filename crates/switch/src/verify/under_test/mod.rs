@@ -2,10 +2,12 @@
 
 mod bridge;
 mod kernel;
+mod outside;
 mod user;
 
 pub use bridge::Bridge;
 pub use kernel::{KernelPlane, KernelPlaneError};
+pub use outside::Outside;
 pub use user::{UserPlane, UserPlaneError};
 
 use crate::user::core::Stall;
