@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Port;
-use crate::model::{self, Classifier, Offload, Plane, Role, Switch};
+use crate::model::{self, Classifier, Offload, Plane, Role, Socket, Switch};
 use crate::ports::{Interface, Machine};
 
 /// Drivers that open and close gates by themselves (`TC_SETUP_QDISC_TAPRIO` in Linux 6.12). Ports of a switch chip all
@@ -158,7 +158,11 @@ fn classifier(machine: &Machine, switch: Option<&Switch>) -> Result<&'static str
 
 fn user(machine: &Machine, interface: &Interface, switch: Option<&Switch>) -> Fits {
     let mut reasons: Vec<String> = not_a_port(interface).into_iter().collect();
-    reasons.extend(lacks(machine, &["af_packet"]));
+    let socket = match switch.map(|switch| switch.socket) {
+        Some(Socket::Xdp) => "af_xdp",
+        _ => "af_packet",
+    };
+    reasons.extend(lacks(machine, &[socket]));
     if switch.is_some_and(|switch| switch.role == Role::Station) {
         reasons.push("a station's own frames go by the kernel".into());
     }
