@@ -173,13 +173,16 @@ pub struct Violation {
 }
 
 /// A stretch of time in which the switch did not run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Stall {
     /// When it began, since the trial began; below zero if before.
     pub at_ns: i64,
     /// How long it was.
     pub length_ns: u64,
+    /// Who had its CPU, where that was looked for: `outside the kernel`, `timer tick`, ….
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
 }
 
 #[cfg(test)]

@@ -170,7 +170,7 @@ mod tests {
         let mut trial = switch(5).trials.remove(0);
         trial.violations =
             vec![Violation { frames: 4, cause: Some("the switch did not run".into()), ..Violation::default() }];
-        trial.stalls = vec![Stall { at_ns: 0, length_ns: 5_200_000 }];
+        trial.stalls = vec![Stall { length_ns: 5_200_000, ..Stall::default() }];
         assert_eq!(
             remarks(&trial),
             ["outside: 4 while the switch did not run (for 5.20ms at most), 1 without a known cause"]

@@ -370,7 +370,7 @@ fn trial(gates: bool, chance: &mut Chance) -> Trial {
         elsewhere: vec![Lost { place: "ring of port port1".into(), frames: 6 }],
         violations: vec![violation],
         more_violations: 0,
-        stalls: vec![Stall { at_ns: 1_199_000_000, length_ns: 5_210_000 }],
+        stalls: vec![Stall { at_ns: 1_199_000_000, length_ns: 5_210_000, cause: Some("outside the kernel".into()) }],
         more_stalls: 0,
     }
 }

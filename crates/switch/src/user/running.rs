@@ -140,6 +140,11 @@ impl<P: Port + Send + 'static> Running<P> {
         self.rests
     }
 
+    /// The core's thread, as the kernel numbers it.
+    pub fn tid(&self) -> i32 {
+        self.tid
+    }
+
     /// How far the switch's clock is from the monotonic one, in ns.
     pub fn distance_ns(&self) -> i64 {
         self.distance.ns()

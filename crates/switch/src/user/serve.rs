@@ -208,6 +208,11 @@ impl Service {
         self.running.stalls()
     }
 
+    /// The core's thread, as the kernel numbers it.
+    pub fn tid(&self) -> i32 {
+        self.running.tid()
+    }
+
     /// How far the switch's clock is from the monotonic one, in ns.
     pub fn distance_ns(&self) -> i64 {
         self.running.distance_ns()

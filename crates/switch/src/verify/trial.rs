@@ -11,7 +11,7 @@ use super::causes;
 use super::flow::{CHECK, Flow};
 use super::receiver::{Receiver, Strays};
 use super::sender::{self, Count, Offer, Rate};
-use super::under_test::{Lost, UnderTest};
+use super::under_test::{Lost, UnderTest, Worker};
 use crate::model::Switch;
 use crate::schedule::Schedule;
 use crate::user::core::Stall;
@@ -57,7 +57,7 @@ pub struct Plan {
 }
 
 /// How far a trial is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Moment {
     /// Share of its time, 0 to 1.
     pub done: f64,
@@ -67,6 +67,10 @@ pub struct Moment {
     pub received: u64,
     /// Of them outside their window.
     pub outside: u64,
+    /// Stretches of time in which the switch did not run, since the last such look.
+    pub stalls: Vec<Stall>,
+    /// The thread that does its work, where it has one.
+    pub worker: Option<Worker>,
 }
 
 /// What came of it.
@@ -142,14 +146,15 @@ pub fn run(
             receiver.receive(&mut analysis, &all_sent, quiet, enough, |analysis| progress.publish(analysis))
         });
         while !receiving.is_finished() {
-            told.ask(under_test);
-            look(moment(plan, from_ns, sent(), &progress));
+            let stalls = told.ask(under_test);
+            look(Moment { stalls, worker: under_test.worker(), ..moment(plan, from_ns, sent(), &progress) });
             std::thread::sleep(TEND);
         }
         let took_ns = sending.join().expect("the sender does not panic");
         (receiving.join().expect("the receiver does not panic"), took_ns)
     });
-    told.ask(under_test);
+    let stalls = told.ask(under_test);
+    look(Moment { stalls, worker: under_test.worker(), ..moment(plan, from_ns, sent(), &progress) });
     let strays = strays.map_err(TrialError::Receive)?;
     let lost = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?.since(&before);
     let trial = Found { switch, plan, analysis: &analysis, counts: &counts, strays: &strays, lost, from_ns, took_ns };
@@ -202,6 +207,8 @@ fn moment(plan: &Plan, from_ns: u64, sent: u64, progress: &Progress) -> Moment {
         sent,
         received: progress.received.load(Relaxed),
         outside: progress.outside.load(Relaxed),
+        stalls: Vec::new(),
+        worker: None,
     }
 }
 
@@ -219,13 +226,16 @@ struct Told {
 }
 
 impl Told {
-    fn ask(&mut self, under_test: &mut dyn UnderTest) {
+    /// Stalls since this was last asked come back.
+    fn ask(&mut self, under_test: &mut dyn UnderTest) -> Vec<Stall> {
         for note in under_test.tend() {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }
         }
-        self.stalls.extend(under_test.stalls());
+        let stalls = under_test.stalls();
+        self.stalls.extend(&stalls);
+        stalls
     }
 }
 
@@ -264,6 +274,7 @@ impl Found<'_> {
         let stall = |stall: &Stall| switching::Stall {
             at_ns: stall.from_ns as i64 - self.from_ns as i64,
             length_ns: stall.until_ns.saturating_sub(stall.from_ns),
+            cause: None,
         };
         switching::Trial {
             name: self.plan.name.clone(),

@@ -6,6 +6,7 @@ mod background;
 mod check;
 mod confirm;
 mod demo;
+mod explaining;
 mod export;
 mod file;
 mod guardian;

@@ -17,6 +17,7 @@ use ontick_switch::verify::offered::Offered;
 use ontick_switch::verify::proof::{self, Carrier, Proof, Proven};
 use ontick_switch::verify::trial::Moment;
 
+use super::explaining::Explaining;
 use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags};
@@ -125,10 +126,24 @@ impl ProvingFlags {
         let mut run = begin(asked.measurement, &carrier);
         let proof = self.proof(asked, carrier);
         let began = Instant::now();
-        let proven = {
-            let mut line = Line::new();
-            proof.carry_out(&stop, &mut |name, moment| line.show(name, moment))?
+        let (mut explaining, note) = match proof.carrier.place().filter(|_| self.explain).map(Explaining::start) {
+            Some((explaining, note)) => (Some(explaining), note),
+            None => (None, None),
         };
+        let mut proven = {
+            let mut line = Line::new();
+            let mut look = |name: &str, moment: Moment| {
+                if let Some(explaining) = &mut explaining {
+                    explaining.look(&moment);
+                }
+                line.show(name, &moment);
+            };
+            proof.carry_out(&stop, &mut look)?
+        };
+        if let Some(explaining) = explaining {
+            explaining.end(&mut proven.switching.trials);
+        }
+        proven.notes.extend(note);
         run.duration_ns = began.elapsed().as_nanos() as u64;
         run.interrupted = stop.load(Relaxed);
         self.finish(run, proven)
@@ -298,9 +313,9 @@ impl Line {
         Self { shown: stderr().is_terminal() }
     }
 
-    fn show(&mut self, name: &str, moment: Moment) {
+    fn show(&mut self, name: &str, moment: &Moment) {
         if self.shown {
-            let Moment { done, sent, received, outside } = moment;
+            let Moment { done, sent, received, outside, .. } = moment;
             let _ = write!(
                 stderr(),
                 "\r\x1b[K{:3.0}%  {name}  {sent} sent  {received} received  {outside} outside",

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ontick_record::store;
 use ontick_switch::apply::{Folder, Journal};
+use ontick_switch::user::running::Noticed;
 use ontick_switch::user::serve::{Happened, Service};
 use ontick_switch::user::{Place, metrics};
 use ontick_switch::verify::proof;
@@ -78,7 +79,7 @@ fn keep(
     while !stop.load(Relaxed) {
         let happened = service.tend(TURN)?;
         happened.iter().for_each(|happened| file::note(&happened.to_string()));
-        if happened.iter().any(|happened| *happened == Happened::Core(ontick_switch::user::running::Noticed::Ended)) {
+        if happened.contains(&Happened::Core(Noticed::Ended)) {
             return Err(Failure::new("the core ended by itself: that is a fault of ontick"));
         }
         // What nobody asks for here: status and metrics count stalls.

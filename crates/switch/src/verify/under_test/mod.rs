@@ -36,6 +36,15 @@ impl Lost {
     }
 }
 
+/// The thread that does a switch's work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Worker {
+    /// Its number for the kernel.
+    pub tid: i32,
+    /// How far the switch's clock is from the monotonic one, in ns.
+    pub distance_ns: i64,
+}
+
 /// A switch under test.
 pub trait UnderTest {
     /// `user`, `kernel`, `bridge`.
@@ -46,6 +55,11 @@ pub trait UnderTest {
 
     /// Frames lost so far on their way from one port to another (as places in the model's ports).
     fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String>;
+
+    /// The thread that does its work, where it has one.
+    fn worker(&self) -> Option<Worker> {
+        None
+    }
 
     /// Stretches of time, since this was last asked, in which it did not run though it should have.
     fn stalls(&mut self) -> Vec<Stall> {

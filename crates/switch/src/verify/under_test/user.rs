@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ontick_rt::thread::Policy;
 
-use super::{Lost, UnderTest};
+use super::{Lost, UnderTest, Worker};
 use crate::model::Switch;
 use crate::user::Place;
 use crate::user::core::Stall;
@@ -66,6 +66,10 @@ impl UnderTest for UserPlane {
                 (format!("filtered by port {port}"), ins.filtered.get()),
             ],
         })
+    }
+
+    fn worker(&self) -> Option<Worker> {
+        Some(Worker { tid: self.service.tid(), distance_ns: self.service.distance_ns() })
     }
 
     fn stalls(&mut self) -> Vec<Stall> {
