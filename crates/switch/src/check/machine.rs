@@ -161,9 +161,7 @@ fn iptables(machine: &Machine, switch: Option<&Switch>) -> Option<Finding> {
 
 /// The user data plane's CPU.
 fn cpu(machine: &Machine, switch: Option<&Switch>, plane: Option<&Chosen>) -> Option<Finding> {
-    if let Some(cpu) = switch.and_then(|switch| switch.cpu)
-        && !machine.cpus.contains(&cpu)
-    {
+    if let Some(cpu) = switch.and_then(|switch| switch.cpu).filter(|cpu| !machine.cpus.contains(cpu)) {
         let online: Vec<String> = machine.cpus.iter().map(u32::to_string).collect();
         let seen = format!("CPU {cpu} is not online");
         return Some(finding("cpu", Severity::Bad, seen, format!("one of {}", online.join(", ")), "the file names it"));

@@ -119,15 +119,15 @@ fn gates(table: &Node, notes: &mut Vec<String>) -> Result<Option<Gates>, YangErr
     if !enabled {
         return Ok(None);
     }
-    if let Some(states) = table.member(SCHED_BRIDGE, "admin-gate-states")?
-        && states.number(0..=255)? != 255
-    {
-        notes.push(format!("{}: before the base time all gates are open here", states.path()));
+    if let Some(states) = table.member(SCHED_BRIDGE, "admin-gate-states")? {
+        if states.number(0..=255)? != 255 {
+            notes.push(format!("{}: before the base time all gates are open here", states.path()));
+        }
     }
-    if let Some(extension) = table.member(SCHED_BRIDGE, "admin-cycle-time-extension")?
-        && extension.number(0..=u32::MAX.into())? != 0
-    {
-        notes.push(format!("{}: a new schedule begins with a whole cycle here", extension.path()));
+    if let Some(extension) = table.member(SCHED_BRIDGE, "admin-cycle-time-extension")? {
+        if extension.number(0..=u32::MAX.into())? != 0 {
+            notes.push(format!("{}: a new schedule begins with a whole cycle here", extension.path()));
+        }
     }
     let list = table.require(SCHED_BRIDGE, "admin-control-list")?.require(SCHED_BRIDGE, "gate-control-entry")?;
     let entries = entries(&list, notes)?;

@@ -14,15 +14,22 @@ pub(super) fn classes(classes: &[Class], report: &mut Report) {
                 format!("{} classes; there are {CLASSES} at most (IEEE 802.1Q-2022 clause 8.6.6)", classes.len());
             report.error(class.span.clone(), what);
         }
-        if let Ok(name) = &class.name
-            && let Some(other) = before.iter().find(|other| other.named(name.get_ref()))
-        {
+        let namesake = class
+            .name
+            .as_ref()
+            .ok()
+            .and_then(|name| before.iter().find(|other| other.named(name.get_ref())).map(|other| (name, other)));
+        if let Some((name, other)) = namesake {
             let what = format!("there is a class `{}` already, on line {}", name.get_ref(), report.line(&other.span));
             report.error(name.span(), what);
         }
-        if let Ok(queue) = &class.queue
-            && let Some(other) = before.iter().find(|o| o.queue.as_ref().is_ok_and(|q| q.get_ref() == queue.get_ref()))
-        {
+        let has = |other: &Class, number: &u8| other.queue.as_ref().is_ok_and(|queue| queue.get_ref() == number);
+        let rival = class
+            .queue
+            .as_ref()
+            .ok()
+            .and_then(|queue| before.iter().find(|other| has(other, queue.get_ref())).map(|other| (queue, other)));
+        if let Some((queue, other)) = rival {
             let number = queue.get_ref();
             let line = report.line(&other.span);
             let free =

@@ -46,11 +46,12 @@ struct Named<'a> {
 impl Named<'_> {
     fn fits(&self, guard: Guard, offload: Offload, rate: Option<u64>, length_ns: u64) -> Result<(), String> {
         let (name, length) = (self.name, exact(length_ns));
-        if let Guard::Fixed(guard_ns) = guard
-            && guard_ns >= length_ns
-        {
-            let guard = exact(guard_ns);
-            return Err(format!("the guard band of {guard} eats all of the {length} for which `{name}` is open"));
+        match guard {
+            Guard::Fixed(guard_ns) if guard_ns >= length_ns => {
+                let guard = exact(guard_ns);
+                return Err(format!("the guard band of {guard} eats all of the {length} for which `{name}` is open"));
+            }
+            _ => {}
         }
         // Without its rate, the link may be fast enough.
         let Some(rate) = rate else { return Ok(()) };

@@ -185,7 +185,7 @@ unsafe fn bpf_fd<T>(command: u32, attributes: &mut T) -> io::Result<OwnedFd> {
 ///
 /// # Safety
 /// The attributes are those of the command, and their pointers are valid through the call.
-unsafe fn bpf<T>(command: u32, attributes: &mut T) -> io::Result<i64> {
+unsafe fn bpf<T>(command: u32, attributes: &mut T) -> io::Result<libc::c_long> {
     // SAFETY: as the caller promises; the kernel takes attributes that are missing at the end as zero.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<T>()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
