@@ -313,8 +313,10 @@ impl Proof {
             Carrier::Auto(place) => match KernelPlane::start(switch, here) {
                 Ok(kernel) => (Box::new(kernel), None),
                 // Nothing was changed yet.
-                Err(KernelPlaneError::Cannot(why)) => {
-                    (user(*place)?, Some(format!("a dedicated core carries the frames, as the kernel cannot: {why}")))
+                Err(KernelPlaneError::Cannot(_)) => {
+                    let note =
+                        "a dedicated core carries the frames, as the kernel cannot here (--plane kernel says why)";
+                    (user(*place)?, Some(note.into()))
                 }
                 Err(failed) => return Err(failed.into()),
             },
