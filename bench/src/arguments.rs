@@ -52,6 +52,9 @@ pub struct Arguments {
     /// Frames that the switch forwards in one go [default: 100000000, with --quick 1000000]
     #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(10_000..=10_000_000_000))]
     switch_frames: Option<u64>,
+    /// Leave out what runs in the lab's emulated machines
+    #[arg(long)]
+    no_lab: bool,
     /// Exit with status 1 if a goal that was measured was not reached
     #[arg(long)]
     pub strict: bool,
@@ -108,9 +111,10 @@ impl Arguments {
 
     /// How much the switch has to do.
     pub fn switch(&self) -> switch::Size {
-        let (frames, pairs, seconds) =
-            if self.quick { (1_000_000, 1, 2) } else { (100_000_000, self.scale().pairs, 20) };
-        switch::Size { frames: self.switch_frames.unwrap_or(frames), pairs, seconds }
+        let (frames, pairs, seconds, flaps) =
+            if self.quick { (1_000_000, 1, 2, None) } else { (100_000_000, self.scale().pairs, 20, Some(1_000)) };
+        let lab = cfg!(target_arch = "x86_64") && !self.no_lab;
+        switch::Size { frames: self.switch_frames.unwrap_or(frames), pairs, seconds, flaps: flaps.filter(|_| lab) }
     }
 
     /// Where every side's timed thread runs.

@@ -29,6 +29,11 @@ pub fn run(words: &[String]) -> Result<Finished, String> {
     start(words)?.finish()
 }
 
+/// The same, where status 1 says that something was measured and not met.
+pub fn run_whether_met(words: &[String]) -> Result<Finished, String> {
+    start(words)?.finish_as(&[0, 1])
+}
+
 /// A program that runs. Dropping it ends the program.
 #[derive(Debug)]
 pub struct Running {
@@ -84,14 +89,18 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub fn finish(mut self) -> Result<Finished, String> {
+    pub fn finish(self) -> Result<Finished, String> {
+        self.finish_as(&[0])
+    }
+
+    fn finish_as(mut self, good: &[i32]) -> Result<Finished, String> {
         let program = self.words[0].clone();
         let fail = |error: io::Error| format!("{program}: {error}");
         let (status, usage) = wait(self.child.id()).map_err(fail)?;
         self.reaped = true;
         let wall = self.began.elapsed();
         let said = text(&mut self.stdout).map_err(fail)?;
-        if !status.success() {
+        if !status.code().is_some_and(|code| good.contains(&code)) {
             let complaint = format!("{}\n{said}", text(&mut self.stderr).map_err(fail)?);
             let last = complaint.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing");
             return Err(format!("{program} ended with {status}: {last} (try it by hand: {})", self.words.join(" ")));

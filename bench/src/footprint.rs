@@ -127,6 +127,13 @@ fn growth(sizes: &[(Duration, u64)]) -> Option<f64> {
     Some((last.1 - first.1) as f64 / (last.0 - first.0).as_secs_f64())
 }
 
+/// What this process holds in memory, in KiB.
+pub fn resident_kib() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let resident = pages.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
+    resident * rustix::param::page_size() as u64 / 1024
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -91,7 +91,7 @@ fn user(
 }
 
 /// Eight classes by PCP, two ports without gates.
-fn model(socket: Socket) -> Switch {
+pub fn model(socket: Socket) -> Switch {
     let rules = |pcp: u8| if pcp == 0 { vec![] } else { vec![Rule { pcp: Some(pcp), ..Rule::default() }] };
     let class = |queue: u8| Class { name: format!("class {queue}"), queue, rules: rules(queue), limit: LIMIT };
     let port = |name: &str| Port {

@@ -2,8 +2,12 @@
 
 mod cables;
 mod delay;
+mod gates;
+mod lab;
 mod load;
+mod random;
 
+use std::path::Path;
 use std::time::Duration;
 
 use ontick_record::units::show;
@@ -35,6 +39,8 @@ pub struct Size {
     pub pairs: u32,
     /// Length of the runs with gates.
     pub seconds: u64,
+    /// Link events for the kernel's data plane, in the lab; none: it is left out.
+    pub flaps: Option<u64>,
 }
 
 /// What was seen.
@@ -42,6 +48,9 @@ pub struct Seen {
     forwarded: Vec<(Between, Passed)>,
     endurance: Endurance,
     delays: Vec<(Between, delay::Seen)>,
+    gates: gates::Seen,
+    random: random::Seen,
+    lab: Option<lab::Seen>,
 }
 
 /// Many frames in one go, and what the switch counted.
@@ -93,7 +102,35 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
     }
     page.table(&delay_table(&delays));
     page.words("From just before a frame is handed to the kernel until the kernel stamps its arrival at the far end. The cable is the same way without anything between.");
-    Ok(Seen { forwarded, endurance, delays })
+
+    page.heading("The switch: source 004's test, gates of 800 and 200us, virtual Ethernet");
+    let shown = Job { ontick: "ontick".into(), ..job.clone() };
+    page.commands(&[gates::command(&shown, size.seconds).join(" ")]);
+    let gates = gates::measure(job, size.seconds)?;
+    page.table(&gates.table());
+    page.words("Largest frames of both classes, as many as their windows carry at 1 Gb/s. The first frame is that of each window for which frames waited: from the gate's opening until the kernel stamped its arrival at the far end.");
+
+    let random = random::run(size.frames);
+    page.words(&format!(
+        "{} frames of random length and content through the core, without a kernel around it, in {:.1} s: {} sent, {} dropped and counted, {} of which nothing is known; memory grew by {} KiB.",
+        random.frames,
+        random.took.as_secs_f64(),
+        random.sent,
+        random.dropped,
+        random.unaccounted,
+        random.grown_kib
+    ));
+    let lab = size.flaps.map(|flaps| in_the_lab(job, flaps, page)).transpose()?;
+    Ok(Seen { forwarded, endurance, delays, gates, random, lab })
+}
+
+fn in_the_lab(job: &Job, flaps: u64, page: &mut Page) -> Result<lab::Seen, String> {
+    page.heading("The switch in the kernel: taprio of PREEMPT_RT 6.12 in an emulated machine (lab)");
+    page.commands(&lab::commands(Path::new("ontick"), flaps).iter().map(|words| words.join(" ")).collect::<Vec<_>>());
+    let seen = lab::measure(&job.ontick, flaps)?;
+    page.table(&seen.table());
+    page.words("An emulated machine: what is outside its window counts, how soon the first frame comes says nothing about hardware.");
+    Ok(seen)
 }
 
 /// A CPU for the other side.
@@ -203,7 +240,8 @@ pub fn goals(seen: &Seen) -> Vec<Goal> {
     let quantile = |side, share| of(side).and_then(|seen| seen.quantile(share));
     let added = quantile(user, 0.99).zip(quantile(Between::Cable, 0.5));
     let added = added.map(|(with, without)| with.saturating_sub(without));
-    vec![
+    let mut goals = seen.gates.goals();
+    goals.extend([
         Goal::new(
             "switch: frames of 64 octets forwarded, eight classes (virtual Ethernet)",
             format!("≥ {FORWARDED:.0}/s and ≥ the kernel's bridge"),
@@ -219,5 +257,15 @@ pub fn goals(seen: &Seen) -> Vec<Goal> {
             format!("≤ {}", show(ADDED_P99_NS)),
             added.map(|ns| (show(ns), ns <= ADDED_P99_NS)),
         ),
-    ]
+        Goal::new(
+            format!("switch: {} random frames through the core, unaccounted for; memory that grew", seen.random.frames),
+            "0; 0 KiB",
+            Some((
+                format!("{}; {} KiB", seen.random.unaccounted, seen.random.grown_kib),
+                seen.random.unaccounted == 0 && seen.random.grown_kib == 0,
+            )),
+        ),
+    ]);
+    goals.extend(seen.lab.iter().flat_map(lab::Seen::goals));
+    goals
 }

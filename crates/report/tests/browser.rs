@@ -107,6 +107,7 @@ fn plots_are_drawn_and_the_console_is_silent() {
     let Some(browser) = chromium() else { return };
     // Each plot is there for a wide and for a narrow window.
     assert_drawn(&visit(browser, &html(&sample::prove())), 8);
+    assert_drawn(&visit(browser, &html(&sample::switch())), 4);
     let (a, b) = (sample::prove(), sample::single());
     let named = [Named { name: "a.json", run: &a }, Named { name: "b.json", run: &b }];
     assert_drawn(&visit(browser, &html_of_several(&named)), 6);
@@ -132,10 +133,13 @@ fn values_are_read_off_under_the_pointer() {
 #[test]
 fn a_hostile_record_runs_no_script() {
     let Some(browser) = chromium() else { return };
-    let visit = visit(browser, &html(&sample::hostile()));
-    assert_drawn(&visit, 6);
+    let seen = visit(browser, &html(&sample::hostile()));
+    assert_drawn(&seen, 6);
+    let switch = visit(browser, &html(&sample::hostile_switch()));
+    assert!(switch.console.is_empty(), "{:#?}", switch.console);
+    assert_eq!(switch.dom.matches("<script").count(), 2);
     // One for the record, one for the page's own; a third would be the record's.
-    assert_eq!(visit.dom.matches("<script").count(), 2);
+    assert_eq!(seen.dom.matches("<script").count(), 2);
 }
 
 /// Proof that the test above can fail: each page is broken in one way, and each is found out.

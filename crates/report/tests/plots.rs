@@ -6,7 +6,7 @@ use ontick_record::Run;
 use ontick_report::compare::Named;
 use ontick_report::{Plot, html, plot};
 
-const ALL: [Plot; 4] = [Plot::Latency, Plot::Percentiles, Plot::Maxima, Plot::Blocks];
+const ALL: [Plot; 5] = [Plot::Latency, Plot::Percentiles, Plot::Maxima, Plot::Blocks, Plot::Arrivals];
 
 fn runs() -> Vec<Run> {
     let mut overflowing = sample::single();
@@ -22,6 +22,8 @@ fn runs() -> Vec<Run> {
         sample::methods(),
         sample::single(),
         sample::hostile(),
+        sample::switch(),
+        sample::hostile_switch(),
         overflowing,
         unmeasured,
         zero,
@@ -62,6 +64,16 @@ fn each_series_is_drawn_and_its_worst_case_marked() {
         assert!(svg.contains(&format!("max {max}\u{202f}")), "{max}");
     }
     assert_eq!(plot::svg(&run, Plot::Blocks).matches("<circle").count(), 12);
+}
+
+#[test]
+fn arrivals_stand_over_their_gates_with_and_without_them() {
+    let svg = plot::svg(&sample::switch(), Plot::Arrivals);
+    // Two classes, in two panels of two trials each.
+    assert_eq!(svg.matches("data-name=\"blue\"").count(), 4);
+    assert!(svg.contains("gates on: ") && svg.contains("gates off: "));
+    let without = plot::svg(&sample::single(), Plot::Arrivals);
+    assert!(without.contains("no frames went through a switch"));
 }
 
 #[test]

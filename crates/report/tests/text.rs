@@ -117,6 +117,23 @@ fn a_record_cannot_steer_the_terminal() {
 }
 
 #[test]
+fn a_switch_under_test_fits_and_says_what_became_of_its_frames() {
+    let text = text::summary(&sample::switch(), &Style::default());
+    assert!(widest(&text) <= 80, "{text}");
+    for part in ["gates on", "gates off", "239 990", "first p50", "cycle 1ms: blue 800us, red 200us", "at 1 Gb/s"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("6 while the switch did not run (for 5.21ms at most)"), "{text}");
+    assert!(text.contains("Of 479 980 frames 6 arrived outside their windows (12.5 per million)"), "{text}");
+    let narrow = text::summary(&sample::switch(), &Style { width: 50, ..Style::default() });
+    assert!(widest(&narrow) <= 50, "{narrow}");
+    let listed = text::violations(&sample::switch(), &Style { width: 100, ..Style::default() });
+    assert!(listed.contains("blue: 6 up to 5.10ms after closing: the switch did not run for 5.21ms"), "{listed}");
+    let hostile = text::summary(&sample::hostile_switch(), &Style::default());
+    assert!(!hostile.contains('\u{1b}') && !hostile.contains('\u{0}'), "{hostile}");
+}
+
+#[test]
 fn an_empty_run_is_shown_too() {
     let text = text::summary(&Run::new("ontick", "timer"), &Style::default());
     assert!(text.contains("Nothing was measured"), "{text}");

@@ -13,7 +13,7 @@ use ontick_switch::apply::{
 };
 use ontick_switch::features::Features;
 use ontick_switch::kernel::{self, Ended, Options};
-use ontick_switch::model::{Class, Classifier, Offload, Plane, Port, Role, Rule, Switch};
+use ontick_switch::model::{Class, Classifier, Offload, Plane, Port, Role, Rule, Socket, Switch};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_switch::{config, ethtool};
 
@@ -100,6 +100,7 @@ fn switch(classifier: Classifier) -> Switch {
         role: Role::Bridge,
         plane: Plane::Kernel,
         classifier,
+        socket: Socket::Packet,
         cpu: None,
         clock: ClockId::Tai,
         ageing_ns: 300_000_000_000,

@@ -28,6 +28,16 @@ fn commands(page: &str) -> Vec<String> {
         .collect()
 }
 
+/// Files in ```` ```toml ```` blocks: those whose first line is a comment with the file's name.
+pub fn files(page: &str) -> Vec<(&str, &str)> {
+    let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let named = |block| {
+        let name = str::strip_prefix(block, "# ")?.lines().next()?;
+        name.ends_with(".toml").then_some((name, block))
+    };
+    blocks.filter_map(named).collect()
+}
+
 #[test]
 fn the_documentations_examples_work() {
     if !has("stress-ng") {
@@ -41,7 +51,11 @@ fn the_documentations_examples_work() {
     for page in pages() {
         let folder = tempfile::tempdir().unwrap();
         let mut receiver = None;
-        for command in commands(&fs::read_to_string(&page).unwrap()) {
+        let text = fs::read_to_string(&page).unwrap();
+        for (name, content) in files(&text) {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
+        for command in commands(&text) {
             let (words, redirected) = match command.split_once(" > ") {
                 Some((command, file)) => (command, Some(file.trim())),
                 None => (command.as_str(), None),
@@ -138,7 +152,8 @@ fn shorten_pulses(words: &mut Vec<String>) {
 /// Commands whose exit status tells whether all is well with the machine, or a requirement was met.
 fn judges(words: &[String]) -> bool {
     let judges = ["check", "link"].contains(&words[1].as_str());
-    judges || words.iter().any(|word| word == "--require")
+    let looks = words[1] == "switch" && words[2] == "check";
+    judges || looks || words.iter().any(|word| word == "--require")
 }
 
 /// Commands that only root may give.

@@ -73,12 +73,12 @@ fn frames(body: &mut Markup, switch: &Switching) {
 }
 
 fn times(body: &mut Markup, switch: &Switching) {
-    let of = |what: &str| ["p50", "p99", "p99.9", "max"].map(|q| format!("{what} {q}"));
+    let of = |what: &str| ["p50", "p99", "max"].map(|q| format!("{what} {q}"));
     let heads = [of("first"), of("delay"), of("jitter")].concat();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     table(body, switch, "Times", &heads, |body, class| {
         for histogram in [&class.first, &class.delay, &class.jitter] {
-            let figures = [0.5, 0.99, 0.999].map(|q| histogram.quantile(q)).into_iter().chain([histogram.max_ns]);
+            let figures = [0.5, 0.99].map(|q| histogram.quantile(q)).into_iter().chain([histogram.max_ns]);
             for figure in figures {
                 body.leaf("td", &[], &figure.map_or_else(|| "—".into(), time));
             }

@@ -14,7 +14,8 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
     let inks: Vec<(&Series, Ink)> = of_run(run).into_iter().map(|c| (c.series, c.ink)).collect();
     let groups = groups(run);
     let grouped = groups.iter().any(|g| !g.name.is_empty());
-    body.leaf("h2", &[], "All figures").open("div", &[("class", &"wide")]).open("table", &[]);
+    let title = if run.switch.is_some() { "First frames after their gate’s opening" } else { "All figures" };
+    body.leaf("h2", &[], title).open("div", &[("class", &"wide")]).open("table", &[]);
     body.open("thead", &[]).open("tr", &[]);
     if grouped {
         body.leaf("th", &[("class", &"left")], "");

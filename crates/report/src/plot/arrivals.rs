@@ -11,11 +11,13 @@ use crate::typeset::plain_time;
 /// Between panels beside each other, with the numbers of the right one.
 const BESIDE: f64 = 74.0;
 /// Between panels one above the other, with numbers and title of the upper and the heading of the lower one.
-const BETWEEN: f64 = 74.0;
+const BETWEEN: f64 = 64.0;
 const LEGEND: f64 = 22.0;
 const HEADING: f64 = 18.0;
 /// The lowest line of the folded plot: half a frame, so that one frame stands above it.
 const FLOOR: f64 = 0.5;
+/// More cycles than this cannot be told apart.
+const MOST_CYCLES: u64 = 100;
 /// Narrower than this, trials stand one below the other.
 const NARROW: f64 = 600.0;
 
@@ -91,14 +93,15 @@ fn lane(frame: &Frame, class: usize, classes: usize) -> (f64, f64) {
 /// A line for each frame, in the lane of its class.
 fn one_by_one(frame: &mut Frame, switch: &Switching, trial: &Trial) {
     let cycle_ns = switch.cycle_ns.max(1);
-    let span_ns = cycle_ns.saturating_mul(u64::from(trial.kept_cycles.max(1)));
+    let cycles = u64::from(trial.kept_cycles).clamp(1, MOST_CYCLES);
+    let span_ns = cycle_ns.saturating_mul(cycles);
     let x = Scale::linear(0.0, span_ns as f64, frame.left, frame.right);
     heading(frame, &format!("{}: each arrival a line", trial.name));
     frame.x_axis(x, &time_ticks(x, span_ns), &[], "time");
     for (i, class) in trial.classes.iter().enumerate() {
         let (top, bottom) = lane(frame, i, trial.classes.len());
         // One more at the beginning, for a window that goes on over the end of the cycle.
-        for cycle in 0..=u64::from(trial.kept_cycles) {
+        for cycle in 0..=cycles {
             for (open_ns, length_ns) in &class.windows {
                 let from = (cycle as f64 - 1.0) * cycle_ns as f64 + *open_ns as f64;
                 let [from, to] = [from, from + *length_ns as f64].map(|at| x.at(at));
@@ -115,7 +118,12 @@ fn one_by_one(frame: &mut Frame, switch: &Switching, trial: &Trial) {
             .map(|place| place as f64 / 4.0)
             .map(|x| path(&[(x, top + 3.0), (x, bottom - 3.0)]))
             .collect();
-        named(frame, class, |frame| frame.line(&lines, ink(i), 0.7));
+        named(frame, class, |frame| {
+            let (name, stroke) = (format!("stroke {}", ink(i).class()), ink(i).stroke());
+            let drawn: [(&str, &dyn std::fmt::Display); 5] =
+                [("d", &lines), ("class", &name), ("fill", &"none"), ("stroke", &stroke), ("stroke-width", &0.7)];
+            frame.svg.empty("path", &drawn);
+        });
     }
     for (i, class) in trial.classes.iter().enumerate() {
         let (top, bottom) = lane(frame, i, trial.classes.len());

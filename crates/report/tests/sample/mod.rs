@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use ontick_record::run::{Block, Conditions, Contamination, Judged, Outlier, Settings};
+use ontick_record::switching::{Class, Lost, Stall, Switching, Trial, Violation};
 use ontick_record::{Environment, Run, Series};
 
 /// A small generator with a fixed seed: the same samples on every machine.
@@ -284,6 +285,113 @@ pub fn single() -> Run {
     let mut run = Run::new("ontick 0.1.0", "timer");
     run.series.push(series("hybrid", ONTICK, 10, 5));
     run.duration_ns = 10_000_000_000;
+    run
+}
+
+/// Source 004's switch with gates and without: blue has four fifths of the millisecond, red the rest.
+pub fn switch() -> Run {
+    let mut run = Run::new("ontick 0.1.0", "switch demo");
+    run.environment = Some(environment());
+    run.simulated = Some("virtual Ethernet (veth) between network namespaces of this machine".into());
+    run.duration_ns = 6_000_000_000;
+    let mut chance = Chance::new(17);
+    let trials = vec![trial(true, &mut chance), trial(false, &mut chance)];
+    run.series = trials[0]
+        .classes
+        .iter()
+        .map(|class| Series { name: class.name.clone(), latency: class.first.clone(), ..Series::default() })
+        .collect();
+    run.switch = Some(Switching {
+        name: "demo".into(),
+        plane: "user".into(),
+        about: "user data plane, CPU 3, fifo:99".into(),
+        from: "port1".into(),
+        to: "port2".into(),
+        rate: 1_000_000_000,
+        clock: "tai".into(),
+        stamps: "kernel".into(),
+        cycle_ns: 1_000_000,
+        guard_ns: 1_000,
+        trials,
+    });
+    run
+}
+
+fn trial(gates: bool, chance: &mut Chance) -> Trial {
+    let class = |name: &str, queue, open: (u64, u64), chance: &mut Chance| {
+        let within = |share: f64| {
+            if gates { open.0 + (share * open.1 as f64) as u64 } else { (share * 1e6) as u64 }
+        };
+        let mut class = Class {
+            name: name.into(),
+            queue,
+            octets: 1518,
+            offered: Some(48_000),
+            windows: vec![open],
+            sent: 240_000,
+            received: 239_990,
+            dropped: 7,
+            judged: 239_990,
+            outside: if gates { 3 } else { 48_000 },
+            folded: vec![0; 1_000],
+            ..Class::default()
+        };
+        for _ in 0..20_000 {
+            class.folded[(within(chance.even()) / 1_000).min(999) as usize] += 1;
+        }
+        for cycle in 0..4 {
+            class.arrivals.extend((0..40).map(|nth| cycle * 1_000_000 + within(f64::from(nth) / 40.0)));
+        }
+        for _ in 0..4_000 {
+            for (histogram, median) in
+                [(&mut class.first, 700.0), (&mut class.delay, 90_000.0), (&mut class.jitter, 3_000.0)]
+            {
+                let (low, width) = bucket(chance.around(median, 0.4) as u64);
+                histogram.add(low, width, 1);
+            }
+        }
+        class
+    };
+    let classes = vec![class("blue", 0, (0, 800_000), chance), class("red", 1, (800_000, 200_000), chance)];
+    let violation = Violation {
+        class: "blue".into(),
+        at_ns: 1_200_000_000,
+        frames: 6,
+        by_ns: 5_100_000,
+        late: true,
+        cause: gates.then(|| "the switch did not run for 5.21ms".into()),
+    };
+    Trial {
+        name: if gates { "gates on" } else { "gates off" }.into(),
+        gates,
+        duration_ns: 5_000_000_000,
+        kept_cycles: 4,
+        classes,
+        elsewhere: vec![Lost { place: "ring of port port1".into(), frames: 6 }],
+        violations: vec![violation],
+        more_violations: 0,
+        stalls: vec![Stall { at_ns: 1_199_000_000, length_ns: 5_210_000 }],
+        more_stalls: 0,
+    }
+}
+
+/// A switch whose record makes no sense: names that break, windows and places beyond the cycle, nothing to show.
+pub fn hostile_switch() -> Run {
+    let mut run = switch();
+    let evil = "</script><script>alert(1)</script> \u{1b}[2J \u{0}\n";
+    let switch = run.switch.as_mut().unwrap();
+    (switch.name, switch.about, switch.plane) = (evil.into(), evil.into(), evil.into());
+    (switch.cycle_ns, switch.rate) = (0, 0);
+    let trial = &mut switch.trials[0];
+    (trial.name, trial.kept_cycles) = (evil.into(), u32::MAX);
+    trial.classes[0].name = evil.into();
+    trial.classes[0].windows = vec![(u64::MAX, u64::MAX), (7, 0)];
+    trial.classes[0].arrivals = vec![u64::MAX, 0];
+    trial.classes[0].folded = vec![u64::MAX; 3];
+    trial.classes[1].folded = Vec::new();
+    (trial.classes[0].sent, trial.classes[1].sent) = (u64::MAX, u64::MAX);
+    trial.elsewhere[0].place = evil.into();
+    trial.violations[0].cause = Some(evil.into());
     run
 }
 

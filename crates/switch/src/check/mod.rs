@@ -9,7 +9,9 @@ mod tests;
 use ontick_record::{Finding, Severity};
 use serde::Serialize;
 
-use crate::model::Switch;
+use crate::link::Link;
+use crate::loops;
+use crate::model::{Role, Switch};
 use crate::ports::{Interface, Machine};
 
 pub use planes::{Chosen, Fits, Planes};
@@ -38,10 +40,11 @@ pub struct Port {
     pub planes: Planes,
 }
 
-/// Looks whether a machine with these interfaces can be a switch, or this one. What the order of the interfaces is, the
-/// order of the ports is; with a file, that of the file.
-pub fn check(machine: Machine, interfaces: &[Interface], switch: Option<&Switch>) -> Check {
+/// Looks whether a machine with these interfaces can be a switch, or this one. Ports come in the order of the file, and
+/// without one in that of the interfaces. `links` are all interfaces with what joins them, which may make a loop.
+pub fn check(machine: Machine, interfaces: &[Interface], links: &[Link], switch: Option<&Switch>) -> Check {
     let mut findings = Vec::new();
+    findings.extend(switch.iter().flat_map(|switch| around(switch, links)));
     let chosen: Vec<(&Interface, Option<&crate::model::Port>)> = match switch {
         Some(switch) => {
             let mut found = Vec::new();
@@ -65,6 +68,17 @@ pub fn check(machine: Machine, interfaces: &[Interface], switch: Option<&Switch>
     findings.extend(machine::findings(&machine, switch, &ports, plane.as_ref()));
     findings.sort_by_key(|finding| finding.severity);
     Check { machine, ports, plane, findings }
+}
+
+/// Loops that the machine itself knows of.
+fn around(switch: &Switch, links: &[Link]) -> Vec<Finding> {
+    if switch.role != Role::Bridge {
+        return Vec::new();
+    }
+    let ports: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
+    let found = loops::known(links, &ports, Some(&switch.name));
+    let why = "a broadcast would go round for ever, and take all of the links";
+    found.iter().map(|found| finding("loop", Severity::Bad, found.to_string(), "", why)).collect()
 }
 
 /// Those that a cable goes into; where there are none (in a container), all that could be ports.

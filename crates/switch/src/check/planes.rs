@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Port;
-use crate::model::{self, Classifier, Offload, Plane, Role, Switch};
+use crate::model::{self, Classifier, Offload, Plane, Role, Socket, Switch};
 use crate::ports::{Interface, Machine};
 
 /// Drivers that open and close gates by themselves (`TC_SETUP_QDISC_TAPRIO` in Linux 6.12). Ports of a switch chip all
@@ -104,6 +104,9 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
         parts.push("etf");
     }
     reasons.extend(lacks(machine, &parts));
+    if port.is_some_and(|port| port.offload == Offload::Full) && interface.stamps.clock.is_none() {
+        reasons.push("full offload needs a PTP hardware clock, and the port has none".into());
+    }
     if gated && (interface.transmit_queues as usize) < classes.max(2) {
         let have = match interface.transmit_queues {
             1 => "one transmit queue".to_owned(),
@@ -155,7 +158,11 @@ fn classifier(machine: &Machine, switch: Option<&Switch>) -> Result<&'static str
 
 fn user(machine: &Machine, interface: &Interface, switch: Option<&Switch>) -> Fits {
     let mut reasons: Vec<String> = not_a_port(interface).into_iter().collect();
-    reasons.extend(lacks(machine, &["af_packet"]));
+    let socket = match switch.map(|switch| switch.socket) {
+        Some(Socket::Xdp) => "af_xdp",
+        _ => "af_packet",
+    };
+    reasons.extend(lacks(machine, &[socket]));
     if switch.is_some_and(|switch| switch.role == Role::Station) {
         reasons.push("a station's own frames go by the kernel".into());
     }

@@ -55,6 +55,11 @@ fn same(text: &str) -> String {
     text.into()
 }
 
+/// With nothing that joins the ports.
+fn check(machine: Machine, interfaces: &[Interface], switch: Option<&Switch>) -> Check {
+    super::check(machine, interfaces, &[], switch)
+}
+
 fn bad(check: &Check) -> Vec<String> {
     let bad = check.findings.iter().filter(|finding| finding.severity == Severity::Bad);
     bad.map(|finding| format!("{}: {}", finding.id, finding.seen)).collect()
@@ -142,4 +147,21 @@ fn without_a_file_every_socket_is_looked_at() {
     // A container has nothing but pairs.
     assert_eq!(names(&check(machine(None), &[veth, bridge], None)), ["veth0"]);
     assert_eq!(bad(&check(machine(None), &[], None)), ["ports: there is no Ethernet port"]);
+}
+
+#[test]
+fn ports_that_are_joined_already_would_make_a_loop() {
+    let end = |index: u32, name: &str, other: u32| Link {
+        index,
+        name: name.into(),
+        kind: Some("veth".into()),
+        other: Some(other),
+        ..Link::default()
+    };
+    let links = [end(3, "eth1", 4), end(4, "eth2", 3)];
+    let interfaces = [port("eth1"), port("eth2")];
+    let looped = super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(same)));
+    assert!(bad(&looped)[0].starts_with("loop: eth1 and eth2 are the two ends of one veth pair"), "{:?}", bad(&looped));
+    let station = |text: &str| text.replace("name = \"cell4\"", "name = \"cell4\"\nrole = \"station\"");
+    assert_eq!(bad(&super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(station)))), [""; 0]);
 }

@@ -45,9 +45,9 @@ impl Draft {
 
 pub(super) fn class(mut table: Table, report: &mut Report) -> Draft {
     let name = table.parsed("name", report, values::class_name);
-    let name = table.require("name", "\"red\"", name, report);
+    let name = table.require("name", "name = \"red\"", name, report);
     let queue = table.whole("queue", 0..=CLASSES as u64 - 1, report);
-    let queue = table.require("queue", "1", queue, report);
+    let queue = table.require("queue", "queue = 1", queue, report);
     let limit = table.whole("limit", 1..=MOST_WAITING, report);
     let matches = table.has("match");
     let rules = rules(&mut table, report);

@@ -106,7 +106,7 @@ fn guard(text: &str) -> Result<Guard, String> {
 
 fn entries(table: &mut Table, classes: &[Class], report: &mut Report) -> Result<Vec<At<Entry>>, Reported> {
     let list = table.list("entries", report);
-    let list = table.require("entries", "[ { open = [\"red\"], for = \"200us\" }, … ]", list, report)?;
+    let list = table.require("entries", "entries = [ { open = [\"red\"], for = \"200us\" }, … ]", list, report)?;
     match list.get_ref().len() {
         0 => {
             return Err(
@@ -125,9 +125,9 @@ fn entries(table: &mut Table, classes: &[Class], report: &mut Report) -> Result<
 fn entry<'a>(value: &'a Spanned<DeValue<'a>>, classes: &[Class], report: &mut Report) -> Result<At<Entry>, Reported> {
     let mut table = table::table(value, "entries", "an entry of `entries`".into(), report)?;
     let open = table.list("open", report);
-    let open = table.require("open", "[\"red\"]", open, report).and_then(|open| mask(open, classes, report));
+    let open = table.require("open", "open = [\"red\"]", open, report).and_then(|open| mask(open, classes, report));
     let time = table.parsed("for", report, values::time);
-    let time = table.require("for", "\"200us\"", time, report).and_then(|time| match *time.get_ref() {
+    let time = table.require("for", "for = \"200us\"", time, report).and_then(|time| match *time.get_ref() {
         0 => Err(report.error(time.span(), "an entry of no length does nothing; leave it out")),
         ns if ns > u32::MAX.into() => {
             // TimeInterval is a 32-bit number of nanoseconds (IEEE 802.1Q-2022 clause 8.6.8.4; tc-taprio(8) too).

@@ -44,7 +44,7 @@ impl Draft {
 
 pub(super) fn port(mut table: Table, classes: &[Class], report: &mut Report) -> Draft {
     let name = table.parsed("name", report, values::interface);
-    let name = table.require("name", "\"enp2s0f1\"", name, report);
+    let name = table.require("name", "name = \"enp2s0f1\"", name, report);
     let rate = table.parsed("rate", report, values::rate).map(|rate| rate.map(Spanned::into_inner));
     let offload = offload(&mut table, report);
     let max_sdu = table.table("max-sdu", "`max-sdu`".into(), report);

@@ -61,7 +61,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
     let mut table = Table::new(document.get_ref(), 0..0, "the file");
     let head = table.table("switch", "[switch]".into(), report);
     let head =
-        table.require("switch", "… write [switch] with a name", head, report).and_then(|table| head_of(table, report));
+        table.require("switch", "write [switch], with a name", head, report).and_then(|table| head_of(table, report));
     let classes: Vec<class::Draft> =
         tables(&mut table, "class", report)?.into_iter().map(|table| class::class(table, report)).collect();
     let ports: Vec<port::Draft> =
@@ -101,7 +101,7 @@ fn tables<'a>(table: &mut Table<'a>, key: &'static str, report: &mut Report) -> 
 
 fn head_of(mut table: Table, report: &mut Report) -> Result<Head, Reported> {
     let name = table.parsed("name", report, values::interface);
-    let name = table.require("name", "\"cell4\"", name, report);
+    let name = table.require("name", "name = \"cell4\"", name, report);
     let role = table.choice("role", &ROLES, report);
     let plane = table.choice("plane", &PLANES, report);
     let classifier = table.choice("classifier", &CLASSIFIERS, report);

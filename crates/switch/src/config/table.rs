@@ -134,7 +134,7 @@ impl<'a> Table<'a> {
         value: Read<T>,
         report: &mut Report,
     ) -> Result<T, Reported> {
-        value?.ok_or_else(|| report.error(self.span(), format!("{} lacks `{key}` ({key} = {example})", self.name)))
+        value?.ok_or_else(|| report.error(self.span(), format!("{} lacks `{key}` ({example})", self.name)))
     }
 
     /// Keys that nobody asked for are unknown.

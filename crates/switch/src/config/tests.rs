@@ -1,5 +1,7 @@
 //! Files as people write them, and what they are told.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::model::*;
 
@@ -207,4 +209,26 @@ fn all_that_is_wrong_is_said_at_once() {
     let text = changed("queue = 1", "queue = 9").replace("1Gbit", "1Gb").replace("[\"blue\"]", "[\"bleu\"]");
     let lines: Vec<String> = errors(&text).lines().map(|line| line.split(": ").next().unwrap().to_owned()).collect();
     assert_eq!(lines, ["f:6:9", "f:18:8", "f:23:15"]);
+}
+
+proptest! {
+    /// A file that was damaged somewhere is taken or refused, and what is said has a line of the file.
+    #[test]
+    fn a_damaged_file_is_answered(
+        at in any::<prop::sample::Index>(),
+        length in 0usize..12,
+        word in "[\\[\\]{}\"=,.#\n a-z0-9-]{0,6}|99999999999999999999|open|1e9|true|queue = 7|\u{e9}",
+    ) {
+        let from = at.index(CELL.len());
+        let to = (from + length).min(CELL.len());
+        let text = format!("{}{word}{}", &CELL[..from], &CELL[to..]);
+        let lines = text.matches('\n').count() + 1;
+        match read(&text) {
+            Ok(parsed) => prop_assert_eq!(read(&write(&parsed.switch)).map(|again| again.switch), Ok(parsed.switch)),
+            Err(errors) => {
+                let sound = |problem: &Problem| (1..=lines).contains(&problem.line) && !problem.what.contains('\n');
+                prop_assert!(!errors.problems.is_empty() && errors.problems.iter().all(sound), "{errors}");
+            }
+        }
+    }
 }

@@ -42,9 +42,10 @@ impl Machine {
     /// Looks at the running machine.
     pub fn look(option: Options) -> Self {
         let kernel = read("/proc/sys/kernel/osrelease").unwrap_or_default();
-        let tools = Tools::look();
+        let parts = Parts::look("/".as_ref(), &kernel, option);
+        let tools = Tools::look(&parts);
         Self {
-            parts: Parts::look("/".as_ref(), &kernel, option),
+            parts,
             ptp: Ptp::look(&tools),
             tools,
             kernel,

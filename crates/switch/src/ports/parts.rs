@@ -53,7 +53,8 @@ const PARTS: [(&str, &str, &str); 16] = [
     ("flower", "NET_CLS_FLOWER", "cls_flower"),
     ("skbedit", "NET_ACT_SKBEDIT", "act_skbedit"),
     ("nftables", "NF_TABLES", "nf_tables"),
-    ("nftables-bridge", "NF_TABLES_BRIDGE", ""),
+    // A part of nf_tables itself.
+    ("nftables-bridge", "NF_TABLES_BRIDGE", "nf_tables"),
     ("nftables-bridge-meta", "NFT_BRIDGE_META", "nft_meta_bridge"),
     ("iptables-classify", "NETFILTER_XT_TARGET_CLASSIFY", "xt_CLASSIFY"),
     ("br_netfilter", "BRIDGE_NETFILTER", "br_netfilter"),
@@ -136,11 +137,11 @@ impl Modules {
         let set = option.map(|option| option(config));
         match set.as_ref().map(Option::as_deref) {
             Some(Some("y")) => Presence::BuiltIn,
+            Some(None) => Presence::Absent,
             _ if self.loaded.lines().any(loaded) => Presence::Loaded,
             _ if names(&self.built_in) => Presence::BuiltIn,
             _ if names(&self.installed) => Presence::Loadable,
             Some(Some(_)) => Presence::NotInstalled,
-            Some(None) => Presence::Absent,
             None if module.is_empty() || self.installed.is_none() => Presence::Unknown,
             None => Presence::Absent,
         }
@@ -187,6 +188,9 @@ mod tests {
         );
         assert_eq!((is("etf"), is("af_xdp"), is("nonsense")), (Presence::Absent, Presence::Unknown, Presence::Unknown));
         assert_eq!(parts.missing(&["taprio", "etf", "af_xdp"]), ["etf"]);
+        // What the kernel was built without, no module of the same name gives.
+        let without = Parts::look(folder.path(), "6.12", Some(&|_| None));
+        assert!(without.iter().all(|(_, presence)| presence == Presence::Absent));
     }
 
     #[test]

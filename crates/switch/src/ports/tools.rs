@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::parts::{Parts, Presence};
 use super::program::{find, said};
 
 /// Programs, and how each is asked for its version.
@@ -21,6 +22,9 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("pmc", "-v"),
 ];
 
+/// Programs that open a netfilter socket whatever they are asked, which loads the kernel's part if it is a module.
+const OF_NETFILTER: [&str; 3] = ["nft", "iptables", "ip6tables"];
+
 /// Those that are there, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
@@ -31,17 +35,19 @@ pub struct Tools(BTreeMap<&'static str, Tool>);
 pub struct Tool {
     /// Where it is.
     pub path: PathBuf,
-    /// What it says of its version; empty where it says nothing.
+    /// What it says of its version; empty where it says nothing, or where asking would change the machine.
     pub version: String,
 }
 
 impl Tools {
     /// Looks for them, in the PATH and where system programs are.
-    pub fn look() -> Self {
+    pub fn look(parts: &Parts) -> Self {
+        let netfilter = matches!(parts.presence("nftables"), Presence::BuiltIn | Presence::Loaded);
+        let asks = |name: &str| netfilter || !OF_NETFILTER.contains(&name);
         let tool = |(name, option): (&'static str, &str)| {
             let path = find(name)?;
-            let version = said(&path, &[option], Duration::from_secs(5)).map(|text| version(&text)).unwrap_or_default();
-            Some((name, Tool { path, version }))
+            let said = asks(name).then(|| said(&path, &[option], Duration::from_secs(5))).flatten();
+            Some((name, Tool { path, version: said.map(|text| version(&text)).unwrap_or_default() }))
         };
         Self(PROGRAMS.into_iter().filter_map(tool).collect())
     }

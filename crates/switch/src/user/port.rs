@@ -8,7 +8,8 @@ pub trait Port {
     /// Hands a frame over to be sent at once.
     fn send(&mut self, frame: &[u8]) -> Sent;
 
-    /// Frames that came in and found no room, since this was last asked.
+    /// Frames that came in and found no room, since this was last asked; a port of several queues may tell of one of
+    /// them at a time. A system call of about 0.4 us: not for each turn.
     fn overflowed(&mut self) -> u64;
 }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -65,7 +66,7 @@ impl Tap {
     #[allow(unsafe_code)]
     pub fn new(name: &str) -> io::Result<Self> {
         const TUNSETIFF: libc::Ioctl = 0x4004_54ca_u32 as libc::Ioctl;
-        let file = File::options().read(true).write(true).open("/dev/net/tun")?;
+        let file = File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
         // SAFETY: zero is a valid ifreq.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         request.ifr_name.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from as libc::c_char);
@@ -77,7 +78,14 @@ impl Tap {
 
     pub fn take(&self) -> Vec<u8> {
         let mut frame = [0; 2048];
-        let octets = (&self.0).read(&mut frame).unwrap();
+        let mut octets = 0;
+        until("the driver's queue has a frame", || match (&self.0).read(&mut frame) {
+            Err(nothing) if nothing.kind() == io::ErrorKind::WouldBlock => false,
+            read => {
+                octets = read.unwrap();
+                true
+            }
+        });
         frame[..octets].to_vec()
     }
 }

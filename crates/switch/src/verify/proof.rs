@@ -16,8 +16,8 @@ use super::offered::Offered;
 use super::scene::{self, HOST, Scene};
 use super::sender::Offer;
 use super::trial::{self, Moment, Plan, TrialError};
-use super::under_test::{Bridge, UnderTest, UserPlane, UserPlaneError};
-use crate::model::{Base, Switch};
+use super::under_test::{Bridge, KernelPlane, KernelPlaneError, Outside, UnderTest, UserPlane, UserPlaneError};
+use crate::model::{Base, Gates, Switch};
 use crate::schedule::Schedule;
 use crate::user::Place;
 use crate::user::open::OpenError;
@@ -33,12 +33,34 @@ const RATE: u64 = 1_000_000_000;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What carries the frames.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Carrier {
+    /// The kernel where it can, else a dedicated core.
+    Auto(Place),
+    /// The kernel's bridge, classifier and taprio.
+    Kernel,
     /// A dedicated core.
     User(Place),
     /// The kernel's bridge without gates, whatever the configuration says.
     Bridge,
+    /// A switch that is at work already, on this machine or another: frames go to it by one interface of this machine
+    /// and come back by another.
+    Outside {
+        /// Frames go out by this interface.
+        send: String,
+        /// And come back by this one.
+        receive: String,
+    },
+}
+
+impl Carrier {
+    /// Where a dedicated core would run.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Carrier::Auto(place) | Carrier::User(place) => Some(*place),
+            Carrier::Kernel | Carrier::Bridge | Carrier::Outside { .. } => None,
+        }
+    }
 }
 
 /// What is to be proven.
@@ -91,6 +113,9 @@ pub enum ProofError {
     /// The user data plane could not be started.
     #[error("{0}")]
     User(#[from] UserPlaneError),
+    /// The kernel's data plane could not be set up.
+    #[error("{0}")]
+    Kernel(#[from] KernelPlaneError),
     /// A trial failed.
     #[error("{0}")]
     Trial(#[from] TrialError),
@@ -100,28 +125,41 @@ pub enum ProofError {
     /// No class can have a flow.
     #[error("no class can be tested from outside: {0}")]
     NoFlows(String),
+    /// When the cycles of a switch that runs already began is not known.
+    #[error(
+        "port {0}: `next second` does not tell when cycles began that do not divide a second: give its gates a base time"
+    )]
+    NoBase(String),
     /// Frames cannot go in where they come out.
     #[error("frames cannot go in and come out by the same port ({0})")]
     SamePort(String),
+}
+
+/// What carried the frames, and what must be said about that.
+struct Carried {
+    plane: &'static str,
+    about: String,
+    note: Option<String>,
 }
 
 /// What is shown while it goes on: which trial, and how far it is.
 pub type Look<'a> = dyn FnMut(&str, Moment) + Send + 'a;
 
 impl Proof {
-    /// Carries it out, in namespaces that are gone afterwards. `stop` ends it with what was found so far.
-    pub fn in_namespaces(&self, stop: &AtomicBool, look: &mut Look) -> Result<Proven, ProofError> {
+    /// Carries it out, in namespaces that are gone afterwards unless the switch is outside. `stop` ends it with what was
+    /// found so far.
+    pub fn carry_out(&self, stop: &AtomicBool, look: &mut Look) -> Result<Proven, ProofError> {
         // The CPU of the switch is left to it, by this thread and all that it starts.
         let work = || {
             self.leave_alone();
-            self.carry_out(stop, look)
+            self.all_trials(stop, look)
         };
         let done = std::thread::scope(|scope| scope.spawn(work).join());
         done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     fn leave_alone(&self) {
-        let Carrier::User(Place { cpu: Some(cpu), .. }) = self.carrier else { return };
+        let Some(Place { cpu: Some(cpu), .. }) = self.carrier.place() else { return };
         let others: Vec<u32> = cpus::allowed().into_iter().filter(|other| *other != cpu).collect();
         if !others.is_empty() {
             // Not allowed everywhere, and not essential.
@@ -129,16 +167,16 @@ impl Proof {
         }
     }
 
-    fn carry_out(&self, stop: &AtomicBool, look: &mut Look) -> Result<Proven, ProofError> {
+    fn all_trials(&self, stop: &AtomicBool, look: &mut Look) -> Result<Proven, ProofError> {
         let (from, to) = self.ports;
         let switch = &self.switch;
         let gates = switch.ports[to].gates.as_ref();
-        let gates = gates.ok_or_else(|| ProofError::NoGates(switch.ports[to].name.clone()))?;
+        let gates_list = gates.ok_or_else(|| ProofError::NoGates(switch.ports[to].name.clone()))?;
         if from == to {
             return Err(ProofError::SamePort(switch.ports[to].name.clone()));
         }
         let rate = self.rate(to);
-        let entries = gates.entries.clone();
+        let entries = gates_list.entries.clone();
         let (flows, mut notes) = self.flows()?;
         let rates = self.offered.rates(&flows, &Schedule::new(0, &entries), rate);
         let offers: Vec<Offer> = flows.into_iter().zip(rates).map(|(flow, rate)| Offer { flow, rate }).collect();
@@ -149,17 +187,19 @@ impl Proof {
             to: switch.ports[to].name.clone(),
             rate,
             clock: switch.clock.name().into(),
-            cycle_ns: gates.cycle_ns,
+            cycle_ns: gates_list.cycle_ns,
             guard_ns: self.guard_ns,
             ..Switching::default()
         };
         let gated = !matches!(self.carrier, Carrier::Bridge);
-        let trials = [(gated, self.duration_ns), (false, if gated { self.without_gates_ns } else { 0 })];
+        // Gates elsewhere are not ours to open.
+        let compared = gated && !matches!(self.carrier, Carrier::Outside { .. });
+        let trials = [(gated, self.duration_ns), (false, if compared { self.without_gates_ns } else { 0 })];
         for (gates, duration_ns) in trials.into_iter().filter(|(_, duration_ns)| *duration_ns > 0) {
             if stop.load(Relaxed) {
                 break;
             }
-            let base_ns = gates_base_ns(switch, to);
+            let base_ns = self.base_ns(gates_list)?;
             let plan = Plan {
                 name: if gates { "gates on" } else { "gates off" }.into(),
                 gates,
@@ -172,8 +212,13 @@ impl Proof {
                 kept_cycles: self.kept_cycles,
                 ports: self.ports,
             };
-            let (outcome, plane, about) = self.try_out(&plan, base_ns, stop, look)?;
+            let (outcome, carried) = match &self.carrier {
+                Carrier::Outside { send, receive } => self.try_outside(&plan, send, receive, stop, look)?,
+                _ => self.try_out(&plan, base_ns, stop, look)?,
+            };
             if switching.trials.is_empty() {
+                let Carried { plane, about, note } = carried;
+                notes.extend(note);
                 (switching.plane, switching.about) = (plane.into(), about);
                 switching.stamps = stamps(outcome.stamps).into();
             }
@@ -191,7 +236,7 @@ impl Proof {
         base_ns: u64,
         stop: &AtomicBool,
         look: &mut Look,
-    ) -> Result<(trial::Outcome, &'static str, String), ProofError> {
+    ) -> Result<(trial::Outcome, Carried), ProofError> {
         let mut switch = self.switch.clone();
         for (place, port) in switch.ports.iter_mut().enumerate() {
             port.rate = Some(self.rate(place));
@@ -202,10 +247,7 @@ impl Proof {
         }
         let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
         let scene = Scene::new(&names)?;
-        let mut under_test: Box<dyn UnderTest> = match self.carrier {
-            Carrier::Bridge => Box::new(Bridge::new(&scene.switch, &names, switch.classes.len())?),
-            Carrier::User(place) => Box::new(UserPlane::start(&switch, &scene.switch, place)?),
-        };
+        let (mut under_test, note) = self.set_up(&switch, &scene)?;
         let open = |port: usize| scene.hosts[port].within(|| PacketPort::open(HOST, 256));
         let (mut sender, mut receiver) = (open(plan.ports.0)??, open(plan.ports.1)??);
         let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
@@ -223,7 +265,75 @@ impl Proof {
             let place = format!("cable to port {}", names[plan.ports.0]);
             outcome.trial.elsewhere.push(Lost { place, frames: lost });
         }
-        Ok((outcome, under_test.plane(), under_test.about()))
+        Ok((outcome, Carried { plane: under_test.plane(), about: under_test.about(), note }))
+    }
+
+    /// One trial through a switch that is at work already.
+    fn try_outside(
+        &self,
+        plan: &Plan,
+        send: &str,
+        receive: &str,
+        stop: &AtomicBool,
+        look: &mut Look,
+    ) -> Result<(trial::Outcome, Carried), ProofError> {
+        let (mut sender, mut receiver) = (PacketPort::open(send, 256)?, PacketPort::open(receive, 256)?);
+        let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
+        trial::announce(&flows, &mut receiver, &mut sender, PATIENCE);
+        drop(receiver);
+        let reader = PacketReader::open(receive, RING, Stamps::Hardware)?;
+        let mut look = |moment: Moment| look(&plan.name, moment);
+        let mut under_test = Outside { classes: self.switch.classes.len() };
+        let outcome = trial::run(&self.switch, plan, &mut sender, reader, &mut under_test, stop, &mut look)?;
+        let note = (outcome.stamps == Stamps::Hardware).then(|| {
+            format!("arrivals are stamped by the clock of {receive}, which is taken for TAI (linuxptp keeps it so)")
+        });
+        let about = format!("a switch that was at work already, by {send} and back by {receive}");
+        Ok((outcome, Carried { plane: under_test.plane(), about, note }))
+    }
+
+    /// What carries the frames, and what must be said about that.
+    fn set_up<'a>(
+        &self,
+        switch: &Switch,
+        scene: &'a Scene,
+    ) -> Result<(Box<dyn UnderTest + 'a>, Option<String>), ProofError> {
+        let here = &scene.switch;
+        let user = |place| -> Result<Box<dyn UnderTest + 'a>, ProofError> {
+            Ok(Box::new(UserPlane::start(switch, here, place)?))
+        };
+        Ok(match &self.carrier {
+            Carrier::Outside { .. } => unreachable!("it is not set up here"),
+            Carrier::Bridge => {
+                let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
+                (Box::new(Bridge::new(here, &names, switch.classes.len())?), None)
+            }
+            Carrier::Kernel => (Box::new(KernelPlane::start(switch, here)?), None),
+            Carrier::User(place) => (user(*place)?, None),
+            Carrier::Auto(place) => match KernelPlane::start(switch, here) {
+                Ok(kernel) => (Box::new(kernel), None),
+                // Nothing was changed yet.
+                Err(KernelPlaneError::Cannot(why)) => {
+                    (user(*place)?, Some(format!("a dedicated core carries the frames, as the kernel cannot: {why}")))
+                }
+                Err(failed) => return Err(failed.into()),
+            },
+        })
+    }
+
+    /// When cycles begin: as the port's gates say, once all is set up.
+    fn base_ns(&self, gates: &Gates) -> Result<u64, ProofError> {
+        const SECOND: u64 = 1_000_000_000;
+        let now_ns = self.switch.clock.now_ns();
+        match (gates.base, &self.carrier) {
+            (Base::At(ns), _) => Ok(ns),
+            // It began with some whole second, and so with this one.
+            (Base::NextSecond, Carrier::Outside { .. }) if SECOND % gates.cycle_ns == 0 => Ok(now_ns / SECOND * SECOND),
+            (Base::NextSecond, Carrier::Outside { .. }) => {
+                Err(ProofError::NoBase(self.switch.ports[self.ports.1].name.clone()))
+            }
+            (Base::NextSecond, _) => Ok((now_ns + SET_UP_NS).next_multiple_of(SECOND)),
+        }
     }
 
     fn rate(&self, port: usize) -> u64 {
@@ -240,10 +350,7 @@ impl Proof {
     }
 
     fn series(&self, switching: &Switching, trial: &Trial) -> Vec<Series> {
-        let place = match self.carrier {
-            Carrier::User(place) => Some(place),
-            Carrier::Bridge => None,
-        };
+        let place = self.carrier.place().filter(|_| switching.plane == "user");
         let settings = Settings {
             interval_ns: switching.cycle_ns,
             cpu: place.and_then(|place| place.cpu),
@@ -268,14 +375,6 @@ pub fn place(switch: &Switch) -> Place {
         return Place { cpu: None, policy: Policy::Other };
     }
     Place { cpu: Some(switch.cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99) }
-}
-
-/// When cycles begin: as the port's gates say, once all is set up.
-fn gates_base_ns(switch: &Switch, port: usize) -> u64 {
-    match switch.ports[port].gates.as_ref().map(|gates| gates.base) {
-        Some(Base::At(ns)) => ns,
-        _ => (switch.clock.now_ns() + SET_UP_NS).next_multiple_of(1_000_000_000),
-    }
 }
 
 fn stamps(stamps: Stamps) -> &'static str {

@@ -7,8 +7,6 @@ use super::analysis::{Analysis, Arrival};
 use super::flow::{Flow, Reading};
 use crate::user::packet::{Frame, PacketReader};
 
-/// When nothing has come for so long after the last frame was sent, nothing will.
-const QUIET: Duration = Duration::from_millis(400);
 /// Looks up from waiting so often.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Frames that are taken before it looks up again.
@@ -44,22 +42,24 @@ impl<'a> Receiver<'a> {
         Self { reader, flows, ahead_ns, strays }
     }
 
-    /// Receives until all has been sent and nothing comes any more, or `enough` says that all is there. `look` is shown
-    /// the analysis now and then.
+    /// Receives until all has been sent and nothing has come for as long as `quiet`, or `enough` says that all is there.
+    /// `look` is shown the analysis now and then.
     pub fn receive(
         mut self,
         analysis: &mut Analysis,
         all_sent: &AtomicBool,
+        quiet: Duration,
         enough: impl Fn(&Analysis) -> bool,
         mut look: impl FnMut(&Analysis),
     ) -> std::io::Result<Strays> {
-        let mut last = Instant::now();
+        // When the last frame was sent or received; from then on it may be quiet.
+        let mut last = None;
         loop {
             // Asked before the ring is: what was sent before it was set is in the ring then.
             let sent = all_sent.load(Relaxed);
             if self.take(analysis) > 0 {
-                last = Instant::now();
-            } else if sent && (enough(analysis) || last.elapsed() > QUIET) {
+                last = None;
+            } else if sent && (enough(analysis) || last.get_or_insert_with(Instant::now).elapsed() > quiet) {
                 break;
             }
             look(analysis);

@@ -29,6 +29,8 @@ pub struct Interface {
     pub name: String,
     /// Whether it is a port of a bridge; else it is of an end station.
     pub bridged: bool,
+    /// Whether it has a table of gate parameters; one without says nothing of gates and frame sizes.
+    pub has_table: bool,
     /// Its gates, where they are enabled; bit n is the gate of traffic class n.
     pub gates: Option<Gates>,
     /// The largest service data unit of each traffic class.
@@ -81,7 +83,8 @@ fn interface(name: &str, node: &Node, notes: &mut Vec<String>) -> Result<Option<
         Some(table) => (gates(table, notes)?, max_sdu(table)?),
         None => (None, [None; CLASSES]),
     };
-    Ok(Some(Interface { name: name.into(), bridged: port.is_some(), gates, max_sdu, priorities }))
+    let (bridged, has_table) = (port.is_some(), table.is_some());
+    Ok(Some(Interface { name: name.into(), bridged, has_table, gates, max_sdu, priorities }))
 }
 
 fn priorities(port: &Node) -> Result<Option<Priorities>, YangError> {

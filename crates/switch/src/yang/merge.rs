@@ -1,9 +1,11 @@
 //! Makes a switch of imported gates, or brings them into one.
 
+use ontick_rt::clock::ClockId;
+
 use super::import::{Imported, Interface};
 use super::priorities::Priorities;
 use crate::config;
-use crate::model::{CLASSES, Class, Classifier, Gates, Offload, Plane, Port, Role, Switch};
+use crate::model::{Base, CLASSES, Class, Classifier, Gates, Offload, Plane, Port, Role, Switch};
 
 /// Why gates cannot be brought into a switch; one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +56,7 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         classifier: Classifier::Auto,
         socket: crate::model::Socket::Packet,
         cpu: None,
-        clock: ontick_rt::clock::ClockId::Tai,
+        clock: ClockId::Tai,
         ageing_ns: defaults.ageing_ns,
         addresses: defaults.addresses,
         stp: false,
@@ -78,14 +80,20 @@ fn named(interfaces: &[Interface]) -> u8 {
     }
 }
 
-/// Brings gates and frame sizes into the ports of the same names; all else stays as it is.
+/// Brings gates and frame sizes into the ports of the same names; all else stays as it is, also ports of which the
+/// document says nothing.
 pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeError> {
-    for interface in &imported.interfaces {
+    for interface in imported.interfaces.iter().filter(|interface| interface.has_table) {
         let ports = switch.ports.iter().map(|port| port.name.clone()).collect();
         let Some(port) = switch.ports.iter_mut().find(|port| port.name == interface.name) else {
             return Err(MergeError::NoPort { name: interface.name.clone(), ports });
         };
         bring(port, &switch.classes, interface, &mut imported.notes);
+        let dated = port.gates.as_ref().is_some_and(|gates| matches!(gates.base, Base::At(_)));
+        if dated && switch.clock != ClockId::Tai {
+            let (name, clock) = (&interface.name, switch.clock.name());
+            imported.notes.push(format!("{name}: the base time is TAI, and the switch follows the {clock} clock"));
+        }
     }
     Ok(())
 }

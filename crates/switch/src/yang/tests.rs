@@ -290,12 +290,18 @@ fn a_base_time_long_ago_counts_the_same_cycles() {
 fn gates_are_brought_into_a_switch_with_its_own_classes() {
     let file = "[switch]\nname = \"cell4\"\n[[class]]\nname = \"red\"\nqueue = 1\nmatch = [{ udp-port = 7777 }]\n[[class]]\nname = \"blue\"\nqueue = 0\n[[port]]\nname = \"swp0\"\n[[port]]\nname = \"swp1\"\n";
     let mut switch = config::read(file).unwrap().switch;
+    // Of the first port the document says nothing.
+    switch.ports[0].max_sdu[0] = Some(100);
     let mut imported = import(&document().to_string()).unwrap();
     merge(&mut switch, &mut imported).unwrap();
+    assert_eq!(switch.ports[0].max_sdu, [Some(100), None]);
     let port = &switch.ports[1];
     let open: Vec<u8> = port.gates.as_ref().unwrap().entries.iter().map(|entry| entry.open).collect();
     assert_eq!((open, &port.max_sdu), (vec![1, 3, 0], &vec![Some(300), None]));
     assert_eq!(imported.notes, ["swp1: no class has queue 2, whose gates are left out"]);
+    switch.clock = ontick_rt::clock::ClockId::Realtime;
+    merge(&mut switch, &mut imported).unwrap();
+    assert!(imported.notes.last().unwrap().contains("realtime clock"), "{:?}", imported.notes);
     switch.ports[1].name = "eth9".into();
     let error = merge(&mut switch, &mut imported).unwrap_err().to_string();
     assert_eq!(error, "the switch has no port swp1; its ports are swp0, eth9");

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use ontick_switch::apply::{Folder, FolderError, Lock, Plan};
-use ontick_switch::model::Plane;
-use ontick_switch::{Switch, apply, config, kernel, user};
+use ontick_switch::model::{Plane, Role};
+use ontick_switch::{Switch, apply, config, kernel, link, loops, user};
 
 use super::file;
 use crate::failure::Failure;
@@ -142,6 +142,25 @@ pub fn plan(mut switch: Switch) -> Result<(Switch, Plan), Failure> {
     };
     switch.plane = plane;
     Ok((switch, plan))
+}
+
+/// A bridge without the spanning tree protocol must not be given a loop. (The user data plane looks for itself.)
+pub fn refuse_loops(switch: &Switch) -> Result<(), Failure> {
+    if switch.plane == Plane::User || switch.role == Role::Station || switch.stp {
+        return Ok(());
+    }
+    let ports: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
+    let watch = link::Watch::begin()?;
+    let links: Vec<link::Link> = watch.links().cloned().collect();
+    let known = loops::known(&links, &ports, Some(&switch.name)).into_iter().next();
+    let found = match known {
+        Some(found) => Some(found),
+        None => loops::probe(&ports, loops::LISTEN)?.loops.into_iter().next(),
+    };
+    match found {
+        Some(found) => Err(Failure::new(format!("{found}; or let the bridge find its way around loops (stp = true)"))),
+        None => Ok(()),
+    }
 }
 
 /// Whether a switch that stands is the one that is wanted; which data plane it has may have been left open.

@@ -40,6 +40,7 @@ impl Apply {
             return self.apply_gates(&folder, &journal, &switch);
         }
         let (switch, plan) = aimed::plan(switch)?;
+        aimed::refuse_loops(&switch)?;
         if switch.plane == Plane::User {
             return self.apply_in_background(&folder, lock, &switch);
         }

@@ -7,6 +7,7 @@ use ontick_machine::{Facts, Root};
 use ontick_record::findings::any_bad;
 use ontick_report::{Style, text};
 use ontick_switch::check::{Check as Checked, Port, check};
+use ontick_switch::link;
 use ontick_switch::ports::{self, Machine};
 use ontick_switch::rate_in_words;
 
@@ -35,8 +36,9 @@ pub struct Check {
 impl Check {
     pub fn run(self) -> Result<Outcome, Failure> {
         let switch = self.file.as_deref().map(file::read).transpose()?;
-        let interfaces = ports::all().map_err(|error| Failure::new(format!("interfaces cannot be listed: {error}")))?;
-        let checked = check(machine(), &interfaces, switch.as_ref());
+        let listed = |error| Failure::new(format!("interfaces cannot be listed: {error}"));
+        let (interfaces, links) = (ports::all().map_err(listed)?, link::list().map_err(listed)?);
+        let checked = check(machine(), &interfaces, &links, switch.as_ref());
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?,
             false => terminal::print(&self.shown(&checked))?,

@@ -48,6 +48,7 @@ impl Demo {
             ports: (0, 1),
             classes: vec![0, 1],
             offered: self.rate,
+            outside: None,
         })
     }
 }

@@ -25,9 +25,9 @@ use crate::stop;
 /// How a switch is tried out, and what becomes of the result.
 #[derive(Args, Debug, Clone)]
 pub struct ProvingFlags {
-    /// What carries the frames: the user data plane, the kernel's, or the one that the configuration asks for [default: auto]
-    #[arg(long, value_enum, default_value_t = PlaneName::Auto, hide_default_value = true)]
-    plane: PlaneName,
+    /// What carries the frames, whatever the configuration says
+    #[arg(long, value_enum)]
+    plane: Option<PlaneName>,
     /// CPU of the user data plane [default: the one that the configuration names, else the one that suits best]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
@@ -63,8 +63,10 @@ pub struct ProvingFlags {
 /// What carries the frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PlaneName {
-    /// As the configuration says
+    /// The kernel where it can, else a dedicated core
     Auto,
+    /// Bridge, classifier and taprio
+    Kernel,
     /// A dedicated core
     User,
     /// The kernel's bridge without gates, to compare
@@ -107,23 +109,25 @@ pub struct Asked {
     /// Classes that get a flow; none: all that can have one.
     pub classes: Vec<usize>,
     pub offered: Offered,
+    /// Interfaces by which frames go to a switch that is at work already, and come back.
+    pub outside: Option<(String, String)>,
 }
 
 impl ProvingFlags {
-    /// Tries it out in network namespaces, judges it and shows it.
+    /// Tries it out, judges it and shows it.
     pub fn prove(&self, asked: Asked) -> Result<Outcome, Failure> {
         self.output.check()?;
         for path in self.pictures() {
             store::check_writable(path)?;
         }
-        let carrier = self.carrier(&asked.switch)?;
+        let carrier = self.carrier(&asked)?;
         let stop = stop::on_signal()?;
-        let mut run = begin(asked.measurement, carrier);
+        let mut run = begin(asked.measurement, &carrier);
         let proof = self.proof(asked, carrier);
         let began = Instant::now();
         let proven = {
             let mut line = Line::new();
-            proof.in_namespaces(&stop, &mut |name, moment| line.show(name, moment))?
+            proof.carry_out(&stop, &mut |name, moment| line.show(name, moment))?
         };
         run.duration_ns = began.elapsed().as_nanos() as u64;
         run.interrupted = stop.load(Relaxed);
@@ -146,16 +150,27 @@ impl ProvingFlags {
         }
     }
 
-    fn carrier(&self, switch: &Switch) -> Result<Carrier, Failure> {
+    fn carrier(&self, asked: &Asked) -> Result<Carrier, Failure> {
+        if let Some((send, receive)) = asked.outside.clone() {
+            return match (self.plane, send == receive) {
+                (Some(_), _) => Err(Failure::new(
+                    "--plane is for switches that are set up here, not for one between --send and --receive",
+                )),
+                (None, true) => {
+                    Err(Failure::new(format!("frames cannot go out and come back by the same interface ({send})")))
+                }
+                (None, false) => Ok(Carrier::Outside { send, receive }),
+            };
+        }
+        let switch = &asked.switch;
         let place = proof::place(switch);
         let place = Place { cpu: self.cpu.or(place.cpu), ..place };
-        match (self.plane, switch.plane) {
-            (PlaneName::Bridge, _) => Ok(Carrier::Bridge),
-            (PlaneName::User, _) | (PlaneName::Auto, Plane::User | Plane::Auto) => Ok(Carrier::User(place)),
-            (PlaneName::Auto, Plane::Kernel) => Err(Failure::new(
-                "the configuration asks for the kernel's data plane, which cannot be tried out yet (--plane user tries the other one)",
-            )),
-        }
+        Ok(match (self.plane, switch.plane) {
+            (Some(PlaneName::Bridge), _) => Carrier::Bridge,
+            (Some(PlaneName::Kernel), _) | (None, Plane::Kernel) => Carrier::Kernel,
+            (Some(PlaneName::User), _) | (None, Plane::User) => Carrier::User(place),
+            (Some(PlaneName::Auto), _) | (None, Plane::Auto) => Carrier::Auto(place),
+        })
     }
 
     fn finish(&self, mut run: Run, proven: Proven) -> Result<Outcome, Failure> {
@@ -253,16 +268,24 @@ impl ProvingFlags {
     }
 }
 
-fn begin(measurement: &str, carrier: Carrier) -> Run {
+fn begin(measurement: &str, carrier: &Carrier) -> Run {
     let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), measurement);
     run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let cpu = match carrier {
-        Carrier::User(place) => place.cpu,
-        Carrier::Bridge => None,
+    run.environment = Some(measuring::environment(carrier.place().and_then(|place| place.cpu)));
+    run.simulated = match carrier {
+        Carrier::Outside { send, receive } => {
+            let without: Vec<&str> =
+                [send, receive].into_iter().filter(|name| !has_hardware(name)).map(String::as_str).collect();
+            (!without.is_empty()).then(|| format!("interface {} has no hardware behind it", without.join(" nor ")))
+        }
+        _ => Some("virtual Ethernet (veth) between network namespaces of this machine".into()),
     };
-    run.environment = Some(measuring::environment(cpu));
-    run.simulated = Some("virtual Ethernet (veth) between network namespaces of this machine".into());
     run
+}
+
+/// Virtual interfaces have no device.
+fn has_hardware(interface: &str) -> bool {
+    std::path::Path::new("/sys/class/net").join(interface).join("device").exists()
 }
 
 /// How far it is, on a line of the terminal that is rewritten.

@@ -81,6 +81,7 @@ impl Run {
         match Journal::read(folder)? {
             None => {
                 let (switch, plan) = aimed::plan(wanted)?;
+                aimed::refuse_loops(&switch)?;
                 let guardian = Guardian::start(folder, &self.file.state)?;
                 if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(&switch)) {
                     guardian.settle();

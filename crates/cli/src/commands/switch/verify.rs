@@ -13,12 +13,13 @@ use crate::failure::{Failure, Outcome};
 /// Send numbered flows of every class through a switch and hold their arrivals against its gates.
 ///
 /// The switch that FILE describes is set up in a network namespace of this machine, with virtual Ethernet for its ports;
-/// the machine's own ports are not touched.
+/// the machine's own ports are not touched. With --send and --receive the flows go through a switch that is at work
+/// already.
 ///
 /// Exit status: 0 every frame was accounted for and within its window, 1 some were not, 2 it could not be tried.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick switch verify switch.toml\n  sudo ontick switch verify switch.toml --rate 150% --duration 30s --html switch.html\n  sudo ontick switch verify switch.toml --from swp1 --to swp2 --require \"p99 < 2us\" --allow-outside 0"
+    after_help = "Examples:\n  sudo ontick switch verify switch.toml\n  sudo ontick switch verify switch.toml --rate 150% --duration 30s --html switch.html\n  sudo ontick switch verify switch.toml --from swp1 --to swp2 --require \"p99 < 2us\" --allow-outside 0\n  sudo ontick switch verify switch.toml --send enp3s0 --receive enp4s0"
 )]
 pub struct Verify {
     /// The configuration of the switch
@@ -33,6 +34,12 @@ pub struct Verify {
     /// and class, or max
     #[arg(long, value_name = "RATE", default_value = "110%")]
     rate: Offered,
+    /// The switch is at work already, here or elsewhere: frames go to it by this interface of this machine
+    #[arg(long, value_name = "INTERFACE", requires = "receive")]
+    send: Option<String>,
+    /// And come back by this one; its hardware stamps them if it can
+    #[arg(long, value_name = "INTERFACE", requires = "send")]
+    receive: Option<String>,
     #[command(flatten)]
     proving: ProvingFlags,
 }
@@ -41,8 +48,9 @@ impl Verify {
     pub fn run(self) -> Result<Outcome, Failure> {
         let switch = file::read(&self.file)?;
         let ports = self.ports(&switch)?;
+        let outside = self.send.zip(self.receive);
         let (classes, offered) = (Vec::new(), self.rate);
-        self.proving.prove(Asked { measurement: "switch verify", switch, ports, classes, offered })
+        self.proving.prove(Asked { measurement: "switch verify", switch, ports, classes, offered, outside })
     }
 
     /// Where flows go in and come out, as places in the switch's ports.

@@ -3,10 +3,11 @@
 //! Everything that is set belongs to the socket, the promiscuous mode of the interface too, and ends with it, whatever
 //! ends the process. The exception is said by name: hardware time stamps ([`PacketReader::open`]).
 //!
-//! The interface stays as it is otherwise, so turn off what joins frames or leaves checksums to the hardware (GRO, GSO,
-//! TSO, checksum offload) on every port: joined frames are [`super::port::Received::Oversized`], and an unfinished
-//! checksum would be sent on as it is.
+//! The interface stays as it is otherwise, so turn off what joins frames (GRO, and on the other end of a virtual
+//! interface GSO and TSO): joined frames are [`super::port::Received::Oversized`]. Checksums that a virtual interface's
+//! other end has left to be made are made.
 
+mod checksum;
 mod port;
 mod reader;
 mod ring;

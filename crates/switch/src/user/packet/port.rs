@@ -7,11 +7,15 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
+use super::checksum;
 use super::ring::{Ring, Slot};
 use super::socket::{self, Socket};
 use super::tag::Tag;
 use crate::user::open::OpenError;
 use crate::user::port::{Port, Received, Sent};
+
+/// Octets of both addresses; the VLAN tag comes behind them.
+const ADDRESSES: usize = 12;
 
 /// A port of the user data plane by a packet socket.
 #[derive(Debug)]
@@ -76,30 +80,27 @@ impl AsFd for PacketPort {
     }
 }
 
-/// The frame as it was on the wire.
+/// The frame as it was on the wire, or would have been.
 #[inline]
 fn put_together(taken: &Slot<'_>, to: &mut [u8]) -> Received {
-    /// Both addresses; the tag comes behind them.
-    const ADDRESSES: usize = 12;
-    let frame = taken.frame;
     if taken.cut {
         return Received::Oversized;
     }
-    match Tag::of(taken) {
-        Some(tag) if frame.len() >= ADDRESSES => {
-            let octets = frame.len() + Tag::OCTETS;
-            let Some(to) = to.get_mut(..octets) else { return Received::Oversized };
-            to[..ADDRESSES].copy_from_slice(&frame[..ADDRESSES]);
+    let tag = Tag::of(taken).filter(|_| taken.frame.len() >= ADDRESSES);
+    let octets = taken.frame.len() + if tag.is_some() { Tag::OCTETS } else { 0 };
+    let Some(to) = to.get_mut(..octets) else { return Received::Oversized };
+    match tag {
+        Some(tag) => {
+            to[..ADDRESSES].copy_from_slice(&taken.frame[..ADDRESSES]);
             to[ADDRESSES..ADDRESSES + Tag::OCTETS].copy_from_slice(&tag.octets());
-            to[ADDRESSES + Tag::OCTETS..].copy_from_slice(&frame[ADDRESSES..]);
-            Received::Frame(octets)
+            to[ADDRESSES + Tag::OCTETS..].copy_from_slice(&taken.frame[ADDRESSES..]);
         }
-        _ => {
-            let Some(to) = to.get_mut(..frame.len()) else { return Received::Oversized };
-            to.copy_from_slice(frame);
-            Received::Frame(frame.len())
-        }
+        None => to.copy_from_slice(taken.frame),
     }
+    if taken.status & libc::TP_STATUS_CSUMNOTREADY != 0 {
+        checksum::finish(to);
+    }
+    Received::Frame(octets)
 }
 
 /// What became of a frame.

@@ -1,4 +1,7 @@
-use std::net::UdpSocket;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use ontick_rt::clock::ClockId;
@@ -7,7 +10,8 @@ use super::*;
 use crate::user::conformance::{self, both, taken};
 use crate::user::open::OpenError;
 use crate::user::port::{Port, Received, Sent};
-use crate::user::testbed::{frame, ip, until, with_cable};
+use crate::user::testbed::{frame, in_namespace, ip, until, with_cable};
+use crate::verify::namespace::Namespace;
 
 macro_rules! does {
     ($($what:ident),* $(,)?) => { $(
@@ -119,4 +123,63 @@ fn a_reader_tells_when_a_frame_arrived_and_who_says_so() {
         }
         assert_eq!(b.overflowed(), 0);
     });
+}
+
+/// Checksums of virtual interfaces are left to be made until somebody reads them as they are: these ports.
+#[test]
+fn what_hosts_on_this_machine_send_arrives_with_its_checksum() {
+    in_namespace(|| {
+        let [near, far] = ["192.0.2.1/24", "192.0.2.2/24"].map(|address| {
+            let host = Namespace::new().unwrap();
+            host.ip(&["link", "set", "lo", "up"]).unwrap();
+            host.ip(&["link", "add", "eth0", "type", "veth", "peer", "name", "port"]).unwrap();
+            host.ip(&["addr", "add", address, "dev", "eth0"]).unwrap();
+            host.ip(&["link", "set", "eth0", "up"]).unwrap();
+            host.ip(&["link", "set", "port", "up"]).unwrap();
+            host
+        });
+        let open = |host: &Namespace| host.within(|| PacketPort::open("port", DEFAULT_FRAMES)).unwrap().unwrap();
+        let mut ports = [open(&near), open(&far)];
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let _stop = StopAtEnd(&stop);
+            scope.spawn(|| {
+                let mut slot = [0; 2048];
+                while !stop.load(Relaxed) {
+                    for from in 0..2 {
+                        if let Received::Frame(octets) = ports[from].receive(&mut slot) {
+                            ports[1 - from].send(&slot[..octets]);
+                        }
+                    }
+                    std::thread::yield_now();
+                }
+            });
+            let patience = Some(Duration::from_secs(30));
+            let to = far.within(|| UdpSocket::bind("192.0.2.2:4660")).unwrap().unwrap();
+            let from = near.within(|| UdpSocket::bind("192.0.2.1:0")).unwrap().unwrap();
+            to.set_read_timeout(patience).unwrap();
+            from.send_to(b"by UDP", "192.0.2.2:4660").unwrap();
+            let mut told = [0; 6];
+            to.recv(&mut told).unwrap();
+            assert_eq!(&told, b"by UDP");
+
+            let to = far.within(|| TcpListener::bind("192.0.2.2:4660")).unwrap().unwrap();
+            let connect = || TcpStream::connect_timeout(&"192.0.2.2:4660".parse().unwrap(), Duration::from_secs(30));
+            let mut from = near.within(connect).unwrap().unwrap();
+            let (mut to, _) = to.accept().unwrap();
+            to.set_read_timeout(patience).unwrap();
+            from.write_all(b"by TCP").unwrap();
+            to.read_exact(&mut told).unwrap();
+            assert_eq!(&told, b"by TCP");
+        });
+    });
+}
+
+/// Ends the forwarding when a test ends, however it does.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
 }

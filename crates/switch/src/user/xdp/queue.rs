@@ -135,14 +135,15 @@ impl Queue {
             None => self.to_send.put(descriptor),
         }
         let called = send(&self.socket, &[], SendFlags::DONTWAIT);
-        let left = self.to_send.untaken() > 0;
-        self.untaken = left.then_some(piece);
-        match called {
-            Err(errno) if left => HandedOver::Left(errno),
-            Ok(_) if left => HandedOver::Left(Errno::AGAIN),
-            Err(_) => HandedOver::Dropped,
-            Ok(_) => HandedOver::Taken,
-        }
+        let outcome = match called {
+            Ok(_) if self.to_send.untaken() == 0 => HandedOver::Taken,
+            Ok(_) => HandedOver::Left(Errno::AGAIN),
+            // What the driver dropped the kernel has taken, although some kernels show that with the next frame only.
+            Err(Errno::BUSY) => HandedOver::Dropped,
+            Err(errno) => HandedOver::Left(errno),
+        };
+        self.untaken = matches!(outcome, HandedOver::Left(_)).then_some(piece);
+        outcome
     }
 
     /// Frames that came in and found no room, or had more octets than a piece has, since this was last asked.

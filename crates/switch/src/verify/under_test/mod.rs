@@ -1,9 +1,13 @@
 //! What is tested: anything that carries frames from port to port and says what it lost.
 
 mod bridge;
+mod kernel;
+mod outside;
 mod user;
 
 pub use bridge::Bridge;
+pub use kernel::{KernelPlane, KernelPlaneError};
+pub use outside::Outside;
 pub use user::{UserPlane, UserPlaneError};
 
 use crate::user::core::Stall;

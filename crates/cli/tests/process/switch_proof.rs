@@ -1,0 +1,298 @@
+//! `ontick switch demo` and `verify` as processes: what they count, write, refuse and leave behind. When frames come
+//! is the machine's affair; that each of them is accounted for is not.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::{ontick, record, run, send, stderr, stdout};
+
+/// One at a time: the switch's core goes before all else on its CPU.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Network namespaces need root.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: network namespaces need root");
+        return None;
+    }
+    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Little enough for any machine.
+const SHORT: [&str; 7] = ["--duration", "300ms", "--without-gates", "200ms", "--rate", "2000", "--plane=user"];
+
+/// The record, whether or not the windows were kept: on a busy machine they may not be.
+fn measured(output: &Output) -> Value {
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(output));
+    serde_json::from_slice(&output.stdout).expect("--json prints a record")
+}
+
+fn trials(record: &Value) -> &Vec<Value> {
+    record["switch"]["trials"].as_array().unwrap()
+}
+
+fn sum(trial: &Value, of: &str) -> u64 {
+    trial["classes"].as_array().unwrap().iter().map(|class| class[of].as_u64().unwrap()).sum()
+}
+
+/// Nothing lost uncounted, doubled, turned round or changed.
+fn is_sound(trial: &Value) {
+    let elsewhere: u64 =
+        trial["elsewhere"].as_array().unwrap().iter().map(|lost| lost["frames"].as_u64().unwrap()).sum();
+    assert_eq!(sum(trial, "sent"), sum(trial, "received") + sum(trial, "dropped") + elsewhere, "{trial}");
+    for never in ["duplicates", "out_of_order", "damaged"] {
+        assert_eq!(sum(trial, never), 0, "{never}: {trial}");
+    }
+}
+
+#[test]
+fn the_demo_accounts_for_every_frame_and_shows_the_difference() {
+    let Some(_turn) = turn() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let [svg, html] = ["a.svg", "a.html"].map(file);
+    let output = run(&[&["switch", "demo", "--json", "--svg", &svg, "--html", &html], &SHORT[..]].concat());
+    let record = measured(&output);
+    assert_eq!((&record["measurement"], &record["schema"]), (&"switch demo".into(), &"ontick-run/1".into()));
+    assert!(record["simulated"].as_str().unwrap().contains("virtual Ethernet"));
+    let [on, off] = trials(&record).as_slice() else { panic!("{record}") };
+    [on, off].into_iter().for_each(is_sound);
+    let names: Vec<&str> =
+        on["classes"].as_array().unwrap().iter().map(|class| class["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["blue", "red"]);
+    // Red frames come all the time where no gate holds them.
+    let red = |trial: &Value| {
+        let red = &trial["classes"][1];
+        red["outside"].as_u64().unwrap() as f64 / red["judged"].as_u64().unwrap().max(1) as f64
+    };
+    assert!(red(on) < red(off), "{} {}", red(on), red(off));
+    let picture = fs::read_to_string(svg).unwrap();
+    assert!(picture.contains("gates on") && picture.contains("gates off") && picture.contains("virtual Ethernet"));
+    assert!(fs::read_to_string(html).unwrap().contains("Arrivals over the gates"));
+}
+
+#[test]
+fn the_demo_s_record_reads_back() {
+    let Some(_turn) = turn() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let path = path.to_str().unwrap();
+    let output = run(&[&["switch", "demo", "--record", path], &SHORT[..]].concat());
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    let shown = stdout(&output);
+    assert!(shown.contains("gates on") && shown.contains("blue") && shown.contains("simulated"), "{shown}");
+    let again = run(&["report", path]);
+    assert_eq!(stdout(&again).trim_end(), shown.trim_end());
+    let picture = run(&["report", path, "--svg", &format!("{path}.svg"), "--plot", "arrivals"]);
+    assert!(matches!(picture.status.code(), Some(0 | 1)), "{}", stderr(&picture));
+    assert!(fs::read_to_string(format!("{path}.svg")).unwrap().contains("data-name=\"red\""));
+}
+
+const FILE: &str = r#"
+[switch]
+name = "tried"
+plane = "user"
+
+[[class]]
+name = "control"
+queue = 7
+match = [{ pcp = 6 }]
+
+[[class]]
+name = "video"
+queue = 4
+match = [{ udp-port = 5004 }, { pcp = 4 }]
+
+[[class]]
+name = "rest"
+queue = 0
+
+[[port]]
+name = "left"
+rate = "1Gbit"
+
+[[port]]
+name = "right"
+rate = "1Gbit"
+
+[port.gates]
+cycle = "2ms"
+entries = [{ open = ["control"], for = "500us" }, { open = ["video", "rest"], for = "1500us" }]
+"#;
+
+#[test]
+fn verify_sends_a_flow_of_every_class() {
+    let Some(_turn) = turn() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("switch.toml");
+    fs::write(&path, FILE).unwrap();
+    let path = path.to_str().unwrap();
+    let output = run(&[
+        "switch",
+        "verify",
+        path,
+        "--json",
+        "--duration",
+        "300ms",
+        "--without-gates",
+        "0s",
+        "--rate",
+        "1000",
+        "--size",
+        "64",
+    ]);
+    let record = measured(&output);
+    let [trial] = trials(&record).as_slice() else { panic!("{record}") };
+    is_sound(trial);
+    let classes = trial["classes"].as_array().unwrap();
+    let seen: Vec<(&str, u64)> =
+        classes.iter().map(|class| (class["name"].as_str().unwrap(), class["octets"].as_u64().unwrap())).collect();
+    // The control class's frames have a tag, which comes on top.
+    assert_eq!(seen, [("control", 68), ("video", 64), ("rest", 64)]);
+    assert!(classes.iter().all(|class| class["received"].as_u64().unwrap() > 0));
+}
+
+#[test]
+fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
+    let Some(_turn) = turn() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("switch.toml");
+    fs::write(&path, FILE).unwrap();
+    // A bridge without gates stands for the switch: every frame comes back, and most not when they should.
+    let script = r#"
+        set -e
+        for of in all default; do echo 1 > /proc/sys/net/ipv6/conf/$of/disable_ipv6 || true; done
+        ip link add there type veth peer name left
+        ip link add back type veth peer name right
+        ip link add bridge type bridge
+        ip link set left master bridge
+        ip link set right master bridge
+        for name in there back left right bridge; do ip link set $name up; done
+        exec "$0" switch verify "$1" --send there --receive back --json --duration 300ms --rate 1000
+    "#;
+    let output = std::process::Command::new("unshare")
+        .args(["--net", "sh", "-c", script, env!("CARGO_BIN_EXE_ontick"), path.to_str().unwrap()])
+        .output()
+        .expect("unshare runs");
+    let record = measured(&output);
+    let [trial] = trials(&record).as_slice() else { panic!("{record}") };
+    is_sound(trial);
+    assert!(sum(trial, "received") > 0 && sum(trial, "outside") > 0, "{trial}");
+    assert_eq!(record["switch"]["plane"], "outside");
+    // Nobody takes a bridge between virtual interfaces for a real one.
+    assert!(record["simulated"].as_str().unwrap().contains("there nor back"), "{record}");
+}
+
+#[test]
+fn a_requirement_that_cannot_be_met_is_not() {
+    let Some(_turn) = turn() else { return };
+    let plane = ["--plane", "bridge", "--duration", "100ms"];
+    let output = run(&[&["switch", "demo", "--json"], &plane[..]].concat());
+    // Without gates nothing is promised.
+    let record = record(&output);
+    assert_eq!(trials(&record).len(), 1);
+    is_sound(&trials(&record)[0]);
+    let impossible = run(&[&["switch", "demo", "--require", "max < 1ns", "--json"], &SHORT[..]].concat());
+    assert_eq!(impossible.status.code(), Some(1), "{}", stderr(&impossible));
+}
+
+#[test]
+fn what_cannot_be_tried_is_said_in_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("switch.toml");
+    fs::write(&path, FILE).unwrap();
+    let path = path.to_str().unwrap();
+    for (arguments, says) in [
+        (&["demo", "--cycle", "10us"][..], "from 100us to 1s"),
+        (&["demo", "--rate", "fast"], "is not a rate"),
+        (&["demo", "--allow-outside", "some"], "is not a share of frames"),
+        (&["demo", "--size", "2000"], "2000"),
+        (&["demo", "--svg", "/no/such/folder/a.svg"], "/no/such/folder"),
+        (&["verify", "/no/such/file"], "/no/such/file"),
+        (&["verify", path, "--to", "nowhere"], "there is no port nowhere (its ports: left, right)"),
+        (&["verify", path, "--to", "left", "--from", "right"], "port left has no gates"),
+        (&["verify", path, "--from", "right"], "same port"),
+        (&["verify", path, "--send", "lo"], "--receive"),
+        (&["verify", path, "--send", "nothing0", "--receive", "nothing1"], "nothing0"),
+        (&["verify", path, "--send", "lo", "--receive", "lo"], "same interface"),
+    ] {
+        let output = run(&[&["switch"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    }
+}
+
+/// A demo that goes on for a minute, once its namespaces are there.
+fn begun() -> std::process::Child {
+    let child = ontick(&["switch", "demo", "--duration", "60s", "--rate", "2000", "--json", "--plane", "user"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let begun = Instant::now();
+    while spaces(child.id()).len() < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no namespaces were made");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child
+}
+
+/// Network namespaces that a process holds and is not in.
+fn spaces(id: u32) -> Vec<String> {
+    let Ok(files) = fs::read_dir(format!("/proc/{id}/fd")) else { return Vec::new() };
+    let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+    links.map(|link| link.display().to_string()).filter(|link| link.starts_with("net:[")).collect()
+}
+
+#[test]
+fn control_c_gives_what_was_found_so_far() {
+    let Some(_turn) = turn() else { return };
+    let mut child = begun();
+    // Cycles begin with the next second; frames flow soon after.
+    std::thread::sleep(Duration::from_secs(4));
+    send(child.id(), Signal::INT);
+    let (mut said, mut complained) = (String::new(), String::new());
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut complained).unwrap();
+    let status = child.wait().unwrap();
+    // On a machine that is slow enough nothing was measured yet, which is said.
+    if status.code() == Some(2) {
+        assert!(complained.contains("ended before anything was measured"), "{complained}");
+        return;
+    }
+    let record: Value = serde_json::from_str(&said).unwrap_or_else(|e| panic!("{e}: {said} {complained}"));
+    assert_eq!(record["interrupted"], true);
+    assert_eq!(trials(&record).len(), 1);
+    is_sound(&trials(&record)[0]);
+}
+
+#[test]
+fn a_killed_demo_leaves_nothing_behind() {
+    let Some(_turn) = turn() else { return };
+    let mut child = begun();
+    let held = spaces(child.id());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Whoever is still in one would hold it.
+    let begun = Instant::now();
+    loop {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let still: Vec<String> = processes
+            .filter_map(|process| fs::read_link(process.path().join("ns/net")).ok())
+            .map(|link| link.display().to_string())
+            .filter(|link| held.contains(link))
+            .collect();
+        if still.is_empty() {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{still:?} are still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

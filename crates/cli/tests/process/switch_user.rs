@@ -1,0 +1,215 @@
+//! The user data plane: set up, looked at, changed and taken away, with and without violence.
+
+use std::process::{Command, Output, Stdio};
+
+use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{alone_on_this_machine, has, ontick, runs, send, stderr, stdout, wait_until};
+
+const PORTS: [&str; 2] = ["port0", "port1"];
+
+/// Two ports with cables, and a folder for what is known of switches, all of this test alone.
+struct Bench {
+    here: Namespace,
+    far: Namespace,
+    folder: tempfile::TempDir,
+    _alone: std::fs::File,
+}
+
+/// Nothing where there are no namespaces to be had.
+fn bench() -> Option<Bench> {
+    if !has("ip") || !has("tc") {
+        return None;
+    }
+    let space = || match Namespace::new() {
+        Ok(namespace) => Some(namespace),
+        Err(NamespaceError::Privilege(what)) => {
+            eprintln!("not tested: {what} needs root");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let (here, far) = (space()?, space()?);
+    for (n, port) in PORTS.iter().enumerate() {
+        here.join(port, &far, &format!("far{n}")).unwrap();
+    }
+    let bench = Bench { here, far, folder: tempfile::tempdir().unwrap(), _alone: alone_on_this_machine() };
+    bench.configure("800us", "200us");
+    Some(bench)
+}
+
+impl Bench {
+    fn configure(&self, blue: &str, red: &str) {
+        let text = format!(
+            "[switch]\nname = \"cell\"\nplane = \"user\"\n\n[[class]]\nname = \"blue\"\nqueue = 0\n\n[[class]]\nname = \
+             \"red\"\nqueue = 1\nmatch = [{{ udp-port = 7777 }}]\n\n[[port]]\nname = \"port0\"\nrate = \"1Gbit\"\n\n\
+             [[port]]\nname = \"port1\"\nrate = \"1Gbit\"\n[port.gates]\nentries = [{{ open = [\"blue\"], for = \
+             \"{blue}\" }}, {{ open = [\"red\"], for = \"{red}\" }}]\n"
+        );
+        std::fs::write(self.file(), text).unwrap();
+    }
+
+    fn file(&self) -> String {
+        self.folder.path().join("cell.toml").display().to_string()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let state = self.folder.path().join("state").display().to_string();
+        ontick(&[&["switch"], words, &["--state", &state]].concat())
+    }
+
+    fn switch(&self, words: &[&str]) -> Output {
+        self.here.within(|| self.command(words).output()).unwrap().unwrap()
+    }
+
+    fn status(&self) -> Value {
+        serde_json::from_slice(&self.switch(&["status", "--json"]).stdout).expect("JSON")
+    }
+
+    fn pid(&self) -> i32 {
+        self.status()["report"]["pid"].as_i64().expect("it works") as i32
+    }
+
+    /// Everything that setting up changes.
+    fn settings(&self) -> String {
+        let look = |program: &str, words: &[&str]| self.here.run(program, words).unwrap();
+        let ipv6 = |port: &&str| {
+            let path = format!("/proc/sys/net/ipv6/conf/{port}/disable_ipv6");
+            self.here.within(|| std::fs::read_to_string(&path).unwrap_or_default()).unwrap()
+        };
+        let features =
+            |port: &&str| self.here.within(|| format!("{:?}", ontick_switch::features::get(port).unwrap())).unwrap();
+        let links = look("ip", &["-o", "link", "show"]);
+        let qdiscs = look("tc", &["qdisc", "show"]);
+        let ports = PORTS.iter().map(|port| ipv6(port) + &features(port)).collect::<Vec<_>>().join("\n");
+        // Who forgets its neighbours meanwhile is none of ours.
+        format!("{links}\n{qdiscs}\n{ports}")
+    }
+}
+
+#[test]
+fn it_is_set_up_changed_and_taken_away() {
+    let Some(bench) = bench() else { return };
+    let before = bench.settings();
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    assert!(stdout(&applied).contains("Switch cell works in process"), "{}", stdout(&applied));
+    assert_ne!(bench.settings(), before, "offloads are off meanwhile");
+
+    let status = bench.switch(&["status"]);
+    assert!(status.status.success(), "{}{}", stdout(&status), stderr(&status));
+    for words in ["user data plane · at work", "port port1  up", "blue 800us, red 200us · cycle 1ms"] {
+        assert!(stdout(&status).contains(words), "{words}: {}", stdout(&status));
+    }
+    let again = bench.switch(&["apply", &bench.file()]);
+    assert_eq!(stdout(&again), "Switch cell stands as the file says.\n");
+
+    bench.configure("600us", "400us");
+    let changed = bench.switch(&["apply", &bench.file()]);
+    assert!(stdout(&changed).contains("change at their base time"), "{}{}", stdout(&changed), stderr(&changed));
+    let configuration = bench.status()["report"]["configuration"].to_string();
+    assert!(configuration.contains("600us"), "{configuration}");
+    // Other classes are another switch.
+    let text = std::fs::read_to_string(bench.file()).unwrap().replace("7777", "7778");
+    std::fs::write(bench.file(), text).unwrap();
+    let refused = bench.switch(&["apply", &bench.file()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("only gates can be changed"), "{}", stderr(&refused));
+
+    let pid = bench.pid();
+    let reverted = bench.switch(&["revert"]);
+    assert!(stdout(&reverted).contains("everything else is as before"), "{}{}", stdout(&reverted), stderr(&reverted));
+    wait_until("the process to end", || !runs(pid));
+    assert_eq!(bench.settings(), before);
+    assert_eq!(bench.switch(&["status"]).status.code(), Some(1));
+}
+
+#[test]
+fn killed_it_leaves_nothing_behind() {
+    let Some(bench) = bench() else { return };
+    let before = bench.settings();
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    send(bench.pid() as u32, Signal::KILL);
+    // Its guardian takes it away.
+    wait_until("the settings to be as before", || bench.settings() == before);
+    wait_until("the journal to go", || bench.status().is_null());
+    wait_until("throttling to be as before", || !std::path::Path::new("/var/lib/ontick/tune.jsonl").exists());
+}
+
+#[test]
+fn unconfirmed_it_goes_by_itself() {
+    let Some(bench) = bench() else { return };
+    let before = bench.settings();
+    let applied = bench.switch(&["apply", &bench.file(), "--confirm", "500ms"]);
+    assert!(stdout(&applied).contains("ontick switch confirm cell"), "{}{}", stdout(&applied), stderr(&applied));
+    wait_until("it to go", || bench.status().is_null());
+    wait_until("the settings to be as before", || bench.settings() == before);
+
+    let applied = bench.switch(&["apply", &bench.file(), "--confirm", "30s"]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    assert!(bench.status()["goes_in_ns"].is_u64());
+    assert!(bench.switch(&["confirm"]).status.success());
+    assert!(bench.status()["goes_in_ns"].is_null());
+    assert!(bench.switch(&["revert"]).status.success());
+    assert_eq!(bench.settings(), before);
+}
+
+#[test]
+fn in_the_foreground_it_tells_what_happens_and_counts() {
+    let Some(bench) = bench() else { return };
+    let before = bench.settings();
+    let metrics = bench.folder.path().join("cell.prom");
+    let words = ["run", &bench.file(), "--metrics", &metrics.display().to_string()];
+    let start = || bench.command(&words).stderr(Stdio::piped()).spawn();
+    let mut child = bench.here.within(start).unwrap().unwrap();
+    wait_until("it to work", || bench.status()["report"].is_object());
+    bench.far.ip(&["link", "set", "dev", "far1", "down"]).unwrap();
+    wait_until("the link to be down", || bench.status()["report"]["ports"][1]["link"] == Value::Bool(false));
+    bench.far.ip(&["link", "set", "dev", "far1", "up"]).unwrap();
+    wait_until("the link to be up", || bench.status()["report"]["ports"][1]["link"] == Value::Bool(true));
+    let second = bench.switch(&["run", &bench.file()]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(stderr(&second).contains("keeps switch cell already"), "{}", stderr(&second));
+    send(child.id(), Signal::TERM);
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    for words in ["port port1: the link is down", "port port1: the link is up"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let text = std::fs::read_to_string(&metrics).unwrap();
+    assert!(text.contains("ontick_switch_packets_total{switch=\"cell\",port=\"port1\",class=\"red\"} "), "{text}");
+    assert!(text.ends_with("# EOF\n"));
+    assert_eq!(bench.settings(), before);
+}
+
+#[test]
+fn what_it_cannot_do_is_said_before_anything_is_changed() {
+    let Some(bench) = bench() else { return };
+    let before = bench.settings();
+    let text = std::fs::read_to_string(bench.file()).unwrap();
+    for (from, to, says) in [
+        ("\"port1\"", "\"port9\"", "there is no port port9"),
+        ("plane = \"user\"", "plane = \"user\"\nrole = \"station\"", "plane = \"kernel\""),
+        ("plane = \"user\"", "plane = \"user\"\nstp = true", "spanning tree"),
+        ("queue = 1", "queue = 0", "queue"),
+    ] {
+        std::fs::write(bench.file(), text.replacen(from, to, 1)).unwrap();
+        for command in ["apply", "run"] {
+            let output = bench.switch(&[command, &bench.file()]);
+            assert_eq!(output.status.code(), Some(2), "{to}: {}", stdout(&output));
+            assert!(stderr(&output).contains(says), "{to}: {}", stderr(&output));
+        }
+        assert_eq!(bench.settings(), before, "{to}");
+    }
+    // A port of another bridge.
+    std::fs::write(bench.file(), &text).unwrap();
+    bench.here.ip(&["link", "add", "other", "type", "bridge"]).unwrap();
+    bench.here.ip(&["link", "set", "dev", "port0", "master", "other"]).unwrap();
+    let output = bench.switch(&["apply", &bench.file()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("belongs to other"), "{}", stderr(&output));
+}

@@ -1,0 +1,86 @@
+//! The kernel's data plane.
+
+use super::{Lost, UnderTest};
+use crate::apply::{self, Live, Plan, Refused, differences};
+use crate::kernel::{self, CannotPlan};
+use crate::model::Switch;
+use crate::verify::namespace::{Namespace, NamespaceError};
+use crate::verify::scene;
+
+/// The kernel's bridge, classifier and taprio on the ports of a namespace, with which they end.
+pub struct KernelPlane<'a> {
+    namespace: &'a Namespace,
+    switch: Switch,
+    plan: Plan,
+}
+
+/// Why it does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelPlaneError {
+    /// The kernel lacks something.
+    #[error("the kernel's data plane cannot be set up here: {0}")]
+    Cannot(#[from] CannotPlan),
+    /// The kernel refused something.
+    #[error("the kernel's data plane could not be set up: {0}")]
+    Refused(#[from] Refused),
+    /// It is other than it was set up.
+    #[error("the kernel's data plane is not as it was set up: {0}")]
+    Differs(apply::Difference),
+    /// The namespace cannot be entered.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+}
+
+impl<'a> KernelPlane<'a> {
+    /// Sets it up on ports that are in `namespace`. There is no way back to be kept: everything is gone with the
+    /// namespace.
+    pub fn start(switch: &Switch, namespace: &'a Namespace) -> Result<Self, KernelPlaneError> {
+        let set_up = || -> Result<Plan, KernelPlaneError> {
+            let plan = kernel::plan(&Live, switch, switch.clock.now_ns())?;
+            for step in &plan.steps {
+                step.acts.iter().try_for_each(|act| apply::Host::act(&Live, act))?;
+            }
+            match differences(&Live, plan.steps.iter().flat_map(|step| &step.expects)).into_iter().next() {
+                Some(difference) => Err(KernelPlaneError::Differs(difference)),
+                None => Ok(plan),
+            }
+        };
+        let plan = namespace.within(set_up)??;
+        Ok(Self { namespace, switch: switch.clone(), plan })
+    }
+
+    fn status(&self) -> Result<kernel::Status, String> {
+        let status = self.namespace.within(|| kernel::status(&Live, &self.switch, &self.plan));
+        status.map_err(|e| e.to_string())?.map_err(|e| e.to_string())
+    }
+}
+
+impl UnderTest for KernelPlane<'_> {
+    fn plane(&self) -> &'static str {
+        "kernel"
+    }
+
+    fn about(&self) -> String {
+        let mut kinds: Vec<String> = self
+            .status()
+            .map(|status| status.ports.into_iter().map(|port| port.queueing).collect())
+            .unwrap_or_default();
+        kinds.sort();
+        kinds.dedup();
+        format!("kernel data plane, bridge with {}", kinds.join(" and "))
+    }
+
+    fn lost(&mut self, _from: usize, to: usize) -> Result<Lost, String> {
+        let name = &self.switch.ports[to].name;
+        let status = self.status()?;
+        let counted = |class: &crate::model::Class| {
+            let counts = status.ports[to].classes.iter().find(|count| count.class == class.name);
+            counts.map_or(0, |count| count.drops)
+        };
+        let out = scene::dropped(self.namespace, name).map_err(|e| e.to_string())?;
+        Ok(Lost {
+            classes: self.switch.classes.iter().map(counted).collect(),
+            elsewhere: vec![(format!("out of port {name}"), out)],
+        })
+    }
+}
