@@ -88,6 +88,7 @@ received() { ip -s -j link show q2 | sed 's/.*"rx":{"bytes":[0-9]*,"packets":\([
 # Usage: send PORT    one frame, which the switch floods
 # From a socket that is not connected: one that is takes its transmit queue along through a veth pair, past taprio's map.
 send() {
+  # shellcheck disable=SC2016 # perl's own
   ip netns exec sender perl -MSocket -e \
     'socket(S, PF_INET, SOCK_DGRAM, 0); send(S, "x", 0, pack_sockaddr_in($ARGV[0], inet_aton("10.4.0.2")))' "$1"
 }
