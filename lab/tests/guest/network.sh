@@ -24,6 +24,9 @@ make_ports() {
   done
 }
 
+# Usage: write_switch [CLASSIFIER [OFFLOAD [CYCLE [BLUE [RED]]]]]
+# Slow, as an emulated machine on a busy one misses short windows altogether, and is late with a frame that has the
+# usual 300 us to be sent.
 write_switch() {
   cat <<SWITCH
 [switch]
@@ -46,10 +49,11 @@ name = "p1"
 name = "p2"
 rate = "1Gbit"
 offload = "${2:-none}"
+$([ "${2:-none}" = none ] || echo 'txtime-delay = "50ms"')
 
 [port.gates]
-cycle = "${3:-10ms}"
-entries = [ { open = ["blue"], for = "${4:-8ms}" }, { open = ["red"], for = "${5:-2ms}" } ]
+cycle = "${3:-100ms}"
+entries = [ { open = ["blue"], for = "${4:-80ms}" }, { open = ["red"], for = "${5:-20ms}" } ]
 SWITCH
 }
 
@@ -82,7 +86,12 @@ as_before() {
 received() { ip -s -j link show q2 | sed 's/.*"rx":{"bytes":[0-9]*,"packets":\([0-9]*\).*/\1/'; }
 
 # Usage: send PORT    one frame, which the switch floods
-send() { ip netns exec sender bash -c "echo x >/dev/udp/10.4.0.2/$1"; }
+# From a socket that is not connected: one that is takes its transmit queue along through a veth pair, past taprio's map.
+send() {
+  # shellcheck disable=SC2016 # perl's own
+  ip netns exec sender perl -MSocket -e \
+    'socket(S, PF_INET, SOCK_DGRAM, 0); send(S, "x", 0, pack_sockaddr_in($ARGV[0], inet_aton("10.4.0.2")))' "$1"
+}
 
 # Usage: passes PORT WITHIN    whether a frame to this port of UDP arrives within so many tenths of a second
 passes() {

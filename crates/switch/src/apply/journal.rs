@@ -193,3 +193,72 @@ fn network_exists(network: u64) -> bool {
     let processes = || fs::read_dir("/proc").into_iter().flatten().flatten();
     named || processes().any(|p| network_of(&format!("{}/ns/net", p.path().display())) == Some(network))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn undo(table: &str) -> Undo {
+        Undo::NftTable { family: "bridge".into(), table: table.into() }
+    }
+
+    fn folder() -> (tempfile::TempDir, Folder) {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::of("cell4", Some(place.path())).unwrap();
+        (place, folder)
+    }
+
+    #[test]
+    fn what_was_begun_is_known_wherever_the_file_was_cut() {
+        let (_place, folder) = folder();
+        let _lock = folder.lock().unwrap();
+        let mut journal = Journal::begin(&folder).unwrap();
+        assert!(Journal::read(&folder).unwrap().is_none(), "nothing was begun");
+        journal.intend("one", &[undo("a")]).unwrap();
+        journal.done().unwrap();
+        journal.intend("two", &[undo("b"), undo("c")]).unwrap();
+        let place = folder.path(FILE);
+        let whole = fs::read(&place).unwrap();
+        let ends: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] == b'\n').collect();
+        for cut in 0..=whole.len() {
+            fs::write(&place, &whole[..cut]).unwrap();
+            let begun = Journal::read(&folder).unwrap().map_or(0, |journal| journal.entries().len());
+            // A record counts once all of it is there, with or without the line's end.
+            assert_eq!(begun, usize::from(cut >= ends[1]) + usize::from(cut >= ends[3]), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn of_another_boot_or_a_lost_network_namespace_nothing_stands() {
+        let (_place, folder) = folder();
+        let _lock = folder.lock().unwrap();
+        let mut journal = Journal::begin(&folder).unwrap();
+        journal.intend("one", &[undo("a")]).unwrap();
+        let text = fs::read_to_string(folder.path(FILE)).unwrap();
+        for (now, then) in [(this_boot(), "another".to_owned()), (this_network().to_string(), "1".to_owned())] {
+            fs::write(folder.path(FILE), text.replace(&now, &then)).unwrap();
+            assert!(Journal::read(&folder).unwrap().is_none());
+        }
+        fs::write(folder.path(FILE), text.replace(FORMAT, "ontick-switch/9")).unwrap();
+        assert!(
+            matches!(Journal::read(&folder), Err(JournalError::Foreign { format, .. }) if format == "ontick-switch/9")
+        );
+    }
+
+    #[test]
+    fn one_at_a_time_and_for_root_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let (place, folder) = folder();
+        let lock = folder.lock().unwrap();
+        assert!(matches!(folder.lock(), Err(FolderError::Busy(_))));
+        drop(lock);
+        Journal::begin(&folder).unwrap();
+        let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&place.path().join("cell4")), mode(&folder.path(FILE))), (0o700, 0o600));
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(folder.lock(), Err(FolderError::NotSafe(_))));
+        for name in ["", "..", "a/b", "sixteen-letters-x", ".lock"] {
+            assert!(matches!(Folder::of(name, None), Err(FolderError::Name(_))), "{name}");
+        }
+    }
+}

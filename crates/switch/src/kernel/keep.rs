@@ -64,6 +64,8 @@ pub fn keep(
     let mut watch = Watch::begin()?;
     let plan = folder.plan().map_err(io::Error::other)?;
     let mut keeper = Keeper::new(host, folder, switch, plan, options, tell);
+    // What happened to a link before the watch began is not told by anybody.
+    switch.ports.iter().for_each(|port| keeper.reissue_soon(&port.name));
     let ended = loop {
         if stop.load(Relaxed) {
             break Ended::Stopped;
