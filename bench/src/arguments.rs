@@ -52,6 +52,9 @@ pub struct Arguments {
     /// Frames that the switch forwards in one go [default: 100000000, with --quick 1000000]
     #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(10_000..=10_000_000_000))]
     switch_frames: Option<u64>,
+    /// Measure the switch alone
+    #[arg(long, conflicts_with = "markdown")]
+    pub switch_only: bool,
     /// Leave out what runs in the lab's emulated machines
     #[arg(long)]
     no_lab: bool,

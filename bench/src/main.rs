@@ -58,6 +58,13 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     page.heading("Machine and programs");
     page.table(&machine::table(&job)?);
 
+    if arguments.switch_only {
+        let goals = switch::goals(&switch::measure(&job, arguments.switch(), &mut page)?);
+        page.heading("Must reach");
+        page.table(&show::goals(&goals));
+        return Ok(all_reached(&goals));
+    }
+
     let versus = side_by_side(arguments, scale, &job, &mut page)?;
     let costs = costs::measure(job.cpu)?;
     page.heading("What single operations cost");
@@ -105,7 +112,11 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         page.write(path)?;
         println!("\nWritten to {}", path.display());
     }
-    Ok(goals.iter().all(|goal| goal.reached != Some(false)))
+    Ok(all_reached(&goals))
+}
+
+fn all_reached(goals: &[goals::Goal]) -> bool {
+    goals.iter().all(|goal| goal.reached != Some(false))
 }
 
 fn job(arguments: &Arguments) -> Result<Job, String> {
