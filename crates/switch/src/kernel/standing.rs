@@ -2,7 +2,7 @@
 
 use crate::apply::{Act, Expect, Host, Plan, Refused, Step, links, port};
 use crate::features;
-use crate::model::{Gates, Port, Role, Switch};
+use crate::model::{Gates, Plane, Port, Role, Switch};
 
 use super::classify::{self, Wanted};
 use super::gates::{self, Found};
@@ -29,7 +29,9 @@ pub fn regate(
     after: &Switch,
     now_ns: u64,
 ) -> Result<Option<Regated>, CannotPlan> {
-    if without_gates(before) != without_gates(after) {
+    // What stands has chosen already.
+    let plane = if after.plane == Plane::Auto { before.plane } else { after.plane };
+    if without_gates(before) != without_gates(&Switch { plane, ..after.clone() }) {
         return Ok(None);
     }
     let links = links(host)?;
