@@ -53,7 +53,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(10_000..=10_000_000_000))]
     switch_frames: Option<u64>,
     /// Measure the switch alone
-    #[arg(long, conflicts_with = "markdown")]
+    #[arg(long)]
     pub switch_only: bool,
     /// Leave out what runs in the lab's emulated machines
     #[arg(long)]

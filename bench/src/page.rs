@@ -6,9 +6,10 @@ use std::path::Path;
 
 use ontick_record::store;
 
-/// The lines in docs/benchmarks.md between which the figures stand.
-const BEGIN: &str = "<!-- figures: begin -->";
-const END: &str = "<!-- figures: end -->";
+/// What stands around figures in a page, by their name.
+fn marks(name: &str) -> [String; 2] {
+    ["begin", "end"].map(|end| format!("<!-- {name}: {end} -->"))
+}
 
 /// Rows of cells under a head.
 #[derive(Debug, Clone, Default)]
@@ -110,21 +111,20 @@ impl Page {
         self.markdown.push('\n');
     }
 
-    /// Writes it to a file: between the marks where the file has them, as the whole file else.
-    pub fn write(&self, path: &Path) -> Result<(), String> {
+    /// Writes it to a file: between the marks of this name where the file has them, else at its end.
+    pub fn write(&self, path: &Path, name: &str) -> Result<(), String> {
         let before = if path.is_file() { store::read_text(path).map_err(|e| e.to_string())? } else { String::new() };
-        let text = placed(&before, &self.markdown);
+        let text = placed(&before, name, &self.markdown);
         store::write_whole(path, text.as_bytes()).map_err(|e| e.to_string())?;
         give_back(path).map_err(|e| format!("{}: {e}", path.display()))
     }
 }
 
-fn placed(before: &str, figures: &str) -> String {
-    match (before.find(BEGIN), before.find(END)) {
-        (Some(begin), Some(end)) if begin < end => {
-            format!("{}{BEGIN}\n\n{figures}{}", &before[..begin], &before[end..])
-        }
-        _ => figures.into(),
+fn placed(before: &str, name: &str, figures: &str) -> String {
+    let [begin, end] = marks(name);
+    match (before.find(&begin), before.find(&end)) {
+        (Some(at), Some(until)) if at < until => format!("{}{begin}\n\n{figures}{}", &before[..at], &before[until..]),
+        _ => format!("{before}{begin}\n\n{figures}{end}\n"),
     }
 }
 
@@ -152,12 +152,14 @@ mod tests {
 
     #[test]
     fn figures_go_between_the_marks_and_nothing_else_changes() {
-        let page = format!("# Words\n{BEGIN}\nold\n{END}\nmore\n");
-        let new = placed(&page, "figures\n");
-        assert_eq!(new, format!("# Words\n{BEGIN}\n\nfigures\n{END}\nmore\n"));
-        assert_eq!(placed(&new, "figures\n"), new);
-        assert_eq!(placed("", "figures\n"), "figures\n");
-        assert_eq!(placed(&format!("{END}{BEGIN}"), "figures\n"), "figures\n");
+        let [[begin, end], [other, _]] = ["figures", "other figures"].map(marks);
+        let page = format!("# Words\n{begin}\nold\n{end}\nmore\n{other}\n");
+        let new = placed(&page, "figures", "figures\n");
+        assert_eq!(new, format!("# Words\n{begin}\n\nfigures\n{end}\nmore\n{other}\n"));
+        assert_eq!(placed(&new, "figures", "figures\n"), new);
+        let appended = placed("words\n", "figures", "figures\n");
+        assert_eq!(appended, format!("words\n{begin}\n\nfigures\n{end}\n"));
+        assert_eq!(placed(&appended, "figures", "figures\n"), appended);
     }
 
     #[test]
@@ -166,7 +168,7 @@ mod tests {
         let path = folder.path().join("benchmarks.md");
         let mut page = Page::default();
         page.words("share < 3us");
-        page.write(&path).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "share &lt; 3us\n\n");
+        page.write(&path, "figures").unwrap();
+        assert!(fs::read_to_string(&path).unwrap().contains("share &lt; 3us\n\n"));
     }
 }

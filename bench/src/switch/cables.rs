@@ -67,6 +67,18 @@ impl Scene {
     }
 }
 
+impl Scene {
+    /// Frames that have come in at the second station.
+    pub fn arrived(&self) -> Result<u64, String> {
+        let told =
+            self.stations[1].run("ip", &["-s", "-j", "link", "show", "dev", FAR[1]]).map_err(|e| e.to_string())?;
+        let told: serde_json::Value = serde_json::from_str(&told).map_err(|e| format!("ip -s -j link: {e}"))?;
+        let link = &told[0];
+        let packets = ["stats64", "stats"].iter().find_map(|stats| link[*stats]["rx"]["packets"].as_u64());
+        packets.ok_or_else(|| "ip does not tell how many frames arrived".into())
+    }
+}
+
 fn bridge(here: &Namespace) -> Result<(), NamespaceError> {
     here.ip(&["link", "add", "bridge", "type", "bridge"])?;
     for port in PORTS {

@@ -23,7 +23,7 @@ pub struct Seen {
 pub fn command(job: &Job, seconds: u64) -> Words {
     let (ontick, cpu) = (job.ontick.display(), job.cpu);
     let line = format!(
-        "{ontick} switch demo --plane user --cpu {cpu} --rate 100% --duration {seconds}s --without-gates 0s --explain --json --quiet"
+        "{ontick} switch demo --plane user --cpu {cpu} --rate 100% --duration {seconds}s --without-gates 0s --json"
     );
     line.split(' ').map(String::from).collect()
 }

@@ -31,7 +31,7 @@ const CASES: [(&str, &str, &str); 2] = [
 pub fn commands(ontick: &Path, flaps: u64) -> Vec<Words> {
     let demo = |(_, time, length): &(&str, &str, &str)| {
         format!(
-            "lab/run {time}--limit 20m -- {} switch demo --plane kernel {length} --rate 75% --without-gates 0s --json --quiet",
+            "lab/run {time}--limit 20m -- {} switch demo --plane kernel {length} --rate 75% --without-gates 0s --json",
             ontick.display()
         )
     };

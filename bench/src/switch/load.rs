@@ -73,6 +73,22 @@ pub fn run(into: &mut PacketPort, out_of: &mut PacketPort, frames: u64) -> Passe
     passed
 }
 
+/// Sends numbered frames for so long, each class in turn, without a look at what becomes of them.
+pub fn flood(into: &mut PacketPort, duration: Duration) -> Duration {
+    let (mut frame, began, mut sent) = (tagged(), Instant::now(), 0);
+    loop {
+        for _ in 0..BURST {
+            number(&mut frame, sent);
+            into.send(&frame);
+            sent += 1;
+        }
+        let took = began.elapsed();
+        if took >= duration {
+            return took;
+        }
+    }
+}
+
 /// 60 octets with a VLAN tag; the check sequence makes 64.
 fn tagged() -> [u8; 60] {
     let mut frame = [0; 60];

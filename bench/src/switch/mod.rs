@@ -6,6 +6,7 @@ mod gates;
 mod lab;
 mod load;
 mod random;
+mod unthrottled;
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,13 +19,14 @@ use ontick_switch::user::packet::{DEFAULT_FRAMES, PacketPort, PacketReader, Stam
 
 use cables::{Between, FAR, Scene};
 use load::Passed;
+use unthrottled::Unthrottled;
 
 use crate::goals::Goal;
 use crate::page::{Page, Table};
 use crate::side::Job;
 
-/// Frames of one short turn.
-const TURN: u64 = 2_000_000;
+/// Length of one turn of forwarding.
+const TURN: Duration = Duration::from_secs(2);
 /// Frames of 64 octets per second.
 const FORWARDED: f64 = 500_000.0;
 /// What the switch may add to a frame's way at 100 000 frames per second.
@@ -45,7 +47,8 @@ pub struct Size {
 
 /// What was seen.
 pub struct Seen {
-    forwarded: Vec<(Between, Passed)>,
+    /// Frames per second of each turn.
+    forwarded: Vec<(Between, f64)>,
     endurance: Endurance,
     delays: Vec<(Between, delay::Seen)>,
     gates: gates::Seen,
@@ -64,6 +67,7 @@ struct Endurance {
 
 /// Everything, on the page.
 pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
+    let _unthrottled = Unthrottled::begin(job.cpu)?;
     page.heading("The switch: frames forwarded, 64 octets, eight classes, virtual Ethernet");
     let mut forwarded = Vec::new();
     let sides = [Between::User(Socket::Packet), Between::Bridge, Between::User(Socket::Xdp)];
@@ -73,19 +77,19 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
             sides.reverse();
         }
         for between in sides {
-            forwarded.push((between, forward(job, between, TURN.min(size.frames))?.0));
+            forwarded.push((between, flooded(job, between)?));
         }
     }
     page.table(&rates(&forwarded, &sides));
     page.words(&format!(
-        "{} turns of {} frames each, in alternating order. One thread on the other CPU sends frames and counts those that come out, at most 1024 on their way; the kernel's bridge does its work on that thread's CPU, ontick's core on its own (CPU {}, FIFO).",
+        "{} turns of {} each, in alternating order. One thread on the other CPU sends as fast as it can; what comes out is counted by the interface at the far end. The kernel's bridge does its work on that thread's CPU, ontick's core on its own (CPU {}, FIFO), where what comes too fast is dropped and counted.",
         size.pairs,
-        TURN.min(size.frames),
+        show(TURN.as_nanos() as u64),
         job.cpu
     ));
     let endurance = endure(job, size.frames)?;
     page.words(&format!(
-        "In one go: {} frames sent, {} received ({:.0}/s), {} of the others counted as dropped, {} out of order within their class; the core was held up {} times, for {} at most.",
+        "In one go, at most 1024 of them on their way, with every frame looked at by the thread that sends: {} frames sent, {} received ({:.0}/s), {} of the others counted as dropped, {} out of order within their class; the core was held up {} times, for {} at most.",
         endurance.passed.sent,
         endurance.passed.received,
         endurance.passed.rate(),
@@ -138,6 +142,15 @@ fn elsewhere(job: &Job) -> Option<u32> {
     cpus::online().into_iter().rev().find(|cpu| *cpu != job.cpu)
 }
 
+/// Frames per second that come out.
+fn flooded(job: &Job, between: Between) -> Result<f64, String> {
+    let scene = Scene::new(between, job.cpu, job.priority)?;
+    let mut into = port(&scene, 0)?;
+    let before = scene.arrived()?;
+    let took = beside(job, || load::flood(&mut into, TURN))?;
+    Ok((scene.arrived()? - before) as f64 / took.as_secs_f64())
+}
+
 fn forward(job: &Job, between: Between, frames: u64) -> Result<(Passed, Scene), String> {
     let scene = Scene::new(between, job.cpu, job.priority)?;
     let [mut into, mut out_of] = [port(&scene, 0)?, port(&scene, 1)?];
@@ -184,26 +197,22 @@ fn beside<T: Send>(job: &Job, work: impl FnOnce() -> T + Send) -> Result<T, Stri
     std::thread::scope(|scope| scope.spawn(pinned).join()).map_err(|_| "switch: the load's thread panicked".into())
 }
 
-fn rates(all: &[(Between, Passed)], sides: &[Between]) -> Table {
-    let mut table = Table::new(&["between", "median of turns", "least", "most", "lost", "out of order"]);
+fn rates(all: &[(Between, f64)], sides: &[Between]) -> Table {
+    let mut table = Table::new(&["between", "median of turns", "least", "most"]);
     for side in sides {
-        let turns: Vec<&Passed> = all.iter().filter(|(between, _)| between == side).map(|(_, passed)| passed).collect();
-        let mut rates: Vec<f64> = turns.iter().map(|passed| passed.rate()).collect();
-        rates.sort_by(f64::total_cmp);
+        let rates = of_side(all, *side);
         let [Some(least), Some(most)] = [rates.first(), rates.last()] else { continue };
-        let per_s = |rate: &f64| format!("{rate:.0}/s");
-        let lost: u64 = turns.iter().map(|passed| passed.sent - passed.received).sum();
-        let disordered: u64 = turns.iter().map(|passed| passed.out_of_order).sum();
-        table.row([
-            side.name().into(),
-            per_s(&median(&rates)),
-            per_s(least),
-            per_s(most),
-            lost.to_string(),
-            disordered.to_string(),
-        ]);
+        let figures = [median(&rates), *least, *most].map(|rate| format!("{rate:.0}/s"));
+        table.row([side.name().to_string()].into_iter().chain(figures));
     }
     table
+}
+
+/// The least first.
+fn of_side(all: &[(Between, f64)], side: Between) -> Vec<f64> {
+    let mut rates: Vec<f64> = all.iter().filter(|(between, _)| *between == side).map(|(_, rate)| *rate).collect();
+    rates.sort_by(f64::total_cmp);
+    rates
 }
 
 fn median(sorted: &[f64]) -> f64 {
@@ -212,12 +221,6 @@ fn median(sorted: &[f64]) -> f64 {
         0 if middle > 0 => sorted[middle - 1].midpoint(sorted[middle]),
         _ => sorted.get(middle).copied().unwrap_or(0.0),
     }
-}
-
-fn rate(all: &[(Between, Passed)], side: Between) -> f64 {
-    let mut rates: Vec<f64> = all.iter().filter(|(between, _)| *between == side).map(|(_, p)| p.rate()).collect();
-    rates.sort_by(f64::total_cmp);
-    median(&rates)
 }
 
 fn delay_table(all: &[(Between, delay::Seen)]) -> Table {
@@ -233,7 +236,7 @@ fn delay_table(all: &[(Between, delay::Seen)]) -> Table {
 /// What must be reached.
 pub fn goals(seen: &Seen) -> Vec<Goal> {
     let user = Between::User(Socket::Packet);
-    let (own, bridge) = (rate(&seen.forwarded, user), rate(&seen.forwarded, Between::Bridge));
+    let [own, bridge] = [user, Between::Bridge].map(|side| median(&of_side(&seen.forwarded, side)));
     let Endurance { passed, dropped, .. } = &seen.endurance;
     let uncounted = passed.sent.saturating_sub(passed.received).saturating_sub(*dropped);
     let of = |side: Between| seen.delays.iter().find(|(between, _)| *between == side).map(|(_, seen)| seen);

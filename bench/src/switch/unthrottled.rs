@@ -1,0 +1,42 @@
+//! Real-time throttling off, as `ontick switch run` has it, for as long as this lives.
+
+use ontick_machine::{Aim, CpuList, Facts, Journal, Plan, Profile, Root, apply, revert};
+
+/// Puts throttling back when it is dropped. What was changed is in the journal of `ontick tune`, should this be killed.
+pub struct Unthrottled {
+    root: Root,
+    journal: Option<Journal>,
+}
+
+impl Unthrottled {
+    pub fn begin(cpu: u32) -> Result<Self, String> {
+        let told = |e: &dyn std::fmt::Display| format!("real-time throttling cannot be lifted: {e}");
+        let root = Root::live();
+        let facts = Facts::gather(&root);
+        let mut aim = Aim::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(|e| told(&e))?;
+        aim.only = ["rt-throttling", "rt-group-throttling"].map(String::from).to_vec();
+        let plan = Plan::make(&root, &facts, &aim).map_err(|e| told(&e))?;
+        let mut journal = Journal::open(&root).map_err(|e| told(&e))?;
+        if journal.entries().next().is_some() {
+            return Err(told(&"settings that ontick changed before still stand (sudo ontick tune revert)"));
+        }
+        let applied = apply(&root, &plan, &mut journal);
+        let held = Self { root, journal: Some(journal) };
+        match applied.stopped {
+            Some(why) => Err(told(&why)),
+            None => Ok(held),
+        }
+    }
+}
+
+impl Drop for Unthrottled {
+    fn drop(&mut self) {
+        if let Some(mut journal) = self.journal.take() {
+            let complete = revert(&self.root, &mut journal, false).complete();
+            journal.close();
+            if !complete {
+                eprintln!("bench: throttling could not be put back: sudo ontick tune status");
+            }
+        }
+    }
+}
