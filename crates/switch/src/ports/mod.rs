@@ -6,6 +6,7 @@ mod parts;
 mod program;
 mod ptp;
 mod routes;
+pub mod sync;
 mod tools;
 
 use ontick_rt::clock::ClockId;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub(super) fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// What a program printed on both outputs; nothing where it does not start or does not end in time.
-pub(super) fn said(program: &PathBuf, arguments: &[&str], at_most: Duration) -> Option<String> {
+pub(super) fn said(program: &Path, arguments: &[&str], at_most: Duration) -> Option<String> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).ok()?;
     let mut command = Command::new(program);
     command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null());

@@ -18,6 +18,7 @@ mod run;
 mod serving;
 mod status;
 mod status_user;
+mod synchronised;
 mod unit;
 mod verify;
 

@@ -11,6 +11,7 @@ use ontick_switch::{Switch, config};
 
 use super::aimed::{self, FileFlags, lock, needs_root, standing};
 use super::guardian::Guardian;
+use super::synchronised::Synchronised;
 use super::{background, file, revert as reverting, serving};
 use crate::failure::{Failure, Outcome};
 use crate::stop;
@@ -51,6 +52,7 @@ impl Run {
         if self.background {
             background::settle(folder)?;
         }
+        let _synchronised = Synchronised::watch();
         let kept = match switch.plane {
             Plane::User => serving::serve(folder, &switch, self.metrics.as_deref(), self.keep_throttling, &stop),
             _ => self.keep(folder, &switch, &stop),
