@@ -1,55 +1,24 @@
 //! The user data plane over the life of its ports: cables pulled, interfaces deleted and made again, loops closed.
 
+mod scene;
+
 use std::time::{Duration, Instant};
 
-use ontick_rt::clock::ClockId;
 use ontick_rt::thread::Policy;
-use ontick_switch::model::{Class, Classifier, Offload, Plane, Port as PortModel, Role, Switch};
+use ontick_switch::model::Class;
 use ontick_switch::user::Place;
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received};
 use ontick_switch::user::serve::{Happened, ServeError, Service};
-use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use ontick_switch::verify::namespace::Namespace;
+use scene::namespace;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn switch(ports: &[&str]) -> Switch {
-    let port = |name: &&str| PortModel {
-        name: name.to_string(),
-        rate: None,
-        offload: Offload::None,
-        max_sdu: vec![None],
-        gates: None,
-    };
-    Switch {
-        name: "test".into(),
-        role: Role::Bridge,
-        plane: Plane::User,
-        classifier: Classifier::Auto,
-        socket: ontick_switch::model::Socket::Packet,
-        cpu: None,
-        clock: ClockId::Tai,
-        ageing_ns: 300_000_000_000,
-        addresses: 64,
-        stp: false,
-        classes: vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }],
-        ports: ports.iter().map(port).collect(),
-    }
-}
-
-fn namespace() -> Option<Namespace> {
-    match Namespace::new() {
-        Ok(namespace) => Some(namespace),
-        Err(NamespaceError::Privilege(what)) => {
-            eprintln!("skipped: {what} needs root");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
 fn start(here: &Namespace, ports: &[&str]) -> Result<Service, ServeError> {
-    here.within(|| Service::start(&switch(ports), Place { cpu: None, policy: Policy::Other })).unwrap()
+    let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
+    here.within(|| Service::start(&scene::switch(ports, None, classes), Place { cpu: None, policy: Policy::Other }))
+        .unwrap()
 }
 
 /// Tends the service until this happened; nothing else may.

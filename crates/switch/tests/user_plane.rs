@@ -1,16 +1,18 @@
 //! The user data plane between two virtual Ethernet ports: station a — port0 [switch] port1 — station b.
 
+mod scene;
+
 use std::time::{Duration, Instant};
 
-use ontick_rt::clock::ClockId;
 use ontick_rt::thread::Policy;
-use ontick_switch::model::{Class, Classifier, Entry, Offload, Plane, Port as PortModel, Role, Rule, Switch};
+use ontick_switch::model::{Class, Entry, Rule, Switch};
 use ontick_switch::schedule::Schedule;
 use ontick_switch::user::core::{Attachment, Command};
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received, Sent};
 use ontick_switch::user::{Place, Running};
-use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use ontick_switch::verify::namespace::Namespace;
+use scene::namespace;
 
 const GIGABIT: u64 = 1_000_000_000;
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -18,27 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn switch() -> Switch {
     let class = |queue: u8, rules| Class { name: format!("class {queue}"), queue, rules, limit: 64 };
     let red = vec![Rule { pcp: Some(5), ..Rule::default() }];
-    let port = |name: &str| PortModel {
-        name: name.into(),
-        rate: Some(GIGABIT),
-        offload: Offload::None,
-        max_sdu: vec![None, None],
-        gates: None,
-    };
-    Switch {
-        name: "test".into(),
-        role: Role::Bridge,
-        plane: Plane::User,
-        classifier: Classifier::Auto,
-        socket: ontick_switch::model::Socket::Packet,
-        cpu: None,
-        clock: ClockId::Tai,
-        ageing_ns: 300_000_000_000,
-        addresses: 64,
-        stp: false,
-        classes: vec![class(0, vec![]), class(1, red)],
-        ports: vec![port("port0"), port("port1")],
-    }
+    scene::switch(&["port0", "port1"], Some(GIGABIT), vec![class(0, vec![]), class(1, red)])
 }
 
 struct Bench {
@@ -51,15 +33,7 @@ struct Bench {
 
 /// Nothing where there are no namespaces to be had.
 fn bench(schedule: Option<&Schedule>) -> Option<Bench> {
-    let space = || match Namespace::new() {
-        Ok(namespace) => Some(namespace),
-        Err(NamespaceError::Privilege(what)) => {
-            eprintln!("skipped: {what} needs root");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    };
-    let (here, far) = (space()?, [space()?, space()?]);
+    let (here, far) = (namespace()?, [namespace()?, namespace()?]);
     let far_end = |n: usize, name: &str| {
         here.join(&format!("port{n}"), &far[n], name).unwrap();
         far[n].within(|| PacketPort::open(name, 512)).unwrap().unwrap()

@@ -13,7 +13,7 @@ pub mod plan;
 pub mod pool;
 pub mod port;
 pub mod queue;
-mod rest;
+pub mod rest;
 pub mod running;
 pub mod serve;
 mod sys;

@@ -1,5 +1,6 @@
-//! Where real-time throttling is on, a core that never slept would be stopped for 50 ms of every second. It sleeps a
-//! little now and then instead, where no gate moves.
+//! Where real-time throttling is on, a core that never slept would be stopped for 50 ms of every second; on a PREEMPT_RT
+//! kernel it would starve threads of its CPU that the whole kernel waits for (RCU, timers, softirqs). It sleeps a little
+//! now and then instead, where no gate moves.
 
 use std::fs;
 
@@ -32,7 +33,8 @@ impl Rests {
             "/sys/fs/cgroup/cpu,cpuacct/cpu.rt_runtime_us",
         ];
         let throttled = limits.into_iter().filter_map(limit).any(|limit| limit >= 0);
-        (throttled && policy.is_some_and(Policy::is_real_time)).then_some(Self { due_ns: 0 })
+        let starves = throttled || is_preempt_rt();
+        (starves && policy.is_some_and(Policy::is_real_time)).then_some(Self { due_ns: 0 })
     }
 
     /// Sleeps if it is time and no gate moves soon; whether it slept. Times are those of the switch's clock.
@@ -52,6 +54,11 @@ impl Rests {
         self.due_ns = now_ns + (ClockId::Monotonic.now_ns() - began_ns) + WORK_NS;
         true
     }
+}
+
+/// Whether the kernel does in threads what others do in interrupts.
+pub fn is_preempt_rt() -> bool {
+    fs::read_to_string("/sys/kernel/realtime").is_ok_and(|text| text.trim() == "1")
 }
 
 #[cfg(test)]

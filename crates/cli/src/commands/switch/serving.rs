@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use ontick_machine::{Facts, Root};
 use ontick_record::store;
 use ontick_switch::apply::{Folder, Journal};
+use ontick_switch::user::rest::is_preempt_rt;
 use ontick_switch::user::running::Noticed;
 use ontick_switch::user::serve::{Happened, Service};
 use ontick_switch::user::{Place, metrics};
@@ -39,7 +41,9 @@ pub fn serve(
     file::note(&format!("switch {} works on {cpu}, {} (Ctrl-C ends it)", switch.name, report.policy));
     report.refused.iter().for_each(|refused| file::note(refused));
     if report.rests {
-        file::note("real-time throttling is on: the core rests 70us each millisecond, between gates where it can");
+        file::note(
+            "the core rests 70us each millisecond, between gates where it can, as this CPU is not its own for good",
+        );
     }
     let ended = keep(folder, &mut service, switch, metrics, stop);
     let stalls = service.stop().stalls.get();
@@ -52,9 +56,18 @@ pub fn serve(
     ended
 }
 
+/// Whether a core may keep a CPU for itself for good. Threads of that CPU starve then: on a PREEMPT_RT kernel some that
+/// the whole machine waits for; elsewhere nothing that matters on an isolated CPU, and on others the fair server lets
+/// them run.
+fn may_spin(cpu: Option<u32>) -> bool {
+    let facts = Facts::gather(&Root::live());
+    let isolated = cpu.is_some_and(|cpu| facts.cpus.isolated.contains(cpu));
+    !is_preempt_rt() && (isolated || facts.scheduling.fair_server)
+}
+
 /// Lifts real-time throttling for as long as this lives; what stands in the way is told, and the core rests then.
 fn unthrottled(place: Place) -> Option<Tuned> {
-    if !place.policy.is_real_time() {
+    if !place.policy.is_real_time() || !may_spin(place.cpu) {
         return None;
     }
     match Tuned::apply(place.cpu, &THROTTLING.map(String::from)) {
