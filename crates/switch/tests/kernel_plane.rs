@@ -295,7 +295,9 @@ fn kept() {
         let keeper = scope.spawn(move || {
             let mut said = Vec::new();
             let options = Options { metrics: Some(metrics) };
-            let ended = kernel::keep(&Live, folder, switch, &options, stop, &mut |s| said.push(s.to_owned())).unwrap();
+            let held = folder.watch().unwrap().expect("nobody else watches it");
+            let ended =
+                kernel::keep(&Live, folder, &held, switch, &options, stop, &mut |s| said.push(s.to_owned())).unwrap();
             (ended, said)
         });
         let stopped = SetAtTheEnd(stop);

@@ -151,7 +151,7 @@ fn however_it_ends_the_line_is_left_as_asked() {
 fn pulses_too_short_to_be_seen_end_the_run_with_a_sentence() {
     let chip = Chip::new("pulse-unseen");
     let (four, seventeen) = (chip.line(4), chip.line(17));
-    assert!(run(&["gpio", "wire", &four, &seventeen, "--dead-time", "500us"]).status.success());
+    assert!(run(&["gpio", "wire", &four, &seventeen, "--dead-time", "300ms"]).status.success());
     let output = run(&["pulse", "--line", &four, "--seen-by", &seventeen, "--width", "20us", "--count", "5"]);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(stderr(&output).contains("too short") && stderr(&output).contains(&seventeen), "{}", stderr(&output));

@@ -53,7 +53,7 @@ pub enum FolderError {
 
 /// Nobody else changes a switch while it lives.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code)] File);
+pub struct Lock(File);
 
 impl Folder {
     /// That of the switch with this name, in the usual place or in `home`.
@@ -108,6 +108,14 @@ impl Folder {
         let place = self.path(WATCH);
         let file = open(&place).map_err(|e| failed(&place, "written", &e))?;
         Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(Lock(file)))
+    }
+
+    /// Whether the switch that stands is still the one that this lock was taken for: somebody may have taken that away,
+    /// and set up another of the same name.
+    pub fn holds(&self, watch: &Lock) -> bool {
+        let same = |held: fs::Metadata, there: fs::Metadata| (held.dev(), held.ino()) == (there.dev(), there.ino());
+        let there = fs::metadata(self.path(WATCH));
+        watch.0.metadata().ok().zip(there.ok()).is_some_and(|(held, there)| same(held, there))
     }
 
     /// Says that the switch goes at this time of the monotonic clock (in ns) unless somebody confirms it.

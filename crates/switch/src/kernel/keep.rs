@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::apply::{Act, Difference, Expect, Folder, Host, Journal, Plan, Step, carry_out, differences};
+use crate::apply::{Act, Difference, Expect, Folder, Host, Journal, Lock, Plan, Step, carry_out, differences};
 use crate::link::{Change, Event, Watch};
 use crate::model::{Port, Switch};
 use crate::schedule::Schedule;
@@ -56,6 +56,7 @@ pub enum Ended {
 pub fn keep(
     host: &impl Host,
     folder: &Folder,
+    held: &Lock,
     switch: &Switch,
     options: &Options,
     stop: &AtomicBool,
@@ -76,7 +77,7 @@ pub fn keep(
             keeper.hear(&heard);
             event = watch.next(Duration::ZERO)?;
         }
-        if keeper.tend() {
+        if !folder.holds(held) || keeper.tend() {
             break Ended::Reverted;
         }
     };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
-use ontick_switch::apply::{Folder, Journal, Live, apply, revert};
+use ontick_switch::apply::{Folder, Journal, Live, Lock, apply, revert};
 use ontick_switch::kernel::{self, Ended, Options};
 use ontick_switch::model::Plane;
 use ontick_switch::{Switch, config};
@@ -46,7 +46,7 @@ impl Run {
         let folder = &self.file.state.folder(&wanted.name)?;
         let stop = stop::on_signal()?;
         let (switch, guardian) = self.set_up(folder, wanted)?;
-        let Some(_watching) = folder.watch()? else {
+        let Some(watch) = folder.watch()? else {
             return Err(Failure::new(format!("another ontick switch run keeps switch {} already", switch.name)));
         };
         if self.background {
@@ -54,22 +54,24 @@ impl Run {
         }
         let _synchronised = Synchronised::watch();
         let kept = match switch.plane {
-            Plane::User => serving::serve(folder, &switch, self.metrics.as_deref(), self.keep_throttling, &stop),
-            _ => self.keep(folder, &switch, &stop),
+            Plane::User => {
+                serving::serve(folder, &switch, self.metrics.as_deref(), self.keep_throttling, &watch, &stop)
+            }
+            _ => self.keep(folder, &switch, &watch, &stop),
         };
         // Whatever ended it: what was set up here goes.
         let outcome = match guardian {
-            Some(guardian) => take_away(folder, guardian)?,
+            Some(guardian) => take_away(folder, &watch, guardian)?,
             None => Outcome::Met,
         };
         kept?;
         Ok(outcome)
     }
 
-    fn keep(&self, folder: &Folder, switch: &Switch, stop: &AtomicBool) -> Result<Outcome, Failure> {
+    fn keep(&self, folder: &Folder, switch: &Switch, watch: &Lock, stop: &AtomicBool) -> Result<Outcome, Failure> {
         let options = Options { metrics: self.metrics.clone() };
         file::note(&format!("switch {} stands in the kernel, and is kept (Ctrl-C ends it)", switch.name));
-        match kernel::keep(&Live, folder, switch, &options, stop, &mut |sentence| file::note(sentence))?.0 {
+        match kernel::keep(&Live, folder, watch, switch, &options, stop, &mut |sentence| file::note(sentence))?.0 {
             Ended::Stopped => {}
             Ended::Reverted => file::note(&format!("switch {} was taken away by somebody else", switch.name)),
         }
@@ -106,10 +108,11 @@ impl Run {
     }
 }
 
-fn take_away(folder: &Folder, guardian: Guardian) -> Result<Outcome, Failure> {
+/// What was set up here; not another switch of the same name, which took its place.
+fn take_away(folder: &Folder, watch: &Lock, guardian: Guardian) -> Result<Outcome, Failure> {
     let reverted = {
         let lock = lock(folder)?;
-        revert(&Live, folder, &lock)?
+        if folder.holds(watch) { revert(&Live, folder, &lock)? } else { None }
     };
     guardian.settle();
     let Some(reverted) = reverted else { return Ok(Outcome::Met) };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ontick_machine::{Facts, Root};
 use ontick_record::store;
-use ontick_switch::apply::{Folder, Journal};
+use ontick_switch::apply::{Folder, Lock};
 use ontick_switch::user::rest::is_preempt_rt;
 use ontick_switch::user::running::Noticed;
 use ontick_switch::user::serve::{Happened, Service};
@@ -31,6 +31,7 @@ pub fn serve(
     switch: &Switch,
     metrics: Option<&Path>,
     keep_throttling: bool,
+    watch: &Lock,
     stop: &AtomicBool,
 ) -> Result<Outcome, Failure> {
     let place = proof::place(switch);
@@ -45,7 +46,7 @@ pub fn serve(
             "the core rests 70us each millisecond, between gates where it can, as this CPU is not its own for good",
         );
     }
-    let ended = keep(folder, &mut service, switch, metrics, stop);
+    let ended = keep(folder, &mut service, switch, metrics, watch, stop);
     let stalls = service.stop().stalls.get();
     if stalls > 0 {
         file::note(&format!("the core was kept from its work {stalls} times"));
@@ -84,6 +85,7 @@ fn keep(
     service: &mut Service,
     switch: &Switch,
     metrics: Option<&Path>,
+    watch: &Lock,
     stop: &AtomicBool,
 ) -> Result<Outcome, Failure> {
     let mut in_force = (config::write(switch), switch.clone());
@@ -97,7 +99,7 @@ fn keep(
         }
         // What nobody asks for here: status and metrics count stalls.
         service.stalls().for_each(drop);
-        if Journal::read(folder)?.is_none() {
+        if !folder.holds(watch) {
             file::note(&format!("switch {} was taken away by somebody else", switch.name));
             return Ok(Outcome::Met);
         }
