@@ -3,18 +3,21 @@
 //! It never waits, allocates or takes a lock. A frame is handed over only if, by the rate of the link, it ends before
 //! its gate closes; among open gates the highest queue with such a frame goes first.
 
+mod outlet;
+
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_rt::rtrb::{Consumer, Producer};
 
 use super::counters::{Counters, PortCounters};
-use super::gate::Gates;
 use super::pool::{Pool, SLOT, Slot};
 use super::port::{Port, Received, Sent};
-use super::queue::{Queue, Waiting};
+use super::queue::Waiting;
 use super::table::{Seen, Table};
 use super::usual::Usual;
+use outlet::Outlet;
+
 use crate::frame::Header;
 use crate::loops::{self, Prober};
 use crate::model::{CLASSES, Switch};
@@ -31,8 +34,6 @@ const QUIET_NS: u64 = 2_500;
 const TAKING_IN_NS: u64 = 400;
 /// What handing over is taken for until it was seen, in ns.
 const HANDING_OVER_NS: u64 = 1_500;
-/// A frame is let out within this after the core finds that it may go, in ns.
-const AFTER_OPENING_NS: u64 = 500;
 /// Octets that the processor fetches at once.
 const CACHE_LINE: usize = 64;
 /// Commands are looked for, and signs of life given, every so many turns.
@@ -69,6 +70,8 @@ pub enum Command<P> {
     Gates(usize, Option<Schedule>),
     /// A port's link came up or went down.
     Link(usize, bool),
+    /// A port's link has another rate now, in bits per second.
+    Rate(usize, u64),
     /// A port's interface is gone, or is there again with this rate.
     Replace(usize, Option<P>, u64),
     /// Send a probe out of every port, to see whether one comes in at another.
@@ -120,22 +123,6 @@ pub struct Core<'c, P, T> {
     prober: Prober,
     /// Until ports are asked what found no room.
     overflow_due: i32,
-}
-
-/// One port, with what waits to leave by it.
-struct Outlet<P> {
-    port: Option<P>,
-    up: bool,
-    pace: Pace,
-    gates: Gates,
-    queues: [Queue; CLASSES],
-    /// Queues that are not empty, one bit for each.
-    waiting: u8,
-    max_sdu: [u32; CLASSES],
-    /// When the link has sent all that was handed over.
-    free_ns: u64,
-    /// The opening of a gate for which a frame was made ready.
-    warmed_ns: u64,
 }
 
 impl<'c, P: Port, T: Time> Core<'c, P, T> {
@@ -465,6 +452,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 self.link(index, up);
                 None
             }
+            Command::Rate(index, rate) => {
+                if let Some(outlet) = self.outlets.get_mut(index) {
+                    outlet.pace = Pace::new(rate);
+                }
+                None
+            }
             Command::Probe => {
                 for (index, outlet) in self.outlets.iter_mut().enumerate().filter(|(_, outlet)| outlet.up) {
                     if let Some(port) = &mut outlet.port {
@@ -517,71 +510,6 @@ struct Classified {
     queue: usize,
     octets: usize,
     sdu: u32,
-}
-
-impl<P> Outlet<P> {
-    fn new(at: Attachment<P>, limits: &[u32; CLASSES], max_sdu: [u32; CLASSES]) -> Self {
-        Self {
-            up: at.port.is_some(),
-            port: at.port,
-            pace: Pace::new(at.rate),
-            gates: Gates::new(at.schedule),
-            queues: limits.map(Queue::new),
-            waiting: 0,
-            max_sdu,
-            free_ns: 0,
-            warmed_ns: 0,
-        }
-    }
-
-    /// The queue whose first frame may go, and when its gate closes.
-    #[inline]
-    fn next(&mut self, now_ns: u64, handing_over_ns: u64) -> Option<(usize, u64)> {
-        let view = self.gates.at(now_ns);
-        let mut ready = self.waiting & view.open;
-        while ready != 0 {
-            let queue = 7 - ready.leading_zeros() as usize;
-            ready &= !(1 << queue);
-            let closes_ns = view.closes_ns[queue];
-            let octets = self.queues[queue].first().map_or(0, |waiting| usize::from(waiting.octets));
-            let ends_ns = self.free_ns.max(now_ns) + handing_over_ns + self.pace.time_ns(octets);
-            if closes_ns == NEVER || ends_ns <= closes_ns {
-                return Some((queue, closes_ns));
-            }
-        }
-        None
-    }
-
-    /// Whether some window of a queue's gate is long enough for a frame.
-    #[inline]
-    fn has_window(&self, queue: usize, octets: usize, handing_over_ns: u64) -> bool {
-        let longest_ns = self.gates.longest_ns(queue);
-        longest_ns == NEVER || self.pace.time_ns(octets) + handing_over_ns + AFTER_OPENING_NS <= longest_ns
-    }
-
-    fn take_first(&mut self, queue: usize) {
-        self.queues[queue].pop();
-        if self.queues[queue].is_empty() {
-            self.waiting &= !(1 << queue);
-        }
-    }
-
-    /// The frame that will go first when the next gate opens; asked for once.
-    #[inline]
-    fn opening(&mut self) -> Option<Waiting> {
-        let view = self.gates.known()?;
-        let queue = (self.waiting & view.opens).checked_ilog2()? as usize;
-        if std::mem::replace(&mut self.warmed_ns, view.until_ns) == view.until_ns {
-            return None;
-        }
-        self.queues[queue].first()
-    }
-
-    #[inline]
-    fn edge_within(&self, now_ns: u64, ns: u64) -> bool {
-        let Some(view) = self.gates.known() else { return false };
-        self.waiting & view.opens != 0 && view.until_ns > now_ns && view.until_ns - now_ns < ns
-    }
 }
 
 fn is_group(address: &[u8; 6]) -> bool {

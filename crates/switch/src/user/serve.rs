@@ -17,7 +17,7 @@ use crate::config;
 use crate::ethtool;
 use crate::link::{self, Change, Watch};
 use crate::loops;
-use crate::model::{Base, Port, Switch};
+use crate::model::{Base, Guard, Port, Switch};
 use crate::schedule::Schedule;
 
 /// Rate of a link that tells none, in bits per second.
@@ -106,6 +106,8 @@ struct Watched {
     /// Index of the interface that is open.
     index: Option<u32>,
     link: bool,
+    /// Bits per second that the core reckons with.
+    rate: u64,
     /// Probes that had come in here when it was last looked.
     looped: u64,
     closed: Option<Instant>,
@@ -170,8 +172,8 @@ impl Service {
         let mut attachments = Vec::new();
         for (port, open) in switch.ports.iter().zip(opened) {
             let link = watch.named(&port.name).is_some_and(|link| link.carrier);
-            ports.push(Watched { index: Some(open.index()), link, looped: 0, closed: None });
             let rate = rate(port);
+            ports.push(Watched { index: Some(open.index()), link, rate, looped: 0, closed: None });
             attachments.push(Attachment {
                 port: Some(open),
                 rate,
@@ -291,9 +293,26 @@ impl Service {
         port.link = up;
         // A cable that was pulled may have been the one that made the loop.
         port.closed = None;
+        if up {
+            self.follow_rate(at);
+        }
         let _ = self.running.tell(Command::Link(at, up));
         let name = self.switch.ports[at].name.clone();
         Some(if up { Happened::Up(name) } else { Happened::Down(name) })
+    }
+
+    /// A link that comes up may have agreed on another rate, by which frames and guard bands are reckoned.
+    fn follow_rate(&mut self, at: usize) {
+        let port = &self.switch.ports[at];
+        let rate = rate(port);
+        if std::mem::replace(&mut self.ports[at].rate, rate) == rate {
+            return;
+        }
+        let _ = self.running.tell(Command::Rate(at, rate));
+        if port.gates.as_ref().is_some_and(|gates| gates.guard == Guard::LargestFrame) {
+            let schedule = Schedule::of(&self.switch, port, base(port, self.base_ns), rate);
+            let _ = self.running.tell(Command::Gates(at, schedule));
+        }
     }
 
     fn gone(&mut self, at: usize) -> Option<Happened> {
@@ -312,8 +331,8 @@ impl Service {
             Err(why) => return Some(Happened::Unusable(name.into(), why.to_string())),
         };
         let link = self.watch.named(name).is_some_and(|link| link.carrier);
-        self.ports[at] = Watched { index: Some(open.index()), link, closed: None, ..self.ports[at] };
         let rate = rate(&self.switch.ports[at]);
+        self.ports[at] = Watched { index: Some(open.index()), link, rate, closed: None, ..self.ports[at] };
         let _ = self.running.tell(Command::Replace(at, Some(open), rate));
         if !link {
             let _ = self.running.tell(Command::Link(at, false));

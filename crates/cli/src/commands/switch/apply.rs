@@ -42,6 +42,7 @@ impl Apply {
         let (switch, plan) = aimed::plan(switch)?;
         aimed::refuse_loops(&switch)?;
         if switch.plane == Plane::User {
+            plan.notes.iter().for_each(|note| file::note(note));
             return self.apply_in_background(&folder, lock, &switch);
         }
         match self.confirm {

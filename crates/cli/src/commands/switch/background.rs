@@ -3,7 +3,6 @@
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,8 +25,6 @@ pub fn start(file: &Path, folder: &Folder, state: &StateFlag) -> Result<Report, 
     let mut command = Command::new("/proc/self/exe");
     command.args(["switch", "run", "--plane", "user", "--background"]).args(state.words()).arg(file);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    // Ctrl-C at the terminal, and its end, are none of its business.
-    command.process_group(0);
     let mut child = command.spawn().map_err(failed)?;
     let began = Instant::now();
     loop {
@@ -53,9 +50,11 @@ fn why(mut child: Child) -> Failure {
     Failure::new(last.strip_prefix("ontick: ").unwrap_or(last))
 }
 
-/// From here on, what this process says goes into a file beside the switch's journal: whoever started it leaves.
+/// From here on Ctrl-C at the terminal, and its end, are none of this process's business, and what it says goes into a
+/// file beside the switch's journal: whoever started it leaves.
 pub fn settle(folder: &Folder) -> Result<(), Failure> {
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(folder.path(LOG))?;
+    rustix::process::setsid()?;
     Ok(rustix::stdio::dup2_stderr(log)?)
 }
 

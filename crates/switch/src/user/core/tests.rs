@@ -299,6 +299,20 @@ fn being_held_up_is_noticed() {
 }
 
 #[test]
+fn a_link_that_has_become_slower_is_not_overrun() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch(2, 60), None);
+    assert!(bench.tell.push(Command::Rate(1, GIGABIT / 10)).is_ok());
+    core.seldom();
+    bench.far[0].0.borrow_mut().coming.extend((0..50).map(|n| frame(1, 2, 0, n, 1514)));
+    (0..400_000).for_each(|_| core.turn());
+    let far = bench.far[1].0.borrow();
+    let took_ns = far.gone.last().unwrap().0 - far.gone.first().unwrap().0;
+    assert_eq!(far.gone.len(), 50);
+    assert!(took_ns >= 49 * wire::wire_time_ns(1514, GIGABIT / 10) - 2_000, "{took_ns}");
+}
+
+#[test]
 fn the_link_is_kept_full_and_not_overfull() {
     let mut bench = Bench::new(2);
     let mut core = core!(bench, &switch(2, 600), None);

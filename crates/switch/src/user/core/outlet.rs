@@ -1,0 +1,92 @@
+//! One port's way out: its gates, what waits before them, and the link behind.
+
+use super::Attachment;
+use crate::model::CLASSES;
+use crate::schedule::NEVER;
+use crate::user::gate::Gates;
+use crate::user::queue::{Queue, Waiting};
+use crate::wire::Pace;
+
+/// A frame is let out within this after the core finds that it may go, in ns.
+const AFTER_OPENING_NS: u64 = 500;
+
+/// One port, with what waits to leave by it.
+pub(super) struct Outlet<P> {
+    pub port: Option<P>,
+    pub up: bool,
+    pub pace: Pace,
+    pub gates: Gates,
+    pub queues: [Queue; CLASSES],
+    /// Queues that are not empty, one bit for each.
+    pub waiting: u8,
+    pub max_sdu: [u32; CLASSES],
+    /// When the link has sent all that was handed over.
+    pub free_ns: u64,
+    /// The opening of a gate for which a frame was made ready.
+    warmed_ns: u64,
+}
+
+impl<P> Outlet<P> {
+    pub fn new(at: Attachment<P>, limits: &[u32; CLASSES], max_sdu: [u32; CLASSES]) -> Self {
+        Self {
+            up: at.port.is_some(),
+            port: at.port,
+            pace: Pace::new(at.rate),
+            gates: Gates::new(at.schedule),
+            queues: limits.map(Queue::new),
+            waiting: 0,
+            max_sdu,
+            free_ns: 0,
+            warmed_ns: 0,
+        }
+    }
+
+    /// The queue whose first frame may go, and when its gate closes.
+    #[inline]
+    pub fn next(&mut self, now_ns: u64, handing_over_ns: u64) -> Option<(usize, u64)> {
+        let view = self.gates.at(now_ns);
+        let mut ready = self.waiting & view.open;
+        while ready != 0 {
+            let queue = 7 - ready.leading_zeros() as usize;
+            ready &= !(1 << queue);
+            let closes_ns = view.closes_ns[queue];
+            let octets = self.queues[queue].first().map_or(0, |waiting| usize::from(waiting.octets));
+            let ends_ns = self.free_ns.max(now_ns) + handing_over_ns + self.pace.time_ns(octets);
+            if closes_ns == NEVER || ends_ns <= closes_ns {
+                return Some((queue, closes_ns));
+            }
+        }
+        None
+    }
+
+    /// Whether some window of a queue's gate is long enough for a frame.
+    #[inline]
+    pub fn has_window(&self, queue: usize, octets: usize, handing_over_ns: u64) -> bool {
+        let longest_ns = self.gates.longest_ns(queue);
+        longest_ns == NEVER || self.pace.time_ns(octets) + handing_over_ns + AFTER_OPENING_NS <= longest_ns
+    }
+
+    pub fn take_first(&mut self, queue: usize) {
+        self.queues[queue].pop();
+        if self.queues[queue].is_empty() {
+            self.waiting &= !(1 << queue);
+        }
+    }
+
+    /// The frame that will go first when the next gate opens; asked for once.
+    #[inline]
+    pub fn opening(&mut self) -> Option<Waiting> {
+        let view = self.gates.known()?;
+        let queue = (self.waiting & view.opens).checked_ilog2()? as usize;
+        if std::mem::replace(&mut self.warmed_ns, view.until_ns) == view.until_ns {
+            return None;
+        }
+        self.queues[queue].first()
+    }
+
+    #[inline]
+    pub fn edge_within(&self, now_ns: u64, ns: u64) -> bool {
+        let Some(view) = self.gates.known() else { return false };
+        self.waiting & view.opens != 0 && view.until_ns > now_ns && view.until_ns - now_ns < ns
+    }
+}
