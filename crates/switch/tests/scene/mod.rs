@@ -1,33 +1,10 @@
 //! What tests of the user data plane need around it.
 
-use ontick_rt::clock::ClockId;
-use ontick_switch::model::{Class, Classifier, Offload, Plane, Port, Role, Socket, Switch};
+mod model;
+
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 
-/// A bridge of these ports without gates.
-pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch {
-    let port = |name: &&str| Port {
-        name: name.to_string(),
-        rate,
-        offload: Offload::None,
-        max_sdu: vec![None; classes.len()],
-        gates: None,
-    };
-    Switch {
-        name: "test".into(),
-        role: Role::Bridge,
-        plane: Plane::User,
-        classifier: Classifier::Auto,
-        socket: Socket::Packet,
-        cpu: None,
-        clock: ClockId::Tai,
-        ageing_ns: 300_000_000_000,
-        addresses: 64,
-        stp: false,
-        ports: ports.iter().map(port).collect(),
-        classes,
-    }
-}
+pub use model::switch;
 
 /// Nothing where there are no namespaces to be had.
 pub fn namespace() -> Option<Namespace> {

@@ -1,0 +1,73 @@
+//! The core of the user data plane allocates nothing while it works, whatever comes in.
+
+#[path = "../../rt/tests/counting/mod.rs"]
+mod counting;
+#[path = "scene/model.rs"]
+mod model;
+
+use counting::allocations;
+use ontick_rt::rtrb::RingBuffer;
+use ontick_switch::model::{Class, Entry, Rule};
+use ontick_switch::schedule::Schedule;
+use ontick_switch::user::core::{Attachment, Channels, Core, Time};
+use ontick_switch::user::counters::Counters;
+use ontick_switch::user::port::{Port, Received, Sent};
+
+/// Frames of three lengths and two classes, from and to addresses that are known or not, without end.
+struct Endless(u64);
+
+impl Port for Endless {
+    fn receive(&mut self, slot: &mut [u8]) -> Received {
+        self.0 += 1;
+        let n = self.0;
+        let octets = [60, 1514, 13][(n % 3) as usize];
+        slot[..18].copy_from_slice(&[2, 0, 0, 0, 0, n as u8, 2, 0, 0, 0, (n >> 8) as u8, n as u8, 0x81, 0, 0, 1, 8, 0]);
+        slot[14] = [0, 5 << 5][(n % 2) as usize];
+        Received::Frame(octets)
+    }
+
+    fn send(&mut self, _frame: &[u8]) -> Sent {
+        [Sent::Done, Sent::Busy, Sent::Refused, Sent::Down][(self.0 % 4) as usize]
+    }
+
+    fn overflowed(&mut self) -> u64 {
+        1
+    }
+}
+
+struct Steps(u64);
+
+impl Time for Steps {
+    fn now_ns(&mut self) -> u64 {
+        // Now and then it is held up.
+        self.0 += if self.0 % 1_001 == 0 { 30_000 } else { 300 };
+        self.0
+    }
+}
+
+#[test]
+fn the_core_allocates_nothing() {
+    let class = |queue: u8, rules| Class { name: format!("class {queue}"), queue, rules, limit: 16 };
+    let red = vec![Rule { pcp: Some(5), ..Rule::default() }];
+    let switch = model::switch(&["a", "b", "c"], Some(1_000_000_000), vec![class(0, vec![]), class(1, red)]);
+    let gates = Schedule::new(0, &[Entry { open: 1, for_ns: 80_000 }, Entry { open: 2, for_ns: 20_000 }]);
+    let attach = |seed| Attachment { port: Some(Endless(seed)), rate: 1_000_000_000, schedule: Some(gates.clone()) };
+    let counters = Counters::new(3);
+    let ((_tell, commands), (discarded, _freed), (stalls, _told)) =
+        (RingBuffer::new(8), RingBuffer::new(8), RingBuffer::new(8));
+    let channels = Channels { commands, discarded, stalls };
+    let attachments = vec![attach(0), attach(100), attach(200)];
+    let mut core = Core::new(&switch, attachments, Steps(0), &counters, channels, 3);
+
+    let before = allocations();
+    (0..50_000).for_each(|_| core.turn());
+    assert_eq!(allocations() - before, 0);
+
+    // It had something to do of every kind.
+    let sum = |count: fn(&ontick_switch::user::counters::QueueCounters) -> u64| {
+        counters.ports.iter().flat_map(|port| &port.queues).map(count).sum::<u64>()
+    };
+    let kinds = [sum(|q| q.sent.get()), sum(|q| q.full.get()), sum(|q| q.refused.get()), counters.stalls.get()];
+    assert!(kinds.iter().all(|count| *count > 0), "{kinds:?}");
+    assert!(counters.addresses_without_place.get() > 0 && counters.ports[0].malformed.get() > 0);
+}
