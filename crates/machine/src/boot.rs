@@ -3,11 +3,12 @@
 //! Each loader's file has a small editor of its own that works on text; this module finds the files,
 //! shows a diff, journals, keeps a dated backup and writes each file whole or not at all.
 
-mod apply;
+pub(crate) mod apply;
 mod arguments;
 pub mod config_txt;
 mod extlinux;
 mod grub;
+pub mod grubenv;
 mod loader_entry;
 mod one_line;
 mod place;
@@ -21,7 +22,7 @@ use crate::aim::Aim;
 use crate::facts::Facts;
 use crate::root::{Root, reason};
 
-pub use apply::{BootApplied, Ran, apply, run};
+pub use apply::{BootApplied, Ran, Written, apply, run};
 pub use place::{Place, find};
 pub use wanted::{Argument, Setting};
 
@@ -100,7 +101,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    fn new(path: &str, before: Option<String>, after: String) -> Option<Self> {
+    pub(crate) fn new(path: &str, before: Option<String>, after: String) -> Option<Self> {
         if before.as_deref() == Some(&after) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Nothing is lost: what is about to be changed is on the disk before it is changed.
 //!
-//! `/var/lib/ontick/tune.jsonl` holds one record a line, each flushed before the step it speaks of. The
-//! first line of a session says in which boot of the machine it was made: values of /proc and /sys do not
+//! `/var/lib/ontick/tune.jsonl` (`kernel.jsonl` for kernels that were installed) holds one record a line, each
+//! flushed before the step it speaks of. The first line of a session says in which boot of the machine it was made: values of /proc and /sys do not
 //! outlive a boot, files do. A line that was cut off (power, full disk) was never acted upon.
 
 mod undo;
@@ -16,11 +16,44 @@ use crate::root::{Root, reason};
 pub use undo::{Content, Undo};
 
 const FOLDER: &str = "/var/lib/ontick";
-/// Where the journal lies.
+/// Where the journal of `tune` lies.
 pub const PATH: &str = "/var/lib/ontick/tune.jsonl";
-/// Where a journal goes that cannot be read in full.
+/// Where a journal of `tune` goes that cannot be read in full.
 pub const DAMAGED: &str = "/var/lib/ontick/tune.jsonl.damaged";
-const FORMAT: &str = "ontick-tune/1";
+
+/// What a journal is about: each has its own way back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Book {
+    /// Settings, undone by `tune revert`.
+    Tune,
+    /// An installed kernel, undone by `kernel rollback`.
+    Kernel,
+}
+
+impl Book {
+    /// Where it lies.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Tune => PATH,
+            Self::Kernel => "/var/lib/ontick/kernel.jsonl",
+        }
+    }
+
+    /// Where it goes if it cannot be read in full.
+    pub fn damaged(self) -> &'static str {
+        match self {
+            Self::Tune => DAMAGED,
+            Self::Kernel => "/var/lib/ontick/kernel.jsonl.damaged",
+        }
+    }
+
+    fn format(self) -> &'static str {
+        match self {
+            Self::Tune => "ontick-tune/1",
+            Self::Kernel => "ontick-kernel/1",
+        }
+    }
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
@@ -56,15 +89,19 @@ pub enum JournalError {
     Busy,
     /// It was written by a version of ontick that knows more.
     #[error(
-        "the journal {PATH} is written in the form {format}, which this version of ontick does not know: revert with the version that wrote it"
+        "the journal {path} is written in the form {format}, which this version of ontick does not know: revert with the version that wrote it"
     )]
     Foreign {
+        /// The journal.
+        path: &'static str,
         /// Its format.
         format: String,
     },
     /// The disk refused.
-    #[error("the journal {PATH} cannot be {verb}: {reason}; nothing is changed that could not be put back")]
+    #[error("the journal {path} cannot be {verb}: {reason}; nothing is changed that could not be put back")]
     Io {
+        /// The journal.
+        path: &'static str,
         /// `read`, `written`.
         verb: &'static str,
         /// Why.
@@ -75,6 +112,7 @@ pub enum JournalError {
 /// The journal, held against other onticks while it lives.
 pub struct Journal {
     root: Root,
+    book: Book,
     _lock: Option<File>,
     boot: String,
     entries: Vec<Entry>,
@@ -90,21 +128,32 @@ pub struct Journal {
 impl Journal {
     /// Opens the journal to change settings. Makes its folder, and nothing else yet.
     pub fn open(root: &Root) -> Result<Self, JournalError> {
-        root.make_folder(FOLDER).map_err(|e| failed("written", e))?;
-        let lock = root.lock(FOLDER).map_err(|e| failed("written", e))?.ok_or(JournalError::Busy)?;
-        Ok(Self { _lock: Some(lock), ..Self::read(root)? })
+        Self::open_book(root, Book::Tune)
+    }
+
+    /// Opens the journal of one kind of change. Whichever it is, one ontick changes a machine at a time.
+    pub fn open_book(root: &Root, book: Book) -> Result<Self, JournalError> {
+        root.make_folder(FOLDER).map_err(|e| failed(book, "written", e))?;
+        let lock = root.lock(FOLDER).map_err(|e| failed(book, "written", e))?.ok_or(JournalError::Busy)?;
+        Ok(Self { _lock: Some(lock), ..Self::read_book(root, book)? })
     }
 
     /// Reads the journal only to look at it.
     pub fn read(root: &Root) -> Result<Self, JournalError> {
-        let text = match root.bytes(PATH) {
+        Self::read_book(root, Book::Tune)
+    }
+
+    /// Reads the journal of one kind of change only to look at it.
+    pub fn read_book(root: &Root, book: Book) -> Result<Self, JournalError> {
+        let text = match root.bytes(book.path()) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(e) => return Err(failed("read", e)),
+            Err(e) => return Err(failed(book, "read", e)),
         };
         let boot = root.value("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let mut journal = Self {
             root: root.clone(),
+            book,
             _lock: None,
             boot,
             entries: Vec::new(),
@@ -116,7 +165,7 @@ impl Journal {
         };
         journal.load(&text);
         match journal.foreign.take() {
-            Some(format) => Err(JournalError::Foreign { format }),
+            Some(format) => Err(JournalError::Foreign { path: book.path(), format }),
             None => Ok(journal),
         }
     }
@@ -126,7 +175,7 @@ impl Journal {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         for (i, line) in lines.iter().enumerate() {
             match serde_json::from_str(line) {
-                Ok(Record::Begin { journal, boot: of }) if journal == FORMAT => boot = of,
+                Ok(Record::Begin { journal, boot: of }) if journal == self.book.format() => boot = of,
                 Ok(Record::Begin { journal, .. }) => self.foreign = self.foreign.take().or(Some(journal)),
                 Ok(Record::Intend { seq, knob, undo }) => {
                     self.next = self.next.max(seq.saturating_add(1));
@@ -179,6 +228,11 @@ impl Journal {
         &self.damage
     }
 
+    /// Where what cannot be read of it is kept.
+    pub fn damaged(&self) -> &'static str {
+        self.book.damaged()
+    }
+
     /// The standing change of a file or folder.
     pub fn entry(&self, path: &str) -> Option<&Entry> {
         self.entries().find(|e| e.undo.path() == path)
@@ -229,17 +283,17 @@ impl Journal {
         self.damage.clear();
         if self.entries.is_empty() {
             self.begun = false;
-            return self.root.remove(PATH).map_err(|e| failed("written", e));
+            return self.root.remove(self.book.path()).map_err(|e| failed(self.book, "written", e));
         }
         let text = self.text();
-        self.root.replace(PATH, text.as_bytes()).map_err(|e| failed("written", e))
+        self.root.replace(self.book.path(), text.as_bytes()).map_err(|e| failed(self.book, "written", e))
     }
 
     /// What cannot be read stays beside the journal, for whoever can make something of it.
     fn keep_unreadable(&mut self) -> Result<(), JournalError> {
         if self.unreadable {
-            let bytes = self.root.bytes(PATH).map_err(|e| failed("read", e))?;
-            self.root.append(DAMAGED, &bytes).map_err(|e| failed("written", e))?;
+            let bytes = self.root.bytes(self.book.path()).map_err(|e| failed(self.book, "read", e))?;
+            self.root.append(self.book.damaged(), &bytes).map_err(|e| failed(self.book, "written", e))?;
             self.unreadable = false;
         }
         Ok(())
@@ -248,8 +302,8 @@ impl Journal {
     /// Removes the journal's folder where nothing is left in it.
     pub fn close(self) {
         // Left by a disk that took the name and not the first line.
-        if self.root.bytes(PATH).is_ok_and(|bytes| bytes.is_empty()) {
-            let _ = self.root.remove(PATH);
+        if self.root.bytes(self.book.path()).is_ok_and(|bytes| bytes.is_empty()) {
+            let _ = self.root.remove(self.book.path());
         }
         if self.entries.is_empty() && self.root.list(FOLDER).is_empty() {
             let _ = self.root.remove_folder(FOLDER);
@@ -262,11 +316,11 @@ impl Journal {
             self.forget(&[])?;
         }
         // An append after a line without an end would be lost with it.
-        let ended = self.root.bytes(PATH).map_or(true, |b| b.is_empty() || b.ends_with(b"\n"));
+        let ended = self.root.bytes(self.book.path()).map_or(true, |b| b.is_empty() || b.ends_with(b"\n"));
         if !ended {
-            self.root.append(PATH, b"\n").map_err(|e| failed("written", e))?;
+            self.root.append(self.book.path(), b"\n").map_err(|e| failed(self.book, "written", e))?;
         }
-        self.append(&Record::Begin { journal: FORMAT.into(), boot: self.boot.clone() })?;
+        self.append(&Record::Begin { journal: self.book.format().into(), boot: self.boot.clone() })?;
         self.begun = true;
         Ok(())
     }
@@ -276,10 +330,10 @@ impl Journal {
     }
 
     fn append_text(&mut self, text: &str) -> Result<(), JournalError> {
-        self.root.append(PATH, text.as_bytes()).map_err(|e| {
+        self.root.append(self.book.path(), text.as_bytes()).map_err(|e| {
             // Perhaps half a line was written: the next record begins a new one.
             self.begun = false;
-            failed("written", e)
+            failed(self.book, "written", e)
         })
     }
 
@@ -288,7 +342,7 @@ impl Journal {
         let mut boot = None;
         for e in &self.entries {
             if boot != Some(&e.boot) {
-                text += &line(&Record::Begin { journal: FORMAT.into(), boot: e.boot.clone() });
+                text += &line(&Record::Begin { journal: self.book.format().into(), boot: e.boot.clone() });
                 boot = Some(&e.boot);
             }
             text += &line(&Record::Intend { seq: e.seq, knob: e.knob.clone(), undo: e.undo.clone() });
@@ -309,9 +363,9 @@ fn line(record: &Record) -> String {
     serde_json::to_string(record).expect("a record is always representable as JSON") + "\n"
 }
 
-fn failed(verb: &'static str, error: io::Error) -> JournalError {
+fn failed(book: Book, verb: &'static str, error: io::Error) -> JournalError {
     let hint = if error.kind() == io::ErrorKind::PermissionDenied { " (run it with sudo)" } else { "" };
-    JournalError::Io { verb, reason: format!("{}{hint}", reason(&error)) }
+    JournalError::Io { path: book.path(), verb, reason: format!("{}{hint}", reason(&error)) }
 }
 
 #[cfg(test)]
@@ -398,7 +452,7 @@ mod tests {
         std::fs::create_dir_all(dir.path().join("var/lib/ontick")).unwrap();
         let text = "{\"step\":\"begin\",\"journal\":\"ontick-tune/9\",\"boot\":\"a\"}\n{\"step\":\"sing\"}\n";
         std::fs::write(dir.path().join(&PATH[1..]), text).unwrap();
-        assert!(matches!(Journal::open(&root), Err(JournalError::Foreign { format }) if format == "ontick-tune/9"));
+        assert!(matches!(Journal::open(&root), Err(JournalError::Foreign { format, .. }) if format == "ontick-tune/9"));
         assert_eq!(std::fs::read_to_string(dir.path().join(&PATH[1..])).unwrap(), text);
     }
 
@@ -407,7 +461,13 @@ mod tests {
         let (dir, root) = machine();
         let mut journal = Journal::open(&root).unwrap();
         journal.intend("one", value("/a", "5\n")).unwrap();
-        let file = Undo::File { path: "/f".into(), original: None, wanted: Content::Text("x".into()), backup: None };
+        let file = Undo::File {
+            path: "/f".into(),
+            original: None,
+            wanted: Content::Text("x".into()),
+            backup: None,
+            stood: None,
+        };
         journal.intend("boot", file).unwrap();
         drop(journal);
         std::fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "b\n").unwrap();

@@ -5,9 +5,12 @@ use std::io;
 
 use serde::Serialize;
 
+use crate::boot::grubenv;
 use crate::form::Form;
 use crate::isolate;
 use crate::journal::{Content, Entry, Journal, JournalError, Undo};
+use crate::kernel::install::tree;
+use crate::merge;
 use crate::root::{Root, reason};
 
 /// What became of the changes that stood.
@@ -55,6 +58,8 @@ pub struct Step {
 pub enum Undone {
     /// It is as it was.
     Restored,
+    /// What ontick wrote is out; what somebody else wrote since into the same file stays.
+    TakenOut,
     /// It was as it had been already.
     AlreadyAsBefore,
     /// The device or task is gone, and its setting with it.
@@ -68,19 +73,24 @@ pub enum Undone {
 impl Undone {
     /// Whether nothing is left to do.
     pub fn settled(&self) -> bool {
-        matches!(self, Self::Restored | Self::AlreadyAsBefore | Self::Gone)
+        matches!(self, Self::Restored | Self::TakenOut | Self::AlreadyAsBefore | Self::Gone)
     }
 }
 
 /// Undoes everything that stands in the journal.
 pub fn revert(root: &Root, journal: &mut Journal, force: bool) -> Reverted {
+    revert_but(root, journal, force, |_| false)
+}
+
+/// Undoes everything that stands in the journal but some of it, which stays there.
+pub fn revert_but(root: &Root, journal: &mut Journal, force: bool, stays: impl Fn(&Undo) -> bool) -> Reverted {
     let mut reverted = Reverted {
         undone_by_restart: journal.undone_by_restart(),
         damage: journal.damage().to_vec(),
-        damaged: journal.lost_something().then_some(crate::journal::DAMAGED),
+        damaged: journal.lost_something().then(|| journal.damaged()),
         ..Reverted::default()
     };
-    let entries: Vec<Entry> = journal.entries().rev().cloned().collect();
+    let entries: Vec<Entry> = journal.entries().rev().filter(|e| !stays(&e.undo)).cloned().collect();
     // Found out beforehand: restoring one value may make the kernel change another.
     let theirs: Vec<Option<String>> =
         entries.iter().map(|e| if force { None } else { set_by_others(root, e) }).collect();
@@ -130,8 +140,9 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
             undo_value(root, path, *form, original, &form.restoring(original, wanted), theirs)
         }
         Undo::Along { path, form, original } => undo_value(root, path, *form, original, &form.value(original), theirs),
-        Undo::File { path, original, wanted, backup } => {
-            undo_file(root, path, original.as_ref(), wanted, backup.as_deref(), force)
+        Undo::File { path, original, wanted, backup, stood } => {
+            let ours = |now: &[u8]| now == wanted.bytes() || stood.as_ref().is_some_and(|s| now == s.bytes());
+            undo_file(root, path, original.as_ref(), wanted, backup.as_deref(), ours, force)
         }
         Undo::Link { path, target } => match root.link_target(path) {
             None => Ok(Undone::AlreadyAsBefore),
@@ -140,6 +151,9 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
         },
         Undo::Folder { path } if !root.exists(path) => Ok(Undone::AlreadyAsBefore),
         Undo::Folder { path } => isolate::tasks::disband(root, path).map(|()| Undone::Restored),
+        Undo::Tree { path, texts } => tree::fell(root, path, texts, force),
+        Undo::Placed { path, size, crc } => tree::unplace(root, path, (*size, *crc), force),
+        Undo::Variable { path, key, original, wanted } => undo_variable(root, path, key, original.as_deref(), wanted),
         Undo::Task { task, started, from, to, .. } => isolate::tasks::put_back(root, *task, *started, from, to),
     };
     undone.unwrap_or_else(|e| Undone::Refused(reason(&e)))
@@ -181,6 +195,7 @@ fn undo_file(
     original: Option<&Content>,
     wanted: &Content,
     backup: Option<&str>,
+    ours: impl Fn(&[u8]) -> bool,
     force: bool,
 ) -> io::Result<Undone> {
     root.clear_beside(path)?;
@@ -190,10 +205,19 @@ fn undo_file(
         Err(e) => return Err(e),
     };
     let as_before = now.as_deref() == original.map(Content::bytes);
-    if !as_before && now.as_deref() != Some(wanted.bytes()) && !force {
-        return Ok(Undone::ChangedByOthers("the file was edited".into()));
-    }
-    if !as_before {
+    let edited = !as_before && !now.as_deref().is_some_and(ours) && !force;
+    if edited {
+        let text =
+            |content: Option<&Content>| content.and_then(|c| std::str::from_utf8(c.bytes()).ok().map(str::to_owned));
+        let now = now.and_then(|bytes| String::from_utf8(bytes).ok());
+        let (Some(original), Some(wanted), Some(now)) = (text(original), text(Some(wanted)), now) else {
+            return Ok(Undone::ChangedByOthers("the file was edited".into()));
+        };
+        match merge::without(&original, &wanted, &now) {
+            Some(merged) => root.replace(path, merged.as_bytes())?,
+            None => return Ok(Undone::ChangedByOthers("the file was edited where ontick had changed it".into())),
+        }
+    } else if !as_before {
         match original {
             Some(content) => root.replace(path, content.bytes())?,
             None => root.remove(path)?,
@@ -203,5 +227,24 @@ fn undo_file(
         root.clear_beside(backup)?;
         root.remove(backup)?;
     }
-    Ok(if as_before { Undone::AlreadyAsBefore } else { Undone::Restored })
+    Ok(match (as_before, edited) {
+        (true, _) => Undone::AlreadyAsBefore,
+        (false, true) => Undone::TakenOut,
+        (false, false) => Undone::Restored,
+    })
+}
+
+/// A boot loader unsets such a variable itself once it has acted upon it.
+fn undo_variable(root: &Root, path: &str, key: &str, original: Option<&str>, wanted: &str) -> io::Result<Undone> {
+    root.clear_beside(path)?;
+    let text = match root.text(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Undone::Gone),
+        Err(e) => return Err(e),
+    };
+    if grubenv::get(&text, key) != Some(wanted) {
+        return Ok(Undone::AlreadyAsBefore);
+    }
+    root.replace(path, grubenv::with(&text, key, original).map_err(io::Error::other)?.as_bytes())?;
+    Ok(Undone::Restored)
 }

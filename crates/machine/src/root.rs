@@ -263,6 +263,79 @@ impl Root {
         })
     }
 
+    /// A new file that waits for a later [`sync`](Self::sync): for many files at once.
+    pub fn fill(&self, path: &str, content: &[u8]) -> io::Result<()> {
+        let place = self.resolve(path)?;
+        self.act(Act::Create { path, content }, &place, |cut| {
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&place)?;
+            file.write_all(&content[..cut.unwrap_or(content.len()).min(content.len())])
+        })
+    }
+
+    /// Waits until everything on the file system that holds a folder is on the disk.
+    pub fn sync(&self, folder: &str) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(File::open(self.place(folder)?)?)?)
+    }
+
+    /// Gives a file or folder a name that is free.
+    pub fn rename(&self, from: &str, path: &str) -> io::Result<()> {
+        let (old, place) = (self.resolve(from)?, self.resolve(path)?);
+        if fs::symlink_metadata(&place).is_ok() {
+            return Err(io::Error::from_raw_os_error(17));
+        }
+        self.act(Act::Rename { from, path }, &place, |_| fs::rename(&old, &place))?;
+        sync_folder(&place)
+    }
+
+    /// Removes a folder with everything in it, step by step; links are removed, never followed.
+    pub fn remove_tree(&self, path: &str) -> io::Result<()> {
+        let (folder, name) = path.rsplit_once('/').ok_or_else(|| io::Error::other("not an absolute path"))?;
+        let place = self.place(folder)?.join(name);
+        if fs::symlink_metadata(&place).is_err() {
+            return Ok(());
+        }
+        self.remove_below(path, &place)?;
+        sync_folder(&place)
+    }
+
+    fn remove_below(&self, path: &str, place: &Path) -> io::Result<()> {
+        if !fs::symlink_metadata(place)?.is_dir() {
+            return self.act(Act::Remove { path }, place, |_| fs::remove_file(place));
+        }
+        for entry in fs::read_dir(place)? {
+            let entry = entry?;
+            self.remove_below(&format!("{path}/{}", entry.file_name().to_string_lossy()), &entry.path())?;
+        }
+        self.act(Act::RemoveFolder { path }, place, |_| fs::remove_dir(place))
+    }
+
+    /// A file's length and CRC-32, however large it is.
+    pub fn fingerprint(&self, path: &str) -> io::Result<(u64, u32)> {
+        let mut crc = flate2::CrcReader::new(File::open(self.place(path)?)?);
+        let size = io::copy(&mut crc, &mut io::sink())?;
+        Ok((size, crc.crc().sum()))
+    }
+
+    /// The file system that holds a path, or will.
+    pub fn file_system(&self, path: &str) -> io::Result<FileSystem> {
+        let mut place = self.place(path)?;
+        while !place.exists() {
+            place = place.parent().ok_or_else(|| io::Error::other("has no folder"))?.to_owned();
+        }
+        let at = rustix::fs::statvfs(&place)?;
+        Ok(FileSystem {
+            device: fs::metadata(&place)?.dev(),
+            free: at.f_bavail.saturating_mul(at.f_frsize),
+            block: at.f_frsize.max(1),
+            read_only: at.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY),
+        })
+    }
+
+    /// Where a path of the machine lies here, for a program that is to be told.
+    pub fn outside(&self, path: &str) -> io::Result<PathBuf> {
+        self.place(path)
+    }
+
     /// Locks a folder against a second ontick for as long as the file lives; `None` if one holds it.
     pub(crate) fn lock(&self, folder: &str) -> io::Result<Option<File>> {
         let file = File::open(self.place(folder)?)?;
@@ -290,6 +363,19 @@ impl Root {
     }
 }
 
+/// What can still be put on a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Its device's number: two folders with the same share their space.
+    pub device: u64,
+    /// Bytes that are free for anybody.
+    pub free: u64,
+    /// The least that a file takes.
+    pub block: u64,
+    /// Whether nothing can be written there.
+    pub read_only: bool,
+}
+
 fn parts(path: &Path) -> Vec<std::ffi::OsString> {
     let named = path.components().filter(|c| matches!(c, Component::Normal(_) | Component::ParentDir));
     named.map(|c| c.as_os_str().to_owned()).collect()
@@ -300,7 +386,8 @@ fn beside(place: &Path) -> io::Result<PathBuf> {
     Ok(place.with_file_name(format!(".{name}.ontick-new")))
 }
 
-fn beside_path(path: &str) -> String {
+/// The name under which something is made before it gets its own.
+pub(crate) fn beside_path(path: &str) -> String {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     format!("{folder}/.{name}.ontick-new")
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::boot::grubenv;
 use crate::form::Form;
 use crate::journal::{Content, Entry, Journal, Undo};
 use crate::knobs;
@@ -98,8 +99,15 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
                 Some(_) => Stands::ChangedByOthers,
                 None => Stands::AsBefore,
             },
-            Undo::Folder { path } if root.exists(path) => Stands::AsSet,
-            Undo::Folder { .. } => Stands::AsBefore,
+            Undo::Folder { path } | Undo::Tree { path, .. } | Undo::Placed { path, .. } if root.exists(path) => {
+                Stands::AsSet
+            }
+            Undo::Folder { .. } | Undo::Tree { .. } | Undo::Placed { .. } => Stands::AsBefore,
+            Undo::Variable { path, key, wanted, .. } => match root.text(path) {
+                Ok(text) if grubenv::get(&text, key) == Some(wanted) => Stands::AsSet,
+                Ok(_) => Stands::AsBefore,
+                Err(_) => Stands::Gone,
+            },
             Undo::Task { task, started, .. } => match crate::own::started(root, *task) == Some(*started) {
                 true => Stands::AsSet,
                 false => Stands::Gone,

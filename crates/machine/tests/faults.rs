@@ -4,9 +4,10 @@ mod machine;
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use machine::stop::{Manner, Stop};
 use machine::{MACHINES, Machine};
 use ontick_machine::apply::Outcome;
 use ontick_machine::boot;
@@ -14,42 +15,6 @@ use ontick_machine::journal::PATH;
 use ontick_machine::revert::Undone;
 use ontick_machine::root::{Act, Hook, Verdict};
 use ontick_machine::{Applied, Facts, Journal, Plan, Profile, Root, apply, isolate, revert, status};
-
-/// Ends everything at one step: before it, in the middle of it, or right after it.
-struct Stop {
-    at: usize,
-    manner: Manner,
-    seen: AtomicUsize,
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Manner {
-    Before,
-    Within,
-    After,
-}
-
-impl Stop {
-    fn new(at: usize, manner: Manner) -> Arc<Self> {
-        Arc::new(Self { at, manner, seen: AtomicUsize::new(0) })
-    }
-}
-
-impl Hook for Stop {
-    fn before(&self, act: &Act) -> Verdict {
-        let step = self.seen.fetch_add(1, Ordering::Relaxed);
-        let dead = || io::Error::other("stopped");
-        match (step.cmp(&self.at), self.manner, act) {
-            (std::cmp::Ordering::Less, ..) => Verdict::Go,
-            (std::cmp::Ordering::Equal, Manner::After, _) => Verdict::Go,
-            // A kernel takes a value whole or not at all; a file on a disk may be cut anywhere.
-            (std::cmp::Ordering::Equal, Manner::Within, Act::Append { content, .. } | Act::Create { content, .. }) => {
-                Verdict::Torn(content.len() / 2, dead())
-            }
-            _ => Verdict::Refuse(dead()),
-        }
-    }
-}
 
 /// Everything that `tune apply --isolate --boot` does.
 fn tune(root: &Root, plan: &Plan, facts: &Facts) {

@@ -3,7 +3,7 @@
 mod apply;
 mod plan;
 mod revert;
-mod shown;
+pub mod shown;
 mod status;
 
 use clap::{Args, Subcommand};

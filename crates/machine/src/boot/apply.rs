@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{BootPlan, Edit};
 use crate::journal::{Content, Entry, Journal, Undo};
+use crate::merge;
 use crate::root::{Root, reason};
 
 /// What became of a plan.
@@ -74,10 +75,16 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
         Some(Undo::File { original, wanted, backup, .. }) if Some(wanted) == now.as_ref() => {
             (original.clone(), backup.clone())
         }
+        // Edited by somebody since: it goes back to that without what ontick wrote, where the two can be told apart.
+        Some(Undo::File { original: Some(before), wanted, backup, .. }) if now.is_some() => {
+            (now.as_ref().map(|now| without(before, wanted, now).unwrap_or_else(|| now.clone())), backup.clone())
+        }
         _ => (now.clone(), now.as_ref().map(|_| free_name(root, &edit.path))),
     };
     let wanted = Content::Text(edit.after.clone());
-    let undo = Undo::File { path: edit.path.clone(), original: original.clone(), wanted, backup: backup.clone() };
+    let stood = now.clone().filter(|_| standing.is_some());
+    let undo =
+        Undo::File { path: edit.path.clone(), original: original.clone(), wanted, backup: backup.clone(), stood };
     let seq = journal.intend(knob, undo).map_err(|e| e.to_string())?;
     let written = back_up(root, original.as_ref(), backup.as_deref())
         .map_err(|e| format!("its backup cannot be written: {}", reason(&e)))
@@ -103,6 +110,11 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
     Ok(Written { path: edit.path.clone(), backup })
 }
 
+fn without(before: &Content, wanted: &Content, now: &Content) -> Option<Content> {
+    let (Content::Text(before), Content::Text(wanted), Content::Text(now)) = (before, wanted, now) else { return None };
+    merge::without(before, wanted, now).map(Content::Text)
+}
+
 fn back_up(root: &Root, original: Option<&Content>, backup: Option<&str>) -> std::io::Result<()> {
     match (original, backup) {
         (Some(content), Some(backup)) if !root.exists(backup) => root.replace(backup, content.bytes()),
@@ -111,7 +123,7 @@ fn back_up(root: &Root, original: Option<&Content>, backup: Option<&str>) -> std
 }
 
 /// The folders of a file, where they are not there yet (`/etc/default/grub.d`), each journaled.
-pub(super) fn make_folders(root: &Root, path: &str, journal: &mut Journal) -> Result<(), String> {
+pub(crate) fn make_folders(root: &Root, path: &str, journal: &mut Journal) -> Result<(), String> {
     let missing: Vec<&str> =
         path.match_indices('/').skip(1).map(|(at, _)| &path[..at]).filter(|f| !root.exists(f)).collect();
     for folder in missing {

@@ -104,9 +104,10 @@ pub fn with(text: &str, settings: &[(String, String)], comment: &str) -> String 
         new.push_str(newline);
     }
     let filter = text.lines().map(str::trim).rfind(|l| l.starts_with('['));
-    let for_all = filter.is_none_or(|f| f == "[all]");
-    let mut lines: Vec<String> = if for_all { Vec::new() } else { vec!["[all]".into()] };
-    lines.push(format!("# {comment}"));
+    // A filter of its own, so that they hold whatever is taken out before them.
+    // The comment, which is like no other line, comes first: so a comparison of texts sees what belongs together.
+    let mut lines = vec![format!("# {comment}")];
+    lines.extend(filter.map(|_| "[all]".to_owned()));
     lines.extend(settings.iter().map(|(key, value)| format!("{key}={value}")));
     lines.iter().for_each(|line| new.extend([line.as_str(), newline]));
     new

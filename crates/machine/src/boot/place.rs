@@ -78,7 +78,13 @@ fn pi(root: &Root, folder: &str) -> Result<Place, String> {
     // config.txt may name another file for the arguments.
     let settings = board::config(root, &config).unwrap_or_default();
     let named = settings.get("cmdline").filter(|name| !name.is_empty()).unwrap_or("cmdline.txt");
-    let cmdline = format!("{folder}/{}", named.trim_start_matches('/'));
+    // So may the folder be another one than the firmware's, if the firmware finds it there.
+    let prefix = settings.get("os_prefix").filter(|_| !named.starts_with('/')).unwrap_or_default();
+    let own = format!("{folder}/{prefix}{named}");
+    let cmdline = match root.exists(&own) {
+        true => own,
+        false => format!("{folder}/{}", named.trim_start_matches('/')),
+    };
     match root.exists(&cmdline) {
         true => Ok(Place::RaspberryPi { cmdline, config }),
         false => Err(format!("{cmdline} is not there: is the boot partition mounted?")),

@@ -10,6 +10,9 @@ use crate::root::Root;
 pub struct Board {
     /// Board or product name; empty where it cannot be told.
     pub model: String,
+    /// What the device tree says that it is compatible with, the board first.
+    #[serde(skip)]
+    pub compatible: String,
     /// The Raspberry Pi's generation, where it is one.
     pub raspberry_pi: Option<Pi>,
     /// How PCI Express links save power (`default`, `performance`, …); empty where there is no such setting.
@@ -35,6 +38,7 @@ impl Board {
         let policy = root.value("/sys/module/pcie_aspm/parameters/policy").unwrap_or_default();
         let chosen = policy.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
         Self {
+            compatible: root.value("/proc/device-tree/compatible").unwrap_or_default().replace('\0', " "),
             raspberry_pi: model.starts_with("Raspberry Pi").then(|| pi(root, &model)),
             pcie_power: chosen.unwrap_or_default().into(),
             model,

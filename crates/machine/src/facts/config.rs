@@ -18,17 +18,29 @@ pub struct KernelConfig {
     /// `CONFIG_` names without that prefix, and their values without quotes.
     #[serde(skip)]
     options: BTreeMap<String, String>,
+    /// Major and minor version of the kernel, as the head of the file names it.
+    #[serde(skip)]
+    version: Option<(u32, u32)>,
 }
 
 impl KernelConfig {
     /// Reads the running kernel's configuration, wherever this machine keeps it.
     pub(crate) fn probe(root: &Root, release: &str) -> Self {
-        if let Some(config) = root.bytes("/proc/config.gz").ok().and_then(|b| unpack(&b)) {
-            return Self::parse("/proc/config.gz", &config);
+        let places = [
+            "/proc/config.gz".into(),
+            format!("/boot/config-{release}"),
+            format!("/lib/modules/{release}/config"),
+            format!("/lib/modules/{release}/build/.config"),
+        ];
+        places.iter().find_map(|path| Self::read(path, &root.bytes(path).ok()?)).unwrap_or_default()
+    }
+
+    /// Reads a file's bytes, compressed by gzip or not; `None` where they do not unpack.
+    pub fn read(source: &str, bytes: &[u8]) -> Option<Self> {
+        match bytes.starts_with(b"\x1f\x8b") {
+            true => unpack(bytes).map(|text| Self::parse(source, &text)),
+            false => Some(Self::parse(source, &String::from_utf8_lossy(bytes))),
         }
-        let places = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
-        let found = places.iter().find_map(|path| root.text(path).ok().map(|text| Self::parse(path, &text)));
-        found.unwrap_or_default()
     }
 
     /// Reads the text of a configuration.
@@ -39,7 +51,18 @@ impl KernelConfig {
             let value = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).unwrap_or(value);
             plain.then(|| (name.to_owned(), value.to_owned()))
         };
-        Self { source: source.into(), options: text.lines().filter_map(option).collect() }
+        let options = text.lines().filter_map(option).collect();
+        Self { source: source.into(), options, version: text.lines().take(10).find_map(version) }
+    }
+
+    /// Major and minor version of the kernel, where the head of the file names it.
+    pub fn version(&self) -> Option<(u32, u32)> {
+        self.version
+    }
+
+    /// Whether it sets any option.
+    pub fn is_empty(&self) -> bool {
+        self.options.is_empty()
     }
 
     /// Whether a configuration was found at all; without one nothing can be said of any option.
@@ -58,7 +81,13 @@ impl KernelConfig {
     }
 }
 
-fn unpack(bytes: &[u8]) -> Option<String> {
+/// `# Linux/x86 6.12.95 Kernel Configuration`
+fn version(line: &str) -> Option<(u32, u32)> {
+    let mut numbers = line.strip_prefix("# Linux/")?.split(' ').nth(1)?.split('.').map_while(|n| n.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+pub(crate) fn unpack(bytes: &[u8]) -> Option<String> {
     let mut text = String::new();
     flate2::read::GzDecoder::new(bytes).take(LIMIT).read_to_string(&mut text).ok()?;
     Some(text)
@@ -76,6 +105,8 @@ mod tests {
         assert_eq!((config.get("HZ"), config.get("V")), (Some("250"), Some("a b")));
         assert_eq!((config.has("NO_HZ_FULL"), config.has("KSM")), (Some(false), Some(true)));
         assert_eq!(KernelConfig::default().has("KSM"), None);
+        let headed = "#\n# Automatically generated file; DO NOT EDIT.\n# Linux/arm64 6.12.95 Kernel Configuration\n#\n";
+        assert_eq!(KernelConfig::parse("x", headed).version(), Some((6, 12)));
         assert_eq!(unpack(b"\x1f\x8b\x08cut off"), None);
     }
 

@@ -38,6 +38,9 @@ pub enum Undo {
         wanted: Content,
         /// A dated copy of the original beside it.
         backup: Option<String>,
+        /// What stood there until then, where that was ontick's own, too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stood: Option<Content>,
     },
     /// A symbolic link that was not there.
     Link {
@@ -50,6 +53,33 @@ pub enum Undo {
     Folder {
         /// Which.
         path: String,
+    },
+    /// A folder full of files that was not there: a kernel's modules, its files under `/boot`.
+    Tree {
+        /// Which.
+        path: String,
+        /// The files in it that people edit, and what they held.
+        texts: Vec<(String, Content)>,
+    },
+    /// A file that was not there and is too large to be kept here.
+    Placed {
+        /// Which.
+        path: String,
+        /// Its length, in bytes.
+        size: u64,
+        /// Its CRC-32.
+        crc: u32,
+    },
+    /// A variable of GRUB's environment block.
+    Variable {
+        /// The block's file.
+        path: String,
+        /// The variable.
+        key: String,
+        /// What it was; `None` where it was not set.
+        original: Option<String>,
+        /// What it was to be.
+        wanted: String,
     },
     /// A task that was moved from one control group to another.
     Task {
@@ -74,7 +104,10 @@ impl Undo {
             | Self::Along { path, .. }
             | Self::File { path, .. }
             | Self::Link { path, .. }
-            | Self::Folder { path } => path,
+            | Self::Folder { path }
+            | Self::Tree { path, .. }
+            | Self::Placed { path, .. }
+            | Self::Variable { path, .. } => path,
             Self::Task { to, .. } => to,
         }
     }
@@ -82,7 +115,9 @@ impl Undo {
     /// Whether the change outlives a restart of the machine.
     pub fn outlives_boot(&self) -> bool {
         match self {
-            Self::File { .. } | Self::Link { .. } => true,
+            Self::File { .. } | Self::Link { .. } | Self::Tree { .. } | Self::Placed { .. } | Self::Variable { .. } => {
+                true
+            }
             Self::Folder { path } => !path.starts_with("/sys/"),
             Self::Value { .. } | Self::Along { .. } | Self::Task { .. } => false,
         }

@@ -1,6 +1,9 @@
 //! Lays a machine that is written down as text (`trees/*.tree`) out as a folder, and compares folders.
 #![allow(dead_code)] // Each test uses its own part.
 
+pub mod packed;
+pub mod stop;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

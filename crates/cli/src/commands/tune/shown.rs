@@ -68,7 +68,7 @@ pub fn boot_plan(plan: &BootPlan, style: &Style) -> String {
 }
 
 /// What `apply` did.
-pub fn done(done: &Done, style: &Style) -> String {
+pub(super) fn done(done: &Done, style: &Style) -> String {
     let changes: Vec<&Change> = done.applied.changes.iter().collect();
     let left: Vec<&Item> = done.left.iter().collect();
     let mut entries = grouped(&changes, |c| &c.path, changed);
@@ -200,10 +200,12 @@ pub fn reverted(reverted: &Reverted, commands: &[Ran], live: bool, style: &Style
     text + &before(reverted.undone_by_restart, &reverted.damage, style)
 }
 
-fn undone(step: &Step) -> Entry {
+/// What became of one change.
+pub fn undone(step: &Step) -> Entry {
     let to = if step.original.is_empty() { step.path.clone() } else { step.original.clone() };
     let (mark, word, said) = match &step.outcome {
         Undone::Restored => (Mark::Good, "restored", to),
+        Undone::TakenOut => (Mark::Good, "taken out", format!("{to}: what somebody else wrote there since stays")),
         Undone::AlreadyAsBefore => (Mark::Good, "as before", to),
         Undone::Gone => (Mark::Plain, "gone", to),
         Undone::ChangedByOthers(now) => {
@@ -231,7 +233,8 @@ fn ran(commands: &[Ran]) -> Vec<Entry> {
     commands.iter().map(one).collect()
 }
 
-fn notes(notes: &[String], style: &Style) -> String {
+/// Notes, each on lines of its own.
+pub fn notes(notes: &[String], style: &Style) -> String {
     notes.iter().map(|note| labelled("note      ", note, style)).collect()
 }
 
@@ -255,10 +258,12 @@ fn grouped<T>(all: &[&T], path: fn(&T) -> &String, show: fn(&T) -> Entry) -> Vec
     groups.into_iter().map(finished).collect()
 }
 
-fn entry(mark: Mark, word: &str, name: &str, said: String, below: Vec<(&'static str, String)>) -> Entry {
+/// One line of a list.
+pub fn entry(mark: Mark, word: &str, name: &str, said: String, below: Vec<(&'static str, String)>) -> Entry {
     Entry { mark, word: word.into(), name: name.into(), said, below }
 }
 
-fn counted(n: usize, noun: &str) -> String {
+/// `1 file`, `2 files`.
+pub fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

@@ -1,0 +1,85 @@
+//! `ontick kernel check`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_machine::Facts;
+use ontick_machine::facts::KernelConfig;
+use ontick_machine::kernel::check::check;
+use ontick_record::findings::{Finding, any_bad};
+use ontick_report::text;
+use serde::Serialize;
+
+use crate::failure::{Failure, Outcome};
+use crate::flags::RootFlag;
+use crate::terminal;
+
+/// Whether a kernel's configuration is fit for real time, each option with why, worst first; reads only.
+///
+/// Looks at the running kernel's configuration unless a file is named. Exit status 1 if it is not fit.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick kernel check                          the running kernel\n  ontick kernel check --all                    what is well, too, and all reasons with their sources\n  ontick kernel check --config linux/.config   one that is to be built"
+)]
+pub struct Check {
+    /// The configuration to look at: a .config, a /boot/config-RELEASE, or one compressed by gzip
+    #[arg(long, value_name = "FILE", conflicts_with = "folder")]
+    config: Option<PathBuf>,
+    /// Show what is well, too, and all reasons with their sources
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootFlag,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Checked<'a> {
+    config: &'a str,
+    fit: bool,
+    findings: Vec<Finding>,
+}
+
+impl Check {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let (config, version) = self.read()?;
+        let findings = check(&config, version);
+        let fit = !any_bad(&findings);
+        if self.json {
+            let checked = Checked { config: &config.source, fit, findings };
+            terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?;
+        } else {
+            let verdict = if fit { "fit" } else { "not fit" };
+            let shown = text::findings(&findings, self.all, &terminal::style());
+            terminal::print(&format!("{}: {verdict} for real time\n\n{shown}", config.source))?;
+        }
+        Ok(if fit { Outcome::Met } else { Outcome::NotMet })
+    }
+
+    fn read(&self) -> Result<(KernelConfig, Option<(u32, u32)>), Failure> {
+        let Some(file) = &self.config else { return self.running() };
+        let name = file.display().to_string();
+        let bytes = std::fs::read(file).map_err(|e| Failure::new(format!("{name} cannot be read: {e}")))?;
+        match KernelConfig::read(&name, &bytes) {
+            Some(config) if !config.is_empty() => Ok((config, None)),
+            Some(_) => Err(Failure::new(format!("{name} sets no option: it is no configuration of a kernel"))),
+            None => Err(Failure::new(format!("{name} does not unpack: it is cut off or too large"))),
+        }
+    }
+
+    fn running(&self) -> Result<(KernelConfig, Option<(u32, u32)>), Failure> {
+        let facts = Facts::gather(&self.root.open()?);
+        if !facts.config.known() {
+            return Err(Failure::new(format!(
+                "no configuration of the kernel {} was found in /proc/config.gz, /boot or /lib/modules: try modprobe \
+                 configs, or name a file with --config",
+                facts.kernel.release
+            )));
+        }
+        let version = Some(facts.kernel.version).filter(|version| *version != (0, 0));
+        Ok((facts.config, version))
+    }
+}

@@ -1,0 +1,117 @@
+//! `ontick kernel configure`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_machine::kernel::configure::{Configured, asked, configure};
+use ontick_machine::kernel::fragment;
+use ontick_machine::kernel::make::Make;
+use ontick_machine::kernel::missing::Missing;
+use ontick_machine::kernel::source::Source;
+use ontick_report::text;
+use serde::Serialize;
+
+use super::wish::WishFlags;
+use crate::failure::{Failure, Outcome};
+use crate::{stop, terminal};
+
+/// Make a real-time configuration for a board: what real time needs, laid over a configuration that exists.
+///
+/// Every option that was asked for and did not come to be is named with why; then the exit status is 1. Without a source
+/// tree, only the piece of configuration is printed.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick kernel configure --board rpi4                    the piece of configuration itself\n  ontick kernel configure --board rpi4 --source linux     linux/ stays as it is, all goes to ontick-kernel-rpi4/\n  ontick kernel configure --source linux --base /boot/config-$(uname -r)"
+)]
+pub struct Configure {
+    #[command(flatten)]
+    wish: WishFlags,
+    /// The kernel's source tree
+    #[arg(long, value_name = "DIR")]
+    source: Option<PathBuf>,
+    /// Where the configuration goes [default: ontick-kernel-BOARD]
+    #[arg(long, value_name = "DIR", requires = "source")]
+    output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Shown<'a> {
+    source: String,
+    base: &'a str,
+    config: String,
+    asked: usize,
+    missing: &'a [Missing],
+}
+
+#[derive(Serialize)]
+struct ShownOption<'a> {
+    name: &'a str,
+    value: Option<&'a str>,
+    why: &'a str,
+}
+
+impl Configure {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let wish = self.wish.wish()?;
+        let Some(folder) = &self.source else {
+            self.print(&asked(&wish, None))?;
+            return Ok(Outcome::Met);
+        };
+        let source = Source::open(folder)?;
+        let output = self.output.clone().unwrap_or_else(|| format!("ontick-kernel-{}", wish.board.name).into());
+        let output = std::path::absolute(output)?;
+        let make = Make::new(&source, &output, wish.arch, self.wish.cross.as_deref());
+        let configured = configure(&source, &make, &wish, &*stop::on_signal()?)?;
+        if self.json {
+            let shown = Shown {
+                source: source.version.to_string(),
+                base: &configured.base,
+                config: configured.file.display().to_string(),
+                asked: configured.asked,
+                missing: &configured.missing,
+            };
+            terminal::print(&(serde_json::to_string_pretty(&shown)? + "\n"))?;
+        } else {
+            terminal::print(&shown(&source, &configured))?;
+        }
+        Ok(if configured.missing.is_empty() { Outcome::Met } else { Outcome::NotMet })
+    }
+
+    fn print(&self, asked: &[fragment::Asked]) -> Result<(), Failure> {
+        if !self.json {
+            return terminal::print(&fragment::text(asked));
+        }
+        let option = |one: &'_ fragment::Asked| {
+            serde_json::to_value(ShownOption { name: &one.name, value: one.value.as_deref(), why: &one.why })
+        };
+        let options: Vec<_> = asked.iter().map(option).collect::<Result<_, _>>()?;
+        terminal::print(&(serde_json::to_string_pretty(&options)? + "\n"))
+    }
+}
+
+fn shown(source: &Source, configured: &Configured) -> String {
+    let there = configured.asked - configured.missing.len();
+    let style = terminal::style();
+    let mut text = text::labelled("source  ", &format!("linux {}", source.version), &style);
+    text += &text::labelled("base    ", &configured.base, &style);
+    text += &text::labelled("result  ", &configured.file.display().to_string(), &style);
+    text += &text::labelled("options ", &format!("{there} of {} as asked for", configured.asked), &style);
+    text + &missing_in_words(&configured.missing)
+}
+
+/// What was asked for in vain, one line each.
+pub fn missing_in_words(missing: &[Missing]) -> String {
+    let style = terminal::style();
+    let line = |one: &Missing| {
+        let words = format!("asked for {}, got {}: {}", one.asked, one.got, one.why);
+        text::labelled(&format!("  {} ", one.name), &words, &style)
+    };
+    match missing.is_empty() {
+        true => String::new(),
+        false => format!("\nnot as asked for:\n{}", missing.iter().map(line).collect::<String>()),
+    }
+}

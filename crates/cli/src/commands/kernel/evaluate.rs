@@ -1,0 +1,146 @@
+//! `ontick kernel evaluate`
+
+use std::cell::Cell;
+
+use clap::Args;
+use ontick_measure::load::SOURCE_004;
+use ontick_measure::timer::{self, Job, Method};
+use ontick_measure::{Length, Limits, Load, Place};
+use ontick_record::run::Published;
+use ontick_record::units::show;
+use ontick_record::{Series, units};
+use ontick_rt::thread::Policy;
+use ontick_rt::{cpus, watchdog};
+
+use crate::commands::measuring::{self, Measurement};
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, Cpu, OutputFlags};
+use crate::terminal;
+
+/// How well a kernel keeps time: source 004's evaluation of its real-time kernel, on this machine.
+///
+/// clock_nanosleep to an absolute time every 500 us, 100 000 times at priority 80 beside `cat /dev/zero`, then the
+/// same by every other timer; source 004's figures stand beside. That takes 50 s for each timer, 10 min for all of
+/// them; Ctrl-C ends it with what is there. Its second load only another host can make: sudo ping -i 0.01 HOST
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick kernel evaluate\n  sudo ontick kernel evaluate --only                 clock_nanosleep alone, 50 s\n  sudo ontick kernel evaluate --loops 2000 --load none\n  sudo ontick kernel evaluate --record rt.json       then: ontick compare stock.json rt.json"
+)]
+pub struct Evaluate {
+    /// How often each timer strikes
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    loops: u64,
+    /// Time between two, as a time or a rate
+    #[arg(long, value_name = "TIME|RATE", default_value = "500us", value_parser = flags::interval)]
+    interval: u64,
+    /// clock_nanosleep alone, as source 004 has it
+    #[arg(long)]
+    only: bool,
+    /// Runs beside it: source-004, none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
+    #[arg(long, default_value = SOURCE_004)]
+    load: Load,
+    /// CPU of the timed thread, or "any" to leave it to the scheduler [default: one isolated, else one without fixed interrupts]
+    #[arg(long, value_name = "N|any", value_parser = flags::cpu)]
+    cpu: Option<Cpu>,
+    /// Scheduling: other, fifo:PRIORITY or rr:PRIORITY
+    #[arg(long, default_value = "fifo:80")]
+    policy: Policy,
+    /// Show percentiles, histogram and maxima live on the whole terminal
+    #[arg(long)]
+    watch: bool,
+    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// Keep latencies above this one by one, in ns: what source 004 saw at most.
+const OUTLIER_NS: u64 = 95_000;
+const NOTE: &str = "source 004's figures (min/avg/max) are cyclictest's on a Raspberry Pi Model B (one CPU at 700 MHz, Linux 4.4.9-rt17) beside cat /dev/zero and pings from another host; with more tests its worst was about 166us";
+
+/// What became of clock_nanosleep: smallest, average and largest latency, in ns.
+type Seen = (u64, f64, u64);
+
+impl Evaluate {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let place = Place { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: true };
+        let (methods, left_out) = self.methods();
+        let mut notes: Vec<String> = place.why_there().filter(|_| self.cpu.is_none()).into_iter().collect();
+        notes.push(NOTE.into());
+        notes.extend(left_out);
+        let asked = Measurement {
+            kind: "timer",
+            names: methods.iter().map(Method::to_string).collect(),
+            cpu: place.cpu,
+            load: &self.load,
+            watch: self.watch,
+            findings: Vec::new(),
+            notes,
+            explain: self.explain,
+            simulated: None,
+            waits_for: None,
+            samples: None,
+        };
+        self.announce(methods.len());
+        let limits = Limits { length: Length::Count(self.loops), outlier_ns: OUTLIER_NS, stop_over_ns: None };
+        let jobs: Vec<Job> = methods.iter().map(|method| Job::new(self.interval, *method)).collect();
+        let seen = Cell::new(None);
+        let outcome = measuring::run(
+            asked,
+            &self.output,
+            |s| s.name == Method::ClockNanosleep.name(),
+            |observer| {
+                let mut all = timer::each(&jobs, place, limits, observer)?;
+                all.iter_mut().for_each(|series| series.published = published(series));
+                seen.set(all.first().and_then(figures));
+                Ok(all)
+            },
+        )?;
+        if let Some(seen) = seen.get().filter(|_| !self.output.json) {
+            terminal::print(&beside(seen))?;
+        }
+        Ok(outcome)
+    }
+
+    /// The source's own timer first. Those that spin would hold the only CPU.
+    fn methods(&self) -> (Vec<Method>, Option<String>) {
+        let others = Method::ALL.into_iter().filter(|m| *m != Method::ClockNanosleep && !self.only);
+        let alone = self.policy.is_real_time() && watchdog::may_occupy(cpus::online().len()).is_err();
+        let (spin, fit): (Vec<Method>, Vec<Method>) = others.partition(|m| alone && m.spins());
+        let methods = [Method::ClockNanosleep].into_iter().chain(fit).collect();
+        let names: Vec<String> = spin.iter().map(Method::to_string).collect();
+        let note = format!("{} are left out: they would hold this machine's only CPU", names.join(" and "));
+        (methods, (!spin.is_empty()).then_some(note))
+    }
+
+    fn announce(&self, methods: usize) {
+        let all_ns = self.interval.saturating_mul(self.loops).saturating_mul(methods as u64);
+        if all_ns > 5_000_000_000 && !self.output.json {
+            eprintln!("This takes about {}; Ctrl-C ends it with what is there.", units::show(all_ns));
+        }
+    }
+}
+
+/// What source 004 says of this timer.
+fn published(series: &Series) -> Option<Published> {
+    let figure = match series.name.as_str() {
+        "clock_nanosleep" => "23/37/95us",
+        "nanosleep" | "setitimer" => "max > 1ms",
+        _ => return None,
+    };
+    let how = "cyclictest, 100 000 loops of 500us at priority 80, full load, Raspberry Pi Model B at 700 MHz".into();
+    Some(Published { source: "source 004".into(), figure: figure.into(), how })
+}
+
+fn figures(series: &Series) -> Option<Seen> {
+    let latency = &series.latency;
+    Some((latency.min_ns?, latency.mean()?, latency.max_ns?))
+}
+
+fn beside((min, mean, max): Seen) -> String {
+    let (min, mean, max) = (show(min), show(mean.round() as u64), show(max));
+    format!(
+        "\nclock_nanosleep, min/avg/max\n  this machine                      {min} / {mean} / {max}\n  source 004, Raspberry Pi Model B  23us / 37us / 95us\n"
+    )
+}

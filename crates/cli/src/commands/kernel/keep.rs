@@ -1,0 +1,83 @@
+//! `ontick kernel keep`
+
+use clap::Args;
+use ontick_machine::boot::Written;
+use ontick_machine::journal::Book;
+use ontick_machine::kernel::install::{Keeping, keep, keeping};
+use ontick_machine::{Facts, Journal};
+use ontick_report::text::{Mark, diff, list};
+use serde::Serialize;
+
+use crate::commands::tune::shown::{entry, notes};
+use crate::failure::{Failure, Outcome};
+use crate::flags::RootFlag;
+use crate::terminal;
+
+/// Make the installed kernel the one that is booted from now on.
+///
+/// It must run now: then it is known to come up. `ontick kernel rollback` still leads back.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick kernel keep\n  sudo ontick kernel keep --dry-run       what would be changed\n  ontick kernel keep --untried --root /media/card"
+)]
+pub struct Keep {
+    /// Also if it does not run now, so that nobody knows whether it comes up
+    #[arg(long)]
+    untried: bool,
+    /// Show what would be changed, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootFlag,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Kept<'a> {
+    plan: &'a Keeping,
+    written: &'a [Written],
+}
+
+impl Keep {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let root = match self.dry_run {
+            true => self.root.open()?,
+            false => self.root.open_to_change("kernel keep")?,
+        };
+        let facts = Facts::gather(&root);
+        let (plan, written) = match self.dry_run {
+            true => (keeping(&root, &facts, self.untried).map_err(Failure::new)?, Vec::new()),
+            false => {
+                let mut journal = Journal::open_book(&root, Book::Kernel)?;
+                let result = keeping(&root, &facts, self.untried)
+                    .and_then(|plan| keep(&root, &plan, &mut journal).map(|written| (plan, written)));
+                journal.close();
+                result.map_err(Failure::new)?
+            }
+        };
+        if self.json {
+            terminal::print(&(serde_json::to_string_pretty(&Kept { plan: &plan, written: &written })? + "\n"))?;
+            return Ok(Outcome::Met);
+        }
+        let style = terminal::style();
+        let shown = |file: &Written| {
+            let backup = file.backup.iter().map(|b| ("backup", b.clone())).collect();
+            entry(Mark::Good, "written", "boot file", file.path.clone(), backup)
+        };
+        let mut text = list(&written.iter().map(shown).collect::<Vec<_>>(), &style) + &notes(&plan.notes, &style);
+        let release = &plan.kernel.release;
+        if self.dry_run {
+            plan.edits.iter().for_each(|edit| text += &format!("\n{}", diff(&edit.diff, &style)));
+            text += "\nNothing is changed yet.\n";
+        } else if plan.edits.is_empty() {
+            text += &format!("{release} is what the machine boots already.\n");
+        } else {
+            text += &format!("\nThe machine boots {release} from now on. The way back: sudo ontick kernel rollback\n");
+        }
+        terminal::print(&text)?;
+        Ok(Outcome::Met)
+    }
+}

@@ -1,0 +1,69 @@
+//! How far a build is: a line on the terminal that is rewritten; elsewhere only what is worth knowing.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::time::Duration;
+
+use ontick_machine::kernel::build::Event;
+
+use crate::terminal;
+
+pub struct Progress {
+    line: bool,
+}
+
+impl Progress {
+    pub fn new() -> Self {
+        Self { line: stderr().is_terminal() }
+    }
+
+    pub fn tell(&self, event: Event) {
+        match event {
+            Event::Note(words) => {
+                let clear = if self.line { "\r\x1b[K" } else { "" };
+                let _ = writeln!(stderr(), "{clear}{words}");
+            }
+            Event::Begins(words) => self.show(words),
+            Event::Compiled { done, total, left } => {
+                let percent = 100 * done / total.max(1);
+                let left = left.map(|left| format!(", about {} left", in_words(left))).unwrap_or_default();
+                self.show(&format!("{percent:3}%  compiled {done} of about {total}{left}"));
+            }
+        }
+    }
+
+    fn show(&self, words: &str) {
+        if self.line {
+            let width = terminal::width().unwrap_or(80).saturating_sub(1);
+            let line: String = words.chars().take(width).collect();
+            let _ = write!(stderr(), "\r\x1b[K{line}");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.line {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// To the minute; the last one in tens of seconds.
+fn in_words(left: Duration) -> String {
+    match left.as_secs() {
+        seconds @ 0..60 => format!("{} s", seconds.div_ceil(10) * 10),
+        seconds @ 60..3600 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_rounded() {
+        let words = |seconds| in_words(Duration::from_secs(seconds));
+        assert_eq!([words(3), words(59), words(61), words(7300)], ["10 s", "60 s", "2 min", "2 h 1 min"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! `ontick kernel rollback`
+
+use clap::Args;
+use ontick_machine::journal::Book;
+use ontick_machine::kernel::install::{RolledBack, rollback};
+use ontick_machine::{Facts, Journal};
+use ontick_report::Style;
+use ontick_report::text::list;
+
+use crate::commands::tune::shown::{notes, undone};
+use crate::failure::{Failure, Outcome};
+use crate::flags::RootFlag;
+use crate::terminal;
+
+/// Take an installed kernel away again: the boot files are as they were before, its own files are gone.
+///
+/// Works from wherever an install was interrupted, too. What somebody else wrote into a boot file meanwhile stays;
+/// where that cannot be told from what ontick wrote, the file is left and told (exit status 1).
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick kernel rollback\n  sudo ontick kernel rollback --root /media/card   a card whose kernel does not come up"
+)]
+pub struct Rollback {
+    /// Restore files as they were, also those that somebody else edited since
+    #[arg(long)]
+    force: bool,
+    /// Remove the modules of the running kernel, too: it can load none any more until the machine restarts
+    #[arg(long)]
+    modules_too: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootFlag,
+}
+
+impl Rollback {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let root = self.root.open_to_change("kernel rollback")?;
+        let facts = Facts::gather(&root);
+        let mut journal = Journal::open_book(&root, Book::Kernel)?;
+        let done = rollback(&root, &facts, &mut journal, self.force, self.modules_too);
+        journal.close();
+        if self.json {
+            terminal::print(&(serde_json::to_string_pretty(&done)? + "\n"))?;
+        } else {
+            terminal::print(&shown(&done, &terminal::style()))?;
+        }
+        match &done.reverted.stopped {
+            Some(why) => Err(Failure::new(why)),
+            None if done.complete() => Ok(Outcome::Met),
+            None => Ok(Outcome::NotMet),
+        }
+    }
+}
+
+fn shown(done: &RolledBack, style: &Style) -> String {
+    let steps = &done.reverted.steps;
+    let mut text = list(&steps.iter().map(undone).collect::<Vec<_>>(), style);
+    let mut said = done.notes.clone();
+    said.extend(done.reverted.damage.iter().map(|line| format!("the journal: {line}")));
+    said.extend(done.reverted.damaged.map(|place| format!("what is left of the journal is kept in {place}")));
+    if let Some(modules) = &done.modules_stay {
+        said.push(format!(
+            "{modules} stays as long as this kernel runs: restart, then run this once more to remove it (or now, with --modules-too)"
+        ));
+    }
+    text += &notes(&said, style);
+    match (&done.kernel, steps.is_empty()) {
+        (_, true) if done.modules_stay.is_none() => text += "ontick has installed no kernel here.\n",
+        (Some(kernel), false) if done.complete() => {
+            text += &format!("\n{} is taken back: the machine boots what it booted before.\n", kernel.release);
+        }
+        (None, false) if done.complete() => text += "\nWhat there was of an installation is taken back.\n",
+        _ => {}
+    }
+    text
+}

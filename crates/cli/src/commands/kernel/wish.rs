@@ -1,0 +1,51 @@
+//! What a kernel is for and what it is made of, as `configure` and `build` are told.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_machine::kernel::board::Board;
+use ontick_machine::kernel::configure::Wish;
+use ontick_machine::kernel::fragment;
+use ontick_machine::kernel::options::Arch;
+
+use crate::failure::Failure;
+
+/// What a kernel is for and what it is made of.
+#[derive(Args)]
+pub struct WishFlags {
+    /// The board: rpi0, rpi1, rpi2, rpi3 (and Zero 2), rpi4, rpi5, bbb (BeagleBone) or generic
+    #[arg(long, value_name = "NAME", default_value = "generic", value_parser = Board::named)]
+    board: &'static Board,
+    /// The processor: arm, arm64 or x86 [default: the board's]
+    #[arg(long, value_name = "NAME", value_parser = arch)]
+    arch: Option<Arch>,
+    /// The configuration to start from, plain or packed by gzip or xz [default: the best that the tree brings]
+    #[arg(long, value_name = "FILE")]
+    base: Option<PathBuf>,
+    /// More options, lines such as CONFIG_KVM=m or "# CONFIG_KVM is not set"; they win (repeatable)
+    #[arg(long, value_name = "FILE")]
+    fragment: Vec<PathBuf>,
+    /// What the compiler's name begins with, "" for this machine's own [default: Debian's for the processor]
+    #[arg(long, value_name = "PREFIX")]
+    pub cross: Option<String>,
+}
+
+impl WishFlags {
+    pub fn wish(&self) -> Result<Wish, Failure> {
+        let arch = self.board.arch(self.arch).map_err(Failure::new)?;
+        let mut more = Vec::new();
+        for file in &self.fragment {
+            let wrong = |why: String| Failure::new(format!("{}: {why}", file.display()));
+            let text = std::fs::read_to_string(file).map_err(|e| wrong(e.to_string()))?;
+            more.extend(fragment::parse(&text).map_err(wrong)?);
+        }
+        Ok(Wish { board: self.board, arch, base: self.base.clone(), more })
+    }
+}
+
+fn arch(name: &str) -> Result<Arch, String> {
+    Arch::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
+        format!("no kernel for \"{name}\" is made here: one of {}", names.join(", "))
+    })
+}
