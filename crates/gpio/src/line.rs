@@ -154,7 +154,7 @@ impl Line {
 
 /// What of a line is simulated, if anything is: by ontick in shared memory, or by the kernel.
 pub fn simulated_by(name: &Name) -> Option<&'static str> {
-    let of_gpio_sim = |chip: &str| pull::attributes(chip).map(|_| "the kernel's gpio-sim");
+    let of_gpio_sim = |chip: &str| pull::simulated(chip).map(|_| "the kernel's gpio-sim");
     match name {
         Name::Sim { .. } => Some("shared memory"),
         Name::Pull { .. } => Some("the kernel's gpio-sim"),

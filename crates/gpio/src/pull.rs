@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::{Direction, Error, Gone, Name, Request};
+use crate::{Backend, Direction, Edges, Error, Gone, Name, Request};
 
 /// A line of gpio-sim, driven from outside.
 #[derive(Debug)]
@@ -23,6 +23,10 @@ pub struct Pull {
 impl Pull {
     pub fn open(name: &Name, chip: &str, line: u32, request: &Request) -> Result<Self, Error> {
         let wrong = |why: String| Error::NotFound { name: name.clone(), why };
+        if request.edges != Edges::None {
+            let what = "tell of edges from outside (read it, or name the line itself)".into();
+            return Err(Error::Unsupported { name: name.clone(), backend: Backend::GpioSim, what });
+        }
         let attributes = attributes(chip).ok_or_else(|| wrong(format!("{chip} is no chip of gpio-sim")))?;
         let attributes = attributes.join(format!("sim_gpio{line}"));
         let open = |attribute: &str, write: bool| {
@@ -59,11 +63,16 @@ fn gone(error: io::Error) -> Gone {
     Gone(Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// Where gpio-sim keeps a chip's attributes; `None` for a chip that is not one of its.
-pub fn attributes(chip: &str) -> Option<PathBuf> {
+/// The device of a simulated chip; `None` for any other's.
+pub fn simulated(chip: &str) -> Option<PathBuf> {
     // …/gpio-sim.0/gpiochip1, or …/gpio-sim.0/gpio-sim.0:node0/gpiochip1
     let device = fs::canonicalize(Path::new("/sys/bus/gpio/devices").join(chip)).ok()?;
     let of_gpio_sim = device.components().any(|part| part.as_os_str().to_string_lossy().starts_with("gpio-sim."));
-    of_gpio_sim.then_some(())?;
+    of_gpio_sim.then_some(device)
+}
+
+/// Where gpio-sim keeps a chip's attributes; `None` for a chip that is not one of its.
+pub fn attributes(chip: &str) -> Option<PathBuf> {
+    let device = simulated(chip)?;
     device.ancestors().map(|folder| folder.join(chip)).find(|folder| folder.join("sim_gpio0").is_dir())
 }

@@ -1,10 +1,13 @@
 //! `ontick pulse`
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
 use ontick_gpio::{Name, OnExit};
 use ontick_measure::confine::Cpus;
+use ontick_measure::kmod::{self, Timer, Undisturbed};
+use ontick_measure::pru;
 use ontick_measure::pulse::{By, Channel, Device, Job, Table, Trains};
 use ontick_measure::{Error, Load, Observer};
 use ontick_record::Series;
@@ -17,13 +20,13 @@ use crate::flags::{self, MeasuringFlags};
 /// Make a train of pulses on a GPIO line, and measure on the line how wide they really are.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --by all --count 10000\n  sudo ontick pulse --line gpiochip0:17 --seen-by gpiochip0:27 --width 100us --by sleep --calibrate\n  sudo ontick pulse --by sleep --policy other --cpu any --unprepared --load cpu --cpus 1,all\n  sudo ontick pulse --by pwm --pwm pwmchip0:0 --seen-by gpiochip0:27 --width 10us\n  sudo ontick pulse --table\n\nThe error of a pulse is how much it is too wide or too narrow. On a simulated line the line itself tells the time of\nevery edge. On others join a second line to the driven one and name it with --seen-by; else the clock is read around\nthe writes, and the result says so. A few pulses precede those that are measured.\n\nWith --cpus 1 the program and its load are confined to one CPU by their affinity, as if the machine had no other for\nthem; the rest of the machine keeps all CPUs.",
+    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --by all --count 10000\n  sudo ontick pulse --line gpiochip0:17 --seen-by gpiochip0:27 --width 100us --by sleep --calibrate\n  sudo ontick pulse --by sleep --policy other --cpu any --unprepared --load cpu --cpus 1,all\n  sudo ontick pulse --by pwm --pwm pwmchip0:0 --seen-by gpiochip0:27 --width 10us\n  sudo ontick pulse --by kernel --line gpiochip0:17\n  sudo ontick pulse --by pru --line P9_31 --width 25us\n  sudo ontick pulse --table\n\nThe error of a pulse is how much it is too wide or too narrow. On a simulated line the line itself tells the time of\nevery edge. On others join a second line to the driven one and name it with --seen-by; else the clock is read around\nthe writes, and the result says so. A few pulses precede those that are measured.\n\nWith --cpus 1 the program and its load are confined to one CPU by their affinity, as if the machine had no other for\nthem; the rest of the machine keeps all CPUs.",
     mut_arg("load", |load| load.help(LOAD)),
     mut_arg("watch", |watch| watch.help("Show the error live on the whole terminal")),
     mut_arg("explain", |explain| explain.help("Trace the kernel meanwhile and name what made pulses too wide (needs root)"))
 )]
 pub struct Pulse {
-    /// The line that is driven
+    /// The line that is driven; for --by pru a pin of the PRU (P9_31, or pru0:0)
     #[arg(long, value_name = "LINE", default_value = "sim:bench/17")]
     line: Name,
     /// A line that is joined to the driven one, and sees its pulses
@@ -36,16 +39,26 @@ pub struct Pulse {
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     gap: Option<u64>,
     /// What times a pulse: sleep (as usleep does), spin (reading the clock), hybrid (sleeping to a margin before its
-    /// end, then spinning), pwm or spi (hardware that times itself, named with --pwm or --spi); or all, one after
-    /// the other
+    /// end, then spinning), pwm or spi (hardware that times itself, named with --pwm or --spi), udelay, usleep or
+    /// hrtimer (the kernel module, docs/kernel-module.md; kernel: all three), pru (a
+    /// BeagleBone's coprocessor, docs/pru.md); or all but pru, one after the other
     #[arg(long, default_value = "hybrid")]
     by: Mechanism,
+    /// What is off on the CPU for the length of each pulse of --by udelay: nothing, preemption or interrupts
+    #[arg(long, value_name = "WHAT", default_value = "nothing")]
+    without: Undisturbed,
     /// PWM channel for --by pwm, and what it drives is seen by --seen-by
     #[arg(long, value_name = "CHIP:CHANNEL", requires = "seen_by")]
     pwm: Option<Channel>,
     /// SPI device for --by spi: its data line makes the pulses, and they are seen by --seen-by
     #[arg(long, value_name = "DEVICE", requires = "seen_by")]
     spi: Option<Device>,
+    /// With --table: this pin of a PRU makes pulses, too
+    #[arg(long, value_name = "PIN", requires = "table")]
+    pru: Option<pru::Pin>,
+    /// Folder of the firmware for a PRU [default: where it is installed, or was built]
+    #[arg(long, value_name = "FOLDER")]
+    firmware: Option<PathBuf>,
     /// Measure the constant overhead of the mechanism in a short train, and subtract it from what is asked of it
     #[arg(long)]
     calibrate: bool,
@@ -57,8 +70,9 @@ pub struct Pulse {
     #[arg(long, value_name = "N|one|all", value_delimiter = ',', default_value = "all")]
     cpus: Vec<Cpus>,
     /// Measure the whole table of source 003 instead: 10ms, 1ms, 100us and 10us, by each mechanism, as any program
-    /// runs and with latency minimised, idle and under load; all blocks together take the --duration [default: 60s]
-    #[arg(long, conflicts_with_all = ["width", "gap", "by", "calibrate", "cpus", "count", "policy", "unprepared"])]
+    /// runs and with latency minimised, idle and under load, and by the kernel module if that can be used; all blocks
+    /// together take the --duration [default: 60s]
+    #[arg(long, conflicts_with_all = ["width", "gap", "by", "without", "calibrate", "cpus", "count", "policy", "unprepared"])]
     table: bool,
     #[command(flatten)]
     measuring: MeasuringFlags,
@@ -75,6 +89,9 @@ enum Mechanism {
     Hybrid,
     Pwm,
     Spi,
+    Pru,
+    /// One of the kernel module's, or all of them.
+    Kernel(Option<Timer>),
     All,
 }
 
@@ -88,8 +105,16 @@ impl FromStr for Mechanism {
             "hybrid" => Mechanism::Hybrid,
             "pwm" => Mechanism::Pwm,
             "spi" => Mechanism::Spi,
+            "pru" => Mechanism::Pru,
+            "kernel" => Mechanism::Kernel(None),
             "all" => Mechanism::All,
-            _ => return Err("there is no such mechanism (choose sleep, spin, hybrid, pwm, spi or all)".into()),
+            _ => match Timer::ALL.into_iter().find(|timer| timer.name() == text) {
+                Some(timer) => Mechanism::Kernel(Some(timer)),
+                None => {
+                    let choices = "sleep, spin, hybrid, pwm, spi, udelay, usleep, hrtimer, kernel, pru or all";
+                    return Err(format!("there is no such mechanism (choose {choices})"));
+                }
+            },
         })
     }
 }
@@ -113,11 +138,15 @@ impl Pulse {
             calibrate: self.calibrate,
         };
         let names = trains.names();
-        self.measured("pulse", names, place.cpu, |observer| trains.measure(place, limits, observer))
+        let note = (self.by == Mechanism::All).then(|| self.why_no_kernel()).flatten();
+        self.measured("pulse", names, place.cpu, note, |observer| trains.measure(place, limits, observer))
     }
 
     fn run_table(self) -> Result<Outcome, Failure> {
+        let note = self.why_no_kernel();
         let table = Table {
+            kernel: note.is_none(),
+            pru: self.pru.map(|pin| self.output(pin)).transpose()?,
             line: self.line.clone(),
             seen_by: self.seen_by.clone(),
             on_exit: self.on_exit,
@@ -125,7 +154,7 @@ impl Pulse {
             load: self.measuring.load.clone().unwrap_or(Load::Mix("all")),
             duration_ns: self.measuring.limits.duration.unwrap_or(TABLE_NS),
         };
-        self.measured("pulse-table", table.names(), table.place().cpu, |observer| table.measure(observer))
+        self.measured("pulse-table", table.names(), table.place().cpu, note, |observer| table.measure(observer))
     }
 
     /// Runs the measurement, and shows and judges what came: of calibrated trains only those after calibration.
@@ -134,26 +163,31 @@ impl Pulse {
         kind: &'static str,
         names: Vec<String>,
         cpu: Option<u32>,
+        note: Option<String>,
         measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
     ) -> Result<Outcome, Failure> {
-        let asked = Measurement {
+        let mut asked = Measurement {
             cpu,
             // The load shares the CPUs of what it runs beside, and is started with it.
             load: &Load::None,
             simulated: simulated::told(&self.lines()),
             ..Measurement::asked(&self.measuring, kind, names)
         };
+        asked.notes.extend(note);
         let calibrated = |series: &Series| series.pulse.as_ref().is_some_and(|pulse| pulse.subtracted_ns.is_some());
         measuring::run(asked, &self.measuring.output, |series| !self.calibrate || calibrated(series), measure)
     }
 
     fn lines(&self) -> Vec<&Name> {
-        let driven = !matches!(self.by, Mechanism::Pwm | Mechanism::Spi);
+        let driven = !matches!(self.by, Mechanism::Pwm | Mechanism::Spi | Mechanism::Pru);
         driven.then_some(&self.line).into_iter().chain(&self.seen_by).collect()
     }
 
     fn mechanisms(&self) -> Result<Vec<By>, Failure> {
         let (pwm, spi) = (self.pwm.clone().map(By::Pwm), self.spi.clone().map(By::Spi));
+        if self.without != Undisturbed::No && !matches!(self.by, Mechanism::Kernel(_) | Mechanism::All) {
+            return Err(Failure::new("only the kernel module can switch something off meanwhile: choose --by udelay"));
+        }
         let named = |by: Option<By>, how| by.map(|by| vec![by]).ok_or_else(|| Failure::new(how));
         match self.by {
             Mechanism::Sleep => Ok(vec![By::Sleep]),
@@ -167,8 +201,43 @@ impl Pulse {
                 spi,
                 "pulses by spi need its device, and a line joined to its data output: --spi spidev0.0 --seen-by LINE",
             ),
-            Mechanism::All => Ok(By::PROGRAM.into_iter().chain(pwm).chain(spi).collect()),
+            Mechanism::Pru => Ok(vec![By::Pru(self.of_pru()?)]),
+            Mechanism::Kernel(None) => Ok(self.by_kernel()),
+            Mechanism::Kernel(Some(timer)) => Ok(vec![By::Kernel(timer, self.without)]),
+            Mechanism::All => {
+                let kernel = if self.why_no_kernel().is_none() { self.by_kernel() } else { Vec::new() };
+                Ok(By::PROGRAM.into_iter().chain(kernel).chain(pwm).chain(spi).collect())
+            }
         }
+    }
+
+    /// Who sleeps does so with everything on.
+    fn by_kernel(&self) -> Vec<By> {
+        By::KERNEL
+            .into_iter()
+            .map(|by| match by {
+                By::Kernel(Timer::Udelay, _) => By::Kernel(Timer::Udelay, self.without),
+                other => other,
+            })
+            .collect()
+    }
+
+    /// Why the kernel module's pulses cannot stand beside the program's.
+    fn why_no_kernel(&self) -> Option<String> {
+        let why = kmod::usable(&[&self.line]).err()?;
+        Some(format!("pulses by the kernel module are not among these: {why}"))
+    }
+
+    /// The pin, if the machine has any.
+    fn of_pru(&self) -> Result<pru::Output, Failure> {
+        pru::Host::default().check()?;
+        self.output(self.line.to_string().parse().map_err(Failure::new)?)
+    }
+
+    fn output(&self, pin: pru::Pin) -> Result<pru::Output, Failure> {
+        let host = pru::Host { firmware: self.firmware.clone(), ..pru::Host::default() };
+        host.check()?;
+        Ok(pru::Output { pin, host })
     }
 
     fn job(&self, by: By) -> Job {

@@ -51,8 +51,10 @@ use std::path::Path;
 
 pub use board::Board;
 pub(crate) use group::Pins;
+pub use layout::Registers;
 pub(crate) use look::{Seen, look};
 pub(crate) use pin::Pin;
+pub use window::Window;
 
 use crate::{Error, Group, Line, Name, Request};
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use super::pwm::Channel;
 use super::spi::Device;
+use crate::kmod::{Timer, Undisturbed};
+use crate::pru;
 
 /// A way to time a pulse.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +20,24 @@ pub enum By {
     Pwm(Channel),
     /// Bits on the data line of an SPI controller, timed by its clock.
     Spi(Device),
+    /// A PRU, the coprocessor of a BeagleBone.
+    Pru(pru::Output),
+    /// A thread of the kernel module, which may have preemption or interrupts off meanwhile.
+    Kernel(Timer, Undisturbed),
 }
 
 impl By {
     /// Those that a program can time on any line.
     pub const PROGRAM: [By; 3] = [By::Sleep, By::Spin, By::Hybrid];
 
-    /// The name on the command line and in records.
+    /// Those of the kernel module.
+    pub const KERNEL: [By; 3] = [
+        By::Kernel(Timer::Usleep, Undisturbed::No),
+        By::Kernel(Timer::Hrtimer, Undisturbed::No),
+        By::Kernel(Timer::Udelay, Undisturbed::No),
+    ];
+
+    /// The name in records.
     pub fn name(&self) -> &'static str {
         match self {
             By::Sleep => "sleep",
@@ -32,10 +45,16 @@ impl By {
             By::Hybrid => "hybrid",
             By::Pwm(_) => "pwm",
             By::Spi(_) => "spi",
+            By::Pru(_) => "pru",
+            By::Kernel(Timer::Usleep, _) => "kernel usleep",
+            By::Kernel(Timer::Hrtimer, _) => "kernel hrtimer",
+            By::Kernel(Timer::Udelay, Undisturbed::No) => "kernel udelay",
+            By::Kernel(Timer::Udelay, Undisturbed::Preemption) => "kernel udelay, preemption off",
+            By::Kernel(Timer::Udelay, Undisturbed::Interrupts) => "kernel udelay, interrupts off",
         }
     }
 
-    /// Whether CPU time is used while a pulse lasts.
+    /// Whether the program's thread uses CPU time while a pulse lasts.
     pub fn spins(&self) -> bool {
         matches!(self, By::Spin | By::Hybrid)
     }
@@ -43,9 +62,10 @@ impl By {
     /// What makes the pulses, if it is not a line that the program drives.
     pub fn hardware(&self) -> Option<String> {
         match self {
-            By::Sleep | By::Spin | By::Hybrid => None,
+            By::Sleep | By::Spin | By::Hybrid | By::Kernel(..) => None,
             By::Pwm(channel) => Some(channel.to_string()),
             By::Spi(device) => Some(device.to_string()),
+            By::Pru(output) => Some(output.pin.to_string()),
         }
     }
 }

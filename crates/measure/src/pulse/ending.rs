@@ -2,8 +2,9 @@
 
 use ontick_gpio::{Gone, Name};
 
-use super::Job;
+use super::{By, Job};
 use crate::Error;
+use crate::kmod::Undisturbed;
 
 /// A line on which so many pulses in a row were not seen, for so long in ns, shows none.
 const BLIND: (u64, u64) = (50, 3_000_000_000);
@@ -34,10 +35,20 @@ impl Ending {
             (Ending::Unseen(count), seen_by) => {
                 let line: &Name = seen_by.as_ref().unwrap_or(&job.line);
                 Error::Impossible(format!(
-                    "line {line} showed none of the last {count} pulses of {} (is it joined to it? or they are too short for it: try a longer --width)",
-                    made_on()
+                    "line {line} showed none of the last {count} pulses of {} (is it joined to it? or {})",
+                    made_on(),
+                    why_unseen(&job.by)
                 ))
             }
         }
+    }
+}
+
+fn why_unseen(by: &By) -> &'static str {
+    match by {
+        By::Kernel(_, Undisturbed::Interrupts) => {
+            "its interrupt is on the CPU that has interrupts off meanwhile: move it (/proc/irq/N/smp_affinity_list), choose another --cpu, or leave out --seen-by"
+        }
+        _ => "they are too short for it: try a longer --width",
     }
 }

@@ -5,6 +5,7 @@ use ontick_rt::clock::Clock;
 
 use super::pace::Pace;
 use super::spi::Sender;
+use crate::kmod;
 
 /// What makes a pulse.
 pub enum Hand {
@@ -12,6 +13,8 @@ pub enum Hand {
     Line(Line),
     /// One transfer, which is the whole pulse.
     Spi(Sender),
+    /// The kernel module, which makes them by itself and tells of each.
+    Kernel(Box<kmod::Train>),
 }
 
 /// A pulse as its maker knows it: it lies between these, in ns on the monotonic clock.
@@ -19,6 +22,14 @@ pub enum Hand {
 pub struct Stroke {
     pub before_ns: u64,
     pub after_ns: u64,
+    /// Pulses that its maker left out before it.
+    pub left_out: u64,
+}
+
+impl From<kmod::Made> for Stroke {
+    fn from(made: kmod::Made) -> Self {
+        Self { before_ns: made.rose_ns, after_ns: made.rose_ns + made.width_ns, left_out: made.missed }
+    }
 }
 
 /// A write takes no longer than this, in ns, unless something came between.
@@ -43,8 +54,9 @@ impl Hand {
                 line.write(false)?;
             }
             Hand::Spi(sender) => sender.pulse()?,
+            Hand::Kernel(train) => return train.pulse().map(Stroke::from),
         }
-        Ok(Stroke { before_ns, after_ns: clock.now_ns() })
+        Ok(Stroke { before_ns, after_ns: clock.now_ns(), left_out: 0 })
     }
 }
 

@@ -35,6 +35,8 @@ pub use table::Table;
 pub use trains::Trains;
 
 use crate::edge::Wiring;
+use crate::kmod::{Plan, Timer, Undisturbed};
+use crate::pru;
 use crate::{Error, Limits, Observer, Place, session};
 use running::Running;
 use train::Train;
@@ -94,6 +96,12 @@ impl Job {
         Ok(())
     }
 
+    /// The train that the kernel module makes.
+    fn planned(&self, timer: Timer, undisturbed: Undisturbed, place: Place) -> Plan {
+        let (line, on_exit) = (self.line.clone(), self.on_exit);
+        Plan { line, on_exit, width_ns: self.asked_ns(), period_ns: self.period_ns(), timer, undisturbed, place }
+    }
+
     fn pulse(&self) -> Pulse {
         let (wanted_ns, gap_ns, subtracted_ns) = (self.width_ns, self.gap_ns, self.subtract_ns);
         Pulse { wanted_ns, gap_ns, subtracted_ns, ..Pulse::default() }
@@ -115,6 +123,12 @@ impl Job {
         settings.line = Some(self.by.hardware().unwrap_or_else(|| self.line.to_string()));
     }
 
+    /// The train that a PRU makes.
+    fn by_pru(&self, output: &pru::Output) -> pru::Train {
+        let (output, on_exit) = (output.clone(), self.on_exit);
+        pru::Train { output, width_ns: self.asked_ns(), gap_ns: self.gap_ns, on_exit }
+    }
+
     fn try_out(&self) -> Result<(), Error> {
         let Some(see) = self.seen_by.clone().filter(|_| self.by.hardware().is_none()) else { return Ok(()) };
         Wiring { drive: self.line.clone(), see, on_exit: self.on_exit }.try_out()
@@ -123,14 +137,23 @@ impl Job {
 
 /// Makes pulses on a thread at `place`. The latency of the series is by how much each was too wide or too narrow.
 pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
+    if let (By::Pru(output), None) = (&job.by, &job.seen_by) {
+        let series = job.by_pru(output).measure(name, limits, observer)?;
+        let pulse = series.pulse.clone().map(|pulse| Pulse {
+            width: pulse.width,
+            measured_by: pulse.measured_by,
+            ..job.pulse()
+        });
+        return Ok(Series { pulse, ..series });
+    }
     job.check(place)?;
     job.try_out()?;
     let (widths, seen) = widths::channel(job.width_ns);
     let measured_by = OnceLock::new();
     let mut series = match &job.by {
-        By::Pwm(channel) => {
+        By::Pwm(_) | By::Pru(_) => {
             let prepare = |_: &Ready| {
-                let running = Running::start(job, channel, widths, place)?;
+                let running = Running::start(job, widths, place)?;
                 let _ = measured_by.set(running.measured_by());
                 Ok(running)
             };

@@ -13,6 +13,8 @@ pub enum Pace {
     Spin { between: Hybrid, within: Spin, grid: Grid },
     /// Sleeps to a margin, then spins.
     Hybrid { wait: Hybrid, grid: Grid },
+    /// Whoever makes the pulses waits.
+    Elsewhere,
 }
 
 /// The moments at which pulses should begin: a fixed distance apart.
@@ -43,7 +45,7 @@ impl Pace {
         let grid = Grid::new(period_ns, now_ns);
         match by {
             // What hardware times needs nothing of the program within a pulse.
-            By::Sleep | By::Pwm(_) | By::Spi(_) => Pace::Sleep { gap_ns },
+            By::Sleep | By::Pwm(_) | By::Spi(_) | By::Pru(_) => Pace::Sleep { gap_ns },
             // What the pulse leaves of the duty may be spun between the pulses.
             By::Spin => {
                 let left_ns = ((period_ns as f64 * DUTY) as u64).saturating_sub(width_ns).max(gap_ns / 100);
@@ -51,6 +53,7 @@ impl Pace {
                 Pace::Spin { between, within: Spin::default(), grid }
             }
             By::Hybrid => Pace::Hybrid { wait: Hybrid::new(period_ns), grid },
+            By::Kernel(..) => Pace::Elsewhere,
         }
     }
 
@@ -67,6 +70,7 @@ impl Pace {
                 wait.until(clock, due_ns);
                 left_out
             }
+            Pace::Elsewhere => 0,
         }
     }
 
@@ -81,6 +85,7 @@ impl Pace {
             Pace::Hybrid { wait, .. } => {
                 wait.within(clock, rose_ns + width_ns);
             }
+            Pace::Elsewhere => {}
         }
     }
 
@@ -88,14 +93,14 @@ impl Pace {
     pub fn margin_ns(&self) -> Option<u64> {
         match self {
             Pace::Hybrid { wait, .. } => wait.margin_ns(),
-            Pace::Sleep { .. } | Pace::Spin { .. } => None,
+            Pace::Sleep { .. } | Pace::Spin { .. } | Pace::Elsewhere => None,
         }
     }
 
     /// Time spent spinning so far, in ns.
     pub fn spun_ns(&self) -> Option<u64> {
         match self {
-            Pace::Sleep { .. } => None,
+            Pace::Sleep { .. } | Pace::Elsewhere => None,
             Pace::Spin { between, within, .. } => Some(between.spun_ns()? + within.spun_ns()?),
             Pace::Hybrid { wait, .. } => wait.spun_ns(),
         }

@@ -4,23 +4,37 @@ use ontick_gpio::{Gone, Name};
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
-use super::Job;
 use super::ending::Ending;
-use super::pwm;
 use super::sight::{Seen, Sight};
 use super::widths::Widths;
+use super::{By, Job, pwm};
 use crate::probe::{Probe, Sample};
-use crate::{Error, Place};
+use crate::{Error, Place, pru};
 
 /// How often is looked, in ns, and after how much waiting a run may end.
 const LOOK_NS: u64 = 2_000_000;
 const PATIENCE_NS: u64 = 100_000_000;
 
-/// Looks at the pulses of a PWM channel.
+/// What makes the pulses, for as long as it lives.
+enum Source {
+    Pwm { _running: pwm::Running },
+    Pru { _running: pru::Running },
+}
+
+impl Source {
+    fn start(job: &Job) -> Result<Option<Self>, Error> {
+        Ok(match &job.by {
+            By::Pwm(channel) => Some(Source::Pwm { _running: channel.start(job.asked_ns(), job.period_ns())? }),
+            By::Pru(output) => Some(Source::Pru { _running: job.by_pru(output).go_on()? }),
+            _ => None,
+        })
+    }
+}
+
+/// Looks at the pulses of hardware that times itself.
 pub struct Running {
     job: Job,
-    /// Makes the pulses for as long as it lives.
-    _channel: pwm::Running,
+    _source: Option<Source>,
     sight: Sight,
     clock: Clock,
     widths: Widths,
@@ -30,13 +44,13 @@ pub struct Running {
 }
 
 impl Running {
-    pub fn start(job: &Job, channel: &pwm::Channel, widths: Widths, place: Place) -> Result<Self, Error> {
+    pub fn start(job: &Job, widths: Widths, place: Place) -> Result<Self, Error> {
         let sight = Sight::other(job.seen_by_other()?, place)?;
-        let channel = channel.start(job.asked_ns(), job.period_ns())?;
+        let source = Source::start(job)?;
         let mut clock = Clock::new(ClockId::Monotonic);
         let began_ns = clock.now_ns();
         let job = job.clone();
-        Ok(Self { job, _channel: channel, sight, clock, widths, last: None, began_ns, ending: None })
+        Ok(Self { job, _source: source, sight, clock, widths, last: None, began_ns, ending: None })
     }
 
     /// What tells the widths, in words.

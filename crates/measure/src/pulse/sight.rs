@@ -23,6 +23,8 @@ pub enum Sight {
     Other { watcher: Watcher, line: Name },
     /// Nobody: the clock is read before the one write and after the other.
     Clock { last: Option<Seen> },
+    /// The same by the kernel module, around its own writes.
+    Kernel { last: Option<Seen> },
 }
 
 impl Sight {
@@ -49,7 +51,7 @@ impl Sight {
     /// What the program itself knows of the pulse that it just made.
     #[inline]
     pub fn made(&mut self, stroke: Stroke) {
-        if let Sight::Clock { last } = self {
+        if let Sight::Clock { last } | Sight::Kernel { last } = self {
             let width_ns = stroke.after_ns.saturating_sub(stroke.before_ns);
             *last = Some(Seen { rose_ns: stroke.before_ns, width_ns });
         }
@@ -69,7 +71,7 @@ impl Sight {
                 Ok(None)
             }
             Sight::Other { watcher, .. } => watcher.take(),
-            Sight::Clock { last } => Ok(last.take()),
+            Sight::Clock { last } | Sight::Kernel { last } => Ok(last.take()),
         }
     }
 
@@ -79,6 +81,9 @@ impl Sight {
             Sight::Itself { line, .. } => format!("edges of the {} line itself", line.backend()),
             Sight::Other { watcher, line } => watcher.describe(line),
             Sight::Clock { .. } => "clock readings around the writes: the program's own view, not the line's".into(),
+            Sight::Kernel { .. } => {
+                "clock readings in the kernel around its writes: the module's own view, not the line's".into()
+            }
         }
     }
 
@@ -87,7 +92,7 @@ impl Sight {
         match self {
             Sight::Itself { line, .. } => Some(line.backend()),
             Sight::Other { watcher, .. } => Some(watcher.backend()),
-            Sight::Clock { .. } => None,
+            Sight::Clock { .. } | Sight::Kernel { .. } => None,
         }
     }
 
@@ -95,7 +100,7 @@ impl Sight {
     pub fn seen_line(&self) -> Option<&Name> {
         match self {
             Sight::Other { line, .. } => Some(line),
-            Sight::Itself { .. } | Sight::Clock { .. } => None,
+            Sight::Itself { .. } | Sight::Clock { .. } | Sight::Kernel { .. } => None,
         }
     }
 }

@@ -8,10 +8,13 @@ use ontick_record::units::exact;
 use super::{By, Job, measure};
 use crate::blocks::{absorb, note_of_ended};
 use crate::observe::Part;
+use crate::pru;
 use crate::{Error, Length, Limits, Load, Observer, Place};
 
 /// The widths of source 003, in ns.
 const WIDTHS_NS: [u64; 4] = [10_000_000, 1_000_000, 100_000, 10_000];
+/// That of its PRU, in ns.
+const WIDTH_OF_PRU_NS: u64 = 25_000;
 /// Blocks of every case.
 const ROUNDS: usize = 3;
 /// A block holds so many of the longest pulses at least.
@@ -28,6 +31,10 @@ pub struct Table {
     pub on_exit: OnExit,
     /// The CPU of the minimised side.
     pub cpu: Option<u32>,
+    /// The kernel module makes pulses, too.
+    pub kernel: bool,
+    /// A pin on which a PRU makes pulses, too.
+    pub pru: Option<pru::Output>,
     /// The load of the loaded half; [`Load::None`] leaves that out.
     pub load: Load,
     /// All blocks together, in ns.
@@ -64,13 +71,24 @@ impl Table {
         let mut cases = Vec::new();
         for width_ns in WIDTHS_NS {
             for (side, place) in sides {
-                for by in By::PROGRAM {
+                for by in self.mechanisms(place) {
                     let name = format!("{}, {by}, {side}, {load}", exact(width_ns));
                     cases.push(Case { name, job: self.job(by, width_ns), place });
                 }
             }
         }
+        if let Some(by) = self.pru.clone().map(By::Pru) {
+            let name = format!("{}, {by}, minimised, {load}", exact(WIDTH_OF_PRU_NS));
+            cases.push(Case { name, job: self.job(by, WIDTH_OF_PRU_NS), place: self.place() });
+        }
         cases
+    }
+
+    /// The kernel's and the PRU's have only the minimised side, as in the source.
+    fn mechanisms(&self, place: Place) -> Vec<By> {
+        let kernel = self.kernel && place.prepared;
+        let pru = self.pru.clone().filter(|_| place.prepared).map(By::Pru);
+        By::PROGRAM.into_iter().chain(By::KERNEL.into_iter().filter(|_| kernel)).chain(pru).collect()
     }
 
     fn job(&self, by: By, width_ns: u64) -> Job {
@@ -144,7 +162,16 @@ mod tests {
 
     fn table(chip: &str, duration_ns: u64) -> Table {
         let line = Name::Sim { chip: chip.into(), line: 4 };
-        Table { line, seen_by: None, on_exit: OnExit::Low, cpu: None, load: Load::None, duration_ns }
+        Table {
+            line,
+            seen_by: None,
+            on_exit: OnExit::Low,
+            cpu: None,
+            kernel: false,
+            pru: None,
+            load: Load::None,
+            duration_ns,
+        }
     }
 
     #[test]
@@ -155,6 +182,14 @@ mod tests {
         assert_eq!(whole.names().len(), 4 * 3 * 2 * 2);
         assert_eq!(whole.names()[0], "10ms, sleep, stock, idle");
         assert_eq!(whole.names()[47], "10us, hybrid, minimised, loaded");
+        let output = pru::Output { pin: "P9_31".parse().unwrap(), host: pru::Host::default() };
+        let names = Table { pru: Some(output), ..whole.clone() }.names();
+        let of_pru: Vec<&String> = names.iter().filter(|name| name.contains("pru")).collect();
+        assert_eq!((names.len(), of_pru.len()), (4 * 3 * 2 * 2 + 2 * 5, 2 * 5));
+        assert_eq!([of_pru[0], of_pru[9]], ["10ms, pru, minimised, idle", "25us, pru, minimised, loaded"]);
+        let kernel = Table { kernel: true, ..whole };
+        assert_eq!(kernel.names().len(), 4 * (3 + 3 + 3) * 2);
+        assert_eq!(kernel.names()[8], "10ms, kernel udelay, minimised, idle");
     }
 
     #[test]

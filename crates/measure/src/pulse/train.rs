@@ -1,6 +1,6 @@
 //! A train of pulses that the timed thread makes one by one.
 
-use ontick_gpio::{Gone, Line, Name, Request};
+use ontick_gpio::{Backend, Gone, Line, Name, Request};
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
@@ -12,7 +12,7 @@ use super::sight::{Seen, Sight};
 use super::widths::Widths;
 use super::{By, Job};
 use crate::probe::{Probe, Sample};
-use crate::{Error, Place};
+use crate::{Error, Place, kmod};
 
 /// Makes pulses, one after the other.
 pub struct Train {
@@ -34,6 +34,14 @@ impl Train {
             By::Spi(device) => {
                 let sight = Sight::other(job.seen_by_other()?, place)?;
                 (Hand::Spi(device.open(job.asked_ns())?), sight)
+            }
+            By::Kernel(timer, undisturbed) => {
+                let sight = match &job.seen_by {
+                    Some(name) => Sight::other(name, place)?,
+                    None => Sight::Kernel { last: None },
+                };
+                let train = kmod::Train::start(&job.planned(*timer, *undisturbed, place))?;
+                (Hand::Kernel(Box::new(train)), sight)
             }
             _ => {
                 let line = Line::open(&job.line, &Request::output(false).on_exit(job.on_exit))?;
@@ -62,6 +70,7 @@ impl Train {
         let left_out = self.pace.between(&mut self.clock);
         let asked_ns = self.job.asked_ns();
         let stroke = self.hand.pulse(&mut self.pace, &mut self.clock, asked_ns)?;
+        let left_out = left_out + stroke.left_out;
         self.made.add(stroke.before_ns);
         self.sight.made(stroke);
         match self.sight.take()? {
@@ -120,6 +129,8 @@ impl Probe for Train {
         let backend = match &self.hand {
             Hand::Line(line) => Some(line.backend()),
             Hand::Spi(_) => self.sight.backend(),
+            // The module takes lines of the kernel's chips.
+            Hand::Kernel(_) => Some(Backend::Chardev),
         };
         settings.backend = backend.map(|backend| backend.to_string());
     }

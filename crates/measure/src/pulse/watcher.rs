@@ -6,13 +6,13 @@ use std::thread::JoinHandle;
 
 use ontick_gpio::{Backend, Edge, Edges, Error as GpioError, Gone, Line, Name, Request};
 use ontick_rt::clock::{Clock, ClockId};
-use ontick_rt::cpus;
 use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
 use ontick_rt::thread::block_signals;
 use rustix::io::Errno;
+use rustix::thread::sched_setaffinity;
 
 use super::sight::{Pairs, Seen};
-use crate::{Error, Place};
+use crate::{Error, Place, away};
 
 /// Pulses that may wait for the timed thread, which fetches them as fast as it makes new ones.
 const WAITING: usize = 4096;
@@ -54,7 +54,10 @@ impl Watcher {
             Err(GpioError::Unsupported { .. }) => (Line::open(name, &Request::input())?, Told::Level),
             line => (line?, Told::Edges),
         };
-        if told == Told::Level && cpus::allowed().len() < 2 {
+        // This thread may be pinned already.
+        let others = away::others(place.cpu);
+        let needed = if place.cpu.is_some() { 1 } else { 2 };
+        if told == Told::Level && others.is_none_or(|others| others.count() < needed) {
             return Err(Error::NeedsTwoCpus("polling the line that sees the pulses"));
         }
         let (producer, seen) = RingBuffer::new(WAITING);
@@ -63,7 +66,9 @@ impl Watcher {
             let shared = shared.clone();
             move || {
                 block_signals();
-                let _away = place.cpu.and_then(crate::away::Away::from);
+                if let Some(others) = others {
+                    let _ = sched_setaffinity(None, &others);
+                }
                 let watched = match told {
                     Told::Edges => watch(line, producer, &shared),
                     Told::Level => {

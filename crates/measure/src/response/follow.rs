@@ -69,7 +69,7 @@ impl Follower {
 
     /// Whether it keeps the CPU while it waits.
     pub fn spins(&self) -> bool {
-        self.by != By::Interrupt
+        matches!(self.by, By::Poll | By::InterruptBusy)
     }
 
     /// Waits for the input to change, until `until_ns` at most, and answers; `false` when there was nothing to answer.
@@ -77,7 +77,8 @@ impl Follower {
     pub fn follow(&mut self, until_ns: u64) -> Result<bool, Lost> {
         match self.by {
             By::Poll => self.poll(until_ns),
-            By::Interrupt => self.notified(until_ns),
+            // The kernel answers without this.
+            By::Interrupt | By::Kernel(_) => self.notified(until_ns),
             By::InterruptBusy => self.ask(until_ns),
         }
     }
@@ -123,13 +124,6 @@ impl Follower {
         self.output.write(level != self.pair.inverse).map_err(Lost::Output)?;
         self.level = level;
         Ok(())
-    }
-
-    /// Sleeps this long, in ns; the time then.
-    pub fn sleep(&mut self, ns: u64) -> u64 {
-        let until_ns = self.clock.now_ns() + ns;
-        self.clock.id().sleep_until(until_ns);
-        self.clock.resync()
     }
 
     /// Writes down what only this knows.

@@ -4,6 +4,8 @@
 //! on another CPU, a second board that speaks [`latmon`]'s protocol, or somebody's oscilloscope.
 
 mod alone;
+mod answerer;
+mod by;
 mod follow;
 pub mod latmon;
 mod leave;
@@ -19,7 +21,7 @@ use ontick_gpio::OnExit;
 use ontick_record::run::Series;
 use ontick_rt::thread::{Policy, Ready};
 
-pub use crate::edge::By;
+pub use by::{By, ByError};
 pub use follow::Pair;
 pub use scope::Ends;
 
@@ -55,9 +57,9 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
     let observer_place = observer_place(job, place)?;
     try_out(job)?;
     let shared = Arc::new(Shared::default());
-    let prepare = |_: &Ready| Responder::start(job, observer_place, shared.clone());
+    let prepare = |_: &Ready| Responder::start(job, place, observer_place, shared.clone());
     let series = session::run(name, place, limits, prepare, observer)?;
-    shared.note().into_iter().for_each(|note| observer.note(note));
+    shared.notes(name).into_iter().for_each(|note| observer.note(note));
     Ok(series)
 }
 
@@ -73,7 +75,7 @@ pub fn respond(
 ) -> Result<(Series, u64), Error> {
     check_interval(interval_ns)?;
     let answers = Arc::new(AtomicU64::new(0));
-    let prepare = |_: &Ready| Alone::start(by, pair, interval_ns, answers.clone());
+    let prepare = |_: &Ready| Alone::start(by, pair, interval_ns, place, answers.clone());
     let limits = Limits::new(Length::Duration(limit_ns.unwrap_or(u64::MAX)));
     let series = session::run(by.name(), place, limits, prepare, observer)?;
     Ok((series, answers.load(Relaxed)))

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ontick_record::run::Settings;
 
 use super::Job;
-use super::follow::{Follower, Lost};
+use super::answerer::Answerer;
+use super::follow::Lost;
 use super::scope::{Scope, Seen, Shared};
 use crate::probe::{Probe, Sample};
 use crate::{Error, Place};
@@ -22,7 +23,7 @@ const WAKE_NS: u64 = 200_000;
 /// Answers one stimulus after the other.
 pub struct Responder {
     job: Job,
-    follower: Follower,
+    answerer: Answerer,
     scope: Scope,
     seen: rtrb::Consumer<Seen>,
     observer_cpu: Option<u32>,
@@ -32,41 +33,41 @@ pub struct Responder {
 }
 
 impl Responder {
-    pub fn start(job: &Job, observer_place: Place, shared: Arc<Shared>) -> Result<Self, Error> {
-        let follower = Follower::open(job.by, &job.pair)?;
+    pub fn start(job: &Job, place: Place, observer_place: Place, shared: Arc<Shared>) -> Result<Self, Error> {
+        let answerer = Answerer::open(job.by, &job.pair, place)?;
         let (scope, seen) = Scope::start(&job.ends, job.pair.inverse, job.interval_ns, observer_place, shared)?;
         let (job, observer_cpu) = (job.clone(), observer_place.cpu);
-        Ok(Self { job, follower, scope, seen, observer_cpu, owes_ns: 0, lost: None })
+        Ok(Self { job, answerer, scope, seen, observer_cpu, owes_ns: 0, lost: None })
     }
 
     fn turn(&mut self) -> Result<Option<Sample>, Lost> {
         if let Ok(seen) = self.seen.pop() {
             return Ok(Some(seen.sample()));
         }
-        let now_ns = self.follower.clock.now_ns();
+        let now_ns = self.answerer.clock().now_ns();
         let patience_ns = if self.owes_ns > 0 { AGAIN_NS } else { PATIENCE_NS };
-        let followed = self.follower.follow(now_ns + patience_ns)?;
+        let followed = self.answerer.follow(now_ns + patience_ns)?;
         match (followed, self.owes_ns) {
-            (true, _) => {
-                self.owes_ns = if self.follower.spins() { self.job.interval_ns / 10 } else { 0 };
+            (1.., _) => {
+                self.owes_ns = if self.answerer.spins() { self.job.interval_ns / 10 } else { 0 };
                 Ok(None)
             }
-            (false, 1..) => {
+            (0, 1..) => {
                 self.rest();
                 Ok(None)
             }
-            (false, 0) => {
-                self.owes_ns = if self.follower.spins() { NAP_NS } else { 0 };
-                Ok(Some(Sample::nap(self.follower.clock.now_ns())))
+            (0, 0) => {
+                self.owes_ns = if self.answerer.spins() { NAP_NS } else { 0 };
+                Ok(Some(Sample::nap(self.answerer.clock().now_ns())))
             }
         }
     }
 
     /// Rests, unless a stimulus is on its way: then later.
     fn rest(&mut self) {
-        let until_ns = self.follower.clock.now_ns() + self.owes_ns;
+        let until_ns = self.answerer.clock().now_ns() + self.owes_ns;
         if self.scope.shared.leave.to_rest(until_ns + WAKE_NS) {
-            self.follower.sleep(std::mem::take(&mut self.owes_ns));
+            self.answerer.sleep(std::mem::take(&mut self.owes_ns));
         }
     }
 }
@@ -79,20 +80,21 @@ impl Probe for Responder {
                 Ok(None) => {}
                 Err(lost) => {
                     self.lost = Some(lost);
-                    return Sample::nap(self.follower.clock.now_ns());
+                    return Sample::nap(self.answerer.clock().now_ns());
                 }
             }
         }
     }
 
     fn failure(&mut self) -> Option<Error> {
-        let pair = self.follower.pair();
+        let pair = self.answerer.pair();
         let lost = self.lost.map(|lost| lost.error(pair));
         lost.or_else(|| self.scope.shared.failure(&self.job.ends, &pair.input, &pair.output))
     }
 
     fn describe(&mut self, settings: &mut Settings) {
-        self.follower.describe(settings);
+        self.answerer.describe(settings);
+        self.scope.shared.tell(self.answerer.note());
         settings.interval_ns = self.job.interval_ns;
         settings.peer_cpu = self.observer_cpu;
         settings.line = Some(self.job.ends.stimulus.to_string());

@@ -1,8 +1,8 @@
 //! The oscilloscope: a thread that changes one line, and watches another for the answer.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use ontick_gpio::{Gone, Line, Name, OnExit, Request};
@@ -63,6 +63,8 @@ pub struct Shared {
     scope_gone: AtomicBool,
     /// Answers that came while the observer itself was away.
     blurred: AtomicU64,
+    /// What the answering side has to say of itself.
+    told: Mutex<Option<String>>,
 }
 
 impl Shared {
@@ -80,14 +82,21 @@ impl Shared {
         self.dead.load(Relaxed).then_some(Error::Unanswered { input, output, scope, seconds })
     }
 
-    /// What a reader must know of the observer, if anything.
-    pub fn note(&self) -> Option<String> {
-        (self.blurred.load(Relaxed) > 0).then(|| {
+    /// The answering side has this to say of itself.
+    pub fn tell(&self, note: Option<String>) {
+        *self.told.lock().unwrap_or_else(|e| e.into_inner()) = note;
+    }
+
+    /// What a reader must know of both sides, if anything; what answers is called `name`.
+    pub fn notes(&self, name: &str) -> Vec<String> {
+        let blurred = (self.blurred.load(Relaxed) > 0).then(|| {
             format!(
                 "the observer itself was away for more than {}us when some answers came: their latencies are too long by that",
                 AWAY_NS / 1_000
             )
-        })
+        });
+        let told = self.told.lock().unwrap_or_else(|e| e.into_inner()).take().map(|told| format!("{name}: {told}"));
+        blurred.into_iter().chain(told).collect()
     }
 }
 

@@ -1,7 +1,11 @@
 //! `ontick latency response`
 
+use std::path::PathBuf;
+
 use clap::Args;
 use ontick_gpio::{Name, OnExit};
+use ontick_measure::kmod;
+use ontick_measure::pru::{self, Follower};
 use ontick_measure::response::latmon::{self, Address};
 use ontick_measure::response::table::{self, Table};
 use ontick_measure::response::{self, By, Ends, Job, Pair};
@@ -20,7 +24,7 @@ use crate::{stop, terminal};
 /// stimulus line, which is joined to the input, and watches the scope line, which is joined to the output.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency response --by all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --stimulus gpiochip0:22 --scope gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --observer latmon://192.168.1.58\n\nJoin stimulus with input and output with scope: by cables, or by `ontick gpio wire` where they are simulated.\nWithout names four simulated lines are used."
+    after_help = "Examples:\n  sudo ontick latency response --by all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --stimulus gpiochip0:22 --scope gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --observer latmon://192.168.1.58\n  sudo ontick latency response --by pru --input P9_29 --output P9_31\n\nJoin stimulus with input and output with scope: by cables, or by `ontick gpio wire` where they are simulated.\nWithout names four simulated lines are used."
 )]
 pub struct Response {
     /// The line whose changes are answered [default: sim:bench/6]
@@ -36,9 +40,15 @@ pub struct Response {
     #[arg(long, value_name = "LINE", requires_all = ["stimulus", "input"])]
     scope: Option<Name>,
     /// How a change is seen: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
-    /// (asking for notifications again and again); or all, one after the other
+    /// (asking for notifications again and again); kernel or kernel-hard (answered by the kernel module in the
+    /// interrupt's thread, or in the interrupt itself: docs/kernel-module.md); or all of the first four that can be
+    /// had, one after the other; or pru: a BeagleBone's coprocessor answers and measures, and somebody else changes
+    /// the input, which is its pin as the output is (docs/pru.md)
     #[arg(long, default_value = "poll", value_parser = mechanisms)]
     by: Mechanisms<By>,
+    /// Folder of the firmware for --by pru [default: where it is installed, or was built]
+    #[arg(long, value_name = "FOLDER")]
+    firmware: Option<PathBuf>,
     /// Mean time between changes, as a time or a rate; each comes up to half of it earlier or later
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
@@ -53,7 +63,7 @@ pub struct Response {
     #[arg(long, conflicts_with_all = ["stimulus", "scope", "observer", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count"])]
     respond_only: bool,
     /// Source 001's whole table: every mechanism under policies other and fifo:99 (interrupt also rr:55, as WiringPi's
-    /// handlers run), idle and under --load, beside the source's figures; each case takes --duration [default: 2s]
+    /// handlers run; and the kernel module, if that can be used), idle and under --load, beside the source's figures; each case takes --duration [default: 2s]
     #[arg(long, conflicts_with_all = ["by", "observer", "respond_only", "policy"])]
     table: bool,
     /// CPU of the observing thread [default: the first other one]
@@ -69,37 +79,76 @@ pub struct Response {
 /// How long each case of the table takes unless told otherwise, in ns.
 const CASE_NS: u64 = 2_000_000_000;
 
+/// A PRU is none of the ways in which a thread answers: where it does, there are no such mechanisms.
 fn mechanisms(text: &str) -> Result<Mechanisms<By>, String> {
-    mechanisms::read(text, &By::ALL)
+    match text {
+        PRU => Ok(Mechanisms(Vec::new())),
+        _ => mechanisms::read(text, &[&By::PROGRAM[..], &[By::KERNEL]].concat()),
+    }
 }
 
+const PRU: &str = "pru";
+
 impl Response {
-    pub fn run(self) -> Result<Outcome, Failure> {
+    /// All that can be had includes the kernel module where that can be used.
+    fn without_what_is_not_here(&mut self, lines: &Pair) -> Option<String> {
+        let all = self.by.0.len() > 1;
+        let why = kmod::usable(&[&lines.input, &lines.output]).err().filter(|_| all || self.table)?;
+        self.by.0.retain(|by| !all || *by != By::KERNEL);
+        Some(format!("the kernel module's answers are not among these: {why}"))
+    }
+
+    pub fn run(mut self) -> Result<Outcome, Failure> {
+        let no_kernel = self.without_what_is_not_here(&self.pair());
         match (self.respond_only, self.observer.clone()) {
-            _ if self.table => self.measure_table(),
+            _ if self.by.0.is_empty() => self.measure_pru(),
+            _ if self.table => self.measure_table(no_kernel),
             (true, _) => self.respond(),
-            (_, Some(board)) => self.measure_with(board),
-            _ => self.measure(),
+            (_, Some(board)) => self.measure_with(board, no_kernel),
+            _ => self.measure(no_kernel),
         }
     }
 
+    /// The PRU answers, and measures itself.
+    fn measure_pru(self) -> Result<Outcome, Failure> {
+        if self.respond_only || self.observer.is_some() || self.stimulus.is_some() || self.observer_cpu.is_some() {
+            return Err(Failure::new(
+                "a PRU measures its answers itself: leave out --stimulus, --scope, --observer, --observer-cpu and --respond-only",
+            ));
+        }
+        let host = pru::Host { firmware: self.firmware.clone(), ..pru::Host::default() };
+        host.check()?;
+        let (Some(input), Some(output)) = (&self.input, &self.output) else {
+            return Err(Failure::new("name the PRU's pins: --input P9_29 --output P9_31 (docs/pru.md lists them)"));
+        };
+        let pin = |name: &Name| name.to_string().parse().map_err(Failure::new);
+        let (input, output) = (pin(input)?, pin(output)?);
+        let (inverse, on_exit) = (self.inverse, self.on_exit);
+        let follower = Follower { input, output, inverse, on_exit, host };
+        let limits = self.measuring.limits.limits();
+        let asked = with_lines(&self.measuring, "response", vec![PRU.into()], &[]);
+        measuring::run(asked, &self.measuring.output, |_| true, |o| follower.measure(PRU, limits, o).map(|s| vec![s]))
+    }
+
     /// The board's acknowledge line rises for its answer, where its pulse line fell.
-    fn measure_with(self, board: Address) -> Result<Outcome, Failure> {
+    fn measure_with(self, board: Address, note: Option<String>) -> Result<Outcome, Failure> {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |by| latmon::Job { pair: pair.clone(), board: board.clone(), by, interval_ns };
-        let asked = with_lines(&self.measuring, "response", self.by.names(), &[&pair.input, &pair.output]);
+        let mut asked = with_lines(&self.measuring, "response", self.by.names(), &[&pair.input, &pair.output]);
+        asked.notes.extend(note);
         let each = |by: &By, observer: &mut Observer| latmon::measure(by.name(), &job(*by), place, limits, observer);
         measuring::run(asked, &self.measuring.output, |_| true, |observer| series::each(&self.by.0, observer, each))
     }
 
-    fn measure(self) -> Result<Outcome, Failure> {
+    fn measure(self, note: Option<String>) -> Result<Outcome, Failure> {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let ends = self.ends()?;
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
         let job = |by| Job { pair: pair.clone(), ends: ends.clone(), by, interval_ns, observer_cpu };
         let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
-        let asked = with_lines(&self.measuring, "response", self.by.names(), &lines);
+        let mut asked = with_lines(&self.measuring, "response", self.by.names(), &lines);
+        asked.notes.extend(note);
         measuring::run(
             asked,
             &self.measuring.output,
@@ -110,7 +159,7 @@ impl Response {
         )
     }
 
-    fn measure_table(self) -> Result<Outcome, Failure> {
+    fn measure_table(self, no_kernel: Option<String>) -> Result<Outcome, Failure> {
         let ends = self.ends()?;
         let lines = [&ends.stimulus, &self.pair().input, &self.pair().output, &ends.scope].map(Clone::clone);
         let job =
@@ -120,11 +169,15 @@ impl Response {
             load => load.clone(),
         };
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits_or(CASE_NS));
-        let plan = Table { job, place, limits, stress };
-        let mut asked = with_lines(&self.measuring, "response", table::names(), &lines.each_ref());
+        let kernel = no_kernel.is_none();
+        let plan = Table { job, place, limits, kernel, stress };
+        let mut asked = with_lines(&self.measuring, "response", table::names(kernel), &lines.each_ref());
         // It runs in the stressed blocks only.
         asked.load = &Load::None;
         asked.notes.push(table::NOTE.into());
+        if let Some(why) = no_kernel {
+            asked.notes.extend([table::NOTE_OF_KERNEL.into(), why]);
+        }
         measuring::run(asked, &self.measuring.output, |_| true, |observer| table::table(&plan, observer))
     }
 

@@ -58,13 +58,13 @@ fn measure_within(
     patience: Duration,
 ) -> Result<Series, Error> {
     check_interval(job.interval_ns)?;
-    if job.by != By::Interrupt && job.interval_ns < SHORTEST_POLLED_NS {
+    if matches!(job.by, By::Poll | By::InterruptBusy) && job.interval_ns < SHORTEST_POLLED_NS {
         return Err(Error::Impossible("with a board one who polls needs an interval of 500us or more to rest".into()));
     }
     let stream = connect(&job.board, patience)?;
     let told = Arc::new(std::sync::Mutex::new(Told::default()));
     let prepare = |_: &Ready| {
-        let alone = Alone::start(job.by, &job.pair, job.interval_ns, Arc::new(AtomicU64::new(0)))?;
+        let alone = Alone::start(job.by, &job.pair, job.interval_ns, place, Arc::new(AtomicU64::new(0)))?;
         let board = Board::start(stream, (job.interval_ns / 1_000) as u32, patience)?;
         Ok(Observed { alone, board, address: job.board.clone(), told: told.clone() })
     };

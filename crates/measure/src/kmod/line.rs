@@ -1,0 +1,54 @@
+//! Lines as the module is told of them: by the label of their chip, and a number.
+
+use std::io;
+
+use ontick_gpio::list::{self, ChipName};
+use ontick_gpio::{Name, OnExit};
+
+use super::{Error, abi};
+
+/// A line in the module's terms.
+pub fn line(name: &Name, on_exit: OnExit) -> Result<abi::Line, Error> {
+    let why = |why: String| Error::Line { line: name.clone(), why };
+    let place = list::place(name).map_err(|error| why(error.to_string()))?;
+    let Some((ChipName::Device(device), offset)) = place.filter(|_| !matches!(name, Name::Pull { .. })) else {
+        return Err(Error::NotOfKernel { line: name.clone() });
+    };
+    let chip = list::chip(&ChipName::Device(device.clone())).map_err(why)?;
+    if let Some(line) = chip.lines.get(offset as usize) {
+        if line.in_use {
+            let by = line.consumer.as_deref().unwrap_or("the kernel");
+            return Err(why(format!("in use by \"{by}\"")));
+        }
+    }
+    let label = chip.label.unwrap_or_default();
+    let mut bytes = [0; abi::LABEL_LEN];
+    // With its end, as C's texts have one.
+    if label.is_empty() || label.len() >= bytes.len() {
+        return Err(why(format!("the chip {device} has no label that the module could find it by")));
+    }
+    bytes[..label.len()].copy_from_slice(label.as_bytes());
+    Ok(abi::Line { chip: bytes, offset, flags: 0, end: end(on_exit), reserved: 0 })
+}
+
+fn end(on_exit: OnExit) -> u32 {
+    match on_exit {
+        OnExit::Keep => abi::END_KEEP,
+        OnExit::Low => abi::END_INACTIVE,
+        OnExit::High => abi::END_ACTIVE,
+        OnExit::Input => abi::END_INPUT,
+    }
+}
+
+/// What the module's refusal of a line means.
+pub fn refusal(error: &io::Error, line: &Name) -> Option<Error> {
+    let why = match error.raw_os_error()? {
+        libc::EBUSY => "somebody else took it just now (ontick gpio list)",
+        libc::ENODEV => "its chip has gone",
+        libc::ENOTUNIQ => "another chip has the same label, and the module cannot tell the two apart",
+        libc::ERANGE => "its chip has fewer lines (ontick gpio list)",
+        libc::ENXIO => "it has no interrupt: its chip cannot tell of edges, or not on this line",
+        _ => return None,
+    };
+    Some(Error::Line { line: line.clone(), why: why.into() })
+}

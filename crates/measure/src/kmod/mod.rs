@@ -1,0 +1,19 @@
+//! The kernel module `ontick` (`kmod/`), which makes pulses and answers edges in the kernel: what it is told through
+//! `/dev/ontick`, and what it tells (`kmod/uapi/ontick.h`).
+
+mod abi;
+mod call;
+mod device;
+mod error;
+mod line;
+mod load;
+mod placement;
+mod response;
+mod result;
+mod train;
+
+pub use device::{Device, usable};
+pub use error::Error;
+pub use response::{Context, Response};
+pub use result::Summary;
+pub use train::{Made, Plan, Timer, Train, Undisturbed};

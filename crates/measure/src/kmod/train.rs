@@ -1,0 +1,249 @@
+//! Pulses that the kernel makes.
+
+use std::fmt;
+use std::io;
+
+use ontick_gpio::{Gone, Name, OnExit};
+use ontick_record::units::exact;
+use rustix::io::Errno;
+
+use super::{Device, Error, Summary, abi, call, line, placement, result};
+use crate::Place;
+
+/// What waits in the kernel while a pulse lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timer {
+    /// `udelay()`: counting, on the CPU.
+    Udelay,
+    /// `usleep_range()`: sleeping.
+    Usleep,
+    /// A high-resolution timer set to the pulse's end.
+    Hrtimer,
+}
+
+impl Timer {
+    /// All of them.
+    pub const ALL: [Timer; 3] = [Timer::Udelay, Timer::Usleep, Timer::Hrtimer];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Timer::Udelay => "udelay",
+            Timer::Usleep => "usleep",
+            Timer::Hrtimer => "hrtimer",
+        }
+    }
+
+    fn number(self) -> u32 {
+        match self {
+            Timer::Udelay => abi::BY_UDELAY,
+            Timer::Usleep => abi::BY_USLEEP,
+            Timer::Hrtimer => abi::BY_HRTIMER,
+        }
+    }
+}
+
+impl fmt::Display for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is switched off on the CPU for the length of each pulse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Undisturbed {
+    /// Nothing.
+    #[default]
+    No,
+    /// No other thread may run.
+    Preemption,
+    /// No interrupt either.
+    Interrupts,
+}
+
+impl std::str::FromStr for Undisturbed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "nothing" => Ok(Undisturbed::No),
+            "preemption" => Ok(Undisturbed::Preemption),
+            "interrupts" => Ok(Undisturbed::Interrupts),
+            _ => Err(format!("\"{text}\" cannot be switched off (choose nothing, preemption or interrupts)")),
+        }
+    }
+}
+
+/// A train for the kernel to make, until it is closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The line that is driven.
+    pub line: Name,
+    /// What it is left at.
+    pub on_exit: OnExit,
+    /// How wide a pulse should be, in ns.
+    pub width_ns: u64,
+    /// From the beginning of one to that of the next, in ns.
+    pub period_ns: u64,
+    /// What waits.
+    pub timer: Timer,
+    /// What is off meanwhile.
+    pub undisturbed: Undisturbed,
+    /// Where the kernel's thread runs.
+    pub place: Place,
+}
+
+/// A pulse as the module made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Made {
+    /// Just before the line was driven, in ns on the monotonic clock.
+    pub rose_ns: u64,
+    /// Until just after it was driven back, in ns.
+    pub width_ns: u64,
+    /// Pulses before it that were left out, or made and forgotten before anybody asked.
+    pub missed: u64,
+}
+
+/// Pulses that are fetched at once.
+const AT_ONCE: usize = 64;
+
+/// A train that goes on by itself. It ends with this.
+#[derive(Debug)]
+pub struct Train {
+    device: Device,
+    fetched: [abi::Pulse; AT_ONCE],
+    next: usize,
+    filled: usize,
+}
+
+impl Train {
+    /// Takes the line and starts.
+    pub fn start(plan: &Plan) -> Result<Self, Error> {
+        check(plan)?;
+        let (cpu, priority) = placement::placement(plan.place)?;
+        let flags = match plan.undisturbed {
+            Undisturbed::No => 0,
+            Undisturbed::Preemption => abi::TRAIN_NO_PREEMPT,
+            Undisturbed::Interrupts => abi::TRAIN_NO_IRQ,
+        };
+        let mut train = abi::Train {
+            line: line::line(&plan.line, plan.on_exit)?,
+            width_ns: plan.width_ns,
+            period_ns: plan.period_ns,
+            count: 0,
+            by: plan.timer.number(),
+            flags,
+            cpu,
+            priority,
+            reserved: [0; 2],
+        };
+        let device = Device::open()?;
+        call::set_train(device.file(), &mut train).map_err(|error| refusal(error, plan))?;
+        call::start(device.file()).map_err(Error::Device)?;
+        Ok(Self { device, fetched: [abi::Pulse::default(); AT_ONCE], next: 0, filled: 0 })
+    }
+
+    /// The next pulse, waiting for it.
+    #[inline]
+    pub fn pulse(&mut self) -> Result<Made, Gone> {
+        if self.next == self.filled {
+            (self.next, self.filled) = (0, self.fetch()?);
+        }
+        let pulse = self.fetched[self.next];
+        self.next += 1;
+        Ok(Made { rose_ns: pulse.rose_ns, width_ns: pulse.width_ns, missed: pulse.missed + pulse.lost })
+    }
+
+    fn fetch(&mut self) -> Result<usize, Gone> {
+        loop {
+            match call::pulses(self.device.file(), &mut self.fetched) {
+                // It goes on until something ends it: its line, say.
+                Ok(0) => return Err(Gone(self.why_ended())),
+                Ok(pulses) => return Ok(pulses),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Gone(Errno::from_io_error(&error).unwrap_or(Errno::IO))),
+            }
+        }
+    }
+
+    fn why_ended(&self) -> Errno {
+        let error = self.summary().ok().and_then(|summary| summary.error);
+        error.map_or(Errno::IO, Errno::from_raw_os_error)
+    }
+
+    /// Stops it; what it recorded stays.
+    pub fn stop(&self) -> Result<(), Error> {
+        call::stop(self.device.file()).map_err(Error::Device)
+    }
+
+    /// What the kernel recorded so far.
+    pub fn summary(&self) -> Result<Summary, Error> {
+        result::summary(self.device.file())
+    }
+}
+
+/// What the module would refuse with a number only.
+fn check(plan: &Plan) -> Result<(), Error> {
+    let refused = |why: String| Err(Error::Refused(why));
+    let (off, longest_ns) = match plan.undisturbed {
+        Undisturbed::No => ("", u64::MAX),
+        Undisturbed::Preemption => ("preemption", abi::NO_PREEMPT_MAX_NS),
+        Undisturbed::Interrupts => ("interrupts", abi::NO_IRQ_MAX_NS),
+    };
+    if plan.timer != Timer::Udelay && plan.undisturbed != Undisturbed::No {
+        return refused(format!("{off} cannot be off while {} sleeps: choose udelay", plan.timer));
+    }
+    if plan.width_ns > longest_ns {
+        return refused(format!(
+            "{off} may be off for {} at a time, not for {}",
+            exact(longest_ns),
+            exact(plan.width_ns)
+        ));
+    }
+    if plan.timer == Timer::Udelay && plan.width_ns * 100 > plan.period_ns * abi::DUTY_MAX {
+        let gap_ns = plan.width_ns * 100 / abi::DUTY_MAX - plan.width_ns;
+        let gap = exact(gap_ns.div_ceil(1_000) * 1_000);
+        return refused(format!(
+            "udelay through such pulses would leave others less than a tenth of the CPU (make the gap {gap} at least)"
+        ));
+    }
+    Ok(())
+}
+
+fn refusal(error: io::Error, plan: &Plan) -> Error {
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP) => Error::Line {
+            line: plan.line.clone(),
+            why: "driving it may sleep (a chip on a bus, or gpio-sim), so nothing can be off meanwhile".into(),
+        },
+        _ => line::refusal(&error, &plan.line).unwrap_or(Error::Device(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(timer: Timer, undisturbed: Undisturbed, width_ns: u64, period_ns: u64) -> Plan {
+        let line = Name::Sim { chip: "none".into(), line: 1 };
+        Plan { line, on_exit: OnExit::Low, width_ns, period_ns, timer, undisturbed, place: Place::stock() }
+    }
+
+    #[test]
+    fn what_the_module_would_refuse_is_explained() {
+        let told = |plan: &Plan| check(plan).unwrap_err().to_string();
+        assert!(told(&plan(Timer::Usleep, Undisturbed::Preemption, 1_000, 9_000)).contains("while usleep sleeps"));
+        let long = told(&plan(Timer::Udelay, Undisturbed::Interrupts, 10_000_001, 90_000_000));
+        assert!(long.contains("interrupts may be off for 10ms"), "{long}");
+        let dense = told(&plan(Timer::Udelay, Undisturbed::No, 900_000, 990_000));
+        assert!(dense.contains("100us at least"), "{dense}");
+        assert!(check(&plan(Timer::Udelay, Undisturbed::Interrupts, 10_000_000, 12_000_000)).is_ok());
+        assert!(check(&plan(Timer::Hrtimer, Undisturbed::No, 900_000, 990_000)).is_ok());
+    }
+
+    #[test]
+    fn a_line_that_the_kernel_does_not_have_is_refused_before_the_module_is_asked() {
+        let error = Train::start(&plan(Timer::Usleep, Undisturbed::No, 1_000, 9_000)).unwrap_err();
+        assert!(matches!(error, Error::NotOfKernel { .. }), "{error}");
+    }
+}
