@@ -2,6 +2,13 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+/// The CPUs that this process may use but for one: a thread that a timed thread starts has only that one's.
+pub(crate) fn others(cpu: Option<u32>) -> Option<CpuSet> {
+    let mut others = sched_getaffinity(Some(rustix::process::getpid())).ok()?;
+    cpu.into_iter().for_each(|cpu| others.unset(cpu as usize));
+    (others.count() > 0).then_some(others)
+}
+
 /// Keeps the calling thread off a CPU until it is dropped.
 pub struct Away {
     before: CpuSet,
@@ -27,6 +34,20 @@ impl Drop for Away {
 mod tests {
     use super::*;
     use ontick_rt::cpus;
+
+    #[test]
+    fn a_thread_on_one_cpu_knows_the_others() {
+        let all = cpus::allowed();
+        std::thread::spawn(move || {
+            let mut one = CpuSet::new();
+            one.set(all[0] as usize);
+            sched_setaffinity(None, &one).unwrap();
+            assert_eq!(others(Some(all[0])).is_some(), all.len() > 1);
+            assert!(others(Some(all[0])).is_none_or(|others| !others.is_set(all[0] as usize)));
+        })
+        .join()
+        .unwrap();
+    }
 
     #[test]
     fn the_thread_comes_back() {

@@ -18,6 +18,9 @@ pub enum Error {
     /// A combination of settings that measures nothing.
     #[error("{0}")]
     Impossible(String),
+    /// The kernel module did not do what it was asked for.
+    #[error("{0}")]
+    Kernel(#[from] crate::kmod::Error),
     /// A line could not be had.
     #[error("{0}")]
     Line(#[from] ontick_gpio::Error),

@@ -2,6 +2,7 @@
 //! [`Run`](ontick_record::Run); nothing here prints.
 #![deny(unsafe_code)]
 
+mod aside;
 pub mod away;
 mod blocks;
 pub mod conditions;
@@ -10,12 +11,14 @@ pub mod day;
 pub mod edge;
 mod error;
 pub mod explain;
+pub mod kmod;
 pub mod load;
 pub mod noise;
 pub mod observe;
 pub mod place;
 pub mod probe;
 pub mod prove;
+pub mod pru;
 pub mod pulse;
 pub mod response;
 pub mod series;

@@ -146,7 +146,21 @@ impl<'a> Observer<'a> {
         self.stop.load(Relaxed)
     }
 
-    fn append(&mut self, added: Added) -> Result<(), Error> {
+    /// Shows how far the part that is measured now has come: `done` of it, 0 to 1.
+    pub(crate) fn show(
+        &mut self,
+        name: &str,
+        elapsed: Duration,
+        done: Option<f64>,
+        latency: &Histogram,
+        missed: u64,
+        maxima: &Maxima,
+    ) {
+        let done = done.map(|done| self.part.from + self.part.share * done.min(1.0));
+        (self.look)(&Live { name, elapsed, done, latency, missed, maxima });
+    }
+
+    pub(crate) fn append(&mut self, added: Added) -> Result<(), Error> {
         match &mut self.journal {
             Some(Kept { path, journal }) => {
                 journal.append(&added).map_err(|error| Error::Record { path: path.clone(), error })
@@ -205,17 +219,9 @@ impl<'n> Collector<'n> {
             self.look(observer, false);
             self.take(observer, began.elapsed(), false)?;
             let snapshot = self.reader.snapshot();
-            let live = Live {
-                name: self.name,
-                elapsed: began.elapsed(),
-                done: self
-                    .share_done(began.elapsed(), &snapshot)
-                    .map(|done| observer.part.from + observer.part.share * done),
-                latency: &histogram(&snapshot),
-                missed: snapshot.missed,
-                maxima: self.track.maxima(),
-            };
-            (observer.look)(&live);
+            let (elapsed, latency) = (began.elapsed(), histogram(&snapshot));
+            let done = self.share_done(elapsed, &snapshot);
+            observer.show(self.name, elapsed, done, &latency, snapshot.missed, self.track.maxima());
         }
         self.look(observer, true);
         self.take(observer, began.map_or(Duration::ZERO, |b| b.elapsed()), true)

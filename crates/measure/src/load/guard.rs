@@ -11,6 +11,8 @@ use std::process::{Child, Command};
 
 use rustix::pipe::PipeFlags;
 
+use crate::aside::step_aside;
+
 /// Stands before the load does, so that there is no moment at which the load has no guard. Dropping it kills what is
 /// left of the load's process group.
 #[derive(Debug)]
@@ -72,18 +74,7 @@ fn announce(pipe: i32, group: libc::pid_t) -> io::Result<()> {
 unsafe fn stand_guard(folder: &CStr, read: i32, write: i32) -> ! {
     // SAFETY: each of these is async-signal-safe, and the buffer is valid for writes.
     unsafe {
-        // Signals from the terminal are for the process it guards.
-        libc::setpgid(0, 0);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-            libc::signal(signal, libc::SIG_IGN);
-        }
-        // Holding other files open would keep their readers from seeing that the process ended.
-        libc::close(write);
-        for fd in 0..1024 {
-            if fd != read {
-                libc::close(fd);
-            }
-        }
+        step_aside(read, write);
         let (mut group, mut told): (libc::pid_t, libc::pid_t) = (0, 0);
         loop {
             match libc::read(read, (&raw mut told).cast(), size_of::<libc::pid_t>()) {

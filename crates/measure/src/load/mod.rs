@@ -10,10 +10,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use ontick_rt::cpus;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::Error;
 
+/// The name of [`Load::source_004`].
+pub const SOURCE_004: &str = "source-004";
 /// After this, workers have started and their memory is mapped.
 const SETTLE: Duration = Duration::from_millis(1500);
 /// How long a load may take to end when asked kindly.
@@ -38,8 +41,10 @@ impl FromStr for Load {
     /// quotes as in a shell. No shell is involved.
     fn from_str(text: &str) -> Result<Self, Error> {
         let fail = |problem: &str| Error::Load { name: text.into(), problem: problem.into() };
-        if text == "none" {
-            return Ok(Load::None);
+        match text {
+            "none" => return Ok(Load::None),
+            SOURCE_004 => return Ok(Load::source_004()),
+            _ => {}
         }
         if let Some(command) = text.strip_prefix("cmd:") {
             return match shlex::split(command) {
@@ -71,6 +76,14 @@ fn join(words: &[String]) -> String {
 impl Load {
     /// What source 001 stressed its board with: all CPUs and the network.
     pub const STRESS: Load = Load::Mix("cpu+net");
+
+    /// What source 004 loaded its board with (`cat /dev/zero > /dev/null`), once for each CPU. Its other load, pings
+    /// from another host, only that host can make.
+    pub fn source_004() -> Self {
+        const EACH_CPU: &str = "for cpu in $(seq \"$1\"); do cat /dev/zero & done; wait";
+        let cpus = cpus::online().len().to_string();
+        Load::Command(["sh", "-c", EACH_CPU, "load", &cpus].map(String::from).to_vec())
+    }
 
     fn words(&self) -> Vec<String> {
         match self {

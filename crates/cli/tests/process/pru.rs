@@ -1,0 +1,38 @@
+//! `--by pru` on a machine without one: one sentence, and nothing measured.
+
+use std::path::Path;
+
+use crate::errors::fails;
+use crate::{run, stderr};
+
+/// What this machine is told, if it has no PRU.
+fn without_pru() -> Option<&'static str> {
+    let tree = Path::new("/proc/device-tree/compatible");
+    let compatible = std::fs::read_to_string(tree).unwrap_or_default();
+    match compatible {
+        board if board.contains("ti,am33xx") => None,
+        board if board.contains("brcm,bcm2712") => Some("PIO of the RP1"),
+        _ => Some("BeagleBone"),
+    }
+}
+
+#[test]
+fn a_machine_without_a_pru_is_told_so() {
+    let Some(says) = without_pru() else {
+        println!("not tested: this is a BeagleBone");
+        return;
+    };
+    fails(&["pulse", "--by", "pru", "--line", "P9_31", "--width", "25us"], &[says]);
+    fails(&["pulse", "--by", "pru", "--line", "P9_31", "--seen-by", "sim:bench/4", "--json"], &[says]);
+    fails(&["latency", "response", "--by", "pru", "--input", "P9_29", "--output", "P9_31"], &[says]);
+    // Nobody is asked for pins before that is said.
+    fails(&["latency", "response", "--by", "pru"], &[says]);
+}
+
+#[test]
+fn a_pru_has_no_observer_and_is_none_of_all() {
+    let lines = ["--input", "sim:pru/1", "--output", "sim:pru/2", "--stimulus", "sim:pru/3", "--scope", "sim:pru/4"];
+    fails(&[&["latency", "response", "--by", "pru"], &lines[..]].concat(), &["measures its answers itself"]);
+    let help = run(&["pulse", "--by", "nothing"]);
+    assert!(stderr(&help).contains("pru"), "{}", stderr(&help));
+}

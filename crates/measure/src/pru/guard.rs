@@ -1,0 +1,195 @@
+//! A process that puts a PRU back when this process ends, however it ends.
+//!
+//! It is told of every step before that is made, and undoes those that were: it has the firmware set its line to rest,
+//! stops it, gives the PRU the name of its former firmware, starts that again if it ran, and takes away the file that was
+//! put among the kernel's firmware. It does so when it is told to as well, so there is one way back.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::pipe::PipeFlags;
+
+use super::block::Block;
+use crate::aside::step_aside;
+
+/// The kernel has a PRU stopped when the write returns; this is for slower ones.
+const SETTLES_WITHIN_MS: u32 = 3_000;
+
+/// A step that is about to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The file of the firmware is put in its place.
+    Place = 1,
+    /// What the PRU ran is stopped.
+    StopFormer = 2,
+    /// The PRU is given another firmware's name.
+    Name = 4,
+    /// Our firmware is started.
+    Start = 8,
+}
+
+/// What the guard needs to know beforehand: it must not allocate.
+pub(super) struct Way {
+    state: CString,
+    firmware: CString,
+    former: CString,
+    placed: CString,
+    /// How long the firmware may take to end, in ms.
+    patience_ms: u64,
+}
+
+impl Way {
+    /// Back to the firmware of the name `former`.
+    pub fn back(state: &Path, firmware: &Path, former: &str, placed: &Path, patience_ms: u64) -> io::Result<Self> {
+        let path = |path: &Path| CString::new(path.as_os_str().as_bytes());
+        Ok(Self {
+            state: path(state)?,
+            firmware: path(firmware)?,
+            former: CString::new(former)?,
+            placed: path(placed)?,
+            patience_ms,
+        })
+    }
+}
+
+/// Stands while a PRU is not as it was.
+#[derive(Debug)]
+pub(super) struct Guard {
+    guard: libc::pid_t,
+    /// The guard reads steps from the other end, and acts when this end is closed, as the kernel does for a process
+    /// that ends.
+    alive: Option<OwnedFd>,
+}
+
+impl Guard {
+    /// Starts it. It has the block for itself too: a mapping is shared with a forked child.
+    pub fn start(way: &Way, block: &mut Block) -> io::Result<Self> {
+        let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        let (read_fd, write_fd) = (read.as_raw_fd(), write.as_raw_fd());
+        // SAFETY: the child makes only async-signal-safe system calls on values made before, and never returns.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            // SAFETY: this is the child of the fork.
+            0 => unsafe { stand_guard(way, block, read_fd, write_fd) },
+            guard => Ok(Self { guard, alive: Some(write) }),
+        }
+    }
+
+    /// Tells it of a step that is about to be made.
+    pub fn tell(&self, step: Step) -> io::Result<()> {
+        match &self.alive {
+            Some(pipe) => rustix::io::write(pipe, &[step as u8]).map(drop).map_err(Into::into),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Has it put everything back; what it could not.
+    pub fn put_back(mut self) -> Vec<&'static str> {
+        let status = self.end();
+        let failed = if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) as u8 } else { u8::MAX };
+        let sentences = [
+            (Step::Start, "the PRU's firmware did not end: its line may not be at rest"),
+            (Step::Name, "the PRU could not be given back the name of its firmware (/sys/class/remoteproc)"),
+            (Step::StopFormer, "what the PRU ran before could not be started again (/sys/class/remoteproc)"),
+            (Step::Place, "the firmware's file could not be taken away again (/lib/firmware/ontick-*)"),
+        ];
+        sentences.into_iter().filter(|(step, _)| failed & *step as u8 != 0).map(|(_, sentence)| sentence).collect()
+    }
+
+    fn end(&mut self) -> i32 {
+        let mut status = 0;
+        if self.alive.take().is_some() {
+            // SAFETY: the guard is a child of this process that is waited for once.
+            unsafe { libc::waitpid(self.guard, &raw mut status, 0) };
+        }
+        status
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The guard's whole life, in the child of a fork.
+///
+/// # Safety
+/// Only to be called in a forked child: it closes descriptors and ends the process.
+unsafe fn stand_guard(way: &Way, block: &mut Block, read: i32, write: i32) -> ! {
+    let mut made: u8 = 0;
+    // SAFETY: each of these is async-signal-safe, and the buffer is valid for writes.
+    unsafe {
+        step_aside(read, write);
+        let mut step: u8 = 0;
+        loop {
+            match libc::read(read, (&raw mut step).cast(), 1) {
+                0 => break,
+                1.. => made |= step,
+                // Interrupted.
+                _ => {}
+            }
+        }
+        libc::_exit(undo(way, block, made).into())
+    }
+}
+
+/// Undoes what was made, the last first; the steps whose undoing failed.
+fn undo(way: &Way, block: &mut Block, made: u8) -> u8 {
+    let was = |step: Step| made & step as u8 != 0;
+    let mut failed = 0;
+    let mut note = |done: bool, step: Step| failed |= if done { 0 } else { step as u8 };
+    if was(Step::Start) {
+        note(block.end(way.patience_ms), Step::Start);
+        // One that never came to run, or crashed, cannot be stopped: what follows tells.
+        put(&way.state, c"stop");
+        settle(&way.state);
+    }
+    if was(Step::Name) {
+        note(put(&way.firmware, &way.former), Step::Name);
+    }
+    if was(Step::StopFormer) {
+        note(put(&way.state, c"start"), Step::StopFormer);
+    }
+    if was(Step::Place) {
+        // SAFETY: a path that ends with a zero byte.
+        note(unsafe { libc::unlink(way.placed.as_ptr()) } == 0, Step::Place);
+    }
+    failed
+}
+
+/// Waits until a PRU that was told to stop has, a few seconds at most.
+fn settle(state: &CStr) {
+    for _ in 0..SETTLES_WITHIN_MS {
+        let mut shown = [0u8; 16];
+        // SAFETY: a path that ends with a zero byte, and bytes that are valid for writes.
+        let read = unsafe {
+            let fd = libc::open(state.as_ptr(), libc::O_RDONLY);
+            let read = libc::read(fd, shown.as_mut_ptr().cast(), shown.len());
+            libc::close(fd);
+            read
+        };
+        let on_the_way = read == 0 || shown.starts_with(b"running") || shown.starts_with(b"stop");
+        // A file that cannot be read will not be told more of.
+        if read < 0 || !on_the_way && shown.contains(&b'\n') {
+            return;
+        }
+        ontick_rt::clock::sleep_for(1_000_000);
+    }
+}
+
+/// Writes a value into a file of the kernel.
+fn put(file: &CStr, value: &CStr) -> bool {
+    let bytes = value.to_bytes();
+    // SAFETY: a path that ends with a zero byte, and bytes that are valid for reads.
+    unsafe {
+        let fd = libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_TRUNC);
+        let written = fd >= 0 && libc::write(fd, bytes.as_ptr().cast(), bytes.len()) == bytes.len() as isize;
+        libc::close(fd);
+        written
+    }
+}
