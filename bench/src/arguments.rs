@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Parser;
 use ontick_measure::{Load, Place};
@@ -8,6 +9,7 @@ use ontick_record::units::{parse_interval, parse_time};
 use ontick_rt::thread::Policy;
 
 use crate::link;
+use crate::planning;
 use crate::switch;
 
 /// ontick side by side with cyclictest and jitterdebugger, and what its parts cost.
@@ -55,6 +57,16 @@ pub struct Arguments {
     /// Measure the switch alone
     #[arg(long)]
     pub switch_only: bool,
+    /// Measure the planning of schedules alone
+    #[arg(long, conflicts_with = "switch_only")]
+    pub planning_only: bool,
+    /// Leave out the planning of schedules, which needs tsnkit
+    #[arg(long, conflicts_with = "planning_only")]
+    pub no_planning: bool,
+    /// How long each algorithm of tsnkit may take for a network; ls gets twice as long for 400 streams and more
+    /// [default: 60s, with --quick 5s]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    planning_limit: Option<u64>,
     /// Leave out what runs in the lab's emulated machines
     #[arg(long)]
     no_lab: bool,
@@ -118,6 +130,13 @@ impl Arguments {
             if self.quick { (1_000_000, 1, 2, None) } else { (100_000_000, self.scale().pairs, 20, Some(1_000)) };
         let lab = cfg!(target_arch = "x86_64") && !self.no_lab;
         switch::Size { frames: self.switch_frames.unwrap_or(frames), pairs, seconds, flaps: flaps.filter(|_| lab) }
+    }
+
+    /// How many networks are planned, and how large they are.
+    pub fn planning(&self) -> planning::Size {
+        let seconds = if self.quick { 5 } else { 60 };
+        let limit = Duration::from_nanos(self.planning_limit.unwrap_or(seconds * SECOND));
+        planning::Size { limit, whole: !self.quick }
     }
 
     /// Where every side's timed thread runs.

@@ -8,6 +8,10 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::time::Timespec;
+
 /// A program and its arguments, as they are shown and run.
 pub type Words = Vec<String>;
 
@@ -34,6 +38,19 @@ pub fn run_whether_met(words: &[String]) -> Result<Finished, String> {
     start(words)?.finish_as(&[0, 1])
 }
 
+/// The same with a limit; nothing where it was reached, and the program and all that it had started were ended.
+pub fn run_within(words: &[String], limit: Duration) -> Result<Option<Finished>, String> {
+    let mut running = start_with(words, |command| {
+        command.process_group(0);
+    })?;
+    let ended = running.ends_within(limit).map_err(|e| format!("{}: {e}", words[0]))?;
+    if !ended {
+        running.end_group();
+        return Ok(None);
+    }
+    running.finish().map(Some)
+}
+
 /// A program that runs. Dropping it ends the program.
 #[derive(Debug)]
 pub struct Running {
@@ -48,6 +65,10 @@ pub struct Running {
 
 /// Starts a program.
 pub fn start(words: &[String]) -> Result<Running, String> {
+    start_with(words, |_| ())
+}
+
+fn start_with(words: &[String], adjust: impl FnOnce(&mut Command)) -> Result<Running, String> {
     let (program, arguments) = words.split_first().ok_or("there is no program to run")?;
     let fail = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => {
@@ -60,6 +81,7 @@ pub fn start(words: &[String]) -> Result<Running, String> {
     command.args(arguments).stdin(Stdio::null());
     command.stdout(stdout.try_clone().map_err(fail)?).stderr(stderr.try_clone().map_err(fail)?);
     end_with_this_process(&mut command);
+    adjust(&mut command);
     let began = Instant::now();
     let child = command.spawn().map_err(fail)?;
     Ok(Running { words: words.to_vec(), child, began, stdout, stderr, reaped: false })
@@ -86,6 +108,26 @@ impl Running {
         let status = self.child.try_wait().map_err(|e| format!("{}: {e}", self.words[0]))?;
         self.reaped |= status.is_some();
         Ok(status.is_some())
+    }
+
+    /// Whether it ends in time. It is not reaped, so that what it used can be told.
+    fn ends_within(&self, limit: Duration) -> io::Result<bool> {
+        let pid = Pid::from_child(&self.child);
+        let handle = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+        let until = self.began + limit;
+        loop {
+            let left = Timespec::try_from(until.saturating_duration_since(Instant::now())).ok();
+            match poll(&mut [PollFd::new(&handle, PollFlags::IN)], left.as_ref()) {
+                Ok(ready) => return Ok(ready > 0),
+                Err(rustix::io::Errno::INTR) => (),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Ends it and all that it started, where it has a group of its own.
+    fn end_group(&mut self) {
+        let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), Signal::KILL);
     }
 
     /// Waits for its end.
@@ -166,6 +208,8 @@ fn nothing() -> libc::rusage {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::OpenOptionsExt;
+
     use super::*;
 
     fn sh(script: &str) -> Result<Finished, String> {
@@ -180,6 +224,21 @@ mod tests {
             finished.peak_kib > 0 && finished.cpu > Duration::ZERO && finished.wall > Duration::ZERO,
             "{finished:?}"
         );
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_ended_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        run(&["mkfifo".into(), pipe.display().to_string()]).unwrap();
+        let reader = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&pipe).unwrap();
+        let within =
+            |script: &str, limit| run_within(&["sh", "-c", script].map(String::from), Duration::from_secs(limit));
+        // The pipe has a writer for as long as the program's child lives.
+        assert!(within(&format!("exec 3>{}; sleep 1000 & wait", pipe.display()), 2).unwrap().is_none());
+        let patience = Timespec::try_from(Duration::from_secs(100)).unwrap();
+        assert_eq!(poll(&mut [PollFd::new(&reader, PollFlags::empty())], Some(&patience)), Ok(1));
+        assert_eq!(within("echo done", 1_000).unwrap().unwrap().stdout, "done\n");
     }
 
     #[test]

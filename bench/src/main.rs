@@ -13,6 +13,7 @@ mod goals;
 mod link;
 mod machine;
 mod page;
+mod planning;
 mod pulses;
 mod sample;
 mod show;
@@ -61,6 +62,13 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     if arguments.switch_only {
         return Ok(all_reached(&switch(arguments, &job)?));
     }
+    if arguments.planning_only {
+        return Ok(all_reached(&planned(arguments, &job)?));
+    }
+    if !arguments.no_planning {
+        // What it needs is known before the hours of all else.
+        planning::check()?;
+    }
 
     let versus = side_by_side(arguments, scale, &job, &mut page)?;
     let costs = costs::measure(job.cpu)?;
@@ -107,7 +115,26 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         page.write(path, "figures")?;
         println!("\nWritten to {}", path.display());
     }
-    Ok(all_reached(&goals) & all_reached(&switch(arguments, &job)?))
+    let planning = if arguments.no_planning { Vec::new() } else { planned(arguments, &job)? };
+    Ok(all_reached(&goals) & all_reached(&planning) & all_reached(&switch(arguments, &job)?))
+}
+
+/// Planning has a page of its own, too.
+fn planned(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    page.heading("Planning: machine and programs");
+    page.table(&machine::table(job)?);
+    let seen = planning::measure(&job.ontick, arguments.planning(), &mut page)?;
+    if let Some(file) = &arguments.markdown {
+        planning::draw(&seen, file, &mut page)?;
+    }
+    let goals = planning::goals(&seen);
+    page.heading("Planning: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "planning figures")?;
+    }
+    Ok(goals)
 }
 
 /// The switch has a page of its own, as it takes as long as all the others.

@@ -100,6 +100,11 @@ impl Page {
         self.add(&format!("<details><summary>{title}</summary>\n\n{}\n</details>\n", table.markdown()));
     }
 
+    /// A picture beside the page, which the terminal does not show.
+    pub fn picture(&mut self, shows: &str, file: &str) {
+        self.add(&format!("![{shows}]({file})\n"));
+    }
+
     /// Commands, as they were run.
     pub fn commands(&mut self, commands: &[String]) {
         commands.iter().for_each(|command| println!("  {command}"));
@@ -129,7 +134,7 @@ fn placed(before: &str, name: &str, figures: &str) -> String {
 }
 
 /// A file written as root belongs to whoever owns the folder.
-fn give_back(path: &Path) -> std::io::Result<()> {
+pub fn give_back(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (folder, file) = (fs::metadata(folder)?, fs::metadata(path)?);
     match file.is_file() && rustix::process::geteuid().is_root() && file.uid() != folder.uid() {

@@ -142,6 +142,13 @@ impl Histogram {
         &self.buckets
     }
 
+    /// The mean: exact where it is known, else with every sample at its bucket's upper edge.
+    pub fn mean(&self) -> Option<f64> {
+        let samples: u64 = self.buckets.iter().map(|b| b.count).sum();
+        let sum: f64 = self.buckets.iter().map(|b| b.high_ns() as f64 * b.count as f64).sum();
+        self.mean_ns.or((samples > 0).then(|| sum / samples as f64))
+    }
+
     /// Number of samples, those beyond the last bucket included.
     pub fn count(&self) -> u64 {
         self.buckets.iter().fold(self.overflow, |sum, b| sum.saturating_add(b.count))

@@ -106,7 +106,7 @@ pub fn show(ns: u64) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-/// An exact time in the shortest form that reads back to the same value: `100us`, `1500us`, `5s`.
+/// An exact time in the shortest form that reads back to the same value: `100us`, `12.336us`, `5s`.
 ///
 /// ```
 /// use ontick_record::units::{exact, parse_time};
@@ -121,6 +121,7 @@ pub fn exact(ns: u64) -> String {
         n if n % 1_000_000_000 == 0 => format!("{}s", n / 1_000_000_000),
         n if n % 1_000_000 == 0 => format!("{}ms", n / 1_000_000),
         n if n % 1_000 == 0 => format!("{}us", n / 1_000),
+        n @ 1_000..10_000_000 => format!("{}.{}us", n / 1_000, format!("{:03}", n % 1_000).trim_end_matches('0')),
         n => format!("{n}ns"),
     }
 }
@@ -152,8 +153,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exact_reads_back(ns in 0u64..LONGEST_NS) {
+        fn exact_reads_back(ns in 0u64..LONGEST_NS, short in 0u64..20_000_000) {
             prop_assert_eq!(parse_time(&exact(ns)), Ok(ns));
+            prop_assert_eq!(parse_time(&exact(short)), Ok(short));
         }
 
         #[test]

@@ -30,7 +30,7 @@ pub fn cyclictest_hist(run: &Run, rows: Option<u64>) -> String {
     let _ = writeln!(text, "# Total: {}", join(inside.iter().copied(), 9, " "));
     for (name, value) in [
         ("Min", (|s: &Series| s.latency.min_ns) as fn(&Series) -> Option<u64>),
-        ("Avg", |s| mean_ns(&s.latency)),
+        ("Avg", |s| s.latency.mean().map(|mean| mean as u64)),
         ("Max", |s| s.latency.max_ns),
     ] {
         let _ = writeln!(text, "# {name} Latencies: {}", join(run.series.iter().map(|s| us(value(s))), 5, " "));
@@ -87,13 +87,6 @@ impl Column {
 
 fn table<'a>(columns: &'a [Column], rows: u64) -> impl Iterator<Item = (u64, impl Iterator<Item = u64> + 'a)> {
     (0..rows).map(move |us| (us, columns.iter().map(move |c| c.at(us))))
-}
-
-/// The mean where the record has none: every sample at its bucket's upper edge.
-fn mean_ns(h: &Histogram) -> Option<u64> {
-    let samples: u64 = h.buckets().iter().map(|b| b.count).sum();
-    let sum: f64 = h.buckets().iter().map(|b| b.high_ns() as f64 * b.count as f64).sum();
-    h.mean_ns.map(|m| m as u64).or((samples > 0).then(|| (sum / samples as f64) as u64))
 }
 
 fn join(numbers: impl Iterator<Item = u64>, digits: usize, between: &str) -> String {

@@ -201,7 +201,7 @@ fn named(frame: &mut Frame, class: &Class, draw: impl FnOnce(&mut Frame)) {
     frame.svg.close();
 }
 
-fn time_ticks(x: Scale, span_ns: u64) -> Vec<Tick> {
+pub(super) fn time_ticks(x: Scale, span_ns: u64) -> Vec<Tick> {
     let (from, to) = x.span();
     let most = (((to - from) / 62.0) as usize).max(2);
     // Never beyond the end: a whole number of steps.

@@ -17,7 +17,7 @@ pub(crate) struct Paper {
 
 const FONT: &str = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
 pub(crate) const TEXT: &str = "#24292f";
-const QUIET: &str = "#5c6670";
+pub(crate) const QUIET: &str = "#5c6670";
 const GRID: &str = "#e4e7eb";
 const GRID_FINE: &str = "#f3f4f6";
 const AXIS: &str = "#8a949e";

@@ -3,6 +3,8 @@
 mod arrivals;
 mod blocks;
 mod frame;
+mod gantt;
+mod growth;
 mod ink;
 mod latency;
 mod maxima;
@@ -17,6 +19,8 @@ use crate::headline;
 use frame::{Frame, Paper};
 use scale::{Scale, power_of_time};
 
+pub use gantt::{Bar, Gantt, Row, gantt};
+pub use growth::{Growth, Panel, growth};
 pub(crate) use ink::{Curve, Ink, ON_DARK, ON_LIGHT, of_run, of_runs};
 
 /// What a plot shows.

@@ -14,7 +14,7 @@ pub fn schema() -> Value {
 }
 
 /// A key that may be left out: TOML has no null.
-fn without_null(schema: &mut Value) {
+pub(crate) fn without_null(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             if let Some(types) = members.get_mut("type") {
@@ -95,13 +95,13 @@ struct Head {
 #[derive(JsonSchema)]
 #[schemars(extend("pattern" = "^[0-9]+([.][0-9]+)? ?(ns|us|µs|μs|ms|s|min|h|d)$"))]
 #[expect(dead_code, reason = "only its shape is used")]
-struct Time(String);
+pub(crate) struct Time(String);
 
 /// A rate: `100Mbit`, `1Gbit`, `2.5Gbit`.
 #[derive(JsonSchema)]
 #[schemars(extend("pattern" = "^[0-9]+([.][0-9]{1,9})? ?([GMk]?bit)$"))]
 #[expect(dead_code, reason = "only its shape is used")]
-struct Rate(String);
+pub(crate) struct Rate(String);
 
 /// A MAC address, with the length of the prefix that counts or a mask: `aa:bb:cc:00:00:00/24`.
 #[derive(JsonSchema)]

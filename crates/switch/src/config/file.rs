@@ -40,14 +40,18 @@ pub enum FileError {
 
 /// Reads a file.
 pub fn open(file: &Path) -> Result<Parsed, FileError> {
+    let text = read_text(file, LONGEST, "longer than 1 MiB, so no description of a switch")?;
+    read(&text).map_err(|errors| FileError::Wrong { file: file.into(), errors })
+}
+
+/// A file's text, if it is not longer than that.
+pub(crate) fn read_text(file: &Path, longest: u64, too_long: &'static str) -> Result<String, FileError> {
     let mut bytes = Vec::new();
     File::open(file)
-        .and_then(|opened| opened.take(LONGEST + 1).read_to_end(&mut bytes))
+        .and_then(|opened| opened.take(longest + 1).read_to_end(&mut bytes))
         .map_err(|cause| FileError::Unreadable { file: file.into(), cause })?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(FileError::NotText { file: file.into(), what: "longer than 1 MiB, so no description of a switch" });
+    if bytes.len() as u64 > longest {
+        return Err(FileError::NotText { file: file.into(), what: too_long });
     }
-    let text =
-        String::from_utf8(bytes).map_err(|_| FileError::NotText { file: file.into(), what: "not a text in UTF-8" })?;
-    read(&text).map_err(|errors| FileError::Wrong { file: file.into(), errors })
+    String::from_utf8(bytes).map_err(|_| FileError::NotText { file: file.into(), what: "not a text in UTF-8" })
 }

@@ -36,17 +36,17 @@
 
 mod check;
 mod class;
-mod document;
+pub(crate) mod document;
 mod file;
 mod gates;
 mod port;
-mod problem;
+pub(crate) mod problem;
 #[cfg(test)]
 mod round;
 mod rule;
 pub(crate) mod suggest;
 mod switch;
-mod table;
+pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 pub(crate) mod values;
@@ -58,6 +58,7 @@ use crate::model::Switch;
 use problem::Report;
 
 pub use document::schema;
+pub(crate) use file::read_text;
 pub use file::{FileError, open};
 pub use problem::{Errors, Problem};
 pub use write::write;

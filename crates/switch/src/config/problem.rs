@@ -51,33 +51,40 @@ impl Errors {
 
 /// Proof that an error was reported, so that what was to be read need not be there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reported(());
+pub(crate) struct Reported(());
 
 /// Collects what is wrong with a text.
-pub(super) struct Report<'a> {
+pub(crate) struct Report<'a> {
     text: &'a str,
-    pub(super) errors: Vec<Problem>,
-    pub(super) warnings: Vec<Problem>,
+    /// Where what is read comes from another text: what begins where in it, and where that stands in `text`.
+    places: Vec<(usize, usize)>,
+    pub(crate) errors: Vec<Problem>,
+    pub(crate) warnings: Vec<Problem>,
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self { text, errors: Vec::new(), warnings: Vec::new() }
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self::translated(text, Vec::new())
     }
 
-    pub(super) fn error(&mut self, span: Range<usize>, what: impl Into<String>) -> Reported {
+    /// For a text that was made of another one, with places that ascend.
+    pub(crate) fn translated(text: &'a str, places: Vec<(usize, usize)>) -> Self {
+        Self { text, places, errors: Vec::new(), warnings: Vec::new() }
+    }
+
+    pub(crate) fn error(&mut self, span: Range<usize>, what: impl Into<String>) -> Reported {
         let problem = self.problem(span, what.into());
         self.errors.push(problem);
         Reported(())
     }
 
-    pub(super) fn warn(&mut self, span: Range<usize>, what: impl Into<String>) {
+    pub(crate) fn warn(&mut self, span: Range<usize>, what: impl Into<String>) {
         let problem = self.problem(span, what.into());
         self.warnings.push(problem);
     }
 
     /// The line of a place, for sentences that point to another one.
-    pub(super) fn line(&self, span: &Range<usize>) -> usize {
+    pub(crate) fn line(&self, span: &Range<usize>) -> usize {
         self.place(span.start).0
     }
 
@@ -86,7 +93,12 @@ impl<'a> Report<'a> {
         Problem { line, column, what }
     }
 
-    fn place(&self, offset: usize) -> (usize, usize) {
+    /// Line and column of a place.
+    pub(crate) fn place(&self, offset: usize) -> (usize, usize) {
+        let offset = match self.places.partition_point(|(begin, _)| *begin <= offset) {
+            0 => offset,
+            n => self.places[n - 1].1,
+        };
         let mut end = offset.min(self.text.len());
         while !self.text.is_char_boundary(end) {
             end -= 1;

@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use ontick_rt::clock::ClockId;
 use toml::Spanned;
-use toml::de::DeTable;
 
 use super::problem::{Report, Reported};
-use super::table::{At, Table};
+use super::table::{At, Table, parse};
 use super::{check, class, port, values};
 use crate::model::{Classifier, Plane, Role, Socket, Switch};
 
@@ -49,15 +48,7 @@ pub(super) struct Head {
 }
 
 pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Switch, Reported> {
-    let (document, errors) = DeTable::parse_recoverable(text);
-    let mut wrong = None;
-    for error in &errors {
-        wrong = Some(report.error(error.span().unwrap_or_default(), error.message()));
-    }
-    // What follows from a text that is no TOML would only confuse.
-    if let Some(reported) = wrong {
-        return Err(reported);
-    }
+    let document = parse(text, report)?;
     let mut table = Table::new(document.get_ref(), 0..0, "the file");
     let head = table.table("switch", "[switch]".into(), report);
     let head =

@@ -9,13 +9,13 @@ use super::problem::{Report, Reported};
 use super::suggest;
 
 /// A value and where it stands.
-pub(super) type At<T> = Spanned<T>;
+pub(crate) type At<T> = Spanned<T>;
 
 /// A key's value, nothing where the key is absent, or the proof that it was wrong.
-pub(super) type Read<T> = Result<Option<T>, Reported>;
+pub(crate) type Read<T> = Result<Option<T>, Reported>;
 
 /// One table of the file.
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     table: &'a DeTable<'a>,
     span: Range<usize>,
     /// As errors call it: `[switch]`.
@@ -24,31 +24,31 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn new(table: &'a DeTable<'a>, span: Range<usize>, name: impl Into<String>) -> Self {
+    pub(crate) fn new(table: &'a DeTable<'a>, span: Range<usize>, name: impl Into<String>) -> Self {
         Self { table, span, name: name.into(), asked: Vec::new() }
     }
 
-    pub(super) fn span(&self) -> Range<usize> {
+    pub(crate) fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    pub(super) fn get(&mut self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
+    pub(crate) fn get(&mut self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.asked.push(key);
         self.table.get(key)
     }
 
     /// Whether a key is there, without reading it.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    pub(super) fn text(&mut self, key: &'static str, report: &mut Report) -> Read<At<&'a str>> {
+    pub(crate) fn text(&mut self, key: &'static str, report: &mut Report) -> Read<At<&'a str>> {
         let Some(value) = self.get(key) else { return Ok(None) };
         text(value, key, report).map(Some)
     }
 
     /// A text that `parse` makes a value of.
-    pub(super) fn parsed<T>(
+    pub(crate) fn parsed<T>(
         &mut self,
         key: &'static str,
         report: &mut Report,
@@ -62,7 +62,7 @@ impl<'a> Table<'a> {
     }
 
     /// A text out of a list.
-    pub(super) fn choice<T: Copy>(
+    pub(crate) fn choice<T: Copy>(
         &mut self,
         key: &'static str,
         choices: &[(&'static str, T)],
@@ -71,7 +71,7 @@ impl<'a> Table<'a> {
         self.parsed(key, report, |text| choice(text, choices))
     }
 
-    pub(super) fn whole(
+    pub(crate) fn whole(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
@@ -81,7 +81,7 @@ impl<'a> Table<'a> {
         whole(value, key, range, report).map(Some)
     }
 
-    pub(super) fn flag(&mut self, key: &'static str, report: &mut Report) -> Read<bool> {
+    pub(crate) fn flag(&mut self, key: &'static str, report: &mut Report) -> Read<bool> {
         let Some(value) = self.get(key) else { return Ok(None) };
         match value.get_ref() {
             DeValue::Boolean(flag) => Ok(Some(*flag)),
@@ -89,7 +89,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub(super) fn list(&mut self, key: &'static str, report: &mut Report) -> Read<At<&'a [Spanned<DeValue<'a>>]>> {
+    pub(crate) fn list(&mut self, key: &'static str, report: &mut Report) -> Read<At<&'a [Spanned<DeValue<'a>>]>> {
         let Some(value) = self.get(key) else { return Ok(None) };
         match value.get_ref() {
             DeValue::Array(list) => Ok(Some(At::new(value.span(), list))),
@@ -97,13 +97,13 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub(super) fn table(&mut self, key: &'static str, name: String, report: &mut Report) -> Read<Table<'a>> {
+    pub(crate) fn table(&mut self, key: &'static str, name: String, report: &mut Report) -> Read<Table<'a>> {
         let Some(value) = self.get(key) else { return Ok(None) };
         table(value, key, name, report).map(Some)
     }
 
     /// The tables of `[[key]]`.
-    pub(super) fn tables(&mut self, key: &'static str, report: &mut Report) -> Read<Vec<Result<Table<'a>, Reported>>> {
+    pub(crate) fn tables(&mut self, key: &'static str, report: &mut Report) -> Read<Vec<Result<Table<'a>, Reported>>> {
         let Some(value) = self.get(key) else { return Ok(None) };
         match value.get_ref() {
             DeValue::Array(list) => {
@@ -120,14 +120,14 @@ impl<'a> Table<'a> {
     }
 
     /// Keys and values in the order of the file, where the keys are names.
-    pub(super) fn entries(&self) -> Vec<(&'a Spanned<toml::de::DeString<'a>>, &'a Spanned<DeValue<'a>>)> {
+    pub(crate) fn entries(&self) -> Vec<(&'a Spanned<toml::de::DeString<'a>>, &'a Spanned<DeValue<'a>>)> {
         let mut entries: Vec<_> = self.table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         entries
     }
 
     /// That a key must be there.
-    pub(super) fn require<T>(
+    pub(crate) fn require<T>(
         &self,
         key: &str,
         example: &str,
@@ -138,7 +138,7 @@ impl<'a> Table<'a> {
     }
 
     /// Keys that nobody asked for are unknown.
-    pub(super) fn finish(self, report: &mut Report) {
+    pub(crate) fn finish(self, report: &mut Report) {
         for (key, _) in self.entries() {
             if !self.asked.contains(&key.get_ref().as_ref()) {
                 let hint = suggest::among(key.get_ref(), &self.asked);
@@ -148,8 +148,15 @@ impl<'a> Table<'a> {
     }
 }
 
+/// A file's text as a tree. Where it is no TOML that alone is told: what follows from it would only confuse.
+pub(crate) fn parse<'a>(text: &'a str, report: &mut Report) -> Result<Spanned<DeTable<'a>>, Reported> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let told = errors.iter().map(|error| report.error(error.span().unwrap_or_default(), error.message()));
+    told.last().map_or(Ok(document), Err)
+}
+
 /// A value that must be a table.
-pub(super) fn table<'a>(
+pub(crate) fn table<'a>(
     value: &'a Spanned<DeValue<'a>>,
     key: &str,
     name: String,
@@ -162,7 +169,7 @@ pub(super) fn table<'a>(
 }
 
 /// A value that must be a text.
-pub(super) fn text<'a>(
+pub(crate) fn text<'a>(
     value: &'a Spanned<DeValue<'a>>,
     key: &str,
     report: &mut Report,
@@ -174,7 +181,7 @@ pub(super) fn text<'a>(
 }
 
 /// A value that must be a whole number within a range.
-pub(super) fn whole(
+pub(crate) fn whole(
     value: &Spanned<DeValue<'_>>,
     key: &str,
     range: RangeInclusive<u64>,
@@ -194,12 +201,12 @@ pub(super) fn whole(
 }
 
 /// A number that is not negative.
-pub(super) fn integer(number: &DeInteger<'_>) -> Option<u64> {
+pub(crate) fn integer(number: &DeInteger<'_>) -> Option<u64> {
     u64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
 /// One of several words.
-pub(super) fn choice<T: Copy>(text: &str, choices: &[(&'static str, T)]) -> Result<T, String> {
+pub(crate) fn choice<T: Copy>(text: &str, choices: &[(&'static str, T)]) -> Result<T, String> {
     let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
     choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
         let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
@@ -208,7 +215,7 @@ pub(super) fn choice<T: Copy>(text: &str, choices: &[(&'static str, T)]) -> Resu
 }
 
 /// What a value is, in words.
-pub(super) fn kind(value: &DeValue<'_>) -> String {
+pub(crate) fn kind(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text \"{text}\""),
         DeValue::Integer(number) => format!("the number {number}"),

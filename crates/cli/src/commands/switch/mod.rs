@@ -11,6 +11,7 @@ mod export;
 mod file;
 mod guardian;
 mod import;
+mod network_flags;
 mod plan;
 mod proving;
 mod revert;
@@ -20,6 +21,7 @@ mod status;
 mod status_user;
 mod synchronised;
 mod unit;
+mod validate;
 mod verify;
 
 use clap::Subcommand;
@@ -38,6 +40,7 @@ pub enum Switch {
     Run(run::Run),
     Unit(unit::Unit),
     Demo(demo::Demo),
+    Validate(validate::Validate),
     Verify(verify::Verify),
     Export(export::Export),
     Import(import::Import),
@@ -48,14 +51,14 @@ impl Switch {
     pub fn meets_the_machine(&self) -> bool {
         match self {
             Switch::Check(_)
-            | Switch::Plan(_)
             | Switch::Apply(_)
             | Switch::Confirm(_)
             | Switch::Revert(_)
             | Switch::Status(_)
             | Switch::Run(_) => true,
+            Switch::Plan(plan) => plan.meets_the_machine(),
             Switch::Demo(_) | Switch::Verify(_) => true,
-            Switch::Unit(_) | Switch::Export(_) | Switch::Import(_) => false,
+            Switch::Unit(_) | Switch::Validate(_) | Switch::Export(_) | Switch::Import(_) => false,
         }
     }
 
@@ -70,6 +73,7 @@ impl Switch {
             Switch::Run(run) => run.run(),
             Switch::Unit(unit) => unit.run(),
             Switch::Demo(demo) => demo.run(),
+            Switch::Validate(validate) => validate.run(),
             Switch::Verify(verify) => verify.run(),
             Switch::Export(export) => export.run(),
             Switch::Import(import) => import.run(),

@@ -47,15 +47,25 @@ impl Status {
             Some(folder) => Journal::read(&folder)?.map(|journal| (folder, journal)),
             None => None,
         };
-        let Some((folder, journal)) = found else {
-            terminal::print(if self.json { "null\n" } else { "No such switch stands.\n" })?;
-            return Ok(Outcome::NotMet);
-        };
-        let switch = standing(&folder)?;
-        if switch.plane == Plane::User {
-            return self.user(&folder, &journal, &switch);
+        let Some((folder, journal)) = found else { return self.none() };
+        match self.of(&folder, &journal) {
+            // It was taken away while it was looked at.
+            Err(_) if matches!(Journal::read(&folder), Ok(None)) => self.none(),
+            told => told,
         }
-        let shown = look(&folder, &journal, &switch)?;
+    }
+
+    fn none(&self) -> Result<Outcome, Failure> {
+        terminal::print(if self.json { "null\n" } else { "No such switch stands.\n" })?;
+        Ok(Outcome::NotMet)
+    }
+
+    fn of(&self, folder: &Folder, journal: &Journal) -> Result<Outcome, Failure> {
+        let switch = standing(folder)?;
+        if switch.plane == Plane::User {
+            return self.user(folder, journal, &switch);
+        }
+        let shown = look(folder, journal, &switch)?;
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&shown)? + "\n"))?,
             false => terminal::print(&text(&shown, &switch))?,

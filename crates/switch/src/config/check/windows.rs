@@ -23,14 +23,19 @@ pub(super) fn windows(port: &Port, classes: &[Class], report: &mut Report) {
         }
         let class = Named { name: name.get_ref(), sdu: sdu.unwrap_or(wire::LARGEST_SDU), limited: sdu.is_some() };
         let fits = |length_ns: u64| class.fits(gates.guard, *offload, *rate, length_ns);
-        let any = windows.iter().any(|(_, length_ns)| fits(*length_ns).is_ok());
-        for (begin_ns, length_ns) in windows {
-            let Err(what) = fits(length_ns) else { continue };
-            let span = entry_at(gates, places, begin_ns);
-            match any {
-                true => report.warn(span, what),
-                false => drop(report.error(span, what)),
+        let short: Vec<(u64, String)> =
+            windows.iter().filter_map(|&(begin_ns, length_ns)| Some((begin_ns, fits(length_ns).err()?))).collect();
+        if short.len() == windows.len() {
+            for (begin_ns, what) in short {
+                report.error(entry_at(gates, places, begin_ns), what);
             }
+        } else if let [(begin_ns, what), others @ ..] = short.as_slice() {
+            // Computed lists have a window for each frame: one sentence says it.
+            let others = match others.len() {
+                0 => String::new(),
+                n => format!(" ({n} other windows of the cycle are short, too)"),
+            };
+            report.warn(entry_at(gates, places, *begin_ns), format!("{what}{others}"));
         }
     }
 }

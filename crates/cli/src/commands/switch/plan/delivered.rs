@@ -1,0 +1,131 @@
+//! Where a plan goes: a document, a file for each node, tsnkit's tables, pictures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ontick_record::store;
+use ontick_switch::config;
+use ontick_switch::model::Base;
+use ontick_switch::network::Network;
+use ontick_switch::planning::nodes::{self, Form};
+use ontick_switch::planning::{Document, Timetable, tsnkit};
+use ontick_switch::validate::{self, Schedule};
+
+use super::pictures;
+use crate::failure::Failure;
+
+/// No plan is longer.
+const LONGEST: u64 = 1 << 30;
+
+#[derive(Args)]
+pub struct Delivery {
+    /// Write the plan as JSON: offsets of talkers, and the windows of every port
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write a file for each node that `ontick switch apply` takes, into this folder
+    #[arg(long, value_name = "FOLDER")]
+    nodes: Option<PathBuf>,
+    /// When cycles begin, in nanoseconds of TAI; the same on all nodes [default: with the next second, where all cycles
+    /// divide one]
+    #[arg(long, value_name = "NS", requires = "nodes")]
+    base_time: Option<u64>,
+    /// Close all other gates before each window for as long as the largest frame takes: for ports that begin a frame
+    /// without a look at its length
+    #[arg(long, requires = "nodes")]
+    guard_bands: bool,
+    /// Entries of a gate control list at most
+    #[arg(long, value_name = "N", default_value_t = nodes::MOST_ENTRIES, requires = "nodes")]
+    max_entries: usize,
+    /// Write tsnkit's tables: PREFIX-GCL.csv, -OFFSET.csv, -QUEUE.csv, -ROUTE.csv, -DELAY.csv
+    #[arg(long, value_name = "PREFIX")]
+    pub tsnkit: Option<PathBuf>,
+    /// Draw who has which link when; .svg, or .png
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    /// What the picture's rows are
+    #[arg(long, value_enum, default_value = "links", requires = "picture")]
+    rows: pictures::Rows,
+}
+
+impl Delivery {
+    /// What cannot be delivered is known before anything is computed.
+    pub fn check(&self, network: &Network) -> Result<(), Failure> {
+        let number = |name: &str| name.parse::<u32>().is_ok();
+        let named = network.streams.iter().map(|s| &s.name).chain(network.nodes.iter().map(|n| &n.name));
+        if let (Some(_), Some(name)) = (&self.tsnkit, named.into_iter().find(|name| !number(name))) {
+            return Err(Failure::new(format!("--tsnkit: its tables have numbers for names, and here is \"{name}\"")));
+        }
+        if let Some(picture) = &self.picture {
+            pictures::kind(picture)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was asked for; what came out that one should know.
+    pub fn deliver(
+        &self,
+        network: &Network,
+        table: &Timetable,
+        schedule: &Schedule,
+        document: &Document,
+    ) -> Result<Vec<String>, Failure> {
+        let mut notes = Vec::new();
+        let switches = match &self.nodes {
+            Some(_) => Some(nodes::switches(network, schedule, self.form(schedule)?).map_err(Failure::new)?),
+            None => None,
+        };
+        if let Some(file) = &self.out {
+            store::write_whole(file, document.write()?.as_bytes())?;
+        }
+        if let (Some(folder), Some((switches, unnamed))) = (&self.nodes, switches) {
+            fs::create_dir_all(folder).map_err(|e| Failure::new(format!("{}: {e}", folder.display())))?;
+            for switch in &switches {
+                let file = folder.join(format!("{}.toml", switch.name));
+                store::write_whole(&file, config::write(switch).as_bytes())?;
+            }
+            if let Some(first) = unnamed.first() {
+                notes.push(format!(
+                    "{} ports have no interface in the network's file (the first: {first}); write `ports` in [[link]], or change the files in {}",
+                    unnamed.len(),
+                    folder.display()
+                ));
+            }
+        }
+        if let Some(prefix) = &self.tsnkit {
+            for (name, text) in tsnkit::tables(network, table, schedule) {
+                store::write_whole(&validate::tsnkit::file(prefix, name), text.as_bytes())?;
+            }
+        }
+        if let Some(file) = &self.picture {
+            pictures::write(file, self.rows, network, table, schedule)?;
+        }
+        Ok(notes)
+    }
+
+    fn form(&self, schedule: &Schedule) -> Result<Form, Failure> {
+        let odd = schedule.windows.iter().find(|window| 1_000_000_000 % window.cycle_ns != 0);
+        let base = match (self.base_time, odd) {
+            (Some(ns), _) => Base::At(ns),
+            (None, None) => Base::NextSecond,
+            (None, Some(window)) => {
+                let cycle = ontick_record::units::exact(window.cycle_ns);
+                return Err(Failure::new(format!(
+                    "a cycle of {cycle} does not divide a second, so \"next second\" is another moment on each node; name one with --base-time, in ns of TAI"
+                )));
+            }
+        };
+        Ok(Form { base, guard_bands: self.guard_bands, most_entries: self.max_entries })
+    }
+}
+
+/// A plan that was written before.
+pub fn read_plan(file: &Path) -> Result<Document, Failure> {
+    let wrong = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", file.display()));
+    let size = fs::metadata(file).map_err(|e| wrong(&e))?.len();
+    if size > LONGEST {
+        return Err(wrong(&"longer than 1 GiB, so no plan"));
+    }
+    let text = fs::read_to_string(file).map_err(|e| wrong(&e))?;
+    Document::read(&text).map_err(|e| wrong(&e))
+}

@@ -1,0 +1,69 @@
+//! `ontick switch plan`: what setting a switch up would do, or schedules for a whole network.
+
+mod delivered;
+mod pictures;
+mod schedule;
+mod setup;
+mod told;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::aimed::{FileFlags, PlaneFlag, StateFlag};
+use super::network_flags::NetworkFlags;
+use crate::failure::{Failure, Outcome};
+
+pub use delivered::read_plan;
+
+/// Print what `apply` would do; or compute the gates of all switches of a network from its streams.
+///
+/// With the file of a switch: the commands that `apply` stands for, which a person can read; nothing is changed.
+///
+/// With the file of a network (switches, stations, links, streams): when each message is on which link, so that every
+/// one arrives before its deadline; the gates that follow; or why there is no such schedule.
+///
+/// Exit status: 0 it was planned, 1 there is no such schedule or none was found, 2 it could not be tried.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick switch plan cell4.toml\n  ontick switch plan network.toml --out plan.json --nodes nodes --picture plan.svg\n  ontick switch plan --task task.csv --topo topo.csv --tsnkit results/cell"
+)]
+pub struct PlanCommand {
+    /// The file that describes a switch, or a network with its streams
+    #[arg(required_unless_present = "task", conflicts_with = "task")]
+    file: Option<PathBuf>,
+    /// Who does the work, whatever the file says (of a switch)
+    #[arg(long, value_enum)]
+    plane: Option<PlaneFlag>,
+    #[command(flatten)]
+    state: StateFlag,
+    #[command(flatten)]
+    network: NetworkFlags,
+    #[command(flatten)]
+    schedule: schedule::ScheduleFlags,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl PlanCommand {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        match &self.file {
+            Some(file) if !is_network(file) => {
+                let flags = FileFlags { file: file.clone(), plane: self.plane, state: self.state };
+                setup::run(&flags, self.json)
+            }
+            file => self.schedule.run(&self.network.read(file.as_ref())?, self.json),
+        }
+    }
+
+    /// Whether it is about the running machine.
+    pub fn meets_the_machine(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| !is_network(file))
+    }
+}
+
+/// What cannot be read is told by who reads it.
+fn is_network(file: &Path) -> bool {
+    std::fs::read_to_string(file).is_ok_and(|text| ontick_switch::network::is_meant(&text))
+}

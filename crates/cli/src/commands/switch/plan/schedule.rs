@@ -1,0 +1,105 @@
+//! `ontick switch plan` of a network.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use ontick_switch::network::Network;
+use ontick_switch::planning::{Document, Outcome as Planned, Prefer, Timetable, Wanted, lists, plan};
+
+use super::delivered::Delivery;
+use super::told;
+use crate::failure::{Failure, Outcome};
+use crate::{flags, stop, terminal};
+
+/// How schedules are computed, and where they go.
+#[derive(Args)]
+pub struct ScheduleFlags {
+    /// How long is searched where streams find no place at first
+    #[arg(long, value_name = "TIME", value_parser = flags::time, default_value = "60s")]
+    time: u64,
+    /// Paths of each stream that are tried
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    paths: u8,
+    /// Frames never wait in a switch: they run through, or there is no schedule
+    #[arg(long)]
+    no_wait: bool,
+    /// Where windows go that could go anywhere
+    #[arg(long, value_enum, default_value = "early")]
+    prefer: PreferFlag,
+    /// All times of windows are multiples of it: what hardware counts in [default: 1ns; 100ns with --tsnkit]
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    slot: Option<u64>,
+    /// Choices by chance follow from it: the same seed, the same plan
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Streams that this plan has, and that have not changed, stay as they are; new ones are fitted in
+    #[arg(long, value_name = "PLAN")]
+    keep: Option<PathBuf>,
+    #[command(flatten)]
+    delivery: Delivery,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PreferFlag {
+    /// As early in the period as they fit: short delays
+    Early,
+    /// Over the whole period: time for best effort everywhere between
+    Spread,
+    /// Next to each other: short gate control lists, few guard bands
+    FewEntries,
+}
+
+impl From<PreferFlag> for Prefer {
+    fn from(flag: PreferFlag) -> Self {
+        match flag {
+            PreferFlag::Early => Prefer::Early,
+            PreferFlag::Spread => Prefer::Spread,
+            PreferFlag::FewEntries => Prefer::FewEntries,
+        }
+    }
+}
+
+impl ScheduleFlags {
+    pub fn run(self, network: &Network, json: bool) -> Result<Outcome, Failure> {
+        self.delivery.check(network)?;
+        let kept = self.kept(network)?;
+        let wanted = Wanted {
+            courses: self.paths.into(),
+            wait: !self.no_wait,
+            prefer: self.prefer.into(),
+            slot_ns: self.slot.unwrap_or(if self.delivery.tsnkit.is_some() { 100 } else { 1 }).max(1),
+            seed: self.seed,
+        };
+        let stop = stop::on_signal()?;
+        let begun = Instant::now();
+        let time = Duration::from_nanos(self.time);
+        let outcome = plan(network, &wanted, &kept, &|| !stop.load(Relaxed) && begun.elapsed() < time);
+        let took = begun.elapsed();
+        let table = match &outcome {
+            Planned::Impossible(_) => Timetable { placed: vec![None; network.streams.len()] },
+            Planned::Planned(table) => table.clone(),
+            Planned::NotFound(found) => found.table.clone(),
+        };
+        let schedule = lists::schedule(network, &table).map_err(Failure::new)?;
+        let document = Document::new(network, &table, &schedule);
+        let notes = match outcome {
+            Planned::Impossible(_) => Vec::new(),
+            _ => self.delivery.deliver(network, &table, &schedule, &document)?,
+        };
+        let text =
+            if json { told::json(network, &outcome, &document)? } else { told::text(network, &outcome, &table, took) };
+        terminal::print(&text)?;
+        notes.iter().for_each(|note| super::super::file::note(note));
+        match outcome {
+            Planned::Planned(_) => Ok(Outcome::Met),
+            _ => Ok(Outcome::NotMet),
+        }
+    }
+
+    fn kept(&self, network: &Network) -> Result<Timetable, Failure> {
+        let Some(file) = &self.keep else { return Ok(Timetable::default()) };
+        Ok(super::delivered::read_plan(file)?.timetable(network))
+    }
+}

@@ -1,0 +1,66 @@
+//! `ontick switch plan` of one switch: what `apply` would do.
+
+use std::path::Path;
+
+use ontick_switch::Switch;
+use ontick_switch::apply::Plan;
+use ontick_switch::model::Plane;
+use serde::Serialize;
+
+use super::super::aimed::{self, FileFlags};
+use super::super::file;
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Shown<'a> {
+    name: &'a str,
+    plane: &'static str,
+    steps: Vec<ShownStep<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ShownStep<'a> {
+    what: &'a str,
+    commands: Vec<String>,
+}
+
+pub fn run(flags: &FileFlags, json: bool) -> Result<Outcome, Failure> {
+    let (switch, plan) = aimed::plan(flags.read()?)?;
+    if json {
+        terminal::print(&(serde_json::to_string_pretty(&shown(&switch, &plan))? + "\n"))?;
+    } else {
+        terminal::print(&text(&flags.file, &switch, &plan))?;
+        plan.notes.iter().for_each(|note| file::note(note));
+    }
+    Ok(Outcome::Met)
+}
+
+/// A script that a shell would take, too.
+fn text(file: &Path, switch: &Switch, plan: &Plan) -> String {
+    let mut text = String::new();
+    for step in &plan.steps {
+        text += &format!("# {}\n", step.what);
+        step.acts.iter().for_each(|act| text += &format!("{act}\n"));
+    }
+    if switch.plane == Plane::User {
+        let file = file.display();
+        text += &format!(
+            "# the data plane: a dedicated core, as long as this runs\nontick switch run --plane user {file}\n"
+        );
+    }
+    text
+}
+
+fn shown<'a>(switch: &Switch, plan: &'a Plan) -> Shown<'a> {
+    let step = |step: &'_ ontick_switch::apply::Step| step.acts.iter().map(ToString::to_string).collect();
+    let steps = plan.steps.iter().map(|s| ShownStep { what: &s.what, commands: step(s) }).collect();
+    Shown {
+        name: &plan.name,
+        plane: if switch.plane == Plane::User { "user" } else { "kernel" },
+        steps,
+        notes: &plan.notes,
+    }
+}

@@ -1,0 +1,144 @@
+//! A plan in words, and as JSON.
+
+use std::time::Duration;
+
+use ontick_record::units::{exact, show};
+use ontick_switch::network::{Kind, Network, Overhead};
+use ontick_switch::planning::{Document, NotFound, Outcome, Placed, Timetable, tightest};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+/// Streams of which each is told; of more, those that are nearest to their deadline.
+const EACH: usize = 12;
+/// Links that are told.
+const LINKS: usize = 3;
+
+pub fn json(network: &Network, outcome: &Outcome, document: &Document) -> Result<String, Failure> {
+    let missing = |found: &NotFound| -> Vec<&str> {
+        found.table.missing().map(|stream| network.streams[stream].name.as_str()).collect()
+    };
+    let mut value = match outcome {
+        Outcome::Planned(_) => json!({ "outcome": "planned" }),
+        Outcome::Impossible(certificates) => {
+            let why: Vec<String> = certificates.iter().map(|one| one.in_words(network)).collect();
+            json!({ "outcome": "impossible", "because": why })
+        }
+        Outcome::NotFound(found) => json!({ "outcome": "not found", "without_place": missing(found) }),
+    };
+    if !matches!(outcome, Outcome::Impossible(_)) {
+        value["plan"] = serde_json::to_value(document)?;
+    }
+    Ok(serde_json::to_string_pretty::<Value>(&value)? + "\n")
+}
+
+pub fn text(network: &Network, outcome: &Outcome, table: &Timetable, took: Duration) -> String {
+    let mut text = head(network);
+    let took = show(took.as_nanos() as u64);
+    match outcome {
+        Outcome::Planned(_) => {
+            let waiting = table.placed.iter().flatten().filter(|placed| placed.waits).count();
+            let waiting = match waiting {
+                0 => "none waits in a switch".into(),
+                1 => "1 waits in a switch".into(),
+                n => format!("{n} wait in a switch"),
+            };
+            text += &format!("plan      every stream has its place, {waiting} · found in {took}\n");
+            text += &links(network, table);
+            text += &streams(network, table);
+        }
+        Outcome::Impossible(certificates) => {
+            text += &format!("plan      there is none, whoever plans it · proved in {took}\n");
+            for certificate in certificates {
+                text += &format!("because   {}\n", certificate.in_words(network));
+            }
+        }
+        Outcome::NotFound(found) => text += &not_found(network, found, &took),
+    }
+    text
+}
+
+fn head(network: &Network) -> String {
+    let count = |kind| network.nodes.iter().filter(|node| node.kind == kind).count();
+    let overhead = match network.overhead {
+        Overhead::Wire => "all that the wire carries is counted",
+        Overhead::PayloadOnly => "payload alone is counted",
+    };
+    let counted = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+    format!(
+        "network   {}, {}, {} · {} · {overhead}\n",
+        counted(count(Kind::Switch), "switch", "switches"),
+        counted(count(Kind::Station), "station", "stations"),
+        counted(network.links.len(), "link", "links"),
+        counted(network.streams.len(), "stream", "streams")
+    )
+}
+
+fn links(network: &Network, table: &Timetable) -> String {
+    let fullest: Vec<String> = tightest(network, table)
+        .into_iter()
+        .take(LINKS)
+        .map(|(link, share)| format!("{} {:.1} %", network.link_name(link), share * 100.0))
+        .collect();
+    format!("links     the fullest: {}\n", fullest.join(", "))
+}
+
+fn streams(network: &Network, table: &Timetable) -> String {
+    let mut placed: Vec<&Placed> = table.placed.iter().flatten().collect();
+    let slack = |placed: &&Placed| network.streams[placed.stream].deadline_ns - placed.latency_ns();
+    placed.sort_by_key(|one| (slack(one), one.stream));
+    let all = placed.len();
+    placed.truncate(EACH);
+    let wide = placed.iter().map(|one| network.streams[one.stream].name.len()).max().unwrap_or(0).clamp(6, 24);
+    let mut text =
+        format!("\n  {:wide$}  {:>10} {:>10} {:>10}  queue  path\n", "stream", "sent at", "there at", "deadline");
+    for one in placed {
+        let of = &network.streams[one.stream];
+        let name: String = of.name.chars().take(wide).collect();
+        text += &format!(
+            "  {name:wide$}  {:>10} {:>10} {:>10}  {:>5}  {}\n",
+            show(one.offset_ns()),
+            show(one.latency_ns()),
+            exact(of.deadline_ns),
+            one.queue,
+            path(network, one)
+        );
+    }
+    if all > EACH {
+        text += &format!("  the {EACH} nearest to their deadline, of {all} (--out has all)\n");
+    }
+    text
+}
+
+/// Nodes on the way; several listeners are counted.
+fn path(network: &Network, placed: &Placed) -> String {
+    let of = &network.streams[placed.stream];
+    if of.listeners.len() > 1 {
+        return format!("{} to {} listeners", network.nodes[of.talker].name, of.listeners.len());
+    }
+    let names: Vec<&str> =
+        placed.hops.iter().map(|hop| network.nodes[network.links[hop.link].from].name.as_str()).collect();
+    match names.as_slice() {
+        [first, _, .., last] if names.len() > 4 => {
+            format!("{first} … {last} {} ({} links)", network.nodes[of.listeners[0]].name, names.len())
+        }
+        _ => format!("{} {}", names.join(" "), network.nodes[of.listeners[0]].name),
+    }
+}
+
+fn not_found(network: &Network, found: &NotFound, took: &str) -> String {
+    let missing: Vec<&str> = found.table.missing().map(|stream| network.streams[stream].name.as_str()).collect();
+    let named: Vec<&str> = missing.iter().take(EACH).copied().collect();
+    let more = if missing.len() > EACH { format!(" and {} more", missing.len() - EACH) } else { String::new() };
+    let mut text = format!(
+        "plan      not found in {took}: {} of {} streams have no place, and nothing proves that there is none\n",
+        missing.len(),
+        network.streams.len()
+    );
+    text += &format!("without   {}{more}\n", named.join(", "));
+    text += &format!(
+        "tried     {} places, on shortest and on balanced paths, running through and waiting; {} streams were moved\n",
+        found.tried.places, found.tried.moved
+    );
+    text + &links(network, &found.table)
+}

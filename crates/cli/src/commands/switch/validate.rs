@@ -1,0 +1,133 @@
+//! `ontick switch validate`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_record::units::show;
+use ontick_switch::network::Network;
+use ontick_switch::validate::{Against, MOST_MESSAGES, Schedule, TARGETS, Target, Verdict, named, tsnkit, validate};
+use serde_json::json;
+
+use super::network_flags::NetworkFlags;
+use super::plan::read_plan;
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Hold a schedule against its network: every message of the common period is sent through a model of it.
+///
+/// The checker shares nothing with the planner, and takes schedules of others. It looks for messages that are lost, late
+/// (from the beginning of their period, the talker's wait included) or come twice; for windows that overlap, are empty
+/// or cross the end of the cycle; for messages of two streams in one queue; and for what the ports cannot do.
+///
+/// Exit status: 0 it holds, 1 it does not, 2 it could not be looked at.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick switch validate network.toml plan.json\n  ontick switch validate --task task.csv --topo topo.csv --tsnkit results/cell --payload-only\n  ontick switch validate network.toml plan.json --target taprio"
+)]
+pub struct Validate {
+    /// The file that describes the network
+    #[arg(required_unless_present = "task", value_name = "FILE")]
+    first: Option<PathBuf>,
+    /// The plan, as `plan --out` writes it
+    #[arg(required_unless_present = "tsnkit", value_name = "PLAN")]
+    second: Option<PathBuf>,
+    #[command(flatten)]
+    network: NetworkFlags,
+    /// The schedule as tsnkit's tables: PREFIX-GCL.csv and its siblings, in place of PLAN
+    #[arg(long, value_name = "PREFIX")]
+    tsnkit: Option<PathBuf>,
+    /// What the ports can do
+    #[arg(long, default_value = "any", value_parser = target)]
+    target: &'static Target,
+    /// Entries of a gate control list at most, whatever the target says
+    #[arg(long, value_name = "N")]
+    max_entries: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn target(name: &str) -> Result<&'static Target, String> {
+    let names = || TARGETS.iter().map(|target| format!("{} ({})", target.name, target.about)).collect::<Vec<_>>();
+    named(name).ok_or_else(|| format!("there is no target {name}; known are {}", names().join("; ")))
+}
+
+impl Validate {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        // With tables for the network, the one file is the plan.
+        let (file, plan) = match (&self.network.task, &self.first, &self.second) {
+            (Some(_), Some(plan), None) => (None, Some(plan)),
+            (_, first, second) => (first.as_ref(), second.as_ref()),
+        };
+        let network = self.network.read(file)?;
+        let schedule = self.schedule(&network, plan)?;
+        let mut target = *self.target;
+        target.most_entries = self.max_entries.unwrap_or(target.most_entries);
+        let against = Against { network: &network, schedule: &schedule, target: &target, most_messages: MOST_MESSAGES };
+        let verdict = validate(&against);
+        let text = if self.json { json(&network, &verdict)? } else { text(&network, &verdict) };
+        terminal::print(&text)?;
+        Ok(if verdict.holds() { Outcome::Met } else { Outcome::NotMet })
+    }
+
+    fn schedule(&self, network: &Network, plan: Option<&PathBuf>) -> Result<Schedule, Failure> {
+        match (plan, &self.tsnkit) {
+            (Some(file), None) => {
+                let wrong = |error| Failure::new(format!("{}: {error}", file.display()));
+                read_plan(file)?.schedule(network).map_err(wrong)
+            }
+            (None, Some(prefix)) => tsnkit::open(prefix, network).map_err(Failure::new),
+            _ => Err(Failure::new("name a plan, or --tsnkit PREFIX, and not both (see --help)")),
+        }
+    }
+}
+
+fn text(network: &Network, verdict: &Verdict) -> String {
+    let followed = show(verdict.followed_ns);
+    let whole =
+        if verdict.complete { "twice the time after which all begins again" } else { "a part of its common period" };
+    let mut text = format!("followed  {} messages through {followed}, {whole}\n", verdict.messages);
+    if let Some(slowest) = verdict.delays.iter().max_by_key(|delay| delay.most_ns) {
+        text += &format!(
+            "delays    up to {} ({} to {})\n",
+            show(slowest.most_ns),
+            network.streams[slowest.stream].name,
+            network.nodes[slowest.listener].name
+        );
+    }
+    if verdict.holds() {
+        let partly = if verdict.complete { "" } else { ", as far as it was followed" };
+        return text + &format!("holds     every message arrives once and in time{partly}\n");
+    }
+    for (kind, count) in &verdict.counts {
+        text += &format!("{count:>8}  {kind}\n");
+        for fault in verdict.faults.iter().filter(|fault| fault.kind() == *kind).take(5) {
+            text += &format!("          {}\n", fault.in_words(network));
+        }
+    }
+    text
+}
+
+fn json(network: &Network, verdict: &Verdict) -> Result<String, Failure> {
+    let delay = |delay: &ontick_switch::validate::Delay| {
+        json!({
+            "stream": network.streams[delay.stream].name,
+            "listener": network.nodes[delay.listener].name,
+            "least_ns": delay.least_ns,
+            "most_ns": delay.most_ns,
+            "received": delay.received,
+        })
+    };
+    let faults: Vec<_> =
+        verdict.faults.iter().map(|fault| json!({ "kind": fault.kind(), "what": fault.in_words(network) })).collect();
+    let value = json!({
+        "holds": verdict.holds(),
+        "counts": verdict.counts,
+        "faults": faults,
+        "messages": verdict.messages,
+        "followed_ns": verdict.followed_ns,
+        "complete": verdict.complete,
+        "delays": verdict.delays.iter().map(delay).collect::<Vec<_>>(),
+    });
+    Ok(serde_json::to_string_pretty(&value)? + "\n")
+}

@@ -1,0 +1,218 @@
+//! Schedules of networks: `ontick switch plan` and `ontick switch validate`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::errors::fails;
+use crate::examples::files;
+use crate::{catches_interrupt, ontick, run, send, stderr, stdout, wait_until};
+
+/// The network of the guide.
+fn network() -> (TempDir, String) {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/switch-planning.md")).unwrap();
+    let (_, text) = files(&page).into_iter().find(|(name, _)| *name == "network.toml").unwrap();
+    (tempfile::tempdir().unwrap(), text.to_owned())
+}
+
+fn plan(folder: &TempDir, text: &str, more: &[&str]) -> Output {
+    fs::write(folder.path().join("network.toml"), text).unwrap();
+    let words = ["switch", "plan", "network.toml"].iter().chain(more);
+    ontick(&[]).current_dir(folder).args(words).output().unwrap()
+}
+
+fn validate(folder: &TempDir, more: &[&str]) -> Output {
+    let words = ["switch", "validate", "network.toml", "plan.json"].iter().chain(more);
+    ontick(&[]).current_dir(folder).args(words).output().unwrap()
+}
+
+#[test]
+fn a_plan_holds_and_makes_switches_and_pictures() {
+    let (folder, text) = network();
+    let more = ["--out", "plan.json", "--nodes", "nodes", "--picture", "plan.svg"];
+    let planned = plan(&folder, &text, &more);
+    assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+    assert!(stdout(&planned).contains("every stream has its place"), "{}", stdout(&planned));
+    let held = validate(&folder, &[]);
+    assert_eq!(held.status.code(), Some(0), "{}", stdout(&held));
+    assert!(stdout(&held).contains("holds     every message arrives once and in time"), "{}", stdout(&held));
+    // The switches are read as any others are.
+    for node in ["s1", "camera", "controller"] {
+        let file = folder.path().join(format!("nodes/{node}.toml"));
+        let again = run(&["switch", "export", file.to_str().unwrap()]);
+        assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+        assert_eq!(stdout(&again), fs::read_to_string(&file).unwrap());
+    }
+    assert!(!folder.path().join("nodes/drive.toml").exists(), "it sends nothing that is scheduled");
+    let drawn = fs::read_to_string(folder.path().join("plan.svg")).unwrap();
+    assert!(drawn.contains("s1&gt;controller") && drawn.contains("video: "), "{drawn}");
+}
+
+#[test]
+fn streams_that_were_planned_stay_where_they_are() {
+    let (folder, text) = network();
+    assert_eq!(plan(&folder, &text, &["--out", "plan.json"]).status.code(), Some(0));
+    let offsets = || -> Vec<(String, u64)> {
+        let plan: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("plan.json")).unwrap()).unwrap();
+        let streams = plan["streams"].as_array().unwrap().iter();
+        streams.map(|s| (s["name"].as_str().unwrap().to_owned(), s["offset_ns"].as_u64().unwrap())).collect()
+    };
+    let before = offsets();
+    let more = "\n[[stream]]\nname = \"urgent\"\nfrom = \"camera\"\nto = \"controller\"\nsize = 50\nperiod = \"250us\"\ndeadline = \"150us\"\n";
+    let kept = plan(&folder, &(text + more), &["--keep", "plan.json", "--out", "plan.json"]);
+    assert_eq!(kept.status.code(), Some(0), "{}", stdout(&kept));
+    assert_eq!(offsets()[..2], before[..]);
+    assert_eq!(validate(&folder, &[]).status.code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_carried_is_proved() {
+    let (folder, text) = network();
+    let late = plan(&folder, &text.replace("\"50us\"", "\"4us\""), &[]);
+    assert_eq!(late.status.code(), Some(1), "{}", stderr(&late));
+    assert!(stdout(&late).contains("because   stream setpoint takes"), "{}", stdout(&late));
+    let told = plan(&folder, &text.replace("\"250us\"", "\"250001ns\""), &["--json", "--out", "plan.json"]);
+    assert_eq!(told.status.code(), Some(0), "they share no link: {}", stdout(&told));
+    let text = text.lines().filter(|line| !line.starts_with("deadline")).collect::<Vec<_>>().join("\n") + "\n";
+    let second = text[text.rfind("[[stream]]").unwrap()..].replace("\"setpoint\"", "\"more\"");
+    let full =
+        plan(&folder, &(text.replace("size = 100", "size = 20000") + &second.replace("100", "20000")), &["--json"]);
+    let told: Value = serde_json::from_slice(&full.stdout).unwrap();
+    assert_eq!((full.status.code(), &told["outcome"]), (Some(1), &"impossible".into()));
+    assert!(told["because"].to_string().contains("which need 131.8 %"), "{told}");
+}
+
+/// Periods of 2, 3 and 5 times 100 us meet at every 100 us: any two of the streams fit in there, three do not, and no
+/// proof of a kind that is looked for tells.
+fn three_where_two_fit(head: &str) -> String {
+    let stream = |(name, period): (&str, &str)| {
+        format!(
+            "[[stream]]\nname = \"{name}\"\nfrom = \"camera\"\nto = \"drive\"\nsize = 4500\nperiod = \"{period}\"\n"
+        )
+    };
+    head[..head.find("[[stream]]").unwrap()].to_owned()
+        + &[("a", "200us"), ("b", "300us"), ("c", "500us")].map(stream).concat()
+}
+
+/// All that there is holds, but for the one that is missing.
+fn expect_two_of_three(found: &Output, folder: &TempDir) {
+    let told: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!((found.status.code(), &told["outcome"]), (Some(1), &"not found".into()), "{told}");
+    assert_eq!(told["without_place"].as_array().unwrap().len(), 1, "{told}");
+    let held = validate(folder, &["--json"]);
+    let told: Value = serde_json::from_slice(&held.stdout).unwrap();
+    let kinds: Vec<&String> = told["counts"].as_object().unwrap().keys().collect();
+    assert_eq!(kinds, ["not sent", "route"], "{told}");
+}
+
+#[test]
+fn what_is_not_found_is_told_with_what_there_is() {
+    let (folder, text) = network();
+    let found = plan(&folder, &three_where_two_fit(&text), &["--time", "500ms", "--json", "--out", "plan.json"]);
+    expect_two_of_three(&found, &folder);
+}
+
+#[test]
+fn control_c_gives_the_best_so_far() {
+    let (folder, text) = network();
+    fs::write(folder.path().join("network.toml"), three_where_two_fit(&text)).unwrap();
+    let words = ["switch", "plan", "network.toml", "--time", "1h", "--json", "--out", "plan.json"];
+    let child = ontick(&words).current_dir(&folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the handler", || catches_interrupt(child.id()));
+    send(child.id(), Signal::INT);
+    expect_two_of_three(&child.wait_with_output().unwrap(), &folder);
+}
+
+#[test]
+fn a_schedule_that_was_tampered_with_does_not_hold() {
+    let (folder, text) = network();
+    assert_eq!(plan(&folder, &text, &["--out", "plan.json"]).status.code(), Some(0));
+    let file = folder.path().join("plan.json");
+    let good = fs::read_to_string(&file).unwrap();
+    let mut document: Value = serde_json::from_str(&good).unwrap();
+    // A nanosecond less, and the frame does not fit.
+    let window = &mut document["gates"][0]["windows"][0][2];
+    *window = (window.as_u64().unwrap() - 1).into();
+    fs::write(&file, document.to_string()).unwrap();
+    let missing = validate(&folder, &["--json"]);
+    let told: Value = serde_json::from_slice(&missing.stdout).unwrap();
+    assert_eq!((missing.status.code(), &told["holds"]), (Some(1), &false.into()), "{told}");
+    assert!(told["counts"].as_object().unwrap().keys().any(|kind| kind == "missing" || kind == "late"), "{told}");
+    fs::write(&file, good.replace("\"video\"", "\"audio\"")).unwrap();
+    let other = validate(&folder, &[]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(stderr(&other).contains("plan.json: there is no stream \"audio\"; the plan is of another network"));
+}
+
+#[test]
+fn tsnkits_tables_are_taken_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "topo.csv",
+        "link,q_num,rate,t_proc,t_prop\n\"(0, 1)\",8,1,2000,0\n\"(1, 0)\",8,1,2000,0\n\"(2, 0)\",8,1,2000,0\n\"(0, 2)\",8,1,2000,0\n",
+    );
+    write(
+        "task.csv",
+        "stream,src,dst,size,period,deadline,jitter\n0,1,[2],100,500000,500000,0\n1,2,[1],400,400000,100000,0\n",
+    );
+    let tables = ["--task", "task.csv", "--topo", "topo.csv", "--payload-only", "--tsnkit", "out"];
+    let asked =
+        |command: &str| ontick(&[]).current_dir(&folder).args(["switch", command]).args(tables).output().unwrap();
+    let planned = asked("plan");
+    assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+    let held = asked("validate");
+    assert_eq!(held.status.code(), Some(0), "{}{}", stdout(&held), stderr(&held));
+    let gcl = fs::read_to_string(folder.path().join("out-GCL.csv")).unwrap();
+    assert!(gcl.starts_with("link,queue,start,end,cycle\n\"(0, 1)\",7,"), "{gcl}");
+
+    write("task.csv", "stream,src,dst,size,period,deadline,jitter\n0,1,[2],100,0,500000,0\n");
+    let wrong = asked("plan");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        stderr(&wrong).starts_with("ontick: task.csv:2:5: `period`: \"0\" is not a whole number"),
+        "{}",
+        stderr(&wrong)
+    );
+}
+
+/// tsnkit 0.3.0 made the network (30 streams, 8 switches in a line, sizes 5, periods 4, deadlines 2, seed 7), and its
+/// `ls_tb` called this schedule a success. Windows overlap 22 times as its gate list alone tells, sorted by start.
+#[test]
+fn what_ls_tb_calls_a_success_is_refused_and_planned() {
+    let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ls_tb");
+    let of = |name: &str| tables.join(name).display().to_string();
+    let (task, topology) = (of("task.csv"), of("topo.csv"));
+    let network = ["--task", &task, "--topo", &topology, "--payload-only", "--json", "--tsnkit"];
+    let refused = run(&[&["switch", "validate"], &network[..], &[&of("ls_tb")]].concat());
+    let told: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!((refused.status.code(), &told["counts"]["overlap"]), (Some(1), &22.into()), "{told}");
+    assert!(told["counts"]["late"].as_u64() > Some(0) && told["counts"]["queue crossing"].as_u64() > Some(0), "{told}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let ours = folder.path().join("ontick").display().to_string();
+    let planned = run(&[&["switch", "plan"], &network[..], &[&ours]].concat());
+    assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+    let holds = run(&[&["switch", "validate"], &network[..], &[&ours]].concat());
+    assert_eq!(holds.status.code(), Some(0), "{}", stdout(&holds));
+}
+
+#[test]
+fn nonsense_is_told() {
+    fails(&["switch", "plan"], &["--help"]);
+    fails(&["switch", "plan", "/nonexistent.toml"], &["/nonexistent.toml"]);
+    fails(&["switch", "plan", "--task", "a.csv"], &["--topo"]);
+    let (folder, text) = network();
+    let picture = plan(&folder, &text, &["--picture", "plan.gif"]);
+    assert_eq!(picture.status.code(), Some(2));
+    assert!(stderr(&picture).contains("end the name with .svg or .png"), "{}", stderr(&picture));
+    let named = plan(&folder, &text, &["--tsnkit", "x"]);
+    assert!(stderr(&named).contains("its tables have numbers for names"), "{}", stderr(&named));
+    let wrong = plan(&folder, &text.replace("\"camera\"\nto", "\"camra\"\nto"), &[]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("there is no node \"camra\"; did you mean `camera`?"), "{}", stderr(&wrong));
+}

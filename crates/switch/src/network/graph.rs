@@ -1,0 +1,156 @@
+//! Who is connected with whom.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{Kind, LinkId, Network, NodeId};
+
+/// Ways out of each node, and nothing else of a network.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    out: Vec<Vec<(LinkId, NodeId)>>,
+    /// Stations do not forward.
+    forwards: Vec<bool>,
+    /// From which node each link comes.
+    from: Vec<NodeId>,
+}
+
+/// There is no way from a talker to a listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoPath {
+    /// From here,
+    pub from: NodeId,
+    /// to here.
+    pub to: NodeId,
+}
+
+impl Graph {
+    /// Of a network.
+    pub fn new(network: &Network) -> Self {
+        let mut out = vec![Vec::new(); network.nodes.len()];
+        for (id, link) in network.links.iter().enumerate() {
+            out[link.from].push((id, link.to));
+        }
+        let forwards = network.nodes.iter().map(|node| node.kind == Kind::Switch).collect();
+        Self { out, forwards, from: network.links.iter().map(|link| link.from).collect() }
+    }
+
+    /// The cheapest path by the cost of its links, as links; between equals the one whose links were named first.
+    /// `avoid` names links and nodes that may not be used.
+    pub fn path(
+        &self,
+        from: NodeId,
+        to: NodeId,
+        cost: impl Fn(LinkId) -> u64,
+        avoid: impl Fn(LinkId, NodeId) -> bool,
+    ) -> Option<Vec<LinkId>> {
+        let mut best = vec![(u64::MAX, usize::MAX); self.out.len()];
+        best[from] = (0, usize::MAX);
+        let mut waiting = BinaryHeap::from([Reverse((0u64, from))]);
+        while let Some(Reverse((so_far, node))) = waiting.pop() {
+            if node == to {
+                return Some(self.back(&best, from, to));
+            }
+            if so_far > best[node].0 || (node != from && !self.forwards[node]) {
+                continue;
+            }
+            for &(link, next) in &self.out[node] {
+                let through = so_far.saturating_add(cost(link));
+                if !avoid(link, next) && (through, link) < best[next] && through < best[next].0 {
+                    best[next] = (through, link);
+                    waiting.push(Reverse((through, next)));
+                }
+            }
+        }
+        None
+    }
+
+    fn back(&self, best: &[(u64, LinkId)], from: NodeId, to: NodeId) -> Vec<LinkId> {
+        let mut path = Vec::new();
+        let mut node = to;
+        while node != from {
+            let link = best[node].1;
+            path.push(link);
+            node = self.from[link];
+        }
+        path.reverse();
+        path
+    }
+
+    /// Up to `count` loopless paths, the cheapest first (Yen, Finding the K Shortest Loopless Paths in a Network,
+    /// Management Science 17, 1971).
+    pub fn paths(&self, from: NodeId, to: NodeId, count: usize, cost: impl Fn(LinkId) -> u64) -> Vec<Vec<LinkId>> {
+        let Some(first) = self.path(from, to, &cost, |_, _| false) else { return Vec::new() };
+        let mut found = vec![first];
+        let mut candidates: Vec<(u64, Vec<LinkId>)> = Vec::new();
+        while found.len() < count {
+            let last = &found[found.len() - 1];
+            for spur in 0..last.len() {
+                let (root, at) = (&last[..spur], self.from[last[spur]]);
+                let passed: Vec<NodeId> = root.iter().map(|link| self.from[*link]).collect();
+                let taken: Vec<LinkId> = found
+                    .iter()
+                    .filter(|path| path.starts_with(root))
+                    .filter_map(|path| path.get(spur).copied())
+                    .collect();
+                let avoid = |link: LinkId, node: NodeId| taken.contains(&link) || passed.contains(&node) || node == at;
+                let Some(rest) = self.path(at, to, &cost, avoid) else { continue };
+                let path = [root, &rest].concat();
+                let price = path.iter().fold(0u64, |sum, link| sum.saturating_add(cost(*link)));
+                if !candidates.iter().any(|(_, known)| *known == path) {
+                    candidates.push((price, path));
+                }
+            }
+            let next = candidates.iter().enumerate().min_by_key(|(_, (price, path))| (*price, path.clone()));
+            let Some((place, _)) = next else { break };
+            found.push(candidates.swap_remove(place).1);
+        }
+        found
+    }
+
+    /// Links that every path between two nodes takes, in order.
+    pub fn unavoidable(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
+        let Some(path) = self.path(from, to, |_| 1, |_, _| false) else { return Vec::new() };
+        path.into_iter().filter(|&must| self.path(from, to, |_| 1, |link, _| link == must).is_none()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+
+    #[test]
+    fn paths_come_cheapest_first_and_without_loops() {
+        let network = samples::ring(4, 0);
+        let graph = Graph::new(&network);
+        // Stations are 4 to 7, each at its switch.
+        let paths = graph.paths(4, 6, 5, |_| 1);
+        assert_eq!(paths.len(), 2, "both ways around: {paths:?}");
+        assert!(paths.iter().all(|path| path.len() == 4));
+        let lengths: Vec<usize> = graph.paths(4, 5, 5, |_| 1).iter().map(Vec::len).collect();
+        assert_eq!(lengths, [3, 5]);
+        for path in graph.paths(4, 5, 5, |_| 1) {
+            assert!(path.windows(2).all(|pair| network.links[pair[0]].to == network.links[pair[1]].from));
+        }
+    }
+
+    #[test]
+    fn a_station_forwards_nothing() {
+        let mut network = samples::ring(3, 0);
+        // 3 is the station at switch 0; cables from it to switch 1 do not make a bridge of it.
+        let spare = network.links[0].clone();
+        network.links.push(super::super::Link { from: 3, to: 1, ..spare });
+        let graph = Graph::new(&network);
+        assert!(graph.paths(4, 5, 9, |_| 1).iter().flatten().all(|link| network.links[*link].from != 3));
+    }
+
+    #[test]
+    fn only_the_stations_own_cables_are_unavoidable_in_a_ring() {
+        let network = samples::ring(4, 0);
+        let links = Graph::new(&network).unavoidable(4, 6);
+        let ends: Vec<(NodeId, NodeId)> =
+            links.iter().map(|l| (network.links[*l].from, network.links[*l].to)).collect();
+        assert_eq!(ends, [(4, 0), (2, 6)]);
+    }
+}

@@ -1,0 +1,164 @@
+//! The file's shape, for its published schema; a test holds it and the reader to the same keys.
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::config::document::{Rate, Time, without_null};
+
+/// The JSON Schema of the file.
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(Document).to_value();
+    without_null(&mut schema);
+    schema
+}
+
+/// A network for `ontick switch plan`: nodes, links, and the streams that it is to carry.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, title = "ontick network")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Document {
+    /// What holds for all.
+    network: Option<Head>,
+    /// Nodes that forward.
+    switch: Option<Vec<Named>>,
+    /// Nodes that send and receive.
+    station: Option<Vec<Named>>,
+    /// Cables: two directions each.
+    link: Option<Vec<Cable>>,
+    /// What is to be carried.
+    #[schemars(length(min = 1))]
+    stream: Vec<Stream>,
+}
+
+/// What holds for all.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Head {
+    /// Of links that say nothing of their own.
+    #[schemars(extend("default" = "1Gbit"))]
+    rate: Option<Rate>,
+    /// From connector to connector.
+    #[schemars(extend("default" = "0ns"))]
+    propagation: Option<Time>,
+    /// From a frame's last bit until it can be sent on.
+    #[schemars(extend("default" = "0ns"))]
+    processing: Option<Time>,
+    /// Queues of a port.
+    #[schemars(range(min = 1, max = 8), extend("default" = 8))]
+    queues: Option<u8>,
+    /// By how much any two clocks may differ.
+    #[schemars(extend("default" = "0ns"))]
+    sync_error: Option<Time>,
+    /// What counts as a frame's length: all that the wire carries, or the payload alone.
+    #[schemars(extend("default" = "wire"))]
+    overhead: Option<Counted>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Counted {
+    Wire,
+    Payload,
+}
+
+/// A node.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Named {
+    /// Its name.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$"))]
+    name: String,
+}
+
+/// A cable.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Cable {
+    /// Two nodes.
+    between: [String; 2],
+    /// Their interfaces.
+    ports: Option<[String; 2]>,
+    /// Bits per second.
+    rate: Option<Rate>,
+    /// From connector to connector.
+    propagation: Option<Time>,
+    /// From a frame's last bit until it can be sent on.
+    processing: Option<Time>,
+    /// Queues of its ports.
+    #[schemars(range(min = 1, max = 8))]
+    queues: Option<u8>,
+}
+
+/// Frames that come again and again.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Stream {
+    /// Its name.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$"))]
+    name: String,
+    /// The station that sends.
+    from: String,
+    /// The stations that receive.
+    to: Listeners,
+    /// Octets of data in each period.
+    #[schemars(range(min = 1, max = 1_500_000))]
+    size: u32,
+    /// A message each period.
+    period: Time,
+    /// From the beginning of a period until the last bit has arrived; the period where it is left out.
+    deadline: Option<Time>,
+    /// By how much the delay may differ from message to message.
+    #[schemars(extend("default" = "0ns"))]
+    jitter: Option<Time>,
+    /// The queue (and priority code point) that it must use.
+    #[schemars(range(min = 1, max = 7))]
+    queue: Option<u8>,
+}
+
+/// One, or several.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Listeners {
+    One(String),
+    Several(Vec<String>),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::schema;
+
+    #[test]
+    fn the_schema_has_the_keys_that_are_read() {
+        let text = "[network]\nz9 = 1\n[[switch]]\nz9 = 1\n[[station]]\nz9 = 1\n[[link]]\nz9 = 1\n[[stream]]\nz9 = 1\n";
+        let said = super::super::read(text).unwrap_err().in_file("f");
+        let of = |title: &str| -> BTreeSet<String> {
+            let line = said
+                .lines()
+                .find(|line| line.contains(&format!("`z9` in {title} ")))
+                .unwrap_or_else(|| panic!("{said}"));
+            let list = line.split("(known: ").nth(1).unwrap().trim_end_matches(')');
+            list.split(", ").map(str::to_owned).collect()
+        };
+        let schema = schema();
+        let keys = |name: &str| -> BTreeSet<String> {
+            schema["$defs"][name]["properties"].as_object().unwrap().keys().cloned().collect()
+        };
+        for (name, title) in [
+            ("Head", "[network]"),
+            ("Named", "[[switch]]"),
+            ("Named", "[[station]]"),
+            ("Cable", "[[link]]"),
+            ("Stream", "[[stream]]"),
+        ] {
+            assert_eq!(keys(name), of(title), "{title}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Ways that leave all links some room, where the shortest ones would fill some: each stream takes the cheapest way by
+//! what links carry already, and takes it again as the others are known.
+
+use super::course::Course;
+use crate::network::{Graph, LinkId, Network, StreamId};
+
+/// Times that each stream chooses.
+const ROUNDS: usize = 3;
+
+/// Links' loads, as parts of one.
+struct Loads<'a> {
+    network: &'a Network,
+    of: Vec<f64>,
+}
+
+impl Loads<'_> {
+    fn share(&self, stream: StreamId, link: LinkId) -> f64 {
+        self.network.carried(stream, link).all_ns as f64 / self.network.streams[stream].period_ns as f64
+    }
+
+    /// A tree's links once each, whatever listeners they are for.
+    fn carry(&mut self, stream: StreamId, paths: &[Vec<LinkId>], sign: f64) {
+        let mut links: Vec<LinkId> = paths.concat();
+        links.sort_unstable();
+        links.dedup();
+        for link in links {
+            self.of[link] += sign * self.share(stream, link);
+        }
+    }
+
+    /// A link's delay, and far more when it is full.
+    fn price(&self, stream: StreamId, link: LinkId) -> u64 {
+        let way = &self.network.links[link];
+        let delay = self.network.overhead.carried(1500, way.rate).all_ns + way.propagation_ns + way.processing_ns;
+        let load = (self.of[link] + self.share(stream, link)).min(4.0);
+        (delay as f64 * (1.0 + 160.0 * load.powi(7))) as u64
+    }
+}
+
+/// The share of its time that the fullest link would carry on shortest ways.
+pub fn fullest(network: &Network, shortest: impl Iterator<Item = (StreamId, Course)>) -> f64 {
+    let mut loads = Loads { network, of: vec![0.0; network.links.len()] };
+    for (stream, course) in shortest {
+        course.hops.iter().for_each(|hop| loads.of[hop.link] += loads.share(stream, hop.link));
+    }
+    loads.of.into_iter().fold(0.0, f64::max)
+}
+
+/// Each stream's way.
+pub fn courses(network: &Network, slot_ns: u64) -> Vec<Option<Course>> {
+    let graph = Graph::new(network);
+    let mut loads = Loads { network, of: vec![0.0; network.links.len()] };
+    let mut ways: Vec<Vec<Vec<LinkId>>> = vec![Vec::new(); network.streams.len()];
+    let mut order: Vec<StreamId> = (0..network.streams.len()).collect();
+    let need =
+        |stream: StreamId| u64::from(network.streams[stream].size) * 1_000_000_000 / network.streams[stream].period_ns;
+    order.sort_by_key(|stream| (u64::MAX - need(*stream), *stream));
+    for round in 0..ROUNDS {
+        for &stream in &order {
+            if round > 0 {
+                loads.carry(stream, &ways[stream], -1.0);
+            }
+            let of = &network.streams[stream];
+            let path = |to| graph.path(of.talker, to, |link| loads.price(stream, link), |_, _| false);
+            ways[stream] = of.listeners.iter().filter_map(|to| path(*to)).collect();
+            loads.carry(stream, &ways[stream], 1.0);
+        }
+    }
+    let course = |stream: StreamId| {
+        let complete = ways[stream].len() == network.streams[stream].listeners.len();
+        complete.then(|| Course::along(network, stream, &ways[stream], slot_ns))
+    };
+    (0..network.streams.len()).map(course).collect()
+}

@@ -1,0 +1,436 @@
+//! Why no schedule exists, where that can be told for sure.
+//!
+//! Each of these holds whatever a planner does: it is about links that every path takes, about all links between two
+//! parts of the network, and about times that no path undercuts.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use super::cut;
+use super::folded::gcd;
+use crate::network::{Graph, LinkId, Network, NodeId, StreamId};
+
+/// Messages on one link that are looked at.
+const MOST_JOBS: usize = 1_000_000;
+/// Certificates of one kind that are told.
+const TOLD: usize = 20;
+
+/// Proof that not all streams can be carried.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Certificate {
+    /// The quickest way is too slow.
+    Deadline {
+        /// Whose.
+        stream: StreamId,
+        /// Without waiting anywhere, in ns.
+        quickest_ns: u64,
+    },
+    /// A link that all these streams must take has not enough time for them.
+    Overloaded {
+        /// The link.
+        link: LinkId,
+        /// Parts of one that they need.
+        utilisation: f64,
+        /// How many.
+        streams: usize,
+    },
+    /// Within some stretch of time a link must carry more than fits into it: these streams cannot be there earlier, and
+    /// may not be there later.
+    Crowded {
+        /// The link.
+        link: LinkId,
+        /// From this time of the common period on, in ns,
+        from_ns: u64,
+        /// until then.
+        to_ns: u64,
+        /// What they need in it, in ns.
+        needed_ns: u64,
+        /// How many messages.
+        messages: usize,
+    },
+    /// Two streams that both must take a link and whose periods bring them onto it at the same time, whatever their
+    /// offsets: together they need more than the greatest common divisor of their periods.
+    Exclusive {
+        /// The link.
+        link: LinkId,
+        /// The two.
+        streams: [StreamId; 2],
+        /// What they need together, in ns.
+        needed_ns: u64,
+        /// The divisor.
+        common_ns: u64,
+    },
+    /// All links between two parts of the network together are not enough.
+    Cut {
+        /// One part is this node,
+        around: NodeId,
+        /// and the nearest to it, so many with it.
+        nodes: usize,
+        /// Whether it is about what goes into that part, not out of it.
+        inward: bool,
+        /// How many links the streams would fill.
+        needed: f64,
+        /// How many there are.
+        links: usize,
+        /// Streams that must cross.
+        streams: usize,
+    },
+}
+
+impl Certificate {
+    /// One sentence.
+    pub fn in_words(&self, network: &Network) -> String {
+        let show = ontick_record::units::exact;
+        let name = |stream: &StreamId| &network.streams[*stream].name;
+        match self {
+            Certificate::Deadline { stream, quickest_ns } => format!(
+                "stream {} takes {} at least (no waiting, shortest path); its deadline is {}",
+                name(stream),
+                show(*quickest_ns),
+                show(network.streams[*stream].deadline_ns)
+            ),
+            Certificate::Overloaded { link, utilisation, streams } => format!(
+                "link {} is the only way for {streams} streams, which need {:.1} % of its time",
+                network.link_name(*link),
+                utilisation * 100.0
+            ),
+            Certificate::Crowded { link, from_ns, to_ns, needed_ns, messages } => format!(
+                "link {} must carry {messages} messages between {} and {} of the common period, which take {} of these {}",
+                network.link_name(*link),
+                show(*from_ns),
+                show(*to_ns),
+                show(*needed_ns),
+                show(to_ns - from_ns)
+            ),
+            Certificate::Cut { around, nodes, inward, needed, links, streams } => format!(
+                "{streams} streams must go {} the {nodes} nodes around {}, and would fill {needed:.2} links; there are {links}",
+                if *inward { "into" } else { "out of" },
+                network.nodes[*around].name
+            ),
+            Certificate::Exclusive { link, streams: [a, b], needed_ns, common_ns } => format!(
+                "streams {} and {} exclude each other on link {}: periods of {} and {} meet at every multiple of {}, and together they need {}",
+                name(a),
+                name(b),
+                network.link_name(*link),
+                show(network.streams[*a].period_ns),
+                show(network.streams[*b].period_ns),
+                show(*common_ns),
+                show(*needed_ns)
+            ),
+        }
+    }
+}
+
+/// A stream on a link that it cannot avoid.
+#[derive(Debug, Clone, Copy)]
+struct Must {
+    stream: StreamId,
+    period_ns: u64,
+    needs_ns: u64,
+    /// Not there before, and gone by then, from the beginning of a period.
+    earliest_ns: u64,
+    latest_ns: u64,
+}
+
+/// All proofs of these kinds that there are, up to a number that can be read.
+pub fn certificates(network: &Network) -> Vec<Certificate> {
+    let mut found = deadlines(network);
+    let musts = musts(network);
+    let mut links: Vec<LinkId> = musts.keys().copied().collect();
+    links.sort_unstable();
+    for link in links {
+        let streams = &musts[&link];
+        let before = found.len();
+        found.extend(overloaded(network, link, streams));
+        found.extend(exclusive(link, streams));
+        if found.len() == before {
+            found.extend(crowded(link, streams));
+        }
+    }
+    if found.is_empty() {
+        found.extend(cut::overloaded(network));
+    }
+    found
+}
+
+fn deadlines(network: &Network) -> Vec<Certificate> {
+    let mut bounds = Bounds::new(network);
+    let late = |stream: StreamId| {
+        let of = &network.streams[stream];
+        let quickest_ns = of.listeners.iter().map(|to| bounds.talker_to(stream, *to)).max().unwrap_or(0);
+        (quickest_ns > of.deadline_ns).then_some(Certificate::Deadline { stream, quickest_ns })
+    };
+    (0..network.streams.len()).filter_map(late).take(TOLD).collect()
+}
+
+/// Times that no path undercuts.
+struct Bounds<'a> {
+    network: &'a Network,
+    graph: Graph,
+    /// By nodes and the message's length.
+    known: HashMap<(NodeId, NodeId, u32), u64>,
+}
+
+impl<'a> Bounds<'a> {
+    fn new(network: &'a Network) -> Self {
+        Self { network, graph: Graph::new(network), known: HashMap::new() }
+    }
+
+    /// From the beginning of a frame on the first link until it can leave the last node: the smallest frame of the
+    /// message on the quickest path.
+    fn between(&mut self, stream: StreamId, from: NodeId, to: NodeId) -> u64 {
+        let network = self.network;
+        let size = network.streams[stream].size;
+        let graph = &self.graph;
+        *self.known.entry((from, to, size)).or_insert_with(|| {
+            let cost = |link: LinkId| {
+                let way = &network.links[link];
+                network.carried(stream, link).last_ns + way.propagation_ns + way.processing_ns
+            };
+            let path = graph.path(from, to, cost, |_, _| false).unwrap_or_default();
+            path.iter().map(|link| cost(*link)).sum()
+        })
+    }
+
+    /// What a node takes at most to send on, which counts for nothing where it is the end.
+    fn processing_at(&self, listener: NodeId) -> u64 {
+        self.network.links.iter().filter(|way| way.to == listener).map(|way| way.processing_ns).max().unwrap_or(0)
+    }
+
+    /// From the talker's first bit until the last bit is at a listener.
+    fn talker_to(&mut self, stream: StreamId, listener: NodeId) -> u64 {
+        let network = self.network;
+        let talker = network.streams[stream].talker;
+        // All of the message leaves the talker, by whatever link.
+        let others = |link: LinkId| {
+            let carried = network.carried(stream, link);
+            carried.all_ns - carried.last_ns
+        };
+        let first = network.links.iter().enumerate().filter(|(_, way)| way.from == talker);
+        let others = first.map(|(link, _)| others(link)).min().unwrap_or(0);
+        (self.between(stream, talker, listener) + others).saturating_sub(self.processing_at(listener))
+    }
+}
+
+/// Streams by the links that they cannot avoid.
+fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
+    let graph = Graph::new(network);
+    let mut bounds = Bounds::new(network);
+    let mut unavoidable: HashMap<(NodeId, NodeId), Vec<LinkId>> = HashMap::new();
+    let mut musts: HashMap<LinkId, Vec<Must>> = HashMap::new();
+    for (stream, of) in network.streams.iter().enumerate() {
+        // Whose deadline no way keeps is told by that.
+        if of.listeners.iter().any(|listener| bounds.talker_to(stream, *listener) > of.deadline_ns) {
+            continue;
+        }
+        for &listener in &of.listeners {
+            let links =
+                unavoidable.entry((of.talker, listener)).or_insert_with(|| graph.unavoidable(of.talker, listener));
+            for &link in links.iter() {
+                let way = &network.links[link];
+                let earliest_ns = if way.from == of.talker { 0 } else { bounds.between(stream, of.talker, way.from) };
+                let behind = match way.to == listener {
+                    true => 0,
+                    false => (way.processing_ns + bounds.between(stream, way.to, listener))
+                        .saturating_sub(bounds.processing_at(listener)),
+                };
+                let latest_ns = of.deadline_ns.saturating_sub(behind + way.propagation_ns);
+                let needs_ns = network.carried(stream, link).all_ns;
+                let must = Must { stream, period_ns: of.period_ns, needs_ns, earliest_ns, latest_ns };
+                let there = musts.entry(link).or_default();
+                match there.last_mut().filter(|last| last.stream == stream) {
+                    // The listener that is farther away decides.
+                    Some(last) => last.latest_ns = last.latest_ns.min(latest_ns),
+                    None => there.push(must),
+                }
+            }
+        }
+    }
+    musts
+}
+
+fn overloaded(network: &Network, link: LinkId, musts: &[Must]) -> Option<Certificate> {
+    let utilisation = network.utilisation(link, musts.iter().map(|must| must.stream));
+    // What is but rounding is no proof.
+    (utilisation > 1.0 + 1e-9).then_some(Certificate::Overloaded { link, utilisation, streams: musts.len() })
+}
+
+/// The longest messages of any two periods: if they fit, others do.
+fn exclusive(link: LinkId, musts: &[Must]) -> Vec<Certificate> {
+    let mut longest: HashMap<u64, Must> = HashMap::new();
+    for must in musts {
+        let known = longest.entry(must.period_ns).or_insert(*must);
+        if must.needs_ns > known.needs_ns {
+            *known = *must;
+        }
+    }
+    let mut longest: Vec<Must> = longest.into_values().collect();
+    longest.sort_unstable_by_key(|must| (must.period_ns, must.stream));
+    let mut found = Vec::new();
+    for (n, a) in longest.iter().enumerate() {
+        for b in &longest[..n] {
+            let common_ns = gcd(a.period_ns, b.period_ns);
+            let needed_ns = a.needs_ns + b.needs_ns;
+            if needed_ns > common_ns && found.len() < TOLD {
+                found.push(Certificate::Exclusive { link, streams: [b.stream, a.stream], needed_ns, common_ns });
+            }
+        }
+    }
+    found
+}
+
+/// A message that must be on a link within some time.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    from_ns: u64,
+    to_ns: u64,
+    needs_ns: u64,
+}
+
+/// If the link cannot carry all messages in time even if it could interrupt each for a more urgent one, some stretch
+/// of time has too much in it (earliest deadline first is optimal then: Liu and Layland, JACM 20, 1973).
+fn crowded(link: LinkId, musts: &[Must]) -> Option<Certificate> {
+    let mut jobs = jobs(musts)?;
+    jobs.sort_unstable_by_key(|job| (job.from_ns, job.to_ns));
+    let late = first_late(&jobs)?;
+    // Somewhere before the late one too much begins.
+    let due: Vec<&Job> = jobs.iter().filter(|job| job.to_ns <= late).collect();
+    let mut needed_ns = 0;
+    for (n, job) in due.iter().enumerate().rev() {
+        needed_ns += job.needs_ns;
+        if needed_ns > late - job.from_ns.min(late) {
+            let messages = due.len() - n;
+            return Some(Certificate::Crowded { link, from_ns: job.from_ns, to_ns: late, needed_ns, messages });
+        }
+    }
+    None
+}
+
+/// All messages until the periods begin together again, or of a stretch that can be looked at.
+fn jobs(musts: &[Must]) -> Option<Vec<Job>> {
+    let longest = musts.iter().map(|must| must.period_ns).max()?;
+    let common = musts.iter().try_fold(1u64, |common, must| {
+        (common / gcd(common, must.period_ns)).checked_mul(must.period_ns).filter(|ns| *ns <= 64 * longest)
+    });
+    let horizon = common.unwrap_or(8 * longest);
+    let mut jobs = Vec::new();
+    for must in musts {
+        for n in 0..horizon.div_ceil(must.period_ns) {
+            let begin = n * must.period_ns;
+            jobs.push(Job {
+                from_ns: begin + must.earliest_ns,
+                to_ns: begin + must.latest_ns,
+                needs_ns: must.needs_ns,
+            });
+            if jobs.len() > MOST_JOBS {
+                return None;
+            }
+        }
+    }
+    Some(jobs)
+}
+
+/// The deadline of the first job that is late under earliest deadline first.
+fn first_late(jobs: &[Job]) -> Option<u64> {
+    let mut ready: BinaryHeap<Reverse<(u64, u64)>> = BinaryHeap::new();
+    let (mut now, mut next) = (0, 0);
+    loop {
+        while next < jobs.len() && jobs[next].from_ns <= now {
+            ready.push(Reverse((jobs[next].to_ns, jobs[next].needs_ns)));
+            next += 1;
+        }
+        let until = jobs.get(next).map_or(u64::MAX, |job| job.from_ns);
+        let Some(Reverse((due, needs))) = ready.pop() else {
+            if next == jobs.len() {
+                return None;
+            }
+            now = until;
+            continue;
+        };
+        let runs = needs.min(until - now);
+        now += runs;
+        if now > due {
+            return Some(due);
+        }
+        if runs < needs {
+            ready.push(Reverse((due, needs - runs)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::samples;
+
+    fn kinds(network: &Network) -> Vec<Certificate> {
+        certificates(network)
+    }
+
+    #[test]
+    fn what_can_be_carried_has_no_proof_against_it() {
+        assert_eq!(kinds(&samples::ring(6, 200)), []);
+    }
+
+    #[test]
+    fn a_deadline_below_the_way() {
+        let mut network = samples::ring(4, 8);
+        // Two stations at neighbouring switches: three links of 1 136 ns, two switches, 50 ns of cable each.
+        network.streams[0].deadline_ns = 3 * 1_136 + 3 * 50 + 2 * 2_000;
+        assert_eq!(kinds(&network), []);
+        network.streams[0].deadline_ns -= 1;
+        assert_eq!(kinds(&network), [Certificate::Deadline { stream: 0, quickest_ns: 7_558 }]);
+    }
+
+    #[test]
+    fn a_talker_with_more_than_its_cable_carries() {
+        let mut network = samples::ring(4, 40);
+        network.streams.iter_mut().for_each(|stream| stream.size = 50_000);
+        let found = kinds(&network);
+        assert!(
+            found.iter().any(|one| matches!(one, Certificate::Overloaded { utilisation, .. } if *utilisation > 1.0)),
+            "{found:?}"
+        );
+        assert!(found.iter().all(|one| !one.in_words(&network).is_empty()));
+    }
+
+    #[test]
+    fn periods_that_meet_too_often() {
+        let mut network = samples::ring(4, 0);
+        let stream = |name: &str, period_ns| crate::network::Stream {
+            name: name.into(),
+            talker: 4,
+            listeners: vec![5],
+            size: 1_400,
+            period_ns,
+            deadline_ns: period_ns,
+            jitter_ns: 0,
+            queue: None,
+        };
+        network.streams = vec![stream("a", 1_000_000), stream("b", 1_001_000)];
+        let found = kinds(&network);
+        assert_eq!(found.len(), 2, "the talker's cable and the listener's; between them there are two ways: {found:?}");
+        assert!(found[0].in_words(&network).contains("exclude each other on link"), "{found:?}");
+    }
+
+    #[test]
+    fn too_much_due_at_once() {
+        let mut network = samples::ring(4, 0);
+        let stream = |n: usize| crate::network::Stream {
+            name: format!("f{n}"),
+            talker: 4,
+            listeners: vec![5],
+            size: 1_400,
+            period_ns: 1_000_000,
+            deadline_ns: 100_000,
+            jitter_ns: 0,
+            queue: None,
+        };
+        // Of 11 536 ns each, less than the 77 us that are left for the talker's cable: six fit, eight do not.
+        network.streams = (0..6).map(stream).collect();
+        assert_eq!(kinds(&network), []);
+        network.streams = (0..8).map(stream).collect();
+        let found = kinds(&network);
+        assert!(matches!(found[0], Certificate::Crowded { messages: 7, .. }), "{found:?}");
+    }
+}

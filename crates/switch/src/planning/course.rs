@@ -1,0 +1,215 @@
+//! A stream's way through the network, and when it would be where if it never waited.
+
+use std::collections::HashMap;
+
+use crate::network::{Graph, LinkId, Network, NodeId, StreamId};
+
+/// One link of a stream's way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// The link.
+    pub link: LinkId,
+    /// The hop before, by its place in the course; absent at the talker.
+    pub before: Option<usize>,
+    /// From the talker's first bit until this link can begin at the earliest, without waiting, in ns. Clocks that
+    /// differ are reckoned with.
+    pub shift_ns: u64,
+    /// So long before that a frame may be there already, for clocks differ.
+    pub lead_ns: u64,
+    /// How long the link is needed.
+    pub length_ns: u64,
+    /// From the end on this link until the last bit is at the other end.
+    pub propagation_ns: u64,
+    /// Whether a listener is there.
+    pub delivers: bool,
+}
+
+/// A tree from the talker to all listeners, in an order in which each hop comes behind the one before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Course {
+    /// Its links.
+    pub hops: Vec<Hop>,
+    /// From the talker's first bit until the last listener has the last bit, without waiting.
+    pub delay_ns: u64,
+}
+
+impl Course {
+    /// Along paths from the talker, one for each listener. Where a later path meets the tree again it follows the tree.
+    /// Every time in it is a multiple of `slot_ns`.
+    pub fn along(network: &Network, stream: StreamId, paths: &[Vec<LinkId>], slot_ns: u64) -> Self {
+        let talker = network.streams[stream].talker;
+        let mut reached: HashMap<NodeId, Option<usize>> = HashMap::from([(talker, None)]);
+        let mut hops: Vec<Hop> = Vec::new();
+        // When each frame has left, from the talker's first bit on; by hop.
+        let mut left: Vec<Vec<u64>> = Vec::new();
+        for path in paths {
+            let own = path.iter().rposition(|&link| reached.contains_key(&network.links[link].from)).unwrap_or(0);
+            for &link in &path[own..] {
+                let to = network.links[link].to;
+                if reached.contains_key(&to) {
+                    continue;
+                }
+                let before = reached.get(&network.links[link].from).copied().flatten();
+                let passage = passage(network, stream, link, before.map(|hop| (&hops[hop], &left[hop][..])), slot_ns);
+                hops.push(hop(network, stream, link, before, &passage, slot_ns));
+                left.push(passage.left);
+                reached.insert(to, Some(hops.len() - 1));
+            }
+        }
+        let arrival = |hop: &Hop| hop.shift_ns + hop.length_ns + hop.propagation_ns;
+        let delay_ns = hops.iter().filter(|hop| hop.delivers).map(arrival).max().unwrap_or(0);
+        Self { hops, delay_ns: delay_ns + network.sync_error_ns }
+    }
+}
+
+/// A message on one link.
+struct Passage {
+    /// When the first frame is there at the latest, and when it begins.
+    arrives_ns: u64,
+    begins_ns: u64,
+    /// When each frame has left.
+    left: Vec<u64>,
+}
+
+fn passage(network: &Network, stream: StreamId, link: LinkId, before: Option<(&Hop, &[u64])>, slot_ns: u64) -> Passage {
+    let carried = network.carried(stream, link);
+    let frames = carried.frames as usize;
+    let lasts = |frame: usize| if frame + 1 == frames { carried.last_ns } else { carried.first_ns };
+    let arrivals: Vec<u64> = match before {
+        None => vec![0; frames],
+        Some((hop, left)) => {
+            let way = &network.links[hop.link];
+            let delay = way.propagation_ns + way.processing_ns + network.sync_error_ns;
+            left.iter().map(|at| at + delay).collect()
+        }
+    };
+    let begins_ns = arrivals[0].next_multiple_of(slot_ns);
+    let mut free = begins_ns;
+    let mut left = Vec::with_capacity(frames);
+    for (frame, arrival) in arrivals.iter().enumerate() {
+        free = free.max(*arrival) + lasts(frame);
+        left.push(free);
+    }
+    Passage { arrives_ns: arrivals[0], begins_ns, left }
+}
+
+fn hop(
+    network: &Network,
+    stream: StreamId,
+    link: LinkId,
+    before: Option<usize>,
+    passage: &Passage,
+    slot_ns: u64,
+) -> Hop {
+    let way = &network.links[link];
+    // Two clocks stand between a frame's departure and the next gate, and each hop before was reckoned as late.
+    let early_ns = before.map_or(0, |_| 2 * network.sync_error_ns) + passage.begins_ns - passage.arrives_ns;
+    let length_ns = passage.left.last().copied().unwrap_or(0) - passage.begins_ns;
+    Hop {
+        link,
+        before,
+        shift_ns: passage.begins_ns,
+        lead_ns: early_ns.next_multiple_of(slot_ns).min(passage.begins_ns),
+        length_ns: length_ns.next_multiple_of(slot_ns),
+        propagation_ns: way.propagation_ns,
+        delivers: network.streams[stream].listeners.contains(&way.to),
+    }
+}
+
+/// Ways of each stream, found when they are asked for.
+pub struct Courses<'a> {
+    network: &'a Network,
+    graph: Graph,
+    /// Ways of each stream that are tried.
+    most: usize,
+    slot_ns: u64,
+    /// The cheapest path between two nodes, and the others once they were wanted.
+    paths: HashMap<(NodeId, NodeId), Known>,
+}
+
+/// Paths between two nodes, and whether these are all that are wanted.
+type Known = (Vec<Vec<LinkId>>, bool);
+
+impl<'a> Courses<'a> {
+    /// With up to `most` ways for each stream, whose times are multiples of `slot_ns`.
+    pub fn new(network: &'a Network, most: usize, slot_ns: u64) -> Self {
+        Self { network, graph: Graph::new(network), most: most.max(1), slot_ns: slot_ns.max(1), paths: HashMap::new() }
+    }
+
+    /// The stream's n-th way, the quickest first.
+    pub fn nth(&mut self, stream: StreamId, n: usize) -> Option<Course> {
+        let of = &self.network.streams[stream];
+        let mut paths = Vec::with_capacity(of.listeners.len());
+        let mut another = n == 0;
+        for &listener in &of.listeners {
+            let known = self.between(of.talker, listener, n > 0);
+            // Several listeners: each takes its own n-th path while it has one.
+            another |= n < known.len();
+            paths.push(known.get(n).or(known.last())?.clone());
+        }
+        another.then(|| Course::along(self.network, stream, &paths, self.slot_ns))
+    }
+
+    /// How many ways are tried at most.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    fn between(&mut self, from: NodeId, to: NodeId, all: bool) -> &[Vec<LinkId>] {
+        let (network, graph, most) = (self.network, &self.graph, self.most);
+        // A hop costs its delay; all of them something, so that loops never pay.
+        let cost = |link: LinkId| {
+            let link = &network.links[link];
+            let largest = network.overhead.carried(1500, link.rate).all_ns;
+            largest + link.propagation_ns + link.processing_ns
+        };
+        let known = self.paths.entry((from, to)).or_insert_with(|| (graph.paths(from, to, 1, cost), most == 1));
+        if all && !known.1 {
+            *known = (graph.paths(from, to, most, cost), true);
+        }
+        &known.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::samples;
+
+    #[test]
+    fn frames_are_stored_and_forwarded() {
+        let network = samples::ring(4, 4);
+        let course = Courses::new(&network, 3, 1).nth(0, 0).unwrap();
+        // 100 octets with header, tag and overhead: 142 octets of 8 ns; then 50 ns of cable and 2 us in the switch.
+        let shifts: Vec<u64> = course.hops.iter().map(|hop| hop.shift_ns).collect();
+        assert_eq!(shifts, [0, 1_136 + 2_050, 2 * (1_136 + 2_050)]);
+        assert_eq!(course.delay_ns, 2 * (1_136 + 2_050) + 1_136 + 50);
+    }
+
+    #[test]
+    fn a_slow_link_first_spreads_the_frames_of_a_message_on_a_fast_one() {
+        let mut network = samples::ring(4, 4);
+        network.streams[0].size = 3_000;
+        let first = Courses::new(&network, 1, 1).nth(0, 0).unwrap().hops[0].link;
+        network.links[first].rate = 100_000_000;
+        let course = Courses::new(&network, 1, 1).nth(0, 0).unwrap();
+        let [slow, fast] = [course.hops[0], course.hops[1]];
+        assert_eq!(slow.length_ns, 2 * 123_360);
+        // The second frame is there 123 360 ns behind the first, and takes 12 336 ns.
+        assert_eq!(fast.length_ns, 123_360 + 12_336);
+    }
+
+    #[test]
+    fn several_listeners_share_what_they_can() {
+        let mut network = samples::ring(5, 1);
+        network.streams[0].talker = 5;
+        network.streams[0].listeners = vec![6, 7];
+        let course = Courses::new(&network, 1, 1).nth(0, 0).unwrap();
+        // Talker to switch 0, on to 1, there to its station and on to 2, there to its station.
+        assert_eq!(course.hops.len(), 5);
+        assert_eq!(course.hops.iter().filter(|hop| hop.delivers).count(), 2);
+        for (place, hop) in course.hops.iter().enumerate() {
+            assert!(hop.before.is_none_or(|before| before < place));
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! A plan as a JSON document: what talkers and gates do, by names, so that it outlives the file it was made from.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::timetable::{Placed, PlacedHop, Timetable};
+use crate::network::{LinkId, Network, NodeId, StreamId};
+use crate::validate::{Schedule, Send, Window};
+
+/// The document's version.
+pub const VERSION: u32 = 1;
+
+/// When each message is on which link, and when which gate is open. Times are in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Version of this form, 1.
+    pub ontick_plan: u32,
+    /// Streams that have a place.
+    pub streams: Vec<PlannedStream>,
+    /// Gates of each port that sends scheduled messages.
+    pub gates: Vec<PlannedGates>,
+}
+
+/// A stream's place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedStream {
+    /// Its name.
+    pub name: String,
+    /// Its period.
+    pub period_ns: u64,
+    /// Octets of data of a message.
+    pub size: u32,
+    /// When the talker begins, from the beginning of each period.
+    pub offset_ns: u64,
+    /// From the beginning of a period until the last listener has the last bit.
+    pub latency_ns: u64,
+    /// The queue of its frames on every port, and their priority code point.
+    pub queue: u8,
+    /// Whether it waits in switches, and does not run through.
+    pub waits: bool,
+    /// Its links, each behind the one that it comes from.
+    pub hops: Vec<PlannedHop>,
+}
+
+/// One link of a stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedHop {
+    /// The nodes at its ends.
+    pub link: (String, String),
+    /// From when on a frame may be in the queue, from the beginning of a period.
+    pub arrives_ns: u64,
+    /// When the gate opens for it.
+    pub begin_ns: u64,
+    /// When its last bit has left.
+    pub end_ns: u64,
+    /// When the last bit is at the other end, where a listener is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered_ns: Option<u64>,
+}
+
+/// The gates of one port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedGates {
+    /// The nodes at the ends of its link.
+    pub link: (String, String),
+    /// After which they repeat.
+    pub cycle_ns: u64,
+    /// Queue, begin and end of each window, one for each message; all else is open between them.
+    pub windows: Vec<(u8, u64, u64)>,
+}
+
+/// Why a document is of no use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// It is none.
+    #[error("not a plan of ontick: {0}")]
+    Form(String),
+    /// It names what the network has not.
+    #[error("{0}; the plan is of another network")]
+    Unknown(String),
+}
+
+impl Document {
+    /// Of a plan.
+    pub fn new(network: &Network, table: &Timetable, schedule: &Schedule) -> Self {
+        let ends = |link: LinkId| {
+            let link = &network.links[link];
+            (network.nodes[link.from].name.clone(), network.nodes[link.to].name.clone())
+        };
+        let hop = |hop: &PlacedHop| PlannedHop {
+            link: ends(hop.link),
+            arrives_ns: hop.arrives_ns,
+            begin_ns: hop.begin_ns,
+            end_ns: hop.end_ns,
+            delivered_ns: hop.delivered_ns,
+        };
+        let stream = |placed: &Placed| {
+            let of = &network.streams[placed.stream];
+            PlannedStream {
+                name: of.name.clone(),
+                period_ns: of.period_ns,
+                size: of.size,
+                offset_ns: placed.offset_ns(),
+                latency_ns: placed.latency_ns(),
+                queue: placed.queue,
+                waits: placed.waits,
+                hops: placed.hops.iter().map(hop).collect(),
+            }
+        };
+        let mut gates: Vec<PlannedGates> = Vec::new();
+        let mut last = None;
+        for window in &schedule.windows {
+            if last != Some(window.link) {
+                last = Some(window.link);
+                gates.push(PlannedGates { link: ends(window.link), cycle_ns: window.cycle_ns, windows: Vec::new() });
+            }
+            if let Some(gates) = gates.last_mut() {
+                gates.windows.push((window.queue, window.begin_ns, window.end_ns));
+            }
+        }
+        Self { ontick_plan: VERSION, streams: table.placed.iter().flatten().map(stream).collect(), gates }
+    }
+
+    /// The JSON Schema of this form.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Document).to_value()
+    }
+
+    /// Of its JSON text.
+    pub fn read(text: &str) -> Result<Self, DocumentError> {
+        let document: Document = serde_json::from_str(text).map_err(|error| DocumentError::Form(error.to_string()))?;
+        match document.ontick_plan {
+            VERSION => Ok(document),
+            other => Err(DocumentError::Form(format!("version {other}, and this program reads {VERSION}"))),
+        }
+    }
+
+    /// As JSON text, a line for each stream and each port.
+    pub fn write(&self) -> Result<String, serde_json::Error> {
+        let lines = |items: Vec<Result<String, serde_json::Error>>| -> Result<String, serde_json::Error> {
+            Ok(items.into_iter().collect::<Result<Vec<_>, _>>()?.join(",\n    "))
+        };
+        let streams = lines(self.streams.iter().map(serde_json::to_string).collect())?;
+        let gates = lines(self.gates.iter().map(serde_json::to_string).collect())?;
+        let version = self.ontick_plan;
+        Ok(format!(
+            "{{\n  \"ontick_plan\": {version},\n  \"streams\": [\n    {streams}\n  ],\n  \"gates\": [\n    {gates}\n  ]\n}}\n"
+        ))
+    }
+
+    /// Places of those streams that the network still has as they were planned; all others have none.
+    pub fn timetable(&self, network: &Network) -> Timetable {
+        let names = Names::new(network);
+        let mut table = Timetable { placed: vec![None; network.streams.len()] };
+        for planned in &self.streams {
+            let Some(&stream) = names.streams.get(planned.name.as_str()) else { continue };
+            if let Some(placed) = same(network, &names, stream, planned) {
+                table.placed[stream] = Some(placed);
+            }
+        }
+        table
+    }
+
+    /// What a network would carry out.
+    pub fn schedule(&self, network: &Network) -> Result<Schedule, DocumentError> {
+        let names = Names::new(network);
+        let mut schedule = Schedule { routes: vec![Vec::new(); network.streams.len()], ..Schedule::default() };
+        for gates in &self.gates {
+            let link = names.link(&gates.link)?;
+            let window = |&(queue, begin_ns, end_ns): &(u8, u64, u64)| Window {
+                link,
+                queue,
+                begin_ns,
+                end_ns,
+                cycle_ns: gates.cycle_ns,
+            };
+            schedule.windows.extend(gates.windows.iter().map(window));
+        }
+        for planned in &self.streams {
+            let stream = *names
+                .streams
+                .get(planned.name.as_str())
+                .ok_or_else(|| DocumentError::Unknown(format!("there is no stream \"{}\"", planned.name)))?;
+            let route: Vec<LinkId> = planned.hops.iter().map(|hop| names.link(&hop.link)).collect::<Result<_, _>>()?;
+            let queues = route.iter().map(|link| (*link, planned.queue)).collect();
+            schedule.sends.push(Send { stream, offset_ns: planned.offset_ns, queues });
+            schedule.routes[stream] = route;
+        }
+        Ok(schedule)
+    }
+}
+
+/// Names and what they stand for.
+struct Names<'a> {
+    nodes: HashMap<&'a str, NodeId>,
+    links: HashMap<(NodeId, NodeId), LinkId>,
+    streams: HashMap<&'a str, StreamId>,
+}
+
+impl<'a> Names<'a> {
+    fn new(network: &'a Network) -> Self {
+        Self {
+            nodes: network.nodes.iter().enumerate().map(|(id, node)| (node.name.as_str(), id)).collect(),
+            links: network.links.iter().enumerate().map(|(id, link)| ((link.from, link.to), id)).collect(),
+            streams: network.streams.iter().enumerate().map(|(id, stream)| (stream.name.as_str(), id)).collect(),
+        }
+    }
+
+    fn link(&self, (from, to): &(String, String)) -> Result<LinkId, DocumentError> {
+        let ends = self.nodes.get(from.as_str()).zip(self.nodes.get(to.as_str()));
+        let link = ends.and_then(|(from, to)| self.links.get(&(*from, *to)));
+        link.copied().ok_or_else(|| DocumentError::Unknown(format!("there is no link from \"{from}\" to \"{to}\"")))
+    }
+}
+
+/// The place, if the stream is still what it was planned for.
+fn same(network: &Network, names: &Names, stream: StreamId, planned: &PlannedStream) -> Option<Placed> {
+    let of = &network.streams[stream];
+    let unchanged = of.period_ns == planned.period_ns
+        && of.size == planned.size
+        && planned.latency_ns <= of.deadline_ns
+        && of.queue.is_none_or(|queue| queue == planned.queue);
+    let mut hops: Vec<PlacedHop> = Vec::new();
+    for hop in &planned.hops {
+        let link = names.link(&hop.link).ok()?;
+        let from = network.links[link].from;
+        let before = hops.iter().position(|hop| network.links[hop.link].to == from);
+        let (arrives_ns, begin_ns, end_ns) = (hop.arrives_ns, hop.begin_ns, hop.end_ns);
+        let sound = (from == of.talker || before.is_some()) && arrives_ns <= begin_ns && begin_ns < end_ns;
+        if !sound || end_ns - begin_ns < network.carried(stream, link).all_ns {
+            return None;
+        }
+        let delivers = of.listeners.contains(&network.links[link].to);
+        if delivers != hop.delivered_ns.is_some() {
+            return None;
+        }
+        hops.push(PlacedHop { link, before, arrives_ns, begin_ns, end_ns, delivered_ns: hop.delivered_ns });
+    }
+    let delivered = hops.iter().filter(|hop| hop.delivered_ns.is_some()).count();
+    (unchanged && delivered == of.listeners.len()).then_some(Placed {
+        stream,
+        queue: planned.queue,
+        waits: planned.waits,
+        hops,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Outcome, Wanted, lists, plan};
+    use super::*;
+    use crate::network::samples;
+
+    #[test]
+    fn a_plan_survives_its_document() {
+        let network = samples::ring(5, 60);
+        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let schedule = lists::schedule(&network, &table).unwrap();
+        let text = Document::new(&network, &table, &schedule).write().unwrap();
+        let read = Document::read(&text).unwrap();
+        assert_eq!(read.timetable(&network), table);
+        assert_eq!(read.schedule(&network).unwrap(), schedule);
+
+        // A stream that has become longer has no place any more; all others keep theirs.
+        let mut other = network.clone();
+        other.streams[3].size += 500;
+        assert_eq!(read.timetable(&other).missing().collect::<Vec<_>>(), [3]);
+
+        other.nodes[0].name = "elsewhere".into();
+        assert!(matches!(read.schedule(&other), Err(DocumentError::Unknown(_))));
+        assert!(Document::read("{}").unwrap_err().to_string().starts_with("not a plan of ontick: missing field"));
+        assert!(Document::read(&text.replace("\"ontick_plan\": 1", "\"ontick_plan\": 2")).is_err());
+    }
+}

@@ -1,0 +1,178 @@
+//! Busy times, as a stream of one period meets them.
+//!
+//! Two streams with periods P and Q meet at every distance that their starts can have modulo gcd(P, Q): no list of all
+//! instants until both begin together again is needed to know when one is in the other's way.
+
+/// Copies of one busy time at most; periods that need more have next to nothing in common.
+const MOST_COPIES: u64 = 1 << 15;
+
+/// Busy times modulo a period.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folded {
+    period_ns: u64,
+    /// Begin and end, apart from each other and in order; none crosses the end of the period.
+    busy: Vec<(u64, u64)>,
+}
+
+/// Greatest common divisor.
+pub fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+impl Folded {
+    /// All free.
+    pub fn new(period_ns: u64) -> Self {
+        Self { period_ns, busy: Vec::new() }
+    }
+
+    /// Never free: with these, no distance between two starts is long enough.
+    fn all(&mut self) {
+        self.busy = vec![(0, self.period_ns)];
+    }
+
+    /// Busy from `begin_ns` on for `length_ns`, and so again `every_ns`.
+    pub fn add(&mut self, begin_ns: u64, length_ns: u64, every_ns: u64) {
+        let common = gcd(self.period_ns, every_ns);
+        if length_ns == 0 {
+            return;
+        }
+        if length_ns >= common || self.period_ns / common > MOST_COPIES {
+            return self.all();
+        }
+        let (begin, copies) = (begin_ns % common, self.period_ns / common);
+        let end = begin + length_ns;
+        // What crosses the end of the period comes in two parts.
+        let over = end.saturating_sub(common);
+        if copies == 1 {
+            if over > 0 {
+                self.insert(0, over);
+            }
+            return self.insert(begin, end - over);
+        }
+        let mut added = Vec::with_capacity(copies as usize + 1);
+        if over > 0 {
+            added.push((0, over));
+        }
+        added.extend((0..copies).map(|n| (n * common + begin, (n * common + end).min(self.period_ns))));
+        self.merge(&added);
+    }
+
+    fn insert(&mut self, begin: u64, end: u64) {
+        let first = self.busy.partition_point(|busy| busy.1 < begin);
+        let behind = first + self.busy[first..].partition_point(|busy| busy.0 <= end);
+        if first == behind {
+            return self.busy.insert(first, (begin, end));
+        }
+        let joined = (begin.min(self.busy[first].0), end.max(self.busy[behind - 1].1));
+        self.busy[first] = joined;
+        self.busy.drain(first + 1..behind);
+    }
+
+    fn merge(&mut self, added: &[(u64, u64)]) {
+        let mut merged: Vec<(u64, u64)> = Vec::with_capacity(self.busy.len() + added.len());
+        let (mut old, mut new) = (self.busy.iter().peekable(), added.iter().peekable());
+        loop {
+            let next = match (old.peek(), new.peek()) {
+                (Some(a), Some(b)) if a <= b => old.next(),
+                (_, Some(_)) => new.next(),
+                (Some(_), None) => old.next(),
+                (None, None) => break,
+            };
+            let Some(&next) = next else { break };
+            match merged.last_mut() {
+                Some(last) if last.1 >= next.0 => last.1 = last.1.max(next.1),
+                _ => merged.push(next),
+            }
+        }
+        self.busy = merged;
+    }
+
+    /// How long after `at_ns` there is `length_ns` of free time at a stretch; nothing where there never is.
+    pub fn wait(&self, at_ns: u64, length_ns: u64) -> Option<u64> {
+        if length_ns > self.period_ns {
+            return None;
+        }
+        if self.busy.is_empty() {
+            return Some(0);
+        }
+        let from = at_ns % self.period_ns;
+        let first = self.busy.partition_point(|busy| busy.1 <= from);
+        let mut free = from;
+        // Once around, and into the next period: the first busy time may begin before `from`.
+        for n in first..=first + self.busy.len() {
+            let (turn, place) = (n / self.busy.len(), n % self.busy.len());
+            let offset = turn as u64 * self.period_ns;
+            let (begin, end) = (self.busy[place].0 + offset, self.busy[place].1 + offset);
+            if begin >= free + length_ns {
+                return Some(free - from);
+            }
+            free = free.max(end);
+        }
+        None
+    }
+
+    /// Whether `length_ns` from `at_ns` on are free.
+    pub fn is_free(&self, at_ns: u64, length_ns: u64) -> bool {
+        self.wait(at_ns, length_ns) == Some(0)
+    }
+
+    /// Busy times, in order.
+    pub fn busy(&self) -> &[(u64, u64)] {
+        &self.busy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Instants of a period that are busy, one by one.
+    fn marked(period: u64, added: &[(u64, u64, u64)]) -> Vec<bool> {
+        let mut busy = vec![false; period as usize];
+        for &(begin, length, every) in added {
+            // All meetings of two periods happen within their product.
+            for n in 0..period {
+                for instant in 0..length {
+                    busy[((begin + n * every + instant) % period) as usize] = true;
+                }
+            }
+        }
+        busy
+    }
+
+    proptest! {
+        #[test]
+        fn as_marking_each_instant(
+            period in 1u64..60,
+            added in prop::collection::vec((0u64..100, 1u64..6, 1u64..60), 0..5),
+            at in 0u64..120,
+            length in 1u64..20,
+        ) {
+            let mut folded = Folded::new(period);
+            for &(begin, length, every) in &added {
+                folded.add(begin, length, every);
+            }
+            let busy = marked(period, &added);
+            let free = |from: u64| length <= period && (0..length).all(|n| !busy[((from + n) % period) as usize]);
+            prop_assert_eq!(folded.wait(at, length), (0..period).find(|wait| free(at + wait)));
+            prop_assert!(folded.busy().windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", folded.busy());
+        }
+    }
+
+    #[test]
+    fn periods_with_nothing_in_common_share_nothing() {
+        let mut folded = Folded::new(1_000_003);
+        folded.add(0, 672, 1_000_000);
+        assert_eq!(folded.wait(0, 672), None);
+        // A common divisor of 1 us is enough for two short frames, and not for two long ones.
+        let mut folded = Folded::new(3_000);
+        folded.add(0, 400, 2_000);
+        assert_eq!(folded.wait(0, 600), Some(400));
+        assert_eq!(folded.wait(0, 601), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! From places in time to gates: the windows of each link, in its own cycle.
+
+use std::fmt;
+
+use super::folded::gcd;
+use super::timetable::Timetable;
+use crate::network::{LinkId, Network, StreamId};
+use crate::validate::{Schedule, Send, Window};
+
+/// Windows of all links together at most.
+const MOST_WINDOWS: u64 = 20_000_000;
+
+/// A link's streams have so little in common that its gates would need an astronomic list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLong {
+    /// The link's name.
+    pub link: String,
+    /// Two of its periods, in ns.
+    pub periods_ns: [u64; 2],
+    /// The cycle that they and the others need, in ns, if it is a number of 64 bits at all.
+    pub cycle_ns: Option<u64>,
+}
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b] = self.periods_ns.map(ontick_record::units::exact);
+        let cycle = self.cycle_ns.map_or("more than five centuries".into(), ontick_record::units::exact);
+        write!(
+            f,
+            "link {}: the gates repeat after {cycle} only, which takes too long a list (periods such as {a} and {b} have little in common); choose periods that divide each other",
+            self.link
+        )
+    }
+}
+
+/// The schedule of all streams that have a place.
+pub fn schedule(network: &Network, table: &Timetable) -> Result<Schedule, TooLong> {
+    let cycles = cycles(network, table)?;
+    let mut schedule = Schedule { routes: vec![Vec::new(); network.streams.len()], ..Schedule::default() };
+    for placed in table.placed.iter().flatten() {
+        let period_ns = network.streams[placed.stream].period_ns;
+        for hop in &placed.hops {
+            let cycle_ns = cycles[hop.link];
+            for n in 0..cycle_ns / period_ns {
+                let begin_ns = (hop.begin_ns + n * period_ns) % cycle_ns;
+                let end_ns = begin_ns + (hop.end_ns - hop.begin_ns);
+                let window = Window { link: hop.link, queue: placed.queue, begin_ns, end_ns, cycle_ns };
+                match end_ns.checked_sub(cycle_ns) {
+                    // What goes on in the next cycle stands at its beginning, too.
+                    Some(over @ 1..) => {
+                        schedule.windows.push(Window { end_ns: cycle_ns, ..window });
+                        schedule.windows.push(Window { begin_ns: 0, end_ns: over, ..window });
+                    }
+                    _ => schedule.windows.push(window),
+                }
+            }
+        }
+        schedule.routes[placed.stream] = placed.hops.iter().map(|hop| hop.link).collect();
+        let queues = placed.hops.iter().map(|hop| (hop.link, placed.queue)).collect();
+        schedule.sends.push(Send { stream: placed.stream, offset_ns: placed.offset_ns(), queues });
+    }
+    schedule.windows.sort_unstable_by_key(|window| (window.link, window.begin_ns));
+    Ok(schedule)
+}
+
+/// The cycle of each link: the least common multiple of the periods on it.
+fn cycles(network: &Network, table: &Timetable) -> Result<Vec<u64>, TooLong> {
+    let mut on: Vec<Vec<StreamId>> = vec![Vec::new(); network.links.len()];
+    for placed in table.placed.iter().flatten() {
+        placed.hops.iter().for_each(|hop| on[hop.link].push(placed.stream));
+    }
+    let mut windows = 0u64;
+    let mut cycles = vec![1; network.links.len()];
+    for (link, streams) in on.iter().enumerate() {
+        let period = |stream: &StreamId| network.streams[*stream].period_ns;
+        let cycle = streams.iter().map(period).try_fold(1u64, |lcm, ns| (lcm / gcd(lcm, ns)).checked_mul(ns));
+        let needed = cycle.and_then(|cycle| streams.iter().try_fold(0u64, |sum, s| sum.checked_add(cycle / period(s))));
+        windows = windows.saturating_add(needed.unwrap_or(u64::MAX));
+        match cycle {
+            Some(cycle) if windows <= MOST_WINDOWS => cycles[link] = cycle,
+            _ => return Err(too_long(network, link, streams, cycle)),
+        }
+    }
+    Ok(cycles)
+}
+
+fn too_long(network: &Network, link: LinkId, streams: &[StreamId], cycle_ns: Option<u64>) -> TooLong {
+    let mut periods: Vec<u64> = streams.iter().map(|stream| network.streams[*stream].period_ns).collect();
+    periods.sort_unstable();
+    periods.dedup();
+    // The two neighbours in size that divide each other worst.
+    let pairs = periods.windows(2).map(|pair| [pair[0], pair[1]]);
+    let worst = pairs.min_by_key(|[a, b]| gcd(*a, *b)).unwrap_or([periods[0]; 2]);
+    TooLong { link: network.link_name(link), periods_ns: worst, cycle_ns }
+}

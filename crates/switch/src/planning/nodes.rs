@@ -1,0 +1,266 @@
+//! From a schedule to switches that can be set up: one [`Switch`] for each node that sends scheduled messages.
+
+use std::fmt;
+
+use ontick_rt::clock::ClockId;
+
+use crate::config;
+use crate::model::{Base, Class, Classifier, Entry, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch};
+use crate::network::{Kind, LinkId, Network, NodeId};
+use crate::validate::{Schedule, Window};
+use crate::wire;
+
+/// Everybody else's queue.
+const BEST_EFFORT: u8 = 0;
+/// Of a list that ontick's files, and taprio, take.
+pub const MOST_ENTRIES: usize = 1024;
+/// Frames are padded to carry as much (IEEE 802.3 clause 4.4.2, with a VLAN tag).
+const SMALLEST_SDU: u32 = 42;
+/// Of an interface's name.
+const LONGEST_NAME: usize = 15;
+
+/// How gates are made of windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// When cycles begin.
+    pub base: Base,
+    /// Whether no gate is open before a window for as long as the largest frame takes: for ports that begin a frame
+    /// without a look at its length.
+    pub guard_bands: bool,
+    /// Entries of a list at most.
+    pub most_entries: usize,
+}
+
+/// A port needs a longer list than there may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooMany {
+    /// The link's name.
+    pub link: String,
+    /// Entries that it needs.
+    pub entries: usize,
+    /// Entries that there may be.
+    pub most: usize,
+}
+
+impl fmt::Display for TooMany {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { link, entries, most } = self;
+        write!(
+            f,
+            "the gates of link {link} take {entries} entries, and a list has {most} at most; try --prefer few-entries, periods that divide each other, or fewer streams"
+        )
+    }
+}
+
+/// The switches, by node. The second value names ports whose interfaces the network does not name.
+pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(Vec<Switch>, Vec<String>), TooMany> {
+    let mut windows: Vec<Vec<Window>> = vec![Vec::new(); network.links.len()];
+    schedule.windows.iter().for_each(|window| windows[window.link].push(*window));
+    let mut unnamed = Vec::new();
+    let mut switches = Vec::new();
+    for node in 0..network.nodes.len() {
+        let out: Vec<LinkId> = (0..network.links.len()).filter(|link| network.links[*link].from == node).collect();
+        if out.iter().all(|link| windows[*link].is_empty()) {
+            continue;
+        }
+        let mut queues: Vec<u8> = out.iter().flat_map(|link| &windows[*link]).map(|window| window.queue).collect();
+        queues.sort_unstable_by(|a, b| b.cmp(a));
+        queues.dedup();
+        let classes = classes(&queues);
+        let mut ports = Vec::new();
+        for link in out {
+            let name = network.links[link].port.clone().unwrap_or_else(|| {
+                let name = name_of_port(network, link, ports.len());
+                unnamed.push(format!("{} of {}", name, network.nodes[node].name));
+                name
+            });
+            let gates = gates(network, link, &windows[link], form)?;
+            let max_sdu = classes.iter().map(|class| largest_sdu(network, schedule, link, class, gates.as_ref()));
+            ports.push(Port {
+                name,
+                rate: Some(network.links[link].rate),
+                offload: Offload::None,
+                max_sdu: max_sdu.collect(),
+                gates,
+            });
+        }
+        switches.push(switch(network, node, classes, ports));
+    }
+    Ok((switches, unnamed))
+}
+
+fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>) -> Switch {
+    let defaults = config::defaults();
+    let node = &network.nodes[node];
+    Switch {
+        name: node.name.chars().take(LONGEST_NAME).collect(),
+        role: if node.kind == Kind::Switch { Role::Bridge } else { Role::Station },
+        plane: Plane::Auto,
+        classifier: Classifier::Auto,
+        socket: Socket::Packet,
+        cpu: None,
+        clock: ClockId::Tai,
+        ageing_ns: defaults.ageing_ns,
+        addresses: defaults.addresses,
+        stp: false,
+        classes,
+        ports,
+    }
+}
+
+/// The neighbour's name where it can be an interface's.
+fn name_of_port(network: &Network, link: LinkId, place: usize) -> String {
+    let name = format!("to-{}", network.nodes[network.links[link].to].name);
+    config::values::interface(&name).unwrap_or(format!("port{place}"))
+}
+
+/// A class for each queue, found by the priority code point that the talker writes into its frames.
+fn classes(queues: &[u8]) -> Vec<Class> {
+    let limit = config::defaults().limit;
+    let scheduled = |queue: u8| Class {
+        name: format!("scheduled-{queue}"),
+        queue,
+        rules: vec![Rule { pcp: Some(queue), ..Rule::default() }],
+        limit,
+    };
+    let mut classes: Vec<Class> = queues.iter().copied().filter(|queue| *queue != BEST_EFFORT).map(scheduled).collect();
+    classes.push(Class { name: "best-effort".into(), queue: BEST_EFFORT, rules: Vec::new(), limit });
+    classes
+}
+
+/// The largest service data unit that a class's windows are made for.
+fn largest_sdu(
+    network: &Network,
+    schedule: &Schedule,
+    link: LinkId,
+    class: &Class,
+    gates: Option<&Gates>,
+) -> Option<u32> {
+    if class.queue != BEST_EFFORT {
+        let here = schedule.sends.iter().filter(|send| send.queues.contains(&(link, class.queue)));
+        let largest = here.map(|send| network.streams[send.stream].size).max()?;
+        return Some(largest.clamp(SMALLEST_SDU, wire::LARGEST_SDU)).filter(|sdu| *sdu < wire::LARGEST_SDU);
+    }
+    // What has no gap to pass through would wait for ever.
+    let gates = longest_gap(gates?);
+    let rate = network.links[link].rate;
+    let fits = |sdu: &u32| gates >= wire::largest_frame_ns(*sdu, rate);
+    match fits(&wire::LARGEST_SDU) {
+        true => None,
+        false => (SMALLEST_SDU..wire::LARGEST_SDU).rev().find(fits),
+    }
+}
+
+/// The longest time at a stretch that is best effort's.
+fn longest_gap(gates: &Gates) -> u64 {
+    let gaps = gates.entries.iter().filter(|entry| entry.open & (1 << BEST_EFFORT) != 0);
+    gaps.map(|entry| entry.for_ns).max().unwrap_or(0)
+}
+
+/// Windows, and best effort between them.
+fn gates(network: &Network, link: LinkId, windows: &[Window], form: Form) -> Result<Option<Gates>, TooMany> {
+    let Some(first) = windows.first() else { return Ok(None) };
+    let guard_ns = match form.guard_bands {
+        true => wire::largest_frame_ns(wire::LARGEST_SDU, network.links[link].rate),
+        false => 0,
+    };
+    let mut sorted = windows.to_vec();
+    sorted.sort_unstable_by_key(|window| window.begin_ns);
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut push = |open: u8, for_ns: u64| match entries.last_mut() {
+        _ if for_ns == 0 => {}
+        Some(last) if last.open == open => last.for_ns += for_ns,
+        _ => entries.push(Entry { open, for_ns }),
+    };
+    let mut at = 0;
+    for window in &sorted {
+        let gap = window.begin_ns.saturating_sub(at);
+        push(1 << BEST_EFFORT, gap.saturating_sub(guard_ns));
+        push(0, gap.min(guard_ns));
+        push(1 << window.queue, window.end_ns - window.begin_ns.max(at));
+        at = window.end_ns;
+    }
+    // Behind the last one comes the first of the next cycle.
+    let gap = first.cycle_ns - at;
+    let guarded = guard_ns.saturating_sub(sorted[0].begin_ns).min(gap);
+    push(1 << BEST_EFFORT, gap - guarded);
+    push(0, guarded);
+    if entries.len() > form.most_entries {
+        let link = network.link_name(link);
+        return Err(TooMany { link, entries: entries.len(), most: form.most_entries });
+    }
+    Ok(Some(Gates { base: form.base, cycle_ns: first.cycle_ns, guard: Guard::None, entries }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::samples;
+    use crate::planning::{Outcome, Timetable, Wanted, lists, plan};
+
+    fn planned(streams: usize) -> (Network, Schedule) {
+        let network = samples::ring(4, streams);
+        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let schedule = lists::schedule(&network, &table).unwrap();
+        (network, schedule)
+    }
+
+    const FORM: Form = Form { base: Base::NextSecond, guard_bands: false, most_entries: MOST_ENTRIES };
+
+    #[test]
+    fn each_switch_can_be_read_as_a_file() {
+        let (network, schedule) = planned(30);
+        let (switches, unnamed) = switches(&network, &schedule, FORM).unwrap();
+        assert_eq!(switches.len(), 8, "four switches and four stations");
+        assert_eq!(unnamed[0], "to-s1 of s0");
+        for switch in &switches {
+            let text = config::write(switch);
+            let read = config::read(&text).map(|parsed| parsed.switch).map_err(|errors| errors.to_string());
+            assert!(read.as_ref() == Ok(switch), "{text}\n{:?}", read.err());
+        }
+    }
+
+    #[test]
+    fn scheduled_gates_are_open_in_their_windows_alone() {
+        let (network, schedule) = planned(60);
+        for guard_bands in [false, true] {
+            let (switches, _) = switches(&network, &schedule, Form { guard_bands, ..FORM }).unwrap();
+            let gates = switches[0].ports[0].gates.as_ref().unwrap();
+            let link = (0..network.links.len()).find(|link| network.links[*link].from == 0).unwrap();
+            let open = |at: u64| {
+                let mut sum = 0;
+                gates
+                    .entries
+                    .iter()
+                    .find(|entry| {
+                        sum += entry.for_ns;
+                        at < sum
+                    })
+                    .unwrap()
+                    .open
+            };
+            for at in (0..gates.cycle_ns).step_by(97) {
+                let window = schedule.windows.iter().find(|w| w.link == link && w.begin_ns <= at && at < w.end_ns);
+                match window {
+                    Some(window) => assert_eq!(open(at), 1 << window.queue),
+                    None => assert!(open(at) == 1 || (guard_bands && open(at) == 0)),
+                }
+                // With guard bands best effort is over in time.
+                let soon = schedule
+                    .windows
+                    .iter()
+                    .any(|w| w.link == link && (w.begin_ns + gates.cycle_ns - at) % gates.cycle_ns < 12_336);
+                assert!(!guard_bands || !soon || open(at) != 1, "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_is_told() {
+        let (network, schedule) = planned(60);
+        let wrong = switches(&network, &schedule, Form { most_entries: 3, ..FORM }).unwrap_err();
+        assert!(wrong.to_string().contains("entries, and a list has 3 at most"), "{wrong}");
+    }
+}

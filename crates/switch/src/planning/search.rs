@@ -1,0 +1,363 @@
+//! Places for all streams: one after the other, and where one finds none, at the cost of others.
+
+use std::collections::VecDeque;
+
+use super::balance;
+use super::candidates::Candidates;
+use super::course::{Course, Courses};
+use super::folded::gcd;
+use super::occupancy::{Occupancy, Use};
+use super::place::Search;
+use super::random::Random;
+use super::timetable::{Placed, Timetable};
+use super::{Prefer, Wanted};
+use crate::network::{Network, StreamId};
+
+/// Share of a link's time above which first fit leaves streams over.
+const CROWDED: f64 = 0.6;
+/// Queues in which a stream may wait, the most urgent: what is in the way is seldom the queue.
+const WAITING_QUEUES: usize = 3;
+/// Starts at which it is counted who would have to go.
+const STARTS: usize = 48;
+/// Of these, the cheapest that are tried.
+const CHOICES: usize = 6;
+/// One in so many failures makes room all the same, so that the search does not stand still.
+const PERTURBED: u64 = 8;
+
+/// Who is placed first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Who has least time to begin; of those the one that needs most.
+    LeastFreedom,
+    /// Who comes most often; of those the one that is longest on its way.
+    ShortestPeriod,
+    /// Who takes most of the links' time.
+    LargestShare,
+}
+
+/// When those that cannot run through are placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// When all others have their place: quick, for waiting takes longest to try.
+    Last,
+    /// In their turn.
+    AtOnce,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// Places that were looked for.
+    pub places: u64,
+    /// Streams that had to make room for another one.
+    pub moved: u64,
+}
+
+/// A place, and who would have to go.
+struct Choice {
+    cost: u64,
+    blockers: Vec<StreamId>,
+    placed: Placed,
+}
+
+/// Streams on their places.
+pub struct Planner<'a> {
+    network: &'a Network,
+    wanted: &'a Wanted,
+    courses: Courses<'a>,
+    taken: Occupancy,
+    table: Timetable,
+    /// Ways that leave all links some room, which are tried before others.
+    balanced: Vec<Option<Course>>,
+    /// Streams that may not be moved.
+    fixed: Vec<bool>,
+    /// How often each stream found no place: who finds none often is not moved lightly.
+    weight: Vec<u64>,
+    random: Random,
+    /// What was done.
+    pub tried: Tried,
+}
+
+impl<'a> Planner<'a> {
+    /// With those that have their place already, if any have.
+    pub fn new(network: &'a Network, wanted: &'a Wanted, kept: &Timetable) -> Self {
+        let mut planner = Self {
+            network,
+            wanted,
+            courses: Courses::new(network, wanted.courses, wanted.slot_ns),
+            taken: Occupancy::new(network.links.len()),
+            table: Timetable { placed: vec![None; network.streams.len()] },
+            balanced: vec![None; network.streams.len()],
+            fixed: vec![false; network.streams.len()],
+            weight: vec![1; network.streams.len()],
+            random: Random::new(wanted.seed),
+            tried: Tried::default(),
+        };
+        for placed in kept.placed.iter().flatten() {
+            planner.fixed[placed.stream] = true;
+            planner.put(placed.clone());
+        }
+        planner
+    }
+
+    /// What stands.
+    pub fn into_table(self) -> Timetable {
+        self.table
+    }
+
+    /// Whether shortest ways fill some link so much that others are better.
+    pub fn is_crowded(&mut self) -> bool {
+        let streams = 0..self.network.streams.len();
+        let shortest: Vec<_> = streams.filter_map(|stream| Some((stream, self.courses.nth(stream, 0)?))).collect();
+        balance::fullest(self.network, shortest.into_iter()) > CROWDED
+    }
+
+    /// Ways that leave all links some room are tried first from now on.
+    pub fn balance(&mut self) {
+        self.balanced = balance::courses(self.network, self.wanted.slot_ns.max(1));
+    }
+
+    /// The stream's n-th way in the order in which they are tried.
+    fn course(&mut self, stream: StreamId, n: usize) -> Option<Course> {
+        match (n, &self.balanced[stream]) {
+            (0, Some(course)) => Some(course.clone()),
+            (n, Some(_)) => self.courses.nth(stream, n - 1),
+            (n, None) => self.courses.nth(stream, n),
+        }
+    }
+
+    /// All streams in an order, as long as `go_on` says so; those that found no place are left over.
+    pub fn construct(&mut self, order: Order, waits: Waits, go_on: &dyn Fn() -> bool) -> VecDeque<StreamId> {
+        let mut keys: Vec<(u64, u64, StreamId)> = Vec::new();
+        for stream in self.table.missing().collect::<Vec<_>>() {
+            let of = &self.network.streams[stream];
+            let (delay, need) = self
+                .course(stream, 0)
+                .map_or((0, 0), |course| (course.delay_ns, course.hops.iter().map(|hop| hop.length_ns).sum()));
+            let (first, then) = match order {
+                Order::LeastFreedom => (of.deadline_ns.saturating_sub(delay), u64::MAX - need),
+                Order::ShortestPeriod => (of.period_ns, u64::MAX - delay),
+                Order::LargestShare => (u64::MAX - (u128::from(need) * 1_000_000 / u128::from(of.period_ns)) as u64, 0),
+            };
+            keys.push((first, then, stream));
+        }
+        keys.sort_unstable();
+        let mut left: Vec<StreamId> = Vec::new();
+        for (.., stream) in keys {
+            let placed = go_on()
+                && match waits {
+                    Waits::Last => self.place_running(stream),
+                    Waits::AtOnce => self.place(stream),
+                };
+            if !placed {
+                left.push(stream);
+            }
+        }
+        left.retain(|stream| !go_on() || !self.place_waiting(*stream));
+        left.into()
+    }
+
+    /// Finds places for those that are left over by moving others, until all have one or `go_on` says no. The best
+    /// table so far is kept.
+    pub fn improve(&mut self, mut left: VecDeque<StreamId>, go_on: &dyn Fn() -> bool) {
+        let mut best = (left.len(), self.table.clone());
+        let mut patience = 200 * self.network.streams.len() + 10_000;
+        while let Some(stream) = left.pop_front() {
+            if !go_on() || patience == 0 {
+                break;
+            }
+            patience -= 1;
+            if !self.place(stream) {
+                self.weight[stream] += 1;
+                left.extend(self.displace(stream));
+            }
+            if left.len() < best.0 {
+                best = (left.len(), self.table.clone());
+            }
+        }
+        self.table = best.1;
+    }
+
+    /// Looks for the stream's first place.
+    fn place(&mut self, stream: StreamId) -> bool {
+        self.place_running(stream) || self.place_waiting(stream)
+    }
+
+    /// Where it runs through, on each of its courses.
+    fn place_running(&mut self, stream: StreamId) -> bool {
+        self.tried.places += 1;
+        let found = (0..self.courses.most()).find_map(|n| {
+            let course = self.course(stream, n)?;
+            self.run_through(stream, &course)
+        });
+        found.map(|placed| self.put(placed)).is_some()
+    }
+
+    /// Where it waits, if it may.
+    fn place_waiting(&mut self, stream: StreamId) -> bool {
+        let found = if self.wanted.wait { self.wait_somewhere(stream) } else { None };
+        found.map(|placed| self.put(placed)).is_some()
+    }
+
+    fn search(&self, stream: StreamId, queue: u8, from_ns: u64) -> Search<'a> {
+        Search { network: self.network, stream, queue, from_ns, slot_ns: self.wanted.slot_ns.max(1) }
+    }
+
+    /// Queues that the stream may use, the most urgent first: the lowest is everybody else's.
+    fn queues(&self, stream: StreamId) -> impl Iterator<Item = u8> + use<> {
+        let chosen = self.network.streams[stream].queue;
+        let most = self.network.links.iter().map(|link| link.queues).min().unwrap_or(1);
+        let all = 1.min(most - 1)..most;
+        all.rev().filter(move |queue| chosen.is_none_or(|chosen| chosen == *queue))
+    }
+
+    fn run_through(&mut self, stream: StreamId, course: &Course) -> Option<Placed> {
+        let queue = self.queues(stream).next()?;
+        let latest = self.network.streams[stream].deadline_ns.checked_sub(course.delay_ns)?;
+        match self.wanted.prefer {
+            Prefer::Early => self.search(stream, queue, 0).without_waiting(course, &mut self.taken),
+            Prefer::Spread => {
+                let from = self.chance(latest);
+                let later = self.search(stream, queue, from).without_waiting(course, &mut self.taken);
+                later.or_else(|| self.search(stream, queue, 0).without_waiting(course, &mut self.taken))
+            }
+            Prefer::FewEntries => {
+                let first = self.search(stream, queue, 0).without_waiting(course, &mut self.taken)?;
+                let period_ns = self.network.streams[stream].period_ns;
+                let start = Candidates { course, period_ns, latest_ns: latest }
+                    .most_adjacent(first.offset_ns(), &mut self.taken);
+                self.search(stream, queue, start).without_waiting(course, &mut self.taken)
+            }
+        }
+    }
+
+    fn wait_somewhere(&mut self, stream: StreamId) -> Option<Placed> {
+        for n in 0..self.courses.most() {
+            let course = self.course(stream, n)?;
+            for queue in self.queues(stream).take(WAITING_QUEUES) {
+                let placed = self.search(stream, queue, 0).waiting(&course, &mut self.taken);
+                if placed.is_some() {
+                    return placed;
+                }
+            }
+        }
+        None
+    }
+
+    fn put(&mut self, placed: Placed) {
+        for (link, one) in placed.uses(self.network) {
+            self.taken.add(link, one);
+        }
+        let stream = placed.stream;
+        self.table.placed[stream] = Some(placed);
+    }
+
+    fn take_away(&mut self, stream: StreamId) {
+        let Some(placed) = self.table.placed[stream].take() else { return };
+        placed.hops.iter().for_each(|hop| self.taken.remove(hop.link, stream));
+    }
+
+    /// Puts the stream where those that are in its way find other places; where no such place is found, now and then
+    /// where they count least. Who has none then is left over.
+    fn displace(&mut self, stream: StreamId) -> Vec<StreamId> {
+        let mut choices = self.choices(stream);
+        choices.sort_by_key(|choice| choice.cost);
+        choices.truncate(CHOICES);
+        for choice in &choices {
+            if self.exchange(choice) {
+                return Vec::new();
+            }
+        }
+        match choices.into_iter().next() {
+            Some(choice) if self.random.below(PERTURBED) == 0 => {
+                choice.blockers.iter().for_each(|blocker| self.take_away(*blocker));
+                self.put(choice.placed);
+                choice.blockers
+            }
+            _ => vec![stream],
+        }
+    }
+
+    /// Places for a stream, with those that are in its way.
+    fn choices(&mut self, stream: StreamId) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        for n in 0..self.courses.most() {
+            let Some(course) = self.course(stream, n) else { break };
+            let Some(latest) = self.network.streams[stream].deadline_ns.checked_sub(course.delay_ns) else { continue };
+            let Some(queue) = self.queues(stream).next() else { break };
+            for attempt in 0..STARTS {
+                let start = if attempt == 0 { 0 } else { self.aligned_start(&course, latest) };
+                let placed = self.search(stream, queue, start).at(&course, start);
+                let blockers = self.blockers(&placed);
+                if !blockers.iter().any(|blocker| self.fixed[*blocker] || *blocker == stream) {
+                    let cost = blockers.iter().map(|blocker| self.weight[*blocker]).sum();
+                    choices.push(Choice { cost, blockers, placed });
+                }
+            }
+        }
+        choices
+    }
+
+    /// Takes a place if all that are in its way find another one; else everything is as before.
+    fn exchange(&mut self, choice: &Choice) -> bool {
+        let before: Vec<Placed> =
+            choice.blockers.iter().filter_map(|blocker| self.table.placed[*blocker].clone()).collect();
+        choice.blockers.iter().for_each(|blocker| self.take_away(*blocker));
+        self.put(choice.placed.clone());
+        if choice.blockers.iter().all(|blocker| self.place(*blocker)) {
+            self.tried.moved += choice.blockers.len() as u64;
+            return true;
+        }
+        self.take_away(choice.placed.stream);
+        choice.blockers.iter().for_each(|blocker| self.take_away(*blocker));
+        before.into_iter().for_each(|placed| self.put(placed));
+        false
+    }
+
+    /// A start by chance that puts one hop exactly where some other use begins or ends: less is in the way then than at
+    /// any time by chance.
+    fn aligned_start(&mut self, course: &Course, latest: u64) -> u64 {
+        let hop = &course.hops[self.random.below(course.hops.len() as u64) as usize];
+        let uses = self.taken.uses(hop.link);
+        if uses.is_empty() {
+            return self.chance(latest);
+        }
+        let other = &uses[self.random.below(uses.len() as u64) as usize];
+        let edge = if self.random.below(2) == 0 { other.from_ns } else { other.end_ns };
+        // In any of its periods.
+        let turn = self.random.below(1 + latest / other.period_ns) * other.period_ns;
+        let begin = edge % other.period_ns + turn + hop.lead_ns;
+        let start = (begin + other.period_ns * (1 + hop.shift_ns / other.period_ns)).saturating_sub(hop.shift_ns);
+        let start = start % (latest + 1);
+        start - start % self.wanted.slot_ns.max(1)
+    }
+
+    /// Any start up to the latest.
+    fn chance(&mut self, latest: u64) -> u64 {
+        let start = self.random.below(latest + 1);
+        start - start % self.wanted.slot_ns.max(1)
+    }
+
+    /// Who is in the way of a place.
+    fn blockers(&self, placed: &Placed) -> Vec<StreamId> {
+        let mut blockers = Vec::new();
+        for (link, one) in placed.uses(self.network) {
+            blockers.extend(self.taken.uses(link).iter().filter(|other| meet(&one, other)).map(|other| other.stream));
+            // More than its period is in its own way.
+            if one.end_ns - one.arrives_ns > one.period_ns {
+                blockers.push(placed.stream);
+            }
+        }
+        blockers.sort_unstable();
+        blockers.dedup();
+        blockers
+    }
+}
+
+/// Whether two uses of a link ever meet, the time in the queue included.
+fn meet(a: &Use, b: &Use) -> bool {
+    let common = gcd(a.period_ns, b.period_ns);
+    let (length_a, length_b) = (a.end_ns - a.arrives_ns, b.end_ns - b.arrives_ns);
+    let distance = (b.arrives_ns % common + common - a.arrives_ns % common) % common;
+    distance < length_a || common - distance < length_b
+}

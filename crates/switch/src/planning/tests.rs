@@ -1,0 +1,179 @@
+//! Whatever is planned holds.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::network::{Stream, samples};
+use crate::validate::{Against, MOST_MESSAGES, TARGETS, Verdict, validate};
+
+fn judged(network: &Network, table: &Timetable) -> Verdict {
+    let schedule = lists::schedule(network, table).unwrap();
+    validate(&Against { network, schedule: &schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES })
+}
+
+fn in_words(network: &Network, verdict: &Verdict) -> Vec<String> {
+    verdict.faults.iter().map(|fault| fault.in_words(network)).collect()
+}
+
+#[test]
+fn a_ring_full_of_streams() {
+    let network = samples::ring(8, 800);
+    let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else { panic!() };
+    let verdict = judged(&network, &table);
+    assert!(verdict.holds(), "{:?}", in_words(&network, &verdict));
+    assert!(verdict.complete);
+    assert_eq!(verdict.delays.len(), 800);
+    for delay in &verdict.delays {
+        assert_eq!(delay.most_ns, table.placed[delay.stream].as_ref().unwrap().latency_ns());
+    }
+}
+
+#[test]
+fn those_that_were_kept_stay_where_they_are() {
+    let network = samples::ring(6, 120);
+    let fewer = Network { streams: network.streams[..100].to_vec(), ..network.clone() };
+    let Outcome::Planned(before) = plan(&fewer, &Wanted::default(), &Timetable::default(), &|| true) else { panic!() };
+    let mut kept = before.clone();
+    kept.placed.resize(120, None);
+    let Outcome::Planned(after) = plan(&network, &Wanted::default(), &kept, &|| true) else { panic!() };
+    assert_eq!(after.placed[..100], before.placed[..]);
+    assert!(judged(&network, &after).holds());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_plan() {
+    let network = samples::ring(6, 300);
+    for prefer in [Prefer::Early, Prefer::Spread, Prefer::FewEntries] {
+        let wanted = Wanted { prefer, ..Wanted::default() };
+        let again = || plan(&network, &wanted, &Timetable::default(), &|| true);
+        let first = again();
+        assert_eq!(first, again());
+        let Outcome::Planned(table) = first else { panic!("{prefer:?}") };
+        let verdict = judged(&network, &table);
+        assert!(verdict.holds(), "{prefer:?} {:?}", in_words(&network, &verdict));
+    }
+}
+
+/// A talker with one free moment, and a cable behind it that is taken when its frame would come.
+#[test]
+fn a_frame_waits_where_it_cannot_run_through() {
+    let network = crate::network::read(
+        r#"
+        network = { rate = "100Mbit", processing = "1us" }
+        switch = [{ name = "s" }]
+        station = [{ name = "a" }, { name = "b" }, { name = "c" }, { name = "d" }]
+        link = [{ between = ["a", "s"] }, { between = ["b", "s"] }, { between = ["s", "c"] }, { between = ["s", "d"] }]
+        stream = [
+            { name = "ad", from = "a", to = "d", size = 4500, period = "1ms" },
+            { name = "bc", from = "b", to = "c", size = 3000, period = "1ms" },
+            { name = "ac", from = "a", to = "c", size = 1400, period = "1ms" },
+            { name = "ba", from = "b", to = "a", size = 1400, period = "1ms" },
+        ]"#,
+    )
+    .unwrap();
+    // From the talker a: 117 us of its own, then 371 us of ad. On the way to c: bc, from 20 us to 267 us and 267 us on.
+    let kept = |stream, start_ns| {
+        let course = course::Courses::new(&network, 1, 1).nth(stream, 0).unwrap();
+        place::Search { network: &network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&course, start_ns)
+    };
+    let kept = Timetable { placed: vec![Some(kept(0, 120_000)), Some(kept(1, 0)), None, None] };
+    let deadline = |network: &Network, ns| {
+        let mut network = network.clone();
+        network.streams[2].deadline_ns = ns;
+        network
+    };
+    // Two hops of 116 800 ns and 1 us: to begin at 0 and run through is to meet bc, which leaves until 372 us.
+    let network = deadline(&network, 500_000);
+    let no_wait = Wanted { wait: false, ..Wanted::default() };
+    let go_on = || true;
+    assert!(matches!(plan(&network, &no_wait, &kept, &go_on), Outcome::NotFound(_)));
+    let Outcome::Planned(table) = plan(&network, &Wanted::default(), &kept, &go_on) else { panic!() };
+    let placed = table.placed[2].as_ref().unwrap();
+    assert!(placed.hops[1].arrives_ns < placed.hops[1].begin_ns, "{placed:?}");
+    let verdict = judged(&network, &table);
+    assert!(verdict.holds(), "{:?}", in_words(&network, &verdict));
+}
+
+#[derive(Debug, Clone)]
+struct Drawn {
+    switches: usize,
+    streams: Vec<(usize, usize, u32, usize, u64)>,
+    sync_error_ns: u64,
+    slow: bool,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let stream = (0usize..8, 1usize..8, 1u32..4_000, 0usize..6, 1u64..5);
+    (2usize..6, prop::collection::vec(stream, 1..40), prop_oneof![Just(0u64), 1u64..800], any::<bool>())
+        .prop_map(|(switches, streams, sync_error_ns, slow)| Drawn { switches, streams, sync_error_ns, slow })
+}
+
+fn network_of(drawn: &Drawn) -> Network {
+    let n = drawn.switches;
+    let mut network = samples::ring(n.max(3), 0);
+    let n = network.nodes.len() / 2;
+    network.sync_error_ns = drawn.sync_error_ns;
+    if drawn.slow {
+        network.links.iter_mut().step_by(5).for_each(|link| link.rate = 100_000_000);
+    }
+    let periods = [100_000, 250_000, 500_000, 800_000, 1_000_000, 1_250_000];
+    let stream = |(place, &(talker, hops, size, period, part)): (usize, &(usize, usize, u32, usize, u64))| Stream {
+        name: format!("f{place}"),
+        talker: n + talker % n,
+        listeners: match hops {
+            // Some have several listeners.
+            7 => (0..n).filter(|node| *node != talker % n).map(|node| n + node).collect(),
+            hops => vec![n + (talker % n + 1 + hops % (n - 1)) % n],
+        },
+        size,
+        period_ns: periods[period],
+        deadline_ns: periods[period] * part / 4,
+        jitter_ns: 0,
+        queue: (size % 11 == 0).then_some(1 + (size % 7) as u8),
+    };
+    network.streams = drawn
+        .streams
+        .iter()
+        .enumerate()
+        .map(stream)
+        .map(|s| Stream { deadline_ns: s.deadline_ns.max(1), ..s })
+        .collect();
+    network
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_is_planned_holds(drawn in drawn(), prefer in 0usize..3, slot in 0usize..3) {
+        let network = network_of(&drawn);
+        let prefer = [Prefer::Early, Prefer::Spread, Prefer::FewEntries][prefer];
+        let slot_ns = [1, 8, 100][slot];
+        let wanted = Wanted { prefer, slot_ns, ..Wanted::default() };
+        let steps = std::cell::Cell::new(0);
+        let go_on = || { steps.set(steps.get() + 1); steps.get() < 300 };
+        let table = match plan(&network, &wanted, &Timetable::default(), &go_on) {
+            Outcome::Planned(table) => table,
+            Outcome::NotFound(found) => found.table,
+            Outcome::Impossible(certificates) => {
+                prop_assert!(!certificates.is_empty());
+                return Ok(());
+            }
+        };
+        // The streams that have a place, for all others are known to have none.
+        let has: Vec<bool> = table.placed.iter().map(Option::is_some).collect();
+        let streams: Vec<Stream> =
+            network.streams.iter().zip(&has).filter(|(_, has)| **has).map(|(stream, _)| stream.clone()).collect();
+        let placed = table.placed.iter().flatten().enumerate();
+        let table = Timetable { placed: placed.map(|(n, placed)| Some(Placed { stream: n, ..placed.clone() })).collect() };
+        let network = Network { streams, ..network };
+        if network.streams.is_empty() {
+            return Ok(());
+        }
+        for hop in table.placed.iter().flatten().flat_map(|placed| &placed.hops) {
+            prop_assert!(hop.begin_ns % slot_ns == 0 && hop.end_ns % slot_ns == 0, "{hop:?}");
+        }
+        let verdict = judged(&network, &table);
+        prop_assert!(verdict.holds(), "{:?}", in_words(&network, &verdict));
+        prop_assert!(verdict.complete);
+    }
+}

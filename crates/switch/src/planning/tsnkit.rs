@@ -1,0 +1,42 @@
+//! A plan as tsnkit's tables: `PREFIX-GCL.csv`, `-OFFSET.csv`, `-QUEUE.csv`, `-ROUTE.csv` and `-DELAY.csv`. Times are
+//! nanoseconds.
+
+use super::timetable::{Placed, Timetable};
+use crate::network::{LinkId, Network};
+use crate::validate::Schedule;
+
+/// The ends of the tables' names, and their texts.
+pub fn tables(network: &Network, table: &Timetable, schedule: &Schedule) -> [(&'static str, String); 5] {
+    let link = |link: LinkId| {
+        let link = &network.links[link];
+        format!("\"({}, {})\"", network.nodes[link.from].name, network.nodes[link.to].name)
+    };
+    let mut gcl = String::from("link,queue,start,end,cycle\n");
+    for window in &schedule.windows {
+        let (queue, begin, end, cycle) = (window.queue, window.begin_ns, window.end_ns, window.cycle_ns);
+        gcl += &format!("{},{queue},{begin},{end},{cycle}\n", link(window.link));
+    }
+    let mut offset = String::from("stream,frame,offset\n");
+    let mut queue = String::from("stream,frame,link,queue\n");
+    let mut route = String::from("stream,link\n");
+    let mut delay = String::from("stream,frame,delay\n");
+    for placed in table.placed.iter().flatten() {
+        let name = &network.streams[placed.stream].name;
+        offset += &format!("{name},0,{}\n", placed.offset_ns());
+        delay += &format!("{name},0,{}\n", behind_the_first_hop(network, placed));
+        for hop in &placed.hops {
+            queue += &format!("{name},0,{},{}\n", link(hop.link), placed.queue);
+            route += &format!("{name},{}\n", link(hop.link));
+        }
+    }
+    [("GCL", gcl), ("OFFSET", offset), ("QUEUE", queue), ("ROUTE", route), ("DELAY", delay)]
+}
+
+/// As that tool counts it: from the moment at which the first switch could send until the listener is done.
+fn behind_the_first_hop(network: &Network, placed: &Placed) -> u64 {
+    let processing = |link: LinkId| network.links[link].processing_ns;
+    let first = &placed.hops[0];
+    let last = placed.hops.iter().filter(|hop| hop.delivered_ns.is_some()).max_by_key(|hop| hop.delivered_ns);
+    let done = last.map_or(0, |hop| hop.delivered_ns.unwrap_or(0) + processing(hop.link));
+    done.saturating_sub(first.end_ns + processing(first.link))
+}

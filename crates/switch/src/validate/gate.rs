@@ -1,0 +1,89 @@
+//! The gates of one port, as they are open and shut.
+
+use super::schedule::Window;
+
+/// Of a port (IEEE 802.1Q-2022 clause 8.6.6).
+const QUEUES: usize = 8;
+
+/// A port's windows, by queue.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Gates {
+    cycle_ns: u64,
+    /// Of each queue, in order; windows that touch are one.
+    open: Vec<Vec<(u64, u64)>>,
+}
+
+impl Gates {
+    /// Of one link; none where it has no windows.
+    pub(super) fn new<'a>(windows: impl Iterator<Item = &'a Window>) -> Option<Self> {
+        let mut gates = Gates { cycle_ns: 0, open: vec![Vec::new(); QUEUES] };
+        for window in windows {
+            gates.cycle_ns = window.cycle_ns;
+            let end = window.end_ns.min(window.cycle_ns);
+            if window.begin_ns < end {
+                gates.open[usize::from(window.queue).min(QUEUES - 1)].push((window.begin_ns, end));
+            }
+        }
+        if gates.cycle_ns == 0 {
+            return None;
+        }
+        for open in &mut gates.open {
+            open.sort_unstable();
+            open.dedup_by(|next, last| {
+                let touches = next.0 <= last.1;
+                if touches {
+                    last.1 = last.1.max(next.1);
+                }
+                touches
+            });
+        }
+        Some(gates)
+    }
+
+    /// Until when a queue's gate is open; nothing where it is shut.
+    pub(super) fn open_until(&self, queue: u8, now_ns: u64) -> Option<u64> {
+        let open = &self.open[usize::from(queue)];
+        let at = now_ns % self.cycle_ns;
+        let place = open.partition_point(|(begin, _)| *begin <= at).checked_sub(1)?;
+        let mut end = open[place].1;
+        if at >= end {
+            return None;
+        }
+        // A window up to the end of the cycle goes on in the next one.
+        if end == self.cycle_ns && open[0].0 == 0 {
+            end = if open.len() == 1 && open[0].1 == self.cycle_ns { u64::MAX / 2 } else { end + open[0].1 };
+        }
+        Some(now_ns - at + end)
+    }
+
+    /// When it opens next.
+    pub(super) fn opens_after(&self, queue: u8, now_ns: u64) -> Option<u64> {
+        let open = &self.open[usize::from(queue)];
+        let at = now_ns % self.cycle_ns;
+        let begin = match open.get(open.partition_point(|(begin, _)| *begin <= at)) {
+            Some(later) => later.0,
+            None => open.first()?.0 + self.cycle_ns,
+        };
+        Some(now_ns - at + begin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_that_touch_are_one_also_around_the_cycle() {
+        let window = |begin_ns, end_ns| Window { link: 0, queue: 3, begin_ns, end_ns, cycle_ns: 100 };
+        let windows = [window(80, 100), window(0, 10), window(40, 50), window(50, 55)];
+        let gates = Gates::new(windows.iter()).unwrap();
+        assert_eq!(gates.open_until(3, 285), Some(310));
+        assert_eq!(gates.open_until(3, 305), Some(310));
+        assert_eq!(gates.open_until(3, 310), None);
+        assert_eq!(gates.open_until(3, 345), Some(355));
+        assert_eq!(gates.opens_after(3, 310), Some(340));
+        assert_eq!(gates.opens_after(3, 381), Some(400));
+        assert_eq!(gates.open_until(2, 345), None);
+        assert_eq!(gates.opens_after(2, 345), None);
+    }
+}

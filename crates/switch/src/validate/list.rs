@@ -1,0 +1,182 @@
+//! The gates themselves: what can be told of a list without sending anything.
+
+use std::collections::HashMap;
+
+use super::Against;
+use super::fault::{Fault, Verdict};
+use super::schedule::Window;
+use crate::network::LinkId;
+use crate::wire;
+
+pub(super) fn check(against: &Against, verdict: &mut Verdict) {
+    let mut links: HashMap<LinkId, Vec<Window>> = HashMap::new();
+    for window in &against.schedule.windows {
+        links.entry(window.link).or_default().push(*window);
+    }
+    let mut links: Vec<(LinkId, Vec<Window>)> = links.into_iter().collect();
+    links.sort_unstable_by_key(|(link, _)| *link);
+    for (link, windows) in &mut links {
+        windows.sort_unstable_by_key(|window| (window.begin_ns, window.end_ns));
+        shape(against, *link, windows, verdict);
+        periods(against, *link, windows[0].cycle_ns, verdict);
+        limits(against, *link, windows, verdict);
+    }
+}
+
+fn shape(against: &Against, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
+    let cycle_ns = windows[0].cycle_ns;
+    if let Some(other) = windows.iter().find(|window| window.cycle_ns != cycle_ns) {
+        verdict.add(Fault::Cycles(link, cycle_ns, other.cycle_ns));
+    }
+    let mut end_ns = 0;
+    for window in windows {
+        if window.queue >= against.network.links[link].queues {
+            verdict.add(Fault::Queue(link, window.queue));
+        }
+        if window.begin_ns >= window.end_ns {
+            verdict.add(Fault::Backwards(link, window.begin_ns));
+            continue;
+        }
+        if window.end_ns > cycle_ns {
+            verdict.add(Fault::BeyondCycle(link, window.begin_ns));
+        }
+        if window.begin_ns < end_ns {
+            verdict.add(Fault::Overlap(link, window.begin_ns));
+        }
+        end_ns = end_ns.max(window.end_ns);
+    }
+    // The part beyond the cycle lies on its beginning.
+    if end_ns > cycle_ns && windows[0].begin_ns < end_ns - cycle_ns {
+        verdict.add(Fault::Overlap(link, windows[0].begin_ns));
+    }
+}
+
+fn periods(against: &Against, link: LinkId, cycle_ns: u64, verdict: &mut Verdict) {
+    let on = against.schedule.routes.iter().enumerate().filter(|(_, route)| route.contains(&link));
+    for (stream, _) in on {
+        let period_ns = against.network.streams.get(stream).map_or(1, |stream| stream.period_ns);
+        if cycle_ns == 0 || cycle_ns % period_ns != 0 {
+            verdict.add(Fault::Period(link, stream));
+        }
+    }
+}
+
+/// An entry of the list that a port gets: which scheduled gate is open, or that of all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    queue: Option<u8>,
+    begin_ns: u64,
+    for_ns: u64,
+}
+
+fn limits(against: &Against, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
+    let target = against.target;
+    let entries = entries(windows);
+    if entries.len() > target.most_entries {
+        verdict.add(Fault::Entries(link, entries.len()));
+    }
+    for entry in entries.iter().filter(|entry| entry.for_ns < target.shortest_ns) {
+        verdict.add(Fault::Short(link, entry.for_ns));
+    }
+    let cycle_ns = windows[0].cycle_ns;
+    if cycle_ns > target.longest_cycle_ns {
+        verdict.add(Fault::LongCycle(link, cycle_ns));
+    }
+    if !target.reopens {
+        reopened(link, &entries, verdict);
+    }
+    if !target.length_aware {
+        guards(against, link, &entries, verdict);
+    }
+}
+
+/// Windows and what lies between them.
+fn entries(windows: &[Window]) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut at = 0;
+    let mut push = |queue, begin_ns: u64, end_ns: u64| {
+        let for_ns = end_ns.saturating_sub(begin_ns);
+        match entries.last_mut() {
+            _ if for_ns == 0 => {}
+            Some(last) if last.queue == queue => last.for_ns += for_ns,
+            _ => entries.push(Entry { queue, begin_ns, for_ns }),
+        }
+    };
+    for window in windows {
+        push(None, at, window.begin_ns);
+        push(Some(window.queue), window.begin_ns.max(at), window.end_ns.min(window.cycle_ns));
+        at = at.max(window.end_ns);
+    }
+    push(None, at, windows[0].cycle_ns);
+    entries
+}
+
+fn reopened(link: LinkId, entries: &[Entry], verdict: &mut Verdict) {
+    let mut opened: HashMap<Option<u8>, u32> = HashMap::new();
+    for entry in entries {
+        *opened.entry(entry.queue).or_default() += 1;
+    }
+    // A gate that is open over the end of the cycle opens once.
+    if let [first, .., last] = entries {
+        if first.queue == last.queue {
+            *opened.entry(first.queue).or_default() -= 1;
+        }
+    }
+    let mut more: Vec<u8> =
+        opened.iter().filter(|(_, times)| **times > 1).map(|(queue, _)| queue.unwrap_or(0)).collect();
+    more.sort_unstable();
+    more.into_iter().for_each(|queue| verdict.add(Fault::Reopened(link, queue)));
+}
+
+/// Before a window of a stream the largest frame of others must have had its time to end.
+fn guards(against: &Against, link: LinkId, entries: &[Entry], verdict: &mut Verdict) {
+    let needed_ns = wire::largest_frame_ns(wire::LARGEST_SDU, against.network.links[link].rate);
+    for (n, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.queue.is_some()) {
+        let before = &entries[(n + entries.len() - 1) % entries.len()];
+        if before.queue.is_none() && before.for_ns > 0 && needed_ns > 0 {
+            verdict.add(Fault::Guard(link, entry.begin_ns));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::samples;
+    use crate::validate::{Schedule, Target, target};
+
+    fn kinds(windows: Vec<Window>, target: &Target) -> Vec<&'static str> {
+        let network = samples::ring(3, 0);
+        let schedule = Schedule { windows, ..Schedule::default() };
+        let mut verdict = Verdict::default();
+        check(&Against { network: &network, schedule: &schedule, target, most_messages: 1_000 }, &mut verdict);
+        verdict.faults.iter().map(Fault::kind).collect()
+    }
+
+    #[test]
+    fn each_fault_of_a_list_is_found() {
+        let any = target::named("any").unwrap();
+        let window = |queue, begin_ns, end_ns| Window { link: 0, queue, begin_ns, end_ns, cycle_ns: 10_000 };
+        let none: [&str; 0] = [];
+        assert_eq!(kinds(vec![window(7, 0, 1_000), window(6, 1_000, 2_000)], any), none);
+        assert_eq!(kinds(vec![window(7, 0, 1_000), window(6, 999, 2_000)], any), ["overlap"]);
+        assert_eq!(kinds(vec![window(7, 9_500, 10_001), window(6, 10, 2_000)], any), ["wrap-around"]);
+        assert_eq!(kinds(vec![window(7, 9_500, 10_011), window(6, 10, 2_000)], any), ["wrap-around", "overlap"]);
+        assert_eq!(kinds(vec![window(7, 500, 500)], any), ["window"]);
+        assert_eq!(kinds(vec![window(9, 500, 600)], any), ["queue"]);
+        assert_eq!(kinds(vec![window(7, 0, 10), Window { cycle_ns: 20_000, ..window(7, 20, 30) }], any), ["cycle"]);
+    }
+
+    #[test]
+    fn limits_of_the_target_are_held() {
+        let any = *target::named("any").unwrap();
+        let window = |queue, begin_ns, end_ns| Window { link: 0, queue, begin_ns, end_ns, cycle_ns: 10_000 };
+        let windows = || vec![window(7, 0, 1_000), window(7, 2_000, 2_500)];
+        let found = |limited: Target| kinds(windows(), &limited);
+        assert_eq!(found(Target { most_entries: 3, ..any }), ["entries"]);
+        assert_eq!(found(Target { shortest_ns: 501, ..any }), ["interval"]);
+        assert_eq!(found(Target { longest_cycle_ns: 9_999, ..any }), ["cycle length"]);
+        assert_eq!(found(Target { reopens: false, ..any }), ["reopened", "reopened"]);
+        assert_eq!(found(Target { length_aware: false, ..any }), ["guard band", "guard band"]);
+    }
+}

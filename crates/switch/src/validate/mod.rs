@@ -1,0 +1,46 @@
+//! Whether a schedule holds, whoever made it: its gates are looked at one by one, and every message of the common
+//! period is sent through a model of the network, event by event.
+//!
+//! Nothing here is used by the planner, and nothing of the planner is used here.
+
+mod event;
+mod fault;
+mod gate;
+mod list;
+mod schedule;
+mod simulate;
+mod target;
+#[cfg(test)]
+mod tests;
+pub mod tsnkit;
+
+use crate::network::Network;
+
+pub use fault::{Fault, Verdict};
+pub use schedule::{Schedule, Send, Window};
+pub use simulate::Delay;
+pub use target::{TARGETS, Target, named};
+
+/// How a schedule is held against a network.
+#[derive(Debug, Clone, Copy)]
+pub struct Against<'a> {
+    /// What has to be carried.
+    pub network: &'a Network,
+    /// What carries it.
+    pub schedule: &'a Schedule,
+    /// What the ports' hardware can do.
+    pub target: &'a Target,
+    /// Messages that pass a link, one by one, at most: a common period that has more is followed as far as that.
+    pub most_messages: u64,
+}
+
+/// Messages on links that are followed where nothing else is said: some seconds of work.
+pub const MOST_MESSAGES: u64 = 20_000_000;
+
+/// Everything that is wrong with a schedule, and how long messages take in it.
+pub fn validate(against: &Against) -> Verdict {
+    let mut verdict = Verdict::default();
+    list::check(against, &mut verdict);
+    simulate::run(against, &mut verdict);
+    verdict
+}

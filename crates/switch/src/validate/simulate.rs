@@ -1,0 +1,377 @@
+//! Every message of the common period, twice, through queues and gates: a discrete-event simulation.
+//!
+//! A port sends the first frame of the highest queue whose gate is open for as long as the frame takes (IEEE
+//! 802.1Q-2022 clauses 8.6.8.1 and 8.6.8.4). Switches store a frame wholly before they forward it. Where clocks may
+//! differ, the run is repeated with clocks that do, in several ways.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::event::{Event, Events, Frame};
+use super::fault::{Fault, Verdict};
+use super::gate::Gates;
+use super::schedule::Send;
+use super::{Against, Schedule};
+use crate::network::{LinkId, Network, NodeId, StreamId};
+
+/// Ways in which clocks differ that are tried.
+const CLOCKS: u64 = 8;
+/// A frame that has not arrived so many periods after it was sent is lost.
+const PATIENCE: u64 = 4;
+/// Of a port (IEEE 802.1Q-2022 clause 8.6.6).
+const QUEUES: u8 = 8;
+
+/// How long a stream takes to a listener, from the beginning of its period to its last bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delay {
+    /// Whose messages.
+    pub stream: StreamId,
+    /// To whom.
+    pub listener: NodeId,
+    /// The shortest, in ns.
+    pub least_ns: u64,
+    /// The longest, in ns.
+    pub most_ns: u64,
+    /// Messages that arrived.
+    pub received: u64,
+}
+
+pub(super) fn run(against: &Against, verdict: &mut Verdict) {
+    let Some(plan) = Plan::new(against, verdict) else { return };
+    verdict.followed_ns = plan.horizon_ns;
+    verdict.complete = plan.complete;
+    let clocks = if against.network.sync_error_ns == 0 { 1 } else { 1 + CLOCKS };
+    let mut delays: HashMap<(StreamId, NodeId), Delay> = HashMap::new();
+    let mut crossed = HashSet::new();
+    for way in 0..clocks {
+        let ahead = ahead(against.network, way);
+        let mut world = World::new(against.network, &plan, &ahead);
+        world.run();
+        verdict.messages += world.sent;
+        world.judge(verdict, &mut delays);
+        for crossing in world.crossings {
+            if crossed.insert(crossing) {
+                let (link, queue, a, b) = crossing;
+                verdict.add(Fault::Crossing(link, queue, a, b));
+            }
+        }
+    }
+    let mut delays: Vec<Delay> = delays.into_values().collect();
+    delays.sort_unstable_by_key(|delay| (delay.stream, delay.listener));
+    for delay in &delays {
+        let of = &against.network.streams[delay.stream];
+        let spread = delay.most_ns - delay.least_ns;
+        // What clocks differ by is no doing of the schedule's.
+        if spread > of.jitter_ns + 2 * against.network.sync_error_ns {
+            verdict.add(Fault::Jitter(delay.stream, delay.listener, spread));
+        }
+    }
+    verdict.delays = delays;
+}
+
+/// By how much each node's clock is ahead, in ns; all are behind by as much at most.
+fn ahead(network: &Network, way: u64) -> Vec<i64> {
+    let most = (network.sync_error_ns / 2) as i64;
+    let of = |node: usize| match way {
+        0 => 0,
+        // The extremes, in patterns that differ from node to node.
+        _ if ((node as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ way.wrapping_mul(0xbf58_476d_1ce4_e5b9))
+            >> 40)
+            & 1
+            == 0 =>
+        {
+            most
+        }
+        _ => -most,
+    };
+    (0..network.nodes.len()).map(of).collect()
+}
+
+/// The schedule in the form that it is followed in.
+struct Plan<'a> {
+    gates: Vec<Option<Gates>>,
+    /// Sendings of each stream, which take turns.
+    sends: Vec<Vec<&'a Send>>,
+    /// Links that follow a node, by stream.
+    next: Vec<HashMap<NodeId, Vec<LinkId>>>,
+    horizon_ns: u64,
+    complete: bool,
+}
+
+impl<'a> Plan<'a> {
+    fn new(against: &Against<'a>, verdict: &mut Verdict) -> Option<Self> {
+        let (network, schedule) = (against.network, against.schedule);
+        let mut by_link: Vec<Vec<&super::Window>> = vec![Vec::new(); network.links.len()];
+        schedule.windows.iter().for_each(|window| by_link[window.link].push(window));
+        let gates = by_link.iter().map(|windows| Gates::new(windows.iter().copied())).collect();
+        let mut sends: Vec<Vec<&Send>> = vec![Vec::new(); network.streams.len()];
+        schedule.sends.iter().for_each(|send| sends[send.stream].push(send));
+        for (stream, sends) in sends.iter().enumerate() {
+            if sends.is_empty() {
+                verdict.add(Fault::NotSent(stream));
+            }
+            for (link, queue) in sends.iter().flat_map(|send| &send.queues) {
+                if *queue >= network.links[*link].queues {
+                    verdict.add(Fault::Queue(*link, *queue));
+                }
+            }
+        }
+        let next = (0..network.streams.len()).map(|stream| route(network, schedule, stream, verdict)).collect();
+        let (horizon_ns, complete) = horizon(against, &sends)?;
+        Some(Self { gates, sends, next, horizon_ns, complete })
+    }
+}
+
+/// A stream's links by the node they leave, after a look at whether they lead where they should.
+fn route(
+    network: &Network,
+    schedule: &Schedule,
+    stream: StreamId,
+    verdict: &mut Verdict,
+) -> HashMap<NodeId, Vec<LinkId>> {
+    let mut next: HashMap<NodeId, Vec<LinkId>> = HashMap::new();
+    let links = schedule.routes.get(stream).map_or(&[][..], Vec::as_slice);
+    links.iter().for_each(|link| next.entry(network.links[*link].from).or_default().push(*link));
+    let of = &network.streams[stream];
+    let mut reached = HashSet::from([of.talker]);
+    let mut used = HashSet::new();
+    let mut waiting = vec![of.talker];
+    while let Some(node) = waiting.pop() {
+        for link in next.get(&node).into_iter().flatten() {
+            let to = network.links[*link].to;
+            if !used.insert(*link) || !reached.insert(to) {
+                verdict.add(Fault::StrayLink(stream, *link));
+            } else {
+                waiting.push(to);
+            }
+        }
+    }
+    links.iter().filter(|link| !used.contains(*link)).for_each(|link| verdict.add(Fault::StrayLink(stream, *link)));
+    for listener in of.listeners.iter().filter(|listener| !reached.contains(*listener)) {
+        verdict.add(Fault::Route(stream, *listener));
+    }
+    // A message that goes in circles would never end.
+    let mut seen = HashSet::from([of.talker]);
+    for node in 0..network.nodes.len() {
+        if let Some(links) = next.get_mut(&node) {
+            links.retain(|link| seen.insert(network.links[*link].to));
+        }
+    }
+    next
+}
+
+/// Twice the time until everything begins together again, or as much of it as there may be messages.
+fn horizon(against: &Against, sends: &[Vec<&Send>]) -> Option<(u64, bool)> {
+    let network = against.network;
+    let times = against.schedule.windows.iter().map(|window| window.cycle_ns);
+    let times = times.chain(network.streams.iter().map(|stream| stream.period_ns)).filter(|ns| *ns > 0);
+    let common = times.clone().try_fold(1u64, |common, ns| (common / gcd(common, ns)).checked_mul(ns));
+    times.max()?;
+    let wanted = common.and_then(|common| common.checked_mul(2)).unwrap_or(u64::MAX);
+    let per_ns: f64 = network
+        .streams
+        .iter()
+        .zip(sends)
+        .zip(&against.schedule.routes)
+        .map(|((stream, _), route)| route.len().max(1) as f64 / stream.period_ns as f64)
+        .sum();
+    let most = (against.most_messages as f64 / per_ns.max(1e-18)) as u64;
+    let horizon = wanted.min(most.max(1));
+    Some((horizon, horizon == wanted))
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// A port: what waits, and until when it is busy.
+#[derive(Debug, Clone, Default)]
+struct Port {
+    queues: Vec<VecDeque<Frame>>,
+    busy_until_ns: u64,
+}
+
+struct World<'a> {
+    network: &'a Network,
+    plan: &'a Plan<'a>,
+    ahead: &'a [i64],
+    ports: Vec<Port>,
+    events: Events,
+    sent: u64,
+    /// Parts that arrived, and when the last did, by stream, message and listener.
+    arrived: HashMap<(u32, u32, NodeId), (u16, u64)>,
+    crossings: HashSet<(LinkId, u8, StreamId, StreamId)>,
+}
+
+impl<'a> World<'a> {
+    fn new(network: &'a Network, plan: &'a Plan<'a>, ahead: &'a [i64]) -> Self {
+        let port = Port { queues: vec![VecDeque::new(); QUEUES.into()], busy_until_ns: 0 };
+        Self {
+            network,
+            plan,
+            ahead,
+            ports: vec![port; network.links.len()],
+            events: Events::default(),
+            sent: 0,
+            arrived: HashMap::new(),
+            crossings: HashSet::new(),
+        }
+    }
+
+    /// When a node's clock shows this time. The world begins a little later than its clocks.
+    fn when(&self, node: NodeId, local_ns: u64) -> u64 {
+        local_ns.saturating_add(self.network.sync_error_ns).saturating_add_signed(-self.ahead[node])
+    }
+
+    fn local(&self, node: NodeId, now_ns: u64) -> u64 {
+        now_ns.saturating_add_signed(self.ahead[node]).saturating_sub(self.network.sync_error_ns)
+    }
+
+    fn run(&mut self) {
+        (0..self.network.streams.len()).for_each(|stream| self.send(stream as u32, 0));
+        let longest = self.network.streams.iter().map(|stream| stream.period_ns).max().unwrap_or(1);
+        let end = self.plan.horizon_ns.saturating_add(PATIENCE * longest);
+        while let Some((now, event)) = self.events.next() {
+            if now > end {
+                break;
+            }
+            match event {
+                Event::Period(stream, message) => self.send(stream, message),
+                Event::Port(link) => self.serve(link, now),
+                Event::Queued(link, frame) => {
+                    self.enqueue(link, frame);
+                    self.serve(link, now);
+                }
+                Event::Delivered(link, frame) => self.deliver(link, frame, now),
+            }
+        }
+    }
+
+    /// Messages of a stream within the time that is followed.
+    fn messages(&self, stream: StreamId) -> u64 {
+        (self.plan.horizon_ns / self.network.streams[stream].period_ns).min(u64::from(u32::MAX))
+    }
+
+    /// The talker sends a message, and will send the next.
+    fn send(&mut self, stream: u32, message: u32) {
+        let id = stream as usize;
+        let of = &self.network.streams[id];
+        let sends = &self.plan.sends[id];
+        if u64::from(message) >= self.messages(id) || sends.is_empty() {
+            return;
+        }
+        let send = sends[message as usize % sends.len()];
+        let begin = u64::from(message) * of.period_ns;
+        let at = self.when(of.talker, begin.saturating_add(send.offset_ns));
+        self.sent += 1;
+        for link in self.plan.next[id].get(&of.talker).into_iter().flatten() {
+            for part in 0..self.network.carried(id, *link).frames {
+                self.events.at(at, Event::Queued(*link, Frame { stream, message, part: part as u16 }));
+            }
+        }
+        self.events.at(self.when(of.talker, begin + of.period_ns), Event::Period(stream, message + 1));
+    }
+
+    fn queue_of(&self, link: LinkId, frame: Frame) -> u8 {
+        let sends = &self.plan.sends[frame.stream as usize];
+        let send = sends[frame.message as usize % sends.len()];
+        send.queues.iter().find(|(of, _)| *of == link).map_or(0, |(_, queue)| *queue).min(QUEUES - 1)
+    }
+
+    fn enqueue(&mut self, link: LinkId, frame: Frame) {
+        let queue = self.queue_of(link, frame);
+        let waiting = &mut self.ports[link].queues[usize::from(queue)];
+        let other = waiting.iter().find(|other| (other.stream, other.message) != (frame.stream, frame.message));
+        if let Some(other) = other {
+            let (a, b) = (other.stream.min(frame.stream) as usize, other.stream.max(frame.stream) as usize);
+            self.crossings.insert((link, queue, a, b));
+        }
+        waiting.push_back(frame);
+    }
+
+    fn length_ns(&self, link: LinkId, frame: Frame) -> u64 {
+        let carried = self.network.carried(frame.stream as usize, link);
+        if u32::from(frame.part) + 1 == carried.frames { carried.last_ns } else { carried.first_ns }
+    }
+
+    /// Sends what can be sent, or comes back when something could be.
+    fn serve(&mut self, link: LinkId, now: u64) {
+        if now < self.ports[link].busy_until_ns || self.ports[link].queues.iter().all(VecDeque::is_empty) {
+            return;
+        }
+        let from = self.network.links[link].from;
+        let local = self.local(from, now);
+        let mut again = u64::MAX;
+        for queue in (0..QUEUES).rev() {
+            let Some(&frame) = self.ports[link].queues[usize::from(queue)].front() else { continue };
+            let length = self.length_ns(link, frame);
+            let gates = self.plan.gates[link].as_ref();
+            let fits =
+                gates.is_none_or(|gates| gates.open_until(queue, local).is_some_and(|end| local + length <= end));
+            if fits {
+                return self.transmit(link, queue, frame, now, length);
+            }
+            if let Some(opens) = gates.and_then(|gates| gates.opens_after(queue, local)) {
+                again = again.min(self.when(from, opens));
+            }
+        }
+        if again != u64::MAX {
+            self.events.at(again.max(now + 1), Event::Port(link));
+        }
+    }
+
+    fn transmit(&mut self, link: LinkId, queue: u8, frame: Frame, now: u64, length: u64) {
+        let way = &self.network.links[link];
+        self.ports[link].queues[usize::from(queue)].pop_front();
+        self.ports[link].busy_until_ns = now + length;
+        self.events.at(now + length, Event::Port(link));
+        let there = now + length + way.propagation_ns;
+        self.events.at(there, Event::Delivered(link, frame));
+        for next in self.plan.next[frame.stream as usize].get(&way.to).into_iter().flatten() {
+            self.events.at(there + way.processing_ns, Event::Queued(*next, frame));
+        }
+    }
+
+    fn deliver(&mut self, link: LinkId, frame: Frame, now: u64) {
+        let node = self.network.links[link].to;
+        if self.network.streams[frame.stream as usize].listeners.contains(&node) {
+            let arrived = self.arrived.entry((frame.stream, frame.message, node)).or_default();
+            *arrived = (arrived.0 + 1, now);
+        }
+    }
+
+    /// Each message once, in time.
+    fn judge(&self, verdict: &mut Verdict, delays: &mut HashMap<(StreamId, NodeId), Delay>) {
+        for (stream, sends) in self.plan.sends.iter().enumerate().filter(|(_, sends)| !sends.is_empty()) {
+            let of = &self.network.streams[stream];
+            for &listener in &of.listeners {
+                let parts = self.parts(stream, listener);
+                for message in 0..self.messages(stream) {
+                    let begin = message * of.period_ns;
+                    let sent = begin + sends[message as usize % sends.len()].offset_ns;
+                    match self.arrived.get(&(stream as u32, message as u32, listener)) {
+                        Some((count, at)) if *count == parts => {
+                            let latency_ns = self.local(listener, *at).saturating_sub(begin);
+                            if latency_ns > of.deadline_ns {
+                                verdict.add(Fault::Late(stream, listener, latency_ns));
+                            }
+                            let new = Delay { stream, listener, least_ns: u64::MAX, most_ns: 0, received: 0 };
+                            let delay = delays.entry((stream, listener)).or_insert(new);
+                            delay.least_ns = delay.least_ns.min(latency_ns);
+                            delay.most_ns = delay.most_ns.max(latency_ns);
+                            delay.received += 1;
+                        }
+                        Some((count, _)) if *count > parts => verdict.add(Fault::Twice(stream, listener, sent)),
+                        _ => verdict.add(Fault::Missing(stream, listener, sent)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Frames of a message, as they come to a listener.
+    fn parts(&self, stream: StreamId, listener: NodeId) -> u16 {
+        let links = self.plan.next[stream].values().flatten();
+        let last = links.clone().find(|link| self.network.links[**link].to == listener);
+        last.map_or(1, |link| self.network.carried(stream, *link).frames as u16)
+    }
+}

@@ -1,0 +1,84 @@
+//! What the hardware of a port can do with a gate control list.
+
+/// Limits of a kind of port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// As it is called on the command line.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Entries of a list at most.
+    pub most_entries: usize,
+    /// The shortest entry, in ns.
+    pub shortest_ns: u64,
+    /// The longest cycle, in ns.
+    pub longest_cycle_ns: u64,
+    /// Whether a gate can open more than once in a cycle.
+    pub reopens: bool,
+    /// Whether a frame is not begun that would not end before its gate closes.
+    pub length_aware: bool,
+}
+
+/// The kinds that are known: IEEE 802.1Q-2022 clause 8.6.8.4, tc-taprio(8), Linux' igc and igb drivers, Microchip's
+/// manual of its switches (TAS port configuration).
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "any",
+        about: "IEEE 802.1Q without limits of an implementation",
+        most_entries: usize::MAX,
+        shortest_ns: 1,
+        longest_cycle_ns: u64::MAX,
+        reopens: true,
+        length_aware: true,
+    },
+    Target {
+        name: "ontick",
+        about: "ontick's own data plane on a dedicated core",
+        most_entries: 1024,
+        shortest_ns: 1,
+        longest_cycle_ns: u64::MAX,
+        reopens: true,
+        length_aware: true,
+    },
+    Target {
+        name: "taprio",
+        about: "Linux' taprio in software (tc-taprio(8)); an entry lasts as long as the shortest frame at least",
+        most_entries: 1024,
+        shortest_ns: 672,
+        longest_cycle_ns: i64::MAX as u64,
+        reopens: true,
+        length_aware: true,
+    },
+    Target {
+        name: "i225",
+        about: "Intel i225 and i226 (igc): a queue opens once in a cycle, and a cycle lasts a second at most",
+        most_entries: usize::MAX,
+        shortest_ns: 1,
+        longest_cycle_ns: 1_000_000_000,
+        reopens: false,
+        length_aware: true,
+    },
+    Target {
+        name: "i210",
+        about: "Intel i210 (igb): launch times alone, so the list is taprio's, in its txtime mode",
+        most_entries: 1024,
+        shortest_ns: 672,
+        longest_cycle_ns: i64::MAX as u64,
+        reopens: true,
+        length_aware: true,
+    },
+    Target {
+        name: "list-256",
+        about: "switches with lists in hardware, such as Microchip's: 256 entries, from 256 ns on, cycles below a second, frames begun without a look at their length",
+        most_entries: 256,
+        shortest_ns: 256,
+        longest_cycle_ns: 999_999_999,
+        reopens: true,
+        length_aware: false,
+    },
+];
+
+/// The kind of that name.
+pub fn named(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

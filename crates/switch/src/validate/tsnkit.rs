@@ -1,0 +1,186 @@
+//! A schedule out of tsnkit's tables, whichever of its algorithms wrote them.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use super::schedule::{Schedule, Send, Window};
+use crate::config::{Errors, FileError};
+use crate::network::tsnkit::{Rows, numbers};
+use crate::network::{LinkId, Network, StreamId};
+
+/// No such table is longer.
+const LONGEST: u64 = 256 << 20;
+/// More than two years, in ns.
+const LATEST: u64 = 1 << 56;
+
+/// The file of a table: `PREFIX-GCL.csv`.
+pub fn file(prefix: &Path, table: &str) -> PathBuf {
+    let mut name = prefix.as_os_str().to_owned();
+    name.push(format!("-{table}.csv"));
+    name.into()
+}
+
+/// Reads the four tables that say what happens.
+pub fn open(prefix: &Path, network: &Network) -> Result<Schedule, FileError> {
+    let names = Names::new(network);
+    let mut schedule = empty(network);
+    for (table, read) in TABLES {
+        let file = file(prefix, table);
+        let text = crate::config::read_text(&file, LONGEST, "longer than 256 MiB, so no such table")?;
+        read(&text, &names, &mut schedule).map_err(|errors| FileError::Wrong { file, errors })?;
+    }
+    Ok(schedule)
+}
+
+/// Of the four texts.
+pub fn read(gcl: &str, route: &str, queue: &str, offset: &str, network: &Network) -> Result<Schedule, Errors> {
+    let names = Names::new(network);
+    let mut schedule = empty(network);
+    for ((_, read), text) in TABLES.into_iter().zip([gcl, route, offset, queue]) {
+        read(text, &names, &mut schedule)?;
+    }
+    Ok(schedule)
+}
+
+fn empty(network: &Network) -> Schedule {
+    Schedule { routes: vec![Vec::new(); network.streams.len()], ..Schedule::default() }
+}
+
+type Reader = fn(&str, &Names, &mut Schedule) -> Result<(), Errors>;
+
+/// Offsets come before the queues of the frames that they are of.
+const TABLES: [(&str, Reader); 4] = [("GCL", windows), ("ROUTE", routes), ("OFFSET", offsets), ("QUEUE", queues)];
+
+fn windows(text: &str, names: &Names, schedule: &mut Schedule) -> Result<(), Errors> {
+    each(text, &["link", "queue", "start", "end", "cycle"], |rows, record| {
+        let link = names.link(rows, record, 0);
+        let numbers = [(1, 255), (2, LATEST), (3, LATEST), (4, LATEST)]
+            .map(|(column, most)| rows.number(record, column, u64::from(column == 4)..=most));
+        if let (Some(link), [Some(queue), Some(begin_ns), Some(end_ns), Some(cycle_ns)]) = (link, numbers) {
+            schedule.windows.push(Window { link, queue: queue as u8, begin_ns, end_ns, cycle_ns });
+        }
+    })
+}
+
+fn routes(text: &str, names: &Names, schedule: &mut Schedule) -> Result<(), Errors> {
+    each(text, &["stream", "link"], |rows, record| {
+        if let (Some(stream), Some(link)) = (names.stream(rows, record), names.link(rows, record, 1)) {
+            schedule.routes[stream].push(link);
+        }
+    })
+}
+
+/// Frames of a stream take turns, in the order of their numbers.
+fn offsets(text: &str, names: &Names, schedule: &mut Schedule) -> Result<(), Errors> {
+    let mut offsets: BTreeMap<(StreamId, u64), u64> = BTreeMap::new();
+    each(text, &["stream", "frame", "offset"], |rows, record| {
+        let (stream, frame) = (names.stream(rows, record), rows.number(record, 1, 0..=LATEST));
+        if let (Some(stream), Some(frame), Some(offset)) = (stream, frame, rows.number(record, 2, 0..=LATEST)) {
+            offsets.insert((stream, frame), offset);
+        }
+    })?;
+    let send = |((stream, _), offset_ns)| Send { stream, offset_ns, queues: Vec::new() };
+    schedule.sends.extend(offsets.into_iter().map(send));
+    Ok(())
+}
+
+fn queues(text: &str, names: &Names, schedule: &mut Schedule) -> Result<(), Errors> {
+    let mut queues: BTreeMap<(StreamId, u64), Vec<(LinkId, u8)>> = BTreeMap::new();
+    each(text, &["stream", "frame", "link", "queue"], |rows, record| {
+        let (stream, frame) = (names.stream(rows, record), rows.number(record, 1, 0..=LATEST));
+        let (link, queue) = (names.link(rows, record, 2), rows.number(record, 3, 0..=255));
+        if let (Some(stream), Some(frame), Some(link), Some(queue)) = (stream, frame, link, queue) {
+            queues.entry((stream, frame)).or_default().push((link, queue as u8));
+        }
+    })?;
+    // Of each stream its sendings in order, as its frames are.
+    let mut sends: HashMap<StreamId, VecDeque<usize>> = HashMap::new();
+    for (place, send) in schedule.sends.iter().enumerate() {
+        sends.entry(send.stream).or_default().push_back(place);
+    }
+    for ((stream, _), queues) in queues {
+        if let Some(place) = sends.get_mut(&stream).and_then(VecDeque::pop_front) {
+            schedule.sends[place].queues = queues;
+        }
+    }
+    Ok(())
+}
+
+fn each(
+    text: &str,
+    columns: &'static [&'static str],
+    mut each: impl FnMut(&mut Rows, &csv::StringRecord),
+) -> Result<(), Errors> {
+    let mut rows = Rows::new(text, columns)?;
+    while let Some(record) = rows.next() {
+        each(&mut rows, &record);
+    }
+    rows.finish()
+}
+
+struct Names {
+    links: HashMap<(u64, u64), LinkId>,
+    streams: HashMap<u64, StreamId>,
+}
+
+impl Names {
+    fn new(network: &Network) -> Self {
+        let number = |node: usize| network.nodes[node].name.parse().unwrap_or(u64::MAX);
+        let links = network.links.iter().enumerate().map(|(id, link)| ((number(link.from), number(link.to)), id));
+        let streams =
+            network.streams.iter().enumerate().map(|(id, stream)| (stream.name.parse().unwrap_or(u64::MAX), id));
+        Self { links: links.collect(), streams: streams.collect() }
+    }
+
+    fn link(&self, rows: &mut Rows, record: &csv::StringRecord, column: usize) -> Option<LinkId> {
+        let ends = rows.field(record, column).and_then(|text| numbers(text, '(', ')'));
+        let found = ends.as_deref().and_then(|ends| match ends {
+            [from, to] => self.links.get(&(*from, *to)).copied(),
+            _ => None,
+        });
+        if found.is_none() {
+            let said = rows.field(record, column).unwrap_or_default().to_owned();
+            rows.wrong(record, column, format!("the network has no link {said}"));
+        }
+        found
+    }
+
+    fn stream(&self, rows: &mut Rows, record: &csv::StringRecord) -> Option<StreamId> {
+        let number = rows.number(record, 0, 0..=u64::MAX)?;
+        let found = self.streams.get(&number).copied();
+        if found.is_none() {
+            rows.wrong(record, 0, format!("there is no stream {number}"));
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::samples;
+    use crate::planning::{Outcome, Timetable, Wanted, lists, plan, tsnkit};
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut network = samples::ring(5, 40);
+        network.nodes.iter_mut().enumerate().for_each(|(n, node)| node.name = n.to_string());
+        network.streams.iter_mut().enumerate().for_each(|(n, stream)| stream.name = n.to_string());
+        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let schedule = lists::schedule(&network, &table).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let prefix = folder.path().join("cell");
+        for (name, text) in tsnkit::tables(&network, &table, &schedule) {
+            std::fs::write(file(&prefix, name), text).unwrap();
+        }
+        assert_eq!(open(&prefix, &network).unwrap(), schedule);
+
+        let gcl = file(&prefix, "GCL");
+        let text = std::fs::read_to_string(&gcl).unwrap();
+        std::fs::write(&gcl, text.replacen("\"(", "\"(9", 1)).unwrap();
+        let said = open(&prefix, &network).unwrap_err().to_string();
+        assert!(said.contains("cell-GCL.csv:2:1: `link`: the network has no link (9"), "{said}");
+    }
+}
