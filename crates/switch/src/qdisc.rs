@@ -175,3 +175,29 @@ fn number(value: &Value) -> Option<u64> {
         }
     })
 }
+
+/// The text of `tc -j qdisc show` as JSON: tc forgets the key of the schedule that is to come, whatever stands before.
+pub(crate) fn with_every_key(text: &str) -> String {
+    text.replace(",{\"base_time\":", ",\"admin\":{\"base_time\":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_that_is_to_come_is_read_with_and_without_one_in_force() {
+        let times =
+            r#"{"base_time":7,"cycle_time":9,"schedule":[{"index":0,"cmd":"S","gatemask":"0x1","interval":9}]}"#;
+        let in_force = r#""base_time":1,"cycle_time":9,"schedule":[],"#;
+        for before in [in_force, ""] {
+            let text = format!(
+                r#"[{{"kind":"taprio","options":{{"tc":1,"map":[0],"queues":[{{"offset":0,"count":1}}],"clockid":"TAI",{before}{times}}}}}]"#
+            );
+            let listed: Vec<Value> = serde_json::from_str(&with_every_key(&text)).unwrap();
+            let shown = Shown::of(&listed[0]).unwrap();
+            assert_eq!(shown.admin.unwrap().base_ns, 7);
+            assert_eq!(shown.oper.map(|oper| oper.base_ns), (!before.is_empty()).then_some(1));
+        }
+    }
+}

@@ -58,8 +58,7 @@ pub struct Lock(File);
 impl Folder {
     /// That of the switch with this name, in the usual place or in `home`.
     pub fn of(name: &str, home: Option<&Path>) -> Result<Self, FolderError> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
+        if !is_name(name) {
             return Err(FolderError::Name(name.into()));
         }
         Ok(Self { home: home.unwrap_or(Path::new(HOME)).to_owned(), name: name.into() })
@@ -71,6 +70,7 @@ impl Folder {
         let mut names: Vec<String> = entries
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| is_name(name))
             .collect();
         names.sort();
         names
@@ -183,14 +183,25 @@ impl Folder {
         written.and_then(|()| fs::rename(&new, &place)).map_err(|e| failed(&place, "written", &e))
     }
 
-    /// Nothing of the switch stands any more.
+    /// Nothing of the switch stands any more. It goes at once: nobody sees, and no kill leaves, a part of it.
     pub(super) fn remove(&self) -> Result<(), FolderError> {
-        let place = self.home.join(&self.name);
-        match fs::remove_dir_all(&place) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed(&place, "removed", &e)),
-            _ => Ok(()),
+        let (place, gone) = (self.home.join(&self.name), self.home.join(format!(".{}.gone", self.name)));
+        let was_there = |done: io::Result<()>| match done {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            done => done.map(|()| true).map_err(|e| failed(&place, "removed", &e)),
+        };
+        // What somebody was killed over.
+        was_there(fs::remove_dir_all(&gone))?;
+        if was_there(fs::rename(&place, &gone))? {
+            was_there(fs::remove_dir_all(&gone))?;
         }
+        Ok(())
     }
+}
+
+fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.len() <= 15 && name.chars().all(plain)
 }
 
 fn open(place: &Path) -> io::Result<File> {

@@ -246,6 +246,25 @@ mod tests {
     }
 
     #[test]
+    fn it_goes_at_once_and_what_a_kill_left_of_it_is_in_nobodys_way() {
+        let place = tempfile::tempdir().unwrap();
+        // Beside the file of the lock.
+        let folder = Folder::of("lock", Some(place.path())).unwrap();
+        let _lock = folder.lock().unwrap();
+        for _ in 0..2 {
+            let mut journal = Journal::begin(&folder).unwrap();
+            journal.intend("one", &[undo("a")]).unwrap();
+            assert_eq!(Folder::all(Some(place.path())), ["lock"]);
+            journal.forget().unwrap();
+            assert!(Journal::read(&folder).unwrap().is_none() && Folder::all(Some(place.path())).is_empty());
+            // Killed while the files went one by one.
+            fs::create_dir(place.path().join(".lock.gone")).unwrap();
+            fs::write(place.path().join(".lock.gone/plan.json"), "").unwrap();
+            assert!(Folder::all(Some(place.path())).is_empty());
+        }
+    }
+
+    #[test]
     fn one_at_a_time_and_for_root_alone() {
         use std::os::unix::fs::PermissionsExt;
         let (place, folder) = folder();

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::host::parsed;
 use super::{Act, Host, Link, Refused, links};
+use crate::qdisc;
 
 /// An interface; another one that took its name later is not it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -241,9 +242,7 @@ fn restore(differs: bool, host: &impl Host, acts: &[Act]) -> Result<Undone, Refu
 /// The queueing disciplines of a port, as `tc` shows them.
 pub(crate) fn qdiscs(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused> {
     let argv = ["tc", "-s", "-j", "qdisc", "show", "dev", port];
-    // tc forgets the key of the schedule that is to come.
-    let text = host.look(&argv)?.replace("],{\"base_time\":", "],\"admin\":{\"base_time\":");
-    parsed(&argv, &text)
+    parsed(&argv, &qdisc::with_every_key(&host.look(&argv)?))
 }
 
 /// The one at the root; the kernel's own choice has the handle `0:`.
