@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build test test-quick bench cross lab fresh fmt lint clean help
+.PHONY: prove build test test-quick test-kernel test-kernel-debug test-pru bench cross lab fresh fmt lint clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -15,6 +15,16 @@ test: ## everything that CI runs
 
 test-quick: ## lints and tests only, with what is here
 	packaging/test --quick
+
+test-kernel: build ## a real-time kernel from source, built by ontick and booted on an emulated Raspberry Pi 3
+	packaging/needs kernel
+	packaging/test-kernel
+
+test-kernel-debug: build ## the kernel module on a kernel that finds fault with locks, memory and waiting, built for it
+	packaging/test-kernel-debug
+
+test-pru: ## the PRU's firmware, cycle by cycle in a simulator, whose build takes minutes (docs/pru.md)
+	packaging/test-pru
 
 bench: build ## side by side with cyclictest and jitterdebugger
 	packaging/needs bench
@@ -41,4 +51,4 @@ clean: ## remove what was built and cached
 	rm -rf target ontick-report.html
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20

@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod gpio;
 mod import;
+mod kernel;
 mod latency;
 mod link;
 mod measuring;
@@ -42,6 +43,8 @@ pub enum Command {
     Link(link::Link),
     #[command(subcommand)]
     Switch(switch::Switch),
+    #[command(subcommand)]
+    Kernel(kernel::Kernel),
     Report(report::Report),
     Compare(compare::Compare),
     Import(import::Import),
@@ -61,6 +64,7 @@ impl Command {
             | Command::Sample(_)
             | Command::Link(_) => true,
             Command::Switch(switch) => switch.meets_the_machine(),
+            Command::Kernel(kernel) => kernel.meets_the_machine(),
             Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
                 false
             }
@@ -82,6 +86,7 @@ impl Command {
             Command::Sample(sample) => sample.run(),
             Command::Link(link) => link.run(),
             Command::Switch(switch) => switch.run(),
+            Command::Kernel(kernel) => kernel.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Import(import) => import.run(),

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use ontick_record::Run;
-use ontick_switch::config;
+use ontick_switch::{config, network, planning};
 
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -24,6 +24,10 @@ enum Of {
     Run,
     /// The file that describes a switch
     Switch,
+    /// The file that describes a network and its streams
+    Network,
+    /// Plans: what `switch plan --out` writes
+    Plan,
 }
 
 impl Schema {
@@ -31,6 +35,8 @@ impl Schema {
         let schema = match self.of {
             Of::Run => Run::schema(),
             Of::Switch => config::schema(),
+            Of::Network => network::schema(),
+            Of::Plan => planning::Document::schema(),
         };
         terminal::print(&(serde_json::to_string_pretty(&schema)? + "\n"))?;
         Ok(Outcome::Met)

@@ -54,7 +54,7 @@ fn a_second_interrupt_gives_the_terminal_back() {
         let mut child = ontick(arguments).stdout(terminal.side()).stderr(terminal.side()).spawn().unwrap();
         let pid = child.id();
         terminal.wait_for("\x1b[?1049h");
-        crate::wait_until("the handler", || catches_interrupt(pid));
+        crate::wait_until("the handler", || crate::catches_interrupt(pid));
         for signal in [Signal::STOP, Signal::INT, Signal::TERM, Signal::CONT] {
             crate::send(pid, signal);
         }
@@ -130,9 +130,8 @@ fn a_cgroup_without_real_time_budget_is_named() {
 fn a_job_once_an_hour_and_a_time_of_day_end_on_ctrl_c() {
     for arguments in [&["latency", "timer", "--interval", "1h"][..], &["latency", "day", "--at", "00:00"]] {
         let child = ontick(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        // The handler is there once the signal is caught (/proc/PID/status, SigCgt).
         let pid = child.id();
-        crate::wait_until("the handler", || catches_interrupt(pid));
+        crate::wait_until("the handler", || crate::catches_interrupt(pid));
         let began = std::time::Instant::now();
         crate::send(pid, rustix::process::Signal::INT);
         let output = child.wait_with_output().unwrap();
@@ -140,10 +139,4 @@ fn a_job_once_an_hour_and_a_time_of_day_end_on_ctrl_c() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
         assert!(began.elapsed() < std::time::Duration::from_secs(60), "{arguments:?}");
     }
-}
-
-fn catches_interrupt(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
-    u64::from_str_radix(caught.trim(), 16).is_ok_and(|caught| caught & 2 != 0)
 }

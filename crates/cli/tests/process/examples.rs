@@ -156,7 +156,8 @@ fn shorten_pulses(words: &mut Vec<String>) {
 fn judges(words: &[String]) -> bool {
     let judges = ["check", "link"].contains(&words[1].as_str());
     let looks = words[1] == "switch" && words[2] == "check";
-    judges || looks || proves_a_switch(words) || words.iter().any(|word| word == "--require")
+    let kernel = words[1] == "kernel" && ["check", "list"].contains(&words[2].as_str());
+    judges || looks || kernel || proves_a_switch(words) || words.iter().any(|word| word == "--require")
 }
 
 /// Windows are kept as well as the machine can, which others use too.

@@ -7,6 +7,10 @@ mod errors;
 mod examples;
 mod explain;
 mod gpio;
+mod kernel;
+mod kernel_build;
+mod kernel_install;
+mod kernel_tree;
 mod lines;
 mod link;
 mod link_faults;
@@ -14,6 +18,7 @@ mod link_pty;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
+mod pru;
 mod pulse;
 mod records;
 mod results;
@@ -23,6 +28,7 @@ mod sample;
 mod sample_faults;
 mod settings;
 mod switch_config;
+mod switch_plan;
 mod switch_proof;
 mod switch_user;
 mod terminal;
@@ -80,6 +86,13 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
 /// Whether a process is there and has not ended.
 fn runs(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// Whether a process's handler for Ctrl-C is there: the signal is caught (proc(5), SigCgt).
+fn catches_interrupt(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+    u64::from_str_radix(caught.trim(), 16).is_ok_and(|caught| caught & 2 != 0)
 }
 
 fn send(pid: u32, signal: rustix::process::Signal) {

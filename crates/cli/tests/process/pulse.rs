@@ -160,7 +160,7 @@ fn pulses_too_short_to_be_seen_end_the_run_with_a_sentence() {
 #[test]
 fn what_cannot_be_is_one_sentence() {
     let cases: [(&[&str], &[&str]); 16] = [
-        (&["--by", "usleep"], &["hybrid", "pwm"]),
+        (&["--by", "doze"], &["hybrid", "pwm"]),
         (&["--width", "10"], &["unit"]),
         (&["--width", "2s"], &["1us to 1s"]),
         (&["--gap", "10ns"], &["gap", "1us to 1s"]),
