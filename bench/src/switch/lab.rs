@@ -22,16 +22,18 @@ pub struct Seen {
     longest_ms: u64,
 }
 
-/// Cycles of source 004's test, and how time passes for them.
-const CASES: [(&str, &str, &str); 2] = [
-    ("8/2ms", "", "--cycle 10ms --duration 10s"),
-    ("0.8/0.2ms, virtual time", "--virtual-time ", "--cycle 1ms --duration 2s"),
+/// Cycles of source 004's test, and how time passes for them. Frames come at such rates that they meet each phase of the
+/// cycle. The last is there to show what a guard band is for.
+const CASES: [(&str, &str, &str); 3] = [
+    ("8/2ms", "", "--cycle 10ms --duration 10s --rate 997 --guard-band 20us"),
+    ("0.8/0.2ms, virtual time", "--virtual-time ", "--cycle 1ms --duration 2s --rate 3990 --guard-band 20us"),
+    ("0.8/0.2ms, virtual time, no guard band", "--virtual-time ", "--cycle 1ms --duration 2s --rate 3990"),
 ];
 
 pub fn commands(ontick: &Path, flaps: u64) -> Vec<Words> {
     let demo = |(_, time, length): &(&str, &str, &str)| {
         format!(
-            "lab/run {time}--limit 20m -- {} switch demo --plane kernel {length} --rate 75% --without-gates 0s --json",
+            "lab/run {time}--cpus 1 --limit 20m -- {} switch demo --plane kernel {length} --without-gates 0s --json",
             ontick.display()
         )
     };

@@ -210,6 +210,8 @@ fn what_cannot_be_tried_is_said_in_a_sentence() {
     let path = path.to_str().unwrap();
     for (arguments, says) in [
         (&["demo", "--cycle", "10us"][..], "from 100us to 1s"),
+        (&["demo", "--guard-band", "some"], "none of \"none\", \"largest-frame\" or a time"),
+        (&["demo", "--guard-band", "190us"], "no room for a frame in the 200us that red has"),
         (&["demo", "--rate", "fast"], "is not a rate"),
         (&["demo", "--allow-outside", "some"], "is not a share of frames"),
         (&["demo", "--size", "2000"], "2000"),

@@ -28,7 +28,7 @@ pub(super) struct Places {
 pub(super) fn gates(mut table: Table, classes: &[Class], report: &mut Report) -> Result<(Gates, Places), Reported> {
     let cycle = table.parsed("cycle", report, values::time);
     let base = base(&mut table, report);
-    let guard = table.parsed("guard-band", report, guard);
+    let guard = table.parsed("guard-band", report, guard_band);
     let entries = entries(&mut table, classes, report);
     let span = table.span();
     table.finish(report);
@@ -94,7 +94,8 @@ fn base(table: &mut Table, report: &mut Report) -> Read<At<Base>> {
     Ok(Some(At::new(value.span(), base)))
 }
 
-fn guard(text: &str) -> Result<Guard, String> {
+/// Reads a guard band: `none`, a time, or `largest-frame`.
+pub fn guard_band(text: &str) -> Result<Guard, String> {
     match text {
         "none" => Ok(Guard::None),
         "largest-frame" => Ok(Guard::LargestFrame),

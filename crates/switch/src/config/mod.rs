@@ -60,6 +60,7 @@ use problem::Report;
 pub use document::schema;
 pub(crate) use file::read_text;
 pub use file::{FileError, open};
+pub use gates::guard_band;
 pub use problem::{Errors, Problem};
 pub use write::write;
 

@@ -6,12 +6,14 @@ use crate::model::{Base, Class, Classifier, Entry, Gates, Guard, Offload, Plane,
 
 /// The bits per second of its links.
 pub const RATE: u64 = 1_000_000_000;
+/// The part of the cycle that red has.
+pub const RED: u64 = 5;
 /// Frames that may wait in a queue: more than come in during a cycle of 10 ms.
 const LIMIT: u32 = 1_000;
 
 /// Two ports. What leaves by the second has gates: UDP to port 6666 (blue) has four fifths of the cycle, UDP to port 7777
 /// (red), and whatever else there is, the last fifth.
-pub fn switch(cycle_ns: u64) -> Switch {
+pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
     let class = |name: &str, queue, to_port: Option<u16>| Class {
         name: name.into(),
         queue,
@@ -28,7 +30,7 @@ pub fn switch(cycle_ns: u64) -> Switch {
         max_sdu: vec![None; 3],
         gates,
     };
-    let blue_ns = cycle_ns / 5 * 4;
+    let blue_ns = cycle_ns / RED * (RED - 1);
     let entries = vec![Entry { open: 0b001, for_ns: blue_ns }, Entry { open: 0b110, for_ns: cycle_ns - blue_ns }];
     Switch {
         name: "demo".into(),
@@ -44,7 +46,7 @@ pub fn switch(cycle_ns: u64) -> Switch {
         classes: vec![class("blue", 0, Some(6666)), class("red", 1, Some(7777)), class("other", 2, None)],
         ports: vec![
             port("port1", None),
-            port("port2", Some(Gates { base: Base::NextSecond, cycle_ns, guard: Guard::None, entries })),
+            port("port2", Some(Gates { base: Base::NextSecond, cycle_ns, guard, entries })),
         ],
     }
 }

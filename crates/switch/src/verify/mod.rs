@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod article;
 mod causes;
 pub mod flow;
+mod guard_band;
 pub mod namespace;
 pub mod offered;
 pub mod proof;

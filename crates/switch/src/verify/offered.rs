@@ -86,12 +86,13 @@ impl FromStr for Offered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Guard;
     use crate::verify::article;
     use crate::verify::flow::{self, Nonce};
 
     #[test]
     fn shares_are_of_the_windows() {
-        let switch = article::switch(1_000_000);
+        let switch = article::switch(1_000_000, Guard::None);
         let schedule = Schedule::new(0, &switch.ports[1].gates.as_ref().unwrap().entries);
         let (mut flows, _) = flow::of_all_classes(&switch, 1518, Nonce::new());
         // 1514 octets and 24 of overhead take 12 304 ns: 65 frames in 800 us.

@@ -11,6 +11,7 @@ use ontick_rt::thread::{Policy, set_affinity};
 use ontick_rt::{cpus, watchdog};
 
 use super::flow::{self, Flow, Nonce};
+use super::guard_band;
 use super::namespace::NamespaceError;
 use super::offered::Offered;
 use super::scene::{self, HOST, Scene};
@@ -18,10 +19,11 @@ use super::sender::Offer;
 use super::trial::{self, Moment, Plan, TrialError};
 use super::under_test::{Bridge, KernelPlane, KernelPlaneError, Outside, UnderTest, UserPlane, UserPlaneError};
 use crate::model::{Base, Gates, Switch};
-use crate::schedule::Schedule;
+use crate::schedule::{self, Schedule};
 use crate::user::Place;
 use crate::user::open::OpenError;
 use crate::user::packet::{PacketPort, PacketReader, Stamps};
+use crate::wire::LARGEST_SDU;
 
 /// Cycles begin so long after everything is set up, at least, in ns.
 const SET_UP_NS: u64 = 200_000_000;
@@ -223,6 +225,10 @@ impl Proof {
                 switching.stamps = stamps(outcome.stamps).into();
             }
             notes.extend(outcome.notes.into_iter().map(|note| format!("{}: {note}", plan.name)));
+            if plan.gates && switching.plane == "kernel" {
+                let closed_ns = schedule::guard_ns(gates_list.guard, LARGEST_SDU, rate);
+                notes.extend(guard_band::advice(&outcome.trial, closed_ns, self.guard_ns));
+            }
             switching.trials.push(outcome.trial);
         }
         let series = switching.gated().map(|trial| self.series(&switching, trial)).unwrap_or_default();

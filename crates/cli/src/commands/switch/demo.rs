@@ -1,8 +1,13 @@
 //! `ontick switch demo`
 
 use clap::Args;
+use ontick_record::units::exact;
+use ontick_switch::config;
+use ontick_switch::model::Guard;
+use ontick_switch::schedule::guard_ns;
 use ontick_switch::verify::article;
 use ontick_switch::verify::offered::Offered;
+use ontick_switch::wire::{LARGEST_SDU, largest_frame_ns};
 
 use super::proving::{Asked, ProvingFlags};
 use crate::failure::{Failure, Outcome};
@@ -26,6 +31,10 @@ pub struct Demo {
     /// and class, or max
     #[arg(long, value_name = "RATE", default_value = "75%")]
     rate: Offered,
+    /// How long nothing is sent before a gate closes: none, a time, or largest-frame (12.3 us). The kernel looks at the
+    /// gate some time before a frame leaves, and wants one
+    #[arg(long, value_name = "TIME", default_value = "none", value_parser = config::guard_band)]
+    guard_band: Guard,
     #[command(flatten)]
     proving: ProvingFlags,
 }
@@ -42,9 +51,17 @@ fn cycle(text: &str) -> Result<u64, String> {
 
 impl Demo {
     pub fn run(self) -> Result<Outcome, Failure> {
+        let (guard_ns, red_ns) = (guard_ns(self.guard_band, LARGEST_SDU, article::RATE), self.cycle / article::RED);
+        if guard_ns + largest_frame_ns(LARGEST_SDU, article::RATE) > red_ns {
+            return Err(Failure::new(format!(
+                "a guard band of {} leaves no room for a frame in the {} that red has: make it shorter, or --cycle longer",
+                exact(guard_ns),
+                exact(red_ns)
+            )));
+        }
         self.proving.prove(Asked {
             measurement: "switch demo",
-            switch: article::switch(self.cycle),
+            switch: article::switch(self.cycle, self.guard_band),
             ports: (0, 1),
             classes: vec![0, 1],
             offered: self.rate,

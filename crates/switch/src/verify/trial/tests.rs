@@ -1,7 +1,7 @@
 use ontick_rt::thread::Policy;
 
 use super::*;
-use crate::model::Base;
+use crate::model::{Base, Guard};
 use crate::user::Place;
 use crate::verify::article;
 use crate::verify::flow::Nonce;
@@ -67,7 +67,7 @@ fn is_sound(trial: &switching::Trial) {
 
 #[test]
 fn a_plain_bridge_keeps_to_no_window() {
-    let switch = article::switch(1_000_000);
+    let switch = article::switch(1_000_000, Guard::None);
     let Some(scene) = scene(&switch) else { return };
     let mut bridge = Bridge::new(&scene.switch, &["port1", "port2"], 3).unwrap();
     let outcome = tried(&scene, &switch, &plan(&switch, false, 0), &mut bridge);
@@ -81,7 +81,7 @@ fn a_plain_bridge_keeps_to_no_window() {
 
 #[test]
 fn the_user_plane_keeps_to_its_windows() {
-    let mut switch = article::switch(1_000_000);
+    let mut switch = article::switch(1_000_000, Guard::None);
     let Some(scene) = scene(&switch) else { return };
     let place = Place { cpu: None, policy: Policy::Other };
     let base_ns = ClockId::Tai.now_ns() + 10_000_000;
@@ -98,7 +98,7 @@ fn the_user_plane_keeps_to_its_windows() {
 
 #[test]
 fn what_a_switch_drops_is_counted() {
-    let mut switch = article::switch(1_000_000);
+    let mut switch = article::switch(1_000_000, Guard::None);
     switch.classes[0].limit = 20;
     let Some(scene) = scene(&switch) else { return };
     let place = Place { cpu: None, policy: Policy::Other };
