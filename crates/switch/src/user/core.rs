@@ -74,6 +74,8 @@ pub enum Command<P> {
     Rate(usize, u64),
     /// A port's interface is gone, or is there again with this rate.
     Replace(usize, Option<P>, u64),
+    /// Frames may be handed over to a port so many ns before their gate opens, as they take longer until they leave.
+    Ahead(usize, u64),
     /// Send a probe out of every port, to see whether one comes in at another.
     Probe,
 }
@@ -193,7 +195,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     /// behind it.
     pub fn quiet_until_ns(&mut self) -> u64 {
         let now_ns = self.seen_ns;
-        self.outlets.iter_mut().map(|outlet| outlet.gates.at(now_ns).until_ns).min().unwrap_or(NEVER)
+        self.outlets.iter_mut().map(|outlet| outlet.moves_ns(now_ns)).min().unwrap_or(NEVER)
     }
 
     /// Just before a gate opens: brings the frame that will go first close to the processor.
@@ -455,6 +457,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             Command::Rate(index, rate) => {
                 if let Some(outlet) = self.outlets.get_mut(index) {
                     outlet.pace = Pace::new(rate);
+                }
+                None
+            }
+            Command::Ahead(index, ns) => {
+                if let Some(outlet) = self.outlets.get_mut(index) {
+                    outlet.ahead_ns = ns;
                 }
                 None
             }

@@ -12,12 +12,13 @@ use super::core::{Attachment, Command, Stall};
 use super::counters::Counters;
 use super::either::EitherPort;
 use super::open::OpenError;
+use super::packet::least_egress_ns;
 use super::running::{Noticed, Place, Running, StartError};
 use crate::config;
 use crate::ethtool;
 use crate::link::{self, Change, Watch};
 use crate::loops;
-use crate::model::{Base, Guard, Port, Switch};
+use crate::model::{Base, Guard, Port, Socket, Switch};
 use crate::schedule::Schedule;
 
 /// Rate of a link that tells none, in bits per second.
@@ -108,6 +109,8 @@ struct Watched {
     link: bool,
     /// Bits per second that the core reckons with.
     rate: u64,
+    /// What it takes a frame at least to get to the link, in ns.
+    ahead_ns: u64,
     /// Probes that had come in here when it was last looked.
     looped: u64,
     closed: Option<Instant>,
@@ -149,6 +152,10 @@ pub struct PortReport {
     pub link: bool,
     /// Whether it is closed because it made a loop.
     pub closed: bool,
+    /// So much before a gate opens its first frame is handed over, in ns: what the kernel takes at least until a frame
+    /// is on its link.
+    #[serde(default)]
+    pub ahead_ns: u64,
 }
 
 impl Service {
@@ -173,7 +180,7 @@ impl Service {
         for (port, open) in switch.ports.iter().zip(opened) {
             let link = watch.named(&port.name).is_some_and(|link| link.carrier);
             let rate = rate(port);
-            ports.push(Watched { index: Some(open.index()), link, rate, looped: 0, closed: None });
+            ports.push(Watched { index: Some(open.index()), link, rate, ahead_ns: 0, looped: 0, closed: None });
             attachments.push(Attachment {
                 port: Some(open),
                 rate,
@@ -184,7 +191,10 @@ impl Service {
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
             let _ = running.tell(Command::Link(index, false));
         }
-        Ok(Self { switch: switch.clone(), place, running, watch, ports, probed: Instant::now(), base_ns })
+        let mut service =
+            Self { switch: switch.clone(), place, running, watch, ports, probed: Instant::now(), base_ns };
+        (0..service.ports.len()).for_each(|at| service.look_ahead(at));
+        Ok(service)
     }
 
     /// Looks after everything for about so long, and tells what happened.
@@ -252,6 +262,7 @@ impl Service {
             open: watched.index.is_some(),
             link: watched.link,
             closed: watched.closed.is_some(),
+            ahead_ns: watched.ahead_ns,
         };
         Report {
             pid: std::process::id(),
@@ -295,6 +306,7 @@ impl Service {
         port.closed = None;
         if up {
             self.follow_rate(at);
+            self.look_ahead(at);
         }
         let _ = self.running.tell(Command::Link(at, up));
         let name = self.switch.ports[at].name.clone();
@@ -313,6 +325,19 @@ impl Service {
             let schedule = Schedule::of(&self.switch, port, base(port, self.base_ns), rate);
             let _ = self.running.tell(Command::Gates(at, schedule));
         }
+    }
+
+    /// Finds out how long frames are on their way to the link at least: so much earlier they can be handed over.
+    fn look_ahead(&mut self, at: usize) {
+        let port = &self.switch.ports[at];
+        // AF_XDP has another way, which nothing stamps.
+        if port.gates.is_none() || self.switch.socket != Socket::Packet || !self.ports[at].link {
+            return;
+        }
+        // Without it gates open all the same.
+        let least_ns = least_egress_ns(&port.name).ok().flatten().unwrap_or(0);
+        self.ports[at].ahead_ns = least_ns;
+        let _ = self.running.tell(Command::Ahead(at, least_ns));
     }
 
     fn gone(&mut self, at: usize) -> Option<Happened> {
@@ -337,6 +362,7 @@ impl Service {
         if !link {
             let _ = self.running.tell(Command::Link(at, false));
         }
+        self.look_ahead(at);
         Some(Happened::Back(name.into()))
     }
 

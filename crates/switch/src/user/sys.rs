@@ -83,6 +83,36 @@ pub fn set_hardware_stamps(socket: impl AsFd, interface: &str, wanted: &mut libc
     stamp_request(socket, interface, libc::SIOCSHWTSTAMP as _, wanted)
 }
 
+/// When a frame of this socket left, by its stamp in the error queue, in ns since 1970 (`SCM_TIMESTAMPING`, the kernel's
+/// Documentation/networking/timestamping.rst); an error if there is none yet.
+pub fn sent_stamp(socket: impl AsFd) -> io::Result<Option<u64>> {
+    /// The three stamps, as the kernel writes them: software, unused, hardware.
+    type Stamps = [[libc::c_long; 2]; 3];
+    let mut control = [0u64; 64];
+    // SAFETY: zero is a valid msghdr: null pointers with lengths of zero.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of_val(&control) as _;
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    // SAFETY: the control buffer is as long as is said, aligned for its headers, and lives through the call.
+    if unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &mut message, flags) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has filled the buffer with headers that lie within it, which these walk along.
+    let mut next = unsafe { libc::CMSG_FIRSTHDR(&message).as_ref() };
+    while let Some(header) = next {
+        if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {
+            // SAFETY: behind a header of this kind are the three stamps.
+            let stamps: Stamps = unsafe { libc::CMSG_DATA(header).cast::<Stamps>().read_unaligned() };
+            let [seconds, ns] = stamps[0].map(|number| number as u64);
+            return Ok((seconds > 0).then_some(seconds * 1_000_000_000 + ns));
+        }
+        // SAFETY: as above.
+        next = unsafe { libc::CMSG_NXTHDR(&message, header).as_ref() };
+    }
+    Ok(None)
+}
+
 fn stamp_request(
     socket: impl AsFd,
     interface: &str,

@@ -100,6 +100,12 @@ fn port(switch: &Switch, port: &Port, seen: &PortReport, report: &Report) -> Str
             base_ns / 1_000_000_000,
             base_ns % 1_000_000_000
         );
+        if seen.ahead_ns > 0 {
+            text += &format!(
+                "  ahead     {}: so long a frame takes to the link at least, and so much before its gate opens it is handed over\n",
+                show(seen.ahead_ns)
+            );
+        }
     }
     text
 }

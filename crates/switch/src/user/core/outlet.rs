@@ -22,6 +22,8 @@ pub(super) struct Outlet<P> {
     pub max_sdu: [u32; CLASSES],
     /// When the link has sent all that was handed over.
     pub free_ns: u64,
+    /// A frame that is handed over takes so long at least until it leaves: its gate is looked at for then.
+    pub ahead_ns: u64,
     /// The opening of a gate for which a frame was made ready.
     warmed_ns: u64,
 }
@@ -37,6 +39,7 @@ impl<P> Outlet<P> {
             waiting: 0,
             max_sdu,
             free_ns: 0,
+            ahead_ns: 0,
             warmed_ns: 0,
         }
     }
@@ -44,14 +47,14 @@ impl<P> Outlet<P> {
     /// The queue whose first frame may go, and when its gate closes.
     #[inline]
     pub fn next(&mut self, now_ns: u64, handing_over_ns: u64) -> Option<(usize, u64)> {
-        let view = self.gates.at(now_ns);
+        let view = self.gates.at(now_ns + self.ahead_ns);
         let mut ready = self.waiting & view.open;
         while ready != 0 {
             let queue = 7 - ready.leading_zeros() as usize;
             ready &= !(1 << queue);
             let closes_ns = view.closes_ns[queue];
             let octets = self.queues[queue].first().map_or(0, |waiting| usize::from(waiting.octets));
-            let ends_ns = self.free_ns.max(now_ns) + handing_over_ns + self.pace.time_ns(octets);
+            let ends_ns = self.free_ns.max(now_ns) + handing_over_ns.max(self.ahead_ns) + self.pace.time_ns(octets);
             if closes_ns == NEVER || ends_ns <= closes_ns {
                 return Some((queue, closes_ns));
             }
@@ -63,7 +66,8 @@ impl<P> Outlet<P> {
     #[inline]
     pub fn has_window(&self, queue: usize, octets: usize, handing_over_ns: u64) -> bool {
         let longest_ns = self.gates.longest_ns(queue);
-        longest_ns == NEVER || self.pace.time_ns(octets) + handing_over_ns + AFTER_OPENING_NS <= longest_ns
+        let way_ns = handing_over_ns.max(self.ahead_ns);
+        longest_ns == NEVER || self.pace.time_ns(octets) + way_ns + AFTER_OPENING_NS <= longest_ns
     }
 
     pub fn take_first(&mut self, queue: usize) {
@@ -84,9 +88,16 @@ impl<P> Outlet<P> {
         self.queues[queue].first()
     }
 
+    /// When there is something to be done about a gate that moves.
+    pub fn moves_ns(&mut self, now_ns: u64) -> u64 {
+        let until_ns = self.gates.at(now_ns + self.ahead_ns).until_ns;
+        if until_ns == NEVER { NEVER } else { until_ns - self.ahead_ns }
+    }
+
     #[inline]
     pub fn edge_within(&self, now_ns: u64, ns: u64) -> bool {
         let Some(view) = self.gates.known() else { return false };
-        self.waiting & view.opens != 0 && view.until_ns > now_ns && view.until_ns - now_ns < ns
+        let leaves_ns = now_ns + self.ahead_ns;
+        self.waiting & view.opens != 0 && view.until_ns > leaves_ns && view.until_ns - leaves_ns < ns
     }
 }

@@ -299,6 +299,25 @@ fn being_held_up_is_noticed() {
 }
 
 #[test]
+fn what_waits_for_a_gate_leaves_as_it_opens() {
+    let mut bench = Bench::new(2);
+    let list = Schedule::new(0, &[Entry { open: 0, for_ns: 400_000 }, Entry { open: 255, for_ns: 600_000 }]);
+    let mut core = core!(bench, &switch(2, 60), Some(&list));
+    let mut opened_at = |core: &mut Core<Near, Clock>, ahead_ns, cycle: u64| {
+        assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
+        core.seldom();
+        bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, cycle as u32, 60));
+        while bench.clock.0.get() < (cycle + 1) * 1_000_000 {
+            core.turn();
+        }
+        bench.far[1].0.borrow().gone.last().unwrap().0 - cycle * 1_000_000
+    };
+    // The clock goes on by 20 ns whenever the core looks at it.
+    assert!((400_000..400_100).contains(&opened_at(&mut core, 0, 0)));
+    assert!((399_200..399_300).contains(&opened_at(&mut core, 800, 1)));
+}
+
+#[test]
 fn a_link_that_has_become_slower_is_not_overrun() {
     let mut bench = Bench::new(2);
     let mut core = core!(bench, &switch(2, 60), None);
@@ -334,12 +353,15 @@ proptest! {
         frames in prop::collection::vec((0usize..3, 0usize..1500, 0u64..3_000), 1..150),
         limit in 1u32..40,
         cost_ns in 200u64..2_000,
+        ahead_ns in 0u64..1_500,
     ) {
         let entries: Vec<Entry> = list.into_iter().map(|(open, for_ns)| Entry { open, for_ns }).collect();
         let schedule = Schedule::new(0, &entries);
         let mut bench = Bench::new(2);
         bench.far.iter().for_each(|far| far.0.borrow_mut().costs_ns = cost_ns);
         let mut core = core!(bench, &switch(2, limit), Some(&schedule));
+        prop_assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
+        core.seldom();
         let count = frames.len() as u64;
         for (n, (class, octets, pause_ns)) in frames.into_iter().enumerate() {
             bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, [0, 5, 7][class], n as u32, octets));
@@ -358,12 +380,13 @@ proptest! {
         let far = bench.far[1].0.borrow();
         let mut last = [None; 8];
         let mut free_ns = 0;
-        for (at_ns, frame) in &far.gone {
+        // They leave later than they were handed over.
+        for (at_ns, frame) in far.gone.iter().map(|(at_ns, frame)| (at_ns + ahead_ns, frame)) {
             let queue = match pcp(frame) { 5 => 5, 7 => 7, _ => 0 };
-            let view = schedule.at(*at_ns);
+            let view = schedule.at(at_ns);
             prop_assert!(view.open & (1 << queue) != 0, "gate {} closed at {}", queue, at_ns);
             // On the link after those before it, and through before the gate closes.
-            free_ns = free_ns.max(*at_ns) + wire::wire_time_ns(frame.len() as u32, GIGABIT);
+            free_ns = free_ns.max(at_ns) + wire::wire_time_ns(frame.len() as u32, GIGABIT);
             prop_assert!(view.closes_ns[queue] == NEVER || free_ns <= view.closes_ns[queue] + 2, "{} late", free_ns);
             prop_assert!(last[queue].is_none_or(|before| before < number(frame)), "out of order");
             last[queue] = Some(number(frame));

@@ -8,6 +8,7 @@
 //! other end has left to be made are made.
 
 mod checksum;
+mod egress;
 mod port;
 mod reader;
 mod ring;
@@ -15,6 +16,7 @@ mod socket;
 mod stamps;
 mod tag;
 
+pub use egress::least_ns as least_egress_ns;
 pub use port::PacketPort;
 pub use reader::{Frame, PacketReader};
 pub(super) use socket::Socket;

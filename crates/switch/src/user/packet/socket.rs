@@ -74,17 +74,25 @@ impl Socket {
 
     /// From here on frames come in.
     pub fn start(&self) -> Result<(), OpenError> {
-        let all = (libc::ETH_P_ALL as u16).to_be();
+        self.bind(libc::ETH_P_ALL as u16).map_err(self.explain("receive its frames", "2.2"))
+    }
+
+    /// From here on frames can be sent; none comes in.
+    pub fn start_sending(&self) -> Result<(), OpenError> {
+        self.bind(0).map_err(self.explain("send frames by it", "2.2"))
+    }
+
+    fn bind(&self, protocol: u16) -> io::Result<()> {
         let address = libc::sockaddr_ll {
             sll_family: libc::AF_PACKET as u16,
-            sll_protocol: all,
+            sll_protocol: protocol.to_be(),
             sll_ifindex: self.index as i32,
             sll_hatype: 0,
             sll_pkttype: 0,
             sll_halen: 0,
             sll_addr: [0; 8],
         };
-        sys::bind(&self.fd, &address).map_err(self.explain("receive its frames", "2.2"))
+        sys::bind(&self.fd, &address)
     }
 
     pub fn set<T: sys::Plain>(&self, option: i32, value: &T) -> io::Result<()> {

@@ -47,6 +47,25 @@ fn a_killed_process_leaves_nothing_behind() {
 }
 
 #[test]
+fn the_way_to_the_link_is_measured_by_frames_that_nobody_forwards() {
+    with_cable(|| {
+        let mut far = PacketPort::open("right", 128).unwrap();
+        let least_ns = least_egress_ns("left").unwrap().expect("virtual Ethernet stamps what it sends");
+        assert!((1..10_000).contains(&least_ns), "{least_ns}");
+        let mut slot = [0; 2048];
+        let mut came = 0;
+        while let Received::Frame(octets) = far.receive(&mut slot) {
+            came += 1;
+            assert!(crate::frame::Header::read(&slot[..octets]).unwrap().is_reserved());
+        }
+        assert_eq!(came, 64);
+        ip("link set left down");
+        assert_eq!(least_egress_ns("left").unwrap(), None);
+        assert!(matches!(least_egress_ns("nobody"), Err(OpenError::NoInterface(_))));
+    });
+}
+
+#[test]
 fn frames_that_the_ring_cut_are_told() {
     with_cable(|| {
         ip("link set left mtu 9000");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ontick_record::units::show;
 use ontick_rt::thread::Policy;
 
 use super::{Lost, UnderTest, Worker};
@@ -48,9 +49,11 @@ impl UnderTest for UserPlane {
         let policy = if policy == Policy::Other { "ordinary scheduling".into() } else { policy.to_string() };
         let report = self.service.report();
         let rests = if report.rests { ", rests as real-time throttling is on" } else { "" };
+        let ahead_ns = report.ports.iter().map(|port| port.ahead_ns).max().unwrap_or(0);
+        let ahead = if ahead_ns > 0 { format!(", hands over {} ahead", show(ahead_ns)) } else { String::new() };
         let refused = report.refused.join("; ");
         let but = if refused.is_empty() { String::new() } else { format!(" (refused: {refused})") };
-        format!("user data plane, {cpu}, {policy}{rests}{but}")
+        format!("user data plane, {cpu}, {policy}{ahead}{rests}{but}")
     }
 
     fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
