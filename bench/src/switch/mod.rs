@@ -39,7 +39,7 @@ pub struct Size {
     pub frames: u64,
     /// Turns of switch and bridge.
     pub pairs: u32,
-    /// Length of the runs with gates.
+    /// How long delays are measured; a turn with gates is a quarter of it.
     pub seconds: u64,
     /// Link events for the kernel's data plane, in the lab; none: it is left out.
     pub flaps: Option<u64>,
@@ -109,10 +109,11 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
 
     page.heading("The switch: source 004's test, gates of 800 and 200us, virtual Ethernet");
     let shown = Job { ontick: "ontick".into(), ..job.clone() };
-    page.commands(&[gates::command(&shown, size.seconds).join(" ")]);
-    let gates = gates::measure(job, size.seconds)?;
+    let turn_s = (size.seconds / 4).max(1);
+    page.commands(&[gates::command(&shown, turn_s).join(" ")]);
+    let gates = gates::measure(job, size.pairs, turn_s)?;
     page.table(&gates.table());
-    page.words("Largest frames of both classes, as many as their windows carry at 1 Gb/s. The first frame is that of each window for which frames waited: from the gate's opening until the kernel stamped its arrival at the far end.");
+    page.words(&format!("{} turns; times are the median of the turns, with the least and the greatest. Largest frames of both classes, as many as their windows carry at 1 Gb/s. The first frame is that of each window for which frames waited: from the gate's opening until the kernel stamped its arrival at the far end.", size.pairs));
 
     let random = random::run(size.frames);
     page.words(&format!(

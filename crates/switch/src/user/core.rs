@@ -25,8 +25,9 @@ use crate::rules::Rules;
 use crate::schedule::{NEVER, Schedule};
 use crate::wire::{self, Pace};
 
-/// The core was kept from its work when it notices that so much time has passed, in ns.
-pub const STALL_NS: u64 = 20_000;
+/// The core was kept from its work when it notices that so much time has passed, in ns: less than the largest frame takes
+/// at 1 Gbit/s (12.3 us), so that whatever carries one past its gate is known.
+pub const STALL_NS: u64 = 10_000;
 /// Just before a gate opens for frames that wait, nothing else is begun that takes longer than what is left: at most
 /// so much is given away for it, in ns.
 const QUIET_NS: u64 = 2_500;
