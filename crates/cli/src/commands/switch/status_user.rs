@@ -102,7 +102,7 @@ fn port(switch: &Switch, port: &Port, seen: &PortReport, report: &Report) -> Str
         );
         if seen.ahead_ns > 0 {
             text += &format!(
-                "  ahead     {}: so long a frame takes to the link at least, and so much before its gate opens it is handed over\n",
+                "  ahead     {} before its gate opens a frame is handed over, as it takes longer than that to the link\n",
                 show(seen.ahead_ns)
             );
         }

@@ -10,8 +10,10 @@ use crate::loops::Prober;
 use crate::user::open::OpenError;
 use crate::user::sys;
 
-/// Frames that are sent to find out.
-const FRAMES: usize = 64;
+/// Frames that are sent to find out, in rounds with a pause between them: a processor may be slow for a while.
+const ROUNDS: usize = 8;
+const FRAMES: usize = 8;
+const PAUSE: Duration = Duration::from_millis(5);
 /// A driver that stamps does so within this.
 const PATIENCE: Duration = Duration::from_millis(2);
 /// Longer than that is no way through a kernel, in ns.
@@ -32,7 +34,10 @@ pub fn least_ns(interface: &str) -> Result<Option<u64>, OpenError> {
     let mut frame = Prober::new().frame(0);
     frame[..NEAREST_BRIDGE.len()].copy_from_slice(&NEAREST_BRIDGE);
     let mut least_ns: Option<u64> = None;
-    for _ in 0..FRAMES {
+    for number in 0..ROUNDS * FRAMES {
+        if number > 0 && number % FRAMES == 0 {
+            std::thread::sleep(PAUSE);
+        }
         let begun_ns = ClockId::Realtime.now_ns();
         if send(&socket, &frame, SendFlags::DONTWAIT).is_err() {
             continue;
