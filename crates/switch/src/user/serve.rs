@@ -255,6 +255,12 @@ impl Service {
             told.map_err(|_| "the core does not take commands at the moment; try again".to_string())?;
         }
         (self.switch, self.base_ns) = (switch.clone(), base_ns);
+        // Ports that have gates for the first time.
+        for at in 0..self.ports.len() {
+            if self.ports[at].ahead_ns == 0 {
+                self.look_ahead(at);
+            }
+        }
         Ok(())
     }
 
