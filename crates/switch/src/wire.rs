@@ -21,8 +21,24 @@ pub const LARGEST_SDU: u32 = 1500;
 /// assert_eq!(wire_time_ns(1518, 1_000_000_000), 12_336);
 /// ```
 pub fn wire_time_ns(octets: u32, rate: u64) -> u64 {
-    let bits = u128::from(octets.max(SHORTEST) + OVERHEAD) * 8;
-    (bits * 1_000_000_000).div_ceil(u128::from(rate.max(1))) as u64
+    (u128::from(frame_bits(octets)) * 1_000_000_000).div_ceil(u128::from(rate.max(1))) as u64
+}
+
+fn frame_bits(octets: u32) -> u64 {
+    u64::from(octets.max(SHORTEST) + OVERHEAD) * 8
+}
+
+/// Bits of the largest frame with this service data unit, with a VLAN tag and the gap behind it.
+pub fn largest_frame_bits(sdu: u32) -> u64 {
+    frame_bits(sdu + HEADER + TAG)
+}
+
+/// Octets of the gap behind a frame: the next frame waits for them, the receiver of this one does not.
+pub const GAP: u32 = 12;
+
+/// How long the gap behind a frame lasts on a link of `rate` bits per second, rounded down, in ns.
+pub fn gap_ns(rate: u64) -> u64 {
+    u64::from(GAP) * 8_000_000_000 / rate.max(1)
 }
 
 /// How long the largest frame with this service data unit takes, with a VLAN tag, in ns.

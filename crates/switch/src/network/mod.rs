@@ -13,7 +13,7 @@ mod read;
 pub(crate) mod samples;
 pub mod tsnkit;
 
-pub use carried::Overhead;
+pub use carried::{Bits, Overhead};
 pub use graph::{Graph, NoPath};
 pub use outline::schema;
 pub use read::{is_meant, open, read};

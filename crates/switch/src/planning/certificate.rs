@@ -1,14 +1,17 @@
 //! Why no schedule exists, where that can be told for sure.
 //!
 //! Each of these holds whatever a planner does: it is about links that every path takes, about all links between two
-//! parts of the network, and about times that no path undercuts.
+//! parts of the network, and about times that no path undercuts. Frames may wait anywhere, in any order and apart from
+//! each other, and clocks agree: what is impossible then is impossible. A frame takes its exact time, rounded down, and
+//! the gap behind it holds up the next frame alone. Only [`Certificate::Exclusive`] is about schedules in which each
+//! frame passes each link at the same time of all its periods.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 use super::cut;
 use super::folded::gcd;
-use crate::network::{Graph, LinkId, Network, NodeId, StreamId};
+use crate::network::{Bits, Graph, LinkId, Network, NodeId, StreamId};
 
 /// Messages on one link that are looked at.
 const MOST_JOBS: usize = 1_000_000;
@@ -49,7 +52,8 @@ pub enum Certificate {
         messages: usize,
     },
     /// Two streams that both must take a link and whose periods bring them onto it at the same time, whatever their
-    /// offsets: together they need more than the greatest common divisor of their periods.
+    /// offsets: together they need more than the greatest common divisor of their periods. Of a message of several
+    /// frames that is its longest frame, or what of all frames is left in each divisor if they are spread over all.
     Exclusive {
         /// The link.
         link: LinkId,
@@ -108,7 +112,7 @@ impl Certificate {
                 network.nodes[*around].name
             ),
             Certificate::Exclusive { link, streams: [a, b], needed_ns, common_ns } => format!(
-                "streams {} and {} exclude each other on link {}: periods of {} and {} meet at every multiple of {}, and together they need {}",
+                "streams {} and {} exclude each other on link {} at any offsets that stay the same: periods of {} and {} meet at every multiple of {}, and together they need {}",
                 name(a),
                 name(b),
                 network.link_name(*link),
@@ -126,10 +130,21 @@ impl Certificate {
 struct Must {
     stream: StreamId,
     period_ns: u64,
+    /// The gaps behind all frames included.
     needs_ns: u64,
-    /// Not there before, and gone by then, from the beginning of a period.
+    /// Of its longest frame.
+    frame_ns: u64,
+    /// Not there before, and the link free again by then (the gap behind the last frame included), from the beginning of
+    /// a period.
     earliest_ns: u64,
     latest_ns: u64,
+}
+
+impl Must {
+    /// What it takes at least of each multiple of a divisor of its period.
+    fn within(&self, common_ns: u64) -> u64 {
+        self.frame_ns.max((u128::from(self.needs_ns) * u128::from(common_ns) / u128::from(self.period_ns)) as u64)
+    }
 }
 
 /// All proofs of these kinds that there are, up to a number that can be read.
@@ -177,7 +192,7 @@ impl<'a> Bounds<'a> {
     }
 
     /// From the beginning of a frame on the first link until it can leave the last node: the smallest frame of the
-    /// message on the quickest path.
+    /// message on the quickest path, without the gaps behind it.
     fn between(&mut self, stream: StreamId, from: NodeId, to: NodeId) -> u64 {
         let network = self.network;
         let size = network.streams[stream].size;
@@ -185,7 +200,8 @@ impl<'a> Bounds<'a> {
         *self.known.entry((from, to, size)).or_insert_with(|| {
             let cost = |link: LinkId| {
                 let way = &network.links[link];
-                network.carried(stream, link).last_ns + way.propagation_ns + way.processing_ns
+                let frame_ns = Bits::least_ns(network.bits(stream).last_alone, way.rate);
+                frame_ns + way.propagation_ns + way.processing_ns
             };
             let path = graph.path(from, to, cost, |_, _| false).unwrap_or_default();
             path.iter().map(|link| cost(*link)).sum()
@@ -202,12 +218,10 @@ impl<'a> Bounds<'a> {
         let network = self.network;
         let talker = network.streams[stream].talker;
         // All of the message leaves the talker, by whatever link.
-        let others = |link: LinkId| {
-            let carried = network.carried(stream, link);
-            carried.all_ns - carried.last_ns
-        };
-        let first = network.links.iter().enumerate().filter(|(_, way)| way.from == talker);
-        let others = first.map(|(link, _)| others(link)).min().unwrap_or(0);
+        let bits = network.bits(stream);
+        let first = network.links.iter().filter(|way| way.from == talker);
+        let others =
+            first.map(|way| Bits::least_ns(bits.all - bits.gap - bits.last_alone, way.rate)).min().unwrap_or(0);
         (self.between(stream, talker, listener) + others).saturating_sub(self.processing_at(listener))
     }
 }
@@ -234,9 +248,11 @@ fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
                     false => (way.processing_ns + bounds.between(stream, way.to, listener))
                         .saturating_sub(bounds.processing_at(listener)),
                 };
-                let latest_ns = of.deadline_ns.saturating_sub(behind + way.propagation_ns);
-                let needs_ns = network.carried(stream, link).all_ns;
-                let must = Must { stream, period_ns: of.period_ns, needs_ns, earliest_ns, latest_ns };
+                let bits = network.bits(stream);
+                let gap_ns = Bits::most_ns(bits.gap, way.rate);
+                let latest_ns = of.deadline_ns.saturating_sub(behind + way.propagation_ns) + gap_ns;
+                let [needs_ns, frame_ns] = [bits.all, bits.first].map(|bits| Bits::least_ns(bits, way.rate));
+                let must = Must { stream, period_ns: of.period_ns, needs_ns, frame_ns, earliest_ns, latest_ns };
                 let there = musts.entry(link).or_default();
                 match there.last_mut().filter(|last| last.stream == stream) {
                     // The listener that is farther away decides.
@@ -250,27 +266,36 @@ fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
 }
 
 fn overloaded(network: &Network, link: LinkId, musts: &[Must]) -> Option<Certificate> {
-    let utilisation = network.utilisation(link, musts.iter().map(|must| must.stream));
+    let exactly = |must: &Must| network.bits(must.stream).all as f64 * 1e9 / must.period_ns as f64;
+    let utilisation = musts.iter().map(exactly).sum::<f64>() / network.links[link].rate as f64;
     // What is but rounding is no proof.
     (utilisation > 1.0 + 1e-9).then_some(Certificate::Overloaded { link, utilisation, streams: musts.len() })
 }
 
-/// The longest messages of any two periods: if they fit, others do.
+/// Those of any two periods that take most: if they fit, others do.
 fn exclusive(link: LinkId, musts: &[Must]) -> Vec<Certificate> {
-    let mut longest: HashMap<u64, Must> = HashMap::new();
+    // The one with the longest frame, and the one with the longest message.
+    let mut longest: BTreeMap<u64, [Must; 2]> = BTreeMap::new();
     for must in musts {
-        let known = longest.entry(must.period_ns).or_insert(*must);
-        if must.needs_ns > known.needs_ns {
-            *known = *must;
+        let [frame, message] = longest.entry(must.period_ns).or_insert([*must; 2]);
+        if must.frame_ns > frame.frame_ns {
+            *frame = *must;
+        }
+        if must.needs_ns > message.needs_ns {
+            *message = *must;
         }
     }
-    let mut longest: Vec<Must> = longest.into_values().collect();
-    longest.sort_unstable_by_key(|must| (must.period_ns, must.stream));
+    let longest: Vec<[Must; 2]> = longest.into_values().collect();
     let mut found = Vec::new();
-    for (n, a) in longest.iter().enumerate() {
-        for b in &longest[..n] {
-            let common_ns = gcd(a.period_ns, b.period_ns);
-            let needed_ns = a.needs_ns + b.needs_ns;
+    for (n, of_period) in longest.iter().enumerate() {
+        for of_other in &longest[..n] {
+            let common_ns = gcd(of_period[0].period_ns, of_other[0].period_ns);
+            let most = |[frame, message]: [Must; 2]| match message.within(common_ns) > frame.within(common_ns) {
+                true => message,
+                false => frame,
+            };
+            let (a, b) = (most(*of_period), most(*of_other));
+            let needed_ns = a.within(common_ns) + b.within(common_ns);
             if needed_ns > common_ns && found.len() < TOLD {
                 found.push(Certificate::Exclusive { link, streams: [b.stream, a.stream], needed_ns, common_ns });
             }
@@ -360,6 +385,7 @@ fn first_late(jobs: &[Job]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Outcome, Timetable, Wanted, plan};
     use super::*;
     use crate::network::samples;
 
@@ -375,11 +401,60 @@ mod tests {
     #[test]
     fn a_deadline_below_the_way() {
         let mut network = samples::ring(4, 8);
-        // Two stations at neighbouring switches: three links of 1 136 ns, two switches, 50 ns of cable each.
-        network.streams[0].deadline_ns = 3 * 1_136 + 3 * 50 + 2 * 2_000;
+        // Two stations at neighbouring switches: three links of 1 040 ns, two switches, 50 ns of cable each.
+        network.streams[0].deadline_ns = 3 * 1_040 + 3 * 50 + 2 * 2_000;
         assert_eq!(kinds(&network), []);
         network.streams[0].deadline_ns -= 1;
-        assert_eq!(kinds(&network), [Certificate::Deadline { stream: 0, quickest_ns: 7_558 }]);
+        assert_eq!(kinds(&network), [Certificate::Deadline { stream: 0, quickest_ns: 7_270 }]);
+    }
+
+    /// Three hops at 100 Mbit/s, 2 us in a switch, 50 ns of cable: 35.35 us, and 38.23 us with the gaps.
+    #[test]
+    fn the_gap_behind_the_last_frame_is_no_delay() {
+        let mut network = samples::ring(4, 1);
+        network.links.iter_mut().for_each(|link| link.rate = 100_000_000);
+        let outcome = |deadline_ns| {
+            let mut network = network.clone();
+            network.streams[0].deadline_ns = deadline_ns;
+            plan(&network, &Wanted::default(), &Timetable::default(), &|| true)
+        };
+        let least_ns = 35_350;
+        let Outcome::Planned(table) = outcome(least_ns) else { panic!("{:?}", outcome(least_ns)) };
+        assert_eq!(table.placed[0].as_ref().unwrap().latency_ns(), least_ns);
+        let proof = Certificate::Deadline { stream: 0, quickest_ns: least_ns };
+        assert_eq!(outcome(least_ns - 1), Outcome::Impossible(vec![proof]));
+    }
+
+    /// The last of the messages ends as its deadline ends; the gap behind it lies beyond.
+    #[test]
+    fn the_gap_behind_the_last_message_of_a_stretch_is_beyond_it() {
+        let mut network = samples::ring(4, 2);
+        for stream in &mut network.streams {
+            *stream = crate::network::Stream { talker: 4, listeners: vec![5], size: 100, ..stream.clone() };
+        }
+        // The second frame waits for the first one and its gap, and nowhere else.
+        let least_ns = 1_136 + 3 * (1_040 + 50) + 2 * 2_000;
+        network.streams.iter_mut().for_each(|stream| stream.deadline_ns = least_ns);
+        let plan = |network: &Network| plan(network, &Wanted::default(), &Timetable::default(), &|| true);
+        assert!(matches!(plan(&network), Outcome::Planned(_)));
+        assert_eq!(kinds(&network), []);
+        network.streams.iter_mut().for_each(|stream| stream.deadline_ns -= 1);
+        assert!(matches!(kinds(&network)[..], [Certificate::Crowded { .. }, ..]), "{:?}", kinds(&network));
+    }
+
+    /// On a link of 10 Gbit/s a frame lasts 67.2 ns: that 68 are reckoned with in plans fills no link.
+    #[test]
+    fn what_is_rounded_up_fills_no_link() {
+        let mut network = samples::ring(3, 1);
+        network.links.iter_mut().for_each(|link| link.rate = 10_000_000_000);
+        let one = crate::network::Stream { size: 10, period_ns: 1_000_000, ..network.streams[0].clone() };
+        // 14 880 frames of 67.2 ns are 999 936 ns, of 68 ns more than there are.
+        network.streams = vec![crate::network::Stream { deadline_ns: 1_000_000, ..one }; 14_880];
+        network.streams.iter_mut().for_each(|stream| stream.deadline_ns = 1_000_000);
+        assert!(kinds(&network).iter().all(|one| !matches!(one, Certificate::Overloaded { .. })));
+        network.streams.push(network.streams[0].clone());
+        network.streams.push(network.streams[0].clone());
+        assert!(kinds(&network).iter().any(|one| matches!(one, Certificate::Overloaded { .. })));
     }
 
     #[test]
@@ -407,6 +482,14 @@ mod tests {
             jitter_ns: 0,
             queue: None,
         };
+        // Two frames of a message can be apart, a whole number of divisors from each other.
+        let mut apart = [stream("a", 60_000), stream("b", 90_000)];
+        apart[0].size = 2_400;
+        network.streams = apart.to_vec();
+        assert_eq!(kinds(&network), []);
+        (apart[0].size, apart[0].period_ns, apart[0].deadline_ns) = (9_000, 120_000, 120_000);
+        network.streams = apart.to_vec();
+        assert!(kinds(&network).iter().any(|one| matches!(one, Certificate::Exclusive { needed_ns: 30_040, .. })));
         network.streams = vec![stream("a", 1_000_000), stream("b", 1_001_000)];
         let found = kinds(&network);
         assert_eq!(found.len(), 2, "the talker's cable and the listener's; between them there are two ways: {found:?}");

@@ -16,9 +16,11 @@ pub struct Hop {
     pub shift_ns: u64,
     /// So long before that a frame may be there already, for clocks differ.
     pub lead_ns: u64,
-    /// How long the link is needed.
+    /// How long the link is needed, the gap behind the last frame included.
     pub length_ns: u64,
-    /// From the end on this link until the last bit is at the other end.
+    /// That gap: the last bit has left so long before the link is free again.
+    pub gap_ns: u64,
+    /// From the last bit on this link until it is at the other end.
     pub propagation_ns: u64,
     /// Whether a listener is there.
     pub delivers: bool,
@@ -40,7 +42,7 @@ impl Course {
         let talker = network.streams[stream].talker;
         let mut reached: HashMap<NodeId, Option<usize>> = HashMap::from([(talker, None)]);
         let mut hops: Vec<Hop> = Vec::new();
-        // When each frame has left, from the talker's first bit on; by hop.
+        // When each link is free behind each frame, from the talker's first bit on; by hop.
         let mut left: Vec<Vec<u64>> = Vec::new();
         for path in paths {
             let own = path.iter().rposition(|&link| reached.contains_key(&network.links[link].from)).unwrap_or(0);
@@ -56,7 +58,7 @@ impl Course {
                 reached.insert(to, Some(hops.len() - 1));
             }
         }
-        let arrival = |hop: &Hop| hop.shift_ns + hop.length_ns + hop.propagation_ns;
+        let arrival = |hop: &Hop| hop.shift_ns + hop.length_ns - hop.gap_ns + hop.propagation_ns;
         let delay_ns = hops.iter().filter(|hop| hop.delivers).map(arrival).max().unwrap_or(0);
         Self { hops, delay_ns: delay_ns + network.sync_error_ns }
     }
@@ -67,7 +69,7 @@ struct Passage {
     /// When the first frame is there at the latest, and when it begins.
     arrives_ns: u64,
     begins_ns: u64,
-    /// When each frame has left.
+    /// When the link is free behind each frame.
     left: Vec<u64>,
 }
 
@@ -80,7 +82,7 @@ fn passage(network: &Network, stream: StreamId, link: LinkId, before: Option<(&H
         Some((hop, left)) => {
             let way = &network.links[hop.link];
             let delay = way.propagation_ns + way.processing_ns + network.sync_error_ns;
-            left.iter().map(|at| at + delay).collect()
+            left.iter().map(|at| at - hop.gap_ns + delay).collect()
         }
     };
     let begins_ns = arrivals[0].next_multiple_of(slot_ns);
@@ -111,6 +113,7 @@ fn hop(
         shift_ns: passage.begins_ns,
         lead_ns: early_ns.next_multiple_of(slot_ns).min(passage.begins_ns),
         length_ns: length_ns.next_multiple_of(slot_ns),
+        gap_ns: network.carried(stream, link).gap_ns,
         propagation_ns: way.propagation_ns,
         delivers: network.streams[stream].listeners.contains(&way.to),
     }
@@ -180,10 +183,10 @@ mod tests {
     fn frames_are_stored_and_forwarded() {
         let network = samples::ring(4, 4);
         let course = Courses::new(&network, 3, 1).nth(0, 0).unwrap();
-        // 100 octets with header, tag and overhead: 142 octets of 8 ns; then 50 ns of cable and 2 us in the switch.
+        // 100 octets with header, tag and overhead, without the gap behind: 130 octets of 8 ns; then 50 ns of cable and 2 us in the switch.
         let shifts: Vec<u64> = course.hops.iter().map(|hop| hop.shift_ns).collect();
-        assert_eq!(shifts, [0, 1_136 + 2_050, 2 * (1_136 + 2_050)]);
-        assert_eq!(course.delay_ns, 2 * (1_136 + 2_050) + 1_136 + 50);
+        assert_eq!(shifts, [0, 1_040 + 2_050, 2 * (1_040 + 2_050)]);
+        assert_eq!(course.delay_ns, 2 * (1_040 + 2_050) + 1_040 + 50);
     }
 
     #[test]

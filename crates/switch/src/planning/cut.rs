@@ -47,9 +47,8 @@ fn around(network: &Network, start: NodeId) -> Vec<Certificate> {
                 true => (ends.min().unwrap_or(0), place[stream.talker]),
             };
             if from < to && to < usize::MAX {
-                // On the fastest link it takes least, and there without what was rounded up.
-                let carried = network.overhead.carried(network.streams[id].size, fastest);
-                let share = carried.all_ns.saturating_sub(carried.frames.into()) as f64 / stream.period_ns as f64;
+                // On the fastest link it takes least.
+                let share = network.bits(id).all as f64 * 1e9 / fastest as f64 / stream.period_ns as f64;
                 needed[from] += share;
                 needed[to] -= share;
                 streams[from] += 1;

@@ -56,7 +56,7 @@ pub struct PlannedHop {
     pub arrives_ns: u64,
     /// When the gate opens for it.
     pub begin_ns: u64,
-    /// When its last bit has left.
+    /// When its last bit has left, and the gap behind it is over.
     pub end_ns: u64,
     /// When the last bit is at the other end, where a listener is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ pub struct Use {
     pub arrives_ns: u64,
     /// From when on the link is kept for it: the same if it runs through, else the gate's opening.
     pub from_ns: u64,
-    /// When the last bit has left.
+    /// When the last bit has left, and the gap behind it is over.
     pub end_ns: u64,
 }
 

@@ -27,7 +27,7 @@ pub struct PlacedHop {
     pub arrives_ns: u64,
     /// When the gate opens for it.
     pub begin_ns: u64,
-    /// When the gate closes: the last bit has left.
+    /// When the gate closes: the last bit has left, and the gap behind it is over.
     pub end_ns: u64,
     /// When the last bit is at the other end, if a listener is there.
     pub delivered_ns: Option<u64>,

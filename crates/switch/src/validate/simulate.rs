@@ -324,7 +324,9 @@ impl<'a> World<'a> {
         self.ports[link].queues[usize::from(queue)].pop_front();
         self.ports[link].busy_until_ns = now + length;
         self.events.at(now + length, Event::Port(link));
-        let there = now + length + way.propagation_ns;
+        // The gap behind a frame is the next one's wait, not this one's.
+        let gap = self.network.carried(frame.stream as usize, link).gap_ns;
+        let there = now + length - gap + way.propagation_ns;
         self.events.at(there, Event::Delivered(link, frame));
         for next in self.plan.next[frame.stream as usize].get(&way.to).into_iter().flatten() {
             self.events.at(there + way.processing_ns, Event::Queued(*next, frame));
