@@ -98,7 +98,7 @@ fn user(
         let port = here.within(|| EitherPort::open(port, socket))??;
         attachments.push(Attachment { port: Some(port), rate: RATE, schedule: None });
     }
-    let place = Place { cpu: Some(cpu), policy: Policy::Fifo(priority) };
+    let place = Place { cpu: Some(cpu), policy: Policy::Fifo(priority), never_rest: false };
     Ok(Running::start(&model(socket), attachments, place)?)
 }
 

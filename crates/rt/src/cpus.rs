@@ -47,6 +47,17 @@ pub fn parse_list(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
+/// CPUs that the scheduler puts no normal task on: isolated at boot (`isolcpus=`) or by a cpuset partition.
+pub fn isolated() -> Vec<u32> {
+    let mut cpus = listed("/sys/devices/system/cpu/isolated");
+    cpus.extend(listed("/sys/fs/cgroup/cpuset.cpus.isolated"));
+    cpus
+}
+
+fn listed(path: &str) -> Vec<u32> {
+    fs::read_to_string(path).ok().and_then(|text| parse_list(&text)).unwrap_or_default()
+}
+
 /// The CPU to dedicate when the user names none; [`choose`] says how it is found.
 pub fn preferred() -> u32 {
     preference().cpu
@@ -54,7 +65,6 @@ pub fn preferred() -> u32 {
 
 /// The CPU to dedicate when the user names none, and why that one.
 pub fn preference() -> Choice {
-    let listed = |path| fs::read_to_string(path).ok().and_then(|text| parse_list(&text)).unwrap_or_default();
     let mut isolated = listed("/sys/devices/system/cpu/isolated");
     isolated.extend(listed("/sys/devices/system/cpu/nohz_full"));
     choose(&online(), &allowed(), &isolated, interrupts::at_first_sight())

@@ -17,8 +17,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 fn start(here: &Namespace, ports: &[&str]) -> Result<Service, ServeError> {
     let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
-    here.within(|| Service::start(&scene::switch(ports, None, classes), Place { cpu: None, policy: Policy::Other }))
-        .unwrap()
+    here.within(|| {
+        Service::start(
+            &scene::switch(ports, None, classes),
+            Place { cpu: None, policy: Policy::Other, never_rest: false },
+        )
+    })
+    .unwrap()
 }
 
 /// Tends the service until this happened; nothing else may.

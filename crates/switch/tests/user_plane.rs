@@ -45,7 +45,7 @@ fn bench(schedule: Option<&Schedule>) -> Option<Bench> {
         schedule: schedule.cloned(),
     };
     // An ordinary thread: what is tested here is not its timing.
-    let place = Place { cpu: None, policy: Policy::Other };
+    let place = Place { cpu: None, policy: Policy::Other, never_rest: false };
     let plane = Running::start(&switch(), vec![attach("port0"), attach("port1")], place).unwrap();
     Some(Bench { here, _far: far, a, b, plane })
 }

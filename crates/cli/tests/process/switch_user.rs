@@ -103,6 +103,13 @@ fn it_is_set_up_changed_and_taken_away() {
     for words in ["user data plane · at work", "port port1  up", "blue 800us, red 200us · cycle 1ms"] {
         assert!(stdout(&status).contains(words), "{words}: {}", stdout(&status));
     }
+    // No CPU of a machine for tests is isolated for the core, so that it rests.
+    let report = &bench.status()["report"];
+    if report["policy"] == "fifo:99" && report["refused"] == serde_json::json!([]) {
+        let isolated = ontick_rt::cpus::isolated();
+        let has_its_own = report["cpu"].as_u64().is_some_and(|cpu| isolated.contains(&(cpu as u32)));
+        assert_eq!(report["rests"], !has_its_own, "{report}");
+    }
     let again = bench.switch(&["apply", &bench.file()]);
     assert_eq!(stdout(&again), "Switch cell stands as the file says.\n");
 
@@ -130,7 +137,7 @@ fn it_is_set_up_changed_and_taken_away() {
 fn killed_it_leaves_nothing_behind() {
     let Some(bench) = bench() else { return };
     let before = bench.settings();
-    let applied = bench.switch(&["apply", &bench.file()]);
+    let applied = bench.switch(&["apply", &bench.file(), "--never-rest"]);
     assert!(applied.status.success(), "{}", stderr(&applied));
     send(bench.pid() as u32, Signal::KILL);
     // Its guardian takes it away.

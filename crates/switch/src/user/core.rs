@@ -14,6 +14,7 @@ use super::counters::{Counters, PortCounters};
 use super::pool::{Pool, SLOT, Slot};
 use super::port::{Port, Received, Sent};
 use super::queue::Waiting;
+use super::rest::LATE_NS;
 use super::table::{Seen, Table};
 use super::usual::Usual;
 use outlet::Outlet;
@@ -238,10 +239,20 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         }
     }
 
-    /// Sleeping was meant: what passed meanwhile is no stall.
-    pub fn rested(&mut self) {
+    /// It slept on purpose, for so long or up to [`LATE_NS`] more; from there on it was kept from its work. Returns the
+    /// time.
+    pub fn rested(&mut self, asked_ns: u64) -> u64 {
+        let (until_ns, now_ns) = (self.seen_ns + asked_ns, self.time.now_ns());
+        let late_ns = now_ns.saturating_sub(until_ns);
         self.counters.rests.add(1);
-        self.seen_ns = self.time.now_ns();
+        if late_ns > LATE_NS {
+            self.counters.rested_ns.add(asked_ns);
+            self.stalled(Stall { from_ns: until_ns, until_ns: now_ns });
+        } else {
+            self.counters.rested_ns.add(now_ns.saturating_sub(self.seen_ns));
+        }
+        self.seen_ns = now_ns;
+        now_ns
     }
 
     /// Takes one frame in, if one is there.

@@ -66,6 +66,9 @@ pub struct Counters {
     pub stalls_untold: Counter,
     /// Times that it slept to leave the CPU to others.
     pub rests: Counter,
+    /// For how long in all, in ns; what it overslept counts as a stall.
+    #[serde(default)]
+    pub rested_ns: Counter,
     /// Times that its clock was set anew.
     pub clock_steps: Counter,
     /// Addresses that found no place in the table.

@@ -7,6 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use ontick_rt::clock::sleep_for;
 use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
 use ontick_rt::thread::{Policy, Setup, current_tid, set_policy};
 use ontick_rt::{cpus, watchdog};
@@ -14,7 +15,7 @@ use ontick_rt::{cpus, watchdog};
 use super::core::{Attachment, Channels, Command, Core, Discarded, Stall};
 use super::counters::Counters;
 use super::port::Port;
-use super::rest::Rests;
+use super::rest::{REST_NS, Rests};
 use super::time::{Distance, SwitchClock};
 use crate::model::Switch;
 
@@ -32,6 +33,9 @@ pub struct Place {
     pub cpu: Option<u32>,
     /// Its scheduling.
     pub policy: Policy,
+    /// It does not rest for the sake of normal threads of its CPU. It still does where real-time throttling is on or the
+    /// kernel is a PREEMPT_RT one.
+    pub never_rest: bool,
 }
 
 /// Why the core was not started.
@@ -91,15 +95,16 @@ impl<P: Port + Send + 'static> Running<P> {
             move || {
                 let setup = Setup::new().policy(place.policy).lock_memory().cpu_latency_us(0).timer_slack_ns(1);
                 let held = place.cpu.into_iter().fold(setup, Setup::cpu).best_effort();
-                let mut rests = Rests::needed(held.policy());
+                let mut rests = Rests::needed(place, held.policy());
                 let refused: Vec<String> = held.refused().iter().map(ToString::to_string).collect();
                 let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0u8);
                 let mut core = Core::new(&switch, attachments, SwitchClock::new(distance), &counters, channels, seed);
                 let _ = ready.send((current_tid(), refused, rests.is_some()));
                 core.run(&stop, |core| {
                     if let Some(rests) = &mut rests {
-                        if rests.take(core.seen_ns(), || core.quiet_until_ns()) {
-                            core.rested();
+                        if rests.is_due(core.seen_ns(), || core.quiet_until_ns()) {
+                            sleep_for(REST_NS);
+                            rests.ended(core.rested(REST_NS));
                         }
                     }
                 });
@@ -135,7 +140,7 @@ impl<P: Port + Send + 'static> Running<P> {
         &self.refused
     }
 
-    /// Whether the core sleeps now and then, as real-time throttling is on.
+    /// Whether the core sleeps now and then, so that others have its CPU too.
     pub fn rests(&self) -> bool {
         self.rests
     }

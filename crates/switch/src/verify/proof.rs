@@ -380,9 +380,9 @@ impl Proof {
 /// one CPU it cannot have that for itself.
 pub fn place(switch: &Switch) -> Place {
     if watchdog::may_occupy(cpus::online().len()).is_err() {
-        return Place { cpu: None, policy: Policy::Other };
+        return Place { cpu: None, policy: Policy::Other, never_rest: false };
     }
-    Place { cpu: Some(switch.cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99) }
+    Place { cpu: Some(switch.cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99), never_rest: false }
 }
 
 fn stamps(stamps: Stamps) -> &'static str {

@@ -9,6 +9,7 @@ use ontick_switch::{Switch, config, kernel};
 
 use super::aimed::{self, FileFlags, lock, needs_root, standing};
 use super::guardian::Guardian;
+use super::serving::RestFlags;
 use super::{background, file};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, terminal};
@@ -28,6 +29,8 @@ pub struct Apply {
     /// Take it away again after this time unless `ontick switch confirm` is given
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     confirm: Option<u64>,
+    #[command(flatten)]
+    rest: RestFlags,
 }
 
 impl Apply {
@@ -57,7 +60,7 @@ impl Apply {
     fn apply_in_background(&self, folder: &Folder, lock: Lock, switch: &Switch) -> Result<Outcome, Failure> {
         let guardian = self.confirm.map(|_| Guardian::start(folder, &self.file.state)).transpose()?;
         drop(lock);
-        let report = match background::start(&self.file.file, folder, &self.file.state) {
+        let report = match background::start(&self.file.file, folder, &self.file.state, self.rest) {
             Ok(report) => report,
             Err(failure) => {
                 if let Some(guardian) = guardian {

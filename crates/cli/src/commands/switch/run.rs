@@ -31,9 +31,8 @@ pub struct Run {
     /// Write counters to this file each second, as OpenMetrics text
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
-    /// Leave real-time throttling as it is; the core of the user data plane then rests a little each millisecond
-    #[arg(long)]
-    keep_throttling: bool,
+    #[command(flatten)]
+    rest: serving::RestFlags,
     /// Started by `ontick switch apply`
     #[arg(long, hide = true)]
     background: bool,
@@ -54,9 +53,7 @@ impl Run {
         }
         let _synchronised = Synchronised::watch();
         let kept = match switch.plane {
-            Plane::User => {
-                serving::serve(folder, &switch, self.metrics.as_deref(), self.keep_throttling, &watch, &stop)
-            }
+            Plane::User => serving::serve(folder, &switch, self.metrics.as_deref(), self.rest, &watch, &stop),
             _ => self.keep(folder, &switch, &watch, &stop),
         };
         // Whatever ended it: what was set up here goes.

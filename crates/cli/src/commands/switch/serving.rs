@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ontick_machine::{Facts, Root};
 use ontick_record::store;
+use ontick_rt::cpus;
 use ontick_switch::apply::{Folder, Lock};
 use ontick_switch::user::rest::is_preempt_rt;
 use ontick_switch::user::running::Noticed;
@@ -25,17 +26,37 @@ const COUNT: Duration = Duration::from_secs(1);
 /// Without throttling the core need not rest.
 const THROTTLING: [&str; 2] = ["rt-throttling", "rt-group-throttling"];
 
+/// How the core treats those that have its CPU too.
+#[derive(clap::Args, Debug, Clone, Copy)]
+pub struct RestFlags {
+    /// Leave real-time throttling as it is; the core of the user data plane then rests on an isolated CPU, too
+    #[arg(long)]
+    keep_throttling: bool,
+    /// Let the core of the user data plane spin all the time on a CPU that is not isolated: a busy thread there then
+    /// stops it for up to 50 ms at a time (not on PREEMPT_RT kernels, where the core rests in any case)
+    #[arg(long, conflicts_with = "keep_throttling")]
+    never_rest: bool,
+}
+
+impl RestFlags {
+    /// As words of a command line.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        let given = [(self.keep_throttling, "--keep-throttling"), (self.never_rest, "--never-rest")];
+        given.into_iter().filter_map(|(given, word)| given.then_some(word))
+    }
+}
+
 /// Serves until it is told to stop, or somebody reverts the switch.
 pub fn serve(
     folder: &Folder,
     switch: &Switch,
     metrics: Option<&Path>,
-    keep_throttling: bool,
+    rest: RestFlags,
     watch: &Lock,
     stop: &AtomicBool,
 ) -> Result<Outcome, Failure> {
-    let place = proof::place(switch);
-    let throttling = if keep_throttling { None } else { unthrottled(place) };
+    let place = Place { never_rest: rest.never_rest, ..proof::place(switch) };
+    let throttling = if rest.keep_throttling { None } else { unthrottled(place) };
     let mut service = Service::start(switch, place)?;
     let report = service.report();
     let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
@@ -43,7 +64,7 @@ pub fn serve(
     report.refused.iter().for_each(|refused| file::note(refused));
     if report.rests {
         file::note(
-            "the core rests 70us each millisecond, between gates where it can, as this CPU is not its own for good",
+            "the core rests 70us each millisecond, between gates where it can, as it does not have its CPU for itself",
         );
     }
     let ended = keep(folder, &mut service, switch, metrics, watch, stop);
@@ -58,17 +79,23 @@ pub fn serve(
 }
 
 /// Whether a core may keep a CPU for itself for good. Threads of that CPU starve then: on a PREEMPT_RT kernel some that
-/// the whole machine waits for; elsewhere nothing that matters on an isolated CPU, and on others the fair server lets
-/// them run.
-fn may_spin(cpu: Option<u32>) -> bool {
-    let facts = Facts::gather(&Root::live());
-    let isolated = cpu.is_some_and(|cpu| facts.cpus.isolated.contains(cpu));
-    !is_preempt_rt() && (isolated || facts.scheduling.fair_server)
+/// the whole machine waits for; elsewhere nothing that matters on an isolated CPU. On others the fair server lets them
+/// run, at the cost of the core: only where that was asked for.
+fn may_spin(place: Place) -> bool {
+    let isolated = place.cpu.is_some_and(|cpu| cpus::isolated().contains(&cpu));
+    let fair_server = || Facts::gather(&Root::live()).scheduling.fair_server;
+    !is_preempt_rt() && (isolated || place.never_rest && fair_server())
 }
 
 /// Lifts real-time throttling for as long as this lives; what stands in the way is told, and the core rests then.
 fn unthrottled(place: Place) -> Option<Tuned> {
-    if !place.policy.is_real_time() || !may_spin(place.cpu) {
+    if !place.policy.is_real_time() {
+        return None;
+    }
+    if !may_spin(place) {
+        if place.never_rest {
+            file::note("--never-rest is ignored: this kernel needs threads of the core's CPU to run");
+        }
         return None;
     }
     match Tuned::apply(place.cpu, &THROTTLING.map(String::from)) {

@@ -60,7 +60,10 @@ impl Shown {
 fn core(report: &Report) -> String {
     let counters = &report.counters;
     let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
-    let rests = if report.rests { " · rests, as real-time throttling is on" } else { "" };
+    let rests = match report.rests {
+        true => format!(" · rests 70us each millisecond, {} in all", show(counters.rested_ns.get())),
+        false => String::new(),
+    };
     let stalls = match counters.stalls.get() {
         0 => "never kept from its work".into(),
         n => format!(

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::{Class, Classifier, Entry, Offload, Plane, Role, Rule};
+use crate::user::rest::REST_NS;
 
 const GIGABIT: u64 = 1_000_000_000;
 
@@ -292,10 +293,29 @@ fn being_held_up_is_noticed() {
         (bench.counters.stalls.get(), bench.counters.longest_stall_ns.get()),
         (1, stall.until_ns - stall.from_ns)
     );
-    bench.clock.pass(1_000_000);
-    core.rested();
+}
+
+/// What was meant to be a sleep of 70 us, and what the kernel made of it.
+#[test]
+fn oversleeping_in_a_rest_is_a_stall_like_any_other() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch(2, 8), None);
     core.turn();
-    assert_eq!((bench.counters.stalls.get(), bench.counters.rests.get()), (1, 1));
+    let (began_ns, asked_ns) = (core.seen_ns(), REST_NS);
+    bench.clock.pass(asked_ns + LATE_NS - 1_000);
+    let now_ns = core.rested(asked_ns);
+    core.turn();
+    assert_eq!((bench.counters.stalls.get(), bench.counters.rests.get()), (0, 1));
+    assert_eq!(bench.counters.rested_ns.get(), now_ns - began_ns, "a little late out of it is part of the rest");
+
+    let began_ns = core.seen_ns();
+    bench.clock.pass(asked_ns + 50_000_000);
+    let now_ns = core.rested(asked_ns);
+    core.turn();
+    let stall = bench.stalls.pop().unwrap();
+    assert_eq!(stall, Stall { from_ns: began_ns + asked_ns, until_ns: now_ns });
+    assert!(bench.counters.longest_stall_ns.get() >= 50_000_000);
+    assert_eq!((bench.counters.stalls.get(), bench.counters.rests.get()), (1, 2));
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_plain_bridge_keeps_to_no_window() {
 fn the_user_plane_keeps_to_its_windows() {
     let mut switch = article::switch(1_000_000, Guard::None);
     let Some(scene) = scene(&switch) else { return };
-    let place = Place { cpu: None, policy: Policy::Other };
+    let place = Place { cpu: None, policy: Policy::Other, never_rest: false };
     let base_ns = ClockId::Tai.now_ns() + 10_000_000;
     switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
     let mut user = UserPlane::start(&switch, &scene.switch, place).unwrap();
@@ -101,7 +101,7 @@ fn what_a_switch_drops_is_counted() {
     let mut switch = article::switch(1_000_000, Guard::None);
     switch.classes[0].limit = 20;
     let Some(scene) = scene(&switch) else { return };
-    let place = Place { cpu: None, policy: Policy::Other };
+    let place = Place { cpu: None, policy: Policy::Other, never_rest: false };
     let base_ns = ClockId::Tai.now_ns() + 10_000_000;
     switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
     let mut user = UserPlane::start(&switch, &scene.switch, place).unwrap();

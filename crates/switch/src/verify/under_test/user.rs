@@ -44,11 +44,11 @@ impl UnderTest for UserPlane {
     }
 
     fn about(&self) -> String {
-        let Place { cpu, policy } = self.place;
+        let Place { cpu, policy, .. } = self.place;
         let cpu = cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
         let policy = if policy == Policy::Other { "ordinary scheduling".into() } else { policy.to_string() };
         let report = self.service.report();
-        let rests = if report.rests { ", rests as real-time throttling is on" } else { "" };
+        let rests = if report.rests { ", rests 70us each millisecond" } else { "" };
         let ahead_ns = report.ports.iter().map(|port| port.ahead_ns).max().unwrap_or(0);
         let ahead = if ahead_ns > 0 { format!(", hands over {} ahead", show(ahead_ns)) } else { String::new() };
         let refused = report.refused.join("; ");
