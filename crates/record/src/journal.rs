@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Bucket;
+use crate::output_file;
 use crate::run::{Cause, Outlier, Run, Series};
 
 const JOURNAL: &str = "ontick-journal/1";
@@ -86,6 +87,7 @@ impl Journal {
         })?;
         let header = Header { journal: JOURNAL.into(), run: run.clone() };
         writeln!(file, "{}", serde_json::to_string(&header)?)?;
+        output_file::sync_folder_of(&path)?;
         Ok(Self { file, path })
     }
 

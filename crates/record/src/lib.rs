@@ -9,6 +9,7 @@ pub mod histogram;
 pub mod import;
 pub mod journal;
 mod maxima;
+pub mod output_file;
 pub mod requirement;
 pub mod run;
 pub mod store;

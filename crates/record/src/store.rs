@@ -1,12 +1,12 @@
-//! Records as files: written whole or not at all, read with a sentence for whatever is wrong.
+//! Records as files: [written](crate::output_file) whole or not at all, read with a sentence for whatever is wrong.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::import;
 use crate::journal;
+pub use crate::output_file::{check_writable, is_device, write_whole};
 use crate::run::{Run, SCHEMA};
 
 /// A record could not be read or written.
@@ -129,89 +129,11 @@ pub fn text(run: &Run) -> String {
     text
 }
 
-/// Writes a file whole or not at all: to a new file beside it, flushed, then renamed over it. A link stays a link, whose
-/// target is written; a file that was there keeps its permissions, and its owner where that is allowed.
-pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), StoreError> {
-    let io = |error| StoreError::Io { path: path.into(), error };
-    if is_device(path) {
-        return OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(content)).map_err(io);
-    }
-    let place = behind_links(path).map_err(io)?;
-    let (temporary, mut file) = beside(&place).map_err(io)?;
-    let written = (|| {
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &place)
-    })();
-    written.map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        io(error)
-    })
-}
-
-/// A device or pipe (/dev/stdout, a fifo) cannot be replaced; it is written in place, and has no journal.
-pub fn is_device(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|m| !m.is_file())
-}
-
-/// Whether [`write_whole`] could write `path`, to be known before a long run.
-pub fn check_writable(path: &Path) -> Result<(), StoreError> {
-    let io = |error| StoreError::Io { path: path.into(), error };
-    match fs::metadata(path) {
-        Ok(m) if m.is_dir() => return Err(io(io::Error::from(io::ErrorKind::IsADirectory))),
-        Ok(m) if !m.is_file() => return Ok(()),
-        _ => {}
-    }
-    let (temporary, _) = behind_links(path).and_then(|place| beside(&place)).map_err(io)?;
-    fs::remove_file(temporary).map_err(io)
-}
-
-/// Where a path leads, also through links whose target is not there yet.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
-    let mut place = path.to_path_buf();
-    // As many as the kernel follows.
-    for _ in 0..40 {
-        match fs::read_link(&place) {
-            Ok(target) => place = place.parent().unwrap_or(Path::new("")).join(target),
-            Err(_) => return Ok(place),
-        }
-    }
-    Err(io::Error::other("too many links, or links in a circle"))
-}
-
-/// A new file beside `path`, in the same file system so that it can be renamed over it, with the permissions of the one
-/// that is there.
-fn beside(path: &Path) -> io::Result<(PathBuf, File)> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().ok_or_else(|| io::Error::other("names no file"))?;
-    let temporary = folder.join(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
-    let old = fs::metadata(path).ok();
-    let mode = old.as_ref().map_or(0o666, |old| old.mode() & 0o777);
-    // create_new neither follows a link nor takes a file over that somebody else put there.
-    let file =
-        OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary).map_err(|e| match e.kind() {
-            io::ErrorKind::AlreadyExists => {
-                let left =
-                    format!("{} was left by a program that was killed while it wrote: remove it", temporary.display());
-                io::Error::new(e.kind(), left)
-            }
-            _ => e,
-        })?;
-    if let Some(old) = old {
-        // Only root may give a file away. The mode goes last: a new owner takes bits from it.
-        let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
-        if let Err(error) = file.set_permissions(Permissions::from_mode(old.mode() & 0o7777)) {
-            let _ = fs::remove_file(&temporary);
-            return Err(error);
-        }
-    }
-    Ok((temporary, file))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::fs;
 
     fn sample() -> Run {
         let mut run = Run::new("ontick 0.1.0", "timer");
@@ -228,51 +150,6 @@ mod tests {
         write_whole(&path, text(&sample()).as_bytes()).unwrap();
         assert_eq!(read(&path).unwrap(), sample());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file may stay");
-    }
-
-    #[test]
-    fn links_stay_links_also_to_what_is_not_there_yet() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("runs")).unwrap();
-        let (link, target) = (dir.path().join("latest.json"), dir.path().join("runs/1.json"));
-        std::os::unix::fs::symlink("hop.json", &link).unwrap();
-        std::os::unix::fs::symlink("runs/1.json", dir.path().join("hop.json")).unwrap();
-        for content in ["first", "second"] {
-            check_writable(&link).unwrap();
-            write_whole(&link, content.as_bytes()).unwrap();
-            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-            assert_eq!(fs::read_to_string(&target).unwrap(), content);
-        }
-        assert_eq!(fs::read_dir(dir.path().join("runs")).unwrap().count(), 1);
-        let circle = dir.path().join("circle");
-        std::os::unix::fs::symlink("circle", &circle).unwrap();
-        assert!(write_whole(&circle, b"x").unwrap_err().to_string().contains("circle"));
-    }
-
-    #[test]
-    fn permissions_stay() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("run.json");
-        for mode in [0o600, 0o640, 0o664, 0o444] {
-            fs::write(&path, "old").unwrap();
-            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-            write_whole(&path, b"new").unwrap();
-            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
-            fs::remove_file(&path).unwrap();
-        }
-    }
-
-    #[test]
-    fn what_a_killed_program_left_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let left = dir.path().join(format!(".run.json.{}.new", std::process::id()));
-        fs::write(&left, "half").unwrap();
-        let path = dir.path().join("run.json");
-        for error in [write_whole(&path, b"x").unwrap_err(), check_writable(&path).unwrap_err()] {
-            let told = error.to_string();
-            assert!(told.contains(left.to_str().unwrap()) && told.contains("remove it"), "{told}");
-        }
-        assert_eq!(fs::read_to_string(&left).unwrap(), "half");
     }
 
     #[test]
@@ -321,13 +198,6 @@ mod tests {
             1,
         );
         assert_eq!(parse(&later).unwrap(), sample());
-    }
-
-    #[test]
-    fn a_missing_folder_is_an_error_and_leaves_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        let error = write_whole(&dir.path().join("no/run.json"), b"x").unwrap_err().to_string();
-        assert!(error.contains("no/run.json"), "{error}");
     }
 
     proptest! {

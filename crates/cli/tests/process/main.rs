@@ -18,6 +18,7 @@ mod link_pty;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
+mod planted;
 mod pru;
 mod pulse;
 mod records;

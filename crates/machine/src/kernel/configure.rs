@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use ontick_record::output_file;
+
 use super::board::Board;
 use super::command::CommandError;
 use super::fragment::{self, Asked};
@@ -93,7 +95,8 @@ pub fn configure(source: &Source, make: &Make, wish: &Wish, stop: &AtomicBool) -
     if let Some(lacking) = tools::lacking_to_configure(&make.cross, &ThisMachine) {
         return Err(ConfigureError::Lacking(lacking));
     }
-    fs::create_dir_all(&make.output).map_err(|reason| ConfigureError::File { file: make.output.clone(), reason })?;
+    let usable = fs::create_dir_all(&make.output).and_then(|()| output_file::check_work_folder(&make.output));
+    usable.map_err(|reason| ConfigureError::File { file: make.output.clone(), reason })?;
     let file = make.output.join(".config");
     let (base, text) = base(source, make, wish, &file, stop)?;
     let asked = asked(wish, Some(source.version.series()));
@@ -133,9 +136,7 @@ fn read(file: &Path) -> Result<String, ConfigureError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Written beside and renamed: a configuration that was cut off would be taken for a whole one.
+/// Written whole or not at all: a configuration that was cut off would be taken for a whole one.
 fn write(file: &Path, text: &str) -> Result<(), ConfigureError> {
-    let beside = file.with_extension("ontick-new");
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
-    written.map_err(|reason| ConfigureError::File { file: file.to_owned(), reason })
+    output_file::replace(file, text.as_bytes()).map_err(|reason| ConfigureError::File { file: file.to_owned(), reason })
 }

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use ontick_record::store;
+
 use crate::apply::{Act, Difference, Expect, Folder, Host, Journal, Lock, Plan, Step, carry_out, differences};
 use crate::link::{Change, Event, Watch};
 use crate::model::{Port, Switch};
@@ -350,10 +352,9 @@ impl<'a, H: Host> Keeper<'a, H> {
         }
         if let Some(path) = &self.options.metrics {
             let status = Status { name: self.switch.name.clone(), ports, differences: self.differences.clone() };
-            let new = path.with_extension("new");
             let text = metrics::text(&status, &self.tally);
-            if let Err(error) = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path)) {
-                self.say_once(format!("{} cannot be written: {error}", path.display()));
+            if let Err(error) = store::write_whole(path, text.as_bytes()) {
+                self.say_once(format!("metrics cannot be written: {error}"));
             }
         }
     }

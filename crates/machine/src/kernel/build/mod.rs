@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use ontick_record::output_file;
 use serde::Serialize;
 
 pub use pack::Format;
@@ -198,6 +199,7 @@ pub fn build(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> R
 
 /// Two builds in one folder would undo each other's work.
 fn alone(work: &Path) -> Result<File, BuildError> {
+    output_file::check_work_folder(work).map_err(file_error(work))?;
     let path = work.join(".lock");
     let file = File::create(&path).map_err(file_error(&path))?;
     // make inherits it: one that a killed ontick left behind still holds it, and works on in the same folder.

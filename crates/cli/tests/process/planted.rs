@@ -1,0 +1,125 @@
+//! Root writes files in a folder that everyone may write, where another user put links and pipes in their place.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use rustix::fs::{CWD, FileType, Mode};
+
+use crate::{has, ontick, run, stderr};
+
+const OTHER: u32 = 65534;
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/fixtures/cyclictest.hist");
+
+/// Every way to name a file that is written; FILE stands for its name.
+const WRITERS: [&[&str]; 10] = [
+    &["report", RECORD, "--html", "FILE"],
+    &["report", RECORD, "--svg", "FILE"],
+    &["report", RECORD, "--png", "FILE"],
+    &["compare", RECORD, RECORD, "--html", "FILE"],
+    &["import", RECORD, "--to", "FILE"],
+    &["latency", "timer", "--count", "5", "--record", "FILE"],
+    &["latency", "timer", "--count", "5", "--html", "FILE"],
+    &["sample", "--source", "wave:sine,50Hz", "--rate", "1kHz", "--count", "5", "--to", "file:FILE"],
+    &["prove", "--duration", "1s", "--html", "FILE"],
+    &["prove", "--duration", "1s", "--record", "FILE"],
+];
+
+fn written(arguments: &[&str], file: &Path) -> Output {
+    let file = file.to_str().unwrap();
+    let arguments: Vec<String> = arguments.iter().map(|argument| argument.replace("FILE", file)).collect();
+    let program = env!("CARGO_BIN_EXE_ontick");
+    // A pipe without a reader must not be waited for.
+    Command::new("timeout").args(["-s", "KILL", "60", program]).args(arguments).output().unwrap()
+}
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("not tested: root is needed to make files of another user");
+    }
+    root
+}
+
+#[test]
+fn root_writes_through_nothing_that_another_user_planted() {
+    if !is_root() {
+        return;
+    }
+    let (shared, victims) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    let victim = victims.path().join("shadow");
+    fs::write(&victim, "root:*:").unwrap();
+    let (link, new, pipe) = (shared.path().join("link"), shared.path().join("new"), shared.path().join("pipe"));
+    symlink(&victim, &link).unwrap();
+    symlink(victims.path().join("cron"), &new).unwrap();
+    rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+    for planted in [&link, &new, &pipe] {
+        lchown(planted, Some(OTHER), None).unwrap();
+        for arguments in WRITERS {
+            let output = written(arguments, planted);
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?} {planted:?}: {said}");
+            let name = planted.to_str().unwrap();
+            assert!(said.contains(name) && !said.contains("panicked"), "{arguments:?}: {said}");
+        }
+    }
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "root:*:");
+    assert_eq!(fs::read_dir(victims.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(shared.path()).unwrap().count(), 3, "nothing else may stay");
+}
+
+#[test]
+fn prove_writes_its_report_through_no_planted_link() {
+    if !is_root() {
+        return;
+    }
+    let (shared, victims) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    let link = shared.path().join("ontick-report.html");
+    symlink(victims.path().join("cron"), &link).unwrap();
+    lchown(&link, Some(OTHER), None).unwrap();
+    let output = ontick(&["prove", "--duration", "1s"]).current_dir(shared.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("belongs to user 65534"), "{}", stderr(&output));
+    assert_eq!(fs::read_dir(victims.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_owner_of_a_link_writes_through_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, link) = (folder.path().join("1.html"), folder.path().join("latest.html"));
+    symlink("1.html", &link).unwrap();
+    let output = run(&["report", RECORD, "--html", link.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(fs::read_to_string(&target).unwrap().starts_with("<!DOCTYPE"));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+#[test]
+fn the_folder_is_synced_once_the_file_has_its_name() {
+    if !has("strace") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (file, trace) = (folder.path().join("run.json"), folder.path().join("trace"));
+    let calls = ["strace", "-f", "-y", "-e", "trace=fsync,rename,renameat,renameat2", "-o", trace.to_str().unwrap()];
+    let output = Command::new(calls[0])
+        .args(&calls[1..])
+        .arg(env!("CARGO_BIN_EXE_ontick"))
+        .args(["import", RECORD, "--to", file.to_str().unwrap()])
+        .output()
+        .unwrap();
+    if stderr(&output).contains("ptrace") {
+        eprintln!("not tested: {}", stderr(&output));
+        return;
+    }
+    assert!(output.status.success(), "{}", stderr(&output));
+    let trace = fs::read_to_string(&trace).unwrap();
+    let calls: Vec<&str> = trace.lines().filter(|line| line.contains("fsync(") || line.contains("rename")).collect();
+    let folder = format!("{}>)", folder.path().display());
+    let order: Vec<bool> = calls.iter().map(|call| call.contains(&folder)).collect();
+    assert_eq!(order, [false, false, true], "the file, its name, its folder: {trace}");
+    assert!(calls[0].contains(".new>)") && calls[1].contains("rename"), "{trace}");
+}

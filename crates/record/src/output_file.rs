@@ -1,0 +1,395 @@
+//! Files that a user names: written whole or not at all, and never through what another user put in their place.
+//!
+//! In a folder that everyone may write (`/tmp`), a link, a file or a pipe counts only if it belongs to this user or to
+//! the folder's owner. This is what the kernel does where `fs.protected_symlinks`, `fs.protected_regular` and
+//! `fs.protected_fifos` are set; here it holds whatever they are. In other folders a link leads to where it points.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat};
+use rustix::io::Errno;
+
+use crate::store::StoreError;
+
+/// Links that are followed, one after the other: as many as the kernel follows.
+const MOST_LINKS: usize = 40;
+
+/// Where a name leads.
+enum Target {
+    /// A regular file, or none yet: replaced as a whole.
+    File { folder: OwnedFd, shown: PathBuf, name: OsString, old: Option<Stat> },
+    /// A pipe or a device, which cannot be replaced and is written in place.
+    Stream { folder: OwnedFd, name: OsString, found: Stat },
+    /// Something that this process has open, by a name below `/proc`.
+    Opened(PathBuf),
+}
+
+/// Writes a file whole or not at all: to a new file beside it, flushed, then renamed over it. A link stays a link, whose
+/// target is written; a file that was there keeps its permissions, and its owner where that is allowed.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    replace(path, content).map_err(|error| StoreError::Io { path: path.into(), error })
+}
+
+/// Whether [`write_whole`] could write `path`, to be known before a long run.
+pub fn check_writable(path: &Path) -> Result<(), StoreError> {
+    let check = || match locate(path)? {
+        Target::File { folder, shown, name, old } => {
+            let (temporary, _) = beside(&folder, &shown, &name, old.as_ref())?;
+            Ok(rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty())?)
+        }
+        Target::Stream { .. } | Target::Opened(_) => Ok(()),
+    };
+    check().map_err(|error| StoreError::Io { path: path.into(), error })
+}
+
+/// A device or pipe (/dev/stdout, a fifo) cannot be replaced; it is written in place, and has no journal.
+pub fn is_device(path: &Path) -> bool {
+    matches!(locate(path), Ok(Target::Stream { .. } | Target::Opened(_)))
+}
+
+/// As [`write_whole`], with the system's own error.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let (folder, shown, name, old) = match locate(path)? {
+        Target::File { folder, shown, name, old } => (folder, shown, name, old),
+        Target::Stream { folder, name, found } => return open_stream(&folder, &name, &found)?.write_all(content),
+        Target::Opened(path) => {
+            return open_without_waiting(CWD, path.as_os_str(), OFlags::empty())?.write_all(content);
+        }
+    };
+    let (temporary, mut file) = beside(&folder, &shown, &name, old.as_ref())?;
+    let written = (|| {
+        file.write_all(content)?;
+        file.sync_all()?;
+        Ok(rustix::fs::renameat(&folder, &temporary, &folder, &name)?)
+    })();
+    if written.is_err() {
+        let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
+    }
+    written.and_then(|()| sync_folder(&folder))
+}
+
+/// Whether programs may be run in a folder that holds many files: everyone who may write there, or who put it where
+/// everyone may write, could put links in their place.
+pub fn check_work_folder(path: &Path) -> io::Result<()> {
+    let path = std::fs::canonicalize(path)?;
+    let folder = rustix::fs::stat(&path)?;
+    if let Some(parent) = path.parent() {
+        must_be_trusted(&rustix::fs::stat(parent)?, &folder, &path)?;
+    }
+    if Mode::from_raw_mode(folder.st_mode).contains(Mode::WOTH) {
+        let why = format!("everyone may write in {}: name another folder, or chmod o-w it", path.display());
+        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+    }
+    Ok(())
+}
+
+/// Finds where a path leads, also through links whose target is not there yet, looking at each thing once: what is judged
+/// is what is used.
+fn locate(path: &Path) -> io::Result<Target> {
+    let mut place = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        let parent = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf();
+        let name = place.file_name().ok_or_else(|| io::Error::other("names no file"))?.to_owned();
+        let only_place = OFlags::PATH | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(&parent, only_place | OFlags::DIRECTORY, Mode::empty())?;
+        let found = match rustix::fs::openat(&folder, &name, only_place | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(Target::File { folder, shown: parent, name, old: None }),
+            Err(error) => return Err(error.into()),
+        };
+        let stat = rustix::fs::fstat(&found)?;
+        let within = rustix::fs::fstat(&folder)?;
+        must_be_trusted(&within, &stat, &place)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink if leads_to_a_stream_in_proc(&folder, &name)? => return Ok(Target::Opened(place)),
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(&found, "", Vec::new())?;
+                place = parent.join(OsString::from_vec(target.into_bytes()));
+            }
+            FileType::Directory => return Err(ErrorKind::IsADirectory.into()),
+            FileType::RegularFile => return Ok(Target::File { folder, shown: parent, name, old: Some(stat) }),
+            _ => return Ok(Target::Stream { folder, name, found: stat }),
+        }
+    }
+    Err(io::Error::other("too many links, or links in a circle"))
+}
+
+/// In a folder that everyone may write, what another user put there is not used.
+fn must_be_trusted(folder: &Stat, found: &Stat, place: &Path) -> io::Result<()> {
+    let own = rustix::process::geteuid().as_raw();
+    let everyone_writes = Mode::from_raw_mode(folder.st_mode).contains(Mode::WOTH);
+    if !everyone_writes || found.st_uid == own || found.st_uid == folder.st_uid {
+        return Ok(());
+    }
+    let why = format!(
+        "{} belongs to user {}, in a folder that everyone may write: remove it, or name another file",
+        place.display(),
+        found.st_uid
+    );
+    Err(io::Error::new(ErrorKind::PermissionDenied, why))
+}
+
+/// Links such as `/proc/self/fd/1` lead to what is open, not to what their text names.
+fn leads_to_a_stream_in_proc(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
+    if rustix::fs::fstatfs(folder)?.f_type != PROC_SUPER_MAGIC {
+        return Ok(false);
+    }
+    let stat = rustix::fs::statat(folder, name, AtFlags::empty());
+    Ok(stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile))
+}
+
+/// Opens the pipe or device that was found, and nothing that took its place since.
+fn open_stream(folder: &OwnedFd, name: &OsStr, found: &Stat) -> io::Result<File> {
+    let file = open_without_waiting(folder, name, OFlags::NOFOLLOW)?;
+    let stat = rustix::fs::fstat(&file)?;
+    if (stat.st_dev, stat.st_ino) != (found.st_dev, found.st_ino) {
+        return Err(io::Error::other("was replaced while it was opened"));
+    }
+    Ok(file)
+}
+
+/// A pipe that nobody reads would be waited for without end.
+fn open_without_waiting(folder: impl rustix::fd::AsFd, name: &OsStr, more: OFlags) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
+    let file = rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(|error| match error {
+        Errno::NXIO => io::Error::new(ErrorKind::NotConnected, "no program reads from it: start its reader first"),
+        _ => error.into(),
+    })?;
+    // A reader that is there may take its time.
+    rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file.into())
+}
+
+/// A new file beside the one that it will replace, with its permissions.
+fn beside(folder: &OwnedFd, shown: &Path, name: &OsStr, old: Option<&Stat>) -> io::Result<(OsString, File)> {
+    let temporary = OsString::from(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    let mode = old.map_or(Mode::from_raw_mode(0o666), |old| Mode::from_raw_mode(old.st_mode & 0o777));
+    // EXCL neither follows a link nor takes a file over that somebody else put there.
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, &temporary, flags, mode).map_err(|error| match error {
+        Errno::EXIST => io::Error::new(
+            ErrorKind::AlreadyExists,
+            format!(
+                "{} was left by a program that was killed while it wrote: remove it",
+                shown.join(&temporary).display()
+            ),
+        ),
+        _ => error.into(),
+    })?;
+    let file = File::from(file);
+    if let Some(old) = old {
+        // Only root may give a file away. The mode goes last: a new owner takes bits from it.
+        let _ = fchown(&file, Some(old.st_uid), Some(old.st_gid));
+        if let Err(error) = file.set_permissions(Permissions::from_mode(old.st_mode & 0o777)) {
+            let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
+            return Err(error);
+        }
+    }
+    Ok((temporary, file))
+}
+
+/// A name that is on the disk outlasts a power cut, too.
+fn sync_folder(folder: &OwnedFd) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // A folder may be written without being readable; then the file's own sync must do.
+    let Ok(folder) = rustix::fs::openat(folder, ".", flags, Mode::empty()) else { return Ok(()) };
+    match rustix::fs::fsync(folder) {
+        // Some file systems have no such thing.
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Makes sure that a file that was just made in `path`'s folder is found there after a power cut.
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    sync_folder(&rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, lchown, symlink};
+
+    #[test]
+    fn nothing_but_the_file_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        write_whole(&dir.path().join("run.json"), b"x").unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file may stay");
+    }
+
+    #[test]
+    fn links_stay_links_also_to_what_is_not_there_yet() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("runs")).unwrap();
+        let (link, target) = (dir.path().join("latest.json"), dir.path().join("runs/1.json"));
+        std::os::unix::fs::symlink("hop.json", &link).unwrap();
+        std::os::unix::fs::symlink("runs/1.json", dir.path().join("hop.json")).unwrap();
+        for content in ["first", "second"] {
+            check_writable(&link).unwrap();
+            write_whole(&link, content.as_bytes()).unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::read_to_string(&target).unwrap(), content);
+        }
+        assert_eq!(fs::read_dir(dir.path().join("runs")).unwrap().count(), 1);
+        let circle = dir.path().join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert!(write_whole(&circle, b"x").unwrap_err().to_string().contains("circle"));
+    }
+
+    #[test]
+    fn permissions_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.json");
+        for mode in [0o600, 0o640, 0o664, 0o444] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            write_whole(&path, b"new").unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_killed_program_left_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let left = dir.path().join(format!(".run.json.{}.new", std::process::id()));
+        fs::write(&left, "half").unwrap();
+        let path = dir.path().join("run.json");
+        for error in [write_whole(&path, b"x").unwrap_err(), check_writable(&path).unwrap_err()] {
+            let told = error.to_string();
+            assert!(told.contains(left.to_str().unwrap()) && told.contains("remove it"), "{told}");
+        }
+        assert_eq!(fs::read_to_string(&left).unwrap(), "half");
+    }
+
+    #[test]
+    fn a_missing_folder_is_an_error_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = write_whole(&dir.path().join("no/run.json"), b"x").unwrap_err().to_string();
+        assert!(error.contains("no/run.json"), "{error}");
+    }
+
+    /// A folder as /tmp is, and another user's number; `None` where this process may give no file away.
+    fn shared_folder() -> Option<(tempfile::TempDir, u32)> {
+        const NOBODY: u32 = 65534;
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
+        let probe = dir.path().join("probe");
+        fs::write(&probe, "").unwrap();
+        let given = lchown(&probe, Some(NOBODY), None);
+        fs::remove_file(&probe).unwrap();
+        match given {
+            Ok(()) => Some((dir, NOBODY)),
+            Err(error) => {
+                eprintln!("skipped: a file cannot be given to another user ({error})");
+                None
+            }
+        }
+    }
+
+    fn refused(path: &Path) {
+        for error in [write_whole(path, b"report").unwrap_err(), check_writable(path).unwrap_err()] {
+            let message = error.to_string();
+            assert!(message.contains("belongs to user 65534") && message.contains("remove it"), "{message}");
+        }
+    }
+
+    #[test]
+    fn another_users_link_in_a_shared_folder_is_not_written_through() {
+        let Some((dir, other)) = shared_folder() else { return };
+        let victims = tempfile::tempdir().unwrap();
+        let victim = victims.path().join("passwd");
+        fs::write(&victim, "root").unwrap();
+        let (link, dangling) = (dir.path().join("report.html"), dir.path().join("new.html"));
+        symlink(&victim, &link).unwrap();
+        symlink(victims.path().join("cron"), &dangling).unwrap();
+        for link in [&link, &dangling] {
+            lchown(link, Some(other), None).unwrap();
+            refused(link);
+        }
+        // Nor by way of a link that is one's own.
+        symlink("report.html", dir.path().join("own.html")).unwrap();
+        refused(&dir.path().join("own.html"));
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "root");
+        assert_eq!(fs::read_dir(victims.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "no temporary file may stay");
+    }
+
+    #[test]
+    fn links_that_the_kernel_follows_are_written_through() {
+        let Some((dir, other)) = shared_folder() else { return };
+        let (target, link) = (dir.path().join("1.json"), dir.path().join("latest.json"));
+        symlink("1.json", &link).unwrap();
+        // One's own in a shared folder; the folder owner's there; anybody's in a folder that is not shared.
+        for (link_owner, folder_owner, mode) in [(0, other, 0o1777), (other, other, 0o1777), (other, 0, 0o755)] {
+            fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
+            std::os::unix::fs::chown(dir.path(), Some(folder_owner), None).unwrap();
+            lchown(&link, Some(link_owner), None).unwrap();
+            write_whole(&link, mode.to_string().as_bytes()).unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::read_to_string(&target).unwrap(), mode.to_string());
+        }
+    }
+
+    #[test]
+    fn another_users_file_or_pipe_in_a_shared_folder_is_not_opened() {
+        let Some((dir, other)) = shared_folder() else { return };
+        let (file, pipe) = (dir.path().join("run.json"), dir.path().join("pipe"));
+        fs::write(&file, "theirs").unwrap();
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+        for path in [&file, &pipe] {
+            lchown(path, Some(other), None).unwrap();
+            refused(path);
+            assert!(!is_device(path), "then no journal would be kept");
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
+    }
+
+    #[test]
+    fn work_is_done_in_no_folder_that_others_planted_or_may_write() {
+        let Some((dir, other)) = shared_folder() else { return };
+        let work = dir.path().join("build");
+        fs::create_dir(&work).unwrap();
+        check_work_folder(&work).unwrap();
+        std::os::unix::fs::chown(&work, Some(other), None).unwrap();
+        assert!(check_work_folder(&work).unwrap_err().to_string().contains("belongs to user 65534"));
+        assert!(check_work_folder(dir.path()).unwrap_err().to_string().contains("everyone may write"));
+    }
+
+    #[test]
+    fn a_pipe_without_a_reader_is_an_error_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        assert!(is_device(&pipe));
+        let message = write_whole(&pipe, b"x").unwrap_err().to_string();
+        assert!(message.contains("start its reader first"), "{message}");
+        // One that is there gets everything, also more than the pipe holds.
+        let mut reader = File::options().read(true).write(true).open(&pipe).unwrap();
+        let content = vec![b'x'; 1 << 20];
+        let reading = std::thread::spawn(move || {
+            let mut came = vec![0; 1 << 20];
+            io::Read::read_exact(&mut reader, &mut came).map(|()| came)
+        });
+        write_whole(&pipe, &content).unwrap();
+        assert!(reading.join().unwrap().unwrap() == content);
+    }
+
+    #[test]
+    fn a_file_is_never_made_setuid() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.json");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o4755)).unwrap();
+        write_whole(&path, b"new").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o755);
+    }
+}
