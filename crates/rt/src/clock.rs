@@ -13,6 +13,9 @@ use rustix::time::Timespec;
 
 use crate::sys;
 
+#[cfg(test)]
+pub(crate) mod script;
+
 /// After this long the conversion is tied to the kernel's clock anew, in ns.
 pub const RESYNC_NS: u64 = 10_000_000;
 
@@ -103,6 +106,8 @@ pub struct Clock {
     id: ClockId,
     source: Source,
     conversion: Conversion,
+    #[cfg(test)]
+    script: Option<script::Script>,
 }
 
 impl Clock {
@@ -118,7 +123,13 @@ impl Clock {
             Source::ClockGettime => Conversion::default(),
             _ => Conversion::calibrate(id),
         };
-        Self { id, source, conversion }
+        Self {
+            id,
+            source,
+            conversion,
+            #[cfg(test)]
+            script: None,
+        }
     }
 
     /// Which clock this is.
@@ -134,6 +145,10 @@ impl Clock {
     /// The time now, in ns.
     #[inline]
     pub fn now_ns(&mut self) -> u64 {
+        #[cfg(test)]
+        if let Some(script) = &mut self.script {
+            return script.read_ns();
+        }
         if self.source == Source::ClockGettime {
             return self.id.now_ns();
         }
@@ -147,9 +162,22 @@ impl Clock {
         self.conversion.anchor_ns + self.conversion.ns(elapsed)
     }
 
+    /// Sleeps until `deadline_ns`; a signal does not end it early.
+    pub fn sleep_until(&mut self, deadline_ns: u64) {
+        #[cfg(test)]
+        if let Some(script) = &mut self.script {
+            return script.sleep_until(deadline_ns);
+        }
+        self.id.sleep_until(deadline_ns);
+    }
+
     /// Ties the conversion to the kernel's clock and returns the time now, in ns. Worth doing after a
     /// sleep, when nothing is waiting for it.
     pub fn resync(&mut self) -> u64 {
+        #[cfg(test)]
+        if let Some(script) = &mut self.script {
+            return script.read_ns();
+        }
         match self.source {
             Source::ClockGettime => self.id.now_ns(),
             _ => self.conversion.resync(self.id),

@@ -104,7 +104,7 @@ impl<W: Wait> Cycle<W> {
         if self.next_ns.saturating_sub(now) <= nap_ns.saturating_mul(3) {
             return None;
         }
-        self.clock.id().sleep_until(now + nap_ns);
+        self.clock.sleep_until(now + nap_ns);
         Some(self.clock.resync())
     }
 
@@ -132,7 +132,9 @@ impl<W: Wait> Cycle<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::script::Script;
     use crate::clock::{ClockId, Source};
+    use crate::wait::Sleep;
     use proptest::prelude::*;
 
     /// Reaches each deadline at the lateness given for it, without waiting: deadlines lie in a past clock.
@@ -157,30 +159,77 @@ mod tests {
         }
     }
 
+    const MS: u64 = 1_000_000;
+
+    /// A cycle of 1 ms on a clock that nothing but its sleeps moves; its first deadline is 2 ms.
+    fn scripted(overrun: Overrun) -> Cycle<Sleep> {
+        Cycle::with_phase(Clock::scripted(Script::new(MS)), Sleep, MS, Phase::Chance, overrun)
+    }
+
     #[test]
-    fn a_stall_is_counted_or_caught_up() {
-        for (overrun, wants_missed) in [(Overrun::Skip, true), (Overrun::CatchUp, false)] {
-            let clock = Clock::with_source(ClockId::Monotonic, Source::ClockGettime);
-            let mut cycle = Cycle::with_phase(clock, crate::wait::Sleep, 1_000_000, Phase::Chance, overrun);
-            let first = cycle.next();
-            crate::clock::sleep_for(10_000_000);
-            let second = cycle.next();
-            assert_eq!(second.missed >= 8, wants_missed, "{second:?}");
-            assert_eq!(second.index, first.index + 1 + second.missed);
-            assert_eq!(second.deadline_ns, first.deadline_ns + (1 + second.missed) * 1_000_000);
-            assert!(!wants_missed || second.latency_ns() < 1_000_000 || cycle.next().missed > 0);
+    fn a_missed_deadline_is_one_whose_next_has_come_too() {
+        // After the first deadline: how long the thread works, what it then missed, how late it acts.
+        for (busy_ns, missed, latency_ns) in [
+            (MS - 1, 0, 0),
+            (MS, 0, 0),
+            (2 * MS - 1, 0, MS - 1),
+            (2 * MS, 1, 0),
+            (3 * MS - 1, 1, MS - 1),
+            (3 * MS, 2, 0),
+            (10 * MS + 1, 9, 1),
+        ] {
+            let mut cycle = scripted(Overrun::Skip);
+            assert_eq!(cycle.next(), Beat { index: 0, deadline_ns: 2 * MS, now_ns: 2 * MS, missed: 0 });
+            cycle.clock().pass(busy_ns);
+            let beat = cycle.next();
+            assert_eq!((beat.missed, beat.latency_ns()), (missed, latency_ns), "busy for {busy_ns} ns");
+            assert_eq!((beat.index, beat.deadline_ns), (1 + missed, (3 + missed) * MS), "busy for {busy_ns} ns");
+            assert_eq!(cycle.next().index, 2 + missed);
         }
     }
 
     #[test]
+    fn passed_deadlines_are_caught_up_one_by_one() {
+        let mut cycle = scripted(Overrun::CatchUp);
+        cycle.next();
+        cycle.clock().pass(5 * MS + 300);
+        for (index, late_ns) in [(1, 4 * MS + 300), (2, 3 * MS + 300), (3, 2 * MS + 300), (4, MS + 300), (5, 300)] {
+            let beat = cycle.next();
+            assert_eq!((beat.index, beat.missed, beat.latency_ns()), (index, 0, late_ns));
+        }
+        assert_eq!(cycle.next(), Beat { index: 6, deadline_ns: 8 * MS, now_ns: 8 * MS, missed: 0 });
+    }
+
+    #[test]
+    fn early_is_before_the_deadline_only() {
+        let beat = |now_ns| Beat { index: 0, deadline_ns: 100, now_ns, missed: 0 };
+        assert!(beat(99).early() && !beat(100).early() && !beat(101).early());
+        assert_eq!((beat(99).latency_ns(), beat(101).latency_ns()), (0, 1));
+    }
+
+    #[test]
     fn a_far_deadline_is_approached_in_naps() {
-        let clock = Clock::with_source(ClockId::Monotonic, Source::ClockGettime);
-        let mut cycle = Cycle::new(clock, crate::wait::Sleep, 20_000_000);
-        assert!(cycle.approach(1_000_000).is_some());
-        while cycle.approach(1_000_000).is_some() {}
-        assert_eq!(cycle.next().index, 0);
+        let mut cycle =
+            Cycle::with_phase(Clock::scripted(Script::new(0)), Sleep, 20 * MS, Phase::Chance, Overrun::Skip);
+        // The first deadline is 20 ms; three naps of 5 ms before it, none is taken any more.
+        assert_eq!(cycle.approach(5 * MS), Some(5 * MS));
+        assert_eq!(cycle.approach(5 * MS), None);
+        assert_eq!((cycle.next().index, cycle.clock().now_ns()), (0, 20 * MS));
         // Short periods are left to the wait.
-        assert_eq!(cycle.approach(20_000_000), None);
+        assert_eq!(cycle.approach(20 * MS), None);
+        assert_eq!(cycle.approach(19 * MS), None);
+        assert_eq!(cycle.approach(6 * MS), Some(26 * MS));
+    }
+
+    #[test]
+    fn a_fixed_phase_begins_a_whole_period_from_now() {
+        for (now_ns, phase_ns, first_ns) in
+            [(0, 0, MS), (1, 0, 2 * MS), (0, 7, MS + 7), (7, 7, MS + 7), (8, 7, 2 * MS + 7)]
+        {
+            let clock = Clock::scripted(Script::new(now_ns));
+            let mut cycle = Cycle::with_phase(clock, Sleep, MS, Phase::Fixed(phase_ns), Overrun::Skip);
+            assert_eq!(cycle.next().deadline_ns, first_ns, "now {now_ns}, phase {phase_ns}");
+        }
     }
 
     proptest! {

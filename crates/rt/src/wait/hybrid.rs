@@ -100,7 +100,7 @@ impl Hybrid {
     fn sleep_and_spin(&mut self, clock: &mut Clock, began_ns: u64, wake_ns: Option<u64>, deadline_ns: u64) -> u64 {
         let mut awake_ns = began_ns;
         if let Some(wake_ns) = wake_ns {
-            clock.id().sleep_until(wake_ns);
+            clock.sleep_until(wake_ns);
             awake_ns = clock.resync();
             self.owed_ns = (self.owed_ns - awake_ns.saturating_sub(began_ns + WAY_NS) as i64).max(-MOST_RESTED_NS);
             if !self.fixed {
@@ -133,6 +133,7 @@ impl Wait for Hybrid {
 mod tests {
     use super::*;
     use crate::clock::ClockId;
+    use crate::clock::script::Script;
 
     #[test]
     fn what_is_left_after_a_late_start_is_not_all_spun() {
@@ -194,6 +195,43 @@ mod tests {
                 assert!(period_ns - wake_ns <= longest_ns, "duty {duty}, late {late_ns}: sleeps until {wake_ns}");
             }
         }
+    }
+
+    /// The thread wakes 40 us late each time: the margin falls from the longest allowed to what that needs, and no
+    /// deadline is missed meanwhile.
+    #[test]
+    fn the_wait_learns_its_margin_from_its_own_wake_ups() {
+        let mut clock = Clock::scripted(Script::new(1_000).reading_takes(10).sleeps_end_late_by(40_000));
+        let mut wait = Hybrid::with_duty(1_000_000, 0.9);
+        assert_eq!(wait.margin_ns(), Some(900_000));
+        for period in 1..=200 {
+            let deadline_ns = 1_000_000 * period;
+            let now_ns = wait.until(&mut clock, deadline_ns);
+            assert!((deadline_ns..deadline_ns + 100).contains(&now_ns), "{now_ns}");
+        }
+        // The bucket of 40 us ends at 40.96 us; a quarter on top.
+        assert_eq!(wait.margin_ns(), Some(51_200));
+        let (spun_ns, before) = (wait.spun_ns().unwrap(), clock.now_ns());
+        wait.until(&mut clock, 201_000_000);
+        assert!(clock.now_ns() > before);
+        // From 11.2 us before the deadline, and what the readings take.
+        assert!(
+            (11_000..11_400).contains(&(wait.spun_ns().unwrap() - spun_ns)),
+            "{}",
+            wait.spun_ns().unwrap() - spun_ns
+        );
+    }
+
+    #[test]
+    fn a_fixed_margin_does_not_learn() {
+        let mut clock = Clock::scripted(Script::new(1_000).reading_takes(10).sleeps_end_late_by(5_000));
+        let mut wait = Hybrid::with_margin(100_000);
+        (1..=200).for_each(|period| {
+            wait.until(&mut clock, 1_000_000 * period);
+        });
+        assert_eq!(wait.margin_ns(), Some(100_000));
+        // 95 us of each period.
+        assert!((200 * 94_900..200 * 95_100).contains(&wait.spun_ns().unwrap()), "{:?}", wait.spun_ns());
     }
 
     #[test]

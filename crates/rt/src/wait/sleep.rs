@@ -9,7 +9,7 @@ pub struct Sleep;
 
 impl Wait for Sleep {
     fn until(&mut self, clock: &mut Clock, deadline_ns: u64) -> u64 {
-        clock.id().sleep_until(deadline_ns);
+        clock.sleep_until(deadline_ns);
         clock.now_ns()
     }
 }
