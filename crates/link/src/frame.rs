@@ -263,6 +263,49 @@ pub(crate) mod tests {
         (8usize..=LARGEST_BLOCK, 0u8..=60).prop_map(|(block, parity)| Shape { block, parity })
     }
 
+    /// CRC-32 of IEEE 802.3, bit by bit.
+    fn crc_32(bytes: &[u8]) -> u32 {
+        let bit = |crc: u32| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+        !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| bit(crc)))
+    }
+
+    fn frame_of_20_bytes(parity: u8) -> (Frame, Parts) {
+        let frame = Frame { kind: Kind::Asking, number: 0x0403_0201, payload: (100..120).collect() };
+        let parts = frame.parts(Shape { block: 64, parity });
+        (frame, parts)
+    }
+
+    /// The layout as the table at the top has it, so that another implementation can be written from it.
+    #[test]
+    fn the_checksum_is_a_whole_crc_32_of_header_and_payload() {
+        let (frame, parts) = frame_of_20_bytes(0);
+        assert_eq!(crc_32(b"123456789"), 0xcbf4_3926);
+        assert_eq!(parts.header[..HEADER], [0x23, 0, 24, 20, 0, 1, 2, 3, 4]);
+        let checked = [&[0x20, 0, 24, 20, 0, 1, 2, 3, 4], &frame.payload[..]].concat();
+        assert_eq!(parts.blocks, [[&frame.payload[..], &crc_32(&checked).to_le_bytes()].concat()]);
+    }
+
+    #[test]
+    fn every_bit_of_payload_and_checksum_is_checked() {
+        let (frame, parts) = frame_of_20_bytes(0);
+        let header = Header::read(&parts.header).unwrap();
+        for bit in 0..24 * 8 {
+            let mut block = parts.blocks[0].clone();
+            block[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(header.join(&[Some(block)]), Err(Damage::Body { number: frame.number }), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn every_bit_of_a_header_is_checked() {
+        let (_, parts) = frame_of_20_bytes(0);
+        for bit in 0..HEADER_BYTES * 8 {
+            let mut header = parts.header;
+            header[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Header::read(&header), None, "bit {bit}");
+        }
+    }
+
     proptest! {
         #[test]
         fn a_frame_is_read_back(frame in frames(700), shape in shapes()) {

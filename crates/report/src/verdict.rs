@@ -151,6 +151,14 @@ mod tests {
     }
 
     #[test]
+    fn a_missed_cycle_was_not_in_time() {
+        let mut missing = run(0, 900);
+        missing.series[0].missed = 100;
+        let text = verdict(&missing);
+        assert!(text.contains("within 3 us in 90.00 % of cycles (95 % sure: at least 88.30 %)"), "{text}");
+    }
+
+    #[test]
     fn without_an_exceedance_the_sentence_counts() {
         let text = verdict(&run(0, 30_000));
         assert!(text.contains("30 000 cycles without one later (95 % sure: less than 1 in 10 014)"), "{text}");

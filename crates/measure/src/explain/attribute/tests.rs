@@ -105,6 +105,54 @@ fn stolen_time_is_where_the_account_has_room_for_it() {
     assert_eq!(cause_of(told(120), 152, &apart), Cause::Softirq("NET_RX".into()));
 }
 
+/// A theft has a stretch from half of it on: at less, what had the CPU had most of it.
+#[test]
+fn a_theft_of_half_a_stretch_is_its_cause() {
+    let told = |lacking_us: u64| {
+        vec![
+            (-3_000, switch(task(0, 120), 0, thread())),
+            (-50, Kind::SoftirqEntry(3)),
+            (150, Kind::SoftirqExit),
+            (1_000, Kind::VectorEntry(Vector::Timer)),
+            (1_000, Kind::Ran { pid: TID, ns: (4_000 - lacking_us) * 1_000 }),
+            (1_003, Kind::VectorExit(Vector::Timer)),
+        ]
+    };
+    assert_eq!(cause_of(told(99), 152, &machine()), Cause::Softirq("NET_RX".into()));
+    assert_eq!(cause_of(told(100), 152, &machine()), Cause::Steal);
+}
+
+#[test]
+fn what_was_before_the_deadline_does_not_count() {
+    let told = |softirq_us: i64| {
+        vec![
+            (-3_000, switch(task(0, 120), 0, thread())),
+            (-500, Kind::IrqEntry { irq: 36, name: "mmc0".into() }),
+            (20, Kind::IrqExit),
+            (20, Kind::SoftirqEntry(4)),
+            (20 + softirq_us, Kind::SoftirqExit),
+        ]
+    };
+    // Of the interrupt's 520 us, 20 are after the deadline.
+    assert_eq!(cause_of(told(30), 51, &machine()), Cause::Softirq("BLOCK".into()));
+    assert_eq!(cause_of(told(10), 31, &machine()), Cause::DeviceInterrupt("mmc0".into()));
+}
+
+#[test]
+fn an_account_that_ended_before_the_deadline_does_not_name_a_window() {
+    let other = task(9, 39);
+    let told = |account_ends_us: i64| {
+        vec![
+            (-3_000, switch(task(0, 120), 0, other)),
+            (account_ends_us, Kind::Ran { pid: 9, ns: 1_000_000 }),
+            (account_ends_us, Kind::Wakeup(TID)),
+            (300, switch(other, 0, thread())),
+        ]
+    };
+    assert_eq!(cause_of(told(-1), 301, &machine()), Cause::AnotherTask("task9 (fifo:60)".into()));
+    assert_eq!(cause_of(told(200), 301, &machine()), Cause::Steal);
+}
+
 #[test]
 fn a_theft_elsewhere_does_not_name_a_window_of_another_account() {
     let other = task(9, 39);
