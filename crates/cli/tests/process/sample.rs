@@ -117,7 +117,12 @@ fn at_ten_thousand_a_second_every_sample_is_accounted_for() {
     let text = stdout(&run(&["sample", "--read", path.to_str().unwrap()]));
     let (all, told) = accounted(text.lines().map(String::from));
     let [late, full, slow] = told;
-    assert!(produced > 100, "{produced} samples in a second");
+    // Slots that were missed have numbers, too: a second has ten thousand, whatever the machine made of them.
+    let slots = all.last().unwrap() + 1;
+    assert!((9_000..=10_000).contains(&slots), "{slots} slots in a second");
+    if rustix::process::geteuid().is_root() {
+        assert!(produced > slots / 2, "{produced} samples in {slots} slots");
+    }
     assert_eq!(all.len() as u64 + full + slow, produced);
     assert_eq!(all.last().unwrap() + 1, all.len() as u64 + late + full + slow);
     for (numbers, [late, full, slow]) in clients {
