@@ -1,7 +1,7 @@
 //! `latency day`: act at times of day, on the realtime or the TAI clock.
 
 use ontick_record::run::{Series, Settings};
-use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::clock::{Clock, ClockId, Source};
 use ontick_rt::wait::{Hybrid, Sleep, Wait};
 
 use crate::probe::{Probe, Sample};
@@ -43,28 +43,134 @@ pub fn measure(
     if times.offset_ns >= times.interval_ns {
         return Err(Error::Impossible("the time of day must lie within the interval".into()));
     }
-    let prepare = |_: &_| Ok(Day::new(times));
+    let prepare = |_: &_| Ok(Day::new(times, Live::new(times)));
     session::run(name, place, limits, prepare, observer)
 }
 
-struct Day {
-    times: Times,
-    clock: Clock,
+/// The clocks that a time of day is kept on. Sleeping is done on the monotonic one alone, which nobody sets: a sleep on
+/// the other would go on for an hour if that was set back by an hour. Both are slewed alike, so that their difference
+/// changes only by a step.
+trait Clocks {
+    /// The monotonic time, in ns.
+    fn monotonic_ns(&mut self) -> u64;
+    /// The time of day, in ns since 1970.
+    fn wall_ns(&mut self) -> u64;
+    /// Rests until then on the monotonic clock.
+    fn nap_until(&mut self, monotonic_ns: u64);
+    /// Waits for then on the monotonic clock, or for a moment before, from which on the time of day is read again and
+    /// again.
+    fn wait_until(&mut self, monotonic_ns: u64);
+    /// Writes down what only the clocks know.
+    fn describe(&self, settings: &mut Settings);
+}
+
+struct Live {
+    monotonic: Clock,
+    wall: ClockId,
     wait: Box<dyn Wait>,
-    last_ns: u64,
-    /// Realtime minus monotonic when the last time came.
+    /// Before the time comes, in ns, the wait ends: what it does when it is over must not make anybody late.
+    lead_ns: u64,
+}
+
+impl Clocks for Live {
+    fn monotonic_ns(&mut self) -> u64 {
+        self.monotonic.now_ns()
+    }
+
+    fn wall_ns(&mut self) -> u64 {
+        self.wall.now_ns()
+    }
+
+    fn nap_until(&mut self, monotonic_ns: u64) {
+        ClockId::Monotonic.sleep_until(monotonic_ns);
+    }
+
+    fn wait_until(&mut self, monotonic_ns: u64) {
+        self.wait.until(&mut self.monotonic, monotonic_ns - self.lead_ns);
+    }
+
+    fn describe(&self, settings: &mut Settings) {
+        settings.margin_ns = self.wait.margin_ns();
+        settings.clock = format!("{} ({})", self.wall.name(), Source::ClockGettime.name());
+    }
+}
+
+impl Live {
+    fn new(times: Times) -> Self {
+        let (wait, lead_ns): (Box<dyn Wait>, u64) = match times.hybrid {
+            // The spin is short against the interval, whatever that is: the margin learns within 1 ms.
+            true => (Box::new(Hybrid::new(times.interval_ns.min(2_000_000))), 20_000),
+            false => (Box::new(Sleep), 0),
+        };
+        let monotonic = Clock::with_source(ClockId::Monotonic, Source::ClockGettime);
+        Self { monotonic, wall: times.clock, wait, lead_ns }
+    }
+}
+
+/// Both clocks at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    monotonic_ns: u64,
+    wall_ns: u64,
+}
+
+impl Moment {
+    /// The narrowest of three brackets.
+    fn now(clocks: &mut impl Clocks) -> Self {
+        let mut bracket = || {
+            let before_ns = clocks.monotonic_ns();
+            let wall_ns = clocks.wall_ns();
+            let after_ns = clocks.monotonic_ns();
+            (after_ns - before_ns, Self { monotonic_ns: before_ns.midpoint(after_ns), wall_ns })
+        };
+        let brackets = [bracket(), bracket(), bracket()];
+        brackets.into_iter().min_by_key(|(width, _)| *width).map_or(brackets[2].1, |(_, moment)| moment)
+    }
+
+    /// The time of day minus the monotonic time.
+    fn ahead_ns(self) -> i128 {
+        i128::from(self.wall_ns) - i128::from(self.monotonic_ns)
+    }
+}
+
+struct Day<C> {
+    times: Times,
+    clocks: C,
+    /// The time of day that came last, unless the clock was set since.
+    last_ns: Option<u64>,
+    /// [`Moment::ahead_ns`] when the clocks were last read.
     ahead_ns: i128,
     steps: u64,
 }
 
-impl Day {
-    fn new(times: Times) -> Self {
-        let wait: Box<dyn Wait> = match times.hybrid {
-            // The spin is short against the interval, whatever that is: the margin learns within 1 ms.
-            true => Box::new(Hybrid::new(times.interval_ns.min(2_000_000))),
-            false => Box::new(Sleep),
-        };
-        Self { times, clock: Clock::new(times.clock), wait, last_ns: 0, ahead_ns: ahead(times.clock), steps: 0 }
+impl<C: Clocks> Day<C> {
+    fn new(times: Times, mut clocks: C) -> Self {
+        let ahead_ns = Moment::now(&mut clocks).ahead_ns();
+        Self { times, clocks, last_ns: None, ahead_ns, steps: 0 }
+    }
+
+    /// Reads both clocks; the second value is whether the time of day was set since they were last read. Times that
+    /// passed while it was set were neither kept nor missed.
+    fn look(&mut self) -> (Moment, bool) {
+        let now = Moment::now(&mut self.clocks);
+        let stepped = now.ahead_ns().abs_diff(self.ahead_ns) > u128::from(STEP_NS);
+        self.ahead_ns = now.ahead_ns();
+        if stepped {
+            self.steps += 1;
+            self.last_ns = None;
+        }
+        (now, stepped)
+    }
+
+    /// The time of day when it has come to `deadline_ns`, once the wait is over: the two clocks were not read at exactly
+    /// the same moment, so a last stretch may be left. Where the clock was set back, there is no use in waiting for it.
+    fn arrive(&mut self, deadline_ns: u64) -> u64 {
+        loop {
+            let wall_ns = self.clocks.wall_ns();
+            if wall_ns >= deadline_ns || deadline_ns - wall_ns > STEP_NS {
+                return wall_ns;
+            }
+        }
     }
 }
 
@@ -74,35 +180,35 @@ fn next_time(times: Times, now_ns: u64) -> u64 {
     if whole > now_ns { whole } else { whole + times.interval_ns }
 }
 
-fn ahead(clock: ClockId) -> i128 {
-    i128::from(clock.now_ns()) - i128::from(ClockId::Monotonic.now_ns())
-}
-
-impl Probe for Day {
+impl<C: Clocks> Probe for Day<C> {
     fn next(&mut self) -> Sample {
         // Not counted on from the last time: if the clock was set meanwhile, the next one counts.
-        let before_ns = self.clock.now_ns();
-        let deadline_ns = next_time(self.times, before_ns);
-        if deadline_ns - before_ns > 3 * NAP_NS {
-            ClockId::Monotonic.sleep_until(ClockId::Monotonic.now_ns() + NAP_NS);
-            return Sample::nap(ClockId::Monotonic.now_ns());
+        let (now, _) = self.look();
+        // A change too small to be a step does not make the same time come twice.
+        let deadline_ns = next_time(self.times, now.wall_ns.max(self.last_ns.unwrap_or(0)));
+        let left_ns = deadline_ns - now.wall_ns;
+        if left_ns > 3 * NAP_NS {
+            self.clocks.nap_until(now.monotonic_ns + NAP_NS);
+            return Sample::nap(self.clocks.monotonic_ns());
         }
-        let now_ns = self.wait.until(&mut self.clock, deadline_ns);
-        let ahead_ns = ahead(self.times.clock);
-        let stepped = ahead_ns.abs_diff(self.ahead_ns) > u128::from(STEP_NS);
-        self.ahead_ns = ahead_ns;
-        let skipped = (deadline_ns.saturating_sub(self.last_ns) / self.times.interval_ns).saturating_sub(1);
-        let first = std::mem::replace(&mut self.last_ns, deadline_ns) == 0;
-        self.steps += u64::from(stepped);
-        Sample {
+        self.clocks.wait_until(now.monotonic_ns + left_ns);
+        let wall_ns = self.arrive(deadline_ns);
+        let (now, stepped) = self.look();
+        let sample = |latency_ns, missed| Sample {
             // The recorder's seconds must not jump with the clock.
-            now_ns: ClockId::Monotonic.now_ns(),
-            // How late one was against a clock that was being set says nothing.
-            latency_ns: (!stepped).then_some(now_ns.saturating_sub(deadline_ns)),
-            missed: if first || stepped { 0 } else { skipped },
-            early: now_ns < deadline_ns,
+            now_ns: now.monotonic_ns,
+            latency_ns,
+            missed,
+            early: wall_ns < deadline_ns,
             napped: false,
+        };
+        if stepped {
+            // How late one was against a clock that was being set says nothing.
+            return Sample { early: false, ..sample(None, 0) };
         }
+        let last_ns = self.last_ns.replace(deadline_ns);
+        let skipped = last_ns.map_or(0, |last_ns| (deadline_ns - last_ns) / self.times.interval_ns - 1);
+        sample(Some(wall_ns.saturating_sub(deadline_ns)), skipped)
     }
 
     fn describe(&mut self, settings: &mut Settings) {
@@ -110,8 +216,7 @@ impl Probe for Day {
         settings.interval_ns = self.times.interval_ns;
         settings.phase_ns = Some(self.times.offset_ns);
         settings.phase_choice = "fixed".into();
-        settings.margin_ns = self.wait.margin_ns();
-        settings.clock = self.clock.name();
+        self.clocks.describe(settings);
         if self.steps > 0 {
             settings.refused.push(format!(
                 "steady clock: the {} clock was set {} times while it was measured (those times are left out)",
@@ -130,20 +235,4 @@ impl Probe for Day {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_next_time_lies_ahead() {
-        let noon = Times {
-            clock: ClockId::Realtime,
-            interval_ns: 86_400_000_000_000,
-            offset_ns: 43_200_000_000_000,
-            hybrid: true,
-        };
-        let hour = 3_600_000_000_000;
-        assert_eq!(next_time(noon, 11 * hour), 12 * hour);
-        assert_eq!(next_time(noon, 12 * hour), 36 * hour);
-        assert_eq!(next_time(noon, 13 * hour), 36 * hour);
-    }
-}
+mod tests;
