@@ -13,7 +13,7 @@ use ontick_switch::apply::{
 };
 use ontick_switch::features::Features;
 use ontick_switch::kernel::{self, Ended, Options};
-use ontick_switch::model::{Class, Classifier, Offload, Plane, Port, Role, Rule, Socket, Switch};
+use ontick_switch::model::{Class, Classifier, Forwarding, Offload, Plane, Port, Role, Rule, Socket, Switch};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_switch::{config, ethtool};
 
@@ -106,6 +106,7 @@ fn switch(classifier: Classifier) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,
+        forwarding: Forwarding::default(),
         classes: vec![class("red", 1, vec![rule]), class("blue", 0, vec![])],
         ports: vec![port("p1"), port("p2")],
     }

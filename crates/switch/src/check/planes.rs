@@ -117,6 +117,7 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     if !["ip", "tc"].iter().all(|tool| machine.tools.has(tool)) {
         reasons.push("ip and tc are needed (package iproute2)".into());
     }
+    reasons.extend(switch.into_iter().flat_map(crate::kernel::unfit_entries));
     let classifier = match classifier(machine, switch) {
         Ok(classifier) => classifier,
         Err(why) => {

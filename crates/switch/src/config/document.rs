@@ -53,6 +53,25 @@ struct Document {
     /// Ports: network interfaces.
     #[schemars(length(min = 1, max = 256))]
     port: Vec<Port>,
+    /// Static entries of the filtering database (IEEE 802.1Q-2022 clause 8.8.1).
+    #[schemars(length(max = 65_536))]
+    forward: Option<Vec<Forward>>,
+}
+
+/// Frames to an address go to certain ports, whatever was learned.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Forward {
+    /// Destination MAC address, of a station or of a group.
+    #[schemars(regex(pattern = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$"))]
+    to: String,
+    /// Identifier of the VLAN; 0: frames of no VLAN. Frames of any where it is left out.
+    #[schemars(range(max = 4094))]
+    vlan: Option<u16>,
+    /// Names of the ports that the frames go to.
+    #[schemars(length(min = 1, max = 256))]
+    ports: Vec<String>,
 }
 
 /// The switch itself.
@@ -89,6 +108,13 @@ struct Head {
     /// Whether the kernel's bridge speaks the spanning tree protocol.
     #[schemars(extend("default" = false))]
     stp: Option<bool>,
+    /// Whether source addresses are learned.
+    #[schemars(extend("default" = true))]
+    learning: Option<bool>,
+    /// Ports for frames without an entry: such frames leave by these ports only, and are accepted and learned from these
+    /// only. All ports where it is left out.
+    #[schemars(length(max = 256))]
+    flood: Option<Vec<String>>,
 }
 
 /// A time with its unit: `250ns`, `12us`, `1.5ms`, `1s`, `10min`.
@@ -299,18 +325,19 @@ mod tests {
         assert_eq!(keys(&schema), known("zzzzzzzzzzzz = 1\nswitch = {}\nclass = [{}]\nport = [{}]"));
         let inside = |path: &str| {
             let z = "{ zzzzzzzzzzzz = 1 }";
-            let [mut switch, mut class, mut port] = ["{}".to_owned(), "{}".to_owned(), "{}".to_owned()];
+            let [mut switch, mut class, mut port, mut forward] = ["{}"; 4].map(str::to_owned);
             match path {
                 "Head" => switch = z.into(),
                 "Class" => class = z.into(),
                 "Port" => port = z.into(),
+                "Forward" => forward = z.into(),
                 "Rule" => class = format!("{{ match = [{z}] }}"),
                 "Gates" => port = format!("{{ gates = {z} }}"),
                 _ => port = format!("{{ gates = {{ entries = [{z}] }} }}"),
             }
-            known(&format!("switch = {switch}\nclass = [{class}]\nport = [{port}]"))
+            known(&format!("switch = {switch}\nclass = [{class}]\nport = [{port}]\nforward = [{forward}]"))
         };
-        for name in ["Head", "Class", "Port", "Rule", "Gates", "Entry"] {
+        for name in ["Head", "Class", "Port", "Rule", "Gates", "Entry", "Forward"] {
             assert_eq!(of(name), inside(name), "{name}");
         }
     }

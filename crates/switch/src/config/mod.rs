@@ -38,6 +38,7 @@ mod check;
 mod class;
 pub(crate) mod document;
 mod file;
+mod forwarding;
 mod gates;
 mod port;
 pub(crate) mod problem;
@@ -62,6 +63,7 @@ pub(crate) use file::read_text;
 pub use file::{FileError, open};
 pub use gates::guard_band;
 pub use problem::{Errors, Problem};
+pub use values::show_mac;
 pub use write::write;
 
 /// A switch, and what is doubtful about it.

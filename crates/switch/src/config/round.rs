@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use ontick_rt::clock::ClockId;
+use proptest::collection::btree_map;
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
@@ -100,6 +101,18 @@ fn port(place: usize, classes: usize, open: u8) -> impl Strategy<Value = Port> {
 }
 
 prop_compose! {
+    /// Of a switch with two ports at least.
+    fn forwarding()(
+        learning in any::<bool>(),
+        flood in select(vec![None, Some(vec![]), Some(vec![0]), Some(vec![0, 1])]),
+        entries in btree_map((1u8..=255, of(0u16..4095)), select(vec![vec![0], vec![1], vec![0, 1]]), 0..4),
+    ) -> Forwarding {
+        let entry = |((last, vlan), ports)| StaticEntry { to: [2, 0, 0, 0, 0, last], vlan, ports };
+        Forwarding { learning, flood, entries: entries.into_iter().map(entry).collect() }
+    }
+}
+
+prop_compose! {
     fn switch()(classes in classes())(
         ports in (2usize..5).prop_flat_map({
             let open = classes.iter().fold(0, |open, class| open | 1 << class.queue);
@@ -107,6 +120,7 @@ prop_compose! {
             move |ports| (0..ports).map(|place| port(place, count, open)).collect::<Vec<_>>()
         }),
         classes in Just(classes),
+        forwarding in forwarding(),
         name in "[a-z][a-z0-9_.]{0,14}",
         plane in select(vec![Plane::Auto, Plane::User]),
         classifier in select(vec![Classifier::Auto, Classifier::Flower, Classifier::Nft, Classifier::Iptables]),
@@ -117,6 +131,7 @@ prop_compose! {
     ) -> Switch {
         Switch {
             name, role: Role::Bridge, plane, classifier, socket, cpu, clock, ageing_ns, addresses, stp, classes, ports,
+            forwarding,
         }
     }
 }

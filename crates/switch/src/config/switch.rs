@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::problem::{Report, Reported};
 use super::table::{At, Table, parse};
-use super::{check, class, port, values};
+use super::{check, class, forwarding, port, values};
 use crate::model::{Classifier, Plane, Role, Socket, Switch};
 
 /// Linux' default for a bridge, and the standard's (IEEE 802.1Q-2022 Table 8-6).
@@ -45,6 +45,8 @@ pub(super) struct Head {
     ageing_ns: u64,
     addresses: usize,
     stp: bool,
+    pub(super) learning: bool,
+    pub(super) flood: Option<Vec<At<String>>>,
 }
 
 pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Switch, Reported> {
@@ -57,6 +59,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
         tables(&mut table, "class", report)?.into_iter().map(|table| class::class(table, report)).collect();
     let ports: Vec<port::Draft> =
         tables(&mut table, "port", report)?.into_iter().map(|table| port::port(table, &classes, report)).collect();
+    let forwarding = forwarding::forwarding(&mut table, head.as_ref().ok(), &ports, report);
     table.finish(report);
     check::classes(&classes, head.as_ref().ok(), report);
     check::ports(&ports, head.as_ref().ok(), report);
@@ -75,6 +78,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
         stp: head.stp,
         classes: classes.iter().map(class::Draft::class).collect::<Result<_, _>>()?,
         ports: ports.iter().map(port::Draft::port).collect::<Result<_, _>>()?,
+        forwarding: forwarding?,
     })
 }
 
@@ -105,6 +109,8 @@ fn head_of(mut table: Table, report: &mut Report) -> Result<Head, Reported> {
     });
     let addresses = table.whole("mac-table", 1..=MOST_ADDRESSES, report);
     let stp = table.flag("stp", report);
+    let learning = table.flag("learning", report);
+    let flood = forwarding::port_names(&mut table, "flood", report);
     table.finish(report);
     Ok(Head {
         name: name?,
@@ -117,5 +123,7 @@ fn head_of(mut table: Table, report: &mut Report) -> Result<Head, Reported> {
         ageing_ns: ageing?.map_or(AGEING_NS, Spanned::into_inner),
         addresses: addresses?.map_or(ADDRESSES, |addresses| addresses.into_inner() as usize),
         stp: stp?.unwrap_or(false),
+        learning: learning?.unwrap_or(true),
+        flood: flood?,
     })
 }

@@ -205,6 +205,39 @@ fn what_is_doubtful_is_said_with_its_place() {
 }
 
 #[test]
+fn static_entries_are_read_and_their_errors_have_a_place() {
+    let with = |text: &str| format!("{CELL}\n[[forward]]\n{text}\n");
+    let text = with("to = \"02:00:00:00:00:01\"\nvlan = 10\nports = [\"enp2s0f1\", \"enp2s0f0\"]")
+        .replace("name = \"cell4\"", "name = \"cell4\"\nlearning = false\nflood = []");
+    let Parsed { switch, .. } = read(&text).unwrap();
+    let entry = StaticEntry { to: [2, 0, 0, 0, 0, 1], vlan: Some(10), ports: vec![0, 1] };
+    assert_eq!(switch.forwarding, Forwarding { learning: false, flood: Some(Vec::new()), entries: vec![entry] });
+    let port = "ports = [\"enp2s0f1\"]";
+    for (text, place, what) in [
+        (with("to = \"02:00:00:00:00\"\nports = [\"enp2s0f1\"]"), "f:28:6", "is not a MAC address"),
+        (with(&format!("to = \"00:00:00:00:00:00\"\n{port}")), "f:28:6", "no frame has an address of zeros"),
+        (with(&format!("to = \"01:80:c2:00:00:0e\"\n{port}")), "f:28:6", "not forwarded by any bridge"),
+        (with(&format!("to = \"02:00:00:00:00:01\"\nvlan = 4095\n{port}")), "f:29:8", "`vlan` is from 0 to 4094"),
+        (with("to = \"02:00:00:00:00:01\"\nports = [\"enp2s0f2\"]"), "f:29:10", "there is no port \"enp2s0f2\""),
+        (with("to = \"02:00:00:00:00:01\"\nports = []"), "f:27:1", "has no port"),
+        (
+            with(&format!("to = \"02:00:00:00:00:01\"\n{port}\n[[forward]]\nto = \"02:00:00:00:00:01\"\n{port}")),
+            "f:30:1",
+            "line 27 has this address and VLAN already",
+        ),
+        (changed("name = \"cell4\"", "name = \"cell4\"\nflood = [\"enp2\"]"), "f:3:10", "there is no port \"enp2\""),
+        (
+            changed("name = \"cell4\"", "name = \"cell4\"\nrole = \"station\"\nlearning = false"),
+            "f:2:8",
+            "a station forwards nothing",
+        ),
+    ] {
+        let said = errors(&text);
+        assert!(said.starts_with(place) && said.contains(what), "{place} {what}: {said}");
+    }
+}
+
+#[test]
 fn all_that_is_wrong_is_said_at_once() {
     let text = changed("queue = 1", "queue = 9").replace("1Gbit", "1Gb").replace("[\"blue\"]", "[\"bleu\"]");
     let lines: Vec<String> = errors(&text).lines().map(|line| line.split(": ").next().unwrap().to_owned()).collect();

@@ -98,7 +98,8 @@ pub(crate) fn show_address(address: &Address) -> String {
     }
 }
 
-fn mac(text: &str) -> Option<[u8; 6]> {
+/// Six octets: `01:80:c2:00:00:0e`.
+pub(crate) fn mac(text: &str) -> Option<[u8; 6]> {
     let mut bytes = [0; 6];
     let mut parts = text.split([':', '-']);
     for byte in &mut bytes {
@@ -108,7 +109,20 @@ fn mac(text: &str) -> Option<[u8; 6]> {
     parts.next().is_none().then_some(bytes)
 }
 
-fn show_mac(bytes: [u8; 6]) -> String {
+/// An address that frames are forwarded to.
+pub(crate) fn forwarded(text: &str) -> Result<[u8; 6], String> {
+    match mac(text) {
+        None => Err(format!("\"{text}\" is not a MAC address such as 02:00:00:00:00:01")),
+        Some([0, 0, 0, 0, 0, 0]) => Err("no frame has an address of zeros".into()),
+        Some([0x01, 0x80, 0xc2, 0, 0, last]) if last < 0x10 => {
+            Err(format!("frames to {text} are not forwarded by any bridge (IEEE 802.1Q-2022 Table 8-1)"))
+        }
+        Some(address) => Ok(address),
+    }
+}
+
+/// As [`mac`] reads it.
+pub fn show_mac(bytes: [u8; 6]) -> String {
     bytes.map(|byte| format!("{byte:02x}")).join(":")
 }
 

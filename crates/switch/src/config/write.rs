@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ontick_record::units::exact;
 
 use super::{class, switch, values};
-use crate::model::{Base, CLASSES, Class, Entry, Gates, Guard, Offload, Port, Rule, Switch};
+use crate::model::{Base, CLASSES, Class, Entry, Gates, Guard, Offload, Port, Rule, StaticEntry, Switch};
 
 /// The text that [`super::read`] makes this switch of.
 pub fn write(switch: &Switch) -> String {
@@ -16,7 +16,21 @@ pub fn write(switch: &Switch) -> String {
     for port in &switch.ports {
         text += &self::port(port, &switch.classes);
     }
+    for entry in &switch.forwarding.entries {
+        text += &forward(entry, switch);
+    }
     text
+}
+
+fn forward(entry: &StaticEntry, switch: &Switch) -> String {
+    let vlan = entry.vlan.map_or(String::new(), |vlan| format!("vlan = {vlan}\n"));
+    let ports = port_names(&entry.ports, switch);
+    format!("\n[[forward]]\nto = {}\n{vlan}ports = {ports}\n", quoted(&values::show_mac(entry.to)))
+}
+
+fn port_names(ports: &[usize], switch: &Switch) -> String {
+    let names: Vec<String> = ports.iter().map(|port| quoted(&switch.ports[*port].name)).collect();
+    format!("[{}]", names.join(", "))
 }
 
 fn head(switch: &Switch) -> String {
@@ -40,6 +54,12 @@ fn head(switch: &Switch) -> String {
     }
     if switch.stp {
         text += "stp = true\n";
+    }
+    if !switch.forwarding.learning {
+        text += "learning = false\n";
+    }
+    if let Some(flood) = &switch.forwarding.flood {
+        text += &format!("flood = {}\n", port_names(flood, switch));
     }
     text
 }

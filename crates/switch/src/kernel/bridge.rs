@@ -1,7 +1,8 @@
 //! The kernel's bridge: it forwards only once everything else is in place.
 
 use crate::apply::{Act, Expect, Iface, Link, Step, Undo};
-use crate::model::Switch;
+use crate::config::show_mac;
+use crate::model::{Forwarding, Switch};
 
 /// Hundredths of a second.
 const TICK_NS: u64 = 10_000_000;
@@ -25,10 +26,53 @@ pub(super) fn make(switch: &Switch, links: &[Link]) -> Step {
 /// Puts a port into it.
 pub(super) fn join(switch: &Switch, link: &Link) -> Step {
     let (port, bridge) = (Iface::from(link), switch.name.clone());
-    Step::of(&port.name, format!("into bridge {bridge}"))
-        .act(Act::run(format!("ip link set dev {} master {bridge}", port.name)))
+    let step = Step::of(&port.name, format!("into bridge {bridge}"))
+        .act(Act::run(format!("ip link set dev {} master {bridge}", port.name)));
+    // All of it goes with the port's place in the bridge.
+    forwarding(switch, &port.name)
+        .into_iter()
+        .fold(step, |step, words| step.act(Act::run(words)))
         .undo(Undo::Released { port: port.clone(), bridge: bridge.clone() })
         .expect(Expect::In { port: port.name, bridge })
+}
+
+/// What a port is to do with frames that have no entry, and the entries that lead to it.
+fn forwarding(switch: &Switch, port: &str) -> Vec<String> {
+    let Some(place) = switch.ports.iter().position(|of| of.name == port) else { return Vec::new() };
+    let Forwarding { learning, flood, entries } = &switch.forwarding;
+    let floods = flood.as_ref().is_none_or(|flood| flood.contains(&place));
+    let mut words = Vec::new();
+    if !floods {
+        words.push(format!(
+            "ip link set dev {port} type bridge_slave learning off flood off mcast_flood off bcast_flood off"
+        ));
+    } else if !learning {
+        words.push(format!("ip link set dev {port} type bridge_slave learning off"));
+    }
+    let here = entries.iter().filter(|entry| entry.ports == [place]);
+    words.extend(here.map(|entry| format!("bridge fdb add {} dev {port} master static", show_mac(entry.to))));
+    words
+}
+
+/// What of a switch's static entries the kernel's bridge cannot do.
+pub fn unfit(switch: &Switch) -> Vec<String> {
+    let entries = switch.forwarding.entries.iter();
+    let why = entries.filter_map(|entry| {
+        let why = match entry {
+            entry if entry.vlan.is_some() => "its bridge is set up without VLANs",
+            entry if entry.to[0] & 1 != 0 => "its bridge looks groups up by their IP address",
+            entry if entry.ports.len() > 1 => "its bridge has one port for each address",
+            _ => return None,
+        };
+        Some((show_mac(entry.to), why))
+    });
+    let mut reasons: Vec<String> = Vec::new();
+    let why: Vec<(String, &str)> = why.collect();
+    if let Some((first, reason)) = why.first() {
+        let more = if why.len() > 1 { format!(" (and {} more)", why.len() - 1) } else { String::new() };
+        reasons.push(format!("[[forward]] to {first}{more} is the user data plane's: {reason} (plane = \"user\")"));
+    }
+    reasons
 }
 
 /// Switches it on.

@@ -28,6 +28,7 @@ pub use metrics::text as metrics;
 pub use standing::{Regated, regate, rejoin};
 pub use status::{Status, status};
 
+pub use bridge::unfit as unfit_entries;
 use classify::Wanted;
 use gates::Found;
 
@@ -62,6 +63,7 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
             switch.name
         ));
     }
+    reasons.extend(bridge::unfit(switch));
     let mut plan = Plan { name: switch.name.clone(), ..Plan::default() };
     for steps in
         [ready(host, &found), forward(switch, &found, &links), shape(host, switch, &found, now_ns, &mut plan.notes)]

@@ -9,7 +9,7 @@ use super::*;
 use crate::apply::Act;
 use crate::features::{Feature, Features};
 use crate::model::Base;
-use crate::model::{Address, Class, Classifier, Entry, Gates, Guard, Offload, Plane, Rule};
+use crate::model::{Address, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Rule, StaticEntry};
 use crate::schedule::{Schedule, guard_ns, with_guards};
 
 /// A machine on paper: two ports with so many queues, at 1 Gb/s.
@@ -120,6 +120,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,
+        forwarding: Forwarding::default(),
         ports: vec![port("a", None), port("b", gates)],
         classes,
     }
@@ -129,6 +130,31 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
 fn article() -> Switch {
     let classes = vec![class("blue", 0, vec![]), class("red", 1, vec![udp(7777)])];
     switch(classes, Some(gates(&[(1, 800_000), (2, 200_000)], Guard::None)))
+}
+
+#[test]
+fn static_entries_and_ports_that_do_not_flood() {
+    let entry = |to: [u8; 6], vlan, ports: &[usize]| StaticEntry { to, vlan, ports: ports.to_vec() };
+    let with = |entries: Vec<StaticEntry>, flood| {
+        let switch = Switch { forwarding: Forwarding { learning: true, flood, entries }, ..article() };
+        plan(&PAPER, &switch, 0)
+    };
+    let station = [2, 0, 0, 0, 0, 1];
+    let planned = with(vec![entry(station, None, &[1])], Some(vec![0])).unwrap();
+    let said: Vec<String> = planned.steps.iter().flat_map(|step| &step.acts).map(ToString::to_string).collect();
+    let of_b: Vec<&String> = said.iter().filter(|words| words.contains("dev b ") && !words.contains("tc ")).collect();
+    let [joined, flags, entries] = of_b[..] else { panic!("{of_b:?}") };
+    assert!(joined.ends_with("dev b master br0"), "{joined}");
+    assert!(flags.ends_with("type bridge_slave learning off flood off mcast_flood off bcast_flood off"), "{flags}");
+    assert_eq!(entries, "bridge fdb add 02:00:00:00:00:01 dev b master static");
+    for (entry, why) in [
+        (entry(station, Some(7), &[1]), "without VLANs"),
+        (entry([3, 0, 0, 0, 0, 1], None, &[1]), "looks groups up by their IP address"),
+        (entry(station, None, &[0, 1]), "one port for each address"),
+    ] {
+        let said = with(vec![entry], None).unwrap_err().to_string();
+        assert!(said.contains(why) && said.contains("plane = \"user\""), "{said}");
+    }
 }
 
 const ARTICLE: &str = "tc qdisc replace dev enp2s0f1 parent root handle 100 taprio num_tc 2 \

@@ -4,6 +4,7 @@
 //! [`read`] makes it of a TOML file or of its JSON twin, [`tsnkit`] of that tool's two tables. Whatever comes out is
 //! consistent: names are resolved, every stream's listeners can be reached, no number is zero that may not be.
 
+mod address;
 mod carried;
 mod graph;
 mod json;
@@ -11,6 +12,7 @@ mod outline;
 mod read;
 #[cfg(test)]
 pub(crate) mod samples;
+mod tree;
 pub mod tsnkit;
 
 pub use carried::{Bits, Overhead};
@@ -99,13 +101,21 @@ pub struct Stream {
     pub jitter_ns: u64,
     /// The queue that it must use; absent: one is chosen.
     pub queue: Option<u8>,
+    /// Destination address of its frames; absent: one is assigned ([`Network::addresses`]).
+    pub address: Option<[u8; 6]>,
+    /// VLAN identifier of its frames; absent: switches do not look at it.
+    pub vlan: Option<u16>,
 }
 
 impl Network {
-    /// A link's name: `camera>s1`.
+    /// A link's name: `camera>s1`; of the second cable between the same nodes `s1>s2#2`.
     pub fn link_name(&self, link: LinkId) -> String {
+        let cable = match self.cable(link) {
+            0 => String::new(),
+            n => format!("#{}", n + 1),
+        };
         let link = &self.links[link];
-        format!("{}>{}", self.nodes[link.from].name, self.nodes[link.to].name)
+        format!("{}>{}{cable}", self.nodes[link.from].name, self.nodes[link.to].name)
     }
 
     /// Share of a link's time that these streams take, as parts of one.

@@ -118,6 +118,12 @@ struct Stream {
     /// The queue (and priority code point) that it must use.
     #[schemars(range(min = 1, max = 7))]
     queue: Option<u8>,
+    /// Destination address of its frames, by which switches know it; one is assigned where it is left out.
+    #[schemars(regex(pattern = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$"))]
+    address: Option<String>,
+    /// Identifier of the VLAN of its frames; 0: of no VLAN.
+    #[schemars(range(max = 4094))]
+    vlan: Option<u16>,
 }
 
 /// One, or several.

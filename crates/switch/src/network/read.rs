@@ -1,6 +1,6 @@
 //! The file of a network: `[network]`, `[[switch]]`, `[[station]]`, `[[link]]` and `[[stream]]`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -120,10 +120,9 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
         }
     }
     let mut links = Vec::new();
-    let mut known = HashSet::new();
     for table in tables(&mut file, "link", report)? {
         // What is wrong is reported; all of it is wanted.
-        let _ = cable(table, &usual, &names, &mut known, &mut links, report);
+        let _ = cable(table, &usual, &names, &mut links, report);
     }
     let mut streams: Vec<At<Stream>> = Vec::new();
     for table in tables(&mut file, "stream", report)? {
@@ -226,7 +225,6 @@ fn cable(
     mut table: Table,
     usual: &Usual,
     names: &Names,
-    known: &mut HashSet<(NodeId, NodeId)>,
     links: &mut Vec<Link>,
     report: &mut Report,
 ) -> Result<(), Reported> {
@@ -234,21 +232,12 @@ fn cable(
     let between = table.require("between", "between = [\"camera\", \"s1\"]", between, report);
     let ports = pair(&mut table, "ports", report);
     let own = delays(&mut table, usual, report);
-    let span = table.span();
     table.finish(report);
     let [a, b] = between?;
     let (from, to) = (named(&a, names, report), named(&b, names, report));
     let (from, to, own) = (from?, to?, own?);
     if from == to {
         return Err(report.error(b.span(), "a link is between two nodes, not one"));
-    }
-    if !known.insert((from.min(to), from.max(to))) {
-        let what = format!(
-            "there are two links between \"{}\" and \"{}\"; one is what can be told apart",
-            a.get_ref(),
-            b.get_ref()
-        );
-        return Err(report.error(span, what));
     }
     let ports = match ports? {
         Some([a, b]) => [Some(interface(&a, report)?), Some(interface(&b, report)?)],
@@ -294,6 +283,8 @@ fn stream(mut table: Table, names: &Names, report: &mut Report) -> Result<At<Str
     let deadline = table.parsed("deadline", report, values::time);
     let jitter = table.parsed("jitter", report, values::time);
     let queue = table.whole("queue", 1..=7, report);
+    let address = table.parsed("address", report, values::forwarded);
+    let vlan = table.whole("vlan", 0..=4094, report);
     table.finish(report);
 
     let name = name.and_then(|name| match check_name(name.get_ref()) {
@@ -322,6 +313,8 @@ fn stream(mut table: Table, names: &Names, report: &mut Report) -> Result<At<Str
         deadline_ns: deadline_ns?,
         jitter_ns: jitter?.map_or(0, Spanned::into_inner),
         queue: queue?.map(|queue| queue.into_inner() as u8),
+        address: address?.map(Spanned::into_inner),
+        vlan: vlan?.map(|vlan| vlan.into_inner() as u16),
     };
     Ok(At::new(span, stream))
 }

@@ -35,6 +35,8 @@ pub(crate) fn ring(switches: usize, streams: usize) -> Network {
             deadline_ns: period_ns,
             jitter_ns: 0,
             queue: None,
+            address: None,
+            vlan: None,
         }
     };
     Network {

@@ -275,7 +275,18 @@ fn streams(text: &str, network: &Network) -> Result<Vec<Stream>, Errors> {
             (talker, size, period, deadline, jitter)
         {
             let size = size as u32;
-            streams.push(Stream { name, talker, listeners, size, period_ns, deadline_ns, jitter_ns, queue: None });
+            streams.push(Stream {
+                name,
+                talker,
+                listeners,
+                size,
+                period_ns,
+                deadline_ns,
+                jitter_ns,
+                queue: None,
+                address: None,
+                vlan: None,
+            });
         }
     }
     rows.finish()?;

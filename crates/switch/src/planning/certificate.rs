@@ -481,6 +481,8 @@ mod tests {
             deadline_ns: period_ns,
             jitter_ns: 0,
             queue: None,
+            address: None,
+            vlan: None,
         };
         // Two frames of a message can be apart, a whole number of divisors from each other.
         let mut apart = [stream("a", 60_000), stream("b", 90_000)];
@@ -508,6 +510,8 @@ mod tests {
             deadline_ns: 100_000,
             jitter_ns: 0,
             queue: None,
+            address: None,
+            vlan: None,
         };
         // Of 11 536 ns each, less than the 77 us that are left for the talker's cable: six fit, eight do not.
         network.streams = (0..6).map(stream).collect();

@@ -128,6 +128,8 @@ mod tests {
             deadline_ns: 100_000,
             jitter_ns: 0,
             queue: None,
+            address: None,
+            vlan: None,
         };
         // 11 536 ns each: 17 are 196 % of a link, 18 are 208 %.
         network.streams = (0..17).map(stream).collect();

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::timetable::{Placed, PlacedHop, Timetable};
+use crate::config::show_mac;
 use crate::network::{LinkId, Network, NodeId, StreamId};
 use crate::validate::{Schedule, Send, Window};
 
@@ -40,6 +41,12 @@ pub struct PlannedStream {
     pub latency_ns: u64,
     /// The queue of its frames on every port, and their priority code point.
     pub queue: u8,
+    /// Destination address of its frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// VLAN identifier of its frames; absent: switches do not look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
     /// Whether it waits in switches, and does not run through.
     pub waits: bool,
     /// Its links, each behind the one that it comes from.
@@ -52,6 +59,9 @@ pub struct PlannedStream {
 pub struct PlannedHop {
     /// The nodes at its ends.
     pub link: (String, String),
+    /// Which of several cables between them, from 2 on; the first is not numbered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cable: Option<usize>,
     /// From when on a frame may be in the queue, from the beginning of a period.
     pub arrives_ns: u64,
     /// When the gate opens for it.
@@ -69,6 +79,9 @@ pub struct PlannedHop {
 pub struct PlannedGates {
     /// The nodes at the ends of its link.
     pub link: (String, String),
+    /// Which of several cables between them, from 2 on; the first is not numbered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cable: Option<usize>,
     /// After which they repeat.
     pub cycle_ns: u64,
     /// Queue, begin and end of each window, one for each message; all else is open between them.
@@ -93,8 +106,11 @@ impl Document {
             let link = &network.links[link];
             (network.nodes[link.from].name.clone(), network.nodes[link.to].name.clone())
         };
+        let cable = |link: LinkId| Some(network.cable(link) + 1).filter(|cable| *cable > 1);
+        let addresses = network.addresses();
         let hop = |hop: &PlacedHop| PlannedHop {
             link: ends(hop.link),
+            cable: cable(hop.link),
             arrives_ns: hop.arrives_ns,
             begin_ns: hop.begin_ns,
             end_ns: hop.end_ns,
@@ -109,6 +125,8 @@ impl Document {
                 offset_ns: placed.offset_ns(),
                 latency_ns: placed.latency_ns(),
                 queue: placed.queue,
+                address: Some(show_mac(addresses[placed.stream])),
+                vlan: of.vlan,
                 waits: placed.waits,
                 hops: placed.hops.iter().map(hop).collect(),
             }
@@ -118,7 +136,12 @@ impl Document {
         for window in &schedule.windows {
             if last != Some(window.link) {
                 last = Some(window.link);
-                gates.push(PlannedGates { link: ends(window.link), cycle_ns: window.cycle_ns, windows: Vec::new() });
+                gates.push(PlannedGates {
+                    link: ends(window.link),
+                    cable: cable(window.link),
+                    cycle_ns: window.cycle_ns,
+                    windows: Vec::new(),
+                });
             }
             if let Some(gates) = gates.last_mut() {
                 gates.windows.push((window.queue, window.begin_ns, window.end_ns));
@@ -172,7 +195,7 @@ impl Document {
         let names = Names::new(network);
         let mut schedule = Schedule { routes: vec![Vec::new(); network.streams.len()], ..Schedule::default() };
         for gates in &self.gates {
-            let link = names.link(&gates.link)?;
+            let link = names.link(&gates.link, gates.cable)?;
             let window = |&(queue, begin_ns, end_ns): &(u8, u64, u64)| Window {
                 link,
                 queue,
@@ -187,7 +210,8 @@ impl Document {
                 .streams
                 .get(planned.name.as_str())
                 .ok_or_else(|| DocumentError::Unknown(format!("there is no stream \"{}\"", planned.name)))?;
-            let route: Vec<LinkId> = planned.hops.iter().map(|hop| names.link(&hop.link)).collect::<Result<_, _>>()?;
+            let route: Vec<LinkId> =
+                planned.hops.iter().map(|hop| names.link(&hop.link, hop.cable)).collect::<Result<_, _>>()?;
             let queues = route.iter().map(|link| (*link, planned.queue)).collect();
             schedule.sends.push(Send { stream, offset_ns: planned.offset_ns, queues });
             schedule.routes[stream] = route;
@@ -199,22 +223,30 @@ impl Document {
 /// Names and what they stand for.
 struct Names<'a> {
     nodes: HashMap<&'a str, NodeId>,
-    links: HashMap<(NodeId, NodeId), LinkId>,
+    links: HashMap<(NodeId, NodeId, usize), LinkId>,
     streams: HashMap<&'a str, StreamId>,
 }
 
 impl<'a> Names<'a> {
     fn new(network: &'a Network) -> Self {
+        let mut links = HashMap::new();
+        let mut cables: HashMap<(NodeId, NodeId), usize> = HashMap::new();
+        for (id, link) in network.links.iter().enumerate() {
+            let cable = cables.entry((link.from, link.to)).or_default();
+            links.insert((link.from, link.to, *cable), id);
+            *cable += 1;
+        }
         Self {
             nodes: network.nodes.iter().enumerate().map(|(id, node)| (node.name.as_str(), id)).collect(),
-            links: network.links.iter().enumerate().map(|(id, link)| ((link.from, link.to), id)).collect(),
+            links,
             streams: network.streams.iter().enumerate().map(|(id, stream)| (stream.name.as_str(), id)).collect(),
         }
     }
 
-    fn link(&self, (from, to): &(String, String)) -> Result<LinkId, DocumentError> {
+    fn link(&self, (from, to): &(String, String), cable: Option<usize>) -> Result<LinkId, DocumentError> {
+        let cable = cable.unwrap_or(1).saturating_sub(1);
         let ends = self.nodes.get(from.as_str()).zip(self.nodes.get(to.as_str()));
-        let link = ends.and_then(|(from, to)| self.links.get(&(*from, *to)));
+        let link = ends.and_then(|(from, to)| self.links.get(&(*from, *to, cable)));
         link.copied().ok_or_else(|| DocumentError::Unknown(format!("there is no link from \"{from}\" to \"{to}\"")))
     }
 }
@@ -228,7 +260,7 @@ fn same(network: &Network, names: &Names, stream: StreamId, planned: &PlannedStr
         && of.queue.is_none_or(|queue| queue == planned.queue);
     let mut hops: Vec<PlacedHop> = Vec::new();
     for hop in &planned.hops {
-        let link = names.link(&hop.link).ok()?;
+        let link = names.link(&hop.link, hop.cable).ok()?;
         let from = network.links[link].from;
         let before = hops.iter().position(|hop| network.links[hop.link].to == from);
         let (arrives_ns, begin_ns, end_ns) = (hop.arrives_ns, hop.begin_ns, hop.end_ns);

@@ -14,6 +14,7 @@ pub mod certificate;
 mod course;
 mod cut;
 mod document;
+pub mod forwarding;
 pub mod lists;
 pub mod nodes;
 

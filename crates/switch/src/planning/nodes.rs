@@ -4,8 +4,11 @@ use std::fmt;
 
 use ontick_rt::clock::ClockId;
 
+use super::forwarding::{Ambiguous, forwarding};
 use crate::config;
-use crate::model::{Base, Class, Classifier, Entry, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch};
+use crate::model::{
+    Base, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch,
+};
 use crate::network::{Kind, LinkId, Network, NodeId};
 use crate::validate::{Schedule, Window};
 use crate::wire;
@@ -52,15 +55,28 @@ impl fmt::Display for TooMany {
     }
 }
 
+/// Why there are no files of switches.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NodesError {
+    /// A list is too long.
+    #[error("{0}")]
+    TooMany(TooMany),
+    /// A switch could not tell streams apart.
+    #[error("{0}")]
+    Ambiguous(Ambiguous),
+}
+
 /// The switches, by node. The second value names ports whose interfaces the network does not name.
-pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(Vec<Switch>, Vec<String>), TooMany> {
+pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(Vec<Switch>, Vec<String>), NodesError> {
+    let forwarding = forwarding(network, schedule).map_err(NodesError::Ambiguous)?;
     let mut windows: Vec<Vec<Window>> = vec![Vec::new(); network.links.len()];
     schedule.windows.iter().for_each(|window| windows[window.link].push(*window));
     let mut unnamed = Vec::new();
     let mut switches = Vec::new();
-    for node in 0..network.nodes.len() {
+    for (node, forwarding) in forwarding.into_iter().enumerate() {
         let out: Vec<LinkId> = (0..network.links.len()).filter(|link| network.links[*link].from == node).collect();
-        if out.iter().all(|link| windows[*link].is_empty()) {
+        // One without windows matters still where it would close a loop.
+        if out.iter().all(|link| windows[*link].is_empty()) && forwarding.flood.is_none() {
             continue;
         }
         let mut queues: Vec<u8> = out.iter().flat_map(|link| &windows[*link]).map(|window| window.queue).collect();
@@ -74,7 +90,7 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
                 unnamed.push(format!("{} of {}", name, network.nodes[node].name));
                 name
             });
-            let gates = gates(network, link, &windows[link], form)?;
+            let gates = gates(network, link, &windows[link], form).map_err(NodesError::TooMany)?;
             let max_sdu = classes.iter().map(|class| largest_sdu(network, schedule, link, class, gates.as_ref()));
             ports.push(Port {
                 name,
@@ -84,12 +100,12 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
                 gates,
             });
         }
-        switches.push(switch(network, node, classes, ports));
+        switches.push(switch(network, node, classes, ports, forwarding));
     }
     Ok((switches, unnamed))
 }
 
-fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>) -> Switch {
+fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>, forwarding: Forwarding) -> Switch {
     let defaults = config::defaults();
     let node = &network.nodes[node];
     Switch {
@@ -105,12 +121,17 @@ fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>
         stp: false,
         classes,
         ports,
+        forwarding,
     }
 }
 
 /// The neighbour's name where it can be an interface's.
 fn name_of_port(network: &Network, link: LinkId, place: usize) -> String {
-    let name = format!("to-{}", network.nodes[network.links[link].to].name);
+    let cable = match network.cable(link) {
+        0 => String::new(),
+        n => format!("-{}", n + 1),
+    };
+    let name = format!("to-{}{cable}", network.nodes[network.links[link].to].name);
     config::values::interface(&name).unwrap_or(format!("port{place}"))
 }
 

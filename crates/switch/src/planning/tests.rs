@@ -130,6 +130,8 @@ fn network_of(drawn: &Drawn) -> Network {
         deadline_ns: periods[period] * part / 4,
         jitter_ns: 0,
         queue: (size % 11 == 0).then_some(1 + (size % 7) as u8),
+        address: None,
+        vlan: None,
     };
     network.streams = drawn
         .streams

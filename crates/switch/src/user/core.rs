@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_rt::rtrb::{Consumer, Producer};
 
-use super::counters::{Counters, PortCounters};
+use super::counters::Counters;
+use super::entries::{Entries, Ports};
 use super::pool::{Pool, SLOT, Slot};
 use super::port::{Port, Received, Sent};
 use super::queue::Waiting;
@@ -114,6 +115,10 @@ pub struct Core<'c, P, T> {
     outlets: Vec<Outlet<P>>,
     rules: Rules,
     table: Table,
+    entries: Entries,
+    learning: bool,
+    /// Ports for frames without an entry.
+    flood: Ports,
     pool: Pool,
     /// Where the next frame goes that comes in.
     spare: Slot,
@@ -150,6 +155,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             outlets,
             rules: Rules::new(&switch.classes),
             table: Table::new(switch.addresses, switch.ageing_ns, seed),
+            entries: Entries::new(&switch.forwarding.entries, seed),
+            learning: switch.forwarding.learning,
+            flood: switch.forwarding.flood.as_ref().map_or(Ports::ALL, |ports| ports.iter().collect()),
             pool,
             spare,
             seen_ns: time.now_ns(),
@@ -289,27 +297,40 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         if header.is_reserved() {
             return seen.reserved.add(1);
         }
-        match self.table.learn(&header.from, from as u16, now_ns) {
-            Seen::Known | Seen::New => {}
-            Seen::Moved => counters.addresses_moved.add(1),
-            Seen::NoPlace => counters.addresses_without_place.add(1),
+        let floods = self.flood.contains(from);
+        if self.learning && floods {
+            match self.table.learn(&header.from, from as u16, now_ns) {
+                Seen::Known | Seen::New => {}
+                Seen::Moved => counters.addresses_moved.add(1),
+                Seen::NoPlace => counters.addresses_without_place.add(1),
+            }
         }
         let frame = Classified { queue: usize::from(self.rules.queue(&header)), octets, sdu: header.sdu(octets) };
+        let vlan = header.tag.map_or(0, |tag| tag.vlan);
+        if let Some(ports) = self.entries.ports(&header.to, vlan) {
+            return self.send_to(ports, from, frame);
+        }
+        if !floods {
+            return seen.no_entry.add(1);
+        }
         let known = if is_group(&header.to) { None } else { self.table.port(&header.to, now_ns) };
         match known {
             Some(port) if usize::from(port) == from => seen.filtered.add(1),
             Some(port) => self.enqueue(usize::from(port), frame),
-            None => self.flood(from, frame, is_group(&header.to), seen),
+            None => {
+                if !is_group(&header.to) {
+                    seen.flooded.add(1);
+                }
+                self.send_to(self.flood, from, frame);
+            }
         }
     }
 
-    fn flood(&mut self, from: usize, frame: Classified, group: bool, seen: &PortCounters) {
-        if !group {
-            seen.flooded.add(1);
-        }
-        let others = (0..self.outlets.len()).filter(|to| *to != from);
+    /// Puts the frame into the queues of these ports, but for the one that it came from.
+    fn send_to(&mut self, ports: Ports, from: usize, frame: Classified) {
+        let others = (0..self.outlets.len()).filter(|to| *to != from && ports.contains(*to));
         let Some(last) = others.clone().next_back() else {
-            return seen.filtered.add(1);
+            return self.counters.ports[from].filtered.add(1);
         };
         // Each copy in a slot of its own; the frame itself goes last.
         for to in others.filter(|to| *to != last) {

@@ -98,8 +98,11 @@ pub struct PortCounters {
     pub filtered: Counter,
     /// Probes of this switch that came in here and had left by another port: there is a loop.
     pub looped: Counter,
-    /// Sent to all other ports, as their address was not known.
+    /// Sent to all other ports that take such frames, as their address was not known.
     pub flooded: Counter,
+    /// Came in by a port that takes frames with a static entry only, and had none.
+    #[serde(default)]
+    pub no_entry: Counter,
     /// On the way out, by queue.
     pub queues: [QueueCounters; CLASSES],
 }

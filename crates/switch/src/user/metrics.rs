@@ -19,7 +19,7 @@ const WHOLE: [(&str, &str, Whole); 7] = [
     ("addresses_without_place", "Addresses that found no place in the table.", |all| all.addresses_without_place.get()),
     ("addresses_moved", "Addresses that moved from port to port.", |all| all.addresses_moved.get()),
 ];
-const OF_PORT: [(&str, &str, OfPort); 8] = [
+const OF_PORT: [(&str, &str, OfPort); 9] = [
     ("received", "Frames that came in.", |port| port.received.get()),
     ("received_bytes", "Their octets.", |port| port.octets.get()),
     ("overflowed", "Frames that found the ring full.", |port| port.overflowed.get()),
@@ -28,6 +28,7 @@ const OF_PORT: [(&str, &str, OfPort); 8] = [
     ("reserved", "Frames to addresses that no bridge forwards.", |port| port.reserved.get()),
     ("filtered", "Frames with nowhere else to go.", |port| port.filtered.get()),
     ("flooded", "Frames to addresses not known.", |port| port.flooded.get()),
+    ("no_entry", "Frames without the static entry that their port asks for.", |port| port.no_entry.get()),
 ];
 const OF_QUEUE: [(&str, &str, OfQueue); 8] = [
     ("packets", "Frames that left.", |queue| queue.sent.get()),

@@ -5,6 +5,7 @@ mod conformance;
 pub mod core;
 pub mod counters;
 pub mod either;
+pub mod entries;
 pub mod gate;
 pub mod metrics;
 pub mod open;

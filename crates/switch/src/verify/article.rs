@@ -2,7 +2,9 @@
 
 use ontick_rt::clock::ClockId;
 
-use crate::model::{Base, Class, Classifier, Entry, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch};
+use crate::model::{
+    Base, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch,
+};
 
 /// The bits per second of its links.
 pub const RATE: u64 = 1_000_000_000;
@@ -43,6 +45,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1_024,
         stp: false,
+        forwarding: Forwarding::default(),
         classes: vec![class("blue", 0, Some(6666)), class("red", 1, Some(7777)), class("other", 2, None)],
         ports: vec![
             port("port1", None),

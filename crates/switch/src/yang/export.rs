@@ -53,6 +53,9 @@ pub fn export(switch: &Switch) -> Result<Exported, ExportError> {
     if priorities.is_none() && switch.role == Role::Bridge {
         notes.push("classes are told by more than the priority of the tag, which the document cannot say".into());
     }
+    if switch.forwarding != crate::model::Forwarding::default() {
+        notes.push("`learning`, `flood` and [[forward]] are of the bridge, which the document leaves out".into());
+    }
     let ports = switch.ports.iter().map(|port| interface(switch, port, priorities, &mut notes));
     let interfaces: Vec<Value> = ports.collect::<Result<_, _>>()?;
     let document = json!({ format!("{INTERFACES}:interfaces"): { "interface": interfaces } });

@@ -1,7 +1,7 @@
 //! A switch to begin with.
 
 use ontick_rt::clock::ClockId;
-use ontick_switch::model::{Class, Classifier, Offload, Plane, Port, Role, Socket, Switch};
+use ontick_switch::model::{Class, Classifier, Forwarding, Offload, Plane, Port, Role, Socket, Switch};
 
 /// A bridge of these ports without gates.
 pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch {
@@ -23,6 +23,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         ageing_ns: 300_000_000_000,
         addresses: 64,
         stp: false,
+        forwarding: Forwarding::default(),
         ports: ports.iter().map(port).collect(),
         classes,
     }

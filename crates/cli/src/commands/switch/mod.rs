@@ -9,6 +9,7 @@ mod demo;
 mod explaining;
 mod export;
 mod file;
+mod forwarding;
 mod guardian;
 mod import;
 mod network_flags;

@@ -11,7 +11,7 @@ use ontick_switch::qdisc::Times;
 use serde::Serialize;
 
 use super::aimed::{NameFlags, standing};
-use super::{background, status_user};
+use super::{background, forwarding, status_user};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -122,6 +122,7 @@ fn text(shown: &Shown, switch: &Switch) -> String {
         let seconds = ns.div_ceil(1_000_000_000);
         text += &format!("goes in {seconds} s unless confirmed: sudo ontick switch confirm {name}\n");
     }
+    text += &forwarding::text(switch);
     standing.ports.iter().for_each(|port| text += &port_text(port, switch));
     for difference in &standing.differences {
         text += &format!("\ndiffers   {difference}");

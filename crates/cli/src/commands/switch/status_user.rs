@@ -8,6 +8,8 @@ use ontick_switch::user::counters::QueueCounters;
 use ontick_switch::user::serve::{PortReport, Report};
 use serde::Serialize;
 
+use super::forwarding;
+
 /// What `--json` prints.
 #[derive(Serialize)]
 pub struct Shown {
@@ -44,6 +46,7 @@ impl Shown {
         }
         if let Some(report) = &self.report {
             text += &core(report);
+            text += &forwarding::text(switch);
             for ((port, seen), counters) in switch.ports.iter().zip(&report.ports).zip(&report.counters.ports) {
                 text += &self::port(switch, port, seen, report);
                 text += &counted(switch, counters);
@@ -120,6 +123,7 @@ fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounte
         ("malformed", &counters.malformed),
         ("reserved address", &counters.reserved),
         ("nowhere else to go", &counters.filtered),
+        ("no static entry", &counters.no_entry),
     ];
     let lost: Vec<String> =
         lost.iter().filter(|(_, n)| n.get() > 0).map(|(what, n)| format!("{} {what}", n.get())).collect();

@@ -9,7 +9,7 @@ use ontick_rt::rtrb::RingBuffer;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Class, Classifier, Entry, Offload, Plane, Role, Rule};
+use crate::model::{Class, Classifier, Entry, Forwarding, Offload, Plane, Role, Rule};
 use crate::user::rest::REST_NS;
 
 const GIGABIT: u64 = 1_000_000_000;
@@ -95,6 +95,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 64,
         stp: false,
+        forwarding: Forwarding::default(),
         classes: vec![class(0, vec![]), class(5, pcp(5)), class(7, pcp(7))],
         ports: (0..ports).map(port).collect(),
     }
@@ -160,6 +161,8 @@ macro_rules! core {
         Bench::core(&$bench.counters, &$bench.far, &$bench.clock, $bench.channels.take().unwrap(), $switch, $list)
     };
 }
+
+mod forwarding;
 
 fn gone(far: &Far) -> Vec<Vec<u8>> {
     far.0.borrow().gone.iter().map(|(_, frame)| frame.clone()).collect()

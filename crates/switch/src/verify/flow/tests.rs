@@ -4,7 +4,7 @@ use ontick_rt::clock::ClockId;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Address, Class, Classifier, Plane, Role, Rule, Socket};
+use crate::model::{Address, Class, Classifier, Forwarding, Plane, Role, Rule, Socket};
 use crate::rules::Rules;
 
 const NONCE: Nonce = Nonce([7, 8, 9]);
@@ -27,6 +27,7 @@ fn switch(rules: Vec<Vec<Rule>>) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 100,
         stp: false,
+        forwarding: Forwarding::default(),
         classes: rules.into_iter().enumerate().map(class).collect(),
         ports: Vec::new(),
     }
