@@ -36,6 +36,7 @@ mod terminal;
 mod timed_section;
 mod tune;
 mod watching;
+mod wire_capture;
 
 use std::path::Path;
 use std::process::{Command, Output};
