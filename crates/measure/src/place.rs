@@ -2,6 +2,7 @@
 
 use ontick_record::run::Settings;
 use ontick_rt::cpus;
+use ontick_rt::cpus::claim::{Occupancy, claim, holders};
 use ontick_rt::thread::{Policy, Ready, Setup};
 
 use crate::Error;
@@ -35,12 +36,16 @@ impl Place {
         told.then(|| format!("CPU {} was taken, as none was named: {}", choice.cpu, choice.why))
     }
 
-    /// Refuses a CPU that does not exist before anything is started.
+    /// Refuses a CPU that does not exist, or that another process spins on, before anything is started. One for a
+    /// real-time thread is this process's from here on.
     pub fn check(&self) -> Result<(), Error> {
         let Some(cpu) = self.cpu else { return Ok(()) };
         let online = cpus::online();
         if online.contains(&cpu) {
-            return Ok(());
+            return match self.policy.is_real_time() {
+                true => claim(cpu, Occupancy::Rests).map_err(|held| Error::Impossible(held.to_string())),
+                false => Ok(()),
+            };
         }
         let list: Vec<String> = online.iter().map(u32::to_string).collect();
         Err(Error::Impossible(format!("CPU {cpu} is not online (this machine has CPU {})", list.join(", "))))
@@ -49,7 +54,12 @@ impl Place {
     /// The same on another CPU, `asked` or the first other one, for the thread at the other end of what is
     /// measured: `what` needs two.
     pub fn peer(&self, asked: Option<u32>, what: &'static str) -> Result<Self, Error> {
-        let other = || cpus::allowed().into_iter().find(|cpu| Some(*cpu) != self.cpu);
+        let others = || cpus::allowed().into_iter().filter(|cpu| Some(*cpu) != self.cpu);
+        let other = || {
+            let held = holders();
+            others()
+                .min_by_key(|cpu| held.iter().filter(|holder| holder.cpu == *cpu).map(|holder| holder.occupancy).max())
+        };
         let cpu = asked.or_else(other).filter(|cpu| Some(*cpu) != self.cpu).ok_or(Error::NeedsTwoCpus(what))?;
         let peer = Self { cpu: Some(cpu), ..*self };
         peer.check().map(|()| peer)

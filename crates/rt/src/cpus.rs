@@ -1,6 +1,7 @@
 //! Which CPUs there are, and lists of them as the kernel writes them (`0-2,5`).
 
 mod choice;
+pub mod claim;
 mod interrupts;
 
 use std::fs;
@@ -63,11 +64,19 @@ pub fn preferred() -> u32 {
     preference().cpu
 }
 
-/// The CPU to dedicate when the user names none, and why that one.
+/// The CPU to dedicate when the user names none, and why that one: of those that no other process holds, if there are any.
 pub fn preference() -> Choice {
+    preference_beside(&claim::holders(), claim::Occupancy::Rests)
+}
+
+/// The same for a thread of this occupancy, beside these holders.
+fn preference_beside(holders: &[claim::Holder], occupancy: claim::Occupancy) -> Choice {
+    let free = claim::free(occupancy, holders, &allowed(), &online());
     let mut isolated = listed("/sys/devices/system/cpu/isolated");
     isolated.extend(listed("/sys/devices/system/cpu/nohz_full"));
-    choose(&online(), &allowed(), &isolated, interrupts::at_first_sight())
+    // They are not among those allowed, and are to be had all the same.
+    isolated.retain(|cpu| !holders.iter().any(|holder| holder.cpu == *cpu));
+    choose(&online(), &free, &isolated, interrupts::at_first_sight())
 }
 
 #[cfg(test)]

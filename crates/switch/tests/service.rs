@@ -2,9 +2,14 @@
 
 mod scene;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use ontick_rt::thread::Policy;
+use ontick_rt::cpus;
+use ontick_rt::thread::{Policy, Setup};
 use ontick_switch::model::Class;
 use ontick_switch::user::Place;
 use ontick_switch::user::packet::PacketPort;
@@ -118,4 +123,47 @@ fn a_loop_is_refused_before_and_closed_after() {
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("a loop was not refused"),
     }
+}
+
+/// Another program's real-time loop on the same CPU: a core that never gets to see that it is to end.
+#[test]
+fn a_core_that_is_kept_from_its_cpu_ends_all_the_same() {
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
+    for n in 0..2 {
+        here.join(&format!("port{n}"), &far, &format!("far{n}")).unwrap();
+    }
+    let online = cpus::online();
+    let Some(cpu) = online.last().copied().filter(|_| online.len() > 1) else { return eprintln!("skipped: one CPU") };
+    let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
+    let switch = scene::switch(&["port0", "port1"], None, classes);
+    let place = Place { cpu: Some(cpu), policy: Policy::Fifo(10), never_rest: false };
+    let service = match here.within(|| Service::start(&switch, place)).unwrap() {
+        Err(ServeError::Start(held)) => return eprintln!("skipped: {held}"),
+        service => service.unwrap(),
+    };
+    let over = Arc::new(AtomicBool::new(false));
+    let (ready, begun) = channel();
+    let hog = std::thread::spawn({
+        let over = over.clone();
+        move || {
+            let held = Setup::new().cpu(cpu).policy(Policy::Fifo(20)).best_effort();
+            let _ = ready.send(held.refused().is_empty());
+            let began = Instant::now();
+            while !over.load(Relaxed) && began.elapsed() < 2 * PATIENCE {}
+        }
+    });
+    if begun.recv().unwrap() {
+        let (ended, end) = channel();
+        std::thread::spawn(move || {
+            service.stop();
+            let _ = ended.send(());
+        });
+        let ended = end.recv_timeout(PATIENCE);
+        over.store(true, Relaxed);
+        assert!(ended.is_ok(), "it did not end beside a loop that keeps its CPU");
+    } else {
+        eprintln!("skipped: no real-time scheduling");
+    }
+    over.store(true, Relaxed);
+    hog.join().unwrap();
 }

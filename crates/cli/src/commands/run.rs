@@ -9,6 +9,8 @@ use std::time::Duration;
 use clap::Args;
 use ontick_machine::{Aim, CpuList, Facts, Journal, Profile, Root, isolate};
 use ontick_record::units::exact;
+use ontick_rt::cpus;
+use ontick_rt::cpus::claim::{Occupancy, claim};
 use ontick_rt::launch::{Account, Launch};
 use ontick_rt::thread::Policy;
 
@@ -73,6 +75,11 @@ fn runaway(text: &str) -> Result<Runaway, String> {
 impl Run {
     pub fn run(self) -> Result<Outcome, Failure> {
         let cpu = Cpu::choose(self.cpu, self.policy);
+        if let Some(cpu) = cpu.filter(|cpu| self.policy.is_real_time() && cpus::online().contains(cpu)) {
+            // Until this stand-in for the program ends.
+            claim(cpu, if self.runaway_after.0.is_some() { Occupancy::Rests } else { Occupancy::Spins })
+                .map_err(|held| Failure::new(held.to_string()))?;
+        }
         let user = if self.keep_root { None } else { Account::behind_sudo()? };
         let (held, group) = match (self.isolate, cpu) {
             (false, _) => (None, None),

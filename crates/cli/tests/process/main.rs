@@ -29,6 +29,7 @@ mod sample;
 mod sample_faults;
 mod settings;
 mod switch_config;
+mod switch_cores;
 mod switch_plan;
 mod switch_proof;
 mod switch_user;

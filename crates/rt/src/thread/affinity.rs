@@ -9,9 +9,14 @@ use crate::cpus;
 
 /// Lets the calling thread run on these CPUs only.
 pub fn set_affinity(cpus: &[u32]) -> io::Result<()> {
+    set_affinity_of(0, cpus)
+}
+
+/// Lets thread `tid` of this process (0: the calling one) run on these CPUs only.
+pub fn set_affinity_of(tid: i32, cpus: &[u32]) -> io::Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().filter(|cpu| (**cpu as usize) < CpuSet::MAX_CPU).for_each(|cpu| set.set(*cpu as usize));
-    Ok(sched_setaffinity(None, &set)?)
+    Ok(sched_setaffinity(rustix::process::Pid::from_raw(tid), &set)?)
 }
 
 /// Pins the calling thread.

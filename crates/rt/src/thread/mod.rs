@@ -15,7 +15,7 @@ mod policy;
 mod refusal;
 mod setup;
 
-pub use affinity::set_affinity;
+pub use affinity::{set_affinity, set_affinity_of};
 pub use latency_request::LatencyRequest;
 pub use memory::prefault_stack;
 pub use policy::{Policy, PolicyError};

@@ -8,8 +8,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ontick_rt::clock::sleep_for;
+use ontick_rt::cpus::claim::{Held, Occupancy, claim};
 use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
-use ontick_rt::thread::{Policy, Setup, current_tid, set_policy};
+use ontick_rt::thread::{Policy, Setup, current_tid, set_affinity_of, set_policy};
 use ontick_rt::{cpus, watchdog};
 
 use super::core::{Attachment, Channels, Command, Core, Discarded, Stall};
@@ -21,6 +22,10 @@ use crate::model::Switch;
 
 /// A core that shows no sign of life for so long is not trusted with its CPU any more.
 const SILENT: Duration = Duration::from_secs(2);
+/// A core that runs ends within this time by itself.
+const ENDS_BY_ITSELF: Duration = Duration::from_millis(500);
+/// Nobody waits longer for a core to end.
+const ENDING: Duration = Duration::from_secs(10);
 /// Commands, and things given back, that may be on their way.
 const COMMANDS: usize = 64;
 /// Stalls that may wait to be asked for.
@@ -44,6 +49,9 @@ pub enum StartError {
     /// It would take the only CPU.
     #[error("{0}")]
     OnlyCpu(#[from] watchdog::Unsafe),
+    /// Another process has its CPU.
+    #[error("{0}")]
+    Held(#[from] Held),
     /// There was no thread to be had.
     #[error("no thread for the core could be started: {0}")]
     Thread(std::io::Error),
@@ -81,6 +89,7 @@ impl<P: Port + Send + 'static> Running<P> {
     pub fn start(switch: &Switch, attachments: Vec<Attachment<P>>, place: Place) -> Result<Self, StartError> {
         if place.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;
+            place.cpu.map_or(Ok(()), |cpu| claim(cpu, Occupancy::Spins))?;
         }
         let counters = Arc::new(Counters::new(attachments.len()));
         let stop = Arc::new(AtomicBool::new(false));
@@ -108,6 +117,10 @@ impl<P: Port + Send + 'static> Running<P> {
                         }
                     }
                 });
+                // Closing its sockets waits for every CPU to have been in the kernel (RCU): not at a priority, nor on a CPU,
+                // that would hold that up.
+                step_down(0, &cpus::online());
+                drop(core);
             }
         };
         let thread =
@@ -196,13 +209,31 @@ impl<P: Port + Send + 'static> Running<P> {
 }
 
 impl<P> Running<P> {
+    /// Ends the core. One that is kept from its CPU is moved to another; one that still does not end is left behind.
     fn end(&mut self) {
         self.stop.store(true, Relaxed);
-        if let Some(thread) = self.thread.take() {
+        let Some(thread) = self.thread.take() else { return };
+        let began = Instant::now();
+        let mut moved = false;
+        while !thread.is_finished() && began.elapsed() < ENDING {
+            if !moved && began.elapsed() > ENDS_BY_ITSELF {
+                step_down(self.tid, &cpus::online());
+                moved = true;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if thread.is_finished() {
             // A panic in the core was told by the thread itself; nothing is left to be done about it.
             let _ = thread.join();
         }
     }
+}
+
+/// Lets a thread run wherever there is room, at no priority.
+fn step_down(tid: i32, online: &[u32]) {
+    // Neither needs privileges; within a cpuset the kernel leaves out what the thread may not have.
+    let _ = set_policy(tid, Policy::Other);
+    let _ = set_affinity_of(tid, online);
 }
 
 impl<P> Drop for Running<P> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ontick_record::Series;
 use ontick_record::run::Settings;
 use ontick_record::switching::{Lost, Switching, Trial};
+use ontick_rt::cpus::claim::{Occupancy, dedicate};
 use ontick_rt::thread::{Policy, set_affinity};
 use ontick_rt::{cpus, watchdog};
 
@@ -376,13 +377,19 @@ impl Proof {
     }
 }
 
-/// Where the user data plane runs: on the CPU that the configuration names, or the one that suits best. On a machine with
-/// one CPU it cannot have that for itself.
-pub fn place(switch: &Switch) -> Place {
+/// Where the user data plane runs: on `cpu`, the CPU that the configuration names, or the one that suits best of those that no
+/// other process holds, which is this process's from here on. Where it cannot have one for itself, it is an ordinary
+/// thread on one that is left.
+pub fn place(switch: &Switch, cpu: Option<u32>) -> Place {
+    let spinning = |cpu| Place { cpu: Some(cpu), policy: Policy::Fifo(99), never_rest: false };
+    let ordinary = |cpu| Place { cpu, policy: Policy::Other, never_rest: false };
     if watchdog::may_occupy(cpus::online().len()).is_err() {
-        return Place { cpu: None, policy: Policy::Other, never_rest: false };
+        return ordinary(None);
     }
-    Place { cpu: Some(switch.cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99), never_rest: false }
+    match cpu.or(switch.cpu).map_or_else(|| dedicate(Occupancy::Spins).map(|choice| choice.cpu), Ok) {
+        Ok(cpu) => spinning(cpu),
+        Err(_) => ordinary(Some(cpus::preferred())),
+    }
 }
 
 fn stamps(stamps: Stamps) -> &'static str {

@@ -11,7 +11,6 @@ use ontick_record::switching::Trial;
 use ontick_record::{Run, store};
 use ontick_report::{Plot, plot};
 use ontick_switch::model::{Plane, Switch};
-use ontick_switch::user::Place;
 use ontick_switch::verify::flow::SIZES;
 use ontick_switch::verify::offered::Offered;
 use ontick_switch::verify::proof::{self, Carrier, Proof, Proven};
@@ -178,13 +177,13 @@ impl ProvingFlags {
             };
         }
         let switch = &asked.switch;
-        let place = proof::place(switch);
-        let place = Place { cpu: self.cpu.or(place.cpu), ..place };
+        // Only where it is needed, as it takes a CPU.
+        let place = || proof::place(switch, self.cpu);
         Ok(match (self.plane, switch.plane) {
             (Some(PlaneName::Bridge), _) => Carrier::Bridge,
             (Some(PlaneName::Kernel), _) | (None, Plane::Kernel) => Carrier::Kernel,
-            (Some(PlaneName::User), _) | (None, Plane::User) => Carrier::User(place),
-            (Some(PlaneName::Auto), _) | (None, Plane::Auto) => Carrier::Auto(place),
+            (Some(PlaneName::User), _) | (None, Plane::User) => Carrier::User(place()),
+            (Some(PlaneName::Auto), _) | (None, Plane::Auto) => Carrier::Auto(place()),
         })
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use ontick_machine::{Facts, Root};
 use ontick_record::store;
 use ontick_rt::cpus;
+use ontick_rt::cpus::claim::holders;
 use ontick_switch::apply::{Folder, Lock};
 use ontick_switch::user::rest::is_preempt_rt;
 use ontick_switch::user::running::Noticed;
@@ -55,13 +56,21 @@ pub fn serve(
     watch: &Lock,
     stop: &AtomicBool,
 ) -> Result<Outcome, Failure> {
-    let place = Place { never_rest: rest.never_rest, ..proof::place(switch) };
+    let place = Place { never_rest: rest.never_rest, ..proof::place(switch, None) };
     let throttling = if rest.keep_throttling { None } else { unthrottled(place) };
     let mut service = Service::start(switch, place)?;
     let report = service.report();
     let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
     file::note(&format!("switch {} works on {cpu}, {} (Ctrl-C ends it)", switch.name, report.policy));
     report.refused.iter().for_each(|refused| file::note(refused));
+    if !place.policy.is_real_time() {
+        let held: Vec<String> =
+            holders().iter().map(|holder| format!("CPU {} is held by {holder}", holder.cpu)).collect();
+        let why = if held.is_empty() { String::new() } else { format!(" ({})", held.join("; ")) };
+        file::note(&format!(
+            "no CPU is left for the core alone{why}: it runs as an ordinary thread, and gates hold as well as that allows"
+        ));
+    }
     if report.rests {
         file::note(
             "the core rests 70us each millisecond, between gates where it can, as it does not have its CPU for itself",

@@ -1,0 +1,126 @@
+//! Two switches on one machine, and what else wants their CPUs.
+
+use std::process::{Child, Command, Output, Stdio};
+
+use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{alone_on_this_machine, has, ontick, run, send, stderr, wait_until};
+
+/// A switch of two ports, with a network and a folder of its own.
+struct Switch {
+    here: Namespace,
+    _far: Namespace,
+    folder: tempfile::TempDir,
+}
+
+impl Switch {
+    fn new() -> Option<Self> {
+        let space = || match Namespace::new() {
+            Ok(namespace) => Some(namespace),
+            Err(NamespaceError::Privilege(what)) => {
+                eprintln!("not tested: {what} needs root");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let (here, far) = (space()?, space()?);
+        here.join("port0", &far, "far0").unwrap();
+        here.join("port1", &far, "far1").unwrap();
+        Some(Self { here, _far: far, folder: tempfile::tempdir().unwrap() })
+    }
+
+    /// Its file; `cpu` where one is named.
+    fn file(&self, cpu: Option<u64>) -> String {
+        let cpu = cpu.map_or(String::new(), |cpu| format!("cpu = {cpu}\n"));
+        let text = format!(
+            "[switch]\nname = \"cell\"\nplane = \"user\"\n{cpu}\n[[class]]\nname = \"all\"\nqueue = 0\n\n[[port]]\nname \
+             = \"port0\"\nrate = \"1Gbit\"\n\n[[port]]\nname = \"port1\"\nrate = \"1Gbit\"\n"
+        );
+        let path = self.folder.path().join("cell.toml");
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let state = self.folder.path().join("state").display().to_string();
+        ontick(&[&["switch"], words, &["--state", &state]].concat())
+    }
+
+    fn start(&self, cpu: Option<u64>) -> Child {
+        let mut command = self.command(&["run", &self.file(cpu)]);
+        let child = self.here.within(|| command.stderr(Stdio::piped()).spawn()).unwrap().unwrap();
+        wait_until("the switch to work", || self.report().is_object());
+        child
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.here.within(|| self.command(words).output()).unwrap().unwrap()
+    }
+
+    fn report(&self) -> Value {
+        let status: Value = serde_json::from_slice(&self.run(&["status", "--json"]).stdout).unwrap_or_default();
+        status["report"].clone()
+    }
+
+    fn turns(&self) -> u64 {
+        self.report()["counters"]["turns"].as_u64().unwrap_or(0)
+    }
+}
+
+/// Both ended within the patience of `wait_until`, and with success.
+fn end(mut child: Child) -> String {
+    send(child.id(), Signal::INT);
+    let mut status = None;
+    wait_until("the switch to end", || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    assert!(status.is_some_and(|status| status.success()), "{said}");
+    said
+}
+
+/// On two CPUs the second has none for itself, or the machine would have none left; on more it has another.
+#[test]
+fn two_switches_work_side_by_side_and_end() {
+    if !has("ip") || !has("tc") {
+        return;
+    }
+    let _alone = alone_on_this_machine();
+    let (Some(first), Some(second)) = (Switch::new(), Switch::new()) else { return };
+    let one = first.start(None);
+    let (report, pid) = (first.report(), one.id());
+    let other = second.start(None);
+    let beside = second.report();
+    let is_real_time = |report: &Value| report["policy"] == "fifo:99";
+    assert!(!is_real_time(&report) || !is_real_time(&beside) || report["cpu"] != beside["cpu"], "{report}\n{beside}");
+    // Both are at work.
+    for switch in [&first, &second] {
+        let turns = switch.turns();
+        wait_until("the core to turn", || switch.turns() > turns);
+    }
+    if is_real_time(&report) {
+        let cpu = report["cpu"].as_u64().unwrap();
+        let third = Switch::new().unwrap();
+        let refused = third.run(&["run", &third.file(Some(cpu))]);
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+        let wanted = format!("CPU {cpu} is held by ontick switch run");
+        assert!(stderr(&refused).contains(&wanted), "{}", stderr(&refused));
+        assert!(stderr(&refused).contains(&format!("(process {pid})")), "{}", stderr(&refused));
+        let measured = run(&["latency", "timer", "--count", "20", "--cpu", &cpu.to_string()]);
+        assert_eq!(measured.status.code(), Some(2), "{}", stderr(&measured));
+        assert!(stderr(&measured).contains(&wanted), "{}", stderr(&measured));
+        let ordinary = run(&["latency", "timer", "--count", "20", "--cpu", &cpu.to_string(), "--policy", "other"]);
+        assert!(ordinary.status.success(), "{}", stderr(&ordinary));
+    }
+    end(one);
+    let turns = second.turns();
+    wait_until("the other to go on", || second.turns() > turns);
+    let said = end(other);
+    if !is_real_time(&beside) && is_real_time(&report) {
+        assert!(said.contains("runs as an ordinary thread") && said.contains(&format!("(process {pid})")), "{said}");
+    }
+}

@@ -1,0 +1,344 @@
+//! Which CPUs this program holds, whatever its command, so that two real-time loops never meet on one.
+//!
+//! A claim is a locked file in a folder that nobody else can write to. The kernel releases the lock when the process ends,
+//! however it ends. Where there is no such folder, nobody is hindered.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use super::{Choice, online, preference_beside};
+
+/// Root's claims. Others may see them, and touch none.
+const RUN: &str = "/run/ontick";
+const FOLDER: &str = "cpus";
+const LOCK: &str = ".lock";
+
+/// How a thread uses its CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Occupancy {
+    /// It leaves the CPU in each period, so that another such thread can be there, too.
+    Rests,
+    /// It keeps the CPU as good as all the time.
+    Spins,
+}
+
+impl Occupancy {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rests => "rests",
+            Self::Spins => "spins",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        [Self::Rests, Self::Spins].into_iter().find(|occupancy| occupancy.name() == name)
+    }
+}
+
+/// Another process that holds a CPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The CPU.
+    pub cpu: u32,
+    /// The process.
+    pub pid: u32,
+    /// How it uses the CPU.
+    pub occupancy: Occupancy,
+}
+
+impl Holder {
+    fn file_name(&self) -> String {
+        format!("{}.{}.{}", self.cpu, self.pid, self.occupancy.name())
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        let mut parts = name.split('.');
+        let (cpu, pid, occupancy) = (parts.next()?, parts.next()?, parts.next()?);
+        let holder = Self { cpu: cpu.parse().ok()?, pid: pid.parse().ok()?, occupancy: Occupancy::named(occupancy)? };
+        (holder.file_name() == name).then_some(holder)
+    }
+
+    /// The beginning of its command line.
+    fn command(&self) -> String {
+        let line = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+        let words: Vec<String> = words.take(4).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        let program = words.first().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
+        let line: Vec<String> = program.into_iter().chain(words.into_iter().skip(1)).collect();
+        // Arguments are other people's text, and this goes to a terminal.
+        line.join(" ").chars().filter(|char| !char.is_control()).take(60).collect()
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.command() {
+            command if command.is_empty() => write!(f, "process {}", self.pid),
+            command => write!(f, "{command} (process {})", self.pid),
+        }
+    }
+}
+
+/// Why a CPU is not to be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Held {
+    /// Another process has this one.
+    #[error("CPU {cpu} is held by {holder}: name another CPU, or end that first", cpu = .0.cpu, holder = .0)]
+    By(Holder),
+    /// A loop that spins would take the last CPU that no other spins on.
+    #[error(
+        "CPU {cpu} is the last one on which no loop spins, and is left to everything else{beside}",
+        beside = .beside.iter().map(|holder| format!("; CPU {} is held by {holder}", holder.cpu)).collect::<String>()
+    )]
+    LastOne {
+        /// The CPU.
+        cpu: u32,
+        /// Who spins on the others.
+        beside: Vec<Holder>,
+    },
+}
+
+/// Claims `cpu` for this process until it ends. Claims of one process do not exclude each other.
+pub fn claim(cpu: u32, occupancy: Occupancy) -> Result<(), Held> {
+    let Some(registry) = Registry::open() else { return Ok(()) };
+    let holders = registry.holders();
+    is_free(cpu, occupancy, &holders, &online())?;
+    registry.enter(cpu, occupancy);
+    Ok(())
+}
+
+/// Chooses a CPU that nobody holds, and claims it for this process until it ends. Threads that rest may share one.
+pub fn dedicate(occupancy: Occupancy) -> Result<Choice, Held> {
+    let registry = Registry::open();
+    let holders = registry.as_ref().map(Registry::holders).unwrap_or_default();
+    let choice = choose_beside(occupancy, &holders)?;
+    if let Some(registry) = registry {
+        registry.enter(choice.cpu, occupancy);
+    }
+    Ok(choice)
+}
+
+/// Other processes that hold CPUs.
+pub fn holders() -> Vec<Holder> {
+    match Registry::open() {
+        Some(registry) => registry.holders(),
+        // Those of root can be seen.
+        None => listed(&Path::new(RUN).join(FOLDER)),
+    }
+}
+
+fn choose_beside(occupancy: Occupancy, holders: &[Holder]) -> Result<Choice, Held> {
+    let choice = preference_beside(holders, occupancy);
+    is_free(choice.cpu, occupancy, holders, &online()).map(|()| choice)
+}
+
+/// The CPUs of those allowed that are free for such a thread, the better ones only; all if there are none.
+pub(super) fn free(occupancy: Occupancy, holders: &[Holder], allowed: &[u32], online: &[u32]) -> Vec<u32> {
+    let of =
+        |wanted: &dyn Fn(u32) -> bool| -> Vec<u32> { allowed.iter().copied().filter(|cpu| wanted(*cpu)).collect() };
+    let alone = of(&|cpu| !holders.iter().any(|holder| holder.cpu == cpu));
+    let shared = of(&|cpu| is_free(cpu, occupancy, holders, online).is_ok());
+    [alone, shared].into_iter().find(|cpus| !cpus.is_empty()).unwrap_or_else(|| allowed.to_vec())
+}
+
+/// Whether a CPU may be claimed beside these holders.
+fn is_free(cpu: u32, occupancy: Occupancy, holders: &[Holder], online: &[u32]) -> Result<(), Held> {
+    let spins = |holder: &&Holder| holder.occupancy == Occupancy::Spins;
+    let excludes = |holder: &&Holder| occupancy == Occupancy::Spins || spins(holder);
+    if let Some(holder) = holders.iter().filter(|holder| holder.cpu == cpu).find(excludes) {
+        return Err(Held::By(holder.clone()));
+    }
+    let is_left = |other: &u32| *other != cpu && !holders.iter().filter(spins).any(|holder| holder.cpu == *other);
+    if occupancy == Occupancy::Spins && !online.iter().any(is_left) {
+        return Err(Held::LastOne { cpu, beside: holders.iter().filter(spins).cloned().collect() });
+    }
+    Ok(())
+}
+
+/// What this process has claimed.
+static OWN: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
+
+/// The folder of claims, which nobody else changes meanwhile.
+struct Registry {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl Registry {
+    /// Root's, or the user's own.
+    fn open() -> Option<Self> {
+        let home = match rustix::process::geteuid().is_root() {
+            true => PathBuf::from(RUN),
+            false => Path::new(&std::env::var_os("XDG_RUNTIME_DIR")?).join("ontick"),
+        };
+        Self::at(&home)
+    }
+
+    fn at(home: &Path) -> Option<Self> {
+        let folder = home.join(FOLDER);
+        for place in [home, &folder] {
+            match DirBuilder::new().mode(0o755).create(place) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return None,
+                _ => is_own(place).then_some(())?,
+            }
+        }
+        let lock = open(&folder.join(LOCK), false).ok()?;
+        flock(&lock, FlockOperation::LockExclusive).ok()?;
+        Some(Self { folder, _lock: lock })
+    }
+
+    /// Others that live; what dead ones left is removed.
+    fn holders(&self) -> Vec<Holder> {
+        let own = std::process::id();
+        let mut holders = listed(&self.folder);
+        holders.retain(|holder| holder.pid != own && self.is_locked(holder));
+        // And those that another user cannot hide from.
+        let root = Path::new(RUN).join(FOLDER);
+        if self.folder != root && !rustix::process::geteuid().is_root() {
+            holders.extend(listed(&root));
+        }
+        holders
+    }
+
+    fn is_locked(&self, holder: &Holder) -> bool {
+        let place = self.folder.join(holder.file_name());
+        let Ok(file) = open(&place, false) else { return false };
+        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_err();
+        if !locked {
+            let _ = fs::remove_file(&place);
+        }
+        locked
+    }
+
+    fn enter(&self, cpu: u32, occupancy: Occupancy) {
+        let place = self.folder.join(Holder { cpu, pid: std::process::id(), occupancy }.file_name());
+        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if own.contains_key(&place) {
+            return;
+        }
+        // A dead process may have had this number.
+        let _ = fs::remove_file(&place);
+        if let Ok(file) = open(&place, true) {
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                own.insert(place, file);
+            }
+        }
+    }
+}
+
+/// Claims in a folder, by the names of its files, of processes that are there.
+fn listed(folder: &Path) -> Vec<Holder> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let holders = entries.filter_map(|entry| Holder::named(entry.file_name().to_str()?));
+    holders.filter(|holder| Path::new(&format!("/proc/{}", holder.pid)).exists()).collect()
+}
+
+/// Whether a folder is this user's, and no other may write to it.
+fn is_own(folder: &Path) -> bool {
+    fs::symlink_metadata(folder).is_ok_and(|found| {
+        found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0
+    })
+}
+
+fn open(place: &Path, new: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).create_new(new).mode(0o600);
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn held(cpu: u32, occupancy: Occupancy) -> Holder {
+        Holder { cpu, pid: 4_000_000 + cpu, occupancy }
+    }
+
+    use Occupancy::{Rests, Spins};
+
+    #[test]
+    fn a_cpu_with_a_loop_that_spins_is_nobody_elses() {
+        let holders = [held(3, Spins), held(2, Rests)];
+        let online = [0, 1, 2, 3];
+        let free = |cpu, occupancy| is_free(cpu, occupancy, &holders, &online);
+        assert_eq!(free(3, Rests), Err(Held::By(held(3, Spins))));
+        assert_eq!(free(3, Spins), Err(Held::By(held(3, Spins))));
+        assert_eq!((free(2, Rests), free(2, Spins)), (Ok(()), Err(Held::By(held(2, Rests)))));
+        assert_eq!(free(1, Spins), Ok(()));
+        let said = free(3, Rests).unwrap_err().to_string();
+        assert_eq!(said, "CPU 3 is held by process 4000003: name another CPU, or end that first");
+    }
+
+    #[test]
+    fn one_cpu_is_left_to_everything_else() {
+        let holders = [held(0, Spins)];
+        let refused = is_free(1, Spins, &holders, &[0, 1]).unwrap_err();
+        assert_eq!(refused, Held::LastOne { cpu: 1, beside: vec![held(0, Spins)] });
+        assert!(refused.to_string().contains("CPU 0 is held by process 4000000"), "{refused}");
+        assert_eq!(is_free(1, Rests, &holders, &[0, 1]), Ok(()));
+        assert!(is_free(0, Spins, &[], &[0]).is_err());
+    }
+
+    #[test]
+    fn what_nobody_holds_comes_first_then_what_can_be_shared() {
+        let holders = [held(3, Spins), held(2, Rests)];
+        let online = [0, 1, 2, 3];
+        assert_eq!(free(Spins, &holders, &online, &online), [0, 1]);
+        assert_eq!(free(Rests, &holders, &[2, 3], &online), [2]);
+        assert_eq!(free(Rests, &holders, &[3], &online), [3]);
+    }
+
+    #[test]
+    fn names_of_files_read_back_and_others_are_passed_over() {
+        for holder in [held(0, Rests), held(127, Spins)] {
+            assert_eq!(Holder::named(&holder.file_name()), Some(holder));
+        }
+        for other in [".lock", "1.2", "1.2.sleeps", "01.2.rests", "1.2.rests.3", "-1.2.rests"] {
+            assert_eq!(Holder::named(other), None, "{other}");
+        }
+    }
+
+    /// The first process number is always there, and never this one.
+    #[test]
+    fn a_claim_ends_with_its_lock() {
+        let home = std::env::temp_dir().join(format!("ontick-claims-{}", std::process::id()));
+        let registry = Registry::at(&home).unwrap();
+        let holder = Holder { cpu: 5, pid: 1, occupancy: Spins };
+        let place = registry.folder.join(holder.file_name());
+        let file = open(&place, true).unwrap();
+        flock(&file, FlockOperation::LockExclusive).unwrap();
+        let of_folder = || -> Vec<Holder> { registry.holders().into_iter().filter(|found| *found == holder).collect() };
+        assert_eq!(of_folder(), std::slice::from_ref(&holder));
+        drop(file);
+        assert_eq!(of_folder(), []);
+        assert!(!place.exists(), "what it left is removed");
+        registry.enter(5, Rests);
+        assert_eq!(of_folder(), [], "one's own are no hindrance");
+        fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_others_could_have_made_is_not_used() {
+        let home = std::env::temp_dir().join(format!("ontick-planted-{}", std::process::id()));
+        fs::create_dir(&home).unwrap();
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(Registry::at(&home).is_none());
+        let link = home.with_extension("link");
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(&home, &link).unwrap();
+        assert!(Registry::at(&link).is_none());
+        fs::create_dir(home.join(FOLDER)).unwrap();
+        symlink("/dev/null", home.join(FOLDER).join(LOCK)).unwrap();
+        assert!(Registry::at(&home).is_none(), "a planted link is not followed");
+        fs::remove_dir_all(&home).unwrap();
+        fs::remove_file(&link).unwrap();
+    }
+}
