@@ -5,6 +5,7 @@
 pub mod apply;
 pub mod check;
 pub mod config;
+pub mod egress;
 pub mod ethtool;
 pub mod features;
 pub mod frame;
@@ -19,6 +20,7 @@ pub mod ports;
 pub mod qdisc;
 pub mod rules;
 pub mod schedule;
+pub mod target;
 pub mod user;
 pub mod validate;
 pub mod verify;

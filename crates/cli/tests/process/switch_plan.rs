@@ -216,3 +216,48 @@ fn nonsense_is_told() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("there is no node \"camra\"; did you mean `camera`?"), "{}", stderr(&wrong));
 }
+
+/// What is planned for gates that are exactly on time is no plan for a data plane that is not.
+#[test]
+fn a_plan_holds_on_the_data_plane_that_it_was_made_for() {
+    let (folder, text) = network();
+    let exact = plan(&folder, &text, &["--out", "plan.json", "--nodes", "nodes"]);
+    assert_eq!(exact.status.code(), Some(0), "{}", stderr(&exact));
+    assert!(stderr(&exact).contains("plan with --target user, kernel or hardware"), "{}", stderr(&exact));
+    let held = validate(&folder, &["--target", "user"]);
+    assert_eq!(held.status.code(), Some(1), "{}", stdout(&held));
+    assert!(stdout(&held).contains("is open for 1.136us, and its shortest frame needs 4.636us"), "{}", stdout(&held));
+
+    let user = plan(&folder, &text, &["--target", "user", "--out", "plan.json", "--nodes", "nodes"]);
+    assert_eq!(user.status.code(), Some(0), "{}", stdout(&user));
+    assert!(stdout(&user).contains("each window has 3.5us beyond its frames"), "{}", stdout(&user));
+    assert!(stdout(&user).contains("(assumed, not measured)"), "{}", stdout(&user));
+    assert_eq!(validate(&folder, &["--target", "user"]).status.code(), Some(0));
+    let node = fs::read_to_string(folder.path().join("nodes/s1.toml")).unwrap();
+    assert!(node.contains("plane = \"user\"") && node.contains("for = \"4.636us\""), "{node}");
+    // Less than it was planned with is enough, more is not.
+    assert_eq!(validate(&folder, &["--target", "user", "--spread", "1us"]).status.code(), Some(0));
+    assert_eq!(validate(&folder, &["--target", "user", "--spread", "3us"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_margin_that_makes_a_plan_impossible_is_said_with_what_helps() {
+    let (folder, text) = network();
+    let kernel = plan(&folder, &text, &["--target", "kernel"]);
+    let told = stdout(&kernel);
+    assert_eq!(kernel.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("its deadline is 50us (the data plane takes up to 50us to send and 20us to forward)"),
+        "{told}"
+    );
+    assert!(told.contains("without what the data plane needs of each window and node there is a plan"), "{told}");
+    assert!(told.contains("ontick switch calibrate"), "{told}");
+    // It is not the margin's doing where there is none anyway.
+    let late = plan(&folder, &text.replace("\"50us\"", "\"4us\""), &["--target", "kernel"]);
+    assert!(!stdout(&late).contains("there is a plan"), "{}", stdout(&late));
+    fs::write(folder.path().join("here.json"), "{}").unwrap();
+    let file = folder.path().join("network.toml").to_str().unwrap().to_owned();
+    let here = folder.path().join("here.json").to_str().unwrap().to_owned();
+    fails(&["switch", "plan", &file, "--target", "user", "--spread", "2s"], &["no data plane needs that"]);
+    fails(&["switch", "plan", &file, "--calibration", &here], &["no calibration of ontick"]);
+}

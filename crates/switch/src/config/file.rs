@@ -45,7 +45,7 @@ pub fn open(file: &Path) -> Result<Parsed, FileError> {
 }
 
 /// A file's text, if it is not longer than that.
-pub(crate) fn read_text(file: &Path, longest: u64, too_long: &'static str) -> Result<String, FileError> {
+pub fn read_text(file: &Path, longest: u64, too_long: &'static str) -> Result<String, FileError> {
     let mut bytes = Vec::new();
     File::open(file)
         .and_then(|opened| opened.take(longest + 1).read_to_end(&mut bytes))

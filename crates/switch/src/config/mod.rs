@@ -59,7 +59,7 @@ use crate::model::Switch;
 use problem::Report;
 
 pub use document::schema;
-pub(crate) use file::read_text;
+pub use file::read_text;
 pub use file::{FileError, open};
 pub use gates::guard_band;
 pub use problem::{Errors, Problem};

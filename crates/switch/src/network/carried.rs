@@ -118,4 +118,9 @@ impl Network {
     pub fn bits(&self, stream: StreamId) -> Bits {
         self.overhead.bits(self.streams[stream].size)
     }
+
+    /// How long a gate must be open for it, with the margin of the sender's data plane.
+    pub fn window_ns(&self, stream: StreamId, link: LinkId) -> u64 {
+        self.timing.message_ns(self.carried(stream, link))
+    }
 }

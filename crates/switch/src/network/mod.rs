@@ -15,7 +15,9 @@ pub(crate) mod samples;
 mod tree;
 pub mod tsnkit;
 
-pub use carried::{Bits, Overhead};
+use crate::egress::EgressTiming;
+
+pub use carried::{Bits, Carried, Overhead};
 pub use graph::{Graph, NoPath};
 pub use outline::schema;
 pub use read::{is_meant, open, read};
@@ -43,6 +45,8 @@ pub struct Network {
     pub sync_error_ns: u64,
     /// What counts as a frame's length.
     pub overhead: Overhead,
+    /// How exactly its nodes send, and forward.
+    pub timing: EgressTiming,
 }
 
 /// A station or a switch.
@@ -108,6 +112,21 @@ pub struct Stream {
 }
 
 impl Network {
+    /// The same network with nodes of this timing. Clocks of two nodes differ by what both planes add to it.
+    pub fn timed(mut self, timing: EgressTiming) -> Self {
+        let without = self.sync_error_ns.saturating_sub(2 * self.timing.clock_error_ns);
+        self.sync_error_ns = without.saturating_add(2 * timing.clock_error_ns);
+        self.timing = timing;
+        self
+    }
+
+    /// From a frame's last bit at a link's far end until it can leave there, in ns: at the earliest, and for sure.
+    pub fn processing_ns(&self, link: LinkId) -> (u64, u64) {
+        let (stated, forwarding) = (self.links[link].processing_ns, self.timing.forwarding_ns);
+        // A plane that says what it takes at most may be quicker by all of it.
+        (if forwarding > 0 { 0 } else { stated }, stated.max(forwarding))
+    }
+
     /// A link's name: `camera>s1`; of the second cable between the same nodes `s1>s2#2`.
     pub fn link_name(&self, link: LinkId) -> String {
         let cable = match self.cable(link) {

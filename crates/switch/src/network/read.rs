@@ -11,6 +11,7 @@ use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, St
 use crate::config::problem::{Report, Reported};
 use crate::config::table::{At, Read, Table, parse, text as text_of};
 use crate::config::{Errors, FileError, suggest, values};
+use crate::egress::EgressTiming;
 
 /// No description of a network is longer.
 const LONGEST: u64 = 64 << 20;
@@ -134,7 +135,7 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     check_names(&streams, report);
     let spans: Vec<Range<usize>> = streams.iter().map(Spanned::span).collect();
     let streams: Vec<Stream> = streams.into_iter().map(Spanned::into_inner).collect();
-    let network = Network { nodes, links, streams, sync_error_ns, overhead };
+    let network = Network { nodes, links, streams, sync_error_ns, overhead, timing: EgressTiming::IDEAL };
     if network.streams.is_empty() && report.errors.is_empty() {
         return Err(report.error(0..0, "there is no [[stream]]; write one for each that is to be carried"));
     }

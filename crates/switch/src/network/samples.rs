@@ -1,6 +1,7 @@
 //! Networks that tests are made with.
 
 use super::{Kind, Link, Network, Node, Overhead, Stream};
+use crate::egress::EgressTiming;
 
 /// A ring of `switches` with a station at each, and `streams` between them that follow from a formula.
 pub(crate) fn ring(switches: usize, streams: usize) -> Network {
@@ -45,5 +46,6 @@ pub(crate) fn ring(switches: usize, streams: usize) -> Network {
         streams: (0..streams).map(stream).collect(),
         sync_error_ns: 0,
         overhead: Overhead::Wire,
+        timing: EgressTiming::IDEAL,
     }
 }

@@ -14,6 +14,7 @@ use csv::{Position, StringRecord};
 use super::read::{LARGEST_SIZE, LONGEST_PERIOD_NS};
 use super::{Graph, Kind, Link, Network, Node, NodeId, Overhead, Stream};
 use crate::config::{Errors, FileError, Problem, read_text};
+use crate::egress::EgressTiming;
 
 /// No such table is longer.
 const LONGEST: u64 = 64 << 20;
@@ -210,7 +211,14 @@ fn links(text: &str, rates: Option<RateUnit>) -> Result<Network, Errors> {
     let kind = |place: usize| if neighbours[place].len() > 1 { Kind::Switch } else { Kind::Station };
     let nodes =
         nodes.keys().enumerate().map(|(place, name)| Node { name: name.to_string(), kind: kind(place) }).collect();
-    Ok(Network { nodes, links, streams: Vec::new(), sync_error_ns: 0, overhead: Overhead::Wire })
+    Ok(Network {
+        nodes,
+        links,
+        streams: Vec::new(),
+        sync_error_ns: 0,
+        overhead: Overhead::Wire,
+        timing: EgressTiming::IDEAL,
+    })
 }
 
 const TASK: &[&str] = &["stream", "src", "dst", "size", "period", "deadline", "jitter?"];

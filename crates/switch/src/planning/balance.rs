@@ -15,7 +15,7 @@ struct Loads<'a> {
 
 impl Loads<'_> {
     fn share(&self, stream: StreamId, link: LinkId) -> f64 {
-        self.network.carried(stream, link).all_ns as f64 / self.network.streams[stream].period_ns as f64
+        self.network.window_ns(stream, link) as f64 / self.network.streams[stream].period_ns as f64
     }
 
     /// A tree's links once each, whatever listeners they are for.
@@ -31,7 +31,9 @@ impl Loads<'_> {
     /// A link's delay, and far more when it is full.
     fn price(&self, stream: StreamId, link: LinkId) -> u64 {
         let way = &self.network.links[link];
-        let delay = self.network.overhead.carried(1500, way.rate).all_ns + way.propagation_ns + way.processing_ns;
+        let delay = self.network.overhead.carried(1500, way.rate).all_ns
+            + way.propagation_ns
+            + self.network.processing_ns(link).1;
         let load = (self.of[link] + self.share(stream, link)).min(4.0);
         (delay as f64 * (1.0 + 160.0 * load.powi(7))) as u64
     }

@@ -88,10 +88,11 @@ impl Certificate {
         let name = |stream: &StreamId| &network.streams[*stream].name;
         match self {
             Certificate::Deadline { stream, quickest_ns } => format!(
-                "stream {} takes {} at least (no waiting, shortest path); its deadline is {}",
+                "stream {} takes {} at least (no waiting, shortest path); its deadline is {}{}",
                 name(stream),
                 show(*quickest_ns),
-                show(network.streams[*stream].deadline_ns)
+                show(network.streams[*stream].deadline_ns),
+                plane(network)
             ),
             Certificate::Overloaded { link, utilisation, streams } => format!(
                 "link {} is the only way for {streams} streams, which need {:.1} % of its time",
@@ -123,6 +124,16 @@ impl Certificate {
             ),
         }
     }
+}
+
+/// What the nodes add to that.
+fn plane(network: &Network) -> String {
+    let (send_ns, forward_ns) = (network.timing.latest_ns(), network.timing.forwarding_ns);
+    if send_ns + forward_ns == 0 {
+        return String::new();
+    }
+    let [send, forward] = [send_ns, forward_ns].map(ontick_record::units::exact);
+    format!(" (the data plane takes up to {send} to send and {forward} to forward)")
 }
 
 /// A stream on a link that it cannot avoid.
@@ -201,7 +212,7 @@ impl<'a> Bounds<'a> {
             let cost = |link: LinkId| {
                 let way = &network.links[link];
                 let frame_ns = Bits::least_ns(network.bits(stream).last_alone, way.rate);
-                frame_ns + way.propagation_ns + way.processing_ns
+                network.timing.latest_ns() + frame_ns + way.propagation_ns + network.processing_ns(link).1
             };
             let path = graph.path(from, to, cost, |_, _| false).unwrap_or_default();
             path.iter().map(|link| cost(*link)).sum()
@@ -210,7 +221,8 @@ impl<'a> Bounds<'a> {
 
     /// What a node takes at most to send on, which counts for nothing where it is the end.
     fn processing_at(&self, listener: NodeId) -> u64 {
-        self.network.links.iter().filter(|way| way.to == listener).map(|way| way.processing_ns).max().unwrap_or(0)
+        let ways = (0..self.network.links.len()).filter(|link| self.network.links[*link].to == listener);
+        ways.map(|link| self.network.processing_ns(link).1).max().unwrap_or(0)
     }
 
     /// From the talker's first bit until the last bit is at a listener.
@@ -245,7 +257,7 @@ fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
                 let earliest_ns = if way.from == of.talker { 0 } else { bounds.between(stream, of.talker, way.from) };
                 let behind = match way.to == listener {
                     true => 0,
-                    false => (way.processing_ns + bounds.between(stream, way.to, listener))
+                    false => (network.processing_ns(link).1 + bounds.between(stream, way.to, listener))
                         .saturating_sub(bounds.processing_at(listener)),
                 };
                 let bits = network.bits(stream);

@@ -14,9 +14,9 @@ pub struct Hop {
     /// From the talker's first bit until this link can begin at the earliest, without waiting, in ns. Clocks that
     /// differ are reckoned with.
     pub shift_ns: u64,
-    /// So long before that a frame may be there already, for clocks differ.
+    /// So long before that a frame may be there already, for clocks differ, and so do data planes from time to time.
     pub lead_ns: u64,
-    /// How long the link is needed, the gap behind the last frame included.
+    /// How long the link is needed: the frames, the gap behind the last, and what the data plane needs besides.
     pub length_ns: u64,
     /// That gap: the last bit has left so long before the link is free again.
     pub gap_ns: u64,
@@ -53,7 +53,8 @@ impl Course {
                 }
                 let before = reached.get(&network.links[link].from).copied().flatten();
                 let passage = passage(network, stream, link, before.map(|hop| (&hops[hop], &left[hop][..])), slot_ns);
-                hops.push(hop(network, stream, link, before, &passage, slot_ns));
+                let before_link = before.map(|hop| hops[hop].link);
+                hops.push(hop(network, stream, link, (before, before_link), &passage, slot_ns));
                 left.push(passage.left);
                 reached.insert(to, Some(hops.len() - 1));
             }
@@ -81,16 +82,18 @@ fn passage(network: &Network, stream: StreamId, link: LinkId, before: Option<(&H
         None => vec![0; frames],
         Some((hop, left)) => {
             let way = &network.links[hop.link];
-            let delay = way.propagation_ns + way.processing_ns + network.sync_error_ns;
+            let delay = way.propagation_ns + network.processing_ns(hop.link).1 + network.sync_error_ns;
             left.iter().map(|at| at - hop.gap_ns + delay).collect()
         }
     };
     let begins_ns = arrivals[0].next_multiple_of(slot_ns);
+    let timing = &network.timing;
     let mut free = begins_ns;
     let mut left = Vec::with_capacity(frames);
     for (frame, arrival) in arrivals.iter().enumerate() {
-        free = free.max(*arrival) + lasts(frame);
-        left.push(free);
+        let first_bit = free.max(begins_ns.max(*arrival) + timing.latest_ns());
+        free = first_bit + timing.spaced_ns(lasts(frame));
+        left.push(first_bit + lasts(frame));
     }
     Passage { arrives_ns: arrivals[0], begins_ns, left }
 }
@@ -99,14 +102,18 @@ fn hop(
     network: &Network,
     stream: StreamId,
     link: LinkId,
-    before: Option<usize>,
+    (before, before_link): (Option<usize>, Option<LinkId>),
     passage: &Passage,
     slot_ns: u64,
 ) -> Hop {
     let way = &network.links[link];
     // Two clocks stand between a frame's departure and the next gate, and each hop before was reckoned as late.
-    let early_ns = before.map_or(0, |_| 2 * network.sync_error_ns) + passage.begins_ns - passage.arrives_ns;
-    let length_ns = passage.left.last().copied().unwrap_or(0) - passage.begins_ns;
+    let quicker_ns = |link: LinkId| {
+        let (least, most) = network.processing_ns(link);
+        2 * network.sync_error_ns + network.timing.latest_ns() + most - least
+    };
+    let early_ns = before_link.map_or(0, quicker_ns) + passage.begins_ns - passage.arrives_ns;
+    let length_ns = passage.left.last().copied().unwrap_or(0) - passage.begins_ns + network.timing.guard_ns;
     Hop {
         link,
         before,
@@ -162,9 +169,9 @@ impl<'a> Courses<'a> {
         let (network, graph, most) = (self.network, &self.graph, self.most);
         // A hop costs its delay; all of them something, so that loops never pay.
         let cost = |link: LinkId| {
-            let link = &network.links[link];
-            let largest = network.overhead.carried(1500, link.rate).all_ns;
-            largest + link.propagation_ns + link.processing_ns
+            let way = &network.links[link];
+            let largest = network.timing.message_ns(network.overhead.carried(1500, way.rate));
+            largest + way.propagation_ns + network.processing_ns(link).1
         };
         let known = self.paths.entry((from, to)).or_insert_with(|| (graph.paths(from, to, 1, cost), most == 1));
         if all && !known.1 {

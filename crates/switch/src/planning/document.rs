@@ -265,7 +265,7 @@ fn same(network: &Network, names: &Names, stream: StreamId, planned: &PlannedStr
         let before = hops.iter().position(|hop| network.links[hop.link].to == from);
         let (arrives_ns, begin_ns, end_ns) = (hop.arrives_ns, hop.begin_ns, hop.end_ns);
         let sound = (from == of.talker || before.is_some()) && arrives_ns <= begin_ns && begin_ns < end_ns;
-        if !sound || end_ns - begin_ns < network.carried(stream, link).all_ns {
+        if !sound || end_ns - begin_ns < network.window_ns(stream, link) {
             return None;
         }
         let delivers = of.listeners.contains(&network.links[link].to);

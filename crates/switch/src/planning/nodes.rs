@@ -6,6 +6,7 @@ use ontick_rt::clock::ClockId;
 
 use super::forwarding::{Ambiguous, forwarding};
 use crate::config;
+use crate::egress::DataPlane;
 use crate::model::{
     Base, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch,
 };
@@ -32,6 +33,8 @@ pub struct Form {
     pub guard_bands: bool,
     /// Entries of a list at most.
     pub most_entries: usize,
+    /// What is to open the gates; absent: what the machine has.
+    pub plane: Option<DataPlane>,
 }
 
 /// A port needs a longer list than there may be.
@@ -95,14 +98,24 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
             ports.push(Port {
                 name,
                 rate: Some(network.links[link].rate),
-                offload: Offload::None,
+                offload: if form.plane == Some(DataPlane::Hardware) { Offload::Full } else { Offload::None },
                 max_sdu: max_sdu.collect(),
                 gates,
             });
         }
-        switches.push(switch(network, node, classes, ports, forwarding));
+        let own = switch(network, node, classes, ports, forwarding);
+        switches.push(Switch { plane: plane(form.plane), ..own });
     }
     Ok((switches, unnamed))
+}
+
+fn plane(wanted: Option<DataPlane>) -> Plane {
+    match wanted {
+        Some(DataPlane::User) => Plane::User,
+        // Ports that open gates by themselves are told so by the kernel.
+        Some(DataPlane::Kernel | DataPlane::Hardware) => Plane::Kernel,
+        None => Plane::Auto,
+    }
 }
 
 fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>, forwarding: Forwarding) -> Switch {
@@ -165,7 +178,7 @@ fn largest_sdu(
     // What has no gap to pass through would wait for ever.
     let gates = longest_gap(gates?);
     let rate = network.links[link].rate;
-    let fits = |sdu: &u32| gates >= wire::largest_frame_ns(*sdu, rate);
+    let fits = |sdu: &u32| network.timing.fits(wire::largest_frame_ns(*sdu, rate), gates);
     match fits(&wire::LARGEST_SDU) {
         true => None,
         false => (SMALLEST_SDU..wire::LARGEST_SDU).rev().find(fits),
@@ -228,7 +241,7 @@ mod tests {
         (network, schedule)
     }
 
-    const FORM: Form = Form { base: Base::NextSecond, guard_bands: false, most_entries: MOST_ENTRIES };
+    const FORM: Form = Form { base: Base::NextSecond, guard_bands: false, most_entries: MOST_ENTRIES, plane: None };
 
     #[test]
     fn each_switch_can_be_read_as_a_file() {

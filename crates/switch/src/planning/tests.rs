@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::egress::{DataPlane, EgressTiming};
 use crate::network::{Stream, samples};
 use crate::validate::{Against, MOST_MESSAGES, TARGETS, Verdict, validate};
 
@@ -100,12 +101,24 @@ struct Drawn {
     streams: Vec<(usize, usize, u32, usize, u64)>,
     sync_error_ns: u64,
     slow: bool,
+    timing: EgressTiming,
+}
+
+fn timing() -> impl Strategy<Value = EgressTiming> {
+    let drawn = (0u64..4_000, 0u64..9_000, 0u64..9_000, 0u64..2_000, 0u64..500, 0u64..9_000);
+    let drawn = drawn.prop_map(|(hand_over_ns, spread_ns, spacing_ns, guard_ns, clock_error_ns, forwarding_ns)| {
+        EgressTiming { hand_over_ns, spread_ns, spacing_ns, guard_ns, clock_error_ns, forwarding_ns }
+    });
+    let assumed = [DataPlane::User, DataPlane::Kernel, DataPlane::Hardware].map(DataPlane::defaults);
+    prop_oneof![Just(EgressTiming::IDEAL), prop::sample::select(assumed.to_vec()), drawn]
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
     let stream = (0usize..8, 1usize..8, 1u32..4_000, 0usize..6, 1u64..5);
-    (2usize..6, prop::collection::vec(stream, 1..40), prop_oneof![Just(0u64), 1u64..800], any::<bool>())
-        .prop_map(|(switches, streams, sync_error_ns, slow)| Drawn { switches, streams, sync_error_ns, slow })
+    let sync_error_ns = prop_oneof![Just(0u64), 1u64..800];
+    (2usize..6, prop::collection::vec(stream, 1..40), sync_error_ns, any::<bool>(), timing()).prop_map(
+        |(switches, streams, sync_error_ns, slow, timing)| Drawn { switches, streams, sync_error_ns, slow, timing },
+    )
 }
 
 fn network_of(drawn: &Drawn) -> Network {
@@ -140,7 +153,54 @@ fn network_of(drawn: &Drawn) -> Network {
         .map(stream)
         .map(|s| Stream { deadline_ns: s.deadline_ns.max(1), ..s })
         .collect();
-    network
+    network.timed(drawn.timing)
+}
+
+/// A message of 100 octets, and the windows that it gets.
+fn windows(timing: EgressTiming) -> (Network, Outcome) {
+    let network = crate::network::read(
+        r#"
+        switch = [{ name = "s1" }, { name = "s2" }]
+        station = [{ name = "a" }, { name = "b" }]
+        link = [{ between = ["a", "s1"] }, { between = ["s1", "s2"] }, { between = ["s2", "b"] }]
+        stream = [{ name = "x", from = "a", to = "b", size = 100, period = "1ms", deadline = "20us" }]"#,
+    );
+    let network = network.unwrap().timed(timing);
+    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    (network, outcome)
+}
+
+#[test]
+fn windows_of_the_user_plane_have_its_margin_at_each_hop() {
+    let timing = EgressTiming { forwarding_ns: 1_500, ..DataPlane::User.defaults() };
+    let (network, Outcome::Planned(table)) = windows(timing) else { panic!() };
+    let hops = &table.placed[0].as_ref().unwrap().hops;
+    let least_ns = 1_136 + timing.margin_ns();
+    assert_eq!(hops.iter().map(|hop| hop.end_ns - hop.begin_ns).collect::<Vec<_>>(), [least_ns; 3]);
+    // The next gate opens when the frame is there at the latest: begun last, forwarded last, by the slower clock.
+    let latest_ns = timing.latest_ns() + 1_136 - 96 + 1_500 + 2 * timing.clock_error_ns;
+    assert_eq!(hops[1].begin_ns - hops[0].begin_ns, latest_ns);
+    assert!(judged(&network, &table).holds());
+    // What was planned for gates that are exactly on time does not hold there.
+    let (_, Outcome::Planned(exact)) = windows(EgressTiming::IDEAL) else { panic!() };
+    let verdict = judged(&network, &exact);
+    assert_eq!(verdict.counts["window too short"], 3);
+    assert!(verdict.counts.contains_key("missing"));
+    assert_eq!(
+        verdict.faults[0].in_words(&network),
+        "link a>s1: the window at 0s is open for 1.136us, and its shortest frame needs 4.636us, the data plane's margin of 3.5us included"
+    );
+}
+
+#[test]
+fn a_margin_that_makes_it_impossible_is_the_reason() {
+    let (network, Outcome::Impossible(proofs)) = windows(DataPlane::Kernel.defaults()) else { panic!() };
+    let words = proofs[0].in_words(&network);
+    assert!(
+        words.ends_with("its deadline is 20us (the data plane takes up to 50us to send and 20us to forward)"),
+        "{words}"
+    );
+    assert!(matches!(windows(EgressTiming::IDEAL).1, Outcome::Planned(_)));
 }
 
 proptest! {

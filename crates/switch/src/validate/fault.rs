@@ -31,6 +31,8 @@ pub enum Fault {
     Overlap(LinkId, u64),
     /// A window ends after its cycle.
     BeyondCycle(LinkId, u64),
+    /// A window of this length carries no frame: the data plane needs so much; in ns.
+    TooShort(LinkId, u64, u64, u64),
     /// A window is empty or ends before it begins.
     Backwards(LinkId, u64),
     /// Windows of one link have different cycles.
@@ -66,6 +68,7 @@ impl Fault {
             Fault::Overlap(..) => "overlap",
             Fault::BeyondCycle(..) => "wrap-around",
             Fault::Backwards(..) => "window",
+            Fault::TooShort(..) => "window too short",
             Fault::Cycles(..) | Fault::Period(..) => "cycle",
             Fault::Queue(..) => "queue",
             Fault::Crossing(..) => "queue crossing",
@@ -117,6 +120,14 @@ impl Fault {
                 )
             }
             Fault::Backwards(l, at) => format!("link {}: the window at {} has no length", link(l), exact(*at)),
+            Fault::TooShort(l, at, is, needed) => format!(
+                "link {}: the window at {} is open for {}, and its shortest frame needs {}, the data plane's margin of {} included",
+                link(l),
+                exact(*at),
+                exact(*is),
+                exact(*needed),
+                exact(network.timing.margin_ns())
+            ),
             Fault::Cycles(l, a, b) => {
                 format!("link {}: windows with cycles of {} and {}", link(l), exact(*a), exact(*b))
             }

@@ -56,6 +56,19 @@ impl Gates {
         Some(now_ns - at + end)
     }
 
+    /// All windows, as queue, begin and end; one that goes on over the end of the cycle is one.
+    pub(super) fn windows(&self) -> impl Iterator<Item = (u8, u64, u64)> {
+        let cycle_ns = self.cycle_ns;
+        self.open.iter().enumerate().flat_map(move |(queue, open)| {
+            let around = open.len() > 1 && open[0].0 == 0 && open[open.len() - 1].1 == cycle_ns;
+            let first = open.first().map_or(0, |first| first.1);
+            open.iter().skip(usize::from(around)).map(move |&(begin_ns, end_ns)| {
+                let more_ns = if around && end_ns == cycle_ns { first } else { 0 };
+                (queue as u8, begin_ns, end_ns + more_ns)
+            })
+        })
+    }
+
     /// When it opens next.
     pub(super) fn opens_after(&self, queue: u8, now_ns: u64) -> Option<u64> {
         let open = &self.open[usize::from(queue)];
@@ -85,5 +98,6 @@ mod tests {
         assert_eq!(gates.opens_after(3, 381), Some(400));
         assert_eq!(gates.open_until(2, 345), None);
         assert_eq!(gates.opens_after(2, 345), None);
+        assert_eq!(gates.windows().collect::<Vec<_>>(), [(3, 40, 55), (3, 80, 110)]);
     }
 }

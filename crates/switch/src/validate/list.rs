@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Against;
 use super::fault::{Fault, Verdict};
+use super::gate::Gates;
 use super::schedule::Window;
 use crate::network::LinkId;
 use crate::wire;
@@ -19,6 +20,7 @@ pub(super) fn check(against: &Against, verdict: &mut Verdict) {
         windows.sort_unstable_by_key(|window| (window.begin_ns, window.end_ns));
         shape(against, *link, windows, verdict);
         periods(against, *link, windows[0].cycle_ns, verdict);
+        lengths(against, *link, windows, verdict);
         limits(against, *link, windows, verdict);
     }
 }
@@ -57,6 +59,22 @@ fn periods(against: &Against, link: LinkId, cycle_ns: u64, verdict: &mut Verdict
         let period_ns = against.network.streams.get(stream).map_or(1, |stream| stream.period_ns);
         if cycle_ns == 0 || cycle_ns % period_ns != 0 {
             verdict.add(Fault::Period(link, stream));
+        }
+    }
+}
+
+/// A window in which not even the shortest frame of its queue's streams can leave carries nothing at all.
+fn lengths(against: &Against, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
+    let network = against.network;
+    let shortest_ns = |queue: u8| {
+        let sends = against.schedule.sends.iter().filter(|send| send.queues.contains(&(link, queue)));
+        sends.map(|send| network.carried(send.stream, link).last_ns).min()
+    };
+    let Some(gates) = Gates::new(windows.iter()) else { return };
+    for (queue, begin_ns, end_ns) in gates.windows() {
+        let needed_ns = shortest_ns(queue).map_or(0, |frame_ns| network.timing.window_ns(frame_ns));
+        if end_ns - begin_ns < needed_ns {
+            verdict.add(Fault::TooShort(link, begin_ns, end_ns - begin_ns, needed_ns));
         }
     }
 }
@@ -143,7 +161,8 @@ fn guards(against: &Against, link: LinkId, entries: &[Entry], verdict: &mut Verd
 mod tests {
     use super::*;
     use crate::network::samples;
-    use crate::validate::{Schedule, Target, target};
+    use crate::target;
+    use crate::validate::{Schedule, Target};
 
     fn kinds(windows: Vec<Window>, target: &Target) -> Vec<&'static str> {
         let network = samples::ring(3, 0);

@@ -9,17 +9,16 @@ mod gate;
 mod list;
 mod schedule;
 mod simulate;
-mod target;
 #[cfg(test)]
 mod tests;
 pub mod tsnkit;
 
 use crate::network::Network;
 
+pub use crate::target::{TARGETS, Target, named};
 pub use fault::{Fault, Verdict};
 pub use schedule::{Schedule, Send, Window};
 pub use simulate::Delay;
-pub use target::{TARGETS, Target, named};
 
 /// How a schedule is held against a network.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,8 @@
 //!
 //! A port sends the first frame of the highest queue whose gate is open for as long as the frame takes (IEEE
 //! 802.1Q-2022 clauses 8.6.8.1 and 8.6.8.4). Switches store a frame wholly before they forward it. Where clocks may
-//! differ, the run is repeated with clocks that do, in several ways.
+//! differ, or data planes take longer at some times than at others, the run is repeated with extremes of both, in
+//! several ways.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,10 +12,11 @@ use super::fault::{Fault, Verdict};
 use super::gate::Gates;
 use super::schedule::Send;
 use super::{Against, Schedule};
+use crate::egress::EgressTiming;
 use crate::network::{LinkId, Network, NodeId, StreamId};
 
-/// Ways in which clocks differ that are tried.
-const CLOCKS: u64 = 8;
+/// Ways in which clocks and data planes differ that are tried.
+const WAYS: u64 = 8;
 /// A frame that has not arrived so many periods after it was sent is lost.
 const PATIENCE: u64 = 4;
 /// Of a port (IEEE 802.1Q-2022 clause 8.6.6).
@@ -39,12 +41,13 @@ pub(super) fn run(against: &Against, verdict: &mut Verdict) {
     let Some(plan) = Plan::new(against, verdict) else { return };
     verdict.followed_ns = plan.horizon_ns;
     verdict.complete = plan.complete;
-    let clocks = if against.network.sync_error_ns == 0 { 1 } else { 1 + CLOCKS };
+    let same = against.network.sync_error_ns == 0 && against.network.timing == EgressTiming::IDEAL;
+    let ways = if same { 1 } else { 1 + WAYS };
     let mut delays: HashMap<(StreamId, NodeId), Delay> = HashMap::new();
     let mut crossed = HashSet::new();
-    for way in 0..clocks {
+    for way in 0..ways {
         let ahead = ahead(against.network, way);
-        let mut world = World::new(against.network, &plan, &ahead);
+        let mut world = World::new(against.network, &plan, &ahead, way);
         world.run();
         verdict.messages += world.sent;
         world.judge(verdict, &mut delays);
@@ -60,8 +63,12 @@ pub(super) fn run(against: &Against, verdict: &mut Verdict) {
     for delay in &delays {
         let of = &against.network.streams[delay.stream];
         let spread = delay.most_ns - delay.least_ns;
-        // What clocks differ by is no doing of the schedule's.
-        if spread > of.jitter_ns + 2 * against.network.sync_error_ns {
+        // What clocks and data planes differ by is no doing of the schedule's; frames that come behind the first of their
+        // message need not wait for a gate, so it adds up from link to link.
+        let links = against.schedule.routes[delay.stream].len() as u64;
+        let timing = &against.network.timing;
+        let unsteady_ns = 2 * against.network.sync_error_ns + links * (timing.latest_ns() + timing.forwarding_ns);
+        if spread > of.jitter_ns + unsteady_ns {
             verdict.add(Fault::Jitter(delay.stream, delay.listener, spread));
         }
     }
@@ -73,17 +80,16 @@ fn ahead(network: &Network, way: u64) -> Vec<i64> {
     let most = (network.sync_error_ns / 2) as i64;
     let of = |node: usize| match way {
         0 => 0,
-        // The extremes, in patterns that differ from node to node.
-        _ if ((node as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ way.wrapping_mul(0xbf58_476d_1ce4_e5b9))
-            >> 40)
-            & 1
-            == 0 =>
-        {
-            most
-        }
+        _ if upper(node, way) => most,
         _ => -most,
     };
     (0..network.nodes.len()).map(of).collect()
+}
+
+/// Which of two extremes: in patterns that differ from place to place.
+fn upper(place: usize, way: u64) -> bool {
+    let mixed = (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ way.wrapping_mul(0xbf58_476d_1ce4_e5b9));
+    (mixed >> 40) & 1 == 0
 }
 
 /// The schedule in the form that it is followed in.
@@ -194,6 +200,8 @@ struct World<'a> {
     network: &'a Network,
     plan: &'a Plan<'a>,
     ahead: &'a [i64],
+    /// Which extremes data planes are at.
+    way: u64,
     ports: Vec<Port>,
     events: Events,
     sent: u64,
@@ -203,12 +211,13 @@ struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    fn new(network: &'a Network, plan: &'a Plan<'a>, ahead: &'a [i64]) -> Self {
+    fn new(network: &'a Network, plan: &'a Plan<'a>, ahead: &'a [i64], way: u64) -> Self {
         let port = Port { queues: vec![VecDeque::new(); QUEUES.into()], busy_until_ns: 0 };
         Self {
             network,
             plan,
             ahead,
+            way,
             ports: vec![port; network.links.len()],
             events: Events::default(),
             sent: 0,
@@ -305,8 +314,10 @@ impl<'a> World<'a> {
             let Some(&frame) = self.ports[link].queues[usize::from(queue)].front() else { continue };
             let length = self.length_ns(link, frame);
             let gates = self.plan.gates[link].as_ref();
-            let fits =
-                gates.is_none_or(|gates| gates.open_until(queue, local).is_some_and(|end| local + length <= end));
+            // Handing over goes on while the link is busy.
+            let late = if self.follows(link, now) { 0 } else { self.network.timing.latest_ns() };
+            let ends = local + late + length + self.network.timing.guard_ns;
+            let fits = gates.is_none_or(|gates| gates.open_until(queue, local).is_some_and(|end| ends <= end));
             if fits {
                 return self.transmit(link, queue, frame, now, length);
             }
@@ -319,17 +330,27 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Whether a frame that is begun now was handed over while another one was on the link.
+    fn follows(&self, link: LinkId, now: u64) -> bool {
+        now == self.ports[link].busy_until_ns && now > 0
+    }
+
     fn transmit(&mut self, link: LinkId, queue: u8, frame: Frame, now: u64, length: u64) {
-        let way = &self.network.links[link];
-        self.ports[link].queues[usize::from(queue)].pop_front();
-        self.ports[link].busy_until_ns = now + length;
-        self.events.at(now + length, Event::Port(link));
+        let (way, timing) = (&self.network.links[link], &self.network.timing);
+        let slow = self.way == 0 || upper(link, self.way);
+        let late = if self.follows(link, now) || !slow { 0 } else { timing.latest_ns() };
         // The gap behind a frame is the next one's wait, not this one's.
-        let gap = self.network.carried(frame.stream as usize, link).gap_ns;
-        let there = now + length - gap + way.propagation_ns;
+        let gone = now + late + length - self.network.carried(frame.stream as usize, link).gap_ns;
+        let port = &mut self.ports[link];
+        port.queues[usize::from(queue)].pop_front();
+        port.busy_until_ns = now + late + timing.spaced_ns(length);
+        self.events.at(port.busy_until_ns, Event::Port(link));
+        let there = gone + way.propagation_ns;
         self.events.at(there, Event::Delivered(link, frame));
+        let (least, most) = self.network.processing_ns(link);
+        let processing = if self.way == 0 || upper(link, !self.way) { most } else { least };
         for next in self.plan.next[frame.stream as usize].get(&way.to).into_iter().flatten() {
-            self.events.at(there + way.processing_ns, Event::Queued(*next, frame));
+            self.events.at(there + processing, Event::Queued(*next, frame));
         }
     }
 

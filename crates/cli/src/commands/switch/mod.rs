@@ -21,6 +21,7 @@ mod serving;
 mod status;
 mod status_user;
 mod synchronised;
+mod timing_flags;
 mod unit;
 mod validate;
 mod verify;

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use ontick_record::units::show;
 use ontick_switch::network::Network;
-use ontick_switch::validate::{Against, MOST_MESSAGES, Schedule, TARGETS, Target, Verdict, named, tsnkit, validate};
+use ontick_switch::validate::{Against, MOST_MESSAGES, Schedule, Verdict, tsnkit, validate};
 use serde_json::json;
 
 use super::network_flags::NetworkFlags;
 use super::plan::read_plan;
+use super::timing_flags::TimingFlags;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -22,7 +23,7 @@ use crate::terminal;
 /// Exit status: 0 it holds, 1 it does not, 2 it could not be looked at.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick switch validate network.toml plan.json\n  ontick switch validate --task task.csv --topo topo.csv --tsnkit results/cell --payload-only\n  ontick switch validate network.toml plan.json --target taprio"
+    after_help = "Examples:\n  ontick switch validate network.toml plan.json\n  ontick switch validate --task task.csv --topo topo.csv --tsnkit results/cell --payload-only\n  ontick switch validate network.toml plan.json --target user --calibration here.json"
 )]
 pub struct Validate {
     /// The file that describes the network
@@ -36,20 +37,14 @@ pub struct Validate {
     /// The schedule as tsnkit's tables: PREFIX-GCL.csv and its siblings, in place of PLAN
     #[arg(long, value_name = "PREFIX")]
     tsnkit: Option<PathBuf>,
-    /// What the ports can do
-    #[arg(long, default_value = "any", value_parser = target)]
-    target: &'static Target,
+    #[command(flatten)]
+    timing: TimingFlags,
     /// Entries of a gate control list at most, whatever the target says
     #[arg(long, value_name = "N")]
     max_entries: Option<usize>,
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-fn target(name: &str) -> Result<&'static Target, String> {
-    let names = || TARGETS.iter().map(|target| format!("{} ({})", target.name, target.about)).collect::<Vec<_>>();
-    named(name).ok_or_else(|| format!("there is no target {name}; known are {}", names().join("; ")))
 }
 
 impl Validate {
@@ -59,9 +54,10 @@ impl Validate {
             (Some(_), Some(plan), None) => (None, Some(plan)),
             (_, first, second) => (first.as_ref(), second.as_ref()),
         };
-        let network = self.network.read(file)?;
+        let timing = self.timing.read()?;
+        let network = timing.apply(self.network.read(file)?);
         let schedule = self.schedule(&network, plan)?;
-        let mut target = *self.target;
+        let mut target = *timing.target;
         target.most_entries = self.max_entries.unwrap_or(target.most_entries);
         let against = Against { network: &network, schedule: &schedule, target: &target, most_messages: MOST_MESSAGES };
         let verdict = validate(&against);

@@ -10,6 +10,7 @@ use ontick_switch::model::Base;
 use ontick_switch::network::Network;
 use ontick_switch::planning::nodes::{self, Form};
 use ontick_switch::planning::{Document, Timetable, tsnkit};
+use ontick_switch::target::Target;
 use ontick_switch::validate::{self, Schedule};
 
 use super::pictures;
@@ -34,9 +35,9 @@ pub struct Delivery {
     /// without a look at its length
     #[arg(long, requires = "nodes")]
     guard_bands: bool,
-    /// Entries of a gate control list at most
-    #[arg(long, value_name = "N", default_value_t = nodes::MOST_ENTRIES, requires = "nodes")]
-    max_entries: usize,
+    /// Entries of a gate control list at most [default: what the target has, and no more than 1024]
+    #[arg(long, value_name = "N", requires = "nodes")]
+    max_entries: Option<usize>,
     /// Write tsnkit's tables: PREFIX-GCL.csv, -OFFSET.csv, -QUEUE.csv, -ROUTE.csv, -DELAY.csv
     #[arg(long, value_name = "PREFIX")]
     pub tsnkit: Option<PathBuf>,
@@ -69,10 +70,11 @@ impl Delivery {
         table: &Timetable,
         schedule: &Schedule,
         document: &Document,
+        target: &Target,
     ) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
         let switches = match &self.nodes {
-            Some(_) => Some(nodes::switches(network, schedule, self.form(schedule)?).map_err(Failure::new)?),
+            Some(_) => Some(nodes::switches(network, schedule, self.form(schedule, target)?).map_err(Failure::new)?),
             None => None,
         };
         if let Some(file) = &self.out {
@@ -83,6 +85,12 @@ impl Delivery {
             for switch in &switches {
                 let file = folder.join(format!("{}.toml", switch.name));
                 store::write_whole(&file, config::write(switch).as_bytes())?;
+            }
+            if target.plane.is_none() {
+                notes.push(
+                    "windows are exactly as long as their messages, which no data plane of this machine carries: plan with --target user, kernel or hardware"
+                        .into(),
+                );
             }
             if let Some(first) = unnamed.first() {
                 notes.push(format!(
@@ -103,7 +111,7 @@ impl Delivery {
         Ok(notes)
     }
 
-    fn form(&self, schedule: &Schedule) -> Result<Form, Failure> {
+    fn form(&self, schedule: &Schedule, target: &Target) -> Result<Form, Failure> {
         let odd = schedule.windows.iter().find(|window| 1_000_000_000 % window.cycle_ns != 0);
         let base = match (self.base_time, odd) {
             (Some(ns), _) => Base::At(ns),
@@ -115,7 +123,9 @@ impl Delivery {
                 )));
             }
         };
-        Ok(Form { base, guard_bands: self.guard_bands, most_entries: self.max_entries })
+        let most_entries = self.max_entries.unwrap_or(target.most_entries.min(nodes::MOST_ENTRIES));
+        let guard_bands = self.guard_bands || !target.length_aware;
+        Ok(Form { base, guard_bands, most_entries, plane: target.plane })
     }
 }
 

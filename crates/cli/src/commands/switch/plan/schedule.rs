@@ -5,13 +5,18 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use ontick_switch::egress::EgressTiming;
 use ontick_switch::network::Network;
 use ontick_switch::planning::{Document, Outcome as Planned, Prefer, Timetable, Wanted, lists, plan};
 
+use super::super::timing_flags::{Timing, TimingFlags};
 use super::delivered::Delivery;
-use super::told;
+use super::told::{self, Margin};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, stop, terminal};
+
+/// For so long a plan without the data plane's margin is looked for where there is none with it.
+const WITHOUT_MARGIN: Duration = Duration::from_secs(5);
 
 /// How schedules are computed, and where they go.
 #[derive(Args)]
@@ -37,6 +42,8 @@ pub struct ScheduleFlags {
     /// Streams that this plan has, and that have not changed, stay as they are; new ones are fitted in
     #[arg(long, value_name = "PLAN")]
     keep: Option<PathBuf>,
+    #[command(flatten)]
+    timing: TimingFlags,
     #[command(flatten)]
     delivery: Delivery,
 }
@@ -64,6 +71,9 @@ impl From<PreferFlag> for Prefer {
 impl ScheduleFlags {
     pub fn run(self, network: &Network, json: bool) -> Result<Outcome, Failure> {
         self.delivery.check(network)?;
+        let timing = self.timing.read()?;
+        let plain = network;
+        let network = &timing.apply(plain.clone());
         let kept = self.kept(network)?;
         let wanted = Wanted {
             courses: self.paths.into(),
@@ -86,16 +96,29 @@ impl ScheduleFlags {
         let document = Document::new(network, &table, &schedule);
         let notes = match outcome {
             Planned::Impossible(_) => Vec::new(),
-            _ => self.delivery.deliver(network, &table, &schedule, &document)?,
+            _ => self.delivery.deliver(network, &table, &schedule, &document, timing.target)?,
         };
-        let text =
-            if json { told::json(network, &outcome, &document)? } else { told::text(network, &outcome, &table, took) };
+        let margin = Margin { timing: timing.in_words(), is_why: self.is_margin(&outcome, plain, &timing, &wanted) };
+        let text = match json {
+            true => told::json(network, &outcome, &document, &margin)?,
+            false => told::text(network, &outcome, &table, took, &margin),
+        };
         terminal::print(&text)?;
         notes.iter().for_each(|note| super::super::file::note(note));
         match outcome {
             Planned::Planned(_) => Ok(Outcome::Met),
             _ => Ok(Outcome::NotMet),
         }
+    }
+
+    /// Whether it is the margin of the data plane that makes it impossible: without it there is a plan.
+    fn is_margin(&self, outcome: &Planned, plain: &Network, timing: &Timing, wanted: &Wanted) -> bool {
+        if matches!(outcome, Planned::Planned(_)) || timing.timing == EgressTiming::IDEAL {
+            return false;
+        }
+        let begun = Instant::now();
+        let go_on = || begun.elapsed() < WITHOUT_MARGIN;
+        matches!(plan(plain, wanted, &Timetable::default(), &go_on), Planned::Planned(_))
     }
 
     fn kept(&self, network: &Network) -> Result<Timetable, Failure> {

@@ -14,7 +14,19 @@ const EACH: usize = 12;
 /// Links that are told.
 const LINKS: usize = 3;
 
-pub fn json(network: &Network, outcome: &Outcome, document: &Document) -> Result<String, Failure> {
+/// What the data plane needs, and what that does to the plan.
+pub struct Margin {
+    /// In words, where it needs anything.
+    pub timing: Option<String>,
+    /// Without it there is a plan.
+    pub is_why: bool,
+}
+
+/// What helps where the margin is too much.
+const MEND: &str = "let ports open their gates by themselves (--target hardware), measure what this machine needs \
+                    (ontick switch calibrate, then --calibration), allow longer deadlines or periods, or send fewer and larger messages";
+
+pub fn json(network: &Network, outcome: &Outcome, document: &Document, margin: &Margin) -> Result<String, Failure> {
     let missing = |found: &NotFound| -> Vec<&str> {
         found.table.missing().map(|stream| network.streams[stream].name.as_str()).collect()
     };
@@ -26,14 +38,23 @@ pub fn json(network: &Network, outcome: &Outcome, document: &Document) -> Result
         }
         Outcome::NotFound(found) => json!({ "outcome": "not found", "without_place": missing(found) }),
     };
+    if let Some(timing) = &margin.timing {
+        value["timing"] = json!({ "in_words": timing, "values": network.timing });
+    }
+    if margin.is_why {
+        value["margin"] = json!({ "is_why": true, "mend": MEND });
+    }
     if !matches!(outcome, Outcome::Impossible(_)) {
         value["plan"] = serde_json::to_value(document)?;
     }
     Ok(serde_json::to_string_pretty::<Value>(&value)? + "\n")
 }
 
-pub fn text(network: &Network, outcome: &Outcome, table: &Timetable, took: Duration) -> String {
+pub fn text(network: &Network, outcome: &Outcome, table: &Timetable, took: Duration, margin: &Margin) -> String {
     let mut text = head(network);
+    if let Some(timing) = &margin.timing {
+        text += &format!("target    {timing}\n");
+    }
     let took = show(took.as_nanos() as u64);
     match outcome {
         Outcome::Planned(_) => {
@@ -54,6 +75,10 @@ pub fn text(network: &Network, outcome: &Outcome, table: &Timetable, took: Durat
             }
         }
         Outcome::NotFound(found) => text += &not_found(network, found, &took),
+    }
+    if margin.is_why {
+        text +=
+            &format!("margin    without what the data plane needs of each window and node there is a plan; {MEND}\n");
     }
     text
 }

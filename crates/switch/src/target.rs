@@ -1,4 +1,7 @@
-//! What the hardware of a port can do with a gate control list.
+//! What carries a schedule out: how long a gate control list may be, what entries it may have, and how exactly gates
+//! open.
+
+use crate::egress::{DataPlane, EgressTiming};
 
 /// Limits of a kind of port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,6 +10,8 @@ pub struct Target {
     pub name: &'static str,
     /// What it is.
     pub about: &'static str,
+    /// What opens the gates; absent: nothing in particular, and exactly on time.
+    pub plane: Option<DataPlane>,
     /// Entries of a list at most.
     pub most_entries: usize,
     /// The shortest entry, in ns.
@@ -24,7 +29,8 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target {
         name: "any",
-        about: "IEEE 802.1Q without limits of an implementation",
+        about: "IEEE 802.1Q without limits of an implementation, gates that open exactly on time",
+        plane: None,
         most_entries: usize::MAX,
         shortest_ns: 1,
         longest_cycle_ns: u64::MAX,
@@ -32,8 +38,9 @@ pub const TARGETS: &[Target] = &[
         length_aware: true,
     },
     Target {
-        name: "ontick",
+        name: "user",
         about: "ontick's own data plane on a dedicated core",
+        plane: Some(DataPlane::User),
         most_entries: 1024,
         shortest_ns: 1,
         longest_cycle_ns: u64::MAX,
@@ -41,8 +48,9 @@ pub const TARGETS: &[Target] = &[
         length_aware: true,
     },
     Target {
-        name: "taprio",
+        name: "kernel",
         about: "Linux' taprio in software (tc-taprio(8)); an entry lasts as long as the shortest frame at least",
+        plane: Some(DataPlane::Kernel),
         most_entries: 1024,
         shortest_ns: 672,
         longest_cycle_ns: i64::MAX as u64,
@@ -50,8 +58,19 @@ pub const TARGETS: &[Target] = &[
         length_aware: true,
     },
     Target {
+        name: "hardware",
+        about: "ports that open and close gates by themselves; those below have limits of their own",
+        plane: Some(DataPlane::Hardware),
+        most_entries: usize::MAX,
+        shortest_ns: 1,
+        longest_cycle_ns: u64::MAX,
+        reopens: true,
+        length_aware: true,
+    },
+    Target {
         name: "i225",
         about: "Intel i225 and i226 (igc): a queue opens once in a cycle, and a cycle lasts a second at most",
+        plane: Some(DataPlane::Hardware),
         most_entries: usize::MAX,
         shortest_ns: 1,
         longest_cycle_ns: 1_000_000_000,
@@ -61,6 +80,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "i210",
         about: "Intel i210 (igb): launch times alone, so the list is taprio's, in its txtime mode",
+        plane: Some(DataPlane::Hardware),
         most_entries: 1024,
         shortest_ns: 672,
         longest_cycle_ns: i64::MAX as u64,
@@ -70,6 +90,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "list-256",
         about: "switches with lists in hardware, such as Microchip's: 256 entries, from 256 ns on, cycles below a second, frames begun without a look at their length",
+        plane: Some(DataPlane::Hardware),
         most_entries: 256,
         shortest_ns: 256,
         longest_cycle_ns: 999_999_999,
@@ -77,6 +98,13 @@ pub const TARGETS: &[Target] = &[
         length_aware: false,
     },
 ];
+
+impl Target {
+    /// How exactly gates open where nothing was measured.
+    pub fn timing(&self) -> EgressTiming {
+        self.plane.map_or(EgressTiming::IDEAL, DataPlane::defaults)
+    }
+}
 
 /// The kind of that name.
 pub fn named(name: &str) -> Option<&'static Target> {

@@ -1,0 +1,135 @@
+//! What is to carry a schedule out, and how exactly that sends.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_record::units::exact;
+use ontick_switch::egress::{Calibration, EgressTiming};
+use ontick_switch::network::Network;
+use ontick_switch::target::{self, TARGETS, Target};
+
+use crate::failure::Failure;
+use crate::flags;
+
+#[derive(Args)]
+pub struct TimingFlags {
+    /// What carries the schedule out: any (exactly on time), user, kernel, hardware, i225, i210 or list-256
+    #[arg(long, default_value = "any", value_parser = target)]
+    target: &'static Target,
+    /// What `ontick switch calibrate` measured on such a machine [default: what is assumed of the target]
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+    /// From a gate's opening until a frame that waits is on the link, usually
+    #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
+    hand_over: Option<u64>,
+    /// How much longer that may take
+    #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
+    spread: Option<u64>,
+    /// From the hand-over of one frame to that of the next, at least
+    #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
+    spacing: Option<u64>,
+    /// Left free before a gate closes
+    #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
+    window_guard: Option<u64>,
+    /// By how much its clock may differ from that of its node
+    #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
+    clock_error: Option<u64>,
+    /// From a frame's last bit at one port until it waits at another, at most
+    #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
+    forwarding: Option<u64>,
+}
+
+/// What was chosen.
+pub struct Timing {
+    pub target: &'static Target,
+    pub timing: EgressTiming,
+    /// Where the values come from.
+    pub source: String,
+}
+
+fn target(name: &str) -> Result<&'static Target, String> {
+    let names = || TARGETS.iter().map(|target| format!("{} ({})", target.name, target.about)).collect::<Vec<_>>();
+    target::named(name).ok_or_else(|| format!("there is no target {name}; known are {}", names().join("; ")))
+}
+
+impl TimingFlags {
+    pub fn read(&self) -> Result<Timing, Failure> {
+        let mut target = self.target;
+        let (mut timing, mut source) = (target.timing(), "assumed, not measured".to_string());
+        if let Some(file) = &self.calibration {
+            let measured = calibration(file)?;
+            if target.plane.is_none() {
+                target = target::named(measured.plane.name()).unwrap_or(target);
+            }
+            if target.plane != Some(measured.plane) {
+                return Err(Failure::new(format!(
+                    "{}: it is of a {} data plane, and the target is {}; name one that fits",
+                    file.display(),
+                    measured.plane.name(),
+                    target.name
+                )));
+            }
+            (timing, source) = (measured.timing, format!("measured, {}", file.display()));
+        }
+        let given = [
+            (&mut timing.hand_over_ns, self.hand_over),
+            (&mut timing.spread_ns, self.spread),
+            (&mut timing.spacing_ns, self.spacing),
+            (&mut timing.guard_ns, self.window_guard),
+            (&mut timing.clock_error_ns, self.clock_error),
+            (&mut timing.forwarding_ns, self.forwarding),
+        ];
+        let mut some = 0;
+        for (value, given) in given {
+            if let Some(ns) = given {
+                *value = ns;
+                some += 1;
+            }
+        }
+        if !timing.is_sane() {
+            return Err(Failure::new("a time of the target is longer than a second; no data plane needs that"));
+        }
+        source = match some {
+            0 => source,
+            6 => "given".into(),
+            _ => format!("some given, the others {source}"),
+        };
+        Ok(Timing { target, timing, source })
+    }
+}
+
+/// What was measured before.
+pub fn calibration(file: &std::path::Path) -> Result<Calibration, Failure> {
+    let wrong = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", file.display()));
+    let text = ontick_switch::config::read_text(file, 64 << 10, "longer than 64 KiB, so no calibration");
+    Calibration::read(&text.map_err(Failure::new)?).map_err(|e| wrong(&e))
+}
+
+impl Timing {
+    /// The network with such nodes.
+    pub fn apply(&self, network: Network) -> Network {
+        network.timed(self.timing)
+    }
+
+    /// In a line; nothing where gates open exactly on time.
+    pub fn in_words(&self) -> Option<String> {
+        let EgressTiming { hand_over_ns, spread_ns, guard_ns, forwarding_ns, clock_error_ns, .. } = self.timing;
+        if self.timing == EgressTiming::IDEAL {
+            return None;
+        }
+        let mut words = format!(
+            "each window has {} beyond its frames: hand-over {}, spread {}, guard {}",
+            exact(self.timing.margin_ns()),
+            exact(hand_over_ns),
+            exact(spread_ns),
+            exact(guard_ns)
+        );
+        if forwarding_ns > 0 {
+            words += &format!(" · {} to forward", exact(forwarding_ns));
+        }
+        if clock_error_ns > 0 {
+            words += &format!(" · clock within {}", exact(clock_error_ns));
+        }
+        Some(format!("{} · {words} ({})", self.target.name, self.source))
+    }
+}
