@@ -64,6 +64,12 @@ impl Pace {
     pub fn time_ns(self, octets: usize) -> u64 {
         ((octets as u64).max(u64::from(SHORTEST)) + u64::from(OVERHEAD)).saturating_mul(self.octet).div_ceil(1024)
     }
+
+    /// As [`gap_ns`].
+    #[inline]
+    pub fn gap_ns(self) -> u64 {
+        u64::from(GAP).saturating_mul(self.octet) / 1024
+    }
 }
 
 #[cfg(test)]

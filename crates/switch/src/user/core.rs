@@ -33,6 +33,9 @@ pub const STALL_NS: u64 = 10_000;
 /// Just before a gate opens for frames that wait, nothing else is begun that takes longer than what is left: at most
 /// so much is given away for it, in ns.
 const QUIET_NS: u64 = 2_500;
+/// A frame is handed over so much before the link is through with those before it, in ns: a little late would leave the
+/// link idle.
+const EARLY_NS: u64 = 200;
 /// Taking a frame in takes less than this, in ns.
 const TAKING_IN_NS: u64 = 400;
 /// What handing over is taken for until it was seen, in ns.
@@ -387,7 +390,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     fn let_out(&mut self, index: usize) {
         let (now_ns, handing_over_ns) = (self.seen_ns, self.handing_over.ns());
         let outlet = &mut self.outlets[index];
-        if outlet.waiting == 0 || outlet.free_ns > now_ns + handing_over_ns {
+        if outlet.waiting == 0 || outlet.free_ns > now_ns + handing_over_ns + EARLY_NS {
             return;
         }
         let Some((queue, closes_ns)) = outlet.next(now_ns, handing_over_ns) else { return };
@@ -406,8 +409,8 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             Sent::Done => {
                 counters.sent.add(1);
                 counters.octets.add(octets as u64);
-                outlet.free_ns = outlet.free_ns.max(now_ns) + outlet.pace.time_ns(octets);
-                if done_ns > closes_ns {
+                let ends_ns = outlet.sent(octets, now_ns, done_ns, handing_over_ns);
+                if ends_ns > closes_ns {
                     counters.late.add(1);
                 }
                 self.handing_over.follow(done_ns.saturating_sub(now_ns));
@@ -501,9 +504,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             }
             Command::Probe => {
                 for (index, outlet) in self.outlets.iter_mut().enumerate().filter(|(_, outlet)| outlet.up) {
-                    if let Some(port) = &mut outlet.port {
-                        // One that is not sent is followed by another.
-                        let _ = port.send(&self.prober.frame(index as u16));
+                    let Some(port) = &mut outlet.port else { continue };
+                    let probe = self.prober.frame(index as u16);
+                    let begun_ns = self.time.now_ns();
+                    // One that is not sent is followed by another.
+                    if port.send(&probe) == Sent::Done {
+                        outlet.sent(probe.len(), begun_ns, self.time.now_ns(), 0);
                     }
                 }
                 self.seen_ns = self.time.now_ns();

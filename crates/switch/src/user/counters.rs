@@ -126,7 +126,8 @@ pub struct QueueCounters {
     pub down: Counter,
     /// Dropped: the interface did not take it.
     pub refused: Counter,
-    /// Sent, but the core was held up meanwhile, and its gate had closed before it was on its way.
+    /// Sent, but handing it over took longer than usual, and by the rate of the link it ended after its gate had closed.
+    /// Where it is not known whether the frame left before a hold-up or after it, after is assumed.
     pub late: Counter,
     /// Frames that wait now.
     pub waiting: Counter,

@@ -38,7 +38,7 @@ const OF_QUEUE: [(&str, &str, OfQueue); 8] = [
     ("drops_over_sdu", "Dropped: larger than the class may be.", |queue| queue.over_sdu.get()),
     ("drops_no_window", "Dropped: no window is long enough.", |queue| queue.no_window.get()),
     ("drops_down", "Dropped: the link is down.", |queue| queue.down.get()),
-    ("late", "Sent while the core was held up, after the gate had closed.", |queue| queue.late.get()),
+    ("late", "Sent, but ended after the gate had closed, as handing over was held up.", |queue| queue.late.get()),
 ];
 
 /// The text, complete with its end.

@@ -70,6 +70,16 @@ impl<P> Outlet<P> {
         longest_ns == NEVER || self.pace.time_ns(octets) + way_ns + AFTER_OPENING_NS <= longest_ns
     }
 
+    /// The port took a frame between `begun_ns` and `done_ns`. When its last octet is through comes back: the link takes it
+    /// up when it is through with those before it, and not before it was handed over.
+    pub fn sent(&mut self, octets: usize, begun_ns: u64, done_ns: u64, handing_over_ns: u64) -> u64 {
+        // Where the way to the link is known, so is what the kernel usually does after it.
+        let after_ns = if self.ahead_ns > 0 { handing_over_ns.saturating_sub(self.ahead_ns) } else { 0 };
+        let left_ns = done_ns.saturating_sub(after_ns).max(begun_ns + self.ahead_ns);
+        self.free_ns = self.free_ns.max(left_ns) + self.pace.time_ns(octets);
+        self.free_ns - self.pace.gap_ns()
+    }
+
     pub fn take_first(&mut self, queue: usize) {
         self.queues[queue].pop();
         if self.queues[queue].is_empty() {

@@ -40,8 +40,12 @@ struct Lists {
     coming: VecDeque<Vec<u8>>,
     /// When the core had begun to hand it over, and the frame.
     gone: Vec<(u64, Vec<u8>)>,
+    /// When it was on the link, at the end of handing it over.
+    left_ns: Vec<u64>,
     /// What it takes to hand a frame over, in ns.
     costs_ns: u64,
+    /// What it takes for the next ones.
+    next_costs_ns: VecDeque<u64>,
     down: bool,
 }
 
@@ -64,7 +68,9 @@ impl Port for Near {
             return Sent::Down;
         }
         far.gone.push((self.1.0.get(), frame.to_vec()));
-        self.1.pass(far.costs_ns);
+        let usual_ns = far.costs_ns;
+        self.1.pass(far.next_costs_ns.pop_front().unwrap_or(usual_ns));
+        far.left_ns.push(self.1.0.get());
         Sent::Done
     }
 
@@ -161,6 +167,8 @@ macro_rules! core {
         Bench::core(&$bench.counters, &$bench.far, &$bench.clock, $bench.channels.take().unwrap(), $switch, $list)
     };
 }
+
+mod ends;
 
 mod forwarding;
 
