@@ -7,7 +7,7 @@
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ontick_machine::journal::JournalError;
 use ontick_machine::{Journal, Root, revert};
@@ -16,8 +16,8 @@ use crate::failure::{Failure, Outcome};
 
 /// What a command says to its guardian when there is nothing left to do.
 const SETTLED: u8 = b'.';
-/// Whoever holds the journal for longer is at work with it.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The journal is asked for so often.
+const TURN: Duration = Duration::from_millis(5);
 
 /// The right to change settings for as long as it lives.
 pub struct Held {
@@ -89,12 +89,12 @@ fn guardian() -> std::io::Result<Child> {
         .spawn()
 }
 
-/// A process that is killed may close the pipe before the journal.
-fn open_soon(root: &Root) -> Result<Journal, JournalError> {
-    let began = Instant::now();
+/// A process that is killed may close the pipe before the journal; and only another ontick of root's can hold it, which
+/// ends some time.
+fn open_when_free(root: &Root) -> Result<Journal, JournalError> {
     loop {
         match Journal::open(root) {
-            Err(JournalError::Busy) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+            Err(JournalError::Busy) => std::thread::sleep(TURN),
             opened => return opened,
         }
     }
@@ -108,7 +108,7 @@ pub fn guard() -> Result<Outcome, Failure> {
         return Ok(Outcome::Met);
     }
     let root = Root::live();
-    let mut journal = open_soon(&root)?;
+    let mut journal = open_when_free(&root)?;
     let complete = revert(&root, &mut journal, false).complete();
     journal.close();
     Ok(if complete { Outcome::Met } else { Outcome::NotMet })

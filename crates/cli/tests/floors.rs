@@ -13,6 +13,7 @@ struct Wing {
 
 const RT: &str = "ontick-rt";
 const RECORD: &str = "ontick-record";
+const UNDO: &str = "ontick-undo";
 const GPIO: &str = "ontick-gpio";
 const MACHINE: &str = "ontick-machine";
 const MEASURE: &str = "ontick-measure";
@@ -22,21 +23,22 @@ const SWITCH: &str = "ontick-switch";
 const REPORT: &str = "ontick-report";
 const CLI: &str = "ontick";
 
-const HOUSE: [Wing; 11] = [
+const HOUSE: [Wing; 12] = [
     Wing { name: RT, floor: 1, may_use: &[] },
     Wing { name: RECORD, floor: 1, may_use: &[] },
+    Wing { name: UNDO, floor: 1, may_use: &[] },
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
-    Wing { name: MACHINE, floor: 2, may_use: &[RECORD] },
+    Wing { name: MACHINE, floor: 2, may_use: &[RECORD, UNDO] },
     Wing { name: MEASURE, floor: 3, may_use: &[RT, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
-    Wing { name: SWITCH, floor: 3, may_use: &[RT, RECORD] },
+    Wing { name: SWITCH, floor: 3, may_use: &[RT, RECORD, UNDO] },
     Wing { name: REPORT, floor: 4, may_use: &[RECORD] },
-    Wing { name: CLI, floor: 5, may_use: &[RT, RECORD, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT] },
+    Wing { name: CLI, floor: 5, may_use: &[RT, RECORD, UNDO, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT] },
     Wing {
         name: "ontick-bench",
         floor: 6,
-        may_use: &[RT, RECORD, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
+        may_use: &[RT, RECORD, UNDO, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
     },
 ];
 

@@ -6,9 +6,9 @@
 
 mod undo;
 
-use std::fs::File;
 use std::io;
 
+use ontick_undo::state_dir::{StateDirError, StateLock};
 use serde::{Deserialize, Serialize};
 
 use crate::root::{Root, reason};
@@ -16,6 +16,8 @@ use crate::root::{Root, reason};
 pub use undo::{Content, Undo};
 
 const FOLDER: &str = "/var/lib/ontick";
+/// Held by whoever changes the machine; only root can open it.
+const LOCK: &str = "/var/lib/ontick/.lock";
 /// Where the journal of `tune` lies.
 pub const PATH: &str = "/var/lib/ontick/tune.jsonl";
 /// Where a journal of `tune` goes that cannot be read in full.
@@ -97,6 +99,9 @@ pub enum JournalError {
         /// Its format.
         format: String,
     },
+    /// Another user could have written it.
+    #[error("{0}")]
+    Untrusted(String),
     /// The disk refused.
     #[error("the journal {path} cannot be {verb}: {reason}; nothing is changed that could not be put back")]
     Io {
@@ -113,7 +118,7 @@ pub enum JournalError {
 pub struct Journal {
     root: Root,
     book: Book,
-    _lock: Option<File>,
+    lock: Option<StateLock>,
     boot: String,
     entries: Vec<Entry>,
     next: u64,
@@ -133,9 +138,17 @@ impl Journal {
 
     /// Opens the journal of one kind of change. Whichever it is, one ontick changes a machine at a time.
     pub fn open_book(root: &Root, book: Book) -> Result<Self, JournalError> {
-        root.make_folder(FOLDER).map_err(|e| failed(book, "written", e))?;
-        let lock = root.lock(FOLDER).map_err(|e| failed(book, "written", e))?.ok_or(JournalError::Busy)?;
-        Ok(Self { _lock: Some(lock), ..Self::read_book(root, book)? })
+        let refused = |e| refused(book, "written", e);
+        // Another ontick that ends takes the folder away.
+        let lock = loop {
+            root.make_state_dir(FOLDER).map_err(refused)?;
+            let place = root.outside(LOCK).map_err(|e| failed(book, "written", e))?;
+            match StateLock::take(&place) {
+                Err(StateDirError::Io(e)) if e.kind() == io::ErrorKind::NotFound => {}
+                taken => break taken.map_err(refused)?.ok_or(JournalError::Busy)?,
+            }
+        };
+        Ok(Self { lock: Some(lock), ..Self::read_book(root, book)? })
     }
 
     /// Reads the journal only to look at it.
@@ -145,6 +158,7 @@ impl Journal {
 
     /// Reads the journal of one kind of change only to look at it.
     pub fn read_book(root: &Root, book: Book) -> Result<Self, JournalError> {
+        root.check_state(FOLDER, book.path()).map_err(|e| refused(book, "read", e))?;
         let text = match root.bytes(book.path()) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
@@ -154,7 +168,7 @@ impl Journal {
         let mut journal = Self {
             root: root.clone(),
             book,
-            _lock: None,
+            lock: None,
             boot,
             entries: Vec::new(),
             next: 1,
@@ -251,7 +265,7 @@ impl Journal {
         let first = self.next;
         let record = |(seq, undo): (u64, &Undo)| line(&Record::Intend { seq, knob: knob.into(), undo: undo.clone() });
         let text: String = (first..).zip(&undos).map(record).collect();
-        self.append_text(&text)?;
+        self.append_text(&text, undos.iter().any(|undo| self.is_secret(undo)))?;
         self.next += undos.len() as u64;
         for (seq, undo) in (first..).zip(undos) {
             self.hold(Entry { seq, knob: knob.into(), undo, done: false, seen: None, boot: self.boot.clone() });
@@ -293,7 +307,8 @@ impl Journal {
     fn keep_unreadable(&mut self) -> Result<(), JournalError> {
         if self.unreadable {
             let bytes = self.root.bytes(self.book.path()).map_err(|e| failed(self.book, "read", e))?;
-            self.root.append(self.book.damaged(), &bytes).map_err(|e| failed(self.book, "written", e))?;
+            let private = self.root.is_public(self.book.path()) == Some(false);
+            self.root.append(self.book.damaged(), &bytes, private).map_err(|e| failed(self.book, "written", e))?;
             self.unreadable = false;
         }
         Ok(())
@@ -305,7 +320,12 @@ impl Journal {
         if self.root.bytes(self.book.path()).is_ok_and(|bytes| bytes.is_empty()) {
             let _ = self.root.remove(self.book.path());
         }
-        if self.entries.is_empty() && self.root.list(FOLDER).is_empty() {
+        let lock = LOCK.rsplit('/').next().unwrap_or_default();
+        if self.lock.is_some() && self.entries.is_empty() && self.root.list(FOLDER).iter().all(|name| name == lock) {
+            // Whoever opens the lock's file meanwhile finds that it is gone, and makes another.
+            if let Ok(place) = self.root.outside(LOCK) {
+                let _ = std::fs::remove_file(place);
+            }
             let _ = self.root.remove_folder(FOLDER);
         }
     }
@@ -318,7 +338,7 @@ impl Journal {
         // An append after a line without an end would be lost with it.
         let ended = self.root.bytes(self.book.path()).map_or(true, |b| b.is_empty() || b.ends_with(b"\n"));
         if !ended {
-            self.root.append(self.book.path(), b"\n").map_err(|e| failed(self.book, "written", e))?;
+            self.root.append(self.book.path(), b"\n", false).map_err(|e| failed(self.book, "written", e))?;
         }
         self.append(&Record::Begin { journal: self.book.format().into(), boot: self.boot.clone() })?;
         self.begun = true;
@@ -326,11 +346,20 @@ impl Journal {
     }
 
     fn append(&mut self, record: &Record) -> Result<(), JournalError> {
-        self.append_text(&line(record))
+        self.append_text(&line(record), false)
     }
 
-    fn append_text(&mut self, text: &str) -> Result<(), JournalError> {
-        self.root.append(self.book.path(), text.as_bytes()).map_err(|e| {
+    /// Whether it holds what others may not read where it lies: a boot loader's passwords.
+    fn is_secret(&self, undo: &Undo) -> bool {
+        let copies = match undo {
+            Undo::File { path, backup, .. } => [Some(path), backup.as_ref()],
+            _ => return false,
+        };
+        copies.into_iter().flatten().any(|path| self.root.is_public(path) == Some(false))
+    }
+
+    fn append_text(&mut self, text: &str, private: bool) -> Result<(), JournalError> {
+        self.root.append(self.book.path(), text.as_bytes(), private).map_err(|e| {
             // Perhaps half a line was written: the next record begins a new one.
             self.begun = false;
             failed(self.book, "written", e)
@@ -361,6 +390,13 @@ fn was_cut_off(lines: &[&str], i: usize) -> bool {
 
 fn line(record: &Record) -> String {
     serde_json::to_string(record).expect("a record is always representable as JSON") + "\n"
+}
+
+fn refused(book: Book, verb: &'static str, error: StateDirError) -> JournalError {
+    match error {
+        StateDirError::Io(error) => failed(book, verb, error),
+        untrusted => JournalError::Untrusted(untrusted.to_string()),
+    }
 }
 
 fn failed(book: Book, verb: &'static str, error: io::Error) -> JournalError {
@@ -444,6 +480,73 @@ mod tests {
         journal.forget(&[2]).unwrap();
         journal.close();
         assert_eq!(std::fs::read_to_string(dir.path().join(&DAMAGED[1..])).unwrap(), spoilt);
+    }
+
+    fn mode(place: &std::path::Path) -> u32 {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(place).unwrap().mode() & 0o7777
+    }
+
+    fn set_mode(place: &std::path::Path, mode: u32) {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(place, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_journal_that_others_could_have_written_is_not_believed() {
+        let (dir, root) = machine();
+        let mut journal = Journal::open(&root).unwrap();
+        journal.intend("one", value("/a", "5\n")).unwrap();
+        drop(journal);
+        for at_fault in [&PATH[1..], &FOLDER[1..], "var/lib", "var"] {
+            let place = dir.path().join(at_fault);
+            let before = mode(&place);
+            set_mode(&place, 0o777);
+            for refused in [Journal::read(&root).err(), Journal::open(&root).err()] {
+                let Some(JournalError::Untrusted(why)) = refused else { panic!("{at_fault}: {refused:?}") };
+                assert!(why.contains("can be written by others") && why.contains("sudo chmod go-w"), "{why}");
+            }
+            set_mode(&place, before);
+        }
+        assert_eq!(Journal::read(&root).unwrap().entries().count(), 1);
+    }
+
+    /// `flock` needs a file that is open, and only its owner can open this one.
+    #[test]
+    fn nobody_else_can_hold_the_lock() {
+        let (dir, root) = machine();
+        let journal = Journal::open(&root).unwrap();
+        assert_eq!((mode(&dir.path().join(&LOCK[1..])), mode(&dir.path().join(&FOLDER[1..]))), (0o600, 0o755));
+        // Whoever holds the folder itself is in nobody's way.
+        drop(journal);
+        let folder = std::fs::File::open(dir.path().join(&FOLDER[1..])).unwrap();
+        rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        Journal::open(&root).unwrap().close();
+        assert!(!root.exists(FOLDER));
+    }
+
+    #[test]
+    fn a_journal_that_holds_what_others_may_not_read_is_its_owners_alone() {
+        let (dir, root) = machine();
+        std::fs::write(dir.path().join("grub.cfg"), "password").unwrap();
+        set_mode(&dir.path().join("grub.cfg"), 0o600);
+        let file = |path: &str| Undo::File {
+            path: path.into(),
+            original: Some(Content::Text("password".into())),
+            wanted: Content::Text("x".into()),
+            backup: None,
+            stood: None,
+        };
+        let place = dir.path().join(&PATH[1..]);
+        let mut journal = Journal::open(&root).unwrap();
+        journal.intend("one", value("/a", "5\n")).unwrap();
+        assert_eq!(mode(&place), 0o644);
+        let seq = journal.intend("boot", file("/grub.cfg")).unwrap();
+        journal.done(seq, None).unwrap();
+        assert_eq!(mode(&place), 0o600);
+        // It stays so when it is written anew.
+        journal.forget(&[1]).unwrap();
+        assert_eq!(mode(&place), 0o600);
     }
 
     #[test]

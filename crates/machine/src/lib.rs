@@ -34,6 +34,7 @@ pub mod own;
 pub mod plan;
 pub mod revert;
 pub mod root;
+pub mod service_unit;
 pub mod status;
 
 pub use aim::{Aim, Profile};

@@ -219,7 +219,8 @@ fn undo_file(
         }
     } else if !as_before {
         match original {
-            Some(content) => root.replace(path, content.bytes())?,
+            // Where somebody removed the file, its copy has its mode.
+            Some(content) => root.replace_like(path, content.bytes(), backup)?,
             None => root.remove(path)?,
         }
     }

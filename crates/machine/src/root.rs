@@ -10,6 +10,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use ontick_undo::state_dir::{self, StateDirError};
+use ontick_undo::trust;
+
 pub use act::{Act, Hook, Verdict, reason};
 
 /// No file of /proc, /sys or /boot that is read here is larger; reading stops rather than fill the memory.
@@ -167,8 +170,14 @@ impl Root {
     /// Puts a whole file in place of another, or a new one: written beside, flushed, renamed, the folder
     /// flushed. Owner and mode stay as they were (where the file system has them; FAT does not).
     pub fn replace(&self, path: &str, content: &[u8]) -> io::Result<()> {
+        self.replace_like(path, content, None)
+    }
+
+    /// The same; a file that is new gets the owner and mode of `like`, of which it is a copy.
+    pub fn replace_like(&self, path: &str, content: &[u8], like: Option<&str>) -> io::Result<()> {
         let place = self.resolve(path)?;
-        let old = fs::metadata(&place).ok();
+        let copied = || like.and_then(|like| fs::metadata(self.resolve(like).ok()?).ok());
+        let old = fs::metadata(&place).ok().or_else(copied);
         let beside = beside(&place)?;
         let beside_path = beside_path(path);
         // What a power cut left of an earlier attempt.
@@ -176,12 +185,14 @@ impl Root {
             self.act(Act::Remove { path: &beside_path }, &beside, |_| fs::remove_file(&beside))?;
         }
         let written = self.act(Act::Create { path: &beside_path, content }, &beside, |cut| {
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&beside)?;
+            // Nobody reads it before it has its mode.
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
             file.write_all(&content[..cut.unwrap_or(content.len()).min(content.len())])?;
             if let Some(old) = &old {
                 let _ = std::os::unix::fs::fchown(&file, Some(old.uid()), Some(old.gid()));
-                let _ = file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777));
             }
+            let mode = old.as_ref().map_or(0o644, |old| old.mode() & 0o7777);
+            let _ = file.set_permissions(fs::Permissions::from_mode(mode));
             file.sync_all()
         });
         let renamed = written.and_then(|()| {
@@ -203,12 +214,17 @@ impl Root {
         self.act(Act::Remove { path: &beside_path(path) }, &beside, |_| fs::remove_file(&beside))
     }
 
-    /// Appends to a file (made if need be) and waits until it is on the disk.
-    pub fn append(&self, path: &str, content: &[u8]) -> io::Result<()> {
+    /// Appends to a file (made if need be) and waits until it is on the disk. A file that is `private` can be read by
+    /// its owner alone from then on.
+    pub fn append(&self, path: &str, content: &[u8], private: bool) -> io::Result<()> {
         let place = self.place(path)?;
         let new = !place.exists();
         self.act(Act::Append { path, content }, &place, |cut| {
-            let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(&place)?;
+            let mode = if private { 0o600 } else { 0o644 };
+            let mut file = OpenOptions::new().append(true).create(true).mode(mode).open(&place)?;
+            if new || private {
+                file.set_permissions(fs::Permissions::from_mode(mode))?;
+            }
             file.write_all(&content[..cut.unwrap_or(content.len()).min(content.len())])?;
             file.sync_all()
         })?;
@@ -336,13 +352,32 @@ impl Root {
         self.place(path)
     }
 
-    /// Locks a folder against a second ontick for as long as the file lives; `None` if one holds it.
-    pub(crate) fn lock(&self, folder: &str) -> io::Result<Option<File>> {
-        let file = File::open(self.place(folder)?)?;
-        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(file)),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(e) => Err(e.into()),
+    /// Whether others than its owner and group may read a file; not where it is not there.
+    pub(crate) fn is_public(&self, path: &str) -> Option<bool> {
+        let found = fs::metadata(self.place(path).ok()?).ok()?;
+        Some(found.mode() & 0o004 != 0)
+    }
+
+    /// Makes a folder of state (0755), or checks one that is there: no other user could have written what lies in it.
+    pub(crate) fn make_state_dir(&self, folder: &str) -> Result<(), StateDirError> {
+        let place = self.resolve(folder)?;
+        if place.is_dir() {
+            return state_dir::check(&place, &self.base);
+        }
+        let mut made = Ok(());
+        self.act(Act::MakeFolder { path: folder }, &place, |_| {
+            made = state_dir::create(&place, &self.base, 0o755);
+            Ok(())
+        })?;
+        made
+    }
+
+    /// Checks a folder of state and one file in it, if they are there, before the file is believed.
+    pub(crate) fn check_state(&self, folder: &str, file: &str) -> Result<(), StateDirError> {
+        state_dir::check(&self.resolve(folder)?, &self.base)?;
+        match trust::check(&self.resolve(file)?) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            checked => Ok(checked??),
         }
     }
 

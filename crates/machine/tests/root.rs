@@ -50,6 +50,22 @@ fn a_replaced_file_keeps_its_mode_and_its_link() {
     assert_eq!(fs::metadata(dir.path().join("fresh")).unwrap().mode() & 0o777, 0o644);
 }
 
+/// A loader's file may hold passwords.
+#[test]
+fn the_copy_of_a_boot_file_keeps_its_mode() {
+    let (dir, root) = folder();
+    let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().mode() & 0o7777;
+    for expected in [0o600, 0o640, 0o644, 0o755] {
+        fs::write(dir.path().join("grub.cfg"), "old").unwrap();
+        fs::set_permissions(dir.path().join("grub.cfg"), fs::Permissions::from_mode(expected)).unwrap();
+        let copy = format!("/copy-{expected:o}");
+        root.replace_like(&copy, b"old", Some("/grub.cfg")).unwrap();
+        assert_eq!(mode(&copy[1..]), expected);
+    }
+    root.replace_like("/fresh", b"x", Some("/missing")).unwrap();
+    assert_eq!(mode("fresh"), 0o644);
+}
+
 #[test]
 fn values_go_only_into_what_is_there() {
     let (dir, root) = folder();

@@ -8,7 +8,7 @@ mod status;
 
 use clap::{Args, Subcommand};
 use ontick_machine::boot::{self, BootPlan};
-use ontick_machine::{Aim, Facts, Plan, Root};
+use ontick_machine::{Aim, Facts, Plan, Root, service_unit};
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
@@ -96,7 +96,7 @@ impl Wanted {
         command.extend(aim.isolate.then_some("--isolate"));
         match (self.tryboot, boot::unit::is_read(root)) {
             (true, _) => plan.notes.push("settings of the running kernel are not part of the trial".into()),
-            (false, true) => boot::unit::add_to(&mut plan, root, &[&[program(root)?.as_str()], &command[..]].concat()),
+            (false, true) => boot::unit::add_to(&mut plan, root, &program(root)?, &command).map_err(Failure::new)?,
             (false, false) => {
                 let line = command.join(" ");
                 plan.notes.push(format!("no systemd here: let this run at each boot (/etc/rc.local): ontick {line}"));
@@ -111,9 +111,7 @@ fn program(root: &Root) -> Result<String, Failure> {
     if !root.is_live() {
         return Ok("/usr/bin/ontick".into());
     }
-    let path = std::env::current_exe().map_err(|e| Failure::new(format!("ontick's own path cannot be told: {e}")))?;
-    let text = path.to_str().ok_or_else(|| Failure::new("ontick's own path is not text that systemd could read"))?;
-    Ok(text.trim_end_matches(" (deleted)").into())
+    service_unit::own_program().map_err(Failure::new)
 }
 
 fn print_json(document: &impl Serialize) -> Result<(), Failure> {

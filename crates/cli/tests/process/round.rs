@@ -141,11 +141,11 @@ fn only_one_ontick_changes_settings_at_a_time() {
     }
     let before = settings();
     fs::create_dir("/var/lib/ontick").unwrap();
-    let held = fs::File::open("/var/lib/ontick").unwrap();
+    let held = fs::File::create("/var/lib/ontick/.lock").unwrap();
     rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let outputs = [run(&["tune", "apply", "stat-interval"]), run(&["tune", "revert"])];
     drop(held);
-    fs::remove_dir("/var/lib/ontick").unwrap();
+    fs::remove_dir_all("/var/lib/ontick").unwrap();
     for output in outputs {
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains("another ontick is changing"), "{}", stderr(&output));

@@ -86,7 +86,7 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
     let undo =
         Undo::File { path: edit.path.clone(), original: original.clone(), wanted, backup: backup.clone(), stood };
     let seq = journal.intend(knob, undo).map_err(|e| e.to_string())?;
-    let written = back_up(root, original.as_ref(), backup.as_deref())
+    let written = back_up(root, &edit.path, original.as_ref(), backup.as_deref())
         .map_err(|e| format!("its backup cannot be written: {}", reason(&e)))
         .and_then(|()| make_folders(root, &edit.path, journal))
         .and_then(|()| {
@@ -115,9 +115,10 @@ fn without(before: &Content, wanted: &Content, now: &Content) -> Option<Content>
     merge::without(before, wanted, now).map(Content::Text)
 }
 
-fn back_up(root: &Root, original: Option<&Content>, backup: Option<&str>) -> std::io::Result<()> {
+/// The copy can be read by those who may read the file.
+fn back_up(root: &Root, path: &str, original: Option<&Content>, backup: Option<&str>) -> std::io::Result<()> {
     match (original, backup) {
-        (Some(content), Some(backup)) if !root.exists(backup) => root.replace(backup, content.bytes()),
+        (Some(content), Some(backup)) if !root.exists(backup) => root.replace_like(backup, content.bytes(), Some(path)),
         _ => Ok(()),
     }
 }

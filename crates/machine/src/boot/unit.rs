@@ -4,9 +4,12 @@ use super::apply::make_folders;
 use super::{BootPlan, Edit};
 use crate::journal::{Journal, JournalError, Undo};
 use crate::root::{Root, reason};
+use crate::service_unit::{ServiceUnit, UnitError};
 
 /// Where the unit lies.
 pub const PATH: &str = "/etc/systemd/system/ontick-tune.service";
+/// Services that set the same things.
+const RIVALS: &str = "systemd-sysctl.service irqbalance.service tuned.service cpufrequtils.service ondemand.service raspi-config.service rtirq.service cpupower.service tlp.service power-profiles-daemon.service auto-cpufreq.service";
 const WANTED: &str = "/etc/systemd/system/multi-user.target.wants";
 
 /// Whether the machine starts its services by systemd.
@@ -17,49 +20,34 @@ pub fn is_read(root: &Root) -> bool {
     root.exists("/run/systemd/system") || !root.is_live() && (init() || installed())
 }
 
-/// The unit's text. `command` is the absolute path of ontick and its arguments, each of which systemd is
-/// to take as one word.
-pub fn text(command: &[&str]) -> String {
-    let words: Vec<String> = command.iter().map(|w| quoted(w)).collect();
-    format!(
-        "# Written by ontick tune --boot; ontick tune revert takes it out again.\n\
-         [Unit]\n\
-         Description=Apply ontick's timing settings\n\
-         # After those that set the same things, so that they do not have the last word.\n\
-         After=systemd-sysctl.service irqbalance.service tuned.service cpufrequtils.service ondemand.service raspi-config.service rtirq.service cpupower.service tlp.service power-profiles-daemon.service auto-cpufreq.service\n\
-         # The way out: boot once with ontick=off on the kernel's command line.\n\
-         ConditionKernelCommandLine=!ontick=off\n\
-         \n\
-         [Service]\n\
-         Type=oneshot\n\
-         RemainAfterExit=yes\n\
-         # Some settings were refused, which the log names; the others stand.\n\
-         SuccessExitStatus=1\n\
-         ExecStart={}\n\
-         \n\
-         [Install]\n\
-         WantedBy=multi-user.target\n",
-        words.join(" ")
-    )
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.,:=+@".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.into(),
-        // `%` and `$` have a meaning of their own, also in quotes.
-        false => {
-            format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$"))
-        }
-    }
+/// The unit's text: `program` is ontick's absolute path.
+pub fn text(program: &str, arguments: &[&str]) -> Result<String, UnitError> {
+    let unit = ServiceUnit::new()
+        .comment("Written by ontick tune --boot; ontick tune revert takes it out again.")
+        .section("Unit")
+        .value("Description", "Apply ontick's timing settings")?
+        .comment("After those that set the same things, so that they do not have the last word.")
+        .value("After", RIVALS)?
+        .comment("The way out: boot once with ontick=off on the kernel's command line.")
+        .value("ConditionKernelCommandLine", "!ontick=off")?
+        .section("Service")
+        .value("Type", "oneshot")?
+        .value("RemainAfterExit", "yes")?
+        .comment("Some settings were refused, which the log names; the others stand.")
+        .value("SuccessExitStatus", "1")?
+        .command("ExecStart", program, arguments)?
+        .section("Install")
+        .value("WantedBy", "multi-user.target")?;
+    Ok(unit.text())
 }
 
 /// Adds the unit's file to a plan.
-pub fn add_to(plan: &mut BootPlan, root: &Root, command: &[&str]) {
-    plan.edits.extend(Edit::new(PATH, root.text(PATH).ok(), text(command)));
+pub fn add_to(plan: &mut BootPlan, root: &Root, program: &str, arguments: &[&str]) -> Result<(), UnitError> {
+    plan.edits.extend(Edit::new(PATH, root.text(PATH).ok(), text(program, arguments)?));
     if !plan.commands.iter().any(|c| c.contains("daemon-reload")) {
         plan.commands.push("systemctl daemon-reload".into());
     }
+    Ok(())
 }
 
 /// Lets the unit start at boot, once its file is written.
@@ -84,19 +72,12 @@ pub fn enable(root: &Root, journal: &mut Journal) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn words_survive_systemd() {
-        assert_eq!(quoted("--cpu=2-3"), "--cpu=2-3");
-        assert_eq!(quoted("a b%$\"\\"), "\"a b%%$$\\\"\\\\\"");
-        assert!(text(&["/usr/bin/ontick", "tune", "apply"]).contains("\nExecStart=/usr/bin/ontick tune apply\n"));
-    }
-
     /// Where systemd is installed, it is asked itself.
     #[test]
     fn systemd_accepts_the_unit() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("ontick-tune.service");
-        std::fs::write(&file, text(&["/bin/true", "tune", "apply", "--cpu", "3"])).unwrap();
+        std::fs::write(&file, text("/bin/true", &["tune", "apply", "--cpu", "3"]).unwrap()).unwrap();
         let verify = std::process::Command::new("systemd-analyze").arg("verify").arg(&file).output();
         let Ok(output) = verify else { return eprintln!("not tested: systemd-analyze is not installed") };
         let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);

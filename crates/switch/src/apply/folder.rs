@@ -1,11 +1,12 @@
 //! Where a switch's journal, plan and configuration lie while it stands: /run, as network state does not outlive a boot
 //! either.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use ontick_undo::state_dir::{self, StateDirError, open_private};
 use rustix::fs::{FlockOperation, flock};
 
 const HOME: &str = "/run/ontick/switch";
@@ -36,9 +37,9 @@ pub enum FolderError {
     /// It is not a name.
     #[error("\"{0}\" cannot be a switch's name: 1 to 15 letters, digits, - or _")]
     Name(String),
-    /// Somebody else could have written what lies in it.
-    #[error("{0} belongs to another user or can be written by others: remove it, then start again")]
-    NotSafe(PathBuf),
+    /// Another user could have written what lies in it.
+    #[error("{0}")]
+    NotSafe(String),
     /// The disk refused.
     #[error("{place} cannot be {verb}: {why}", place = place.display())]
     Io {
@@ -90,12 +91,18 @@ impl Folder {
     pub fn lock(&self) -> Result<Lock, FolderError> {
         make(&self.home)?;
         let place = self.home.join(LOCK);
-        let file = open(&place).map_err(|e| failed(&place, "written", &e))?;
+        let file = open_private(&place).map_err(|e| refused(&place, "written", e))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Lock(file)),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(FolderError::Busy(place)),
             Err(e) => Err(failed(&place, "written", &e.into())),
         }
+    }
+
+    /// Checks that no other user could have written what lies in it, before it is believed.
+    pub(super) fn check(&self) -> Result<(), FolderError> {
+        let place = self.home.join(&self.name);
+        state_dir::check(&place, Path::new("/")).map_err(|e| refused(&place, "read", e))
     }
 
     /// Makes the folder of the switch itself.
@@ -106,7 +113,7 @@ impl Folder {
     /// Says that this process watches the switch, as long as the lock lives; none if another one does.
     pub fn watch(&self) -> Result<Option<Lock>, FolderError> {
         let place = self.path(WATCH);
-        let file = open(&place).map_err(|e| failed(&place, "written", &e))?;
+        let file = open_private(&place).map_err(|e| refused(&place, "written", e))?;
         Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(Lock(file)))
     }
 
@@ -175,8 +182,8 @@ impl Folder {
 
     pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), FolderError> {
         let (new, place) = (self.path(&format!(".{file}")), self.path(file));
-        let written = open(&new).and_then(|mut open| {
-            open.set_len(0)?;
+        let mut open = open_private(&new).map_err(|e| refused(&place, "written", e))?;
+        let written = open.set_len(0).and_then(|()| {
             open.write_all(text.as_bytes())?;
             open.sync_all()
         });
@@ -204,20 +211,15 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 15 && name.chars().all(plain)
 }
 
-fn open(place: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(place)
+/// A folder, and those above it, in which nobody but root and its owner can write.
+fn make(place: &Path) -> Result<(), FolderError> {
+    state_dir::create(place, Path::new("/"), 0o700).map_err(|e| refused(place, "written", e))
 }
 
-/// A folder, and those above it, that only its owner can read or write.
-fn make(place: &Path) -> Result<(), FolderError> {
-    let io = |e: io::Error| failed(place, "written", &e);
-    DirBuilder::new().recursive(true).mode(0o700).create(place).map_err(io)?;
-    let found = fs::symlink_metadata(place).map_err(io)?;
-    let ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
-    match ours && found.permissions().mode() & 0o022 == 0 {
-        true => Ok(()),
-        false => Err(FolderError::NotSafe(place.to_owned())),
+fn refused(place: &Path, verb: &'static str, error: StateDirError) -> FolderError {
+    match error {
+        StateDirError::Io(error) => failed(place, verb, &error),
+        untrusted => FolderError::NotSafe(untrusted.to_string()),
     }
 }
 

@@ -70,6 +70,7 @@ pub enum JournalError {
 impl Journal {
     /// What stands; none if nothing does.
     pub fn read(folder: &Folder) -> Result<Option<Self>, JournalError> {
+        folder.check()?;
         let place = folder.path(FILE);
         let text = match fs::read(&place) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -262,6 +263,24 @@ mod tests {
             fs::write(place.path().join(".lock.gone/plan.json"), "").unwrap();
             assert!(Folder::all(Some(place.path())).is_empty());
         }
+    }
+
+    #[test]
+    fn a_journal_in_a_folder_that_others_can_write_is_not_believed() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().join("ontick/switch");
+        let folder = Folder::of("cell4", Some(&home)).unwrap();
+        let _lock = folder.lock().unwrap();
+        Journal::begin(&folder).unwrap().intend("one", &[undo("a")]).unwrap();
+        for at_fault in [home.join("cell4"), home.clone(), place.path().join("ontick")] {
+            let set_mode = |mode| fs::set_permissions(&at_fault, fs::Permissions::from_mode(mode)).unwrap();
+            set_mode(0o777);
+            let why = Journal::read(&folder).unwrap_err().to_string();
+            assert!(why.starts_with(&format!("{} can be written by others", at_fault.display())), "{why}");
+            set_mode(0o700);
+        }
+        assert!(Journal::read(&folder).unwrap().is_some());
     }
 
     #[test]

@@ -2,7 +2,11 @@
 
 use clap::Args;
 
+use ontick_machine::service_unit::{self, ServiceUnit, UnitError};
+use ontick_undo::trust;
+
 use super::aimed::FileFlags;
+use super::file::note;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -21,29 +25,31 @@ impl Unit {
         let switch = self.file.read()?;
         let absolute = |e| Failure::new(format!("{}: {e}", self.file.file.display()));
         let file = self.file.file.canonicalize().map_err(absolute)?;
-        let (program, file) = (path(&std::env::current_exe()?)?, path(&file)?);
-        terminal::print(&format!(
-            "[Unit]\n\
-             Description=Time-aware switch {name}\n\
-             After=network-pre.target systemd-udev-settle.service\n\
-             \n\
-             [Service]\n\
-             ExecStart={program} switch run {file}\n\
-             ExecStopPost={program} switch revert {name}\n\
-             KillMode=mixed\n\
-             Restart=on-failure\n\
-             RestartSec=1\n\
-             \n\
-             [Install]\n\
-             WantedBy=multi-user.target\n",
-            name = switch.name
-        ))?;
+        let text = file.to_str().ok_or_else(|| Failure::new(format!("{} is not text", file.display())))?;
+        let unit =
+            unit(&service_unit::own_program().map_err(Failure::new)?, &switch.name, text).map_err(Failure::new)?;
+        if let Err(untrusted) = trust::check_root_owned(&file).map_err(absolute)? {
+            note(&format!(
+                "root reads {text} at each boot, and {untrusted}: put it where only root can write (/etc/ontick)"
+            ));
+        }
+        terminal::print(&unit)?;
         Ok(Outcome::Met)
     }
 }
 
-/// As systemd reads it.
-fn path(path: &std::path::Path) -> Result<String, Failure> {
-    let text = path.to_str().ok_or_else(|| Failure::new(format!("{} is not text", path.display())))?;
-    Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$")))
+fn unit(program: &str, name: &str, file: &str) -> Result<String, UnitError> {
+    let unit = ServiceUnit::new()
+        .section("Unit")
+        .value("Description", &format!("Time-aware switch {name}"))?
+        .value("After", "network-pre.target systemd-udev-settle.service")?
+        .section("Service")
+        .command("ExecStart", program, &["switch", "run", file])?
+        .command("ExecStopPost", program, &["switch", "revert", name])?
+        .value("KillMode", "mixed")?
+        .value("Restart", "on-failure")?
+        .value("RestartSec", "1")?
+        .section("Install")
+        .value("WantedBy", "multi-user.target")?;
+    Ok(unit.text())
 }
