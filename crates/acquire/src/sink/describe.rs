@@ -27,10 +27,15 @@ pub enum Where {
         /// A new file is begun when this one has so many bytes.
         rotate: Option<u64>,
     },
-    /// `tcp:HOST:PORT`: a listener.
+    /// `tcp:HOST:PORT`, `tcp::PORT`: a listener, of this machine alone where no host is named.
     Tcp(String),
-    /// `unix:PATH`: a listener.
-    Unix(PathBuf),
+    /// `unix:PATH`, `unix:PATH,mode=660`: a listener.
+    Unix {
+        /// The socket's file.
+        path: PathBuf,
+        /// Its permissions, whatever the umask.
+        mode: u32,
+    },
     /// `udp:HOST:PORT`: datagrams to one host or a multicast group.
     Udp(String),
 }
@@ -38,17 +43,18 @@ pub enum Where {
 impl FromStr for Sink {
     type Err = Error;
 
-    /// `WHERE[,format=NAME][,rotate=SIZE]`
+    /// `WHERE[,format=NAME][,rotate=SIZE][,mode=MODE]`
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = |why: String| Error::Asked { what: "sink", text: text.into(), why };
         let mut parts = text.split(',');
         let place = parts.next().unwrap_or_default();
-        let (mut format, mut rotate) = (None, None);
+        let (mut format, mut rotate, mut mode) = (None, None, None);
         for part in parts {
             match part.split_once('=') {
                 Some(("format", name)) => format = Some(name.parse::<Format>().map_err(wrong)?),
                 Some(("rotate", size)) => rotate = Some(bytes(size).map_err(wrong)?),
-                _ => return Err(wrong(format!("\"{part}\" is no option (give format=… or rotate=…)"))),
+                Some(("mode", digits)) => mode = Some(permissions(digits).map_err(wrong)?),
+                _ => return Err(wrong(format!("\"{part}\" is no option (give format=…, rotate=… or mode=…)"))),
             }
         }
         let address = |rest: &str| match rest.rsplit_once(':') {
@@ -65,11 +71,14 @@ impl FromStr for Sink {
             "file" => Where::File { path: path()?, rotate },
             "tcp" => Where::Tcp(address(rest)?),
             "udp" => Where::Udp(address(rest)?),
-            "unix" => Where::Unix(path()?),
+            "unix" => Where::Unix { path: path()?, mode: mode.unwrap_or(0o600) },
             _ => return Err(wrong("there is no such sink (choose stdout, file:, tcp:, unix: or udp:)".into())),
         };
         if rotate.is_some() && !matches!(to, Where::File { .. }) {
             return Err(wrong("only files rotate".into()));
+        }
+        if mode.is_some() && !matches!(to, Where::Unix { .. }) {
+            return Err(wrong("only unix: sockets have a mode".into()));
         }
         let by_name = match &to {
             Where::File { path, .. } => path.extension().and_then(|e| Format::of_extension(e.to_str()?)),
@@ -91,6 +100,12 @@ fn arrow_goes_to(to: &Where) -> Result<(), String> {
         Where::Udp(_) => Err("Arrow's batches are longer than datagrams (choose binary, or tcp: or unix:)".into()),
         _ => Ok(()),
     }
+}
+
+/// `660`: octal.
+fn permissions(digits: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(digits, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| format!("\"{digits}\" is no mode such as 660"))
 }
 
 /// `4096`, `64kB`, `100MB`, `1GB`: powers of ten.
@@ -122,7 +137,8 @@ mod tests {
         );
         let file = Where::File { path: "/tmp/a.csv".into(), rotate: Some(100_000_000) };
         assert_eq!(sink("file:/tmp/a.csv,rotate=100MB"), Sink { to: file, format: Format::Csv });
-        assert_eq!(sink("unix:/run/x").to, Where::Unix("/run/x".into()));
+        assert_eq!(sink("unix:/run/x").to, Where::Unix { path: "/run/x".into(), mode: 0o600 });
+        assert_eq!(sink("unix:/run/x,mode=660").to, Where::Unix { path: "/run/x".into(), mode: 0o660 });
         assert_eq!(sink("udp:239.0.0.1:5000,format=binary").format, Format::Binary);
     }
 
@@ -136,6 +152,9 @@ mod tests {
             "file:",
             "tcp::1,rotate=1MB",
             "file:x,rotate=1",
+            "unix:x,mode=999",
+            "unix:x,mode=4777",
+            "tcp::1,mode=660",
             "ftp:x",
             "-,format=xml",
             "-,now",

@@ -1,27 +1,52 @@
-//! Listeners: any number of clients, who come and go as they like.
+//! Listeners: clients come and go as they like, within bounds of memory, places and patience.
 
-use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::FileTypeExt;
+use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::{Clients, FAREWELL, PATIENCE, writer};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{Shutdown, shutdown, sockopt};
+
+use super::socket_file::SocketFile;
+use super::writer::{self, Output};
+use super::{Clients, FAREWELL, PATIENCE};
 use crate::Error;
 use crate::format::Format;
 use crate::hub::Stream;
 
-/// Clients that one listener serves at a time.
-const MOST_CLIENTS: usize = 256;
+/// What the clients of one listener may take.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// Clients at a time.
+    clients: usize,
+    /// Who takes nothing of what is there for so long is sent away.
+    stalled: Duration,
+}
 
-type Listening = (Vec<JoinHandle<()>>, Vec<String>);
+const BOUNDS: Bounds = Bounds { clients: 256, stalled: Duration::from_secs(10) };
+/// The stack of a client's thread, in bytes. Where memory is locked, all of it is.
+const STACK: usize = 128 << 10;
+/// What the kernel keeps for a client at most, in bytes; it takes twice that with its own.
+const SEND_BUFFER: usize = 128 << 10;
+/// Whether an idle client is still there is looked at so often.
+const IDLE: Duration = Duration::from_secs(1);
 
-/// Listens on a TCP port; port 0 is any that is free.
+/// A listener at work.
+pub struct Listening {
+    pub thread: JoinHandle<()>,
+    /// Where it listens.
+    pub address: String,
+    /// What whoever started it should know.
+    pub notice: Option<String>,
+}
+
+/// Listens on a TCP port, of this machine alone where no address is named; port 0 is any that is free.
 pub fn tcp(
     address: &str,
     format: Format,
@@ -30,72 +55,69 @@ pub fn tcp(
     stop: Arc<AtomicBool>,
 ) -> Result<Listening, Error> {
     let system = |error| Error::System { what: format!("tcp {address}"), error };
-    let address = address.strip_prefix(':').map(|port| format!("[::]:{port}")).unwrap_or(address.into());
+    let address = address.strip_prefix(':').map(|port| format!("127.0.0.1:{port}")).unwrap_or(address.into());
     let listener = TcpListener::bind(&address).map_err(system)?;
     listener.set_nonblocking(true).map_err(system)?;
-    let at = format!("tcp {}", listener.local_addr().map_err(system)?);
+    let local = listener.local_addr().map_err(system)?;
+    let at = format!("tcp {local}");
     let accept = move || {
         let (socket, from) = listener.accept()?;
-        socket.set_nodelay(true)?;
         // Who came by IPv4 to a listener of both is known by that address.
         Ok((socket, SocketAddr::new(from.ip().to_canonical(), from.port()).to_string()))
     };
-    let thread = serve(at.clone(), accept, format, stream, clients, stop).map_err(system)?;
-    Ok((vec![thread], vec![at]))
+    let notice = (!local.ip().is_loopback()).then(|| {
+        format!("everyone who reaches {at} gets the samples (tcp::{} is for this machine alone)", local.port())
+    });
+    let thread = serve(at.clone(), accept, format, stream, clients, stop, BOUNDS).map_err(system)?;
+    Ok(Listening { thread, address: at, notice })
 }
 
-/// Listens on a UNIX socket. One that a killed run left behind is replaced; anything else is not.
+/// Listens on a UNIX socket, whose file gets these permissions whatever the umask. One that a killed run left behind is
+/// replaced; anything else is not.
 pub fn unix(
     path: &Path,
+    mode: u32,
     format: Format,
     stream: Arc<Stream>,
     clients: Arc<Clients>,
     stop: Arc<AtomicBool>,
 ) -> Result<Listening, Error> {
     let system = |error| Error::System { what: format!("unix {}", path.display()), error };
-    let taken = |why: &str| Error::Asked { what: "sink", text: format!("unix:{}", path.display()), why: why.into() };
-    match fs::symlink_metadata(path) {
-        Ok(meta) if !meta.file_type().is_socket() => {
-            return Err(taken("something that is no socket is there (remove it, or choose another path)"));
-        }
-        Ok(_) => match UnixStream::connect(path) {
-            Ok(_) => return Err(taken("somebody listens there already (end that program, or choose another path)")),
-            Err(_) => fs::remove_file(path).map_err(system)?,
-        },
-        Err(_) => {}
-    }
-    let listener = UnixListener::bind(path).map_err(system)?;
+    let (listener, own) = SocketFile::listen(path, mode)?;
     listener.set_nonblocking(true).map_err(system)?;
     let at = format!("unix {}", path.display());
-    let (mut count, own) = (0, Own(path.into()));
+    let mut count = 0;
     let accept = move || {
         let _own = &own;
-        let (socket, _) = listener.accept()?;
+        let (socket, _) = UnixListener::accept(&listener)?;
         count += 1;
         Ok((socket, format!("client {count}")))
     };
-    let thread = serve(at.clone(), accept, format, stream, clients, stop).map_err(system)?;
-    Ok((vec![thread], vec![at]))
-}
-
-/// The socket's file, which goes with the listener.
-struct Own(std::path::PathBuf);
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
+    let thread = serve(at.clone(), accept, format, stream, clients, stop, BOUNDS).map_err(system)?;
+    Ok(Listening { thread, address: at, notice: None })
 }
 
 /// A connection that can be told how long to wait.
-trait Connection: Write + Send + 'static {
+trait Connection: AsFd + Read + Send + Sync + 'static {
     fn prepare(&self) -> io::Result<()>;
+    fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 }
 
 impl Connection for TcpStream {
     fn prepare(&self) -> io::Result<()> {
         self.set_nonblocking(false)?;
-        self.set_write_timeout(Some(PATIENCE))
+        self.set_nodelay(true)?;
+        self.set_write_timeout(Some(PATIENCE))?;
+        sockopt::set_socket_send_buffer_size(self, SEND_BUFFER)?;
+        // A host that went without a word is noticed within two minutes.
+        sockopt::set_socket_keepalive(self, true)?;
+        sockopt::set_tcp_keepidle(self, Duration::from_secs(60))?;
+        sockopt::set_tcp_keepintvl(self, Duration::from_secs(15))?;
+        Ok(sockopt::set_tcp_keepcnt(self, 4)?)
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        Write::write(&mut &*self, bytes)
     }
 }
 
@@ -104,6 +126,16 @@ impl Connection for UnixStream {
         self.set_nonblocking(false)?;
         self.set_write_timeout(Some(PATIENCE))
     }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        Write::write(&mut &*self, bytes)
+    }
+}
+
+/// A client and its thread.
+struct Served<C> {
+    socket: Arc<C>,
+    thread: JoinHandle<()>,
 }
 
 fn serve<C: Connection>(
@@ -113,42 +145,55 @@ fn serve<C: Connection>(
     stream: Arc<Stream>,
     clients: Arc<Clients>,
     stop: Arc<AtomicBool>,
+    bounds: Bounds,
 ) -> io::Result<JoinHandle<()>> {
     let run = move || {
-        let mut threads: Vec<JoinHandle<()>> = Vec::new();
+        let mut served: Vec<Served<C>> = Vec::new();
         while !stop.load(Relaxed) {
-            threads.retain(|thread| !thread.is_finished());
+            served.retain(|client| !client.thread.is_finished());
             match accept() {
-                Ok((socket, from)) if threads.len() < MOST_CLIENTS => {
+                Ok((socket, from)) if served.len() < bounds.clients => {
+                    let socket = Arc::new(socket);
                     let (stream, clients, stop) = (stream.clone(), clients.clone(), stop.clone());
-                    let name = format!("{at} {from}");
-                    let talk = move || talk(socket, &name, format, &stream, &clients, &stop);
-                    threads.extend(std::thread::Builder::new().name("ontick-client".into()).spawn(talk));
+                    let (name, connection) = (format!("{at} {from}"), socket.clone());
+                    let talk = move || talk(&*connection, &name, format, &stream, &clients, &stop, bounds.stalled);
+                    let thread = std::thread::Builder::new().name("ontick-client".into()).stack_size(STACK);
+                    served.extend(thread.spawn(talk).ok().map(|thread| Served { socket, thread }));
                 }
-                // One too many: the socket closes.
-                Ok(_) => {}
+                // One too many: the socket closes. Those who hung up lose their places, so that the next one has one.
+                Ok(_) => served.iter().filter(|client| has(&*client.socket, PollFlags::RDHUP)).for_each(|client| {
+                    let _ = shutdown(&*client.socket, Shutdown::Both);
+                }),
                 Err(_) => std::thread::sleep(PATIENCE / 10),
             }
         }
-        threads.into_iter().for_each(|thread| drop(thread.join()));
+        served.into_iter().for_each(|client| drop(client.thread.join()));
     };
-    std::thread::Builder::new().name("ontick-listen".into()).spawn(run)
+    std::thread::Builder::new().name("ontick-listen".into()).stack_size(STACK).spawn(run)
+}
+
+/// Whether this is true of a socket now.
+fn has(socket: &impl AsFd, what: PollFlags) -> bool {
+    let mut polled = [PollFd::new(socket, what & PollFlags::RDHUP)];
+    matches!(poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
+        && polled[0].revents().intersects(what)
 }
 
 fn talk<C: Connection>(
-    mut socket: C,
+    socket: &C,
     name: &str,
     format: Format,
     stream: &Stream,
     clients: &Clients,
     stop: &AtomicBool,
+    stalled: Duration,
 ) {
     let place = stream.backlog.now();
     let client = clients.join(name.into(), place);
     let mut end = None;
     let prepared = socket.prepare();
     let write = |bytes: &[u8]| {
-        write_all(&mut socket, bytes, || {
+        write_all(socket, bytes, stalled, || {
             if !stop.load(Relaxed) {
                 return true;
             }
@@ -158,11 +203,46 @@ fn talk<C: Connection>(
     let fed = prepared.and_then(|()| match format {
         #[cfg(feature = "arrow")]
         Format::Arrow => {
-            writer::feed(stream, place, &client, &mut super::arrow::Messages::new(&stream.channels, write))
+            let messages = super::arrow::Messages::new(&stream.channels, write);
+            writer::feed(stream, place, &client, &mut Present { socket, output: messages })
         }
-        _ => writer::feed(stream, place, &client, &mut writer::Plain(write)),
+        _ => writer::feed(stream, place, &client, &mut Present { socket, output: writer::Plain(write) }),
     });
     client.leave(fed.err().filter(|error| !is_farewell(error)).map(|error| said(&error)));
+}
+
+/// An output to a client who may go while there is nothing to send.
+struct Present<'a, C, O> {
+    socket: &'a C,
+    output: O,
+}
+
+impl<C: Connection, O: Output> Output for Present<'_, C, O> {
+    const PATIENCE: Duration = if O::PATIENCE.as_millis() < IDLE.as_millis() { O::PATIENCE } else { IDLE };
+
+    fn begin(&mut self, begin: &[u8]) -> io::Result<()> {
+        self.output.begin(begin)
+    }
+
+    fn write(&mut self, records: &[u8]) -> io::Result<()> {
+        self.output.write(records)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Not RDHUP: who only reads may have said that it writes nothing.
+        match has(self.socket, PollFlags::HUP | PollFlags::ERR) {
+            true => Err(ErrorKind::ConnectionReset.into()),
+            false => self.output.flush(),
+        }
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.output.end()
+    }
+
+    fn written(&self) -> Option<u64> {
+        self.output.written()
+    }
 }
 
 /// Why a client got no more.
@@ -181,15 +261,123 @@ fn is_farewell(error: &io::Error) -> bool {
 }
 
 /// Writes all, asking now and then whether to go on trying.
-fn write_all(socket: &mut impl Write, mut bytes: &[u8], mut go_on: impl FnMut() -> bool) -> io::Result<()> {
+fn write_all<C: Connection>(
+    socket: &C,
+    mut bytes: &[u8],
+    stalled: Duration,
+    mut go_on: impl FnMut() -> bool,
+) -> io::Result<()> {
+    let mut took = Instant::now();
     while !bytes.is_empty() {
         match socket.write(bytes) {
             Ok(0) => return Err(ErrorKind::BrokenPipe.into()),
-            Ok(written) => bytes = &bytes[written..],
+            Ok(written) => (bytes, took) = (&bytes[written..], Instant::now()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) && go_on() => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) && go_on() => {
+                if took.elapsed() >= stalled {
+                    return Err(io::Error::other(format!("it took nothing for {} s", stalled.as_secs_f64())));
+                }
+            }
             Err(error) => return Err(error),
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Channel;
+
+    const FEW: Bounds = Bounds { clients: 2, stalled: Duration::from_millis(200) };
+
+    /// A listener with few places, and what its clients get.
+    struct Bench {
+        stream: Arc<Stream>,
+        clients: Arc<Clients>,
+        stop: Arc<AtomicBool>,
+        address: SocketAddr,
+        thread: Option<JoinHandle<()>>,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let channels = [Channel { name: "n".into(), unit: String::new(), scale: 1.0, offset: 0.0 }];
+            let stream = Stream::new(Format::Ndjson, &channels, 64 << 20);
+            let (clients, stop) = (Arc::new(Clients::default()), Arc::new(AtomicBool::new(false)));
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.set_nonblocking(true).unwrap();
+            let address = listener.local_addr().unwrap();
+            let accept = move || listener.accept().map(|(socket, from)| (socket, from.to_string()));
+            let served =
+                serve("tcp".into(), accept, Format::Ndjson, stream.clone(), clients.clone(), stop.clone(), FEW);
+            Self { stream, clients, stop, address, thread: served.ok() }
+        }
+
+        /// A client who was let in.
+        fn join(&self) -> TcpStream {
+            let before = self.clients.all().len();
+            let socket = TcpStream::connect(self.address).unwrap();
+            until("a client", || self.clients.all().len() > before);
+            socket
+        }
+
+        fn present(&self) -> usize {
+            self.clients.all().iter().filter(|client| client.present.load(Relaxed)).count()
+        }
+    }
+
+    impl Drop for Bench {
+        fn drop(&mut self) {
+            self.stop.store(true, Relaxed);
+            self.stream.backlog.end();
+            self.thread.take().map(|thread| thread.join().unwrap());
+        }
+    }
+
+    fn until(what: &str, mut done: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !done() {
+            assert!(began.elapsed() < Duration::from_secs(60), "waited in vain for {what}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    #[test]
+    fn who_takes_nothing_is_sent_away_and_leaves_a_place() {
+        let bench = Bench::new();
+        let idle = [bench.join(), bench.join()];
+        // More than all buffers on the way hold.
+        (0..64).for_each(|_| bench.stream.backlog.push(&vec![b'x'; 1 << 20], 1));
+        until("both places", || bench.present() == 0);
+        let why: Vec<_> = bench.clients.all().iter().map(|client| client.problem()).collect();
+        assert_eq!(why, vec![Some("it took nothing for 0.2 s".to_string()); 2]);
+        bench.join();
+        drop(idle);
+    }
+
+    #[test]
+    fn who_went_while_nothing_was_sent_leaves_a_place() {
+        let bench = Bench::new();
+        let gone = [bench.join(), bench.join()];
+        drop(gone);
+        // The next one finds no place, but makes room for others.
+        until("a place", || {
+            let _ = TcpStream::connect(bench.address);
+            bench.clients.all().len() > 2
+        });
+        assert!(bench.clients.all().iter().take(2).all(|client| client.problem().is_none()));
+    }
+
+    #[test]
+    fn who_only_reads_keeps_its_place_though_it_said_so() {
+        let bench = Bench::new();
+        let mut reader = bench.join();
+        reader.shutdown(std::net::Shutdown::Write).unwrap();
+        std::thread::sleep(IDLE + IDLE / 5);
+        bench.stream.backlog.push(b"late\n", 1);
+        let mut came = vec![0; bench.stream.begin.len() + 5];
+        reader.read_exact(&mut came).unwrap();
+        assert!(came.ends_with(b"late\n"));
+    }
 }

@@ -7,6 +7,7 @@ mod arrow;
 mod describe;
 mod file;
 mod listen;
+mod socket_file;
 mod udp;
 mod writer;
 
@@ -110,19 +111,30 @@ pub struct Open {
     stop: Arc<AtomicBool>,
     /// Where listeners listen, for those that chose a port themselves.
     pub addresses: Vec<String>,
+    /// What whoever opened it should know.
+    pub notices: Vec<String>,
 }
 
 /// Opens a sink that takes from this stream, which is of its format's [carrier](crate::format::Format::carrier).
 pub fn open(sink: &Sink, stream: Arc<Stream>, clients: Arc<Clients>) -> Result<Open, Error> {
     let stop = Arc::new(AtomicBool::new(false));
-    let (threads, addresses) = match &sink.to {
-        Where::Stdout => (vec![file::stdout(sink.format, stream, &clients)?], vec![]),
-        Where::File { path, rotate } => (vec![file::file(path, *rotate, sink.format, stream, &clients)?], vec![]),
-        Where::Udp(address) => (vec![udp::send(address, stream, &clients)?], vec![]),
-        Where::Tcp(address) => listen::tcp(address, sink.format, stream, clients, stop.clone())?,
-        Where::Unix(path) => listen::unix(path, sink.format, stream, clients, stop.clone())?,
+    let mut open = Open { threads: Vec::new(), stop: stop.clone(), addresses: Vec::new(), notices: Vec::new() };
+    let listening = match &sink.to {
+        Where::Tcp(address) => listen::tcp(address, sink.format, stream, clients, stop)?,
+        Where::Unix { path, mode } => listen::unix(path, *mode, sink.format, stream, clients, stop)?,
+        others => {
+            open.threads.push(match others {
+                Where::File { path, rotate } => file::file(path, *rotate, sink.format, stream, &clients)?,
+                Where::Udp(address) => udp::send(address, stream, &clients)?,
+                _ => file::stdout(sink.format, stream, &clients)?,
+            });
+            return Ok(open);
+        }
     };
-    Ok(Open { threads, stop, addresses })
+    open.threads.push(listening.thread);
+    open.addresses.push(listening.address);
+    open.notices.extend(listening.notice);
+    Ok(open)
 }
 
 impl Open {

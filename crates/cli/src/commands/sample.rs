@@ -24,7 +24,7 @@ use crate::flags::{self, MeasuringFlags, OutputFlags};
 /// Sample on time, at a rate or at edges of a line, and hand every sample to sockets and files.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick sample --source wave:sine,50Hz --to - --count 5\n  sudo ontick sample --rate 1kHz --source wave:sine,50Hz --to tcp::5000 --to file:samples.csv\n  sudo ontick sample --trigger sim:bench/4:rising --source wave:ramp --to unix:/run/samples,format=binary\n  ontick sample --read samples.ontick\n\nSources (repeatable: all are in every sample):\n  wave:SHAPE[,RATE]                 a computed sine, square, triangle or ramp\n  lines:LINE-LAST                   GPIO lines read at once (lines:sim:bench/0-7)\n  spi:DEVICE,CONVERTER[,channels=0-3][,vref=3.3][,speed=1MHz]\n                                    a converter at an SPI bus (spi:/dev/spidev0.0,mcp3208)\n  iio:DEVICE/CHANNEL,…[,trigger=NAME]\n                                    a device with a kernel driver (iio:adc/voltage0)\n\nSinks (repeatable): -, file:PATH[,rotate=100MB], tcp:HOST:PORT, unix:PATH (both listen), udp:HOST:PORT;\neach with ,format=ndjson|csv|binary|arrow. A slow client misses samples and is told how many; nobody waits for it.",
+    after_help = "Examples:\n  ontick sample --source wave:sine,50Hz --to - --count 5\n  sudo ontick sample --rate 1kHz --source wave:sine,50Hz --to tcp::5000 --to file:samples.csv\n  sudo ontick sample --trigger sim:bench/4:rising --source wave:ramp --to unix:/run/samples,format=binary\n  ontick sample --read samples.ontick\n\nSources (repeatable: all are in every sample):\n  wave:SHAPE[,RATE]                 a computed sine, square, triangle or ramp\n  lines:LINE-LAST                   GPIO lines read at once (lines:sim:bench/0-7)\n  spi:DEVICE,CONVERTER[,channels=0-3][,vref=3.3][,speed=1MHz]\n                                    a converter at an SPI bus (spi:/dev/spidev0.0,mcp3208)\n  iio:DEVICE/CHANNEL,…[,trigger=NAME]\n                                    a device with a kernel driver (iio:adc/voltage0)\n\nSinks (repeatable): -, file:PATH[,rotate=100MB], tcp:[HOST]:PORT, unix:PATH[,mode=660] (both listen),\nudp:HOST:PORT; each with ,format=ndjson|csv|binary|arrow. A slow client misses samples and is told how many; nobody waits for it.",
     mut_arg("load", |load| load.help("Runs beside the sampling: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none]")),
     mut_arg("watch", |watch| watch.help(WATCH)),
     mut_arg("explain", |explain| explain.help("Trace the kernel meanwhile and name what made samples late (needs root)"))
@@ -83,6 +83,7 @@ impl Sample {
         let simulated = computed(&sources, &trigger);
         let (ring, chain) = Chain::start(&trigger, &sources, &sinks, place.cpu)?;
         chain.addresses().for_each(|address| eprintln!("listening on {address}"));
+        chain.notices().for_each(|notice| eprintln!("notice: {notice}"));
         let mut watching = chain.watching();
         let asked = Measurement {
             simulated,

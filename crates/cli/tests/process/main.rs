@@ -6,6 +6,7 @@ mod endings;
 mod errors;
 mod examples;
 mod explain;
+mod foreign_chips;
 mod gpio;
 mod kernel;
 mod kernel_build;
@@ -15,6 +16,7 @@ mod lines;
 mod link;
 mod link_faults;
 mod link_pty;
+mod listeners;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;

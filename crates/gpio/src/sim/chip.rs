@@ -59,16 +59,20 @@ fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Erro
     let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Err(wrong("belongs to another user (use another name, or sudo)".into()));
+            return Err(wrong("belongs to another user (use another name)".into()));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(wrong(UNMADE.into())),
         Err(error) => return Err(wrong(format!("cannot be opened: {error}"))),
     };
     let seen = file.metadata().map_err(|error| wrong(format!("cannot be looked at: {error}")))?;
-    // Someone else's file could be cut short under us, which ends the process; root may look at everybody's.
+    // Its owner could cut it short under us, which ends the process: not even root maps somebody else's.
     let own = rustix::process::geteuid();
-    if seen.uid() != own.as_raw() && !own.is_root() {
-        return Err(wrong("belongs to another user (use another name, or sudo)".into()));
+    if seen.uid() != own.as_raw() {
+        let whose = format!("belongs to user {}", seen.uid());
+        return Err(wrong(match own.is_root() {
+            true => format!("{whose}, who could cut it short (use another name, or act as that user)"),
+            false => format!("{whose} (use another name)"),
+        }));
     }
     if !seen.is_file() || seen.len() != Page::BYTES {
         return Err(wrong(format!("is not a chip of this version of ontick {again}")));

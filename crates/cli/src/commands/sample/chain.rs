@@ -86,6 +86,11 @@ impl Chain {
         self.open.iter().flat_map(|open| &open.addresses)
     }
 
+    /// What whoever started them should know.
+    pub fn notices(&self) -> impl Iterator<Item = &String> {
+        self.open.iter().flat_map(|open| &open.notices)
+    }
+
     /// For the live view.
     pub fn watching(&self) -> Watching {
         Watching {

@@ -1,0 +1,103 @@
+//! What `ontick sample` opens to others: to whom, with how much memory, with which permissions.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::os::unix::fs::MetadataExt;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::{ontick, send, wait_until};
+
+/// Starts sampling to a sink; the first line says where it listens.
+fn listening(sink: &str) -> (Child, String, BufReader<ChildStderr>) {
+    let mut child = ontick(&["sample", "--source", "wave:ramp", "--to", sink])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    (child, line.trim().to_string(), said)
+}
+
+fn end(mut child: Child) {
+    send(child.id(), Signal::INT);
+    assert!(child.wait().unwrap().success());
+}
+
+/// A line of proc(5)'s status, in KiB: what is locked counts address space that holds nothing, what is resident does not.
+fn kib(pid: u32, what: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+fn threads(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/task")).unwrap().count()
+}
+
+#[test]
+fn idle_clients_lock_little_memory() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("not tested: only root may lock so much memory");
+        return;
+    }
+    let (child, line, _said) = listening("tcp::0");
+    let address = line.strip_prefix("listening on tcp ").expect("it says where it listens");
+    let pid = child.id();
+    let first = TcpStream::connect(address).unwrap();
+    wait_until("locked memory", || kib(pid, "VmLck:") > 0 && threads(pid) > 4);
+    let (before, began) = (kib(pid, "VmRSS:"), threads(pid));
+    let clients: Vec<TcpStream> = (0..250).map(|_| TcpStream::connect(address).unwrap()).collect();
+    wait_until("a thread for each", || threads(pid) >= began + 250);
+    let each = kib(pid, "VmRSS:").saturating_sub(before) / 250;
+    assert!(each <= 256, "{each} KiB for each client");
+    drop((first, clients));
+    end(child);
+}
+
+#[test]
+fn others_are_listened_to_only_where_that_was_asked_for() {
+    for (sink, address, is_open) in
+        [("tcp::0", "127.0.0.1:", false), ("tcp:127.0.0.1:0", "127.0.0.1:", false), ("tcp:0.0.0.0:0", "0.0.0.0:", true)]
+    {
+        let (child, line, mut said) = listening(sink);
+        assert!(line.starts_with(&format!("listening on tcp {address}")), "{sink}: {line}");
+        if is_open {
+            let mut notice = String::new();
+            said.read_line(&mut notice).unwrap();
+            assert!(notice.starts_with("notice: everyone who reaches tcp 0.0.0.0:"), "{notice}");
+        }
+        wait_until("its handler for Ctrl-C", || crate::catches_interrupt(child.id()));
+        wait_until("its first sample", || threads(child.id()) > 3);
+        send(child.id(), Signal::INT);
+        let rest: Vec<String> = said.lines().map(Result::unwrap).collect();
+        assert!(!rest.iter().any(|line| line.starts_with("notice")), "{sink}: {rest:?}");
+        child.wait_with_output().unwrap();
+    }
+}
+
+#[test]
+fn a_sockets_mode_does_not_depend_on_the_umask() {
+    for (umask, option, mode) in [("000", "", 0o600), ("777", ",mode=660", 0o660), ("077", ",mode=666", 0o666)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("samples");
+        let script = format!(
+            "umask {umask}; exec '{}' sample --source wave:ramp --to 'unix:{}{option}'",
+            env!("CARGO_BIN_EXE_ontick"),
+            path.display()
+        );
+        let mut child =
+            Command::new("sh").args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("listening on unix"), "{line}");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode, "umask {umask}");
+        wait_until("its handler for Ctrl-C", || crate::catches_interrupt(child.id()));
+        send(child.id(), Signal::INT);
+        child.wait().unwrap();
+    }
+}
