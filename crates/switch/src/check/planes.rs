@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Port;
 use crate::model::{self, Classifier, Offload, Plane, Role, Socket, Switch};
 use crate::ports::{Interface, Machine};
+use crate::user::plan;
 
 /// Drivers that open and close gates by themselves (`TC_SETUP_QDISC_TAPRIO` in Linux 6.12). Ports of a switch chip all
 /// call their driver `dsa`, whose chips differ in it.
@@ -80,7 +81,7 @@ pub(super) fn of(
     };
     Planes {
         kernel: kernel(machine, interface, switch, port),
-        user: user(machine, interface, switch),
+        user: user(machine, interface, switch, port),
         txtime: known(&TXTIME, "send at given times"),
         full: known(&FULL, "open gates by itself"),
     }
@@ -157,7 +158,7 @@ fn classifier(machine: &Machine, switch: Option<&Switch>) -> Result<&'static str
     }
 }
 
-fn user(machine: &Machine, interface: &Interface, switch: Option<&Switch>) -> Fits {
+fn user(machine: &Machine, interface: &Interface, switch: Option<&Switch>, port: Option<&model::Port>) -> Fits {
     let mut reasons: Vec<String> = not_a_port(interface).into_iter().collect();
     let socket = match switch.map(|switch| switch.socket) {
         Some(Socket::Xdp) => "af_xdp",
@@ -167,6 +168,7 @@ fn user(machine: &Machine, interface: &Interface, switch: Option<&Switch>) -> Fi
     if switch.is_some_and(|switch| switch.role == Role::Station) {
         reasons.push("a station's own frames go by the kernel".into());
     }
+    reasons.extend(switch.zip(port).and_then(|(switch, port)| plan::too_large(switch, port)));
     let how = if machine.cpus.len() > 1 { "on a CPU of its own" } else { "on the only CPU, shared with all else" };
     Fits::unless(reasons, how)
 }

@@ -2,11 +2,16 @@
 
 use std::fmt::Debug;
 use std::io::{BufRead, BufReader, Read};
+use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 
+use super::bpf::tag_what_leaves;
+use super::either::largest_sdu;
 use super::open::OpenError;
+use super::packet::PacketPort;
 use super::port::{Port, Received, Sent};
 use super::testbed::{Tap, frame, in_namespace, ip, until, with_cable};
+use crate::model::Socket;
 
 /// Opens a port of an interface, with room for about so many frames.
 pub type Open<P> = fn(&str, u32) -> Result<P, OpenError>;
@@ -198,6 +203,78 @@ pub fn a_full_queue_of_the_driver_is_busy<P: Port>(open: Open<P>) {
         let fresh = frame(sent + 1, 64, None);
         until("there is room again", || port.send(&fresh) == Sent::Done);
         assert_eq!(tap.take(), fresh);
+    });
+}
+
+/// The largest frames that are promised come in whole, and no class is promised more.
+pub fn the_largest_frames_come_in_whole<P: Port>(open: Open<P>, socket: Socket) {
+    with_cable(|| {
+        ip("link set left mtu 3000");
+        ip("link set right mtu 3000");
+        // Sent by a packet socket, which has no slot to fit.
+        let mut a = PacketPort::open("left", FRAMES).unwrap();
+        let mut b = open("right", FRAMES).unwrap();
+        let largest = largest_sdu(socket) as usize + 14;
+        let plain = frame(1, largest, None);
+        assert_eq!((a.send(&plain), taken(&mut b)), (Sent::Done, plain));
+        let mut tagged_twice = frame(2, largest + 4, Some(0x6005));
+        tagged_twice.splice(12..12, [0x88, 0xa8, 0x20, 0x07]);
+        assert_eq!((a.send(&tagged_twice), taken(&mut b)), (Sent::Done, tagged_twice));
+        assert_eq!(a.send(&frame(3, largest + 100, None)), Sent::Done);
+        let fresh = frame(4, 64, None);
+        assert_eq!(a.send(&fresh), Sent::Done);
+        let mut slot = [0; 2048];
+        let mut received = Received::Nothing;
+        until("the frame behind it has come", || {
+            received = b.receive(&mut slot);
+            !matches!(received, Received::Nothing | Received::Oversized)
+        });
+        assert_eq!(received, Received::Frame(64), "the one before was too large");
+    });
+}
+
+/// What the kernel at the other end leaves to its interface, which is none: the checksum and the VLAN tag.
+pub fn checksums_and_tags_left_to_the_interface_are_put_in<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let a = PacketPort::open("left", FRAMES).unwrap();
+        let mut b = open("right", FRAMES).unwrap();
+        ip("addr add 192.0.2.1/24 dev left");
+        let socket = UdpSocket::bind("192.0.2.1:0").unwrap();
+        socket.set_broadcast(true).unwrap();
+        let judged = |frame: Vec<u8>, network: usize, tag: &[u8]| {
+            assert_eq!(frame[12..network], *tag, "{frame:x?}");
+            assert_eq!(frame[frame.len() - 9..], *b"to be sum");
+            // By the rule of RFC 768: with the pseudo header, the sum of all words is all ones.
+            // The addresses and the segment follow each other; its last octet is completed by a zero.
+            let words = [&frame[network + 12..], &[0, 0, 17, 0, 17]].concat();
+            assert_eq!(words.len() % 2, 0);
+            let sum: u32 = words.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+            assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff, "{frame:x?}");
+        };
+        socket.send_to(b"to be sum", "192.0.2.255:9").unwrap();
+        judged(taken(&mut b), 14, &[8, 0]);
+        match tag_what_leaves(a.index(), 0x6005) {
+            Ok(_tagging) => {
+                socket.send_to(b"to be sum", "192.0.2.255:9").unwrap();
+                judged(taken(&mut b), 18, &[0x81, 0, 0x60, 5, 8, 0]);
+            }
+            Err(why) => eprintln!("not tested with a tag: this kernel attaches no program that adds one ({why})"),
+        }
+    });
+}
+
+/// What the far end cannot take is not sent again and again without end by the port itself.
+pub fn a_frame_too_long_for_the_far_end_is_busy_and_others_go_on<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let (mut a, mut b) = both(open);
+        ip("link set right mtu 1000");
+        for _ in 0..1000 {
+            assert_eq!(a.send(&frame(1, 1514, None)), Sent::Busy);
+        }
+        let fresh = frame(2, 1014, None);
+        until("a shorter one is sent", || a.send(&fresh) == Sent::Done);
+        assert_eq!(taken(&mut b), fresh);
+        nothing(&mut b);
     });
 }
 

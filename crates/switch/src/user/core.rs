@@ -3,6 +3,7 @@
 //! It never waits, allocates or takes a lock. A frame is handed over only if, by the rate of the link, it ends before
 //! its gate closes; among open gates the highest queue with such a frame goes first.
 
+mod attempts;
 mod outlet;
 
 use std::sync::atomic::AtomicBool;
@@ -18,6 +19,7 @@ use super::queue::Waiting;
 use super::rest::LATE_NS;
 use super::table::{Seen, Table};
 use super::usual::Usual;
+use attempts::Attempts;
 use outlet::Outlet;
 
 use crate::frame::Header;
@@ -294,7 +296,8 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 return if usize::from(out_of) == from { seen.filtered.add(1) } else { seen.looped.add(1) };
             }
         }
-        if is_group(&header.from) {
+        // No station has an address of zeros: learned, it would draw what others send to it by mistake.
+        if is_group(&header.from) || header.from == [0; 6] {
             return seen.malformed.add(1);
         }
         if header.is_reserved() {
@@ -405,8 +408,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let done_ns = self.time.now_ns();
         let counters = &self.counters.ports[index].queues[queue];
         match sent {
-            Sent::Busy => return self.look_for_stall(done_ns),
+            Sent::Busy if !outlet.attempts.refused(queue, octets, now_ns) => return self.look_for_stall(done_ns),
             Sent::Done => {
+                outlet.attempts.taken(octets);
                 counters.sent.add(1);
                 counters.octets.add(octets as u64);
                 let ends_ns = outlet.sent(octets, now_ns, done_ns, handing_over_ns);
@@ -416,7 +420,10 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 self.handing_over.follow(done_ns.saturating_sub(now_ns));
             }
             Sent::Down => counters.down.add(1),
-            Sent::Refused => counters.refused.add(1),
+            Sent::Busy | Sent::Refused => {
+                counters.refused.add(1);
+                self.counters.ports[index].refused_octets.set(octets as u64);
+            }
         }
         outlet.take_first(queue);
         counters.waiting.set(outlet.queues[queue].len() as u64);
@@ -438,6 +445,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             self.outlets.iter_mut().for_each(|outlet| {
                 outlet.gates.forget();
                 outlet.free_ns = 0;
+                outlet.attempts = Attempts::new();
             });
             self.seen_ns = self.time.now_ns();
         }
@@ -536,6 +544,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     fn link(&mut self, index: usize, up: bool) {
         let Some(outlet) = self.outlets.get_mut(index) else { return };
         outlet.up = up;
+        outlet.attempts = Attempts::new();
         if up {
             return;
         }

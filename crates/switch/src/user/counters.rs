@@ -90,7 +90,7 @@ pub struct PortCounters {
     pub overflowed: Counter,
     /// Longer than the link allows.
     pub oversized: Counter,
-    /// Too short to have a header, or from a group's address.
+    /// Too short to have a header, or from the address of a group or of nobody.
     pub malformed: Counter,
     /// To an address that no bridge forwards.
     pub reserved: Counter,
@@ -103,6 +103,9 @@ pub struct PortCounters {
     /// Came in by a port that takes frames with a static entry only, and had none.
     #[serde(default)]
     pub no_entry: Counter,
+    /// Octets of the frame that its interface refused last, or did not take for too long.
+    #[serde(default)]
+    pub refused_octets: Counter,
     /// On the way out, by queue.
     pub queues: [QueueCounters; CLASSES],
 }
@@ -124,7 +127,7 @@ pub struct QueueCounters {
     pub no_window: Counter,
     /// Dropped: the link is down.
     pub down: Counter,
-    /// Dropped: the interface did not take it.
+    /// Dropped: the interface did not take it, at once or for too long.
     pub refused: Counter,
     /// Sent, but handing it over took longer than usual, and by the rate of the link it ended after its gate had closed.
     /// Where it is not known whether the frame left before a hold-up or after it, after is assumed.

@@ -6,6 +6,15 @@ use super::port::{Port, Received, Sent};
 use super::xdp::XdpPort;
 use crate::model::Socket;
 
+/// Octets of data that the frames of a port by such a socket carry at most, with two VLAN tags: what a slot of its ring
+/// has room for.
+pub fn largest_sdu(socket: Socket) -> u32 {
+    match socket {
+        Socket::Packet => 1964,
+        Socket::Xdp => 1770,
+    }
+}
+
 /// A port by a packet socket or by AF_XDP.
 #[derive(Debug)]
 pub enum EitherPort {
@@ -21,6 +30,15 @@ impl EitherPort {
         match socket {
             Socket::Packet => PacketPort::open(interface, DEFAULT_FRAMES).map(EitherPort::Packet),
             Socket::Xdp => XdpPort::open(interface, DEFAULT_FRAMES).map(EitherPort::Xdp),
+        }
+    }
+
+    /// Has the other end of a virtual Ethernet pair send single frames, as far as that is not so by itself.
+    pub fn keep_whole(&mut self) -> std::io::Result<()> {
+        match self {
+            EitherPort::Packet(port) => port.keep_whole(),
+            // Its own program stands in the driver.
+            EitherPort::Xdp(_) => Ok(()),
         }
     }
 

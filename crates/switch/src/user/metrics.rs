@@ -30,7 +30,7 @@ const OF_PORT: [(&str, &str, OfPort); 9] = [
     ("flooded", "Frames to addresses not known.", |port| port.flooded.get()),
     ("no_entry", "Frames without the static entry that their port asks for.", |port| port.no_entry.get()),
 ];
-const OF_QUEUE: [(&str, &str, OfQueue); 8] = [
+const OF_QUEUE: [(&str, &str, OfQueue); 9] = [
     ("packets", "Frames that left.", |queue| queue.sent.get()),
     ("bytes", "Octets that left.", |queue| queue.octets.get()),
     ("drops", "Frames that were dropped, for whatever reason.", |queue| queue.dropped()),
@@ -38,6 +38,7 @@ const OF_QUEUE: [(&str, &str, OfQueue); 8] = [
     ("drops_over_sdu", "Dropped: larger than the class may be.", |queue| queue.over_sdu.get()),
     ("drops_no_window", "Dropped: no window is long enough.", |queue| queue.no_window.get()),
     ("drops_down", "Dropped: the link is down.", |queue| queue.down.get()),
+    ("drops_refused", "Dropped: the interface did not take it, at once or for too long.", |queue| queue.refused.get()),
     ("late", "Sent, but ended after the gate had closed, as handing over was held up.", |queue| queue.late.get()),
 ];
 

@@ -1,5 +1,7 @@
 //! The user data plane: one dedicated core takes frames in, learns addresses, classifies, queues and opens gates.
 
+mod bpf;
+mod btf;
 #[cfg(test)]
 mod conformance;
 pub mod core;
@@ -17,6 +19,7 @@ pub mod queue;
 pub mod rest;
 pub mod running;
 pub mod serve;
+pub mod settings;
 mod sys;
 pub mod table;
 #[cfg(test)]

@@ -24,6 +24,18 @@ pub enum OpenError {
         /// What is taken.
         what: &'static str,
     },
+    /// Frames could come in without their VLAN tags, and so in the wrong class.
+    #[error(
+        "{interface}: AF_XDP would not see VLAN tags that this virtual interface keeps beside its frames ({source}); it \
+         takes virtual Ethernet on Linux 6.8 or later with the kernel's types (/sys/kernel/btf/vmlinux), or socket = \
+         \"packet\" in the file"
+    )]
+    HiddenTags {
+        /// Name of the interface.
+        interface: String,
+        /// Why they cannot be put back.
+        source: io::Error,
+    },
     /// The ring found no memory.
     #[error("{interface}: no memory for a ring of {frames} frames; ask for fewer, or free some memory")]
     NoMemory {

@@ -2,8 +2,9 @@
 
 use crate::apply::{Host, Link, Plan, Step, links, port};
 use crate::features;
+use super::either::largest_sdu;
 use crate::kernel::CannotPlan;
-use crate::model::{Offload, Role, Switch};
+use crate::model::{Offload, Port, Role, Socket, Switch};
 
 /// Looks at everything that would be changed, and says what is to be done.
 pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
@@ -25,6 +26,12 @@ pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
     if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons }) }
 }
 
+/// The steps for one port alone, whose interface is there again.
+pub(super) fn of_port(host: &impl Host, name: &str) -> Result<Vec<Step>, String> {
+    let links = links(host).map_err(|refused| refused.to_string())?;
+    port::usable(name, &links).and_then(|link| steps(host, link))
+}
+
 /// What of the model takes a kernel.
 fn unfit(switch: &Switch) -> Vec<String> {
     let mut reasons = Vec::new();
@@ -36,11 +43,27 @@ fn unfit(switch: &Switch) -> Vec<String> {
     if switch.stp {
         reasons.push("the spanning tree protocol is spoken by the kernel's bridge only (plane = \"kernel\", or stp = false: loops are then looked for by probes, and a port is closed that makes one)".into());
     }
+    reasons.extend(switch.ports.iter().filter_map(|port| too_large(switch, port)));
     let offloaded = switch.ports.iter().filter(|port| port.offload != Offload::None);
     reasons.extend(offloaded.map(|port| {
         format!("port {}: offload is the kernel data plane's (plane = \"kernel\", or offload = \"none\")", port.name)
     }));
     reasons
+}
+
+/// Why frames of a class are larger than any that the switch takes from a port.
+pub(crate) fn too_large(switch: &Switch, port: &Port) -> Option<String> {
+    let limit = largest_sdu(switch.socket);
+    let classes = switch.classes.iter().zip(&port.max_sdu);
+    let (class, sdu) = classes.filter_map(|(class, sdu)| Some((&class.name, (*sdu)?))).max_by_key(|(_, sdu)| *sdu)?;
+    let socket = if switch.socket == Socket::Xdp { "xdp" } else { "packet" };
+    (sdu > limit).then(|| {
+        format!(
+            "port {}: max-sdu = {{ {class} = {sdu} }} is more than the {limit} octets that the user data plane carries with \
+             socket = \"{socket}\" (a smaller max-sdu, or plane = \"kernel\")",
+            port.name
+        )
+    })
 }
 
 fn steps(host: &impl Host, link: &Link) -> Result<Vec<Step>, String> {

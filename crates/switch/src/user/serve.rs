@@ -14,6 +14,8 @@ use super::either::EitherPort;
 use super::open::OpenError;
 use super::packet::least_egress_ns;
 use super::running::{Noticed, Place, Running, StartError};
+use super::settings::Settings;
+use crate::apply::{Folder, Live};
 use crate::config;
 use crate::ethtool;
 use crate::link::{self, Change, Watch};
@@ -28,6 +30,10 @@ const PROBE: Duration = Duration::from_secs(5);
 /// Of the least time that a frame took to its link, this part is relied on: the processor may become faster, and no frame
 /// may leave before its gate opens.
 const SURE: (u64, u64) = (3, 4);
+/// An interface that is there again and cannot be used is tried so often.
+const RETRY: Duration = Duration::from_secs(1);
+/// Frames that an interface does not take are told of so often at most.
+const AGAIN: Duration = Duration::from_secs(60);
 /// A port that made a loop stays closed for so long, then it is tried again.
 const CLOSED: Duration = Duration::from_secs(60);
 
@@ -65,6 +71,10 @@ pub enum Happened {
     Loop(String),
     /// It is tried again.
     Reopened(String),
+    /// Another program changed its settings; what came of it.
+    Changed(String, String),
+    /// Its interface did not take frames: how many since this was said last, and the octets of the last one.
+    Refused(String, u64, u64),
     /// To the core, or its clock.
     Core(Noticed),
 }
@@ -81,6 +91,12 @@ impl fmt::Display for Happened {
                 f,
                 "port {port}: what leaves by another port comes in here: there is a loop; the port is closed for {} s",
                 CLOSED.as_secs()
+            ),
+            Happened::Changed(port, what) => write!(f, "port {port}: {what}"),
+            Happened::Refused(port, frames, octets) => write!(
+                f,
+                "port {port}: its interface did not take {frames} frames, the last one of {octets} octets; they are \
+                 dropped (is the MTU at the other end smaller?)"
             ),
             Happened::Reopened(port) => write!(f, "port {port}: tried again"),
             Happened::Core(Noticed::ClockSet(ns)) => {
@@ -103,6 +119,9 @@ pub struct Service {
     ports: Vec<Watched>,
     probed: Instant,
     base_ns: u64,
+    settings: Option<Settings<Live>>,
+    /// When interfaces were last tried that are there and not open.
+    tried: Instant,
 }
 
 /// A port, as it is seen from outside of the core.
@@ -117,6 +136,14 @@ struct Watched {
     /// Probes that had come in here when it was last looked.
     looped: u64,
     closed: Option<Instant>,
+    /// Frames that its interface had refused when that was said last, and when.
+    refused: (u64, Option<Instant>),
+    /// Why its other end may join frames, which are lost then.
+    joined: Option<String>,
+    /// Times that a setting was put back which another program had changed.
+    put_back: u64,
+    /// What was said of it last.
+    said: Option<String>,
 }
 
 /// What is known of it, for `ontick switch status`.
@@ -159,6 +186,9 @@ pub struct PortReport {
     /// its link.
     #[serde(default)]
     pub ahead_ns: u64,
+    /// Times that its settings were put back, which another program had changed.
+    #[serde(default)]
+    pub put_back: u64,
 }
 
 impl Service {
@@ -174,16 +204,30 @@ impl Service {
             return Err(ServeError::Loop(found));
         }
         let mut opened = Vec::new();
+        let mut joined = Vec::new();
         for name in &names {
-            opened.push(EitherPort::open(name, switch.socket)?);
+            let mut open = EitherPort::open(name, switch.socket)?;
+            joined.push(keep_whole(&mut open, name, &watch));
+            opened.push(open);
         }
         let base_ns = base_ns(switch);
         let mut ports = Vec::new();
         let mut attachments = Vec::new();
-        for (port, open) in switch.ports.iter().zip(opened) {
+        for ((port, open), joined) in switch.ports.iter().zip(opened).zip(joined) {
             let link = watch.named(&port.name).is_some_and(|link| link.carrier);
             let rate = rate(port);
-            ports.push(Watched { index: Some(open.index()), link, rate, ahead_ns: 0, looped: 0, closed: None });
+            ports.push(Watched {
+                index: Some(open.index()),
+                link,
+                rate,
+                ahead_ns: 0,
+                looped: 0,
+                closed: None,
+                refused: (0, None),
+                joined,
+                put_back: 0,
+                said: None,
+            });
             attachments.push(Attachment {
                 port: Some(open),
                 rate,
@@ -195,9 +239,24 @@ impl Service {
             let _ = running.tell(Command::Link(index, false));
         }
         let mut service =
-            Self { switch: switch.clone(), place, running, watch, ports, probed: Instant::now(), base_ns };
+            Self {
+                switch: switch.clone(),
+                place,
+                running,
+                watch,
+                ports,
+                probed: Instant::now(),
+                base_ns,
+                settings: None,
+                tried: Instant::now(),
+            };
         (0..service.ports.len()).for_each(|at| service.look_ahead(at));
         Ok(service)
+    }
+
+    /// From now on the settings of the ports are kept, too; the folder has the journal of what was set.
+    pub fn keep_settings(&mut self, folder: &Folder) {
+        self.settings = Some(Settings::new(Live, folder.clone()));
     }
 
     /// Looks after everything for about so long, and tells what happened.
@@ -215,6 +274,9 @@ impl Service {
         }
         happened.extend(self.running.tend().into_iter().map(Happened::Core));
         happened.extend(self.look_for_loops());
+        happened.extend(self.look_for_refused());
+        happened.extend(self.look_at_settings());
+        happened.extend(self.try_again());
         Ok(happened)
     }
 
@@ -272,6 +334,7 @@ impl Service {
             link: watched.link,
             closed: watched.closed.is_some(),
             ahead_ns: watched.ahead_ns,
+            put_back: watched.put_back,
         };
         Report {
             pid: std::process::id(),
@@ -280,7 +343,7 @@ impl Service {
             base_ns: self.base_ns,
             cpu: self.place.cpu,
             policy: self.place.policy.to_string(),
-            refused: self.running.refused().to_vec(),
+            refused: self.running.refused().iter().chain(self.ports.iter().filter_map(|port| port.joined.as_ref())).cloned().collect(),
             rests: self.running.rests(),
             ports: self.switch.ports.iter().zip(&self.ports).map(port).collect(),
             counters: self.running.counters().clone(),
@@ -361,19 +424,74 @@ impl Service {
         if self.ports[at].index.is_some() {
             return None;
         }
-        let open = match EitherPort::open(name, self.switch.socket) {
+        let set_up = self.settings.as_ref().map_or(Ok(()), |settings| settings.set_up_again(name));
+        let opened = set_up.and_then(|()| EitherPort::open(name, self.switch.socket).map_err(|why| why.to_string()));
+        let mut open = match opened {
             Ok(open) => open,
-            Err(why) => return Some(Happened::Unusable(name.into(), why.to_string())),
+            Err(why) if self.ports[at].said.replace(why.clone()).as_ref() == Some(&why) => return None,
+            Err(why) => return Some(Happened::Unusable(name.into(), why)),
         };
         let link = self.watch.named(name).is_some_and(|link| link.carrier);
         let rate = rate(&self.switch.ports[at]);
-        self.ports[at] = Watched { index: Some(open.index()), link, rate, closed: None, ..self.ports[at] };
+        let joined = keep_whole(&mut open, name, &self.watch);
+        let port = &mut self.ports[at];
+        port.said = None;
+        (port.index, port.link, port.rate, port.closed, port.joined) = (Some(open.index()), link, rate, None, joined);
         let _ = self.running.tell(Command::Replace(at, Some(open), rate));
         if !link {
             let _ = self.running.tell(Command::Link(at, false));
         }
         self.look_ahead(at);
         Some(Happened::Back(name.into()))
+    }
+
+    /// What another program changed at the ports is put back.
+    fn look_at_settings(&mut self) -> Vec<Happened> {
+        let Some(settings) = &mut self.settings else { return Vec::new() };
+        let named = self.switch.ports.iter().zip(&self.ports);
+        let open: Vec<(&str, u32)> =
+            named.filter_map(|(port, watched)| Some((port.name.as_str(), watched.index?))).collect();
+        let mut happened = Vec::new();
+        for done in settings.tend(&open) {
+            let Some(at) = self.switch.ports.iter().position(|port| port.name == done.port) else { continue };
+            self.ports[at].put_back += 1;
+            // One who insists is not told of every second.
+            if self.ports[at].said.replace(done.what.clone()).as_ref() != Some(&done.what) {
+                happened.push(Happened::Changed(done.port, done.what));
+            }
+        }
+        happened
+    }
+
+    /// Interfaces that are there again and could not be used at once.
+    fn try_again(&mut self) -> Vec<Happened> {
+        if self.tried.elapsed() < RETRY {
+            return Vec::new();
+        }
+        self.tried = Instant::now();
+        let there = |at: &usize| {
+            let name = &self.switch.ports[*at].name;
+            (self.ports[*at].index.is_none() && self.watch.named(name).is_some()).then(|| name.clone())
+        };
+        let names: Vec<String> = (0..self.ports.len()).filter_map(|at| there(&at)).collect();
+        names.iter().filter_map(|name| self.back(name)).collect()
+    }
+
+    /// Frames that interfaces do not take are told of at once, and then now and then.
+    fn look_for_refused(&mut self) -> Vec<Happened> {
+        let counters = self.running.counters().clone();
+        let mut happened = Vec::new();
+        for (at, counters) in counters.ports.iter().enumerate() {
+            let (before, told) = self.ports[at].refused;
+            let refused = counters.queues.iter().map(|queue| queue.refused.get()).sum();
+            if refused == before || told.is_some_and(|told| told.elapsed() < AGAIN) {
+                continue;
+            }
+            self.ports[at].refused = (refused, Some(Instant::now()));
+            let name = self.switch.ports[at].name.clone();
+            happened.push(Happened::Refused(name, refused - before, counters.refused_octets.get()));
+        }
+        happened
     }
 
     fn look_for_loops(&mut self) -> Vec<Happened> {
@@ -399,6 +517,18 @@ impl Service {
         }
         happened
     }
+}
+
+/// Has the other end of a virtual Ethernet pair send single frames; why it may not.
+fn keep_whole(open: &mut EitherPort, name: &str, watch: &Watch) -> Option<String> {
+    if watch.named(name).and_then(|link| link.kind.as_deref()) != Some("veth") {
+        return None;
+    }
+    let why = open.keep_whole().err()?;
+    Some(format!(
+        "port {name}: the other end of this pair may join frames, which are dropped then ({why}): switch that off there \
+         (ethtool -K INTERFACE tso off gso off)"
+    ))
 }
 
 /// One second for all ports that begin with the next one.

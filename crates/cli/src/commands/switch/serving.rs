@@ -59,6 +59,7 @@ pub fn serve(
     let place = Place { never_rest: rest.never_rest, ..proof::place(switch, None) };
     let throttling = if rest.keep_throttling { None } else { unthrottled(place) };
     let mut service = Service::start(switch, place)?;
+    service.keep_settings(folder);
     let report = service.report();
     let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
     file::note(&format!("switch {} works on {cpu}, {} (Ctrl-C ends it)", switch.name, report.policy));

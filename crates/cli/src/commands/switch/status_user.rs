@@ -90,6 +90,9 @@ fn port(switch: &Switch, port: &Port, seen: &PortReport, report: &Report) -> Str
         (.., false) => "no link",
     };
     let mut text = format!("\nport {}  {link}\n", port.name);
+    if seen.put_back > 0 {
+        text += &format!("  settings  put back {} times, as another program changes them\n", seen.put_back);
+    }
     if let Some(gates) = &port.gates {
         let names = |open: u8| {
             let opened = switch.classes.iter().filter(|class| open & (1 << class.queue) != 0);

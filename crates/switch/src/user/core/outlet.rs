@@ -1,6 +1,7 @@
 //! One port's way out: its gates, what waits before them, and the link behind.
 
 use super::Attachment;
+use super::attempts::Attempts;
 use crate::model::CLASSES;
 use crate::schedule::NEVER;
 use crate::user::gate::Gates;
@@ -19,6 +20,8 @@ pub(super) struct Outlet<P> {
     pub queues: [Queue; CLASSES],
     /// Queues that are not empty, one bit for each.
     pub waiting: u8,
+    /// First frames that the port did not take.
+    pub attempts: Attempts,
     pub max_sdu: [u32; CLASSES],
     /// When the link has sent all that was handed over.
     pub free_ns: u64,
@@ -37,6 +40,7 @@ impl<P> Outlet<P> {
             gates: Gates::new(at.schedule),
             queues: limits.map(Queue::new),
             waiting: 0,
+            attempts: Attempts::new(),
             max_sdu,
             free_ns: 0,
             ahead_ns: 0,
@@ -48,7 +52,7 @@ impl<P> Outlet<P> {
     #[inline]
     pub fn next(&mut self, now_ns: u64, handing_over_ns: u64) -> Option<(usize, u64)> {
         let view = self.gates.at(now_ns + self.ahead_ns);
-        let mut ready = self.waiting & view.open;
+        let mut ready = self.waiting & view.open & !self.attempts.pausing(now_ns);
         while ready != 0 {
             let queue = 7 - ready.leading_zeros() as usize;
             ready &= !(1 << queue);
@@ -82,6 +86,7 @@ impl<P> Outlet<P> {
 
     pub fn take_first(&mut self, queue: usize) {
         self.queues[queue].pop();
+        self.attempts.next(queue);
         if self.queues[queue].is_empty() {
             self.waiting &= !(1 << queue);
         }

@@ -47,6 +47,8 @@ struct Lists {
     /// What it takes for the next ones.
     next_costs_ns: VecDeque<u64>,
     down: bool,
+    /// Frames of so many octets and more find no room, for ever; none where it is 0.
+    full_from: usize,
 }
 
 struct Near(Far, Clock);
@@ -66,6 +68,10 @@ impl Port for Near {
         let mut far = self.0.0.borrow_mut();
         if far.down {
             return Sent::Down;
+        }
+        if far.full_from > 0 && frame.len() >= far.full_from {
+            self.1.pass(far.costs_ns);
+            return Sent::Busy;
         }
         far.gone.push((self.1.0.get(), frame.to_vec()));
         let usual_ns = far.costs_ns;
@@ -258,6 +264,63 @@ fn a_link_that_is_down_keeps_nothing() {
     bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 5, 60));
     (0..60_000).for_each(|_| core.turn());
     assert_eq!(bench.counters.ports[1].queues[0].down.get(), 4);
+}
+
+#[test]
+fn a_frame_that_is_never_taken_is_given_up_and_the_port_goes_on() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch(2, 8), None);
+    bench.far[1].0.borrow_mut().full_from = 1000;
+    // One of class 0 that the far end cannot take, one of its class behind it, and one of another class.
+    let coming = [frame(1, 2, 0, 1, 1518), frame(1, 2, 0, 2, 60), frame(1, 2, 7, 3, 60)];
+    bench.far[0].0.borrow_mut().coming.extend(coming);
+    let numbers = |far: &Far| gone(far).iter().map(|frame| number(frame)).collect::<Vec<_>>();
+    let begun_ns = bench.clock.0.get();
+    while bench.clock.0.get() < begun_ns + 1_000_000 {
+        core.turn();
+    }
+    assert_eq!(numbers(&bench.far[1]), [3], "other classes do not wait for it");
+    let refused = || bench.counters.ports[1].queues[0].refused.get();
+    assert_eq!(refused(), 0, "a driver's queue may have room a little later");
+    while bench.clock.0.get() < begun_ns + 60_000_000 {
+        core.turn();
+    }
+    assert_eq!((numbers(&bench.far[1]), refused()), (vec![3, 2], 1));
+    assert_eq!(bench.counters.ports[1].refused_octets.get(), 1518);
+    // Nobody waits for others as long, and shorter ones have the same patience as before.
+    bench.far[0].0.borrow_mut().coming.extend([frame(1, 2, 0, 4, 1518), frame(1, 2, 0, 5, 60)]);
+    (0..200).for_each(|_| core.turn());
+    assert_eq!((numbers(&bench.far[1]), refused()), (vec![3, 2, 5], 2));
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 6, 1100));
+    (0..200).for_each(|_| core.turn());
+    assert_eq!(refused(), 2);
+    // Room for all: what waits is taken, and being full is nothing but that again.
+    bench.far[1].0.borrow_mut().full_from = 0;
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 7, 1518));
+    (0..2_000).for_each(|_| core.turn());
+    bench.far[1].0.borrow_mut().full_from = 1000;
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 8, 1518));
+    (0..2_000).for_each(|_| core.turn());
+    bench.far[1].0.borrow_mut().full_from = 0;
+    (0..2_000).for_each(|_| core.turn());
+    assert_eq!((numbers(&bench.far[1]), refused()), (vec![3, 2, 5, 6, 7, 8], 2));
+    assert_eq!(bench.counters.ports[1].queues[0].waiting.get(), 0);
+}
+
+#[test]
+fn nobody_s_address_is_malformed_and_never_learned() {
+    let mut bench = Bench::new(3);
+    let mut core = core!(bench, &switch(3, 8), None);
+    let mut from_nobody = frame(1, 2, 0, 1, 60);
+    from_nobody[6..12].fill(0);
+    let mut to_nobody = frame(3, 2, 0, 2, 60);
+    to_nobody[..6].fill(0);
+    bench.far[0].0.borrow_mut().coming.push_back(from_nobody);
+    (0..20).for_each(|_| core.turn());
+    assert_eq!((bench.counters.ports[0].malformed.get(), gone(&bench.far[1]).len()), (1, 0));
+    bench.far[1].0.borrow_mut().coming.push_back(to_nobody);
+    (0..20).for_each(|_| core.turn());
+    assert_eq!((gone(&bench.far[0]).len(), gone(&bench.far[2]).len()), (1, 1), "nobody knows where that is");
 }
 
 #[test]

@@ -3,11 +3,11 @@
 //! Everything that is set belongs to the socket, the promiscuous mode of the interface too, and ends with it, whatever
 //! ends the process. The exception is said by name: hardware time stamps ([`PacketReader::open`]).
 //!
-//! The interface stays as it is otherwise, so turn off what joins frames (GRO, and on the other end of a virtual
-//! interface GSO and TSO): joined frames are [`super::port::Received::Oversized`]. Checksums that a virtual interface's
-//! other end has left to be made are made.
+//! The interface stays as it is otherwise, so turn off what joins frames there (GRO): joined frames are
+//! [`super::port::Received::Oversized`]. The other end of a virtual Ethernet pair is kept from joining frames by
+//! [`PacketPort::keep_whole`]; checksums that it has left to be made are made.
 
-mod checksum;
+pub(super) mod checksum;
 mod egress;
 mod port;
 mod reader;
@@ -15,6 +15,7 @@ mod ring;
 mod socket;
 mod stamps;
 mod tag;
+mod whole;
 
 pub use egress::least_ns as least_egress_ns;
 pub use port::PacketPort;

@@ -11,6 +11,8 @@ use super::checksum;
 use super::ring::{Ring, Slot};
 use super::socket::{self, Socket};
 use super::tag::Tag;
+use super::whole;
+use crate::user::bpf::Attached;
 use crate::user::open::OpenError;
 use crate::user::port::{Port, Received, Sent};
 
@@ -22,6 +24,8 @@ const ADDRESSES: usize = 12;
 pub struct PacketPort {
     ring: Ring,
     socket: Socket,
+    /// What keeps the other end from joining frames.
+    whole: Option<Attached>,
 }
 
 impl PacketPort {
@@ -34,7 +38,7 @@ impl PacketPort {
         socket.bypass_queueing()?;
         socket.receive_for_all_addresses()?;
         socket.start()?;
-        Ok(Self { ring, socket })
+        Ok(Self { ring, socket, whole: None })
     }
 
     /// Name of the interface when it was opened.
@@ -45,6 +49,13 @@ impl PacketPort {
     /// Index of the interface.
     pub fn index(&self) -> u32 {
         self.socket.index()
+    }
+
+    /// Has the other end of a virtual Ethernet pair send single frames, as long as this port is open; the interface
+    /// itself must not join them again (GRO).
+    pub fn keep_whole(&mut self) -> io::Result<()> {
+        self.whole = Some(whole::keep_whole(self.index())?);
+        Ok(())
     }
 
     /// For callers that need not be on time: waits until a frame is there, or the time is over.

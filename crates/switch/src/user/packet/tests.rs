@@ -7,6 +7,7 @@ use std::time::Duration;
 use ontick_rt::clock::ClockId;
 
 use super::*;
+use crate::model::Socket;
 use crate::user::conformance::{self, both, taken};
 use crate::user::open::OpenError;
 use crate::user::port::{Port, Received, Sent};
@@ -29,9 +30,16 @@ does!(
     an_interface_that_goes_down_and_comes_back,
     an_interface_that_vanishes,
     a_full_queue_of_the_driver_is_busy,
+    checksums_and_tags_left_to_the_interface_are_put_in,
+    a_frame_too_long_for_the_far_end_is_busy_and_others_go_on,
     promiscuous_mode_ends_with_the_port,
     what_cannot_be_a_port_is_named,
 );
+
+#[test]
+fn the_largest_frames_come_in_whole() {
+    conformance::the_largest_frames_come_in_whole(PacketPort::open, Socket::Packet);
+}
 
 #[test]
 fn what_finds_no_room_is_counted() {

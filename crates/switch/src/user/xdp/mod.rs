@@ -9,8 +9,10 @@
 //!   queues; an interface with more can be set to fewer (`ethtool -L`).
 //! - Frames are copied, once each way (`XDP_COPY`). Handing a frame over is one system call, so that what became of it
 //!   is known at once.
-//! - VLAN tags must be in the frames: turn off the interface's VLAN offloads (`rxvlan`, `txvlan`). So must
-//!   checksums: turn off `tx` at the other end of a virtual interface; a packet socket makes them where they are missing.
+//! - VLAN tags must be in the frames: turn off the interface's VLAN offloads (`rxvlan`, `txvlan`). On virtual Ethernet,
+//!   where the other end may keep them beside, the program puts them back (Linux 6.8); where it cannot, the port is
+//!   refused.
+//! - Checksums that a virtual interface's other end has left to be made are made.
 
 mod memory;
 mod port;

@@ -9,11 +9,12 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::QUEUES;
-use super::program::{Place, Redirection, Sockets};
+use super::program::{Sockets, redirect, redirect_with_tags};
 use super::queue::{HandedOver, Queue};
 use crate::link;
+use crate::user::bpf::{Attached, Place};
 use crate::user::open::OpenError;
-use crate::user::packet::Socket;
+use crate::user::packet::{Socket, checksum};
 use crate::user::port::{Port, Received, Sent};
 use crate::wire;
 
@@ -26,7 +27,7 @@ const LEAST: u32 = 64;
 #[derive(Debug)]
 pub struct XdpPort {
     /// First, so that nothing comes in any more when the sockets close.
-    _redirection: Redirection,
+    _redirection: Attached,
     place: Place,
     queues: Vec<Queue>,
     /// The queue whose turn it is.
@@ -44,7 +45,9 @@ impl XdpPort {
     /// there are several receive queues, each has room for half as many, as flows seldom spread evenly.
     pub fn open(interface: &str, frames: u32) -> Result<Self, OpenError> {
         let socket = Socket::new(interface, frames)?;
-        let queues = open_queues(&socket, frames)?;
+        let links = link::list().map_err(socket.explain("list interfaces", "2.6"))?;
+        let link = links.into_iter().find(|link| link.index == socket.index()).unwrap_or_default();
+        let queues = open_queues(&socket, link.receive_queues, frames)?;
         let failed = |step| socket.explain(step, "5.9");
         let sockets = Sockets::new(queues.len() as u32).map_err(failed("make a map of sockets"))?;
         for (number, queue) in queues.iter().enumerate() {
@@ -53,9 +56,13 @@ impl XdpPort {
         socket.receive_for_all_addresses()?;
         let largest = largest(&socket).map_err(failed("tell its MTU"))?;
         let (redirection, place) =
-            redirect(&sockets, socket.index()).map_err(|source| match source.raw_os_error() {
+            attach(&sockets, &socket, link.kind.as_deref()).map_err(|source| match source.raw_os_error() {
                 Some(libc::EBUSY | libc::EEXIST) => {
                     OpenError::InUse { interface: interface.to_owned(), what: "the place of its XDP program" }
+                }
+                Some(libc::EPERM | libc::EACCES) => OpenError::NotPermitted(interface.to_owned()),
+                _ if keeps_tags_beside(link.kind.as_deref()) => {
+                    OpenError::HiddenTags { interface: interface.to_owned(), source }
                 }
                 _ => failed("attach a program that redirects frames")(source),
             })?;
@@ -104,6 +111,9 @@ impl Port for XdpPort {
         for _ in 0..self.queues.len() {
             let received = self.queues[self.next].receive(slot);
             self.next = if self.next + 1 < self.queues.len() { self.next + 1 } else { 0 };
+            if let Received::Frame(octets) = received {
+                checksum::finish_where_left(&mut slot[..octets]);
+            }
             if received != Received::Nothing {
                 return received;
             }
@@ -133,13 +143,11 @@ impl Port for XdpPort {
 }
 
 /// A socket for each queue that the interface has.
-fn open_queues(socket: &Socket, frames: u32) -> Result<Vec<Queue>, OpenError> {
+fn open_queues(socket: &Socket, queues: u32, frames: u32) -> Result<Vec<Queue>, OpenError> {
     let failed = |source: io::Error| match source.raw_os_error() {
         Some(libc::EBUSY) => OpenError::InUse { interface: socket.interface().to_owned(), what: "one of its queues" },
         _ => socket.explain("make an AF_XDP socket", "5.9")(source),
     };
-    let links = link::list().map_err(socket.explain("list interfaces", "2.6"))?;
-    let queues = links.iter().find(|link| link.index == socket.index()).map_or(1, |link| link.receive_queues);
     let queues = queues.clamp(1, QUEUES);
     let share = (frames / queues.min(2)).max(LEAST).checked_next_power_of_two().unwrap_or(u32::MAX / 2 + 1);
     let mut open = Vec::new();
@@ -154,12 +162,20 @@ fn open_queues(socket: &Socket, frames: u32) -> Result<Vec<Queue>, OpenError> {
     Ok(open)
 }
 
-/// By the driver if that can, else by the stack.
-fn redirect(sockets: &Sockets, index: u32) -> io::Result<(Redirection, Place)> {
-    match Redirection::attach(sockets, index, Place::Driver) {
+/// Interfaces that take frames over from within this machine, with their VLAN tags beside them.
+fn keeps_tags_beside(kind: Option<&str>) -> bool {
+    matches!(kind, Some("veth" | "netkit" | "macvlan" | "macvtap" | "ipvlan" | "ipvtap" | "vlan"))
+}
+
+/// By the driver if that can, else by the stack; where tags may be beside the frames, only so that they are put back.
+fn attach(sockets: &Sockets, socket: &Socket, kind: Option<&str>) -> io::Result<(Attached, Place)> {
+    if keeps_tags_beside(kind) {
+        return Ok((redirect_with_tags(sockets, socket.index())?, Place::Driver));
+    }
+    match redirect(sockets, socket.index(), Place::Driver) {
         Ok(attached) => Ok((attached, Place::Driver)),
         Err(busy) if matches!(busy.raw_os_error(), Some(libc::EBUSY | libc::EEXIST)) => Err(busy),
-        Err(_) => Ok((Redirection::attach(sockets, index, Place::Stack)?, Place::Stack)),
+        Err(_) => Ok((redirect(sockets, socket.index(), Place::Stack)?, Place::Stack)),
     }
 }
 

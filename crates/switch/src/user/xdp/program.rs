@@ -1,27 +1,15 @@
-//! The program that redirects frames to sockets, loaded and attached by bpf(2).
+//! The program that redirects frames to sockets.
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Redirects what an interface receives to the sockets of its queues, until it is dropped.
-#[derive(Debug)]
-pub struct Redirection {
-    _link: OwnedFd,
-}
+use crate::user::bpf::{Attached, Instruction, Place, Purpose, bpf, bpf_fd, instruction, load};
+use crate::user::btf;
 
 /// The sockets of the queues, for the program to look up.
 #[derive(Debug)]
 pub struct Sockets(OwnedFd);
-
-/// Where the program runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In the driver.
-    Driver,
-    /// Where the network stack begins.
-    Stack,
-}
 
 impl Sockets {
     /// For so many queues.
@@ -59,69 +47,61 @@ impl Sockets {
     }
 }
 
-impl Redirection {
-    /// Attaches the program to an interface.
-    pub fn attach(sockets: &Sockets, index: u32, place: Place) -> io::Result<Self> {
-        #[repr(C)]
-        struct LinkCreate {
-            program: u32,
-            interface: u32,
-            attach_type: u32,
-            flags: u32,
-        }
-        const BPF_LINK_CREATE: u32 = 28;
-        const BPF_XDP: u32 = 37;
-        const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
-        const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
-        let program = load(&program(sockets.0.as_fd()))?;
-        let flags = match place {
-            Place::Driver => XDP_FLAGS_DRV_MODE,
-            Place::Stack => XDP_FLAGS_SKB_MODE,
-        };
-        let program = program.as_raw_fd() as u32;
-        let mut link = LinkCreate { program, interface: index, attach_type: BPF_XDP, flags };
-        // SAFETY: the attributes of this command, without pointers.
-        let link = unsafe { bpf_fd(BPF_LINK_CREATE, &mut link) }?;
-        Ok(Self { _link: link })
-    }
+/// Redirects what an interface receives to the sockets of its queues, until it is dropped.
+pub fn redirect(sockets: &Sockets, index: u32, place: Place) -> io::Result<Attached> {
+    Attached::attach(&load(&program(sockets.0.as_fd(), None), Purpose::default())?, index, place)
 }
 
-/// `struct bpf_insn`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-struct Instruction {
-    code: u8,
-    registers: u8,
-    offset: i16,
-    value: i32,
+/// The same in the driver, and puts each frame's VLAN tag back that the kernel keeps beside it (Linux 6.8).
+pub fn redirect_with_tags(sockets: &Sockets, index: u32) -> io::Result<Attached> {
+    let Some(tag) = btf::function("bpf_xdp_metadata_rx_vlan_tag")? else {
+        return Err(io::ErrorKind::Unsupported.into());
+    };
+    let purpose = Purpose { interface: Some(index), ..Purpose::default() };
+    Attached::attach(&load(&program(sockets.0.as_fd(), Some(tag)), purpose)?, index, Place::Driver)
 }
 
-const fn instruction(code: u8, to: u8, from: u8, offset: i16, value: i32) -> Instruction {
-    let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
-    Instruction { code, registers, offset, value }
+const LOAD_32: u8 = 0x61;
+const LOAD_16: u8 = 0x69;
+const LOAD_IMMEDIATE_64: u8 = 0x18;
+const STORE_32: u8 = 0x63;
+const STORE_16: u8 = 0x6b;
+const STORE_VALUE_32: u8 = 0x62;
+const MOVE: u8 = 0xbf;
+const SET: u8 = 0xb7;
+const ADD: u8 = 0x07;
+const AND: u8 = 0x57;
+const TO_BIG_ENDIAN: u8 = 0xdc;
+const JUMP: u8 = 0x05;
+const JUMP_IF_GREATER: u8 = 0x2d;
+const JUMP_UNLESS_EQUAL: u8 = 0x55;
+const CALL: u8 = 0x85;
+const EXIT: u8 = 0x95;
+/// That the value is a map's descriptor.
+const MAP: u8 = 1;
+/// That the value is a function of the kernel.
+const FUNCTION: u8 = 2;
+const ADJUST_HEAD: i32 = 44;
+const REDIRECT_MAP: i32 = 51;
+const DROP: i32 = 1;
+const PASS: i32 = 2;
+// struct xdp_md
+const DATA: i16 = 0;
+const DATA_END: i16 = 4;
+const QUEUE: i16 = 16;
+/// The frame pointer.
+const STACK: u8 = 10;
+
+/// The program; `tag` is the number of the function that tells a frame's VLAN tag.
+fn program(sockets: BorrowedFd<'_>, tag: Option<u32>) -> Vec<Instruction> {
+    let mut program = reserved_ones_pass().to_vec();
+    program.extend(tag.into_iter().flat_map(put_tag_back));
+    program.extend(to_socket(sockets));
+    program
 }
 
-/// The program, in the terms of Documentation/bpf/standardization/instruction-set.rst.
-fn program(sockets: BorrowedFd<'_>) -> [Instruction; 19] {
-    const LOAD_32: u8 = 0x61;
-    const LOAD_16: u8 = 0x69;
-    const LOAD_IMMEDIATE_64: u8 = 0x18;
-    const MOVE: u8 = 0xbf;
-    const SET: u8 = 0xb7;
-    const ADD: u8 = 0x07;
-    const AND: u8 = 0x57;
-    const JUMP_IF_GREATER: u8 = 0x2d;
-    const JUMP_UNLESS_EQUAL: u8 = 0x55;
-    const CALL: u8 = 0x85;
-    const EXIT: u8 = 0x95;
-    /// That the value is a map's descriptor.
-    const MAP: u8 = 1;
-    const REDIRECT_MAP: i32 = 51;
-    const PASS: i32 = 2;
-    // struct xdp_md
-    const DATA: i16 = 0;
-    const DATA_END: i16 = 4;
-    const QUEUE: i16 = 16;
+/// Keeps the context in register 6, and lets frames to reserved addresses go on to the kernel.
+fn reserved_ones_pass() -> [Instruction; 13] {
     /// 01-80-C2-00-00-0x
     const RESERVED: i32 = i32::from_ne_bytes([0x01, 0x80, 0xc2, 0x00]);
     const RESERVED_REST: i32 = u16::from_ne_bytes([0xff, 0xf0]) as i32;
@@ -140,7 +120,53 @@ fn program(sockets: BorrowedFd<'_>) -> [Instruction; 19] {
         instruction(JUMP_UNLESS_EQUAL, 4, 0, 2, 0),
         instruction(SET, 0, 0, 0, PASS),
         instruction(EXIT, 0, 0, 0, 0),
-        // The queue's socket; without one, the kernel keeps the frame.
+    ]
+}
+
+/// Asks for the frame's tag and puts it behind both addresses; a frame without one stays as it is.
+fn put_tag_back(function: u32) -> [Instruction; 31] {
+    const KIND: i16 = -4;
+    const CONTROL: i16 = -2;
+    [
+        instruction(STORE_VALUE_32, STACK, 0, KIND, 0),
+        instruction(MOVE, 1, 6, 0, 0),
+        instruction(MOVE, 2, STACK, 0, 0),
+        instruction(ADD, 2, 0, 0, KIND as i32),
+        instruction(MOVE, 3, STACK, 0, 0),
+        instruction(ADD, 3, 0, 0, CONTROL as i32),
+        instruction(CALL, 0, FUNCTION, 0, function as i32),
+        instruction(JUMP_UNLESS_EQUAL, 0, 0, 23, 0),
+        instruction(MOVE, 1, 6, 0, 0),
+        instruction(SET, 2, 0, 0, -4),
+        instruction(CALL, 0, 0, 0, ADJUST_HEAD),
+        // The kernel leaves room before each frame; rather no frame than one in the wrong class.
+        instruction(JUMP_UNLESS_EQUAL, 0, 0, 6, 0),
+        instruction(LOAD_32, 2, 6, DATA, 0),
+        instruction(LOAD_32, 3, 6, DATA_END, 0),
+        instruction(MOVE, 4, 2, 0, 0),
+        instruction(ADD, 4, 0, 0, 18),
+        instruction(JUMP_IF_GREATER, 4, 3, 1, 0),
+        instruction(JUMP, 0, 0, 2, 0),
+        instruction(SET, 0, 0, 0, DROP),
+        instruction(EXIT, 0, 0, 0, 0),
+        // Both addresses move to the front.
+        instruction(LOAD_32, 4, 2, 4, 0),
+        instruction(STORE_32, 2, 4, 0, 0),
+        instruction(LOAD_32, 4, 2, 8, 0),
+        instruction(STORE_32, 2, 4, 4, 0),
+        instruction(LOAD_32, 4, 2, 12, 0),
+        instruction(STORE_32, 2, 4, 8, 0),
+        instruction(LOAD_16, 4, STACK, KIND, 0),
+        instruction(STORE_16, 2, 4, 12, 0),
+        instruction(LOAD_16, 4, STACK, CONTROL, 0),
+        instruction(TO_BIG_ENDIAN, 4, 0, 0, 16),
+        instruction(STORE_16, 2, 4, 14, 0),
+    ]
+}
+
+/// To the queue's socket; without one, the kernel keeps the frame.
+fn to_socket(sockets: BorrowedFd<'_>) -> [Instruction; 6] {
+    [
         instruction(LOAD_IMMEDIATE_64, 1, MAP, 0, sockets.as_raw_fd()),
         instruction(0, 0, 0, 0, 0),
         instruction(LOAD_32, 2, 6, QUEUE, 0),
@@ -148,45 +174,4 @@ fn program(sockets: BorrowedFd<'_>) -> [Instruction; 19] {
         instruction(CALL, 0, 0, 0, REDIRECT_MAP),
         instruction(EXIT, 0, 0, 0, 0),
     ]
-}
-
-fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
-    #[repr(C)]
-    struct ProgramLoad {
-        kind: u32,
-        instructions: u32,
-        first: u64,
-        license: u64,
-    }
-    const BPF_PROG_LOAD: u32 = 5;
-    const BPF_PROG_TYPE_XDP: u32 = 6;
-    let mut load = ProgramLoad {
-        kind: BPF_PROG_TYPE_XDP,
-        instructions: program.len() as u32,
-        first: program.as_ptr() as u64,
-        license: c"Dual MIT/GPL".as_ptr() as u64,
-    };
-    // SAFETY: the attributes of this command; the instructions and the text live through the call.
-    unsafe { bpf_fd(BPF_PROG_LOAD, &mut load) }
-}
-
-/// A command of bpf(2) that makes something.
-///
-/// # Safety
-/// As for [`bpf`].
-unsafe fn bpf_fd<T>(command: u32, attributes: &mut T) -> io::Result<OwnedFd> {
-    // SAFETY: as the caller promises.
-    let fd = unsafe { bpf(command, attributes) }?;
-    // SAFETY: such commands return a new descriptor that is nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
-}
-
-/// bpf(2).
-///
-/// # Safety
-/// The attributes are those of the command, and their pointers are valid through the call.
-unsafe fn bpf<T>(command: u32, attributes: &mut T) -> io::Result<libc::c_long> {
-    // SAFETY: as the caller promises; the kernel takes attributes that are missing at the end as zero.
-    let result = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<T>()) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
