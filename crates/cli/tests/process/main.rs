@@ -35,6 +35,7 @@ mod state_dir;
 mod switch_config;
 mod switch_cores;
 mod switch_plan;
+mod switch_ports;
 mod switch_proof;
 mod switch_user;
 mod terminal;

@@ -11,15 +11,15 @@ use super::{alone_on_this_machine, has, ontick, runs, send, stderr, stdout, wait
 const PORTS: [&str; 2] = ["port0", "port1"];
 
 /// Two ports with cables, and a folder for what is known of switches, all of this test alone.
-struct Bench {
-    here: Namespace,
-    far: Namespace,
-    folder: tempfile::TempDir,
+pub(super) struct Bench {
+    pub(super) here: Namespace,
+    pub(super) far: Namespace,
+    pub(super) folder: tempfile::TempDir,
     _alone: std::fs::File,
 }
 
 /// Nothing where there are no namespaces to be had.
-fn bench() -> Option<Bench> {
+pub(super) fn bench() -> Option<Bench> {
     if !has("ip") || !has("tc") {
         return None;
     }
@@ -51,29 +51,29 @@ impl Bench {
         std::fs::write(self.file(), text).unwrap();
     }
 
-    fn file(&self) -> String {
+    pub(super) fn file(&self) -> String {
         self.folder.path().join("cell.toml").display().to_string()
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    pub(super) fn command(&self, words: &[&str]) -> Command {
         let state = self.folder.path().join("state").display().to_string();
         ontick(&[&["switch"], words, &["--state", &state]].concat())
     }
 
-    fn switch(&self, words: &[&str]) -> Output {
+    pub(super) fn switch(&self, words: &[&str]) -> Output {
         self.here.within(|| self.command(words).output()).unwrap().unwrap()
     }
 
-    fn status(&self) -> Value {
+    pub(super) fn status(&self) -> Value {
         serde_json::from_slice(&self.switch(&["status", "--json"]).stdout).expect("JSON")
     }
 
-    fn pid(&self) -> i32 {
+    pub(super) fn pid(&self) -> i32 {
         self.status()["report"]["pid"].as_i64().expect("it works") as i32
     }
 
     /// Everything that setting up changes.
-    fn settings(&self) -> String {
+    pub(super) fn settings(&self) -> String {
         let look = |program: &str, words: &[&str]| self.here.run(program, words).unwrap();
         let ipv6 = |port: &&str| {
             let path = format!("/proc/sys/net/ipv6/conf/{port}/disable_ipv6");

@@ -1,8 +1,8 @@
 //! What the user data plane changes about its ports before it takes them over, as steps with a way back.
 
+use super::either::largest_sdu;
 use crate::apply::{Host, Link, Plan, Step, links, port};
 use crate::features;
-use super::either::largest_sdu;
 use crate::kernel::CannotPlan;
 use crate::model::{Offload, Port, Role, Socket, Switch};
 

@@ -238,18 +238,17 @@ impl Service {
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
             let _ = running.tell(Command::Link(index, false));
         }
-        let mut service =
-            Self {
-                switch: switch.clone(),
-                place,
-                running,
-                watch,
-                ports,
-                probed: Instant::now(),
-                base_ns,
-                settings: None,
-                tried: Instant::now(),
-            };
+        let mut service = Self {
+            switch: switch.clone(),
+            place,
+            running,
+            watch,
+            ports,
+            probed: Instant::now(),
+            base_ns,
+            settings: None,
+            tried: Instant::now(),
+        };
         (0..service.ports.len()).for_each(|at| service.look_ahead(at));
         Ok(service)
     }
@@ -343,7 +342,13 @@ impl Service {
             base_ns: self.base_ns,
             cpu: self.place.cpu,
             policy: self.place.policy.to_string(),
-            refused: self.running.refused().iter().chain(self.ports.iter().filter_map(|port| port.joined.as_ref())).cloned().collect(),
+            refused: self
+                .running
+                .refused()
+                .iter()
+                .chain(self.ports.iter().filter_map(|port| port.joined.as_ref()))
+                .cloned()
+                .collect(),
             rests: self.running.rests(),
             ports: self.switch.ports.iter().zip(&self.ports).map(port).collect(),
             counters: self.running.counters().clone(),
