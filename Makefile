@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build test test-quick test-kernel test-kernel-debug test-pru bench cross lab fresh fmt lint clean help
+.PHONY: prove build test test-quick test-kernel test-kernel-debug test-pru bench cross lab fresh fmt lint mutants clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -46,6 +46,9 @@ fmt: ## format the Rust code
 
 lint: ## formatting, clippy, shellcheck
 	packaging/lint
+
+mutants: ## change what must be right line by line, and see that a test fails each time; hours (docs/mutants.md)
+	packaging/mutants
 
 clean: ## remove what was built and cached
 	rm -rf target ontick-report.html
