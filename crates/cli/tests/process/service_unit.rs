@@ -27,9 +27,12 @@ fn unit(program: &str, file: &str, prepare: impl Fn(&std::path::Path)) -> Option
     Some(Command::new(&program).args(["switch", "unit"]).arg(&file).output().unwrap())
 }
 
+/// Makes a program's path what it should not be.
+type Prepare<'a> = &'a dyn Fn(&std::path::Path);
+
 #[test]
 fn a_unit_with_the_program_of_a_home_folder_is_refused() {
-    let prepared: [(&str, &dyn Fn(&std::path::Path)); 4] = [
+    let prepared: [(&str, Prepare); 4] = [
         ("belongs to another user than root (uid 65534)", &|f| chown(f.join("bin"), Some(65_534), None).unwrap()),
         ("belongs to another user than root (uid 65534)", &|f| {
             chown(f.join("bin/ontick"), Some(65_534), None).unwrap();
@@ -48,7 +51,7 @@ fn a_unit_with_the_program_of_a_home_folder_is_refused() {
         assert_eq!(stdout(&output), "");
     }
     let Some(output) = unit("bin/ontick", "cell4.toml", |_| {}) else { return };
-    assert!(output.status.success() && stderr(&output) == "", "{}", stderr(&output));
+    assert!(output.status.success() && stderr(&output).is_empty(), "{}", stderr(&output));
     assert!(stdout(&output).contains("/bin/ontick switch run /var/lib/"), "{}", stdout(&output));
 }
 
