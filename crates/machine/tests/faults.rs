@@ -23,7 +23,7 @@ fn tune(root: &Root, plan: &Plan, facts: &Facts) {
         return;
     }
     if let Ok(mut boot_plan) = boot::plan(root, facts, &plan.aim, false) {
-        boot::unit::add_to(&mut boot_plan, root, &["/usr/bin/ontick", "tune", "apply"]);
+        boot::unit::add_to(&mut boot_plan, root, "/usr/bin/ontick", &["tune", "apply"]).unwrap();
         if boot::apply(root, &boot_plan, &mut journal).stopped.is_none() {
             let _ = boot::unit::enable(root, &mut journal);
         }

@@ -350,7 +350,8 @@ fn the_unit_comes_and_goes() {
     let before = machine.snapshot();
     let (facts, aim) = (machine.facts(), machine.aim(Profile::LowLatency));
     let mut plan = boot::plan(&machine.root, &facts, &aim, false).unwrap();
-    boot::unit::add_to(&mut plan, &machine.root, &["/usr/bin/ontick", "tune", "apply", "--profile", "low-latency"]);
+    boot::unit::add_to(&mut plan, &machine.root, "/usr/bin/ontick", &["tune", "apply", "--profile", "low-latency"])
+        .unwrap();
     assert_eq!(plan.commands, ["update-grub", "systemctl daemon-reload"]);
     let mut journal = Journal::open(&machine.root).unwrap();
     assert!(boot::apply(&machine.root, &plan, &mut journal).stopped.is_none());

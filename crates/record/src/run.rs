@@ -39,6 +39,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// One entry per way of measuring (method, side, load, thread).
+    #[serde(deserialize_with = "bounded_series")]
     pub series: Vec<Series>,
     /// A time-aware switch under test, where there was one. Each series is then a class's first frames after its gate's
     /// opening.
@@ -94,6 +95,35 @@ pub struct Judged {
     pub seen: String,
     /// Whether it was met.
     pub met: bool,
+}
+
+/// No run has more; a file may.
+const MOST_SERIES: usize = 4096;
+
+/// The series, none of which is held beyond the most.
+fn bounded_series<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Series>, D::Error> {
+    struct Bounded;
+
+    impl<'de> serde::de::Visitor<'de> for Bounded {
+        type Value = Vec<Series>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+            write!(f, "at most {MOST_SERIES} series")
+        }
+
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
+            let mut series = Vec::new();
+            while let Some(one) = all.next_element()? {
+                if series.len() == MOST_SERIES {
+                    return Err(serde::de::Error::invalid_length(MOST_SERIES + 1, &self));
+                }
+                series.push(one);
+            }
+            Ok(series)
+        }
+    }
+
+    deserializer.deserialize_seq(Bounded)
 }
 
 /// One way of measuring, and what it found.

@@ -32,6 +32,8 @@ pub enum StoreError {
 
 /// Larger files are not records; reading stops rather than filling the memory.
 const LIMIT: u64 = 256 << 20;
+/// Buckets, samples and other parts of a record.
+const MOST_PARTS: usize = 4_000_000;
 
 /// Reads a run from a record, or from the journal that a killed run left behind.
 pub fn read(path: &Path) -> Result<Run, StoreError> {
@@ -83,6 +85,7 @@ pub fn read_text(path: &Path) -> Result<String, StoreError> {
 
 /// Reads a run from the text of a record.
 pub fn parse(text: &str) -> Result<Run, String> {
+    refuse_many_parts(text)?;
     // The format comes first: a foreign file of any size is refused without being held in memory as JSON.
     match serde_json::from_str::<Format>(text) {
         Ok(Format { schema: Some(schema) }) => must_be_known(&schema)?,
@@ -94,6 +97,16 @@ pub fn parse(text: &str) -> Result<Run, String> {
     let run: Run = serde_json::from_str(text).map_err(|e| format!("not a sound record: {e}"))?;
     check(&run).map_err(|e| format!("not a sound record: {e}"))?;
     Ok(run)
+}
+
+/// An empty entry takes two characters of text and a thousand bytes of memory: the memory that a record takes is bounded
+/// before any of it is held.
+fn refuse_many_parts(text: &str) -> Result<(), String> {
+    let parts = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
+    match parts > MOST_PARTS {
+        true => Err(format!("not a sound record: it has {parts} parts; the most that are read are {MOST_PARTS}")),
+        false => Ok(()),
+    }
 }
 
 fn must_be_known(schema: &str) -> Result<(), String> {
@@ -134,6 +147,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::fs;
+
+    /// 1.6 GB of memory for a file of 10 MB, once.
+    #[test]
+    fn a_record_of_empty_series_is_refused_before_it_fills_the_memory() {
+        let empty = text(&Run::new("ontick 0.1.0", "timer"));
+        let with = |series: usize| {
+            let filled = format!("\"series\":[{}]", vec!["{}"; series].join(","));
+            empty.replacen("\"series\":[]", &filled, 1)
+        };
+        assert_eq!(parse(&with(4096)).unwrap().series.len(), 4096);
+        let why = parse(&with(4097)).unwrap_err();
+        assert!(why.contains("at most 4096 series"), "{why}");
+        let why = parse(&with(MOST_PARTS)).unwrap_err();
+        assert!(why.contains("the most that are read are 4000000"), "{why}");
+    }
 
     fn sample() -> Run {
         let mut run = Run::new("ontick 0.1.0", "timer");

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use crate::{stderr, stdout};
 
-const SWITCH: &str = "[switch]\nname = \"cell4\"\n[[port]]\nname = \"lan1\"\n[[port]]\nname = \"lan2\"\n";
+const SWITCH: &str = "[switch]\nname = \"cell4\"\n[[class]]\nname = \"all\"\nqueue = 0\n[[port]]\nname = \"lan1\"\n[[port]]\nname = \"lan2\"\n";
 
 /// `switch unit` of a copy of ontick and a file, both of which this prepares.
 fn unit(program: &str, file: &str, prepare: impl Fn(&std::path::Path)) -> Option<Output> {

@@ -14,8 +14,13 @@ pub use kind::Kind;
 /// More than any kernel has; a bomb has more.
 const MOST_FILES: usize = 200_000;
 const MOST_BYTES: u64 = 16 << 30;
-/// No kernel, initramfs, module or configuration is larger.
+/// No initramfs or module is larger.
 const LONGEST_FILE: u64 = 1 << 30;
+/// No packed kernel is larger, and no kernel's configuration.
+const LONGEST_KERNEL: u64 = 256 << 20;
+const LONGEST_CONFIG: u64 = 4 << 20;
+/// The names of all files together.
+const MOST_NAMES: usize = 32 << 20;
 
 /// Takes a file's kind and content.
 pub type TakeFile<'a> = dyn FnMut(&Kind, Vec<u8>) -> Result<(), String> + 'a;
@@ -59,7 +64,7 @@ impl Package {
     pub fn each(&self, take: &mut TakeFile) -> Result<(), String> {
         stream::each(&self.file, &mut |path, size, content| match kind::of(&path) {
             Kind::Other | Kind::Firmware => Ok(()),
-            kind => take(&kind, whole(&path, size, content)?),
+            kind => take(&kind, whole(&path, size, LONGEST_FILE, content)?),
         })
     }
 
@@ -84,9 +89,9 @@ impl Package {
 }
 
 /// A file's content.
-fn whole(path: &str, size: u64, content: &mut dyn Read) -> Result<Vec<u8>, String> {
-    if size > LONGEST_FILE {
-        return Err(format!("{path} in it is larger than any file of a kernel"));
+fn whole(path: &str, size: u64, longest: u64, content: &mut dyn Read) -> Result<Vec<u8>, String> {
+    if size > longest {
+        return Err(format!("{path} in it is larger than any such file of a kernel ({} MiB)", longest >> 20));
     }
     let mut bytes = Vec::with_capacity(size.min(1 << 20) as usize);
     content.take(size).read_to_end(&mut bytes).map_err(|e| format!("{path} in it cannot be read: {e}"))?;
@@ -105,6 +110,7 @@ struct Look {
     modules_for: Option<Architecture>,
     files: Vec<(Kind, u64)>,
     bytes: u64,
+    names: usize,
     others: usize,
     firmware: bool,
 }
@@ -112,15 +118,19 @@ struct Look {
 impl Look {
     fn at(&mut self, path: String, size: u64, content: &mut dyn Read) -> Result<(), String> {
         self.bytes = self.bytes.saturating_add(size);
-        if self.files.len() + self.others >= MOST_FILES || self.bytes > MOST_BYTES {
+        self.names += path.len();
+        let many = self.files.len() + self.others >= MOST_FILES || self.names > MOST_NAMES;
+        if many || self.bytes > MOST_BYTES {
             return Err("it holds more than any kernel has".into());
         }
         let kind = kind::of(&path);
         match &kind {
             Kind::Other => self.others += 1,
             Kind::Firmware => self.firmware = true,
-            Kind::Kernel => self.kernels.push((path.clone(), whole(&path, size, content)?)),
-            Kind::Config => self.config = String::from_utf8(whole(&path, size, content)?).ok(),
+            // Of a second one the name is enough.
+            Kind::Kernel if !self.kernels.is_empty() => self.kernels.push((path.clone(), Vec::new())),
+            Kind::Kernel => self.kernels.push((path.clone(), whole(&path, size, LONGEST_KERNEL, content)?)),
+            Kind::Config => self.config = String::from_utf8(whole(&path, size, LONGEST_CONFIG, content)?).ok(),
             Kind::Module { release, name } => {
                 self.releases.insert(release.clone());
                 if self.modules_for.is_none() && name.ends_with(".ko") {
