@@ -331,7 +331,9 @@ mod tests {
         fn drop(&mut self) {
             self.stop.store(true, Relaxed);
             self.stream.backlog.end();
-            self.thread.take().map(|thread| thread.join().unwrap());
+            if let Some(thread) = self.thread.take() {
+                thread.join().unwrap();
+            }
         }
     }
 
