@@ -89,7 +89,13 @@ impl Header {
     /// control, LLDP, PTP's peer delay.
     #[inline]
     pub fn is_reserved(&self) -> bool {
-        self.to[..5] == [0x01, 0x80, 0xc2, 0x00, 0x00] && self.to[5] < 0x10
+        self.reserved().is_some()
+    }
+
+    /// Which of these addresses it is for: their last digit.
+    #[inline]
+    pub fn reserved(&self) -> Option<u8> {
+        (self.to[..5] == [0x01, 0x80, 0xc2, 0x00, 0x00] && self.to[5] < 0x10).then_some(self.to[5])
     }
 }
 

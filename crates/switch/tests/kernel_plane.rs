@@ -106,6 +106,7 @@ fn switch(classifier: Classifier) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,
+        forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         classes: vec![class("red", 1, vec![rule]), class("blue", 0, vec![])],
         ports: vec![port("p1"), port("p2")],

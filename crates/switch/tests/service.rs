@@ -116,7 +116,17 @@ fn a_loop_is_refused_before_and_closed_after() {
         assert!(began.elapsed() < PATIENCE, "only {seen:?}");
         seen.extend(here.within(|| service.tend(Duration::from_millis(50))).unwrap().unwrap());
     }
-    assert!(service.report().ports.iter().any(|port| port.closed));
+    assert_eq!(seen, [Happened::Loop("port2".into())], "one of the two, always the same");
+    let closed = |service: &Service| service.report().ports.iter().map(|port| port.closed).collect::<Vec<_>>();
+    assert_eq!(closed(&service), [false, false, true]);
+    // The other one goes on, and nothing goes round any more.
+    let open = |name: &str| far.within(|| PacketPort::open(name, 256)).unwrap().unwrap();
+    let (mut a, mut b) = (open("far1"), open("hub"));
+    assert!(passes(&mut a, &mut b, 1));
+    far.ip(&["link", "set", "dev", "far2", "nomaster"]).unwrap();
+    until(&here, &mut service, &Happened::Reopened("port2".into()));
+    assert_eq!(closed(&service), [false; 3]);
+    plug("far2");
     drop(service);
     match start(&here, &["port0", "port1", "port2"]) {
         Err(ServeError::Loop(found)) => assert_eq!((found.port.as_str(), found.other.as_str()), ("port0", "port2")),

@@ -34,6 +34,7 @@ mod settings;
 mod state_dir;
 mod switch_config;
 mod switch_cores;
+mod switch_loop;
 mod switch_plan;
 mod switch_ports;
 mod switch_proof;

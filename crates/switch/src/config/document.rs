@@ -108,6 +108,10 @@ struct Head {
     /// Whether the kernel's bridge speaks the spanning tree protocol.
     #[schemars(extend("default" = false))]
     stp: Option<bool>,
+    /// Frames to these reserved addresses (IEEE 802.1Q-2022 Table 8-1) are forwarded all the same: spanning tree (bpdu),
+    /// link aggregation and other slow protocols (slow), port access control (eapol), LLDP and PTP's peer delay (lldp).
+    #[schemars(extend("default" = []))]
+    forward_reserved: Option<Vec<ReservedGroup>>,
     /// Whether source addresses are learned.
     #[schemars(extend("default" = true))]
     learning: Option<bool>,
@@ -151,6 +155,7 @@ words!(Role: Bridge Station);
 words!(Plane: Auto Kernel User);
 words!(Classifier: Auto Flower Nft Iptables);
 words!(Socket: Packet Xdp);
+words!(ReservedGroup: Bpdu Slow Eapol Lldp Others);
 words!(Clock: Tai Realtime Monotonic);
 words!(Offload: None Txtime Full);
 

@@ -126,11 +126,12 @@ prop_compose! {
         classifier in select(vec![Classifier::Auto, Classifier::Flower, Classifier::Nft, Classifier::Iptables]),
         socket in select(vec![Socket::Packet, Socket::Xdp]),
         clock in select(vec![ClockId::Tai, ClockId::Realtime]),
-        (cpu, ageing_ns, addresses, stp) in
-            (of(0u32..1_000), 1_000_000_000u64..1_000_000_000_000_000, 1usize..=1 << 20, any::<bool>()),
+        (cpu, ageing_ns, addresses, stp, groups) in
+            (of(0u32..1_000), 1_000_000_000u64..1_000_000_000_000_000, 1usize..=1 << 20, any::<bool>(), subsequence(Reserved::GROUPS.to_vec(), 0..=5)),
     ) -> Switch {
         Switch {
             name, role: Role::Bridge, plane, classifier, socket, cpu, clock, ageing_ns, addresses, stp, classes, ports,
+            forward_reserved: groups.into_iter().fold(Reserved::default(), |all, (_, group)| all.with(group)),
             forwarding,
         }
     }

@@ -6,9 +6,9 @@ use ontick_rt::clock::ClockId;
 use toml::Spanned;
 
 use super::problem::{Report, Reported};
-use super::table::{At, Table, parse};
+use super::table::{At, Table, choice, parse, text};
 use super::{check, class, forwarding, port, values};
-use crate::model::{Classifier, Plane, Role, Socket, Switch};
+use crate::model::{Classifier, Plane, Reserved, Role, Socket, Switch};
 
 /// Linux' default for a bridge, and the standard's (IEEE 802.1Q-2022 Table 8-6).
 pub(super) const AGEING_NS: u64 = 300_000_000_000;
@@ -45,6 +45,7 @@ pub(super) struct Head {
     ageing_ns: u64,
     addresses: usize,
     stp: bool,
+    forward_reserved: Reserved,
     pub(super) learning: bool,
     pub(super) flood: Option<Vec<At<String>>>,
 }
@@ -76,6 +77,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
         ageing_ns: head.ageing_ns,
         addresses: head.addresses,
         stp: head.stp,
+        forward_reserved: head.forward_reserved,
         classes: classes.iter().map(class::Draft::class).collect::<Result<_, _>>()?,
         ports: ports.iter().map(port::Draft::port).collect::<Result<_, _>>()?,
         forwarding: forwarding?,
@@ -109,6 +111,7 @@ fn head_of(mut table: Table, report: &mut Report) -> Result<Head, Reported> {
     });
     let addresses = table.whole("mac-table", 1..=MOST_ADDRESSES, report);
     let stp = table.flag("stp", report);
+    let forward_reserved = reserved(&mut table, report);
     let learning = table.flag("learning", report);
     let flood = forwarding::port_names(&mut table, "flood", report);
     table.finish(report);
@@ -123,7 +126,22 @@ fn head_of(mut table: Table, report: &mut Report) -> Result<Head, Reported> {
         ageing_ns: ageing?.map_or(AGEING_NS, Spanned::into_inner),
         addresses: addresses?.map_or(ADDRESSES, |addresses| addresses.into_inner() as usize),
         stp: stp?.unwrap_or(false),
+        forward_reserved: forward_reserved?,
         learning: learning?.unwrap_or(true),
         flood: flood?,
     })
+}
+
+/// Groups of reserved addresses that are forwarded all the same.
+fn reserved(table: &mut Table, report: &mut Report) -> Result<Reserved, Reported> {
+    const KEY: &str = "forward-reserved";
+    let mut all = Ok(Reserved::default());
+    for value in table.list(KEY, report)?.iter().flat_map(|list| list.get_ref().iter()) {
+        let group = text(value, KEY, report).and_then(|name| {
+            choice(name.get_ref(), &Reserved::GROUPS)
+                .map_err(|what| report.error(name.span(), format!("`{KEY}`: {what}")))
+        });
+        all = all.and_then(|all| group.map(|group| all.with(group)));
+    }
+    all
 }

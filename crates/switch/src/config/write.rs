@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ontick_record::units::exact;
 
 use super::{class, switch, values};
-use crate::model::{Base, CLASSES, Class, Entry, Gates, Guard, Offload, Port, Rule, StaticEntry, Switch};
+use crate::model::{Base, CLASSES, Class, Entry, Gates, Guard, Offload, Port, Reserved, Rule, StaticEntry, Switch};
 
 /// The text that [`super::read`] makes this switch of.
 pub fn write(switch: &Switch) -> String {
@@ -54,6 +54,9 @@ fn head(switch: &Switch) -> String {
     }
     if switch.stp {
         text += "stp = true\n";
+    }
+    if switch.forward_reserved != Reserved::default() {
+        text += &format!("forward-reserved = {}\n", list(switch.forward_reserved.names().map(quoted)));
     }
     if !switch.forwarding.learning {
         text += "learning = false\n";

@@ -6,17 +6,24 @@ use crate::model::{Forwarding, Switch};
 
 /// Hundredths of a second.
 const TICK_NS: u64 = 10_000_000;
+/// Addresses that `group_fwd_mask` does not reach: spanning tree, flow control, slow protocols.
+pub(super) const KERNEL_DECIDES: u16 = 0b111;
 
 /// Makes the bridge, still switched off.
 pub(super) fn make(switch: &Switch, links: &[Link]) -> Step {
     let name = &switch.name;
     // A number of our own choice, so that what is removed later can only be what was made here.
     let index = links.iter().map(|link| link.index).max().unwrap_or(0) + 1;
-    let words = format!(
+    let mut words = format!(
         "ip link add name {name} index {index} type bridge stp_state {} ageing_time {} mcast_snooping 0",
         u8::from(switch.stp),
         switch.ageing_ns / TICK_NS
     );
+    // Without the protocol the kernel forwards those of the spanning tree in any case, and takes no mask for them.
+    let mask = switch.forward_reserved.mask() & !KERNEL_DECIDES;
+    if mask != 0 {
+        words += &format!(" group_fwd_mask {mask}");
+    }
     Step::new(format!("bridge {name}"))
         .undo(Undo::Bridge { bridge: Iface { name: name.clone(), index } })
         .act(Act::run(words))
@@ -67,6 +74,9 @@ pub fn unfit(switch: &Switch) -> Vec<String> {
         Some((show_mac(entry.to), why))
     });
     let mut reasons: Vec<String> = Vec::new();
+    if switch.forward_reserved.names().any(|group| group == "slow") {
+        reasons.push("forward-reserved: the kernel's bridge keeps slow protocols to itself (plane = \"user\")".into());
+    }
     let why: Vec<(String, &str)> = why.collect();
     if let Some((first, reason)) = why.first() {
         let more = if why.len() > 1 { format!(" (and {} more)", why.len() - 1) } else { String::new() };

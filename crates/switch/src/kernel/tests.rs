@@ -9,7 +9,9 @@ use super::*;
 use crate::apply::Act;
 use crate::features::{Feature, Features};
 use crate::model::Base;
-use crate::model::{Address, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Rule, StaticEntry};
+use crate::model::{
+    Address, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Reserved, Rule, StaticEntry,
+};
 use crate::schedule::{Schedule, guard_ns, with_guards};
 
 /// A machine on paper: two ports with so many queues, at 1 Gb/s.
@@ -120,6 +122,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,
+        forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         ports: vec![port("a", None), port("b", gates)],
         classes,
@@ -235,6 +238,19 @@ fn the_article_s_commands_have_the_article_s_schedule() {
         assert_eq!(is_open(&ours, red, offset_ns), is_open(&theirs, 0, offset_ns));
         assert_eq!(is_open(&ours, 0, offset_ns), is_open(&theirs, 1, offset_ns));
     }
+}
+
+#[test]
+fn reserved_addresses_are_forwarded_as_far_as_the_bridge_can() {
+    let switch = |name: &str| {
+        let group = Reserved::GROUPS.into_iter().find(|(group, _)| *group == name).unwrap().1;
+        Switch { forward_reserved: group, ..article() }
+    };
+    let made = |name: &str| commands(&plan(&PAPER, &switch(name), 0).unwrap()).swap_remove(2);
+    assert!(made("lldp").ends_with("mcast_snooping 0 group_fwd_mask 16384"), "{}", made("lldp"));
+    assert!(made("bpdu").ends_with("mcast_snooping 0"), "the kernel does so by itself");
+    let refused = plan(&PAPER, &switch("slow"), 0).unwrap_err().to_string();
+    assert!(refused.contains("slow protocols"), "{refused}");
 }
 
 #[test]

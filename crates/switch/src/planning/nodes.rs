@@ -132,6 +132,7 @@ fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>
         ageing_ns: defaults.ageing_ns,
         addresses: defaults.addresses,
         stp: false,
+        forward_reserved: Default::default(),
         classes,
         ports,
         forwarding,

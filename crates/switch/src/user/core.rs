@@ -24,7 +24,7 @@ use outlet::Outlet;
 
 use crate::frame::Header;
 use crate::loops::{self, Prober};
-use crate::model::{CLASSES, Switch};
+use crate::model::{CLASSES, Reserved, Switch};
 use crate::rules::Rules;
 use crate::schedule::{NEVER, Schedule};
 use crate::wire::{self, Pace};
@@ -78,6 +78,8 @@ pub enum Command<P> {
     Gates(usize, Option<Schedule>),
     /// A port's link came up or went down.
     Link(usize, bool),
+    /// A port is closed, as it makes a loop, or a port as any other again.
+    Close(usize, bool),
     /// A port's link has another rate now, in bits per second.
     Rate(usize, u64),
     /// A port's interface is gone, or is there again with this rate.
@@ -119,6 +121,8 @@ pub struct Channels<P> {
 pub struct Core<'c, P, T> {
     outlets: Vec<Outlet<P>>,
     rules: Rules,
+    /// Of the addresses that no bridge forwards.
+    forwarded: Reserved,
     table: Table,
     entries: Entries,
     learning: bool,
@@ -159,6 +163,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         Self {
             outlets,
             rules: Rules::new(&switch.classes),
+            forwarded: switch.forward_reserved,
             table: Table::new(switch.addresses, switch.ageing_ns, seed),
             entries: Entries::new(&switch.forwarding.entries, seed),
             learning: switch.forwarding.learning,
@@ -293,14 +298,21 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         if header.ether_type == loops::ETHER_TYPE {
             if let Some(out_of) = self.prober.port_of(&self.pool.get(slot)[..octets]) {
                 // One that comes back to its own port was reflected there, which makes no loop of this switch.
-                return if usize::from(out_of) == from { seen.filtered.add(1) } else { seen.looped.add(1) };
+                let last = from.max(usize::from(out_of));
+                return match counters.ports.get(last) {
+                    Some(loops) if usize::from(out_of) != from => loops.looped.add(1),
+                    _ => seen.filtered.add(1),
+                };
             }
+        }
+        if self.outlets[from].closed {
+            return seen.closed.add(1);
         }
         // No station has an address of zeros: learned, it would draw what others send to it by mistake.
         if is_group(&header.from) || header.from == [0; 6] {
             return seen.malformed.add(1);
         }
-        if header.is_reserved() {
+        if header.reserved().is_some_and(|address| !self.forwarded.contains(address)) {
             return seen.reserved.add(1);
         }
         let floods = self.flood.contains(from);
@@ -498,6 +510,13 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 self.link(index, up);
                 None
             }
+            Command::Close(index, closed) => {
+                if let Some(outlet) = self.outlets.get_mut(index) {
+                    outlet.closed = closed;
+                }
+                self.link(index, !closed);
+                None
+            }
             Command::Rate(index, rate) => {
                 if let Some(outlet) = self.outlets.get_mut(index) {
                     outlet.pace = Pace::new(rate);
@@ -529,6 +548,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 outlet
                     .and_then(|outlet| {
                         outlet.pace = Pace::new(rate);
+                        outlet.closed = false;
                         std::mem::replace(&mut outlet.port, port)
                     })
                     .map(Discarded::Port)

@@ -96,7 +96,11 @@ pub struct PortCounters {
     pub reserved: Counter,
     /// To an address behind the port that they came from, or with no other port to go to.
     pub filtered: Counter,
-    /// Probes of this switch that came in here and had left by another port: there is a loop.
+    /// Came in while the port was closed, as it makes a loop.
+    #[serde(default)]
+    pub closed: Counter,
+    /// Probes of this switch that left by a port and came in at another, counted at the one of the higher number: there is
+    /// a loop.
     pub looped: Counter,
     /// Sent to all other ports that take such frames, as their address was not known.
     pub flooded: Counter,

@@ -19,13 +19,14 @@ const WHOLE: [(&str, &str, Whole); 7] = [
     ("addresses_without_place", "Addresses that found no place in the table.", |all| all.addresses_without_place.get()),
     ("addresses_moved", "Addresses that moved from port to port.", |all| all.addresses_moved.get()),
 ];
-const OF_PORT: [(&str, &str, OfPort); 9] = [
+const OF_PORT: [(&str, &str, OfPort); 10] = [
     ("received", "Frames that came in.", |port| port.received.get()),
     ("received_bytes", "Their octets.", |port| port.octets.get()),
     ("overflowed", "Frames that found the ring full.", |port| port.overflowed.get()),
     ("oversized", "Frames longer than the link allows.", |port| port.oversized.get()),
     ("malformed", "Frames without a header.", |port| port.malformed.get()),
     ("reserved", "Frames to addresses that no bridge forwards.", |port| port.reserved.get()),
+    ("closed", "Frames that came in while the port was closed, as it makes a loop.", |port| port.closed.get()),
     ("filtered", "Frames with nowhere else to go.", |port| port.filtered.get()),
     ("flooded", "Frames to addresses not known.", |port| port.flooded.get()),
     ("no_entry", "Frames without the static entry that their port asks for.", |port| port.no_entry.get()),

@@ -9,6 +9,7 @@ pub mod counters;
 pub mod either;
 pub mod entries;
 pub mod gate;
+pub mod loop_guard;
 pub mod metrics;
 pub mod open;
 pub mod packet;

@@ -4,7 +4,7 @@ use super::either::largest_sdu;
 use crate::apply::{Host, Link, Plan, Step, links, port};
 use crate::features;
 use crate::kernel::CannotPlan;
-use crate::model::{Offload, Port, Role, Socket, Switch};
+use crate::model::{Offload, Port, Reserved, Role, Socket, Switch};
 
 /// Looks at everything that would be changed, and says what is to be done.
 pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
@@ -44,6 +44,9 @@ fn unfit(switch: &Switch) -> Vec<String> {
         reasons.push("the spanning tree protocol is spoken by the kernel's bridge only (plane = \"kernel\", or stp = false: loops are then looked for by probes, and a port is closed that makes one)".into());
     }
     reasons.extend(switch.ports.iter().filter_map(|port| too_large(switch, port)));
+    if switch.socket == Socket::Xdp && switch.forward_reserved != Reserved::default() {
+        reasons.push("AF_XDP leaves frames to reserved addresses to the kernel, so that they cannot be forwarded (socket = \"packet\", or no forward-reserved)".into());
+    }
     let offloaded = switch.ports.iter().filter(|port| port.offload != Offload::None);
     reasons.extend(offloaded.map(|port| {
         format!("port {}: offload is the kernel data plane's (plane = \"kernel\", or offload = \"none\")", port.name)

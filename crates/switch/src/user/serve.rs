@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::core::{Attachment, Command, Stall};
 use super::counters::Counters;
 use super::either::EitherPort;
+use super::loop_guard::{Action, LoopGuard, QUIET};
 use super::open::OpenError;
 use super::packet::least_egress_ns;
 use super::running::{Noticed, Place, Running, StartError};
@@ -25,8 +26,6 @@ use crate::schedule::Schedule;
 
 /// Rate of a link that tells none, in bits per second.
 const RATE: u64 = 1_000_000_000;
-/// Probes are sent so often.
-const PROBE: Duration = Duration::from_secs(5);
 /// Of the least time that a frame took to its link, this part is relied on: the processor may become faster, and no frame
 /// may leave before its gate opens.
 const SURE: (u64, u64) = (3, 4);
@@ -34,8 +33,6 @@ const SURE: (u64, u64) = (3, 4);
 const RETRY: Duration = Duration::from_secs(1);
 /// Frames that an interface does not take are told of so often at most.
 const AGAIN: Duration = Duration::from_secs(60);
-/// A port that made a loop stays closed for so long, then it is tried again.
-const CLOSED: Duration = Duration::from_secs(60);
 
 /// Why it cannot begin.
 #[derive(Debug, thiserror::Error)]
@@ -67,9 +64,9 @@ pub enum Happened {
     Back(String),
     /// It is there again, but cannot be used.
     Unusable(String, String),
-    /// What left by another port came in here: the port is closed for a while.
+    /// It is joined outside with a port before it, and closed for as long as that is so.
     Loop(String),
-    /// It is tried again.
+    /// That is over.
     Reopened(String),
     /// Another program changed its settings; what came of it.
     Changed(String, String),
@@ -89,8 +86,9 @@ impl fmt::Display for Happened {
             Happened::Unusable(port, why) => write!(f, "port {port}: the interface is there again, but {why}"),
             Happened::Loop(port) => write!(
                 f,
-                "port {port}: what leaves by another port comes in here: there is a loop; the port is closed for {} s",
-                CLOSED.as_secs()
+                "port {port}: it is joined outside with another port of this switch, which makes a loop; this port is closed \
+                 until no probe has come back for {} s",
+                QUIET.as_secs()
             ),
             Happened::Changed(port, what) => write!(f, "port {port}: {what}"),
             Happened::Refused(port, frames, octets) => write!(
@@ -98,7 +96,7 @@ impl fmt::Display for Happened {
                 "port {port}: its interface did not take {frames} frames, the last one of {octets} octets; they are \
                  dropped (is the MTU at the other end smaller?)"
             ),
-            Happened::Reopened(port) => write!(f, "port {port}: tried again"),
+            Happened::Reopened(port) => write!(f, "port {port}: no probe comes back any more; the port is open again"),
             Happened::Core(Noticed::ClockSet(ns)) => {
                 write!(f, "the clock was set by {:.6} s: gates follow it", *ns as f64 / 1e9)
             }
@@ -117,7 +115,8 @@ pub struct Service {
     running: Running<EitherPort>,
     watch: Watch,
     ports: Vec<Watched>,
-    probed: Instant,
+    guard: LoopGuard,
+    began: Instant,
     base_ns: u64,
     settings: Option<Settings<Live>>,
     /// When interfaces were last tried that are there and not open.
@@ -133,9 +132,6 @@ struct Watched {
     rate: u64,
     /// So much earlier frames are handed over, in ns.
     ahead_ns: u64,
-    /// Probes that had come in here when it was last looked.
-    looped: u64,
-    closed: Option<Instant>,
     /// Frames that its interface had refused when that was said last, and when.
     refused: (u64, Option<Instant>),
     /// Why its other end may join frames, which are lost then.
@@ -221,8 +217,6 @@ impl Service {
                 link,
                 rate,
                 ahead_ns: 0,
-                looped: 0,
-                closed: None,
                 refused: (0, None),
                 joined,
                 put_back: 0,
@@ -238,13 +232,15 @@ impl Service {
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
             let _ = running.tell(Command::Link(index, false));
         }
+        let guard = LoopGuard::new(ports.len(), Duration::ZERO);
         let mut service = Self {
             switch: switch.clone(),
             place,
             running,
             watch,
             ports,
-            probed: Instant::now(),
+            guard,
+            began: Instant::now(),
             base_ns,
             settings: None,
             tried: Instant::now(),
@@ -327,11 +323,11 @@ impl Service {
 
     /// What is known of it.
     pub fn report(&self) -> Report {
-        let port = |(port, watched): (&Port, &Watched)| PortReport {
+        let port = |(at, (port, watched)): (usize, (&Port, &Watched))| PortReport {
             name: port.name.clone(),
             open: watched.index.is_some(),
             link: watched.link,
-            closed: watched.closed.is_some(),
+            closed: self.guard.is_closed(at),
             ahead_ns: watched.ahead_ns,
             put_back: watched.put_back,
         };
@@ -350,7 +346,7 @@ impl Service {
                 .cloned()
                 .collect(),
             rests: self.running.rests(),
-            ports: self.switch.ports.iter().zip(&self.ports).map(port).collect(),
+            ports: self.switch.ports.iter().zip(&self.ports).enumerate().map(port).collect(),
             counters: self.running.counters().clone(),
         }
     }
@@ -377,10 +373,10 @@ impl Service {
     }
 
     fn link(&mut self, at: usize, up: bool) -> Option<Happened> {
-        let port = &mut self.ports[at];
-        port.link = up;
-        // A cable that was pulled may have been the one that made the loop.
-        port.closed = None;
+        self.ports[at].link = up;
+        if self.guard.link_changed(at) {
+            let _ = self.running.tell(Command::Close(at, false));
+        }
         if up {
             self.follow_rate(at);
             self.look_ahead(at);
@@ -441,7 +437,8 @@ impl Service {
         let joined = keep_whole(&mut open, name, &self.watch);
         let port = &mut self.ports[at];
         port.said = None;
-        (port.index, port.link, port.rate, port.closed, port.joined) = (Some(open.index()), link, rate, None, joined);
+        (port.index, port.link, port.rate, port.joined) = (Some(open.index()), link, rate, joined);
+        self.guard.link_changed(at);
         let _ = self.running.tell(Command::Replace(at, Some(open), rate));
         if !link {
             let _ = self.running.tell(Command::Link(at, false));
@@ -500,27 +497,30 @@ impl Service {
     }
 
     fn look_for_loops(&mut self) -> Vec<Happened> {
-        let mut happened = Vec::new();
-        let counters = self.running.counters().clone();
-        for (at, counters) in counters.ports.iter().enumerate() {
-            let (port, seen) = (&mut self.ports[at], counters.looped.get());
-            let looped = std::mem::replace(&mut port.looped, seen) != seen;
-            let name = self.switch.ports[at].name.clone();
-            if looped && port.closed.is_none() {
-                port.closed = Some(Instant::now());
-                let _ = self.running.tell(Command::Link(at, false));
-                happened.push(Happened::Loop(name));
-            } else if port.closed.is_some_and(|since| since.elapsed() > CLOSED) {
-                port.closed = None;
-                let _ = self.running.tell(Command::Link(at, port.link));
-                happened.push(Happened::Reopened(name));
+        let counters = self.running.counters();
+        let looped: Vec<u64> = counters.ports.iter().map(|port| port.looped.get()).collect();
+        let moved = counters.addresses_moved.get();
+        let actions = self.guard.look(self.began.elapsed(), &looped, moved);
+        actions.into_iter().filter_map(|action| self.take_action(action)).collect()
+    }
+
+    fn take_action(&mut self, action: Action) -> Option<Happened> {
+        let name = |at: usize| self.switch.ports[at].name.clone();
+        match action {
+            Action::Probe => {
+                let _ = self.running.tell(Command::Probe);
+                None
+            }
+            Action::Close(at) => {
+                let _ = self.running.tell(Command::Close(at, true));
+                Some(Happened::Loop(name(at)))
+            }
+            Action::Reopen(at) => {
+                let _ = self.running.tell(Command::Close(at, false));
+                let _ = self.running.tell(Command::Link(at, self.ports[at].link));
+                Some(Happened::Reopened(name(at)))
             }
         }
-        if self.probed.elapsed() > PROBE {
-            self.probed = Instant::now();
-            let _ = self.running.tell(Command::Probe);
-        }
-        happened
     }
 }
 

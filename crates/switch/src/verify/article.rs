@@ -45,6 +45,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1_024,
         stp: false,
+        forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         classes: vec![class("blue", 0, Some(6666)), class("red", 1, Some(7777)), class("other", 2, None)],
         ports: vec![

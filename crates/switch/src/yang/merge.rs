@@ -60,6 +60,7 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         ageing_ns: defaults.ageing_ns,
         addresses: defaults.addresses,
         stp: false,
+        forward_reserved: Default::default(),
         forwarding: crate::model::Forwarding::default(),
         ports: interfaces.iter().map(port).collect(),
         classes,

@@ -23,6 +23,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         ageing_ns: 300_000_000_000,
         addresses: 64,
         stp: false,
+        forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         ports: ports.iter().map(port).collect(),
         classes,

@@ -126,6 +126,7 @@ fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounte
         ("malformed", &counters.malformed),
         ("reserved address", &counters.reserved),
         ("nowhere else to go", &counters.filtered),
+        ("came in while closed", &counters.closed),
         ("no static entry", &counters.no_entry),
     ];
     let lost: Vec<String> =

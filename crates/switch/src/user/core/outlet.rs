@@ -15,6 +15,8 @@ const AFTER_OPENING_NS: u64 = 500;
 pub(super) struct Outlet<P> {
     pub port: Option<P>,
     pub up: bool,
+    /// It makes a loop: nothing leaves by it, and of what comes in only probes are looked at.
+    pub closed: bool,
     pub pace: Pace,
     pub gates: Gates,
     pub queues: [Queue; CLASSES],
@@ -35,6 +37,7 @@ impl<P> Outlet<P> {
     pub fn new(at: Attachment<P>, limits: &[u32; CLASSES], max_sdu: [u32; CLASSES]) -> Self {
         Self {
             up: at.port.is_some(),
+            closed: false,
             port: at.port,
             pace: Pace::new(at.rate),
             gates: Gates::new(at.schedule),

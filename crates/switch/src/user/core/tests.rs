@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::Duration;
 
 use ontick_rt::clock::ClockId;
 use ontick_rt::rtrb::RingBuffer;
@@ -10,6 +11,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::{Class, Classifier, Entry, Forwarding, Offload, Plane, Role, Rule};
+use crate::user::loop_guard::{Action, LoopGuard};
 use crate::user::rest::REST_NS;
 
 const GIGABIT: u64 = 1_000_000_000;
@@ -107,6 +109,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 64,
         stp: false,
+        forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         classes: vec![class(0, vec![]), class(5, pcp(5)), class(7, pcp(7))],
         ports: (0..ports).map(port).collect(),
@@ -336,6 +339,92 @@ fn probes_find_a_loop_and_go_no_further() {
     (0..20).for_each(|_| core.turn());
     assert_eq!(bench.counters.ports.iter().map(|port| port.looped.get()).collect::<Vec<_>>(), [0, 0, 1]);
     assert!(bench.far.iter().all(|far| gone(far).is_empty()));
+}
+
+/// The far ends of ports 0 and 2 are plugged together; every tenth of a second somebody looks.
+#[test]
+fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {
+    let mut bench = Bench::new(3);
+    let mut core = core!(bench, &switch(3, 8), None);
+    let mut guard = LoopGuard::new(3, Duration::ZERO);
+    let mut looks_ns = 0;
+    let mut closed_ns = None;
+    // What both hosts behind port 1 and the loop have.
+    let broadcast = |number| {
+        let mut frame = frame(9, 0, 0, number, 60);
+        frame[..6].fill(0xff);
+        frame
+    };
+    bench.far[1].0.borrow_mut().coming.push_back(broadcast(1));
+    let (mut round, mut last_round) = (0u64, 0);
+    while bench.clock.0.get() < 1_000_000_000 {
+        core.turn();
+        for (one, other) in [(0, 2), (2, 0)] {
+            let gone: Vec<_> = bench.far[one].0.borrow_mut().gone.drain(..).collect();
+            round += gone.len() as u64;
+            bench.far[other].0.borrow_mut().coming.extend(gone.into_iter().map(|(_, frame)| frame));
+        }
+        let now_ns = bench.clock.0.get();
+        if now_ns < looks_ns {
+            continue;
+        }
+        looks_ns = now_ns + 100_000_000;
+        let looped: Vec<u64> = bench.counters.ports.iter().map(|port| port.looped.get()).collect();
+        for action in guard.look(Duration::from_nanos(now_ns), &looped, bench.counters.addresses_moved.get()) {
+            let command = match action {
+                Action::Probe => Command::Probe,
+                Action::Close(port) => {
+                    assert_eq!(port, 2);
+                    closed_ns.get_or_insert(now_ns);
+                    Command::Close(port, true)
+                }
+                Action::Reopen(port) => panic!("port {port} still makes a loop"),
+            };
+            assert!(bench.tell.push(command).is_ok());
+            core.seldom();
+        }
+        last_round = std::mem::take(&mut round);
+    }
+    let closed_ns = closed_ns.expect("the loop is found");
+    assert!(closed_ns < 700_000_000, "after {closed_ns} ns of a storm");
+    assert!(last_round <= 1, "{last_round} frames went round in the last tenth of a second");
+    assert!(bench.counters.ports[2].closed.get() > 0);
+    // Port 0 takes frames out and in.
+    bench.far[1].0.borrow_mut().coming.push_back(broadcast(2));
+    bench.far[1].0.borrow_mut().gone.clear();
+    (0..50).for_each(|_| core.turn());
+    bench.far[0].0.borrow_mut().coming.push_back(frame(5, 9, 0, 3, 60));
+    (0..50).for_each(|_| core.turn());
+    assert_eq!(gone(&bench.far[0]).iter().map(|frame| number(frame)).collect::<Vec<_>>(), [2]);
+    assert_eq!(gone(&bench.far[1]).iter().map(|frame| number(frame)).collect::<Vec<_>>(), [3]);
+    assert!(gone(&bench.far[2]).is_empty());
+}
+
+#[test]
+fn reserved_addresses_are_forwarded_where_that_is_asked_for() {
+    let named = |name: &str| Reserved::GROUPS.into_iter().find(|(group, _)| *group == name).unwrap().1;
+    for (forwarded, expected) in [
+        (Reserved::default(), vec![]),
+        (named("bpdu"), vec![0]),
+        (named("lldp").with(named("slow")), vec![2, 14]),
+        (Reserved::GROUPS.iter().fold(Reserved::default(), |all, (_, group)| all.with(*group)), {
+            // Flow control never.
+            (0..16).filter(|digit| *digit != 1).collect()
+        }),
+    ] {
+        let mut bench = Bench::new(2);
+        let switch = Switch { forward_reserved: forwarded, ..switch(2, 64) };
+        let mut core = core!(bench, &switch, None);
+        for digit in 0..16u8 {
+            let mut frame = frame(1, 2, 0, digit.into(), 60);
+            frame[..6].copy_from_slice(&[1, 0x80, 0xc2, 0, 0, digit]);
+            bench.far[0].0.borrow_mut().coming.push_back(frame);
+        }
+        (0..100).for_each(|_| core.turn());
+        let numbers: Vec<u32> = gone(&bench.far[1]).iter().map(|frame| number(frame)).collect();
+        assert_eq!(numbers, expected);
+        assert_eq!(bench.counters.ports[0].reserved.get(), 16 - expected.len() as u64);
+    }
 }
 
 #[test]
