@@ -124,6 +124,7 @@ pub fn model(socket: Socket) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,
+        forward_reserved: Default::default(),
         forwarding: ontick_switch::model::Forwarding::default(),
         classes: (0..8).map(class).collect(),
         ports: PORTS.iter().map(|name| port(name)).collect(),
