@@ -98,7 +98,10 @@ impl Method {
         Ok(match self {
             Method::Hybrid => Box::new(Hybrid::with_duty(period_ns, duty)),
             Method::Spin if duty >= 1.0 => Box::new(Spin::default()),
-            Method::Spin => Box::new(Hybrid::with_margin(((period_ns as f64 * duty) as u64).min(LONGEST_SPIN_NS))),
+            Method::Spin => {
+                let margin_ns = ((period_ns as f64 * duty) as u64).min(LONGEST_SPIN_NS);
+                Box::new(Hybrid::with_margin(margin_ns).resting(duty))
+            }
             Method::ClockNanosleep => Box::new(Sleep),
             Method::Nanosleep => Box::new(Nanosleep),
             Method::TimerFd => Box::new(TimerFd::new()?),

@@ -22,6 +22,10 @@ const REAL_REST_NS: u64 = 10_000;
 /// What of such a sleep does not count: the way into it and out is on the thread's account. Measured on a virtual
 /// machine; where the way is shorter, there is more rest.
 const WAY_NS: u64 = 12_000;
+/// A loop whose work leaves no time to sleep before its deadlines rests anyway, and is late for it, when it owes this much.
+const MOST_OWED_NS: i64 = 1_000_000;
+/// Of the time between two waits no more counts than this: in a longer one the thread was hardly running.
+const MOST_PASSED_NS: u64 = 10_000_000;
 /// No sleep, however long, counts for more rest than this.
 const MOST_RESTED_NS: i64 = 100_000;
 
@@ -34,8 +38,12 @@ pub struct Hybrid {
     fixed: bool,
     /// Slept in every period in any case, also where the work of the period leaves less than the margin.
     rest_ns: u64,
-    /// Rest that is still to be had, where periods are too short to rest in each; less than 0 where there was more.
+    /// Share of all the time that is rest.
+    rest: f64,
+    /// Rest that is still to be had; less than 0 where there was more.
     owed_ns: i64,
+    /// Up to when the rest that is owed was reckoned.
+    reckoned_ns: Option<u64>,
     spun_ns: u64,
 }
 
@@ -54,14 +62,30 @@ impl Hybrid {
             margin: Margin::new(QUANTILE, SHORTEST_NS, max_ns).also_covering(RARER, rarer_up_to_ns),
             fixed: false,
             rest_ns: period_ns.saturating_sub(longest_ns),
+            rest: 1.0 - duty.clamp(0.0, 1.0),
             owed_ns: 0,
+            reckoned_ns: None,
             spun_ns: 0,
         }
     }
 
     /// With a margin that does not learn, in ns.
     pub fn with_margin(margin_ns: u64) -> Self {
-        Self { margin: Margin::new(QUANTILE, margin_ns, margin_ns), fixed: true, rest_ns: 0, owed_ns: 0, spun_ns: 0 }
+        Self {
+            margin: Margin::new(QUANTILE, margin_ns, margin_ns),
+            fixed: true,
+            rest_ns: 0,
+            rest: 0.0,
+            owed_ns: 0,
+            reckoned_ns: None,
+            spun_ns: 0,
+        }
+    }
+
+    /// Rests all the same for what `duty` (0 to 1) leaves of the time, where no sleep fits before the deadlines.
+    pub fn resting(mut self, duty: f64) -> Self {
+        self.rest = 1.0 - duty.clamp(0.0, 1.0);
+        self
     }
 
     /// Until when to sleep, if at all: to the margin, or longer so that the period has its rest. Where the
@@ -85,16 +109,24 @@ impl Hybrid {
     }
 
     /// The same in a row of periods. Where the rest of one is shorter than any sleep, resting in each would make each
-    /// late: a sleep then counts for as many periods as it took the rest of.
+    /// late: a sleep then counts for as much time as it took the rest of. Time counts, not periods, so that a loop which
+    /// cannot keep up rests, too.
     fn next_wake_ns(&mut self, awake_ns: u64, deadline_ns: u64) -> Option<u64> {
+        let passed_ns = awake_ns.saturating_sub(self.reckoned_ns.replace(awake_ns).unwrap_or(awake_ns));
+        self.owed_ns = self.owed_ns.saturating_add((passed_ns.min(MOST_PASSED_NS) as f64 * self.rest) as i64);
         let wake_ns = self.wake_ns(awake_ns, deadline_ns);
         let is_cramped =
             self.rest_ns < SHORTEST_NS && deadline_ns.saturating_sub(self.margin.ns()) <= awake_ns + self.rest_ns;
-        if !is_cramped {
-            return wake_ns;
+        match wake_ns {
+            Some(_) if is_cramped => (self.owed_ns > 0).then_some(awake_ns + REAL_REST_NS),
+            None if self.owed_ns > MOST_OWED_NS => Some(awake_ns + MOST_OWED_NS as u64),
+            wake_ns => wake_ns,
         }
-        self.owed_ns += self.rest_ns as i64;
-        wake_ns.filter(|_| self.owed_ns > 0).map(|_| awake_ns + REAL_REST_NS)
+    }
+
+    /// Slept for so long.
+    fn rested(&mut self, ns: u64) {
+        self.owed_ns = (self.owed_ns - ns.saturating_sub(WAY_NS) as i64).max(-MOST_RESTED_NS);
     }
 
     fn sleep_and_spin(&mut self, clock: &mut Clock, began_ns: u64, wake_ns: Option<u64>, deadline_ns: u64) -> u64 {
@@ -102,7 +134,7 @@ impl Hybrid {
         if let Some(wake_ns) = wake_ns {
             clock.sleep_until(wake_ns);
             awake_ns = clock.resync();
-            self.owed_ns = (self.owed_ns - awake_ns.saturating_sub(began_ns + WAY_NS) as i64).max(-MOST_RESTED_NS);
+            self.rested(awake_ns.saturating_sub(began_ns));
             if !self.fixed {
                 self.margin.saw(awake_ns.saturating_sub(wake_ns));
             }
@@ -163,7 +195,7 @@ mod tests {
             let begun_ns = 10_000 * period;
             if let Some(wake_ns) = wait.next_wake_ns(begun_ns, begun_ns + 10_000) {
                 assert_eq!(wake_ns, begun_ns + REAL_REST_NS);
-                wait.owed_ns -= 5_000;
+                wait.rested(5_000 + WAY_NS);
                 slept += 1;
             }
         }
@@ -172,8 +204,57 @@ mod tests {
         let mut long = Hybrid::with_duty(100_000, 0.9);
         for period in 1..=70 {
             assert!(long.next_wake_ns(100_000 * period, 100_000 * (period + 1)).is_some());
-            long.owed_ns -= 7_000;
+            long.rested(7_000 + WAY_NS);
         }
+    }
+
+    /// A loop whose every turn takes `turn_ns`, at deadlines `period_ns` apart, on a paper clock: the share of the time that
+    /// it slept, and the longest time without a sleep. Past deadlines are skipped or caught up with.
+    fn slept(mut wait: Hybrid, period_ns: u64, turn_ns: u64, skip: bool) -> (f64, u64) {
+        const ALL_NS: u64 = 1_000_000_000;
+        const WAKE_NS: u64 = 50_000;
+        let (mut now_ns, mut deadline_ns, mut slept_ns) = (0u64, period_ns, 0);
+        let (mut awake_since_ns, mut longest_ns) = (0, 0);
+        while now_ns < ALL_NS {
+            if let Some(wake_ns) = wait.next_wake_ns(now_ns, deadline_ns) {
+                longest_ns = longest_ns.max(now_ns - awake_since_ns);
+                let until_ns = wake_ns + WAKE_NS;
+                slept_ns += until_ns - now_ns;
+                wait.rested(until_ns - now_ns);
+                (now_ns, awake_since_ns) = (until_ns, until_ns);
+            }
+            now_ns = now_ns.max(deadline_ns) + turn_ns;
+            let missed = if skip { now_ns.saturating_sub(deadline_ns) / period_ns } else { 1 };
+            deadline_ns += missed.max(1) * period_ns;
+        }
+        (slept_ns as f64 / ALL_NS as f64, longest_ns.max(now_ns - awake_since_ns))
+    }
+
+    /// At 1 us periods a turn is late more often than not; others have their share all the same.
+    #[test]
+    fn a_loop_that_cannot_keep_up_rests_all_the_same() {
+        for (period_ns, turn_ns) in
+            [(1_000, 300), (1_000, 950), (1_000, 1_300), (1_000, 5_000), (20_000, 25_000), (1_000_000, 1_200_000)]
+        {
+            for skip in [true, false] {
+                let spinning = Hybrid::with_margin(period_ns * 9 / 10).resting(0.9);
+                for wait in [Hybrid::new(period_ns), spinning] {
+                    let (share, longest_ns) = slept(wait, period_ns, turn_ns, skip);
+                    assert!(share > 0.095, "period {period_ns}, turn {turn_ns}, skip {skip}: rests {share}");
+                    assert!(longest_ns < 50_000_000, "period {period_ns}, turn {turn_ns}: none for {longest_ns} ns");
+                }
+            }
+        }
+        // Where all the time may be spun, nothing is owed.
+        assert_eq!(slept(Hybrid::with_duty(1_000, 1.0), 1_000, 1_300, true).0, 0.0);
+    }
+
+    #[test]
+    fn being_stopped_by_others_is_not_paid_for_with_rest() {
+        let mut wait = Hybrid::new(1_000_000);
+        assert!(wait.next_wake_ns(0, 1_000_000).is_some());
+        // A second in which the thread did not run, and a deadline that is too close to sleep before.
+        assert_eq!(wait.next_wake_ns(1_000_000_000, 1_000_000_500), None);
     }
 
     #[test]
