@@ -180,19 +180,21 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         }
     }
 
-    /// Works until it is told to stop; `between` turns somebody may let it sleep.
-    pub fn run(&mut self, stop: &AtomicBool, mut between: impl FnMut(&mut Self)) {
+    /// Works until it is told to stop, all of these by turns; `between` turns somebody may let them sleep.
+    pub fn run(cores: &mut [Self], stop: &AtomicBool, mut between: impl FnMut(&mut [Self])) {
         let mut turns = 0u64;
         while !stop.load(Relaxed) {
-            self.turn();
-            between(self);
+            cores.iter_mut().for_each(Self::turn);
+            between(cores);
             turns += 1;
             if turns % SELDOM == 0 {
-                self.counters.turns.add(SELDOM);
-                self.seldom();
+                for core in &mut *cores {
+                    core.counters.turns.add(SELDOM);
+                    core.seldom();
+                }
             }
         }
-        self.count_overflow();
+        cores.iter_mut().for_each(Self::count_overflow);
     }
 
     /// Looks at every port once.

@@ -1,9 +1,9 @@
 //! The core on a thread of its own, and who looks after it.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,8 @@ pub enum StartError {
 pub struct Running<P> {
     counters: Arc<Counters>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    /// Of all switches that this core serves; taken by the first that ends.
+    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
     tid: i32,
     commands: Producer<Command<P>>,
     discarded: Consumer<Discarded<P>>,
@@ -84,63 +85,111 @@ pub enum Noticed {
     Ended,
 }
 
+/// What whoever looks after a switch has of it.
+struct Outer<P> {
+    counters: Arc<Counters>,
+    commands: Producer<Command<P>>,
+    discarded: Consumer<Discarded<P>>,
+    stalls: Consumer<Stall>,
+    distance: Distance,
+}
+
+/// And what its core has.
+struct Inner<P> {
+    switch: Switch,
+    attachments: Vec<Attachment<P>>,
+    channels: Channels<P>,
+    counters: Arc<Counters>,
+    distance: Distance,
+}
+
+fn ends<P>(switch: &Switch, attachments: Vec<Attachment<P>>) -> (Outer<P>, Inner<P>) {
+    let counters = Arc::new(Counters::new(attachments.len()));
+    let (commands, to_obey) = RingBuffer::new(COMMANDS);
+    let (to_free, discarded) = RingBuffer::new(COMMANDS);
+    let (to_tell, stalls) = RingBuffer::new(STALLS);
+    let distance = Distance::of(switch.clock);
+    let channels = Channels { commands: to_obey, discarded: to_free, stalls: to_tell };
+    let outer = Outer { counters: counters.clone(), commands, discarded, stalls, distance: distance.clone() };
+    (outer, Inner { switch: switch.clone(), attachments, channels, counters, distance })
+}
+
+impl<P: Port> Inner<P> {
+    fn core(self, counters: &Counters) -> Core<'_, P, SwitchClock> {
+        let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0u8);
+        Core::new(&self.switch, self.attachments, SwitchClock::new(self.distance), counters, self.channels, seed)
+    }
+}
+
+/// How long no gate of any of them moves, in ns.
+fn quiet_ns<P: Port>(cores: &mut [Core<'_, P, SwitchClock>]) -> u64 {
+    let quiet = cores.iter_mut().map(|core| core.quiet_until_ns().saturating_sub(core.seen_ns()));
+    quiet.min().unwrap_or(u64::MAX)
+}
+
 impl<P: Port + Send + 'static> Running<P> {
     /// Starts the core; ports are in the order of the model.
     pub fn start(switch: &Switch, attachments: Vec<Attachment<P>>, place: Place) -> Result<Self, StartError> {
+        let mut one = Self::start_together(vec![(switch, attachments)], place)?;
+        Ok(one.swap_remove(0))
+    }
+
+    /// Starts one core that does the work of several switches by turns. It ends for all of them when the first is stopped.
+    pub fn start_together(planes: Vec<(&Switch, Vec<Attachment<P>>)>, place: Place) -> Result<Vec<Self>, StartError> {
         if place.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;
             place.cpu.map_or(Ok(()), |cpu| claim(cpu, Occupancy::Spins))?;
         }
-        let counters = Arc::new(Counters::new(attachments.len()));
         let stop = Arc::new(AtomicBool::new(false));
-        let (commands, to_obey) = RingBuffer::new(COMMANDS);
-        let (to_free, discarded) = RingBuffer::new(COMMANDS);
-        let (to_tell, stalls) = RingBuffer::new(STALLS);
-        let distance = Distance::of(switch.clock);
         let (ready, begun) = channel();
-        let thread = {
-            let (counters, stop, distance, switch) = (counters.clone(), stop.clone(), distance.clone(), switch.clone());
-            let channels = Channels { commands: to_obey, discarded: to_free, stalls: to_tell };
+        let (outer, inner): (Vec<Outer<P>>, Vec<Inner<P>>) =
+            planes.into_iter().map(|(switch, attachments)| ends(switch, attachments)).unzip();
+        let work = {
+            let stop = stop.clone();
             move || {
                 let setup = Setup::new().policy(place.policy).lock_memory().cpu_latency_us(0).timer_slack_ns(1);
                 let held = place.cpu.into_iter().fold(setup, Setup::cpu).best_effort();
                 let mut rests = Rests::needed(place, held.policy());
                 let refused: Vec<String> = held.refused().iter().map(ToString::to_string).collect();
-                let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0u8);
-                let mut core = Core::new(&switch, attachments, SwitchClock::new(distance), &counters, channels, seed);
+                let counters: Vec<Arc<Counters>> = inner.iter().map(|inner| inner.counters.clone()).collect();
+                let mut cores: Vec<_> = inner.into_iter().zip(&counters).map(|(inner, of)| inner.core(of)).collect();
                 let _ = ready.send((current_tid(), refused, rests.is_some()));
-                core.run(&stop, |core| {
-                    if let Some(rests) = &mut rests {
-                        if rests.is_due(core.seen_ns(), || core.quiet_until_ns()) {
-                            sleep_for(REST_NS);
-                            rests.ended(core.rested(REST_NS));
-                        }
+                Core::run(&mut cores, &stop, |cores| {
+                    let Some(rests) = &mut rests else { return };
+                    // Of the first one's clock: others may follow another.
+                    let now_ns = cores[0].seen_ns();
+                    if rests.is_due(now_ns, || now_ns.saturating_add(quiet_ns(cores))) {
+                        sleep_for(REST_NS);
+                        rests.ended(cores[0].rested(REST_NS));
+                        cores[1..].iter_mut().for_each(|core| _ = core.rested(REST_NS));
                     }
                 });
                 // Closing its sockets waits for every CPU to have been in the kernel (RCU): not at a priority, nor on a CPU,
                 // that would hold that up.
                 step_down(0, &cpus::online());
-                drop(core);
+                drop(cores);
             }
         };
         let thread =
-            std::thread::Builder::new().name("ontick-switch".into()).spawn(thread).map_err(StartError::Thread)?;
+            std::thread::Builder::new().name("ontick-switch".into()).spawn(work).map_err(StartError::Thread)?;
         let died = |_| StartError::Thread(std::io::Error::other("it ended at once"));
         let (tid, refused, rests) = begun.recv().map_err(died)?;
-        Ok(Self {
+        let thread = Arc::new(Mutex::new(Some(thread)));
+        let running = outer.into_iter().map(|Outer { counters, commands, discarded, stalls, distance }| Self {
             counters,
-            stop,
-            thread: Some(thread),
+            stop: stop.clone(),
+            thread: thread.clone(),
             tid,
             commands,
             discarded,
             stalls,
             distance,
-            refused,
+            refused: refused.clone(),
             rests,
             alive: (0, Instant::now()),
             demoted: false,
-        })
+        });
+        Ok(running.collect())
     }
 
     /// What was counted so far.
@@ -185,7 +234,7 @@ impl<P: Port + Send + 'static> Running<P> {
     pub fn tend(&mut self) -> Vec<Noticed> {
         while self.discarded.pop().is_ok() {}
         let mut noticed: Vec<Noticed> = self.distance.follow().map(Noticed::ClockSet).into_iter().collect();
-        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+        if self.thread.lock().is_ok_and(|thread| thread.as_ref().is_none_or(JoinHandle::is_finished)) {
             noticed.push(Noticed::Ended);
             return noticed;
         }
@@ -212,7 +261,8 @@ impl<P> Running<P> {
     /// Ends the core. One that is kept from its CPU is moved to another; one that still does not end is left behind.
     fn end(&mut self) {
         self.stop.store(true, Relaxed);
-        let Some(thread) = self.thread.take() else { return };
+        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
+        let Some(thread) = thread else { return };
         let began = Instant::now();
         let mut moved = false;
         while !thread.is_finished() && began.elapsed() < ENDING {

@@ -187,9 +187,16 @@ pub struct PortReport {
     pub put_back: u64,
 }
 
-impl Service {
-    /// Opens the ports in the calling thread's network namespace and begins. Steps of [`super::plan`] come before.
-    pub fn start(switch: &Switch, place: Place) -> Result<Self, ServeError> {
+/// The ports of a switch, open, before its core runs.
+struct Opened {
+    watch: Watch,
+    ports: Vec<Watched>,
+    base_ns: u64,
+    attachments: Vec<Attachment<EitherPort>>,
+}
+
+impl Opened {
+    fn new(switch: &Switch) -> Result<Self, ServeError> {
         let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
         let watch = Watch::begin()?;
         let links: Vec<link::Link> = watch.links().cloned().collect();
@@ -228,7 +235,29 @@ impl Service {
                 schedule: Schedule::of(switch, port, base(port, base_ns), rate),
             });
         }
-        let mut running = Running::start(switch, attachments, place)?;
+        Ok(Self { watch, ports, base_ns, attachments })
+    }
+}
+
+impl Service {
+    /// Opens the ports in the calling thread's network namespace and begins. Steps of [`super::plan`] come before.
+    pub fn start(switch: &Switch, place: Place) -> Result<Self, ServeError> {
+        let mut one = Self::start_together(std::slice::from_ref(switch), place)?;
+        Ok(one.swap_remove(0))
+    }
+
+    /// Several switches whose work one core does by turns; where one of them is stopped, all are.
+    pub fn start_together(switches: &[Switch], place: Place) -> Result<Vec<Self>, ServeError> {
+        let mut opened = switches.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
+        let attachments = opened.iter_mut().map(|opened| std::mem::take(&mut opened.attachments));
+        let planes = switches.iter().zip(attachments).collect();
+        let running = Running::start_together(planes, place)?;
+        let services = switches.iter().zip(opened).zip(running);
+        Ok(services.map(|((switch, opened), running)| Self::new(switch, place, opened, running)).collect())
+    }
+
+    fn new(switch: &Switch, place: Place, opened: Opened, mut running: Running<EitherPort>) -> Self {
+        let Opened { watch, ports, base_ns, .. } = opened;
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
             let _ = running.tell(Command::Link(index, false));
         }
@@ -246,7 +275,7 @@ impl Service {
             tried: Instant::now(),
         };
         (0..service.ports.len()).for_each(|at| service.look_ahead(at));
-        Ok(service)
+        service
     }
 
     /// From now on the settings of the ports are kept, too; the folder has the journal of what was set.

@@ -9,8 +9,9 @@ use ontick_switch::kernel::{self, Ended, Options};
 use ontick_switch::model::Plane;
 use ontick_switch::{Switch, config};
 
-use super::aimed::{self, FileFlags, lock, needs_root, standing};
+use super::aimed::{self, FileFlags, PlaneFlag, StateFlag, lock, needs_root, standing};
 use super::guardian::Guardian;
+use super::serving::Served;
 use super::synchronised::Synchronised;
 use super::{background, file, revert as reverting, serving};
 use crate::failure::{Failure, Outcome};
@@ -21,13 +22,21 @@ use crate::stop;
 /// Gates are set anew after each link event, without which the kernel's would stand still. What another tool changes is
 /// told and put back, ports that go and come back are set up again, steps of the clock are told. A switch that stood
 /// already (`ontick switch apply`) is kept, and still stands at the end.
+///
+/// With several files one core does the work of all these switches by turns (user data plane); they end together.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick switch run cell4.toml\n  sudo ontick switch run cell4.toml --metrics /run/cell4.prom"
+    after_help = "Examples:\n  sudo ontick switch run cell4.toml\n  sudo ontick switch run cell4.toml --metrics /run/cell4.prom\n  sudo ontick switch run --plane user nodes/s1.toml nodes/s2.toml"
 )]
 pub struct Run {
+    /// The file that describes the switch, or several
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Who does the work, whatever the file says
+    #[arg(long, value_enum)]
+    plane: Option<PlaneFlag>,
     #[command(flatten)]
-    file: FileFlags,
+    state: StateFlag,
     /// Write counters to this file each second, as OpenMetrics text
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
@@ -38,31 +47,76 @@ pub struct Run {
     background: bool,
 }
 
+/// A switch that is set up here, or stood before.
+struct Standing {
+    served: Served,
+    /// Where it was set up here. Dropped without a word, it takes the switch away.
+    guardian: Option<Guardian>,
+}
+
 impl Run {
     pub fn run(self) -> Result<Outcome, Failure> {
         needs_root("run")?;
-        let wanted = self.file.read()?;
-        let folder = &self.file.state.folder(&wanted.name)?;
+        let wanted = self.wanted()?;
         let stop = stop::on_signal()?;
-        let (switch, guardian) = self.set_up(folder, wanted)?;
+        let mut standing = wanted.into_iter().map(|wanted| self.stand(wanted)).collect::<Result<Vec<_>, _>>()?;
+        if self.background {
+            standing.iter().try_for_each(|one| background::settle(&one.served.folder))?;
+        }
+        let _synchronised = Synchronised::watch();
+        let served: Vec<&Served> = standing.iter().map(|one| &one.served).collect();
+        let kept = match served.as_slice() {
+            [one] if one.switch.plane != Plane::User => self.keep(&one.folder, &one.switch, &one.watch, &stop),
+            all => serving::serve(all, self.metrics.as_deref(), self.rest, &stop),
+        };
+        // Whatever ended it: what was set up here goes.
+        let mut outcome = Outcome::Met;
+        for one in &mut standing {
+            if let Some(guardian) = one.guardian.take() {
+                let taken = take_away(&one.served.folder, &one.served.watch, guardian)?;
+                if taken != Outcome::Met {
+                    outcome = taken;
+                }
+            }
+        }
+        kept?;
+        Ok(outcome)
+    }
+
+    /// What the files say.
+    fn wanted(&self) -> Result<Vec<Switch>, Failure> {
+        let read =
+            |file: &PathBuf| FileFlags { file: file.clone(), plane: self.plane, state: self.state.clone() }.read();
+        let wanted = self.files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        if wanted.len() == 1 {
+            return Ok(wanted);
+        }
+        if let Some(other) = wanted.iter().find(|switch| switch.plane != Plane::User) {
+            return Err(Failure::new(format!(
+                "switch {} is not of the user data plane, and several switches share one core only there: write \
+                 --plane user, or run each by itself",
+                other.name
+            )));
+        }
+        for (place, switch) in wanted.iter().enumerate() {
+            if let Some(twin) = wanted[..place].iter().position(|other| other.name == switch.name) {
+                let [one, two] = [&self.files[twin], &self.files[place]].map(|file| file.display());
+                return Err(Failure::new(format!("{one} and {two} both describe switch {}", switch.name)));
+            }
+        }
+        if self.metrics.is_some() {
+            return Err(Failure::new("--metrics is for one switch: run each by itself, or leave it out"));
+        }
+        Ok(wanted)
+    }
+
+    fn stand(&self, wanted: Switch) -> Result<Standing, Failure> {
+        let folder = self.state.folder(&wanted.name)?;
+        let (switch, guardian) = self.set_up(&folder, wanted)?;
         let Some(watch) = folder.watch()? else {
             return Err(Failure::new(format!("another ontick switch run keeps switch {} already", switch.name)));
         };
-        if self.background {
-            background::settle(folder)?;
-        }
-        let _synchronised = Synchronised::watch();
-        let kept = match switch.plane {
-            Plane::User => serving::serve(folder, &switch, self.metrics.as_deref(), self.rest, &watch, &stop),
-            _ => self.keep(folder, &switch, &watch, &stop),
-        };
-        // Whatever ended it: what was set up here goes.
-        let outcome = match guardian {
-            Some(guardian) => take_away(folder, &watch, guardian)?,
-            None => Outcome::Met,
-        };
-        kept?;
-        Ok(outcome)
+        Ok(Standing { served: Served { folder, switch, watch }, guardian })
     }
 
     fn keep(&self, folder: &Folder, switch: &Switch, watch: &Lock, stop: &AtomicBool) -> Result<Outcome, Failure> {
@@ -83,7 +137,7 @@ impl Run {
             None => {
                 let (switch, plan) = aimed::plan(wanted)?;
                 aimed::refuse_loops(&switch)?;
-                let guardian = Guardian::start(folder, &self.file.state)?;
+                let guardian = Guardian::start(folder, &self.state)?;
                 if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(&switch)) {
                     guardian.settle();
                     return Err(Failure::new(error));

@@ -47,22 +47,34 @@ impl RestFlags {
     }
 }
 
-/// Serves until it is told to stop, or somebody reverts the switch.
+/// A switch that stands, and that this process keeps.
+pub struct Served {
+    pub folder: Folder,
+    pub switch: Switch,
+    pub watch: Lock,
+}
+
+/// Serves until it is told to stop, or somebody reverts one of the switches.
 pub fn serve(
-    folder: &Folder,
-    switch: &Switch,
+    served: &[&Served],
     metrics: Option<&Path>,
     rest: RestFlags,
-    watch: &Lock,
     stop: &AtomicBool,
 ) -> Result<Outcome, Failure> {
+    let switches: Vec<Switch> = served.iter().map(|served| served.switch.clone()).collect();
+    let Some(switch) = switches.iter().find(|switch| switch.cpu.is_some()).or(switches.first()) else {
+        return Ok(Outcome::Met);
+    };
     let place = Place { never_rest: rest.never_rest, ..proof::place(switch, None) };
     let throttling = if rest.keep_throttling { None } else { unthrottled(place) };
-    let mut service = Service::start(switch, place)?;
-    service.keep_settings(folder);
-    let report = service.report();
+    let mut services = Service::start_together(&switches, place)?;
+    services.iter_mut().zip(served).for_each(|(service, of)| service.keep_settings(&of.folder));
+    let report = services[0].report();
     let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
-    file::note(&format!("switch {} works on {cpu}, {} (Ctrl-C ends it)", switch.name, report.policy));
+    let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
+    let who = if names.len() == 1 { "switch" } else { "switches" };
+    let work = if names.len() == 1 { "works" } else { "work by turns" };
+    file::note(&format!("{who} {} {work} on {cpu}, {} (Ctrl-C ends it)", names.join(", "), report.policy));
     report.refused.iter().for_each(|refused| file::note(refused));
     if !place.policy.is_real_time() {
         let held: Vec<String> =
@@ -77,8 +89,9 @@ pub fn serve(
             "the core rests 70us each millisecond, between gates where it can, as it does not have its CPU for itself",
         );
     }
-    let ended = keep(folder, &mut service, switch, metrics, watch, stop);
-    let stalls = service.stop().stalls.get();
+    let mut keepers: Vec<Keeper> = served.iter().zip(&mut services).map(|(of, by)| Keeper::new(of, by)).collect();
+    let ended = keep(&mut keepers, metrics, stop);
+    let stalls: u64 = services.into_iter().map(|service| service.stop().stalls.get()).sum();
     if stalls > 0 {
         file::note(&format!("the core was kept from its work {stalls} times"));
     }
@@ -117,36 +130,54 @@ fn unthrottled(place: Place) -> Option<Tuned> {
     }
 }
 
-fn keep(
-    folder: &Folder,
-    service: &mut Service,
-    switch: &Switch,
-    metrics: Option<&Path>,
-    watch: &Lock,
-    stop: &AtomicBool,
-) -> Result<Outcome, Failure> {
-    let mut in_force = (config::write(switch), switch.clone());
-    let mut told = None;
-    let mut counted: Option<Instant> = None;
+fn keep(keepers: &mut [Keeper], metrics: Option<&Path>, stop: &AtomicBool) -> Result<Outcome, Failure> {
+    let turn = TURN / keepers.len().max(1) as u32;
     while !stop.load(Relaxed) {
-        let happened = service.tend(TURN)?;
+        for keeper in &mut *keepers {
+            if !keeper.look(turn, metrics)? {
+                return Ok(Outcome::Met);
+            }
+        }
+    }
+    Ok(Outcome::Met)
+}
+
+/// One switch, looked after.
+struct Keeper<'a> {
+    served: &'a Served,
+    service: &'a mut Service,
+    in_force: (String, Switch),
+    told: Option<String>,
+    counted: Option<Instant>,
+}
+
+impl<'a> Keeper<'a> {
+    fn new(served: &'a Served, service: &'a mut Service) -> Self {
+        let in_force = (config::write(&served.switch), served.switch.clone());
+        Self { served, service, in_force, told: None, counted: None }
+    }
+
+    /// Looks after everything for so long; whether the switch still stands.
+    fn look(&mut self, turn: Duration, metrics: Option<&Path>) -> Result<bool, Failure> {
+        let Served { folder, switch, watch } = self.served;
+        let happened = self.service.tend(turn)?;
         happened.iter().for_each(|happened| file::note(&happened.to_string()));
         if happened.contains(&Happened::Core(Noticed::Ended)) {
             return Err(Failure::new("the core ended by itself: that is a fault of ontick"));
         }
         // What nobody asks for here: status and metrics count stalls.
-        service.stalls().for_each(drop);
+        self.service.stalls().for_each(drop);
         if !folder.holds(watch) {
             file::note(&format!("switch {} was taken away by somebody else", switch.name));
-            return Ok(Outcome::Met);
+            return Ok(false);
         }
-        change_gates(folder, service, &mut in_force, &mut told);
-        if counted.is_none_or(|at| at.elapsed() >= COUNT) {
-            counted = Some(Instant::now());
-            count(folder, service, &in_force.1, metrics)?;
+        change_gates(folder, self.service, &mut self.in_force, &mut self.told);
+        if self.counted.is_none_or(|at| at.elapsed() >= COUNT) {
+            self.counted = Some(Instant::now());
+            count(folder, self.service, &self.in_force.1, metrics)?;
         }
+        Ok(true)
     }
-    Ok(Outcome::Met)
 }
 
 /// Another configuration may have been put into the folder.
