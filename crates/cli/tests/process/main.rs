@@ -1,6 +1,7 @@
 //! The real program as a process: what it prints, writes and leaves behind.
 
 mod bad_disks;
+mod chain;
 mod check;
 mod endings;
 mod errors;
