@@ -10,7 +10,7 @@ use ontick_switch::verify::namespace::Namespace;
 use serde_json::Value;
 
 use super::switch_user::{Bench, bench};
-use super::{has, stderr, stdout, wait_until};
+use super::{has, ontick, stderr, stdout, wait_until};
 
 const PORTS: [&str; 2] = ["port0", "port1"];
 
@@ -135,9 +135,11 @@ fn tcp_with_default_offloads(socket: &str) {
     std::io::Read::read_to_string(&mut client.0.stdout.take().unwrap(), &mut said).unwrap();
     let told: Value = serde_json::from_str(&said).unwrap();
     let end = &told["end"]["sum_received"];
-    assert!(end["bytes"].as_u64().is_some_and(|bytes| bytes >= 16 << 20), "{said}");
+    // What was on its way when the client ended does not count there.
+    let octets = end["bytes"].as_u64().unwrap_or(0);
+    assert!(octets > 8 << 20, "{said}");
     println!("{socket}: {:.0} Mbit/s", end["bits_per_second"].as_f64().unwrap_or(0.0) / 1e6);
-    wait_until("the counters to be written", || counted(&bench.status(), 0, "octets") >= 16 << 20);
+    wait_until("the counters to be written", || counted(&bench.status(), 0, "octets") >= octets);
     // What is not lost needs no retransmission, which is what made it slow.
     for port in 0..2 {
         assert_eq!(counted(&bench.status(), port, "oversized"), 0, "joined frames came in");
@@ -169,7 +171,10 @@ fn frames_larger_than_any_slot_are_an_error_of_check_and_apply() {
             |sdu: &str| text.replace("rate = \"1Gbit\"", &format!("rate = \"1Gbit\"\nmax-sdu = {{ red = {sdu} }}"));
         std::fs::write(bench.file(), with("9000")).unwrap();
         for command in ["check", "apply", "run"] {
-            let output = bench.switch(&[command, &bench.file()]);
+            let output = match command {
+                "check" => bench.here.within(|| ontick(&["switch", "check", &bench.file()]).output()).unwrap().unwrap(),
+                command => bench.switch(&[command, &bench.file()]),
+            };
             let said = stdout(&output) + &stderr(&output);
             assert!(!output.status.success(), "{command}: {said}");
             let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -177,7 +182,8 @@ fn frames_larger_than_any_slot_are_an_error_of_check_and_apply() {
             assert!(words.contains(&says), "{command}: {said}");
         }
         std::fs::write(bench.file(), with(limit)).unwrap();
-        let checked = bench.switch(&["check", &bench.file()]);
+        let check = || ontick(&["switch", "check", &bench.file()]).output();
+        let checked = bench.here.within(check).unwrap().unwrap();
         assert!(!stdout(&checked).contains("is more than the"), "{}", stdout(&checked));
         for port in PORTS {
             bench.here.ip(&["link", "set", "dev", port, "mtu", "1500"]).unwrap();

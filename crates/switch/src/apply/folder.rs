@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ontick_undo::state_dir::{self, StateDirError, open_private};
 use rustix::fs::{FlockOperation, flock};
@@ -55,6 +56,28 @@ pub enum FolderError {
 /// Nobody else changes a switch while it lives.
 #[derive(Debug)]
 pub struct Lock(File);
+
+/// A process that watches a switch, even after that was taken away.
+#[derive(Debug)]
+pub struct Watcher(File);
+
+impl Watcher {
+    /// Waits until it has given up what it had of the switch, but no longer than so; whether it has.
+    pub fn wait(&self, at_most: Duration) -> bool {
+        let began = Instant::now();
+        while !self.has_ended() {
+            if began.elapsed() > at_most {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        true
+    }
+
+    fn has_ended(&self) -> bool {
+        flock(&self.0, FlockOperation::NonBlockingLockShared).is_ok()
+    }
+}
 
 impl Folder {
     /// That of the switch with this name, in the usual place or in `home`.
@@ -144,6 +167,12 @@ impl Folder {
     pub fn is_watched(&self) -> bool {
         let Ok(file) = File::open(self.path(WATCH)) else { return false };
         flock(&file, FlockOperation::NonBlockingLockShared).is_err()
+    }
+
+    /// The process that watches the switch, to be waited for; none if nobody does.
+    pub fn watcher(&self) -> Option<Watcher> {
+        let watcher = Watcher(File::open(self.path(WATCH)).ok()?);
+        (!watcher.has_ended()).then_some(watcher)
     }
 
     /// The configuration with which it was set up.

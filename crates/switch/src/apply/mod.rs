@@ -20,7 +20,7 @@ pub use act::Act;
 pub(crate) use carry::carry_out;
 pub use carry::{ApplyError, Reverted, Told, apply, revert};
 pub use expect::{Difference, Expect, differences};
-pub use folder::{Folder, FolderError, Lock};
+pub use folder::{Folder, FolderError, Lock, Watcher};
 pub(crate) use host::parsed;
 pub use host::{Host, Link, Live, Refused, links};
 pub use journal::{Entry, Journal, JournalError};

@@ -50,6 +50,7 @@ pub(super) fn findings(
     found.push(stamps(interface, id("stamps")));
     if let Some((switch, port)) = wanted {
         found.extend(rate(interface, port, id("rate")));
+        found.extend(far_end(interface, switch, planes, id("far-end")));
         found.extend(sizes(interface, switch, port, id("mtu")));
         found.extend(offload(interface, switch, port, planes, id("offload")));
     }
@@ -97,6 +98,17 @@ fn offloads(interface: &Interface, id: String) -> Finding {
     }
     // Seen as it is before anything is applied, and mended by applying.
     fine(id, format!("{} will be switched off while the switch runs, and back on after", shortened(&acting)))
+}
+
+/// The other end of a virtual Ethernet pair hands over what a wire never carries.
+fn far_end(interface: &Interface, switch: &Switch, planes: &Planes, id: String) -> Option<Finding> {
+    let user = match switch.plane {
+        Plane::User => true,
+        Plane::Auto => !planes.kernel.fits,
+        Plane::Kernel => false,
+    };
+    (user && interface.kind.as_deref() == Some("veth"))
+        .then(|| fine(id, "a virtual one; it is kept from joining frames (tso, gso) while the switch runs"))
 }
 
 /// A few names stand for many.

@@ -16,6 +16,14 @@ pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
             Ok(steps) => plan.steps.extend(steps),
             Err(why) => reasons.push(why),
         }
+        let paired = |link: &Link| link.name == port.name && link.info.kind.as_deref() == Some("veth");
+        if links.iter().any(paired) {
+            plan.notes.push(format!(
+                "port {} is one end of a virtual Ethernet pair; the other end joins no frames (tso, gso) while the switch \
+                 works",
+                port.name
+            ));
+        }
         if port.rate.is_none() && host.rate(&port.name).is_none() {
             plan.notes.push(format!(
                 "port {} does not tell the rate of its link; {} is assumed (rate = \"…\" in the file says otherwise)",

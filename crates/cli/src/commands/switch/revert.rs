@@ -1,5 +1,7 @@
 //! `ontick switch revert`
 
+use std::time::Duration;
+
 use clap::Args;
 use ontick_switch::apply::{Live, Reverted, Undone, revert};
 
@@ -7,6 +9,9 @@ use super::aimed::{NameFlags, lock, needs_root};
 use super::{file, guardian};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
+
+/// Who kept the switch notices ten times a second that it is gone.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Take a switch away: everything is then as it was before, whether it had been set up in full or in part.
 ///
@@ -33,10 +38,16 @@ impl Revert {
             return guardian::guard(&folder);
         }
         let lock = lock(&folder)?;
-        if folder.is_watched() {
+        let watcher = folder.watcher();
+        if watcher.is_some() {
             file::note(&format!("somebody keeps switch {} (ontick switch run); that ends with it", folder.name()));
         }
         let reverted = revert(&Live, &folder, &lock)?.unwrap_or_default();
+        drop(lock);
+        // Its sockets and programs are at the ports until it ends, which it does as soon as it notices.
+        if watcher.is_some_and(|watcher| !watcher.wait(PATIENCE)) {
+            file::note("the process that kept it still runs; its sockets stay at the ports until it ends");
+        }
         self.tell(folder.name(), &reverted)
     }
 
