@@ -1,6 +1,7 @@
 //! The commands: parse, call one wing, hand the result to report.
 #![deny(unsafe_code)]
 
+mod attempts;
 mod commands;
 mod failure;
 mod flags;

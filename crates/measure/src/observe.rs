@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -50,6 +50,7 @@ pub struct Observer<'a> {
     /// What was found of each series, where outliers are to be explained; see [`Observer::explain`].
     findings: Option<BTreeMap<usize, Findings>>,
     notes: Vec<String>,
+    failure: Option<Error>,
 }
 
 /// The journal of a run, to be removed when the run is safely recorded.
@@ -59,6 +60,11 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.journal.path()
+    }
+
     /// Removes it.
     pub fn remove(self) -> Result<(), Error> {
         self.journal.remove().map_err(|error| Error::Record { path: self.path, error })
@@ -86,7 +92,19 @@ impl<'a> Observer<'a> {
             part: Part { series: 0, from: 0.0, share: 1.0 },
             findings: None,
             notes: Vec::new(),
+            failure: None,
         }
+    }
+
+    /// The run ends here for this reason, with what was measured before.
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.failure = Some(error);
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Why the run ended before its time, where something was measured before.
+    pub fn take_failure(&mut self) -> Option<Error> {
+        self.failure.take()
     }
 
     /// Keeps a journal for the record `path`, so that a killed run loses at most its last second.
@@ -160,12 +178,12 @@ impl<'a> Observer<'a> {
         (self.look)(&Live { name, elapsed, done, latency, missed, maxima });
     }
 
-    pub(crate) fn append(&mut self, added: Added) -> Result<(), Error> {
-        match &mut self.journal {
-            Some(Kept { path, journal }) => {
-                journal.append(&added).map_err(|error| Error::Record { path: path.clone(), error })
-            }
-            None => Ok(()),
+    /// Where the disk refuses, the run goes on: what it measures is not lost.
+    pub(crate) fn append(&mut self, added: Added) {
+        let Some(Kept { journal, .. }) = &mut self.journal else { return };
+        if let Err(error) = journal.append(&added) {
+            let note = format!("{}: {error}; the run went on while its journal stood still", journal.path().display());
+            self.note(note);
         }
     }
 }
@@ -203,12 +221,7 @@ impl<'n> Collector<'n> {
     }
 
     /// Looks on until the timed thread is `done`.
-    pub fn watch(
-        &mut self,
-        observer: &mut Observer,
-        done: &dyn Fn() -> bool,
-        recording: &AtomicBool,
-    ) -> Result<(), Error> {
+    pub fn watch(&mut self, observer: &mut Observer, done: &dyn Fn() -> bool, recording: &AtomicBool) {
         let mut began = None;
         while !done() {
             std::thread::sleep(LOOK.min(self.rest(began)));
@@ -217,14 +230,14 @@ impl<'n> Collector<'n> {
             }
             let began = *began.get_or_insert_with(Instant::now);
             self.look(observer, false);
-            self.take(observer, began.elapsed(), false)?;
+            self.take(observer, began.elapsed(), false);
             let snapshot = self.reader.snapshot();
             let (elapsed, latency) = (began.elapsed(), histogram(&snapshot));
             let done = self.share_done(elapsed, &snapshot);
             observer.show(self.name, elapsed, done, &latency, snapshot.missed, self.track.maxima());
         }
         self.look(observer, true);
-        self.take(observer, began.map_or(Duration::ZERO, |b| b.elapsed()), true)
+        self.take(observer, began.map_or(Duration::ZERO, |b| b.elapsed()), true);
     }
 
     /// Until the end of a run whose length is known, so that short runs do not wait for the next look.
@@ -261,10 +274,10 @@ impl<'n> Collector<'n> {
     }
 
     /// Takes the seconds that ended, their outliers, and journals them.
-    fn take(&mut self, observer: &mut Observer, elapsed: Duration, all: bool) -> Result<(), Error> {
+    fn take(&mut self, observer: &mut Observer, elapsed: Duration, all: bool) {
         let seconds = self.reader.take_seconds(all);
         if seconds.is_empty() && !all {
-            return Ok(());
+            return;
         }
         seconds.iter().for_each(|max_ns| self.track.push(*max_ns));
 
@@ -286,10 +299,10 @@ impl<'n> Collector<'n> {
                 outliers: std::mem::take(&mut self.fresh),
                 outliers_seen: snapshot.outliers - seen,
                 causes,
-            })?;
+                ..Added::default()
+            });
             self.journalled = Some(snapshot);
         }
-        Ok(())
     }
 
     fn keep(&mut self, outliers: &[Outlier]) {

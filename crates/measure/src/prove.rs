@@ -81,7 +81,14 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
         if observer.stopped() {
             break;
         }
-        let beside = load.start()?;
+        let beside = match load.start() {
+            // What was measured before is worth keeping.
+            Err(error) if order > 0 => {
+                observer.fail(error);
+                break;
+            }
+            beside => beside?,
+        };
         for side in interleaved() {
             if observer.stopped() {
                 break;
@@ -89,7 +96,13 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             let series = case * 2 + side;
             observer.begin(Part { series, from: f64::from(order) * share, share });
             let Side { job, place } = [stock, ontick][side];
-            let mut block = timer::measure(&all[series].name, job, place, plan.block(), observer)?;
+            let mut block = match timer::measure(&all[series].name, job, place, plan.block(), observer) {
+                Err(error) if order > 0 => {
+                    observer.fail(error);
+                    break;
+                }
+                block => block?,
+            };
             block.settings.load = load.describe();
             if side == 1 {
                 block.settings.phase_choice = "auto".into();

@@ -17,7 +17,33 @@ pub fn each<T>(
             break;
         }
         observer.begin(Part { series, from: series as f64 * share, share });
-        all.push(measure(item, observer)?);
+        match measure(item, observer) {
+            Ok(series) => all.push(series),
+            // What was measured before is worth keeping.
+            Err(error) if !all.is_empty() => observer.fail(error),
+            Err(error) => return Err(error),
+        }
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn what_was_measured_before_a_failure_is_kept() {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let mut observer = Observer::new(&stop, &mut look);
+        let measure = |item: &u32, _: &mut Observer| match item {
+            1 => Ok(Series { name: "one".into(), ..Series::default() }),
+            _ => Err(Error::Impossible("two".into())),
+        };
+        let all = each(&[1, 2, 1], &mut observer, measure).unwrap();
+        assert_eq!(all.iter().map(|series| series.name.as_str()).collect::<Vec<_>>(), ["one"]);
+        assert_eq!(observer.take_failure().unwrap().to_string(), "two");
+        // With nothing before, it is an error as such.
+        assert!(each(&[2, 1], &mut Observer::new(&AtomicBool::new(false), &mut |_| {}), measure).is_err());
+    }
 }

@@ -79,13 +79,8 @@ pub fn run<P: Probe>(
         let thread = thread.map_err(Error::system("starting the timed thread"))?;
         // Drawing and recording must not disturb what they show.
         let _away = place.cpu.and_then(Away::from);
-        // The timed thread must end also when the observer fails (a full disk, say).
-        let watched = collector.watch(observer, &|| thread.is_finished(), &recording);
-        if watched.is_err() {
-            stop.store(true, Relaxed);
-        }
-        let timed = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        watched.and(timed)
+        collector.watch(observer, &|| thread.is_finished(), &recording);
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
 
     let mut series = collector.finish(observer);

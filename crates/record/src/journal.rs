@@ -1,16 +1,18 @@
 //! A run that is still going on, as a file that only grows: `kill -9` loses at most the last second.
 //!
-//! The first line is `{"journal":"ontick-journal/1","run":{…}}`, the document without samples; each
-//! further line is what the last second added. [`recover`] makes a [`Run`] of it again.
+//! The first line is `{"journal":"ontick-journal/1","run":{…}}`, the document so far; each further line is what the last
+//! second added. When lines have filled some megabytes the file is begun anew, so that it stays small however long the
+//! run. [`recover`] makes a [`Run`] of it again.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Bucket;
+use crate::outliers::Outliers;
 use crate::output_file;
 use crate::run::{Cause, Outlier, Run, Series};
 
@@ -20,7 +22,15 @@ const JOURNAL: &str = "ontick-journal/1";
 struct Header {
     journal: String,
     run: Run,
+    /// Outliers so far, for each series.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    outliers: Vec<Outliers>,
 }
+
+/// Lines are gathered into a new first one when there are so many bytes of them.
+const GATHER_AT: u64 = 4 << 20;
+/// No line of a journal is longer, in bytes.
+const LONGEST_LINE: u64 = 256 << 20;
 
 /// What was added to one series since the line before.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -41,14 +51,26 @@ pub struct Added {
     pub missed: u64,
     /// Largest latency of this second.
     pub second_max_ns: u64,
-    /// Outliers of this second, as far as they were handed over.
+    /// Outliers of this second, as far as they were handed over; in the file, those among them that are to be kept.
     pub outliers: Vec<Outlier>,
+    /// What the file has beside them, where it has not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
     /// How many there were in all.
     #[serde(default)]
     pub outliers_seen: u64,
     /// Causes that were named for the first time; outliers refer to them by their index in the whole journal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseName>,
+}
+
+/// Of a second's outliers, what a journal keeps beside the worst.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Those that are in the sample of all outliers, with their places there.
+    pub sampled: Vec<(u32, Outlier)>,
+    /// How many had which cause.
+    pub causes: Vec<(u32, u64)>,
 }
 
 /// What a cause is called.
@@ -64,6 +86,18 @@ pub struct CauseName {
 pub struct Journal {
     file: File,
     path: PathBuf,
+    so_far: SoFar,
+    /// Bytes of whole lines, and how many there may be before they are gathered.
+    length: u64,
+    gather_at: u64,
+    /// A line could not be written: the file lacks what [`SoFar`] has.
+    lacks: bool,
+}
+
+/// All that was journalled.
+struct SoFar {
+    run: Run,
+    outliers: Vec<Outliers>,
 }
 
 /// Where the journal of the record `path` stands: `run.json` → `run.json.journal`.
@@ -85,19 +119,56 @@ impl Journal {
                 io::Error::new(e.kind(), format!("{}: {e}", path.display()))
             }
         })?;
-        let header = Header { journal: JOURNAL.into(), run: run.clone() };
-        writeln!(file, "{}", serde_json::to_string(&header)?)?;
-        output_file::sync_folder_of(&path)?;
-        Ok(Self { file, path })
+        let outliers = run.series.iter().map(|_| Outliers::default()).collect();
+        let so_far = SoFar { run: run.clone(), outliers };
+        let first = so_far.first_line()?;
+        let written = file.write_all(&first).and_then(|()| output_file::sync_folder_of(&path));
+        if let Err(error) = written {
+            let _ = std::fs::remove_file(&path);
+            return Err(error);
+        }
+        let length = first.len() as u64;
+        Ok(Self { file, path, so_far, length, gather_at: length + GATHER_AT, lacks: false })
     }
 
-    /// Appends what a second added, as one write, so that a line is there whole or cut off at the end.
+    /// Appends what a second added, as one write, so that a line is there whole or cut off at the end. Where that fails,
+    /// on a full disk, say, the file stays as it was before; what it lacks comes as soon as there is room again.
     pub fn append(&mut self, added: &Added) -> io::Result<()> {
-        let mut line = serde_json::to_vec(added)?;
+        let added = self.so_far.add(added.clone()).map_err(io::Error::other)?;
+        if self.lacks || self.length >= self.gather_at {
+            match self.gather() {
+                Err(error) if self.lacks => return Err(error),
+                Ok(()) => return Ok(()),
+                // There is no room for two: the one goes on growing while it can.
+                Err(_) => self.gather_at = self.length + GATHER_AT,
+            }
+        }
+        let mut line = serde_json::to_vec(&added)?;
         line.push(b'\n');
-        self.file.write_all(&line)?;
         // A second that is on the disk outlasts a power cut, too.
-        self.file.sync_data()
+        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        match written {
+            Ok(()) => self.length += line.len() as u64,
+            Err(_) => {
+                self.lacks = true;
+                let _ = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
+            }
+        }
+        written
+    }
+
+    /// Begins the file anew with all that came so far in its first line.
+    fn gather(&mut self) -> io::Result<()> {
+        let first = self.so_far.first_line()?;
+        self.file = output_file::begin_anew(&self.path, &first)?;
+        self.length = first.len() as u64;
+        (self.gather_at, self.lacks) = (self.length + GATHER_AT, false);
+        Ok(())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Removes the journal, once the record itself is safely written.
@@ -108,33 +179,106 @@ impl Journal {
 
 /// Whether a text begins as a journal does.
 pub fn is_journal(text: &str) -> bool {
-    text.starts_with("{\"journal\":")
+    begins_one(text.as_bytes())
+}
+
+pub(crate) fn begins_one(text: &[u8]) -> bool {
+    text.starts_with(b"{\"journal\":")
 }
 
 /// The run as far as a journal tells; a last line that was cut off is left out.
 pub fn recover(text: &str) -> Result<Run, String> {
-    let mut lines = text.split_inclusive('\n').enumerate();
-    let first = lines.next().map(|(_, line)| line).unwrap_or_default();
-    let header: Header = serde_json::from_str(first).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
+    recover_from(text.as_bytes())
+}
+
+/// As [`recover`], line by line, so that a journal may be larger than memory.
+pub fn recover_from(mut text: impl BufRead) -> Result<Run, String> {
+    let mut line = Vec::new();
+    let mut next = |line: &mut Vec<u8>| {
+        line.clear();
+        let read = text.by_ref().take(LONGEST_LINE).read_until(b'\n', line).map_err(|e| e.to_string())?;
+        match read as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
+            true => Err("not a sound journal: a line is longer than 256 MiB".to_string()),
+            false => Ok(read > 0),
+        }
+    };
+    next(&mut line)?;
+    let header: Header = serde_json::from_slice(&line).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
     if header.journal != JOURNAL {
         return Err(format!("written in the format \"{}\", this ontick reads \"{JOURNAL}\"", header.journal));
     }
-    let mut run = header.run;
-    crate::store::check(&run).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
-    for (i, line) in lines {
-        match serde_json::from_str::<Added>(line) {
-            Ok(added) => apply(&mut run, added).map_err(|e| format!("line {}: {e}", i + 1))?,
-            Err(_) if !line.ends_with('\n') => break,
-            Err(e) => return Err(format!("not a sound journal: line {}: {e}", i + 1)),
+    crate::store::check(&header.run).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
+    let mut so_far = SoFar { run: header.run, outliers: header.outliers };
+    so_far.outliers.resize_with(so_far.run.series.len(), Outliers::default);
+    let mut number = 1;
+    while next(&mut line)? {
+        number += 1;
+        match serde_json::from_slice::<Added>(&line) {
+            Ok(added) => drop(so_far.add(added).map_err(|e| format!("line {number}: {e}"))?),
+            Err(_) if line.last() != Some(&b'\n') => break,
+            Err(e) => return Err(format!("not a sound journal: line {number}: {e}")),
         }
     }
-    run.series.iter_mut().for_each(count_causes);
+    let mut run = so_far.into_run();
     run.interrupted = true;
     run.notes.push("read from the journal of a run that did not end".into());
     Ok(run)
 }
 
-fn apply(run: &mut Run, added: Added) -> Result<(), String> {
+impl SoFar {
+    fn first_line(&self) -> io::Result<Vec<u8>> {
+        let header = Header { journal: JOURNAL.into(), run: self.run.clone(), outliers: self.outliers.clone() };
+        let mut line = serde_json::to_vec(&header)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
+    /// Takes in what a second added, and says what of it is to be written.
+    fn add(&mut self, mut added: Added) -> Result<Added, String> {
+        let none = "names a series that the run does not have";
+        let outliers = self.outliers.get_mut(added.series).ok_or(none)?;
+        let count = added.outliers.len() as u64;
+        let kept = match added.kept.take() {
+            Some(kept) => {
+                for outlier in &added.outliers {
+                    outliers.admit_to_worst(*outlier);
+                }
+                kept.sampled.iter().for_each(|(place, outlier)| outliers.put(*place, *outlier));
+                kept
+            }
+            None => {
+                let mut kept = Kept { causes: counted(&added.outliers), ..Kept::default() };
+                added.outliers.retain(|outlier| {
+                    let admission = outliers.admit(*outlier);
+                    kept.sampled.extend(admission.place.map(|place| (place, *outlier)));
+                    admission.worst
+                });
+                kept
+            }
+        };
+        added.outliers_seen = added.outliers_seen.max(count);
+        added.kept = Some(kept);
+        apply(&mut self.run, &added)?;
+        Ok(added)
+    }
+
+    fn into_run(mut self) -> Run {
+        for (series, outliers) in self.run.series.iter_mut().zip(&self.outliers) {
+            series.outliers.extend(outliers.all());
+            describe_causes(series, outliers.sample());
+        }
+        self.run
+    }
+}
+
+/// How many outliers have which cause.
+fn counted(outliers: &[Outlier]) -> Vec<(u32, u64)> {
+    let mut counts = std::collections::BTreeMap::new();
+    outliers.iter().filter_map(|outlier| outlier.cause).for_each(|cause| *counts.entry(cause).or_insert(0) += 1);
+    counts.into_iter().collect()
+}
+
+fn apply(run: &mut Run, added: &Added) -> Result<(), String> {
     let series = run.series.get_mut(added.series).ok_or("names a series that the run does not have")?;
     let latency = &mut series.latency;
     let (before, min_ns, max_ns, mean_ns) = (latency.count() as f64, latency.min_ns, latency.max_ns, latency.mean_ns);
@@ -154,32 +298,32 @@ fn apply(run: &mut Run, added: Added) -> Result<(), String> {
     series.missed = series.missed.saturating_add(added.missed);
     series.maxima.step_ns = 1_000_000_000;
     series.maxima.max_ns.push(added.second_max_ns);
-    series.outliers_seen = series.outliers_seen.saturating_add(added.outliers_seen.max(added.outliers.len() as u64));
-    series.outliers.extend(added.outliers);
-    let named =
-        added.causes.into_iter().map(|name| Cause { cause: name.cause, detail: name.detail, ..Cause::default() });
-    series.causes.extend(named);
+    series.outliers_seen = series.outliers_seen.saturating_add(added.outliers_seen);
+    let named = added.causes.iter().cloned();
+    series.causes.extend(named.map(|name| Cause { cause: name.cause, detail: name.detail, ..Cause::default() }));
+    for (cause, count) in added.kept.iter().flat_map(|kept| &kept.causes) {
+        if let Some(cause) = series.causes.get_mut(*cause as usize) {
+            cause.count = cause.count.saturating_add(*count);
+        }
+    }
     run.duration_ns = run.duration_ns.max(added.duration_ns);
     Ok(())
 }
 
-/// Causes stand in a journal by name; how often each was is told by the outliers.
-fn count_causes(series: &mut Series) {
+/// How often each cause was is counted; the rest is told by a fair sample of the outliers, and by the worst.
+fn describe_causes(series: &mut Series, sample: &[Outlier]) {
     let known = series.causes.len();
-    let mut latencies = vec![Vec::new(); known];
+    let all: u64 = series.causes.iter().map(|cause| cause.count).fold(0, u64::saturating_add);
+    for (index, cause) in series.causes.iter_mut().enumerate() {
+        let of_it = |outlier: &&Outlier| outlier.cause == Some(index as u32);
+        let mut latencies: Vec<u64> = sample.iter().filter(of_it).map(|outlier| outlier.latency_ns).collect();
+        latencies.sort_unstable();
+        cause.share = cause.count as f64 / all.max(1) as f64;
+        cause.max_ns = series.outliers.iter().filter(of_it).map(|outlier| outlier.latency_ns).max().unwrap_or(0);
+        cause.p50_ns = latencies.get(latencies.len() / 2).copied().unwrap_or(cause.max_ns);
+    }
     for outlier in &mut series.outliers {
         outlier.cause = outlier.cause.filter(|index| (*index as usize) < known);
-        if let Some(index) = outlier.cause {
-            latencies[index as usize].push(outlier.latency_ns);
-        }
-    }
-    let all: usize = latencies.iter().map(Vec::len).sum();
-    for (cause, mut latencies) in series.causes.iter_mut().zip(latencies) {
-        latencies.sort_unstable();
-        cause.count = latencies.len() as u64;
-        cause.share = latencies.len() as f64 / all.max(1) as f64;
-        cause.p50_ns = latencies.get(latencies.len() / 2).copied().unwrap_or(0);
-        cause.max_ns = latencies.last().copied().unwrap_or(0);
     }
 }
 
@@ -249,7 +393,7 @@ mod tests {
         let told: Vec<_> =
             series.causes.iter().map(|c| (c.cause.as_str(), c.count, c.share, c.p50_ns, c.max_ns)).collect();
         assert_eq!(told, [("steal", 2, 0.5, 70, 70), ("softirq", 2, 0.5, 50, 50)]);
-        assert_eq!(series.outliers.last().unwrap().cause, None);
+        assert_eq!(series.outliers.iter().find(|outlier| outlier.latency_ns == 9).unwrap().cause, None);
     }
 
     #[test]
@@ -279,6 +423,92 @@ mod tests {
         assert!(recover(&text.replace("ontick-run/1", "ontick-run/9")).unwrap_err().contains("ontick-run/9"));
         let unsorted = text.replace("\"buckets\":[]", "\"buckets\":[[400,4,7],[300,4,7]]");
         assert!(recover(&unsorted).unwrap_err().contains("ascending"));
+    }
+
+    /// A journal that no disk slows down, where the machine has memory for files.
+    fn fast_folder() -> tempfile::TempDir {
+        tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+    }
+
+    /// A second of a method that sleeps, at 1 kHz: each wake-up is an outlier, and they spread over 50 buckets.
+    fn sleeping_second(n: u64) -> Added {
+        let latency_ns = |i: u64| 50_000 + (n * 1000 + i).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 40_000;
+        let outliers = (0..1000).map(|i| Outlier {
+            at_ns: n * 1_000_000_000 + i * 1_000_000,
+            latency_ns: latency_ns(i),
+            cause: Some((i % 2) as u32),
+        });
+        let causes = ["steal", "softirq"].map(|cause| CauseName { cause: cause.into(), detail: String::new() });
+        Added {
+            duration_ns: (n + 1) * 1_000_000_000,
+            buckets: (0..50).map(|i| Bucket { low_ns: 50_000 + i * 800, width_ns: 800, count: 20 }).collect(),
+            min_ns: Some(50_000),
+            max_ns: Some(90_000),
+            mean_ns: Some(70_000.0),
+            second_max_ns: 90_000,
+            outliers: outliers.collect(),
+            outliers_seen: 1000,
+            causes: if n == 0 { causes.to_vec() } else { Vec::new() },
+            ..Added::default()
+        }
+    }
+
+    #[test]
+    fn a_day_of_a_sleeping_method_stays_small_and_is_recovered() {
+        const SECONDS: u64 = 86_400;
+        let dir = fast_folder();
+        let (path, mut journal) = journal(dir.path());
+        let mut largest = 0;
+        for n in 0..SECONDS {
+            journal.append(&sleeping_second(n)).unwrap();
+            largest = largest.max(journal.length);
+        }
+        // Killed: nothing more is written.
+        drop(journal);
+        assert!(largest < 16 << 20, "{largest} bytes");
+        assert!(std::fs::metadata(&path).unwrap().len() <= largest);
+        let run = crate::store::read(&path).unwrap();
+        let series = &run.series[0];
+        assert_eq!((run.duration_ns, run.interrupted), (SECONDS * 1_000_000_000, true));
+        assert_eq!((series.latency.count(), series.outliers_seen), (SECONDS * 1000, SECONDS * 1000));
+        assert_eq!((series.latency.min_ns, series.latency.max_ns), (Some(50_000), Some(90_000)));
+        assert_eq!(series.maxima.max_ns.len() as u64, SECONDS);
+        assert!((1000..=2000).contains(&series.outliers.len()), "{}", series.outliers.len());
+        assert!(series.outliers.iter().any(|outlier| outlier.latency_ns >= 89_990), "the worst are there");
+        let causes: Vec<_> =
+            series.causes.iter().map(|cause| (cause.cause.as_str(), cause.count, cause.share)).collect();
+        assert_eq!(causes, [("steal", SECONDS * 500, 0.5), ("softirq", SECONDS * 500, 0.5)]);
+        // Of all, not of the worst.
+        assert!(series.causes.iter().all(|cause| (65_000..75_000).contains(&cause.p50_ns)), "{:?}", series.causes);
+    }
+
+    #[test]
+    fn what_a_full_disk_did_not_take_comes_when_there_is_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, mut journal) = journal(dir.path());
+        journal.append(&second(1)).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        journal.file = File::options().write(true).open("/dev/full").unwrap();
+        let error = journal.append(&second(2)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(std::fs::read(&path).unwrap() == before, "what is there stays");
+        journal.append(&second(3)).unwrap();
+        journal.append(&second(4)).unwrap();
+        let run = recover(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!((run.series[0].latency.count(), run.series[0].outliers.len()), (4000, 4));
+    }
+
+    #[test]
+    fn a_journal_with_all_outliers_is_read_as_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, _) = journal(dir.path());
+        let mut text = std::fs::read_to_string(path).unwrap();
+        for n in 0..5 {
+            text += &(serde_json::to_string(&sleeping_second(n)).unwrap() + "\n");
+        }
+        let run = recover(&text).unwrap();
+        assert_eq!((run.series[0].outliers_seen, run.series[0].causes[1].count), (5000, 2500));
+        assert!(run.series[0].outliers.len() <= 2000);
     }
 
     proptest! {

@@ -9,6 +9,7 @@ pub mod histogram;
 pub mod import;
 pub mod journal;
 mod maxima;
+mod outliers;
 pub mod output_file;
 pub mod requirement;
 pub mod run;

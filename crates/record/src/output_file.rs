@@ -62,16 +62,34 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
             return open_without_waiting(CWD, path.as_os_str(), OFlags::empty())?.write_all(content);
         }
     };
-    let (temporary, mut file) = beside(&folder, &shown, &name, old.as_ref())?;
+    replace_in(&folder, &shown, &name, old.as_ref(), content)?;
+    sync_folder(&folder)
+}
+
+/// Replaces a regular file, to which more will be added.
+pub(crate) fn begin_anew(path: &Path, content: &[u8]) -> io::Result<File> {
+    match locate(path)? {
+        Target::File { folder, shown, name, old } => {
+            let file = replace_in(&folder, &shown, &name, old.as_ref(), content)?;
+            // Should only that fail, the new file is there nevertheless, and the old one is not.
+            let _ = sync_folder(&folder);
+            Ok(file)
+        }
+        Target::Stream { .. } | Target::Opened(_) => Err(io::Error::other("a pipe or device took its place")),
+    }
+}
+
+fn replace_in(folder: &OwnedFd, shown: &Path, name: &OsStr, old: Option<&Stat>, content: &[u8]) -> io::Result<File> {
+    let (temporary, mut file) = beside(folder, shown, name, old)?;
     let written = (|| {
         file.write_all(content)?;
         file.sync_all()?;
-        Ok(rustix::fs::renameat(&folder, &temporary, &folder, &name)?)
+        Ok(rustix::fs::renameat(folder, &temporary, folder, name)?)
     })();
     if written.is_err() {
-        let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
+        let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
     }
-    written.and_then(|()| sync_folder(&folder))
+    written.map(|()| file)
 }
 
 /// Whether programs may be run in a folder that holds many files: everyone who may write there, or who put it where

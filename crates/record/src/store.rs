@@ -1,7 +1,7 @@
 //! Records as files: [written](crate::output_file) whole or not at all, read with a sentence for whatever is wrong.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::import;
@@ -37,12 +37,18 @@ const MOST_PARTS: usize = 4_000_000;
 
 /// Reads a run from a record, or from the journal that a killed run left behind.
 pub fn read(path: &Path) -> Result<Run, StoreError> {
+    if let Some(journal) = read_journal(path)? {
+        return Ok(journal);
+    }
     let text = read_text(path)?;
     own(&text).map_err(|problem| StoreError::NotARecord { path: path.into(), problem })
 }
 
 /// As [`read`], and also from the output of other tools that can be [imported](crate::import).
 pub fn read_any(path: &Path) -> Result<Run, StoreError> {
+    if let Some(journal) = read_journal(path)? {
+        return Ok(journal);
+    }
     let text = read_text(path)?;
     let not = |problem| StoreError::NotARecord { path: path.into(), problem };
     match import::detect(&text) {
@@ -54,6 +60,22 @@ pub fn read_any(path: &Path) -> Result<Run, StoreError> {
             Err(not("neither an ontick record nor output of cyclictest, jitterdebugger or rtla timerlat hist".into()))
         }
         _ => own(&text).map_err(not),
+    }
+}
+
+/// A journal in a regular file, of any size: it is read line by line. Pipes cannot be looked at twice.
+fn read_journal(path: &Path) -> Result<Option<Run>, StoreError> {
+    let io = |error| StoreError::Io { path: path.into(), error };
+    if !std::fs::metadata(path).map_err(io)?.is_file() {
+        return Ok(None);
+    }
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(io)?);
+    let is_journal = journal::begins_one(file.fill_buf().map_err(io)?);
+    match is_journal {
+        true => journal::recover_from(file)
+            .map(Some)
+            .map_err(|problem| StoreError::NotARecord { path: path.into(), problem }),
+        false => Ok(None),
     }
 }
 

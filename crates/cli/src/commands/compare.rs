@@ -8,6 +8,7 @@ use ontick_record::{Run, store};
 use ontick_report::{compare, html_of_several};
 use serde::Serialize;
 
+use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -57,13 +58,14 @@ impl Compare {
         let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
         let named: Vec<compare::Named> =
             names.iter().zip(&runs).map(|(name, run)| compare::Named { name, run }).collect();
+        let mut attempts = Attempts::default();
         if let Some(path) = &self.html {
-            store::write_whole(path, html_of_several(&named).as_bytes())?;
+            attempts.note(store::write_whole(path, html_of_several(&named).as_bytes()));
         }
-        match self.json {
-            true => terminal::print(&(serde_json::to_string_pretty(&compared(&named))? + "\n"))?,
-            false => terminal::print(&compare::text(&named, &terminal::style()))?,
-        }
-        Ok(Outcome::Met)
+        attempts.note(match self.json {
+            true => terminal::print(&(serde_json::to_string_pretty(&compared(&named))? + "\n")),
+            false => terminal::print(&compare::text(&named, &terminal::style())),
+        });
+        attempts.end().map(|()| Outcome::Met)
     }
 }

@@ -70,7 +70,7 @@ pub fn run(
     let mut run = begin(&asked);
     let stop = stop::on_signal()?;
     let began = Instant::now();
-    let (measured, journal) = {
+    let (measured, failure, journal) = {
         let mut progress = Progress::new(asked.kind, asked.watch, output.quiet, asked.waits_for.clone());
         let mut samples = asked.samples.take();
         let mut look = |live: &Live| {
@@ -89,7 +89,7 @@ pub fn run(
         }
         let measured = under_load(asked.load, || measure(&mut observer));
         run.notes.extend(observer.take_notes());
-        (measured, observer.into_journal())
+        (measured, observer.take_failure(), observer.into_journal())
     };
     let (series, note) = match measured {
         Ok(measured) => measured,
@@ -116,10 +116,14 @@ pub fn run(
         series.settings.load = asked.load.describe();
     }
     output.judge(&mut run, judged);
-    let outcome = output.deliver(&run)?;
+    let outcome = output.deliver(&run).map_err(|failure| match &journal {
+        Some(journal) => Failure::new(format!("{failure}; what was measured is in {}", journal.path().display())),
+        None => failure,
+    })?;
     // The journal goes only when the record is safely written.
     journal.map(Kept::remove).transpose()?;
-    Ok(outcome)
+    // What was measured before it is shown and kept.
+    failure.map_or(Ok(outcome), |failure| Err(failure.into()))
 }
 
 /// Measures while the load runs; the second value is a note if that ended before its time.

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use ontick_record::{Run, store};
 use ontick_report::{Plot, cyclictest_hist, html, openmetrics, plot, rows, text};
 
+use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -77,22 +78,23 @@ impl Report {
     pub fn run(self) -> Result<Outcome, Failure> {
         let run = store::read_any(&self.file)?;
         let drawn = || plot::svg(&run, self.plot.into());
+        let mut attempts = Attempts::default();
         if let Some(path) = &self.html {
-            store::write_whole(path, html(&run).as_bytes())?;
+            attempts.note(store::write_whole(path, html(&run).as_bytes()));
         }
         if let Some(path) = &self.svg {
-            store::write_whole(path, drawn().as_bytes())?;
+            attempts.note(store::write_whole(path, drawn().as_bytes()));
         }
         #[cfg(feature = "png")]
         if let Some(path) = &self.png {
-            store::write_whole(path, &ontick_report::png(&drawn(), 2.0)?)?;
+            attempts.note(store::write_whole(path, &ontick_report::png(&drawn(), 2.0)?));
         }
         // Files were asked for: no need to fill the terminal as well, unless that was asked for too.
         let only_files = self.writes_files();
         if !(only_files && matches!(self.format, Format::Summary)) {
-            terminal::print(&self.printed(&run))?;
+            attempts.note(terminal::print(&self.printed(&run)));
         }
-        Ok(Outcome::of(&run))
+        attempts.end().map(|()| Outcome::of(&run))
     }
 
     fn writes_files(&self) -> bool {

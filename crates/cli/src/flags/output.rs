@@ -1,11 +1,13 @@
 //! What becomes of a run: shown, recorded, judged.
 
+use std::io::{Write, stderr};
 use std::path::PathBuf;
 
 use clap::Args;
 use ontick_record::run::Judged;
 use ontick_record::{Requirement, Run, store};
 
+use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -45,21 +47,23 @@ impl OutputFlags {
         run.requirements = verdicts;
     }
 
-    /// Writes what was asked for, and prints table or JSON.
+    /// Prints table or JSON, and writes what was asked for: each of them, whatever became of the others. What was measured
+    /// is shown even where a disk is full.
     pub fn deliver(&self, run: &Run) -> Result<Outcome, Failure> {
+        let mut attempts = Attempts::default();
         if let Some(path) = &self.record {
-            store::write_whole(path, store::text(run).as_bytes())?;
+            attempts.note(store::write_whole(path, store::text(run).as_bytes()));
         }
         if let Some(path) = &self.html {
-            store::write_whole(path, ontick_report::html(run).as_bytes())?;
+            attempts.note(store::write_whole(path, ontick_report::html(run).as_bytes()));
         }
         if self.quiet {
-            eprint!("{}", ontick_report::text::summary(run, &terminal::style()));
+            let _ = write!(stderr(), "{}", ontick_report::text::summary(run, &terminal::style()));
         } else if self.json {
-            terminal::print(&store::text(run))?;
+            attempts.note(terminal::print(&store::text(run)));
         } else {
-            terminal::print(&ontick_report::text::summary(run, &terminal::style()))?;
+            attempts.note(terminal::print(&ontick_report::text::summary(run, &terminal::style())));
         }
-        Ok(Outcome::of(run))
+        attempts.end().map(|()| Outcome::of(run))
     }
 }

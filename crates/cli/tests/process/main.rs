@@ -8,6 +8,7 @@ mod errors;
 mod examples;
 mod explain;
 mod foreign_chips;
+mod full_disks;
 mod gpio;
 mod kernel;
 mod kernel_build;

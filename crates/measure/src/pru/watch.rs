@@ -70,7 +70,7 @@ pub(super) fn watch(
     let found = running.stop()?;
     observer.note_all(running.give_back().into_iter().map(|what| format!("{name}: {what}")));
     let latency = latency(&found);
-    seen.keep(&latency, &found, began.elapsed(), observer)?;
+    seen.keep(&latency, &found, began.elapsed(), observer);
     let series = Series {
         name: name.into(),
         latency,
@@ -112,7 +112,7 @@ impl Seen {
     ) -> Result<(), Error> {
         if elapsed.as_secs() > self.seconds {
             self.seconds = elapsed.as_secs();
-            self.keep(latency, found, elapsed, observer)?;
+            self.keep(latency, found, elapsed, observer);
         }
         let done = match limits.length {
             Length::Duration(u64::MAX) => None,
@@ -124,13 +124,7 @@ impl Seen {
     }
 
     /// Ends a second: keeps its largest, and writes what came into the journal.
-    fn keep(
-        &mut self,
-        latency: &Histogram,
-        found: &Found,
-        elapsed: Duration,
-        observer: &mut Observer,
-    ) -> Result<(), Error> {
+    fn keep(&mut self, latency: &Histogram, found: &Found, elapsed: Duration, observer: &mut Observer) {
         let came = since(latency, &self.kept);
         self.largest_ns = came.buckets().last().map_or(0, |bucket| bucket.high_ns());
         self.track.push(self.largest_ns);
@@ -146,7 +140,7 @@ impl Seen {
             missed: missed.into(),
             second_max_ns: self.largest_ns,
             ..Added::default()
-        })
+        });
     }
 
     fn into_maxima(self, elapsed: Duration) -> Maxima {

@@ -17,6 +17,7 @@ use ontick_switch::verify::proof::{self, Carrier, Proof, Proven};
 use ontick_switch::verify::trial::Moment;
 
 use super::explaining::Explaining;
+use crate::attempts::Attempts;
 use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags};
@@ -200,12 +201,13 @@ impl ProvingFlags {
             run.requirements.extend(self.judged(trial));
         }
         run.switch = Some(switching);
-        let outcome = self.output.deliver(&run)?;
+        let mut attempts = Attempts::default();
+        attempts.note(self.output.deliver(&run).map(drop));
         if self.explain && !self.output.json {
-            crate::terminal::print(&ontick_report::text::violations(&run, &crate::terminal::style()))?;
+            attempts.note(crate::terminal::print(&ontick_report::text::violations(&run, &crate::terminal::style())));
         }
-        self.draw(&run)?;
-        Ok(outcome)
+        attempts.note(self.draw(&run));
+        attempts.end().map(|()| Outcome::of(&run))
     }
 
     /// What every trial with gates is held against.
