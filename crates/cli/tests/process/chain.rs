@@ -3,6 +3,7 @@
 
 mod bench;
 mod networks;
+mod readme;
 
 use bench::{Bench, CYCLES};
 
