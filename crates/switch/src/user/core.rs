@@ -380,8 +380,11 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         if frame.sdu > outlet.max_sdu[queue] {
             return counters.over_sdu.add(1);
         }
-        // Twice the usual: a frame that is taken should still find its window when handing over has become slower.
-        if !outlet.has_window(queue, frame.octets, 2 * self.handing_over.ns()) {
+        if !outlet.has_window(queue, frame.octets, self.handing_over.ns()) {
+            if outlet.may_have_window(queue, frame.octets) {
+                self.handing_over.doubt();
+                outlet.spread_ns = self.handing_over.deviation_ns();
+            }
             return counters.no_window.add(1);
         }
         // The new spare slot comes first: without one nothing more could come in.
@@ -432,6 +435,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                     counters.late.add(1);
                 }
                 self.handing_over.follow(done_ns.saturating_sub(now_ns));
+                outlet.spread_ns = self.handing_over.deviation_ns();
             }
             Sent::Down => counters.down.add(1),
             Sent::Busy | Sent::Refused => {

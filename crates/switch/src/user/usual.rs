@@ -5,12 +5,14 @@
 pub struct Usual {
     /// In 256ths of a nanosecond.
     scaled: u64,
+    /// How far from it single ones are, in the same.
+    deviation: u64,
 }
 
 impl From<u64> for Usual {
     /// Until something is known, this long, in ns.
     fn from(ns: u64) -> Self {
-        Self { scaled: 256 * ns }
+        Self { scaled: 256 * ns, deviation: 0 }
     }
 }
 
@@ -26,7 +28,21 @@ impl Usual {
     pub fn follow(&mut self, ns: u64) {
         // Believed at most at its double, so that a stop teaches nothing.
         let believed = ns.min(2 * self.ns() + 512);
+        self.deviation = self.deviation + believed.abs_diff(self.ns()) - self.deviation_ns();
         self.scaled = self.scaled + believed - self.ns();
+    }
+
+    /// How far from the usual single ones are, on the average, in ns.
+    #[inline]
+    pub fn deviation_ns(self) -> u64 {
+        self.deviation / 256
+    }
+
+    /// Believes a little less of it: where it was too long for anything to be tried, nothing new would ever be learned.
+    #[cold]
+    pub fn doubt(&mut self) {
+        self.scaled -= self.scaled.div_ceil(64);
+        self.deviation -= self.deviation.div_ceil(64);
     }
 }
 
@@ -41,5 +57,20 @@ mod tests {
         assert!((1_290..=1_300).contains(&usual.ns()), "{}", usual.ns());
         usual.follow(5_000_000);
         assert!(usual.ns() < 1_320);
+    }
+
+    #[test]
+    fn so_is_how_far_single_ones_are_from_it() {
+        let mut usual = Usual::from(1_000);
+        (0..10_000).for_each(|n| usual.follow(if n % 2 == 0 { 900 } else { 1_100 }));
+        assert!((90..=110).contains(&usual.deviation_ns()), "{}", usual.deviation_ns());
+    }
+
+    #[test]
+    fn what_is_doubted_for_long_is_forgotten() {
+        let mut usual = Usual::from(9_000);
+        usual.follow(1_000);
+        (0..2_000).for_each(|_| usual.doubt());
+        assert_eq!((usual.ns(), usual.deviation_ns()), (0, 0));
     }
 }

@@ -2,14 +2,18 @@
 
 use super::Attachment;
 use super::attempts::Attempts;
+use crate::egress::EgressTiming;
 use crate::model::CLASSES;
 use crate::schedule::NEVER;
 use crate::user::gate::Gates;
 use crate::user::queue::{Queue, Waiting};
 use crate::wire::Pace;
 
-/// A frame is let out within this after the core finds that it may go, in ns.
-const AFTER_OPENING_NS: u64 = 500;
+/// The core looks at each gate that often, in ns.
+const LOOK_NS: u64 = 500;
+/// A frame is on its way to the link for so much longer, in thirds, than what it is handed over ahead: three quarters of
+/// the least that was measured.
+const BEYOND_AHEAD: u64 = 3;
 
 /// One port, with what waits to leave by it.
 pub(super) struct Outlet<P> {
@@ -29,6 +33,8 @@ pub(super) struct Outlet<P> {
     pub free_ns: u64,
     /// A frame that is handed over takes so long at least until it leaves: its gate is looked at for then.
     pub ahead_ns: u64,
+    /// How far from the usual single hand-overs are, in ns.
+    pub spread_ns: u64,
     /// The opening of a gate for which a frame was made ready.
     warmed_ns: u64,
 }
@@ -47,6 +53,7 @@ impl<P> Outlet<P> {
             max_sdu,
             free_ns: 0,
             ahead_ns: 0,
+            spread_ns: 0,
             warmed_ns: 0,
         }
     }
@@ -54,6 +61,7 @@ impl<P> Outlet<P> {
     /// The queue whose first frame may go, and when its gate closes.
     #[inline]
     pub fn next(&mut self, now_ns: u64, handing_over_ns: u64) -> Option<(usize, u64)> {
+        let timing = self.timing(handing_over_ns);
         let view = self.gates.at(now_ns + self.ahead_ns);
         let mut ready = self.waiting & view.open & !self.attempts.pausing(now_ns);
         while ready != 0 {
@@ -61,7 +69,7 @@ impl<P> Outlet<P> {
             ready &= !(1 << queue);
             let closes_ns = view.closes_ns[queue];
             let octets = self.queues[queue].first().map_or(0, |waiting| usize::from(waiting.octets));
-            let ends_ns = self.free_ns.max(now_ns) + handing_over_ns.max(self.ahead_ns) + self.pace.time_ns(octets);
+            let ends_ns = timing.ends_ns(now_ns, self.free_ns, self.pace.time_ns(octets));
             if closes_ns == NEVER || ends_ns <= closes_ns {
                 return Some((queue, closes_ns));
             }
@@ -73,8 +81,32 @@ impl<P> Outlet<P> {
     #[inline]
     pub fn has_window(&self, queue: usize, octets: usize, handing_over_ns: u64) -> bool {
         let longest_ns = self.gates.longest_ns(queue);
-        let way_ns = handing_over_ns.max(self.ahead_ns);
-        longest_ns == NEVER || self.pace.time_ns(octets) + way_ns + AFTER_OPENING_NS <= longest_ns
+        longest_ns == NEVER || self.at_opening(handing_over_ns).fits(self.pace.time_ns(octets), longest_ns)
+    }
+
+    /// Whether it would be, if handing over took no time: what was learned of it is the only reason why not.
+    #[cold]
+    pub fn may_have_window(&self, queue: usize, octets: usize) -> bool {
+        EgressTiming { hand_over_ns: LOOK_NS, ..EgressTiming::IDEAL }
+            .fits(self.pace.time_ns(octets), self.gates.longest_ns(queue))
+    }
+
+    /// From the decision to hand a frame over until it is on the link: as a rule it leaves within the call, long before
+    /// that returns, and how long before was measured where the driver tells.
+    #[inline]
+    fn timing(&self, handing_over_ns: u64) -> EgressTiming {
+        let hand_over_ns = match self.ahead_ns {
+            0 => handing_over_ns,
+            ahead_ns => ahead_ns + ahead_ns / BEYOND_AHEAD,
+        };
+        EgressTiming { hand_over_ns, spread_ns: self.spread_ns, ..EgressTiming::IDEAL }
+    }
+
+    /// The same from the opening of a gate: it is looked at again and again, and frames are handed over ahead of it.
+    #[inline]
+    fn at_opening(&self, handing_over_ns: u64) -> EgressTiming {
+        let timing = self.timing(handing_over_ns);
+        EgressTiming { hand_over_ns: LOOK_NS + timing.hand_over_ns - self.ahead_ns, ..timing }
     }
 
     /// The port took a frame between `begun_ns` and `done_ns`. When its last octet is through comes back: the link takes it
