@@ -181,6 +181,8 @@ mod ends;
 
 mod forwarding;
 
+mod planned;
+
 fn gone(far: &Far) -> Vec<Vec<u8>> {
     far.0.borrow().gone.iter().map(|(_, frame)| frame.clone()).collect()
 }
