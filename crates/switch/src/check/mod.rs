@@ -5,16 +5,19 @@ mod planes;
 mod port;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 use ontick_record::{Finding, Severity};
 use serde::Serialize;
 
+use crate::egress::Calibration;
 use crate::link::Link;
 use crate::loops;
-use crate::model::{Role, Switch};
+use crate::model::{self, Plane, Role, Switch};
 use crate::ports::{Interface, Machine};
 
 pub use planes::{Chosen, Fits, Planes};
+pub use windows::windows;
 
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,7 +45,14 @@ pub struct Port {
 
 /// Looks whether a machine with these interfaces can be a switch, or this one. Ports come in the order of the file, and
 /// without one in that of the interfaces. `links` are all interfaces with what joins them, which may make a loop.
-pub fn check(machine: Machine, interfaces: &[Interface], links: &[Link], switch: Option<&Switch>) -> Check {
+/// What was `measured` counts in place of what is assumed of the data plane.
+pub fn check(
+    machine: Machine,
+    interfaces: &[Interface],
+    links: &[Link],
+    switch: Option<&Switch>,
+    measured: Option<&Calibration>,
+) -> Check {
     let mut findings = Vec::new();
     findings.extend(switch.iter().flat_map(|switch| around(switch, links)));
     let chosen: Vec<(&Interface, Option<&crate::model::Port>)> = match switch {
@@ -66,6 +76,16 @@ pub fn check(machine: Machine, interfaces: &[Interface], links: &[Link], switch:
     }
     let plane = switch.map(|switch| planes::choose(switch, &ports));
     findings.extend(machine::findings(&machine, switch, &ports, plane.as_ref()));
+    if let Some(switch) = switch {
+        let plane = match plane.as_ref().and_then(|chosen| chosen.plane) {
+            Some("kernel") => Plane::Kernel,
+            Some("user") => Plane::User,
+            // Where none fits, what the file asks for is judged all the same.
+            _ => switch.plane,
+        };
+        let rate = |port: &model::Port| interfaces.iter().find(|one| one.name == port.name).and_then(|one| one.rate);
+        findings.extend(windows(switch, plane, rate, measured));
+    }
     findings.sort_by_key(|finding| finding.severity);
     Check { machine, ports, plane, findings }
 }

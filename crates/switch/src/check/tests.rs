@@ -4,6 +4,7 @@ use ontick_record::findings::any_bad;
 
 use super::*;
 use crate::config;
+use crate::egress::{DataPlane, EgressTiming};
 use crate::ports::{Driver, Options, Parts, Stamps};
 
 fn parts(option: Options) -> Parts {
@@ -57,7 +58,7 @@ fn same(text: &str) -> String {
 
 /// With nothing that joins the ports.
 fn check(machine: Machine, interfaces: &[Interface], switch: Option<&Switch>) -> Check {
-    super::check(machine, interfaces, &[], switch)
+    super::check(machine, interfaces, &[], switch, None)
 }
 
 fn bad(check: &Check) -> Vec<String> {
@@ -160,8 +161,47 @@ fn ports_that_are_joined_already_would_make_a_loop() {
     };
     let links = [end(3, "eth1", 4), end(4, "eth2", 3)];
     let interfaces = [port("eth1"), port("eth2")];
-    let looped = super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(same)));
+    let looped = super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(same)), None);
     assert!(bad(&looped)[0].starts_with("loop: eth1 and eth2 are the two ends of one veth pair"), "{:?}", bad(&looped));
     let station = |text: &str| text.replace("name = \"cell4\"", "name = \"cell4\"\nrole = \"station\"");
-    assert_eq!(bad(&super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(station)))), [""; 0]);
+    assert_eq!(
+        bad(&super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(station)), None)),
+        [""; 0]
+    );
+}
+
+/// Red's frames of 1518 octets take 12.336 us, blue has the rest of the cycle.
+fn with_window(plane: &str, window: &str) -> Switch {
+    switch(|file| {
+        let file = file.replace("name = \"cell4\"", &format!("name = \"cell4\"\nplane = \"{plane}\""));
+        file.replace("[\"red\"], for = \"200us\"", &format!("[\"red\"], for = \"{window}\""))
+    })
+}
+
+#[test]
+fn a_window_that_carries_no_frame_of_its_class_is_an_error_on_the_plane_chosen() {
+    let found = |plane: &str, window: &str, measured: Option<&Calibration>| {
+        let ports = [port("eth1"), port("eth2")];
+        let checked =
+            super::check(machine(Some(&everything)), &ports, &[], Some(&with_window(plane, window)), measured);
+        let of_windows = |finding: &Finding| finding.id == "eth2 window of red";
+        checked.findings.into_iter().find(of_windows).map(|finding| (finding.severity, finding.should))
+    };
+    let (severity, should) = found("user", "13us", None).unwrap();
+    assert_eq!(severity, Severity::Bad);
+    assert_eq!(
+        should,
+        "15.836us: 12.336us for a frame with 1500 octets of data, and 3.5us for the user data plane (assumed)"
+    );
+    assert_eq!(found("user", "14us", None).unwrap().0, Severity::Warn, "some are late");
+    assert_eq!(found("user", "16us", None), None);
+    // Which plane it is decides, also where the machine chooses.
+    assert_eq!(found("kernel", "16us", None).unwrap().0, Severity::Bad);
+    assert_eq!(found("auto", "16us", None).unwrap().0, Severity::Bad, "the kernel's is taken");
+    assert_eq!(found("kernel", "68us", None), None);
+    // What was measured counts, on its own plane.
+    let timing = EgressTiming { hand_over_ns: 2_000, ..EgressTiming::IDEAL };
+    let slow = Calibration { ontick_calibration: 1, plane: DataPlane::User, about: String::new(), timing };
+    assert_eq!(found("user", "14us", Some(&slow)).unwrap().0, Severity::Bad);
+    assert_eq!(found("kernel", "68us", Some(&slow)), None);
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use ontick_record::Severity;
 use ontick_switch::apply::{Folder, FolderError, Lock, Plan};
 use ontick_switch::model::{Plane, Role};
-use ontick_switch::{Switch, apply, config, kernel, link, loops, user};
+use ontick_switch::{Switch, apply, check, config, ethtool, kernel, link, loops, user};
 
 use super::file;
 use crate::failure::Failure;
@@ -141,7 +142,19 @@ pub fn plan(mut switch: Switch) -> Result<(Switch, Plan), Failure> {
         },
     };
     switch.plane = plane;
+    refuse_short_windows(&switch)?;
     Ok((switch, plan))
+}
+
+/// A class whose gate is never open for as long as the data plane needs would lose every frame.
+fn refuse_short_windows(switch: &Switch) -> Result<(), Failure> {
+    let found = check::windows(switch, switch.plane, |port| ethtool::rate(&port.name), None);
+    match found.iter().find(|finding| finding.severity == Severity::Bad) {
+        Some(short) => {
+            Err(Failure::new(format!("{}: {}, and it needs {}; {}", short.id, short.seen, short.should, short.why)))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A bridge without the spanning tree protocol must not be given a loop. (The user data plane looks for itself.)

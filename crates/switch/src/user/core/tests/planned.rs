@@ -188,7 +188,7 @@ fn a_hand_over_that_was_slow_for_a_while_is_tried_again() {
     let mut core = core!(bench, &switch(2, 60), Some(&list));
     // Others are slow, long enough for it to be learned.
     bench.far.iter().for_each(|far| far.0.borrow_mut().costs_ns = 6_000);
-    let mut carry = |core: &mut Core<Near, Clock>, pcp: u8, frames: u32| {
+    let carry = |core: &mut Core<Near, Clock>, pcp: u8, frames: u32| {
         for n in 0..frames {
             bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, pcp, n, 60));
             let ends_ns = bench.clock.0.get() / 100_000 * 100_000 + 100_000;

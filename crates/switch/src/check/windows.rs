@@ -1,0 +1,83 @@
+//! Whether each class has a window that the data plane which was chosen can send a frame through.
+
+use ontick_record::units::exact;
+use ontick_record::{Finding, Severity};
+
+use super::finding;
+use crate::egress::{Calibration, DataPlane, EgressTiming};
+use crate::model::{Offload, Plane, Port, Switch};
+use crate::schedule::Schedule;
+use crate::wire;
+
+/// What the ports' windows lack on this plane. `rate` is that of a port's link where the file has none; `measured` counts
+/// in place of what is assumed, if it is of the same plane.
+pub fn windows(
+    switch: &Switch,
+    plane: Plane,
+    rate: impl Fn(&Port) -> Option<u64>,
+    measured: Option<&Calibration>,
+) -> Vec<Finding> {
+    let plane = match plane {
+        Plane::User => DataPlane::User,
+        Plane::Kernel => DataPlane::Kernel,
+        Plane::Auto => return Vec::new(),
+    };
+    let of_port = |port: &Port| {
+        // With launch times too it is the port that sends.
+        let plane = if port.offload == Offload::None { plane } else { DataPlane::Hardware };
+        let measured = measured.filter(|measured| measured.plane == plane);
+        let needs = Needs {
+            plane,
+            timing: measured.map_or(plane.defaults(), |measured| measured.timing),
+            source: if measured.is_some() { "measured" } else { "assumed" },
+        };
+        port.rate.or_else(|| rate(port)).map_or_else(Vec::new, |rate| needs.of_port(switch, port, rate))
+    };
+    switch.ports.iter().flat_map(of_port).collect()
+}
+
+/// What a data plane needs.
+struct Needs {
+    plane: DataPlane,
+    timing: EgressTiming,
+    source: &'static str,
+}
+
+impl Needs {
+    fn of_port(&self, switch: &Switch, port: &Port, rate: u64) -> Vec<Finding> {
+        let Some(gates) = &port.gates else { return Vec::new() };
+        let longest_ns = Schedule::new(0, &gates.guarded(switch, port, rate)).longest_ns();
+        let classes = switch.classes.iter().zip(&port.max_sdu);
+        let found = classes.filter_map(|(class, sdu)| {
+            let sdu = sdu.unwrap_or(wire::LARGEST_SDU);
+            let frame_ns = wire::largest_frame_ns(sdu, rate);
+            let open_ns = longest_ns[usize::from(class.queue)];
+            // A gate that never opens is told elsewhere.
+            if open_ns == 0 || self.timing.fits(frame_ns, open_ns) {
+                return None;
+            }
+            let never = frame_ns.saturating_add(self.timing.hand_over_ns) > open_ns;
+            let (plane, margin) = (self.plane.name(), exact(self.timing.margin_ns()));
+            let why = match never {
+                true => "no such frame is ever sent".into(),
+                false => format!(
+                    "frames whose hand-over takes longer than usual ({}) wait for another window, or are late",
+                    exact(self.timing.hand_over_ns)
+                ),
+            };
+            Some(finding(
+                format!("{} window of {}", port.name, class.name),
+                if never { Severity::Bad } else { Severity::Warn },
+                format!("{} at most", exact(open_ns)),
+                format!(
+                    "{}: {} for a frame with {sdu} octets of data, and {margin} for the {plane} data plane ({})",
+                    exact(self.timing.window_ns(frame_ns)),
+                    exact(frame_ns),
+                    self.source
+                ),
+                format!("{why}: lengthen the entry, lower max-sdu, or plan with --target {plane}"),
+            ))
+        });
+        found.collect()
+    }
+}
