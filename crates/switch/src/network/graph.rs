@@ -135,6 +135,21 @@ mod tests {
         }
     }
 
+    /// The second of two equal names once took a node's place, and links led to nodes that there were not.
+    #[test]
+    fn a_name_given_twice_is_an_error_and_no_panic() {
+        for text in [
+            include_str!("../../../../fuzz/seeds/switch_network/named_twice.toml"),
+            include_str!("../../../../fuzz/seeds/switch_network/named_twice.json"),
+            "station = [{ name = \"a\" }, { name = \"b\" }, { name = \"b\" }]\n\
+             link = [{ between = [\"a\", \"b\"] }]\n\
+             stream = [{ name = \"x\", from = \"a\", to = \"b\", size = 1, period = \"1ms\" }]\n",
+        ] {
+            let errors = crate::network::read(text).unwrap_err().to_string();
+            assert!(errors.contains("there are two nodes called"), "{errors}");
+        }
+    }
+
     #[test]
     fn a_station_forwards_nothing() {
         let mut network = samples::ring(3, 0);

@@ -192,9 +192,10 @@ fn node<'a>(mut table: Table<'a>, kind: Kind, nodes: &mut Vec<Node>, names: &mut
     let Ok(name) = name else { return };
     if let Err(what) = check_name(name.get_ref()) {
         report.error(name.span(), what);
-    } else if names.insert(name.get_ref(), nodes.len()).is_some() {
+    } else if names.contains_key(name.get_ref()) {
         report.error(name.span(), format!("there are two nodes called \"{}\"", name.get_ref()));
     } else {
+        names.insert(name.get_ref(), nodes.len());
         nodes.push(Node { name: name.get_ref().to_string(), kind });
     }
 }

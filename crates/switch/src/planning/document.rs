@@ -10,6 +10,9 @@ use crate::config::show_mac;
 use crate::network::{LinkId, Network, NodeId, StreamId};
 use crate::validate::{Schedule, Send, Window};
 
+/// The latest time and the longest cycle in a document, in ns: more than two years, as in tsnkit's tables.
+const LATEST_NS: u64 = 1 << 56;
+
 /// The document's version.
 pub const VERSION: u32 = 1;
 
@@ -159,9 +162,37 @@ impl Document {
     pub fn read(text: &str) -> Result<Self, DocumentError> {
         let document: Document = serde_json::from_str(text).map_err(|error| DocumentError::Form(error.to_string()))?;
         match document.ontick_plan {
-            VERSION => Ok(document),
+            VERSION => document.within_limits(),
             other => Err(DocumentError::Form(format!("version {other}, and this program reads {VERSION}"))),
         }
+    }
+
+    /// Sums of its times are numbers, and cycles can be followed.
+    fn within_limits(self) -> Result<Self, DocumentError> {
+        let late = |of: &str, name: &str, ns: u64| {
+            Err(DocumentError::Form(format!("{of} {name}: {ns} ns is more than two years")))
+        };
+        for stream in &self.streams {
+            let hop =
+                |hop: &PlannedHop| hop.arrives_ns.max(hop.begin_ns).max(hop.end_ns).max(hop.delivered_ns.unwrap_or(0));
+            let own = stream.period_ns.max(stream.offset_ns).max(stream.latency_ns);
+            let latest = stream.hops.iter().map(hop).fold(own, u64::max);
+            if latest > LATEST_NS {
+                return late("stream", &stream.name, latest);
+            }
+        }
+        for gates in &self.gates {
+            let name = format!("{}>{}", gates.link.0, gates.link.1);
+            let latest =
+                gates.windows.iter().map(|(_, begin_ns, end_ns)| *begin_ns.max(end_ns)).fold(gates.cycle_ns, u64::max);
+            if latest > LATEST_NS {
+                return late("the gates of link", &name, latest);
+            }
+            if gates.cycle_ns == 0 {
+                return Err(DocumentError::Form(format!("the gates of link {name}: a cycle of 0 ns")));
+            }
+        }
+        Ok(self)
     }
 
     /// As JSON text, a line for each stream and each port.
@@ -288,6 +319,32 @@ mod tests {
     use super::super::{Outcome, Wanted, lists, plan};
     use super::*;
     use crate::network::samples;
+
+    #[test]
+    fn times_that_nobody_can_follow_are_errors() {
+        let network = samples::ring(3, 3);
+        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let document = Document::new(&network, &table, &lists::schedule(&network, &table).unwrap());
+        let said = |change: fn(&mut Document)| {
+            let mut document = document.clone();
+            change(&mut document);
+            Document::read(&document.write().unwrap()).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(said(|_| ()), Ok(()));
+        let late = [
+            said(|document| document.gates[0].cycle_ns = 1 << 63),
+            said(|document| document.gates[0].windows[0].2 = u64::MAX),
+            said(|document| document.streams[0].offset_ns = u64::MAX),
+            said(|document| document.streams[0].hops[1].end_ns = (1 << 56) + 1),
+        ];
+        for error in late.map(Result::unwrap_err) {
+            assert!(error.contains("is more than two years"), "{error}");
+        }
+        assert!(said(|document| document.gates[0].cycle_ns = 0).unwrap_err().contains("a cycle of 0 ns"));
+        assert_eq!(said(|document| document.gates[0].cycle_ns = 1 << 56), Ok(()));
+    }
 
     #[test]
     fn a_plan_survives_its_document() {

@@ -7,8 +7,10 @@ use super::timetable::Timetable;
 use crate::network::{LinkId, Network, StreamId};
 use crate::validate::{Schedule, Send, Window};
 
+/// Windows of one link at most: far more than any list holds ([`super::nodes::MOST_ENTRIES`]).
+const MOST_ON_LINK: u64 = 1 << 16;
 /// Windows of all links together at most.
-const MOST_WINDOWS: u64 = 20_000_000;
+const MOST_WINDOWS: u64 = 1 << 23;
 
 /// A link's streams have so little in common that its gates would need an astronomic list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +79,9 @@ fn cycles(network: &Network, table: &Timetable) -> Result<Vec<u64>, TooLong> {
         let needed = cycle.and_then(|cycle| streams.iter().try_fold(0u64, |sum, s| sum.checked_add(cycle / period(s))));
         windows = windows.saturating_add(needed.unwrap_or(u64::MAX));
         match cycle {
-            Some(cycle) if windows <= MOST_WINDOWS => cycles[link] = cycle,
+            Some(cycle) if needed.is_some_and(|needed| needed <= MOST_ON_LINK) && windows <= MOST_WINDOWS => {
+                cycles[link] = cycle
+            }
             _ => return Err(too_long(network, link, streams, cycle)),
         }
     }

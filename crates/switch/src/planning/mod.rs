@@ -14,6 +14,7 @@ pub mod certificate;
 mod course;
 mod cut;
 mod document;
+mod eviction;
 pub mod forwarding;
 pub mod lists;
 pub mod nodes;
@@ -40,6 +41,8 @@ pub use timetable::{Placed, PlacedHop, Timetable};
 
 use search::{Order, Planner, Waits};
 
+#[cfg(test)]
+mod judged;
 #[cfg(test)]
 mod tests;
 
@@ -111,7 +114,7 @@ const BEGINNINGS: [(bool, Order, Waits); 9] = [
 ];
 
 /// Places all streams. Those of `kept` stay where they are. `go_on` is asked now and then; when it says no, the best so
-/// far is what comes out.
+/// far is what comes out. Until then the search restarts, unless it ends with a plan or a proof.
 ///
 /// ```
 /// use ontick_switch::network;
@@ -132,19 +135,16 @@ const BEGINNINGS: [(bool, Order, Waits); 9] = [
 /// ```
 pub fn plan(network: &Network, wanted: &Wanted, kept: &Timetable, go_on: &dyn Fn() -> bool) -> Outcome {
     let mut best: Option<(VecDeque<StreamId>, Planner)> = None;
-    let crowded = Planner::new(network, wanted, kept).is_crowded();
+    let crowded = Planner::new(network, wanted, kept, 0).is_crowded();
     let mut proofs = None;
     // Windows next to each other leave the longest gaps: where nothing fits as it was wanted, that is tried.
     let packed = Wanted { prefer: Prefer::FewEntries, ..wanted.clone() };
     let another = (wanted.prefer != packed.prefer).then_some(&packed);
     let styles = [wanted].into_iter().chain(another);
     let beginnings = BEGINNINGS.into_iter().filter(|(balanced, ..)| *balanced || !crowded);
-    for (style, (balanced, order, waits)) in styles.flat_map(|style| beginnings.clone().map(move |b| (style, b))) {
-        let mut planner = Planner::new(network, style, kept);
-        if balanced {
-            planner.balance();
-        }
-        let left = planner.construct(order, waits, go_on);
+    let beginnings: Vec<Beginning> = styles.flat_map(|style| beginnings.clone().map(move |b| (style, b))).collect();
+    for beginning in &beginnings {
+        let (planner, left) = begin(network, *beginning, kept, 0, go_on);
         if left.is_empty() {
             return Outcome::Planned(planner.into_table());
         }
@@ -160,13 +160,47 @@ pub fn plan(network: &Network, wanted: &Wanted, kept: &Timetable, go_on: &dyn Fn
         }
     }
     let Some((left, mut planner)) = best else { return Outcome::Impossible(Vec::new()) };
-    planner.improve(left, go_on);
-    let tried = planner.tried;
-    let table = planner.into_table();
-    if table.missing().next().is_none() {
-        return Outcome::Planned(table);
+    let mut patience = Planner::patience(network.streams.len());
+    planner.improve(left, patience, go_on);
+    let mut tried = planner.tried;
+    let mut table = planner.into_table();
+    // Another start and other choices by chance find what one long search does not.
+    for (restart, beginning) in (1..).zip(beginnings.iter().cycle()) {
+        if table.missing().next().is_none() {
+            return Outcome::Planned(table);
+        }
+        if !go_on() {
+            break;
+        }
+        let (mut planner, left) = begin(network, *beginning, kept, restart, go_on);
+        planner.improve(left, patience, go_on);
+        patience = patience.saturating_add(patience / 8);
+        tried = tried + planner.tried;
+        let other = planner.into_table();
+        if other.missing().count() < table.missing().count() {
+            table = other;
+        }
     }
     Outcome::NotFound(NotFound { tightest: tightest(network, &table), tried, table })
+}
+
+/// A style, and what is begun with.
+type Beginning<'a> = (&'a Wanted, (bool, Order, Waits));
+
+/// Places streams one after the other; those that found no place are left over. Restarts begin in a different order each.
+fn begin<'a>(
+    network: &'a Network,
+    (style, (balanced, order, waits)): Beginning<'a>,
+    kept: &Timetable,
+    restart: u64,
+    go_on: &dyn Fn() -> bool,
+) -> (Planner<'a>, VecDeque<StreamId>) {
+    let mut planner = Planner::new(network, style, kept, restart);
+    if balanced {
+        planner.balance();
+    }
+    let left = planner.construct(order, waits, go_on);
+    (planner, left)
 }
 
 /// Links by the share of their time that placed streams take.

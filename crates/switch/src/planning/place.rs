@@ -81,6 +81,22 @@ impl Search<'_> {
         Placed { stream: self.stream, queue: self.queue, waits: false, hops: course.hops.iter().map(hop).collect() }
     }
 
+    /// The place that begins then on each link, and waits there until then.
+    pub fn at_each(&self, course: &Course, begins: &[u64]) -> Placed {
+        let running = self.at(course, begins[0]);
+        let later = |(hop, begin_ns): (&PlacedHop, &u64)| {
+            let by = |time_ns: u64| time_ns + begin_ns - hop.begin_ns;
+            PlacedHop { begin_ns: *begin_ns, end_ns: by(hop.end_ns), delivered_ns: hop.delivered_ns.map(by), ..*hop }
+        };
+        let mut hops: Vec<PlacedHop> = running.hops.iter().zip(begins).map(later).collect();
+        for n in 1..hops.len() {
+            let [before, of] = [n - 1, n].map(|n| &course.hops[n]);
+            hops[n].arrives_ns = hops[n - 1].begin_ns + (of.shift_ns - before.shift_ns) - of.lead_ns;
+        }
+        let waits = running.hops.iter().zip(begins).any(|(hop, begin_ns)| hop.begin_ns < *begin_ns);
+        Placed { waits, hops, ..running }
+    }
+
     /// The first start from which the message arrives in time if it may wait in queues: at each hop it takes the first
     /// free time. While it is in a queue no other frame is in that queue, so that what leaves when a gate opens is
     /// never in doubt (frame isolation: Craciunas et al., Scheduling Real-Time Communication in IEEE 802.1Qbv Time

@@ -1,10 +1,12 @@
 //! Places for all streams: one after the other, and where one finds none, at the cost of others.
 
 use std::collections::VecDeque;
+use std::ops::Add;
 
 use super::balance;
 use super::candidates::Candidates;
 use super::course::{Course, Courses};
+use super::eviction::Eviction;
 use super::folded::gcd;
 use super::occupancy::{Occupancy, Use};
 use super::place::Search;
@@ -17,12 +19,8 @@ use crate::network::{Network, StreamId};
 const CROWDED: f64 = 0.6;
 /// Queues in which a stream may wait, the most urgent: what is in the way is seldom the queue.
 const WAITING_QUEUES: usize = 3;
-/// Starts at which it is counted who would have to go.
-const STARTS: usize = 48;
-/// Of these, the cheapest that are tried.
+/// Places with streams in their way that are tried, the cheapest.
 const CHOICES: usize = 6;
-/// One in so many failures makes room all the same, so that the search does not stand still.
-const PERTURBED: u64 = 8;
 
 /// Who is placed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +51,19 @@ pub struct Tried {
     pub moved: u64,
 }
 
+impl Add for Tried {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { places: self.places + other.places, moved: self.moved + other.moved }
+    }
+}
+
 /// A place, and who would have to go.
 struct Choice {
     cost: u64,
+    /// Decides between equals.
+    chance: u64,
     blockers: Vec<StreamId>,
     placed: Placed,
 }
@@ -74,13 +82,15 @@ pub struct Planner<'a> {
     /// How often each stream found no place: who finds none often is not moved lightly.
     weight: Vec<u64>,
     random: Random,
+    /// How many planners were there before it: restarts differ by chance.
+    restart: u64,
     /// What was done.
     pub tried: Tried,
 }
 
 impl<'a> Planner<'a> {
     /// With those that have their place already, if any have.
-    pub fn new(network: &'a Network, wanted: &'a Wanted, kept: &Timetable) -> Self {
+    pub fn new(network: &'a Network, wanted: &'a Wanted, kept: &Timetable, restart: u64) -> Self {
         let mut planner = Self {
             network,
             wanted,
@@ -90,7 +100,8 @@ impl<'a> Planner<'a> {
             balanced: vec![None; network.streams.len()],
             fixed: vec![false; network.streams.len()],
             weight: vec![1; network.streams.len()],
-            random: Random::new(wanted.seed),
+            random: Random::new(wanted.seed.wrapping_add(restart << 32)),
+            restart,
             tried: Tried::default(),
         };
         for placed in kept.placed.iter().flatten() {
@@ -139,7 +150,7 @@ impl<'a> Planner<'a> {
                 Order::ShortestPeriod => (of.period_ns, u64::MAX - delay),
                 Order::LargestShare => (u64::MAX - (u128::from(need) * 1_000_000 / u128::from(of.period_ns)) as u64, 0),
             };
-            keys.push((first, then, stream));
+            keys.push((self.perturbed(first), then, stream));
         }
         keys.sort_unstable();
         let mut left: Vec<StreamId> = Vec::new();
@@ -159,9 +170,8 @@ impl<'a> Planner<'a> {
 
     /// Finds places for those that are left over by moving others, until all have one or `go_on` says no. The best
     /// table so far is kept.
-    pub fn improve(&mut self, mut left: VecDeque<StreamId>, go_on: &dyn Fn() -> bool) {
+    pub fn improve(&mut self, mut left: VecDeque<StreamId>, mut patience: usize, go_on: &dyn Fn() -> bool) {
         let mut best = (left.len(), self.table.clone());
-        let mut patience = 200 * self.network.streams.len() + 10_000;
         while let Some(stream) = left.pop_front() {
             if !go_on() || patience == 0 {
                 break;
@@ -176,6 +186,19 @@ impl<'a> Planner<'a> {
             }
         }
         self.table = best.1;
+    }
+
+    /// A key of an order, in a restart up to half as large again.
+    fn perturbed(&mut self, key: u64) -> u64 {
+        match self.restart {
+            0 => key,
+            _ => key.saturating_add(self.random.below(key / 2 + 1)),
+        }
+    }
+
+    /// Steps of [`Self::improve`] in which one start is improved, before another one is better.
+    pub fn patience(streams: usize) -> usize {
+        20 * streams + 1_000
     }
 
     /// Looks for the stream's first place.
@@ -257,45 +280,58 @@ impl<'a> Planner<'a> {
         placed.hops.iter().for_each(|hop| self.taken.remove(hop.link, stream));
     }
 
-    /// Puts the stream where those that are in its way find other places; where no such place is found, now and then
-    /// where they count least. Who has none then is left over.
+    /// Puts the stream where those that are in its way find other places; where no such place is found, where they count
+    /// least. Who has none then is left over.
     fn displace(&mut self, stream: StreamId) -> Vec<StreamId> {
-        let mut choices = self.choices(stream);
-        choices.sort_by_key(|choice| choice.cost);
-        choices.truncate(CHOICES);
+        let choices = self.choices(stream);
         for choice in &choices {
             if self.exchange(choice) {
                 return Vec::new();
             }
         }
-        match choices.into_iter().next() {
-            Some(choice) if self.random.below(PERTURBED) == 0 => {
-                choice.blockers.iter().for_each(|blocker| self.take_away(*blocker));
-                self.put(choice.placed);
-                choice.blockers
-            }
-            _ => vec![stream],
-        }
+        let Some(choice) = choices.into_iter().next() else { return vec![stream] };
+        choice.blockers.iter().for_each(|blocker| self.take_away(*blocker));
+        self.put(choice.placed);
+        choice.blockers
     }
 
-    /// Places for a stream, with those that are in its way.
+    /// The cheapest places for a stream, with those that are in its way.
     fn choices(&mut self, stream: StreamId) -> Vec<Choice> {
         let mut choices = Vec::new();
-        for n in 0..self.courses.most() {
+        for n in 0..=self.courses.most() {
             let Some(course) = self.course(stream, n) else { break };
-            let Some(latest) = self.network.streams[stream].deadline_ns.checked_sub(course.delay_ns) else { continue };
+            let of = &self.network.streams[stream];
+            let Some(latest_ns) = of.deadline_ns.checked_sub(course.delay_ns) else { continue };
             let Some(queue) = self.queues(stream).next() else { break };
-            for attempt in 0..STARTS {
-                let start = if attempt == 0 { 0 } else { self.aligned_start(&course, latest) };
-                let placed = self.search(stream, queue, start).at(&course, start);
-                let blockers = self.blockers(&placed);
-                if !blockers.iter().any(|blocker| self.fixed[*blocker] || *blocker == stream) {
-                    let cost = blockers.iter().map(|blocker| self.weight[*blocker]).sum();
-                    choices.push(Choice { cost, blockers, placed });
-                }
+            let eviction = Eviction {
+                stream,
+                course: &course,
+                period_ns: of.period_ns,
+                latest_ns,
+                slot_ns: self.wanted.slot_ns.max(1),
+                weight: &self.weight,
+                fixed: &self.fixed,
+            };
+            let running = eviction.running(queue, CHOICES, &self.taken, &mut self.random);
+            let waiting = if self.wanted.wait { eviction.waiting(&self.taken, &mut self.random) } else { None };
+            let running = running.into_iter().map(|start| self.search(stream, queue, start).at(&course, start));
+            let mut places: Vec<Placed> = running.collect();
+            for queue in waiting.iter().flat_map(|_| self.queues(stream).take(WAITING_QUEUES)) {
+                places.extend(waiting.iter().map(|begins| self.search(stream, queue, 0).at_each(&course, begins)));
             }
+            choices.extend(places.into_iter().filter_map(|placed| self.choice(placed)));
         }
+        choices.sort_unstable_by_key(|choice| (choice.cost, choice.chance));
+        choices.truncate(CHOICES);
         choices
+    }
+
+    /// A place that others can be moved out of.
+    fn choice(&mut self, placed: Placed) -> Option<Choice> {
+        let blockers = self.blockers(&placed);
+        let free = |blocker: &StreamId| !self.fixed[*blocker] && *blocker != placed.stream;
+        let cost = blockers.iter().map(|blocker| self.weight[*blocker]).sum();
+        blockers.iter().all(free).then(|| Choice { cost, chance: self.random.below(u64::MAX), blockers, placed })
     }
 
     /// Takes a place if all that are in its way find another one; else everything is as before.
@@ -312,24 +348,6 @@ impl<'a> Planner<'a> {
         choice.blockers.iter().for_each(|blocker| self.take_away(*blocker));
         before.into_iter().for_each(|placed| self.put(placed));
         false
-    }
-
-    /// A start by chance that puts one hop exactly where some other use begins or ends: less is in the way then than at
-    /// any time by chance.
-    fn aligned_start(&mut self, course: &Course, latest: u64) -> u64 {
-        let hop = &course.hops[self.random.below(course.hops.len() as u64) as usize];
-        let uses = self.taken.uses(hop.link);
-        if uses.is_empty() {
-            return self.chance(latest);
-        }
-        let other = &uses[self.random.below(uses.len() as u64) as usize];
-        let edge = if self.random.below(2) == 0 { other.from_ns } else { other.end_ns };
-        // In any of its periods.
-        let turn = self.random.below(1 + latest / other.period_ns) * other.period_ns;
-        let begin = edge % other.period_ns + turn + hop.lead_ns;
-        let start = (begin + other.period_ns * (1 + hop.shift_ns / other.period_ns)).saturating_sub(hop.shift_ns);
-        let start = start % (latest + 1);
-        start - start % self.wanted.slot_ns.max(1)
     }
 
     /// Any start up to the latest.
@@ -354,10 +372,11 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Whether two uses of a link ever meet, the time in the queue included.
+/// Whether two uses of a link ever meet, or the frames' times in the same queue.
 fn meet(a: &Use, b: &Use) -> bool {
     let common = gcd(a.period_ns, b.period_ns);
-    let (length_a, length_b) = (a.end_ns - a.arrives_ns, b.end_ns - b.arrives_ns);
-    let distance = (b.arrives_ns % common + common - a.arrives_ns % common) % common;
+    let from = |one: &Use| if a.queue == b.queue { one.arrives_ns } else { one.from_ns };
+    let (length_a, length_b) = (a.end_ns - from(a), b.end_ns - from(b));
+    let distance = (from(b) % common + common - from(a) % common) % common;
     distance < length_a || common - distance < length_b
 }

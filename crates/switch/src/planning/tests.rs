@@ -86,13 +86,30 @@ fn a_frame_waits_where_it_cannot_run_through() {
     // Two hops of 116 800 ns and 1 us: to begin at 0 and run through is to meet bc, which leaves until 372 us.
     let network = deadline(&network, 500_000);
     let no_wait = Wanted { wait: false, ..Wanted::default() };
-    let go_on = || true;
+    let steps = std::cell::Cell::new(0);
+    let go_on = || {
+        steps.set(steps.get() + 1);
+        steps.get() < 2_000
+    };
     assert!(matches!(plan(&network, &no_wait, &kept, &go_on), Outcome::NotFound(_)));
-    let Outcome::Planned(table) = plan(&network, &Wanted::default(), &kept, &go_on) else { panic!() };
+    let Outcome::Planned(table) = plan(&network, &Wanted::default(), &kept, &|| true) else { panic!() };
     let placed = table.placed[2].as_ref().unwrap();
     assert!(placed.hops[1].arrives_ns < placed.hops[1].begin_ns, "{placed:?}");
     let verdict = judged(&network, &table);
     assert!(verdict.holds(), "{:?}", in_words(&network, &verdict));
+}
+
+/// Streams of 4 us and a minute on one link: 15 million windows, in a file of half a page.
+#[test]
+fn a_list_of_gigabytes_is_an_error() {
+    let network = crate::network::read(include_str!("../../../../fuzz/seeds/switch_network/meet_seldom.toml")).unwrap();
+    let placed = |stream| {
+        let course = course::Courses::new(&network, 1, 1).nth(stream, 0).unwrap();
+        place::Search { network: &network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&course, 2_000 * stream as u64)
+    };
+    let table = Timetable { placed: vec![Some(placed(0)), Some(placed(1))] };
+    let error = lists::schedule(&network, &table).unwrap_err().to_string();
+    assert!(error.contains("which takes too long a list"), "{error}");
 }
 
 #[derive(Debug, Clone)]

@@ -11,12 +11,14 @@ pub(super) struct Gates {
     cycle_ns: u64,
     /// Of each queue, in order; windows that touch are one.
     open: Vec<Vec<(u64, u64)>>,
+    /// Of each queue, how long its gate is open at most without closing.
+    longest: Vec<u64>,
 }
 
 impl Gates {
     /// Of one link; none where it has no windows.
     pub(super) fn new<'a>(windows: impl Iterator<Item = &'a Window>) -> Option<Self> {
-        let mut gates = Gates { cycle_ns: 0, open: vec![Vec::new(); QUEUES] };
+        let mut gates = Gates { cycle_ns: 0, open: vec![Vec::new(); QUEUES], longest: vec![0; QUEUES] };
         for window in windows {
             gates.cycle_ns = window.cycle_ns;
             let end = window.end_ns.min(window.cycle_ns);
@@ -36,6 +38,12 @@ impl Gates {
                 }
                 touches
             });
+        }
+        for queue in 0..QUEUES {
+            let lengths = gates.open[queue]
+                .iter()
+                .map(|(begin, _)| gates.open_until(queue as u8, *begin).map_or(0, |end| end - begin));
+            gates.longest[queue] = lengths.max().unwrap_or(0);
         }
         Some(gates)
     }
@@ -69,15 +77,21 @@ impl Gates {
         })
     }
 
-    /// When it opens next.
-    pub(super) fn opens_after(&self, queue: u8, now_ns: u64) -> Option<u64> {
+    /// When it opens next for as long as a frame takes. A frame that no window is long enough for waits for none: to look
+    /// again at each of them would have no end.
+    pub(super) fn opens_after(&self, queue: u8, now_ns: u64, length_ns: u64) -> Option<u64> {
+        if length_ns > self.longest[usize::from(queue)] {
+            return None;
+        }
         let open = &self.open[usize::from(queue)];
         let at = now_ns % self.cycle_ns;
-        let begin = match open.get(open.partition_point(|(begin, _)| *begin <= at)) {
-            Some(later) => later.0,
-            None => open.first()?.0 + self.cycle_ns,
-        };
-        Some(now_ns - at + begin)
+        let later = open.partition_point(|(begin, _)| *begin <= at);
+        let turns = open[later..].iter().map(|(begin, _)| *begin);
+        let next = turns.chain(open[..later].iter().map(|(begin, _)| begin + self.cycle_ns));
+        let mut fitting = next
+            .map(|begin| now_ns - at + begin)
+            .filter(|begin| self.open_until(queue, *begin).is_some_and(|end| end - begin >= length_ns));
+        fitting.next()
     }
 }
 
@@ -94,10 +108,12 @@ mod tests {
         assert_eq!(gates.open_until(3, 305), Some(310));
         assert_eq!(gates.open_until(3, 310), None);
         assert_eq!(gates.open_until(3, 345), Some(355));
-        assert_eq!(gates.opens_after(3, 310), Some(340));
-        assert_eq!(gates.opens_after(3, 381), Some(400));
+        assert_eq!(gates.opens_after(3, 310, 15), Some(340));
+        assert_eq!(gates.opens_after(3, 310, 16), Some(380));
+        assert_eq!(gates.opens_after(3, 310, 31), None);
+        assert_eq!(gates.opens_after(3, 381, 10), Some(400));
         assert_eq!(gates.open_until(2, 345), None);
-        assert_eq!(gates.opens_after(2, 345), None);
+        assert_eq!(gates.opens_after(2, 345, 1), None);
         assert_eq!(gates.windows().collect::<Vec<_>>(), [(3, 40, 55), (3, 80, 110)]);
     }
 }

@@ -29,11 +29,11 @@ pub struct Against<'a> {
     pub schedule: &'a Schedule,
     /// What the ports' hardware can do.
     pub target: &'a Target,
-    /// Messages that pass a link, one by one, at most: a common period that has more is followed as far as that.
+    /// Frames that pass a link, one by one, at most: a common period that has more is followed as far as that.
     pub most_messages: u64,
 }
 
-/// Messages on links that are followed where nothing else is said: some seconds of work.
+/// Frames on links that are followed where nothing else is said: some seconds of work.
 pub const MOST_MESSAGES: u64 = 20_000_000;
 
 /// Everything that is wrong with a schedule, and how long messages take in it.

@@ -122,7 +122,7 @@ impl<'a> Plan<'a> {
             }
         }
         let next = (0..network.streams.len()).map(|stream| route(network, schedule, stream, verdict)).collect();
-        let (horizon_ns, complete) = horizon(against, &sends)?;
+        let (horizon_ns, complete) = horizon(against)?;
         Some(Self { gates, sends, next, horizon_ns, complete })
     }
 }
@@ -165,8 +165,8 @@ fn route(
     next
 }
 
-/// Twice the time until everything begins together again, or as much of it as there may be messages.
-fn horizon(against: &Against, sends: &[Vec<&Send>]) -> Option<(u64, bool)> {
+/// Twice the time until everything begins together again, or as much of it as there may be frames.
+fn horizon(against: &Against) -> Option<(u64, bool)> {
     let network = against.network;
     let times = against.schedule.windows.iter().map(|window| window.cycle_ns);
     let times = times.chain(network.streams.iter().map(|stream| stream.period_ns)).filter(|ns| *ns > 0);
@@ -176,9 +176,11 @@ fn horizon(against: &Against, sends: &[Vec<&Send>]) -> Option<(u64, bool)> {
     let per_ns: f64 = network
         .streams
         .iter()
-        .zip(sends)
         .zip(&against.schedule.routes)
-        .map(|((stream, _), route)| route.len().max(1) as f64 / stream.period_ns as f64)
+        .map(|(stream, route)| {
+            let frames = network.overhead.carried(stream.size, 1).frames;
+            route.len().max(1) as f64 * f64::from(frames) / stream.period_ns as f64
+        })
         .sum();
     let most = (against.most_messages as f64 / per_ns.max(1e-18)) as u64;
     let horizon = wanted.min(most.max(1));
@@ -321,7 +323,9 @@ impl<'a> World<'a> {
             if fits {
                 return self.transmit(link, queue, frame, now, length);
             }
-            if let Some(opens) = gates.and_then(|gates| gates.opens_after(queue, local)) {
+            // At an opening the port is idle, or looks again when it is.
+            let needed = self.network.timing.latest_ns() + length + self.network.timing.guard_ns;
+            if let Some(opens) = gates.and_then(|gates| gates.opens_after(queue, local, needed)) {
                 again = again.min(self.when(from, opens));
             }
         }

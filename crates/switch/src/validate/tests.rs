@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::*;
-use crate::network::{LinkId, samples};
+use crate::network::{LinkId, Stream, samples};
 use crate::planning::{Outcome, Timetable, Wanted, lists, plan};
 
 /// Cases of each fault.
@@ -70,6 +70,40 @@ fn any<'a, T>(chance: &mut Chance, of: &'a [T]) -> Option<&'a T> {
 
 fn a_link(chance: &mut Chance, schedule: &Schedule) -> LinkId {
     any(chance, &schedule.windows).unwrap().link
+}
+
+/// Its frame waits for a window that is long enough, and there is none: to look at each of 10^15 windows has no end.
+#[test]
+fn a_frame_that_fits_into_no_window_is_missing_and_not_waited_for() {
+    let mut network = samples::ring(3, 1);
+    network.streams[0].period_ns = 60_000_000_000;
+    network.streams[0].deadline_ns = 60_000_000_000;
+    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    let Outcome::Planned(table) = outcome else { panic!("{outcome:?}") };
+    let mut schedule = lists::schedule(&network, &table).unwrap();
+    let link = schedule.windows[0].link;
+    for window in schedule.windows.iter_mut().filter(|window| window.link == link) {
+        (window.begin_ns, window.end_ns, window.cycle_ns) = (0, 600, 2_000);
+    }
+    let target = &TARGETS[0];
+    let verdict = validate(&Against { network: &network, schedule: &schedule, target, most_messages: 100_000 });
+    assert!(verdict.counts.contains_key("missing"), "{:?}", verdict.counts);
+}
+
+/// Messages of a thousand frames are a thousand times the work.
+#[test]
+fn frames_are_counted_and_not_messages() {
+    let mut network = samples::ring(3, 1);
+    network.streams[0] =
+        Stream { size: 150_000, period_ns: 10_000_000, deadline_ns: 10_000_000, ..network.streams[0].clone() };
+    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    let Outcome::Planned(table) = outcome else { panic!("{outcome:?}") };
+    let schedule = lists::schedule(&network, &table).unwrap();
+    let of = |most_messages| {
+        validate(&Against { network: &network, schedule: &schedule, target: &TARGETS[0], most_messages }).messages
+    };
+    // Three links, a hundred frames.
+    assert_eq!([of(600), of(300), of(299)], [2, 1, 0]);
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn gates(table: &Node, notes: &mut Vec<String>) -> Result<Option<Gates>, YangErr
         Some(cycle) => cycle_ns(cycle)?,
         None => entries.iter().map(|entry| entry.for_ns).sum(),
     };
-    let entries = fitted(entries, cycle_ns, cycle.as_ref().unwrap_or(&list), notes);
+    let entries = fitted(entries, cycle_ns, cycle.as_ref().unwrap_or(&list), notes)?;
     let base = table.member(SCHED_BRIDGE, "admin-base-time")?;
     let base = base.map_or(Ok(Base::NextSecond), |node| base_time(&node, cycle_ns, notes))?;
     Ok(Some(Gates { base, cycle_ns, guard: Guard::None, entries }))
@@ -197,10 +197,24 @@ fn cycle_ns(cycle: &Node) -> Result<u64, YangError> {
 
 /// The cycle begins anew at its end, wherever the list is; a list that ends before leaves the gates as they are
 /// (IEEE 802.1Q-2022 clause 8.6.9.2).
-fn fitted(mut entries: Vec<Entry>, cycle_ns: u64, cycle: &Node, notes: &mut Vec<String>) -> Vec<Entry> {
+fn fitted(
+    mut entries: Vec<Entry>,
+    cycle_ns: u64,
+    cycle: &Node,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Entry>, YangError> {
     let sum_ns: u64 = entries.iter().map(|entry| entry.for_ns).sum();
     let (sum, whole) = (exact(sum_ns), exact(cycle_ns));
     if sum_ns < cycle_ns {
+        // An entry's time is a 32-bit number.
+        let last_ns = entries.last().map_or(0, |entry| entry.for_ns) + (cycle_ns - sum_ns);
+        let needed = entries.len().saturating_sub(1) as u64 + last_ns.div_ceil(u32::MAX.into());
+        if needed > MOST as u64 {
+            return Err(cycle.error(format!(
+                "a cycle of {whole} takes {needed} entries of {} at most; {MOST} can be",
+                exact(u32::MAX.into())
+            )));
+        }
         notes.push(format!(
             "{}: the entries last {sum} and the cycle {whole}; the last one stays until its end",
             cycle.path()
@@ -208,7 +222,6 @@ fn fitted(mut entries: Vec<Entry>, cycle_ns: u64, cycle: &Node, notes: &mut Vec<
         let mut left_ns = cycle_ns - sum_ns;
         let last = entries.pop().unwrap_or(Entry { open: u8::MAX, for_ns: 0 });
         let mut for_ns = last.for_ns;
-        // An entry's time is a 32-bit number.
         while left_ns > 0 {
             let room = u64::from(u32::MAX) - for_ns;
             let more = left_ns.min(room);
@@ -227,7 +240,7 @@ fn fitted(mut entries: Vec<Entry>, cycle_ns: u64, cycle: &Node, notes: &mut Vec<
         }
         entries.retain(|entry| entry.for_ns > 0);
     }
-    entries
+    Ok(entries)
 }
 
 fn base_time(node: &Node, cycle_ns: u64, notes: &mut Vec<String>) -> Result<Base, YangError> {

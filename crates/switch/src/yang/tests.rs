@@ -275,6 +275,21 @@ fn a_cycle_that_differs_from_its_list_is_filled_or_cut() {
     assert!(much_longer.entries.iter().all(|entry| entry.for_ns <= u32::MAX.into()));
 }
 
+/// It took a thousand million entries.
+#[test]
+fn a_cycle_that_no_list_can_fill_is_an_error() {
+    let cycle = |seconds: u64| {
+        let document = in_table("admin-cycle-time", json!({ "numerator": seconds, "denominator": 1 }));
+        import(&document.to_string()).map_err(|error| error.to_string())
+    };
+    // The last of three entries is followed by 1 021 more at most.
+    assert!(cycle(4_389).is_ok());
+    for seconds in [4_390, u32::MAX.into()] {
+        let error = cycle(seconds).unwrap_err();
+        assert!(error.contains("admin-cycle-time") && error.contains("1024 can be"), "{error}");
+    }
+}
+
 #[test]
 fn a_base_time_long_ago_counts_the_same_cycles() {
     let base = |seconds: u64, ns: u64| {

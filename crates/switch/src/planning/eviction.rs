@@ -1,0 +1,222 @@
+//! All times at which a stream could be on its links, and at each the streams that would have to make room.
+//!
+//! Another use of a link is in the way at an interval of times, again and again at the greatest common divisor of both
+//! periods. Between the ends of such intervals nothing changes, so that looking at these ends is looking at every time.
+
+use super::course::Course;
+use super::folded::gcd;
+use super::occupancy::{Occupancy, Use};
+use super::random::Random;
+use crate::network::{LinkId, StreamId};
+
+/// Times that one use is in the way at most; one that is more often is always in the way.
+const MOST_COPIES: u64 = 1 << 12;
+/// Times on one link that are followed to the next one at most.
+const MOST_TIMES: usize = 2_000;
+/// What it costs where a stream is in the way that may not be moved.
+const BARRED: u64 = 1 << 40;
+
+/// What is looked for.
+pub struct Eviction<'a> {
+    /// Whose place.
+    pub stream: StreamId,
+    /// Along which links.
+    pub course: &'a Course,
+    /// Its period.
+    pub period_ns: u64,
+    /// The last start that is in time.
+    pub latest_ns: u64,
+    /// All times are multiples of it.
+    pub slot_ns: u64,
+    /// How dear each stream is.
+    pub weight: &'a [u64],
+    /// Streams that may not be moved.
+    pub fixed: &'a [bool],
+}
+
+/// A stream comes into the way, or goes out of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Change {
+    slot: u64,
+    comes: bool,
+    stream: StreamId,
+}
+
+/// What a time costs from its slot on, until the next one's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Step {
+    slot: u64,
+    cost: u64,
+}
+
+/// A time on one link, and how it is come by.
+#[derive(Debug, Clone, Copy)]
+struct Reached {
+    slot: u64,
+    cost: u64,
+    /// The time on the link before, by its place.
+    from: usize,
+}
+
+impl Eviction<'_> {
+    /// The cheapest starts from which it runs through, up to `most`, the cheapest first; between equals chance decides.
+    pub fn running(&self, queue: u8, most: usize, taken: &Occupancy, random: &mut Random) -> Vec<u64> {
+        let hops = self.course.hops.iter();
+        let own: Vec<(LinkId, u64, u64)> =
+            hops.map(|hop| (hop.link, hop.shift_ns - hop.lead_ns, hop.shift_ns + hop.length_ns)).collect();
+        let steps = self.steps(&own, Some(queue), self.latest_ns, taken);
+        let mut found: Vec<(u64, u64, u64)> = Vec::with_capacity(most + 1);
+        for step in steps.iter().filter(|step| step.cost < BARRED) {
+            if found.len() < most || found.last().is_some_and(|worst| step.cost <= worst.0) {
+                found.push((step.cost, random.below(u64::MAX), step.slot * self.slot_ns));
+                found.sort_unstable();
+                found.truncate(most);
+            }
+        }
+        found.into_iter().map(|(.., start)| start).collect()
+    }
+
+    /// When it begins on each link, if it waits where that is cheapest; nothing where its way branches. Queues are not
+    /// looked at.
+    pub fn waiting(&self, taken: &Occupancy, random: &mut Random) -> Option<Vec<u64>> {
+        let hops = &self.course.hops;
+        if hops.iter().enumerate().any(|(n, hop)| hop.before != n.checked_sub(1)) {
+            return None;
+        }
+        let mut reached: Vec<Vec<Reached>> = Vec::with_capacity(hops.len());
+        for (n, hop) in hops.iter().enumerate() {
+            let last_ns = hop.shift_ns + self.latest_ns;
+            let steps = self.steps(&[(hop.link, 0, hop.length_ns)], None, last_ns, taken);
+            let times = match n.checked_sub(1) {
+                None => steps.iter().map(|step| Reached { slot: step.slot, cost: step.cost, from: 0 }).collect(),
+                Some(before) => {
+                    let shift = (hop.shift_ns - hops[before].shift_ns) / self.slot_ns;
+                    follow(&reached[before], shift, &steps, last_ns / self.slot_ns, random)
+                }
+            };
+            if times.len() > MOST_TIMES {
+                return None;
+            }
+            reached.push(times);
+        }
+        let last = reached.last()?.iter().filter(|time| time.cost < BARRED);
+        let mut time = *last.min_by_key(|time| (time.cost, random.below(u64::MAX)))?;
+        let mut begins = vec![time.slot * self.slot_ns];
+        for times in reached.iter().rev().skip(1) {
+            time = times[time.from];
+            begins.push(time.slot * self.slot_ns);
+        }
+        begins.reverse();
+        Some(begins)
+    }
+
+    /// What it costs to be on links, each from and until then, later by a time up to the last one. A queue says which
+    /// other frames' waits count as well.
+    fn steps(&self, own: &[(LinkId, u64, u64)], queue: Option<u8>, last_ns: u64, taken: &Occupancy) -> Vec<Step> {
+        let last = last_ns / self.slot_ns;
+        let mut changes = Vec::new();
+        let mut count = Count { of: self, times: vec![0; self.weight.len()], cost: 0 };
+        for &(link, from_ns, until_ns) in own {
+            for other in taken.uses(link) {
+                // In one queue frames may not even wait at the same time.
+                let other_from_ns = if queue == Some(other.queue) { other.arrives_ns } else { other.from_ns };
+                let common_ns = gcd(self.period_ns, other.period_ns);
+                let length_ns = (until_ns - from_ns) + (other.end_ns - other_from_ns);
+                if length_ns > common_ns || last_ns / common_ns > MOST_COPIES {
+                    count.add(other.stream, true);
+                    continue;
+                }
+                // In the way later than this and earlier than so much behind it, modulo the divisor.
+                let first = i128::from(other_from_ns) - i128::from(until_ns);
+                let between = (first, length_ns, common_ns);
+                self.intervals(between, other, last, &mut changes);
+            }
+        }
+        changes.sort_unstable();
+        let mut steps = vec![Step { slot: 0, cost: 0 }];
+        for change in &changes {
+            let cost = count.cost;
+            match steps.last_mut() {
+                Some(step) if step.slot == change.slot => {}
+                Some(step) => {
+                    step.cost = cost;
+                    steps.push(Step { slot: change.slot, cost });
+                }
+                None => {}
+            }
+            count.add(change.stream, change.comes);
+        }
+        if let Some(step) = steps.last_mut() {
+            step.cost = count.cost;
+        }
+        steps.retain(|step| step.slot <= last);
+        steps
+    }
+
+    fn intervals(&self, between: (i128, u64, u64), other: &Use, last: u64, changes: &mut Vec<Change>) {
+        let (first, length_ns, common_ns) = between;
+        let (common, slot_ns) = (i128::from(common_ns), i128::from(self.slot_ns));
+        let mut begin = first.rem_euclid(common) - common;
+        loop {
+            let comes = (begin.div_euclid(slot_ns) + 1).max(0) as u64;
+            let goes = (begin + i128::from(length_ns) + slot_ns - 1).div_euclid(slot_ns).max(0) as u64;
+            if comes > last {
+                return;
+            }
+            if comes < goes {
+                let stream = other.stream;
+                changes.extend([(comes, true), (goes, false)].map(|(slot, comes)| Change { slot, comes, stream }));
+            }
+            begin += common;
+        }
+    }
+}
+
+/// The cheapest times on a link behind those on the one before: as soon as the frame is there, or when it gets cheaper.
+fn follow(before: &[Reached], shift: u64, steps: &[Step], last: u64, random: &mut Random) -> Vec<Reached> {
+    let cheaper = steps.windows(2).filter(|pair| pair[1].cost < pair[0].cost).map(|pair| pair[1].slot);
+    let mut slots: Vec<u64> = before.iter().map(|time| time.slot + shift).chain(cheaper).collect();
+    slots.sort_unstable();
+    slots.dedup();
+    let mut best: Option<(u64, u64, usize)> = None;
+    let (mut next, mut step) = (0, 0);
+    let mut times = Vec::with_capacity(slots.len());
+    for slot in slots.into_iter().take_while(|slot| *slot <= last) {
+        while let Some(time) = before.get(next).filter(|time| time.slot + shift <= slot) {
+            let this = (time.cost, random.below(u64::MAX), next);
+            best = Some(best.map_or(this, |best| best.min(this)));
+            next += 1;
+        }
+        while steps.get(step + 1).is_some_and(|next| next.slot <= slot) {
+            step += 1;
+        }
+        if let Some((cost, _, from)) = best {
+            times.push(Reached { slot, cost: cost + steps[step].cost, from });
+        }
+    }
+    times
+}
+
+/// How often each stream is in the way, and what all that are cost.
+struct Count<'a> {
+    of: &'a Eviction<'a>,
+    times: Vec<u32>,
+    cost: u64,
+}
+
+impl Count<'_> {
+    fn add(&mut self, stream: StreamId, comes: bool) {
+        let barred = self.of.fixed[stream] || stream == self.of.stream;
+        let cost = if barred { BARRED } else { self.of.weight[stream] };
+        match (comes, &mut self.times[stream]) {
+            (true, times) => {
+                *times += 1;
+                self.cost += if *times == 1 { cost } else { 0 };
+            }
+            (false, times) => {
+                *times -= 1;
+                self.cost -= if *times == 0 { cost } else { 0 };
+            }
+        }
+    }
+}
