@@ -27,7 +27,11 @@ pub struct Switching {
     pub stamps: String,
     /// Length of the gates' cycle.
     pub cycle_ns: u64,
-    /// A frame counts as within its window if it began to arrive so much earlier or later at most.
+    /// How long a frame is on the link, as far as its end was judged: `modelled at 1 Gb/s`, `real, at 1 Gb/s`; empty where
+    /// only beginnings were judged.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub link: String,
+    /// A frame counts as within its window if it began so much earlier, or ended so much later, at most.
     pub guard_ns: u64,
     /// The same flows, under one condition after the other.
     pub trials: Vec<Trial>,
@@ -117,6 +121,9 @@ pub struct Class {
     pub received: u64,
     /// Frames that the switch says it dropped.
     pub dropped: u64,
+    /// The same by their cause, which takes the place of a place; only those that there were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drops: Vec<Lost>,
     /// Frames that arrived once more.
     pub duplicates: u64,
     /// Frames that arrived behind a later one.
@@ -127,6 +134,8 @@ pub struct Class {
     pub judged: u64,
     /// Frames outside their window.
     pub outside: u64,
+    /// Of these, frames that began within it and ended after the closing.
+    pub ends_outside: u64,
     /// From the gate's opening to the first frame of a window, where that frame had been sent 10 us before or more.
     pub first: Histogram,
     /// Windows whose first frame was sent later than that.
@@ -147,7 +156,7 @@ pub struct Class {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Lost {
-    /// Where: `ring of port a`, `cable to the switch`.
+    /// Where, or why: `ring of port a`, `cable to the switch`, `too many waited`.
     pub place: String,
     /// How many.
     pub frames: u64,
@@ -167,6 +176,8 @@ pub struct Violation {
     pub by_ns: u64,
     /// After the gate had closed; else before it opened.
     pub late: bool,
+    /// They began before it closed, and ended after it.
+    pub ends: bool,
     /// What made it, where that is known: `the switch did not run for 5.2 ms`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,

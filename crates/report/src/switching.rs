@@ -1,6 +1,6 @@
 //! A switch under test in words: what it is, what was found, and what that means.
 
-use ontick_record::switching::{Class, Switching, Trial};
+use ontick_record::switching::{Class, Switching, Trial, Violation};
 use ontick_record::units::{exact, show};
 
 use crate::headline::{Line, plain};
@@ -97,7 +97,12 @@ pub(crate) fn remarks(trial: &Trial) -> Vec<String> {
     let lost = |lost: &ontick_record::switching::Lost| {
         format!("{} lost and counted: {}", counted(lost.frames, "frame"), lost.place)
     };
-    let mut all: Vec<String> = trial.elsewhere.iter().map(lost).collect();
+    let mut all: Vec<String> = trial.classes.iter().filter_map(drops).collect();
+    all.extend(trial.elsewhere.iter().map(lost));
+    let ends = trial.sum(|class| class.ends_outside);
+    if ends > 0 && trial.gates {
+        all.push(format!("{} began within the window and ended after it", counted(ends, "frame")));
+    }
     let refused = trial.sum(|class| class.refused);
     if refused > 0 {
         all.push(format!("{} could not be sent: the sending port was full", counted(refused, "further frame")));
@@ -106,6 +111,21 @@ pub(crate) fn remarks(trial: &Trial) -> Vec<String> {
         all.extend(causes(trial));
     }
     all
+}
+
+/// On which side of a window, and whether their beginning was there or their end alone.
+pub(crate) fn side(violation: &Violation) -> &'static str {
+    match (violation.late, violation.ends) {
+        (true, true) => "after closing (their end)",
+        (true, false) => "after closing",
+        (false, _) => "before opening",
+    }
+}
+
+/// Why frames of a class were dropped.
+fn drops(class: &Class) -> Option<String> {
+    let causes: Vec<String> = class.drops.iter().map(|lost| format!("{} {}", count(lost.frames), lost.place)).collect();
+    (!causes.is_empty()).then(|| format!("{}: dropped: {}", class.name, causes.join(", ")))
 }
 
 /// How many frames were outside by which cause.

@@ -44,6 +44,7 @@ mod switch_user;
 mod terminal;
 mod timed_section;
 mod tune;
+mod verify_truth;
 mod watching;
 mod wire_capture;
 

@@ -25,12 +25,18 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
 }
 
 /// Little enough for any machine.
-const SHORT: [&str; 7] = ["--duration", "300ms", "--without-gates", "200ms", "--rate", "2000", "--plane=user"];
+const SHORT: [&str; 8] =
+    ["--duration", "300ms", "--without-gates", "200ms", "--rate", "2000", "--plane=user", "--allow-outside=100%"];
 
-/// The record, whether or not the windows were kept: on a busy machine they may not be.
+/// The record of a run whose status is the one that its own judgements ask for: whether the windows were kept is the
+/// machine's affair.
 fn measured(output: &Output) -> Value {
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(output));
-    serde_json::from_slice(&output.stdout).expect("--json prints a record")
+    let record: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("--json prints a record: {e}: {}", stderr(output)));
+    let judged = record["requirements"].as_array().unwrap();
+    let met = judged.iter().all(|judged| judged["met"] == true);
+    assert_eq!(output.status.code(), Some(if met { 0 } else { 1 }), "{judged:?}");
+    record
 }
 
 fn trials(record: &Value) -> &Vec<Value> {
@@ -59,6 +65,8 @@ fn the_demo_accounts_for_every_frame_and_shows_the_difference() {
     let [svg, html] = ["a.svg", "a.html"].map(file);
     let output = run(&[&["switch", "demo", "--json", "--svg", &svg, "--html", &html], &SHORT[..]].concat());
     let record = measured(&output);
+    // Nothing is asked for that a busy machine may not do.
+    assert_eq!(output.status.code(), Some(0));
     assert_eq!((&record["measurement"], &record["schema"]), (&"switch demo".into(), &"ontick-run/1".into()));
     assert!(record["simulated"].as_str().unwrap().contains("virtual Ethernet"));
     let [on, off] = trials(&record).as_slice() else { panic!("{record}") };
@@ -84,13 +92,13 @@ fn the_demo_s_record_reads_back() {
     let path = folder.path().join("run.json");
     let path = path.to_str().unwrap();
     let output = run(&[&["switch", "demo", "--record", path], &SHORT[..]].concat());
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let shown = stdout(&output);
     assert!(shown.contains("gates on") && shown.contains("blue") && shown.contains("simulated"), "{shown}");
     let again = run(&["report", path]);
     assert_eq!(stdout(&again).trim_end(), shown.trim_end());
     let picture = run(&["report", path, "--svg", &format!("{path}.svg"), "--plot", "arrivals"]);
-    assert!(matches!(picture.status.code(), Some(0 | 1)), "{}", stderr(&picture));
+    assert_eq!(picture.status.code(), Some(0), "{}", stderr(&picture));
     assert!(fs::read_to_string(format!("{path}.svg")).unwrap().contains("data-name=\"red\""));
 }
 
@@ -181,6 +189,8 @@ fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
         .output()
         .expect("unshare runs");
     let record = measured(&output);
+    // Most frames are outside, which nobody allowed.
+    assert_eq!(output.status.code(), Some(1));
     let [trial] = trials(&record).as_slice() else { panic!("{record}") };
     is_sound(trial);
     assert!(sum(trial, "received") > 0 && sum(trial, "outside") > 0, "{trial}");

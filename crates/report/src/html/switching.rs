@@ -123,7 +123,7 @@ fn violations(body: &mut Markup, trial: &Trial) {
     }
     body.close().close().open("tbody", &[]);
     for violation in trial.violations.iter().take(SHOWN) {
-        let when = if violation.late { "after closing" } else { "before opening" };
+        let when = crate::switching::side(violation);
         body.open("tr", &[]).leaf("td", &[], &time(violation.at_ns)).leaf("td", &[], &violation.class);
         body.leaf("td", &[], &count(violation.frames)).leaf("td", &[], &time(violation.by_ns));
         body.leaf("td", &[], when);

@@ -9,7 +9,7 @@ use super::lines::{hanging, shortened};
 use crate::figures::latency;
 use crate::number::count;
 use crate::printable::printable;
-use crate::switching::remarks;
+use crate::switching::{remarks, side};
 
 const LABEL: usize = 10;
 const COUNT: usize = 11;
@@ -92,7 +92,7 @@ pub fn violations(run: &Run, style: &Style) -> String {
     let Some(trial) = run.switch.as_ref().and_then(Switching::gated) else { return String::new() };
     let mut text = String::new();
     for violation in &trial.violations {
-        let when = if violation.late { "after closing" } else { "before opening" };
+        let when = side(violation);
         let cause = violation.cause.as_deref().unwrap_or("no known cause");
         let class = printable(&violation.class);
         let frames = count(violation.frames);

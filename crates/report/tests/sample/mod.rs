@@ -309,6 +309,7 @@ pub fn switch() -> Run {
         to: "port2".into(),
         rate: 1_000_000_000,
         clock: "tai".into(),
+        link: "modelled at 1 Gb/s".into(),
         stamps: "kernel".into(),
         cycle_ns: 1_000_000,
         guard_ns: 1_000,
@@ -358,6 +359,7 @@ fn trial(gates: bool, chance: &mut Chance) -> Trial {
         at_ns: 1_200_000_000,
         frames: 6,
         by_ns: 5_100_000,
+        ends: false,
         late: true,
         cause: gates.then(|| "the switch did not run for 5.21ms".into()),
     };

@@ -145,7 +145,63 @@ pub struct QueueCounters {
 impl QueueCounters {
     /// Frames that were not sent and will not be.
     pub fn dropped(&self) -> u64 {
-        [&self.full, &self.over_sdu, &self.no_window, &self.down, &self.refused].iter().map(|c| c.get()).sum()
+        self.drops().iter().map(|(_, frames)| frames).sum()
+    }
+
+    /// The same by their cause.
+    pub fn drops(&self) -> [(&'static str, u64); 5] {
+        // Whoever counts another kind of loss must name it here, or numbers would not add up.
+        let Self {
+            queued: _,
+            sent: _,
+            octets: _,
+            full,
+            over_sdu,
+            no_window,
+            down,
+            refused,
+            late: _,
+            waiting: _,
+            peak: _,
+        } = self;
+        [
+            ("too many waited", full.get()),
+            ("larger than allowed", over_sdu.get()),
+            ("no window long enough", no_window.get()),
+            ("link down", down.get()),
+            ("refused by the interface", refused.get()),
+        ]
+    }
+}
+
+impl PortCounters {
+    /// Frames that came in, or would have, and were put into no queue, by their cause.
+    pub fn not_forwarded(&self) -> [(&'static str, u64); 7] {
+        // As for queues: whoever counts another kind of loss must name it here. Probes are no frames of anybody.
+        let Self {
+            received: _,
+            octets: _,
+            looped: _,
+            flooded: _,
+            refused_octets: _,
+            queues: _,
+            overflowed,
+            oversized,
+            malformed,
+            reserved,
+            filtered,
+            closed,
+            no_entry,
+        } = self;
+        [
+            ("found the ring full", overflowed.get()),
+            ("too long", oversized.get()),
+            ("malformed", malformed.get()),
+            ("reserved address", reserved.get()),
+            ("nowhere else to go", filtered.get()),
+            ("came in while closed", closed.get()),
+            ("no static entry", no_entry.get()),
+        ]
     }
 }
 

@@ -13,8 +13,9 @@ pub fn of(violation: &Violation, stalls: &[Stall]) -> Option<String> {
     if !violation.late {
         return None;
     }
-    let meanwhile =
-        |stall: &&Stall| stall.from_ns <= violation.until_ns && stall.until_ns + SLACK_NS >= violation.edge_ns;
+    // What ended late may have been held up before it began.
+    let from_ns = violation.edge_ns.min(violation.at_ns);
+    let meanwhile = |stall: &&Stall| stall.from_ns <= violation.until_ns && stall.until_ns + SLACK_NS >= from_ns;
     let longest = stalls.iter().filter(meanwhile).max_by_key(|stall| stall.until_ns - stall.from_ns)?;
     Some(format!("the switch did not run for {}", show(longest.until_ns - longest.from_ns)))
 }
@@ -24,7 +25,16 @@ mod tests {
     use super::*;
 
     fn violation(edge_ns: u64, at_ns: u64, late: bool) -> Violation {
-        Violation { flow: 0, at_ns, until_ns: at_ns, frames: 1, by_ns: at_ns.abs_diff(edge_ns), late, edge_ns }
+        Violation {
+            flow: 0,
+            at_ns,
+            until_ns: at_ns,
+            frames: 1,
+            by_ns: at_ns.abs_diff(edge_ns),
+            late,
+            ends: false,
+            edge_ns,
+        }
     }
 
     #[test]

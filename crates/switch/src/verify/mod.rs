@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod article;
 mod causes;
 pub mod flow;
+pub mod frame_log;
 mod guard_band;
 pub mod namespace;
 pub mod offered;

@@ -11,6 +11,7 @@ use ontick_rt::cpus::claim::{Occupancy, dedicate};
 use ontick_rt::thread::{Policy, set_affinity};
 use ontick_rt::{cpus, watchdog};
 
+use super::analysis::Link;
 use super::flow::{self, Flow, Nonce};
 use super::guard_band;
 use super::namespace::NamespaceError;
@@ -19,6 +20,8 @@ use super::scene::{self, HOST, Scene};
 use super::sender::Offer;
 use super::trial::{self, Moment, Plan, TrialError};
 use super::under_test::{Bridge, KernelPlane, KernelPlaneError, Outside, UnderTest, UserPlane, UserPlaneError};
+use crate::apply::Folder;
+use crate::ethtool;
 use crate::model::{Base, Gates, Switch};
 use crate::schedule::{self, Schedule};
 use crate::user::Place;
@@ -32,6 +35,8 @@ const SET_UP_NS: u64 = 200_000_000;
 const RING: u32 = 32_768;
 /// Rates of virtual Ethernet are whatever one likes; this is what a port without one has.
 const RATE: u64 = 1_000_000_000;
+/// Drivers of links that take no time.
+const VIRTUAL: [&str; 2] = ["veth", "tun"];
 /// A way through the switch opens within this, or is taken as it is.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -53,6 +58,8 @@ pub enum Carrier {
         send: String,
         /// And come back by this one.
         receive: String,
+        /// Where what is known of the switch lies, if it is one of this machine.
+        folder: Option<Folder>,
     },
 }
 
@@ -85,8 +92,10 @@ pub struct Proof {
     pub duration_ns: u64,
     /// And for how long with all gates open, to compare; 0: not at all.
     pub without_gates_ns: u64,
-    /// So much earlier or later than its window a frame may begin to arrive, in ns.
+    /// So much before its window a frame may begin, and after it end, in ns.
     pub guard_ns: u64,
+    /// Whether to list every frame that arrived.
+    pub log_frames: bool,
     /// Into how many parts the cycle is divided in the record.
     pub bins: usize,
     /// For how many cycles arrivals are kept one by one.
@@ -102,6 +111,8 @@ pub struct Proven {
     pub series: Vec<Series>,
     /// Sentences that a reader must see beside the figures.
     pub notes: Vec<String>,
+    /// Every frame that arrived ([`super::frame_log`]), where that was asked for.
+    pub frames: String,
 }
 
 /// Why nothing was found.
@@ -197,6 +208,7 @@ impl Proof {
         let gated = !matches!(self.carrier, Carrier::Bridge);
         // Gates elsewhere are not ours to open.
         let compared = gated && !matches!(self.carrier, Carrier::Outside { .. });
+        let mut frames = String::new();
         let trials = [(gated, self.duration_ns), (false, if compared { self.without_gates_ns } else { 0 })];
         for (gates, duration_ns) in trials.into_iter().filter(|(_, duration_ns)| *duration_ns > 0) {
             if stop.load(Relaxed) {
@@ -211,20 +223,29 @@ impl Proof {
                 clock: switch.clock,
                 duration_ns,
                 guard_ns: self.guard_ns,
+                modelled_rate: None,
+                link_rate: None,
+                log_frames: self.log_frames,
                 bins: self.bins,
                 kept_cycles: self.kept_cycles,
                 ports: self.ports,
             };
             let (outcome, carried) = match &self.carrier {
-                Carrier::Outside { send, receive } => self.try_outside(&plan, send, receive, stop, look)?,
-                _ => self.try_out(&plan, base_ns, stop, look)?,
+                Carrier::Outside { send, receive, folder } => {
+                    let under_test = Outside::new(switch, folder.clone());
+                    self.try_outside(plan.clone(), (send, receive), under_test, stop, look)?
+                }
+                _ => self.try_out(plan.clone(), base_ns, stop, look)?,
             };
             if switching.trials.is_empty() {
                 let Carried { plane, about, note } = carried;
                 notes.extend(note);
                 (switching.plane, switching.about) = (plane.into(), about);
                 switching.stamps = stamps(outcome.stamps).into();
+                switching.link = link(outcome.link);
             }
+            let flows: Vec<Flow> = offers.iter().map(|offer| offer.flow.clone()).collect();
+            frames += &outcome.log.table(&plan.name, &flows, |class| switch.classes[class].name.clone());
             notes.extend(outcome.notes.into_iter().map(|note| format!("{}: {note}", plan.name)));
             if plan.gates && switching.plane == "kernel" {
                 let closed_ns = schedule::guard_ns(gates_list.guard, LARGEST_SDU, rate);
@@ -233,13 +254,13 @@ impl Proof {
             switching.trials.push(outcome.trial);
         }
         let series = switching.gated().map(|trial| self.series(&switching, trial)).unwrap_or_default();
-        Ok(Proven { switching, series, notes })
+        Ok(Proven { switching, series, notes, frames })
     }
 
     /// One trial in a scene of its own, so that nothing of the one before is in it.
     fn try_out(
         &self,
-        plan: &Plan,
+        mut plan: Plan,
         base_ns: u64,
         stop: &AtomicBool,
         look: &mut Look,
@@ -264,12 +285,25 @@ impl Proof {
         let reader = scene.hosts[plan.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
         let mut look = |moment: Moment| look(&plan.name, moment);
         let cable = || scene::dropped(&scene.hosts[plan.ports.0], HOST);
-        let before = cable()?;
-        let mut outcome = trial::run(&switch, plan, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
+        // The kernel's planes count what the far end did not take.
+        let counts_itself = under_test.plane() != "user";
+        let far = || scene::not_received(&scene.hosts[plan.ports.1], HOST);
+        let (before, before_far) = (cable()?, far()?);
+        plan.modelled_rate = Some(match counts_itself {
+            false => self.rate(plan.ports.1),
+            // taprio takes a frame to be as long as the interface's rate makes it.
+            true => scene.switch.within(|| ethtool::rate(names[plan.ports.1]))?.unwrap_or(self.rate(plan.ports.1)),
+        });
+        let mut outcome = trial::run(&switch, &plan, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
         // What the sender was told of is not among the frames sent.
         let lost = (cable()? - before).saturating_sub(outcome.trial.sum(|class| class.refused));
         if lost > 0 {
             let place = format!("cable to port {}", names[plan.ports.0]);
+            outcome.trial.elsewhere.push(Lost { place, frames: lost });
+        }
+        let lost = far()? - before_far;
+        if lost > 0 && !counts_itself {
+            let place = format!("cable from port {}", names[plan.ports.1]);
             outcome.trial.elsewhere.push(Lost { place, frames: lost });
         }
         Ok((outcome, Carried { plane: under_test.plane(), about: under_test.about(), note }))
@@ -278,9 +312,9 @@ impl Proof {
     /// One trial through a switch that is at work already.
     fn try_outside(
         &self,
-        plan: &Plan,
-        send: &str,
-        receive: &str,
+        mut plan: Plan,
+        (send, receive): (&str, &str),
+        mut under_test: Outside,
         stop: &AtomicBool,
         look: &mut Look,
     ) -> Result<(trial::Outcome, Carried), ProofError> {
@@ -290,12 +324,16 @@ impl Proof {
         drop(receiver);
         let reader = PacketReader::open(receive, RING, Stamps::Hardware)?;
         let mut look = |moment: Moment| look(&plan.name, moment);
-        let mut under_test = Outside { classes: self.switch.classes.len() };
-        let outcome = trial::run(&self.switch, plan, &mut sender, reader, &mut under_test, stop, &mut look)?;
+        let rate = self.rate(plan.ports.1);
+        if ethtool::driver(receive).is_some_and(|driver| VIRTUAL.contains(&driver.as_str())) {
+            plan.modelled_rate = Some(rate);
+        }
+        plan.link_rate = Some(ethtool::rate(receive).unwrap_or(rate));
+        let outcome = trial::run(&self.switch, &plan, &mut sender, reader, &mut under_test, stop, &mut look)?;
         let note = (outcome.stamps == Stamps::Hardware).then(|| {
             format!("arrivals are stamped by the clock of {receive}, which is taken for TAI (linuxptp keeps it so)")
         });
-        let about = format!("a switch that was at work already, by {send} and back by {receive}");
+        let about = format!("{}, by {send} and back by {receive}", under_test.about());
         Ok((outcome, Carried { plane: under_test.plane(), about, note }))
     }
 
@@ -389,6 +427,19 @@ pub fn place(switch: &Switch, cpu: Option<u32>) -> Place {
     match cpu.or(switch.cpu).map_or_else(|| dedicate(Occupancy::Spins).map(|choice| choice.cpu), Ok) {
         Ok(cpu) => spinning(cpu),
         Err(_) => ordinary(Some(cpus::preferred())),
+    }
+}
+
+/// How frames were taken to be on the link, in words.
+fn link(link: Link) -> String {
+    let bits = |rate: u64| match rate {
+        rate if rate >= 1_000_000_000 => format!("{} Gb/s", rate as f64 / 1e9),
+        rate => format!("{} Mb/s", rate as f64 / 1e6),
+    };
+    match link {
+        Link::Modelled(rate) => format!("modelled at {}", bits(rate)),
+        Link::Stamped(rate) => format!("real, at {}", bits(rate)),
+        Link::Unknown => String::new(),
     }
 }
 

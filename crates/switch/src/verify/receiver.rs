@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::analysis::{Analysis, Arrival};
 use super::flow::{Flow, Reading};
+use super::frame_log::FrameLog;
 use crate::user::packet::{Frame, PacketReader};
 
 /// Looks up from waiting so often.
@@ -33,13 +34,15 @@ pub struct Receiver<'a> {
     /// What the gates' clock is ahead of the clock of the stamps, in ns.
     ahead_ns: i64,
     strays: Strays,
+    log: FrameLog,
 }
 
 impl<'a> Receiver<'a> {
-    /// Arrivals of `flows`, whose stamps become times of the gates' clock by adding `ahead_ns`.
-    pub fn new(reader: PacketReader, flows: &'a [Flow], ahead_ns: i64) -> Self {
+    /// Arrivals of `flows`, whose stamps become times of the gates' clock by adding `ahead_ns`. Each of them is kept in
+    /// the log.
+    pub fn new(reader: PacketReader, flows: &'a [Flow], ahead_ns: i64, log: FrameLog) -> Self {
         let strays = Strays { damaged: vec![0; flows.len()], ..Strays::default() };
-        Self { reader, flows, ahead_ns, strays }
+        Self { reader, flows, ahead_ns, strays, log }
     }
 
     /// Receives until all has been sent and nothing has come for as long as `quiet`, or `enough` says that all is there.
@@ -51,7 +54,7 @@ impl<'a> Receiver<'a> {
         quiet: Duration,
         enough: impl Fn(&Analysis) -> bool,
         mut look: impl FnMut(&Analysis),
-    ) -> std::io::Result<Strays> {
+    ) -> std::io::Result<(Strays, FrameLog)> {
         // When the last frame was sent or received; from then on it may be quiet.
         let mut last = None;
         loop {
@@ -66,30 +69,42 @@ impl<'a> Receiver<'a> {
             self.reader.wait(PATIENCE)?;
         }
         self.strays.overflowed += self.reader.overflowed();
-        Ok(self.strays)
+        Ok((self.strays, self.log))
     }
 
     /// Takes the frames that are there, but not for ever; how many it were.
     fn take(&mut self, analysis: &mut Analysis) -> u32 {
-        let (flows, ahead_ns, strays) = (self.flows, self.ahead_ns, &mut self.strays);
+        let (flows, ahead_ns, strays, log) = (self.flows, self.ahead_ns, &mut self.strays, &mut self.log);
         let mut taken = 0;
-        while taken < AT_ONCE && self.reader.next(|frame| judge(frame, flows, ahead_ns, strays, analysis)).is_some() {
+        while taken < AT_ONCE
+            && self.reader.next(|frame| judge(frame, flows, ahead_ns, strays, analysis, log)).is_some()
+        {
             taken += 1;
         }
         taken
     }
 }
 
-fn judge(frame: Frame, flows: &[Flow], ahead_ns: i64, strays: &mut Strays, analysis: &mut Analysis) {
+fn judge(
+    frame: Frame,
+    flows: &[Flow],
+    ahead_ns: i64,
+    strays: &mut Strays,
+    analysis: &mut Analysis,
+    log: &mut FrameLog,
+) {
     let at_ns = frame.stamp_ns.saturating_add_signed(ahead_ns);
     let mut room = [0; LOOKED_AT];
     let (bytes, octets) = on_the_wire(&frame, &mut room);
+    let on_link_ns = analysis.on_link(at_ns, octets as u32);
     for (place, flow) in flows.iter().enumerate() {
         match flow.read(bytes, octets, at_ns) {
             Reading::Other => {}
             Reading::Damaged => return strays.damaged[place] += 1,
             Reading::Frame(mark) => {
-                return analysis.take(Arrival { flow: place, number: mark.number, sent_ns: mark.sent_ns, at_ns });
+                let arrival = Arrival { flow: place, number: mark.number, sent_ns: mark.sent_ns, at_ns };
+                let judgement = analysis.take(arrival, on_link_ns);
+                return log.add(arrival, on_link_ns, judgement);
             }
         }
     }

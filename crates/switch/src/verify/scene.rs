@@ -43,8 +43,17 @@ fn plain(interface: &str) {
 /// Frames that an interface could not hand over, since it is there: for virtual Ethernet, those that its other end had
 /// no room for.
 pub fn dropped(namespace: &Namespace, interface: &str) -> Result<u64, NamespaceError> {
+    counted(namespace, interface, "tx")
+}
+
+/// Frames that came to an interface and found no room in the kernel.
+pub fn not_received(namespace: &Namespace, interface: &str) -> Result<u64, NamespaceError> {
+    counted(namespace, interface, "rx")
+}
+
+fn counted(namespace: &Namespace, interface: &str, way: &str) -> Result<u64, NamespaceError> {
     let text = namespace.run("ip", &["-s", "-j", "link", "show", "dev", interface])?;
     let links: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    let dropped = |kind: &str| links[0][kind]["tx"]["dropped"].as_u64();
+    let dropped = |kind: &str| links[0][kind][way]["dropped"].as_u64();
     Ok(dropped("stats64").or(dropped("stats")).unwrap_or(0))
 }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use ontick_record::switching;
 use ontick_rt::clock::ClockId;
 
-use super::analysis::{Analysis, Terms};
+use super::analysis::{Analysis, Link, Terms};
 use super::causes;
 use super::flow::{CHECK, Flow};
+use super::frame_log::FrameLog;
 use super::receiver::{Receiver, Strays};
 use super::sender::{self, Count, Offer, Rate};
 use super::under_test::{Lost, UnderTest, Worker};
@@ -46,8 +47,14 @@ pub struct Plan {
     pub clock: ClockId,
     /// For how long frames are sent, in ns.
     pub duration_ns: u64,
-    /// So much earlier or later than its window a frame may begin to arrive, in ns.
+    /// So much before its window a frame may begin, and after it end, in ns.
     pub guard_ns: u64,
+    /// Bits per second of the model of a virtual link; nothing where frames arrive by a real one.
+    pub modelled_rate: Option<u64>,
+    /// Bits per second of the real link, if it tells.
+    pub link_rate: Option<u64>,
+    /// Whether frames are logged one by one.
+    pub log_frames: bool,
     /// Into how many parts the cycle is divided.
     pub bins: usize,
     /// For how many cycles arrivals are kept one by one.
@@ -80,6 +87,10 @@ pub struct Outcome {
     pub trial: switching::Trial,
     /// Who stamped the arrivals.
     pub stamps: Stamps,
+    /// How long frames were taken to be on the link.
+    pub link: Link,
+    /// Every frame that arrived, where that was asked for.
+    pub log: FrameLog,
     /// Sentences that a reader must see beside the figures.
     pub notes: Vec<String>,
 }
@@ -124,15 +135,17 @@ pub fn run(
     let until_ns = from_ns + plan.duration_ns;
     let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
     let queues: Vec<u8> = flows.iter().map(|flow| flow.queue).collect();
-    let mut analysis = Analysis::new(terms(plan, from_ns), &queues);
-    let counts: Vec<Count> = flows.iter().map(|_| Count::default()).collect();
     let stamps = reader.stamps();
-    let receiver = Receiver::new(reader, &flows, ahead_ns(plan.clock, stamps));
+    let link = link(plan, stamps);
+    let mut analysis = Analysis::new(terms(plan, link, from_ns), &queues);
+    let counts: Vec<Count> = flows.iter().map(|_| Count::default()).collect();
+    let log = FrameLog::new(plan.log_frames);
+    let receiver = Receiver::new(reader, &flows, ahead_ns(plan.clock, stamps), log);
 
     let quiet = QUIET + 2 * Duration::from_nanos(plan.schedule.cycle_ns());
     let (all_sent, progress) = (AtomicBool::new(false), Progress::default());
     let sent = || counts.iter().map(|count| count.sent.get()).sum::<u64>();
-    let (strays, took_ns) = std::thread::scope(|scope| {
+    let (received, took_ns) = std::thread::scope(|scope| {
         let sending = scope.spawn(|| {
             before_others();
             let began_ns = plan.clock.now_ns().max(from_ns);
@@ -155,12 +168,15 @@ pub fn run(
     });
     let stalls = told.ask(under_test);
     look(Moment { stalls, worker: under_test.worker(), ..moment(plan, from_ns, sent(), &progress) });
-    let strays = strays.map_err(TrialError::Receive)?;
+    let (strays, log) = received.map_err(TrialError::Receive)?;
     let lost = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?.since(&before);
     let trial = Found { switch, plan, analysis: &analysis, counts: &counts, strays: &strays, lost, from_ns, took_ns };
     let trial = trial.recorded(&told.stalls);
     told.notes.extend(beside(&strays, &counts));
-    Ok(Outcome { trial, stamps, notes: told.notes })
+    if log.left_out > 0 {
+        told.notes.push(format!("{} further frames are not in the table of frames", log.left_out));
+    }
+    Ok(Outcome { trial, stamps, link, log, notes: told.notes })
 }
 
 /// The calling thread comes before ordinary work of this machine, where that is allowed: whoever sends and receives late
@@ -179,11 +195,21 @@ fn begin_ns(plan: &Plan) -> Result<u64, TrialError> {
     Ok(base_ns.max(now_ns + LEAD_NS))
 }
 
-fn terms(plan: &Plan, from_ns: u64) -> Terms {
+/// When frames end, as far as it can be known.
+fn link(plan: &Plan, stamps: Stamps) -> Link {
+    match (plan.modelled_rate, stamps, plan.link_rate) {
+        (Some(rate), _, _) => Link::Modelled(rate),
+        (None, Stamps::Hardware, Some(rate)) => Link::Stamped(rate),
+        _ => Link::Unknown,
+    }
+}
+
+fn terms(plan: &Plan, link: Link, from_ns: u64) -> Terms {
     let run_in_ns = RUN_IN_NS.min(plan.duration_ns / 4);
     Terms {
         schedule: plan.schedule.clone(),
         guard_ns: plan.guard_ns,
+        link,
         bins: plan.bins,
         kept_from_ns: from_ns + run_in_ns,
         kept_cycles: plan.kept_cycles,
@@ -197,7 +223,12 @@ fn ahead_ns(clock: ClockId, stamps: Stamps) -> i64 {
         Stamps::Software => ClockId::Realtime,
         Stamps::Hardware => ClockId::Tai,
     };
-    Distance::of(clock).ns() - Distance::of(stamping).ns()
+    let ahead_ns = Distance::of(clock).ns() - Distance::of(stamping).ns();
+    // TAI and UTC are whole seconds apart; what was read otherwise is the reading's error.
+    match [clock, stamping].contains(&ClockId::Monotonic) {
+        true => ahead_ns,
+        false => (ahead_ns as f64 / 1e9).round() as i64 * 1_000_000_000,
+    }
 }
 
 fn moment(plan: &Plan, from_ns: u64, sent: u64, progress: &Progress) -> Moment {
@@ -293,6 +324,9 @@ impl Found<'_> {
     fn class(&self, place: usize) -> switching::Class {
         let (offer, found, count) = (&self.plan.offers[place], &self.analysis.flows()[place], &self.counts[place]);
         let class = offer.flow.class;
+        let causes = self.lost.classes.get(class).into_iter().flatten().filter(|(_, frames)| *frames > 0);
+        let drops: Vec<switching::Lost> =
+            causes.map(|(cause, frames)| switching::Lost { place: cause.clone(), frames: *frames }).collect();
         switching::Class {
             name: self.switch.classes[class].name.clone(),
             queue: offer.flow.queue,
@@ -305,12 +339,14 @@ impl Found<'_> {
             sent: count.sent.get(),
             refused: count.refused.get(),
             received: found.order.received,
-            dropped: self.lost.classes.get(class).copied().unwrap_or(0),
+            dropped: drops.iter().map(|lost| lost.frames).sum(),
+            drops,
             duplicates: found.order.duplicates,
             out_of_order: found.order.out_of_order,
             damaged: self.strays.damaged[place],
             judged: found.judged,
             outside: found.outside,
+            ends_outside: found.ends_outside,
             // Gates that do not move have no opening.
             first: if self.plan.gates { found.first_histogram() } else { Default::default() },
             unqueued: if self.plan.gates { found.unqueued } else { 0 },
@@ -331,6 +367,7 @@ impl Found<'_> {
                 frames: violation.frames,
                 by_ns: violation.by_ns,
                 late: violation.late,
+                ends: violation.ends,
                 cause: self.plan.gates.then(|| causes::of(violation, stalls)).flatten(),
             }
         };

@@ -12,6 +12,7 @@ use ontick_record::{Run, store};
 use ontick_report::{Plot, plot};
 use ontick_switch::model::{Plane, Switch};
 use ontick_switch::verify::flow::SIZES;
+use ontick_switch::verify::frame_log;
 use ontick_switch::verify::offered::Offered;
 use ontick_switch::verify::proof::{self, Carrier, Proof, Proven};
 use ontick_switch::verify::trial::Moment;
@@ -41,7 +42,8 @@ pub struct ProvingFlags {
     /// Size of an untagged frame with its check sequence, 64 to 1518; a VLAN tag adds 4
     #[arg(long, value_name = "OCTETS", default_value_t = *SIZES.end(), value_parser = clap::value_parser!(u32).range(64..=1518))]
     size: u32,
-    /// So much before its gate opens or after it closes, a frame still counts as within its window
+    /// A frame that begins so much before its gate opens, or ends so much after it closes, still counts as within its
+    /// window
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = flags::time)]
     guard: u64,
     /// Exit with status 1 if more frames than this were outside their window: N/M or a percentage
@@ -57,6 +59,9 @@ pub struct ProvingFlags {
     #[cfg(feature = "png")]
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
+    /// Write every frame that arrived to this file, with its times and how it was judged, as comma-separated values
+    #[arg(long, value_name = "FILE")]
+    frames: Option<PathBuf>,
     #[command(flatten)]
     output: OutputFlags,
 }
@@ -110,15 +115,15 @@ pub struct Asked {
     /// Classes that get a flow; none: all that can have one.
     pub classes: Vec<usize>,
     pub offered: Offered,
-    /// Interfaces by which frames go to a switch that is at work already, and come back.
-    pub outside: Option<(String, String)>,
+    /// A switch that is at work already.
+    pub outside: Option<Carrier>,
 }
 
 impl ProvingFlags {
     /// Tries it out, judges it and shows it.
     pub fn prove(&self, asked: Asked) -> Result<Outcome, Failure> {
         self.output.check()?;
-        for path in self.pictures() {
+        for path in self.pictures().chain(&self.frames) {
             store::check_writable(path)?;
         }
         let carrier = self.carrier(&asked)?;
@@ -160,13 +165,14 @@ impl ProvingFlags {
             duration_ns: self.duration,
             without_gates_ns: self.without_gates.min(self.duration),
             guard_ns: self.guard,
+            log_frames: self.frames.is_some(),
             bins: 1_000,
             kept_cycles: 4,
         }
     }
 
     fn carrier(&self, asked: &Asked) -> Result<Carrier, Failure> {
-        if let Some((send, receive)) = asked.outside.clone() {
+        if let Some(Carrier::Outside { send, receive, folder }) = asked.outside.clone() {
             return match (self.plane, send == receive) {
                 (Some(_), _) => Err(Failure::new(
                     "--plane is for switches that are set up here, not for one between --send and --receive",
@@ -174,7 +180,7 @@ impl ProvingFlags {
                 (None, true) => {
                     Err(Failure::new(format!("frames cannot go out and come back by the same interface ({send})")))
                 }
-                (None, false) => Ok(Carrier::Outside { send, receive }),
+                (None, false) => Ok(Carrier::Outside { send, receive, folder }),
             };
         }
         let switch = &asked.switch;
@@ -189,7 +195,7 @@ impl ProvingFlags {
     }
 
     fn finish(&self, mut run: Run, proven: Proven) -> Result<Outcome, Failure> {
-        let Proven { switching, series, notes } = proven;
+        let Proven { switching, series, notes, frames } = proven;
         let arrived = switching.trials.iter().any(|trial| trial.sum(|class| class.received) > 0);
         if run.interrupted && !arrived {
             return Err(Failure::new("the run was ended before anything was measured, so nothing is kept"));
@@ -207,6 +213,10 @@ impl ProvingFlags {
             attempts.note(crate::terminal::print(&ontick_report::text::violations(&run, &crate::terminal::style())));
         }
         attempts.note(self.draw(&run));
+        if let Some(path) = &self.frames {
+            let table = frame_log::HEAD.to_string() + &frames;
+            attempts.note(store::write_whole(path, table.as_bytes()).map_err(Failure::from));
+        }
         attempts.end().map(|()| Outcome::of(&run))
     }
 
@@ -289,7 +299,7 @@ fn begin(measurement: &str, carrier: &Carrier) -> Run {
     run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     run.environment = Some(measuring::environment(carrier.place().and_then(|place| place.cpu)));
     run.simulated = match carrier {
-        Carrier::Outside { send, receive } => {
+        Carrier::Outside { send, receive, .. } => {
             let without: Vec<&str> =
                 [send, receive].into_iter().filter(|name| !has_hardware(name)).map(String::as_str).collect();
             (!without.is_empty()).then(|| format!("interface {} has no hardware behind it", without.join(" nor ")))

@@ -120,17 +120,7 @@ fn port(switch: &Switch, port: &Port, seen: &PortReport, report: &Report) -> Str
 }
 
 fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounters) -> String {
-    let lost = [
-        ("found the ring full", &counters.overflowed),
-        ("too long", &counters.oversized),
-        ("malformed", &counters.malformed),
-        ("reserved address", &counters.reserved),
-        ("nowhere else to go", &counters.filtered),
-        ("came in while closed", &counters.closed),
-        ("no static entry", &counters.no_entry),
-    ];
-    let lost: Vec<String> =
-        lost.iter().filter(|(_, n)| n.get() > 0).map(|(what, n)| format!("{} {what}", n.get())).collect();
+    let lost = causes(&counters.not_forwarded());
     let lost = if lost.is_empty() { String::new() } else { format!(" · {}", lost.join(", ")) };
     let mut text = format!("  came in   {} frames, {} octets{lost}\n", counters.received.get(), counters.octets.get());
     text += &format!(
@@ -143,20 +133,17 @@ fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounte
     text
 }
 
+/// Those that there were.
+fn causes(counted: &[(&str, u64)]) -> Vec<String> {
+    counted.iter().filter(|(_, frames)| *frames > 0).map(|(cause, frames)| format!("{frames} {cause}")).collect()
+}
+
 fn row(class: &Class, counters: &QueueCounters) -> String {
     let (sent, octets, dropped, waiting) =
         (counters.sent.get(), counters.octets.get(), counters.dropped(), counters.waiting.get());
     let mut text =
         format!("  {:<16} {sent:>12} {octets:>14} {dropped:>8} {waiting:>8} {:>6}\n", class.name, counters.late.get());
-    let reasons = [
-        ("too many waited", &counters.full),
-        ("larger than allowed", &counters.over_sdu),
-        ("no window long enough", &counters.no_window),
-        ("link down", &counters.down),
-        ("refused by the interface", &counters.refused),
-    ];
-    let why: Vec<String> =
-        reasons.iter().filter(|(_, n)| n.get() > 0).map(|(what, n)| format!("{} {what}", n.get())).collect();
+    let why = causes(&counters.drops());
     if !why.is_empty() {
         text += &format!("    dropped: {}\n", why.join(", "));
     }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use ontick_switch::model::Switch;
 use ontick_switch::verify::offered::Offered;
+use ontick_switch::verify::proof::Carrier;
 
+use super::aimed::StateFlag;
 use super::file;
 use super::proving::{Asked, ProvingFlags};
 use crate::failure::{Failure, Outcome};
@@ -34,12 +36,15 @@ pub struct Verify {
     /// and class, or max
     #[arg(long, value_name = "RATE", default_value = "110%")]
     rate: Offered,
-    /// The switch is at work already, here or elsewhere: frames go to it by this interface of this machine
+    /// The switch is at work already, here or elsewhere: frames go to it by this interface of this machine. Where it is
+    /// ontick's user data plane on this machine, its counters tell what it dropped, and why
     #[arg(long, value_name = "INTERFACE", requires = "receive")]
     send: Option<String>,
     /// And come back by this one; its hardware stamps them if it can
     #[arg(long, value_name = "INTERFACE", requires = "send")]
     receive: Option<String>,
+    #[command(flatten)]
+    state: StateFlag,
     #[command(flatten)]
     proving: ProvingFlags,
 }
@@ -48,7 +53,9 @@ impl Verify {
     pub fn run(self) -> Result<Outcome, Failure> {
         let switch = file::read(&self.file)?;
         let ports = self.ports(&switch)?;
-        let outside = self.send.zip(self.receive);
+        // A switch with another kind of name is none of ontick's.
+        let folder = self.state.folder(&switch.name).ok();
+        let outside = self.send.zip(self.receive).map(|(send, receive)| Carrier::Outside { send, receive, folder });
         let (classes, offered) = (Vec::new(), self.rate);
         self.proving.prove(Asked { measurement: "switch verify", switch, ports, classes, offered, outside })
     }

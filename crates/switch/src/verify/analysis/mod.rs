@@ -1,11 +1,11 @@
 //! What arrivals say about a switch, in memory that does not grow with them.
 //!
-//! Everything is judged by when a frame *began* to arrive, on the clock that the gates follow. A frame is within its
-//! window if it began from the gate's opening on and before its closing, with a tolerance at both ends. That its end
-//! keeps clear of the closing too is the switch's length-awareness, which a receiver cannot see on virtual Ethernet,
-//! where a frame takes no time; on a real link the last beginning before each closing shows it.
+//! A frame is within its window if it begins from the gate's opening on and its last octet is through before the closing,
+//! with a tolerance at both ends, on the clock that the gates follow. On virtual Ethernet a frame takes no time: there a
+//! model of the link says when it ends ([`Link`]).
 
 mod distribution;
+mod link;
 mod order;
 mod windows;
 
@@ -13,6 +13,8 @@ use ontick_record::Histogram;
 
 use crate::schedule::Schedule;
 pub use distribution::Distribution;
+pub use link::Link;
+use link::Occupied;
 pub use order::Order;
 pub use windows::{Place, Windows};
 
@@ -21,8 +23,10 @@ pub use windows::{Place, Windows};
 pub struct Terms {
     /// The gates.
     pub schedule: Schedule,
-    /// A frame may begin so much before its window, or after it, in ns: what stamps and clocks cannot tell.
+    /// A frame may begin so much before its window, or end so much after it, in ns: what stamps and clocks cannot tell.
     pub guard_ns: u64,
+    /// The link that frames arrive by.
+    pub link: Link,
     /// Into how many parts the cycle is divided where arrivals are folded onto it.
     pub bins: usize,
     /// Arrivals are kept one by one from the first cycle that begins at or after this time, or from a later one if some
@@ -50,8 +54,28 @@ pub struct Arrival {
     pub number: u64,
     /// When it was sent, on the gates' clock, in ns.
     pub sent_ns: u64,
-    /// When it began to arrive, on the same clock, in ns.
+    /// When it was stamped, on the same clock, in ns.
     pub at_ns: u64,
+}
+
+/// How a frame keeps to the windows of its gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    /// The gate has no edges.
+    Unjudged,
+    /// It begins and ends within one window.
+    Inside,
+    /// It does not.
+    Outside {
+        /// Whether it begins in a window, and ends after the closing.
+        ends: bool,
+        /// How far it is from the edge.
+        by_ns: u64,
+        /// Whether that is a closing; else the opening after it.
+        late: bool,
+        /// When that edge was.
+        edge_ns: u64,
+    },
 }
 
 /// Frames of one flow in the wrong window, or in none: those of one gate's edge together.
@@ -69,6 +93,8 @@ pub struct Violation {
     pub by_ns: u64,
     /// Whether they came after the gate had closed; else before it opened.
     pub late: bool,
+    /// Whether they began before it closed, and ended after it.
+    pub ends: bool,
     /// When that edge was.
     pub edge_ns: u64,
 }
@@ -82,6 +108,8 @@ pub struct Flow {
     pub judged: u64,
     /// Frames outside their window.
     pub outside: u64,
+    /// Of these, frames that began within it.
+    pub ends_outside: u64,
     /// From a gate's opening to the first frame, where that frame had been sent 10 us before and so waited for it.
     pub first: Distribution,
     /// Windows whose first frame had not been sent by then.
@@ -110,6 +138,7 @@ pub struct Analysis {
     kept_until_ns: u64,
     tries: u32,
     windows: Vec<Windows>,
+    occupied: Occupied,
     flows: Vec<Flow>,
     violations: Vec<Violation>,
     more_violations: u64,
@@ -129,16 +158,25 @@ impl Analysis {
             flows: queues.iter().map(|_| Flow { folded: vec![0; bins], ..Flow::default() }).collect(),
             violations: Vec::new(),
             more_violations: 0,
+            occupied: Occupied::new(terms.link),
             terms,
         }
     }
 
-    /// Takes in an arrival. One of a flow that is not judged here is passed over.
-    pub fn take(&mut self, arrival: Arrival) {
+    /// When a frame that was stamped at this time began on the link and ended. To be asked of every frame that comes by
+    /// it, whoever sent it, as it keeps the next one waiting.
+    #[inline]
+    pub fn on_link(&mut self, stamp_ns: u64, octets: u32) -> (u64, u64) {
+        self.occupied.take(stamp_ns, octets)
+    }
+
+    /// Takes in an arrival, and judges it by when it was on the link ([`Self::on_link`]). One of a flow that is not judged
+    /// here is passed over.
+    pub fn take(&mut self, arrival: Arrival, on_link_ns: (u64, u64)) -> Judgement {
         if arrival.at_ns >= self.kept_until_ns && self.tries < TRIES {
             self.try_again(arrival.at_ns);
         }
-        let Some(flow) = self.flows.get_mut(arrival.flow) else { return };
+        let Some(flow) = self.flows.get_mut(arrival.flow) else { return Judgement::Unjudged };
         flow.order.take(arrival.number);
 
         let delay_ns = arrival.at_ns.saturating_sub(arrival.sent_ns);
@@ -154,7 +192,9 @@ impl Analysis {
         if (self.kept_from_ns..self.kept_until_ns).contains(&arrival.at_ns) && flow.kept.len() < KEPT {
             flow.kept.push(arrival.at_ns);
         }
-        self.judge(arrival);
+        let judgement = self.judge(&arrival, on_link_ns);
+        self.count(&arrival, on_link_ns.0, judgement);
+        judgement
     }
 
     /// Keeps later arrivals if some flow is missing in those that are kept.
@@ -178,37 +218,50 @@ impl Analysis {
         self.flows.iter_mut().for_each(|flow| flow.kept.clear());
     }
 
-    fn judge(&mut self, arrival: Arrival) {
-        let flow = &mut self.flows[arrival.flow];
-        match self.windows[arrival.flow].place(arrival.at_ns, self.terms.guard_ns) {
-            Place::Unjudged => {}
-            Place::Inside { opened_ns } => {
-                flow.judged += 1;
-                if flow.window_ns.is_none_or(|before_ns| before_ns < opened_ns) {
-                    // What the very first window held before the run began is not known.
-                    if flow.window_ns.replace(opened_ns).is_some() {
-                        flow.begin_window(arrival, opened_ns);
-                    }
-                }
-            }
+    fn judge(&mut self, arrival: &Arrival, (begins_ns, ends_ns): (u64, u64)) -> Judgement {
+        let (windows, guard_ns) = (&self.windows[arrival.flow], self.terms.guard_ns);
+        let (opened_ns, closes_ns) = match windows.place(begins_ns, guard_ns) {
+            Place::Unjudged => return Judgement::Unjudged,
             Place::Outside { by_ns, late, edge_ns } => {
-                flow.judged += 1;
-                flow.outside += 1;
-                self.violated(arrival, by_ns, late, edge_ns);
+                return Judgement::Outside { ends: false, by_ns, late, edge_ns };
             }
+            Place::Inside { opened_ns, closes_ns } => (opened_ns, closes_ns),
+        };
+        let late_ns = ends_ns.saturating_sub(closes_ns);
+        // Where the next window opens within the tolerance, it is taken to be of that one.
+        let next = match windows.place(begins_ns + guard_ns, 0) {
+            Place::Inside { opened_ns, closes_ns } if ends_ns <= closes_ns + guard_ns => Some(opened_ns),
+            _ => None,
+        };
+        let in_time = Some(opened_ns).filter(|_| late_ns <= guard_ns).or(next);
+        if begins_ns < closes_ns || in_time.is_some() {
+            self.flows[arrival.flow].opened(arrival, in_time.unwrap_or(opened_ns));
+        }
+        let edge_ns = closes_ns;
+        match in_time {
+            Some(_) => Judgement::Inside,
+            None if begins_ns < closes_ns => Judgement::Outside { ends: true, by_ns: late_ns, late: true, edge_ns },
+            None => Judgement::Outside { ends: false, by_ns: begins_ns - closes_ns, late: true, edge_ns },
         }
     }
 
-    fn violated(&mut self, arrival: Arrival, by_ns: u64, late: bool, edge_ns: u64) {
+    fn count(&mut self, arrival: &Arrival, at_ns: u64, judgement: Judgement) {
+        let flow = &mut self.flows[arrival.flow];
+        flow.judged += u64::from(judgement != Judgement::Unjudged);
+        let Judgement::Outside { ends, by_ns, late, edge_ns } = judgement else { return };
+        flow.outside += 1;
+        flow.ends_outside += u64::from(ends);
+        let flow = arrival.flow;
         // The last one of this flow: others may have come in between.
-        let before = self.violations.iter_mut().rev().take(8).find(|violation| violation.flow == arrival.flow);
-        if let Some(same) = before.filter(|violation| (violation.edge_ns, violation.late) == (edge_ns, late)) {
+        let before = self.violations.iter_mut().rev().take(8).find(|violation| violation.flow == flow);
+        let same =
+            |violation: &&mut Violation| (violation.edge_ns, violation.late, violation.ends) == (edge_ns, late, ends);
+        if let Some(same) = before.filter(same) {
             same.frames += 1;
-            same.until_ns = arrival.at_ns;
+            same.until_ns = at_ns;
             same.by_ns = same.by_ns.max(by_ns);
         } else if self.violations.len() < VIOLATIONS {
-            let (flow, at_ns) = (arrival.flow, arrival.at_ns);
-            self.violations.push(Violation { flow, at_ns, until_ns: at_ns, frames: 1, by_ns, late, edge_ns });
+            self.violations.push(Violation { flow, at_ns, until_ns: at_ns, frames: 1, by_ns, late, ends, edge_ns });
         } else {
             self.more_violations += 1;
         }
@@ -251,7 +304,13 @@ impl Analysis {
 }
 
 impl Flow {
-    fn begin_window(&mut self, arrival: Arrival, opened_ns: u64) {
+    fn opened(&mut self, arrival: &Arrival, opened_ns: u64) {
+        // What the very first window held before the run began is not known.
+        let begins =
+            self.window_ns.is_none_or(|before_ns| before_ns < opened_ns) && self.window_ns.replace(opened_ns).is_some();
+        if !begins {
+            return;
+        }
         if arrival.sent_ns + WAITED_NS > opened_ns {
             self.unqueued += 1;
             return;

@@ -10,7 +10,7 @@ const CYCLE_NS: u64 = 1_000 * US;
 fn terms() -> Terms {
     let list = [Entry { open: 1, for_ns: 800 * US }, Entry { open: 2, for_ns: 200 * US }];
     let schedule = Schedule::new(BASE_NS, &list);
-    Terms { schedule, guard_ns: US, bins: 100, kept_from_ns: BASE_NS + 1, kept_cycles: 2 }
+    Terms { schedule, guard_ns: US, link: Link::Unknown, bins: 100, kept_from_ns: BASE_NS + 1, kept_cycles: 2 }
 }
 
 /// Blue and red frames as source 004's switch sends them on: `each` in every window, `late_ns` after its opening and
@@ -29,9 +29,17 @@ fn ideal(cycles: u64, each: u64, late_ns: u64, gap_ns: u64) -> Vec<Arrival> {
     windows.flat_map(|(cycle, flow)| (0..each).map(move |nth| frame(cycle, flow, nth))).collect()
 }
 
+/// Frames of the largest size.
+fn take(analysis: &mut Analysis, arrivals: &[Arrival]) {
+    for arrival in arrivals {
+        let on_link_ns = analysis.on_link(arrival.at_ns, 1_514);
+        analysis.take(*arrival, on_link_ns);
+    }
+}
+
 fn analysed(arrivals: &[Arrival]) -> Analysis {
     let mut analysis = Analysis::new(terms(), &[0, 1]);
-    arrivals.iter().for_each(|arrival| analysis.take(*arrival));
+    take(&mut analysis, arrivals);
     analysis
 }
 
@@ -65,8 +73,35 @@ fn a_stall_carries_frames_out_of_their_window() {
     let analysis = analysed(&arrivals);
     assert_eq!([0, 1].map(|flow| analysis.flows()[flow].outside), [3, 0]);
     let [violation] = analysis.violations() else { panic!("{:?}", analysis.violations()) };
-    assert_eq!((violation.flow, violation.frames, violation.late, violation.by_ns), (0, 3, true, 52 * US));
+    assert_eq!(
+        (violation.flow, violation.frames, violation.late, violation.by_ns, violation.ends),
+        (0, 3, true, 52 * US, false)
+    );
     assert_eq!(violation.until_ns - violation.at_ns, 2 * US);
+}
+
+#[test]
+fn a_frame_that_ends_behind_the_closing_is_outside() {
+    // On a link of 1 Gbit/s a frame of 1 514 octets takes 12 208 ns, and 96 ns behind it belong to nobody.
+    let judged = |link, late_ns: &[u64]| {
+        let mut analysis = Analysis::new(Terms { link, ..terms() }, &[0, 1]);
+        let closing_ns = BASE_NS + 800 * US;
+        let begin = |n: &u64| Arrival { flow: 0, number: *n, sent_ns: BASE_NS, at_ns: closing_ns - 12_208 + n };
+        take(&mut analysis, &late_ns.iter().map(begin).collect::<Vec<_>>());
+        let flow = &analysis.flows()[0];
+        let by_ns = analysis.violations().iter().map(|violation| (violation.by_ns, violation.ends)).collect::<Vec<_>>();
+        (flow.judged, flow.outside, flow.ends_outside, by_ns)
+    };
+    let modelled = Link::Modelled(1_000_000_000);
+    assert_eq!(judged(modelled, &[0]), (1, 0, 0, vec![]));
+    assert_eq!(judged(modelled, &[1_000]), (1, 0, 0, vec![]), "within the tolerance");
+    assert_eq!(judged(modelled, &[1_001]), (1, 1, 1, vec![(1_001, true)]));
+    // Another one is on the link first.
+    assert_eq!(judged(modelled, &[0, 1]), (2, 1, 0, vec![(96, false)]));
+    // Stamped behind the preamble of 64 ns.
+    assert_eq!(judged(Link::Stamped(1_000_000_000), &[1_064]), (1, 0, 0, vec![]));
+    assert_eq!(judged(Link::Stamped(1_000_000_000), &[1_065]), (1, 1, 1, vec![(1_001, true)]));
+    assert_eq!(judged(Link::Unknown, &[5_000]), (1, 0, 0, vec![]));
 }
 
 #[test]
@@ -108,7 +143,7 @@ fn memory_is_bounded() {
         at_ns: BASE_NS + (cycle + 10) * CYCLE_NS + 400 * US,
     }));
     let mut analysis = Analysis::new(terms(), &[1]);
-    many.iter().for_each(|arrival| analysis.take(*arrival));
+    take(&mut analysis, &many);
     assert_eq!(analysis.flows()[0].kept.len(), KEPT);
     assert_eq!(analysis.violations().len(), VIOLATIONS);
     let kept: u64 = analysis.violations().iter().map(|violation| violation.frames).sum();

@@ -19,6 +19,8 @@ pub enum Place {
     Inside {
         /// When it opened.
         opened_ns: u64,
+        /// When it closes.
+        closes_ns: u64,
     },
     /// Not within any.
     Outside {
@@ -60,17 +62,23 @@ impl Windows {
             n => (self.within[n - 1].0 as i64, self.within[n - 1].1),
         };
         let next_ns = self.within.get(after).map_or(first.0 + cycle_ns, |window| window.0);
+        let next_length_ns = self.within.get(after).map_or(first.1, |window| window.1);
         let since_open_ns = (offset_ns as i64 - begin_ns) as u64;
         let early_ns = next_ns - offset_ns;
+        let this = || {
+            let opened_ns = at_ns.saturating_sub(since_open_ns);
+            Place::Inside { opened_ns, closes_ns: (at_ns + length_ns).saturating_sub(since_open_ns) }
+        };
         if since_open_ns < length_ns {
-            return Place::Inside { opened_ns: at_ns.saturating_sub(since_open_ns) };
+            return this();
         }
         let late_ns = since_open_ns - length_ns;
         match (late_ns < guard_ns, early_ns <= guard_ns) {
-            (true, early) if !early || late_ns < early_ns => {
-                Place::Inside { opened_ns: at_ns.saturating_sub(since_open_ns) }
+            (true, early) if !early || late_ns < early_ns => this(),
+            (_, true) => {
+                let opened_ns = at_ns + early_ns;
+                Place::Inside { opened_ns, closes_ns: opened_ns + next_length_ns }
             }
-            (_, true) => Place::Inside { opened_ns: at_ns + early_ns },
             _ if late_ns <= early_ns => Place::Outside { by_ns: late_ns, late: true, edge_ns: at_ns - late_ns },
             _ => Place::Outside { by_ns: early_ns, late: false, edge_ns: at_ns + early_ns },
         }
@@ -92,11 +100,11 @@ mod tests {
     fn the_article_s_windows() {
         let (blue, red) = (Windows::new(&article(), 0), Windows::new(&article(), 1));
         assert_eq!(blue.place(999_999, 0), Place::Unjudged);
-        assert_eq!(blue.place(3_000_000, 0), Place::Inside { opened_ns: 3_000_000 });
+        assert_eq!(blue.place(3_000_000, 0), Place::Inside { opened_ns: 3_000_000, closes_ns: 3_800_000 });
         assert_eq!(blue.place(3_800_000, 0), Place::Outside { by_ns: 0, late: true, edge_ns: 3_800_000 });
-        assert_eq!(blue.place(3_800_999, 1_000), Place::Inside { opened_ns: 3_000_000 });
+        assert_eq!(blue.place(3_800_999, 1_000), Place::Inside { opened_ns: 3_000_000, closes_ns: 3_800_000 });
         assert_eq!(blue.place(3_801_000, 1_000), Place::Outside { by_ns: 1_000, late: true, edge_ns: 3_800_000 });
-        assert_eq!(red.place(3_799_000, 1_000), Place::Inside { opened_ns: 3_800_000 });
+        assert_eq!(red.place(3_799_000, 1_000), Place::Inside { opened_ns: 3_800_000, closes_ns: 4_000_000 });
         assert_eq!(red.place(3_798_999, 1_000), Place::Outside { by_ns: 1_001, late: false, edge_ns: 3_800_000 });
         assert_eq!(Windows::new(&article(), 5).place(3_000_500, 9).outside(), Some(1_000_000));
     }

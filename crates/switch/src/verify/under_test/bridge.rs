@@ -36,6 +36,6 @@ impl UnderTest for Bridge<'_> {
     fn lost(&mut self, _from: usize, to: usize) -> Result<Lost, String> {
         let port = &self.ports[to];
         let dropped = scene::dropped(self.namespace, port).map_err(|e| e.to_string())?;
-        Ok(Lost { classes: vec![0; self.classes], elsewhere: vec![(format!("out of port {port}"), dropped)] })
+        Ok(Lost { classes: vec![Vec::new(); self.classes], elsewhere: vec![(format!("out of port {port}"), dropped)] })
     }
 }

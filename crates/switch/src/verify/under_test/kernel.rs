@@ -75,7 +75,7 @@ impl UnderTest for KernelPlane<'_> {
         let status = self.status()?;
         let counted = |class: &crate::model::Class| {
             let counts = status.ports[to].classes.iter().find(|count| count.class == class.name);
-            counts.map_or(0, |count| count.drops)
+            vec![("dropped by its queue".into(), counts.map_or(0, |count| count.drops))]
         };
         let out = scene::dropped(self.namespace, name).map_err(|e| e.to_string())?;
         Ok(Lost {

@@ -10,28 +10,50 @@ pub use kernel::{KernelPlane, KernelPlaneError};
 pub use outside::Outside;
 pub use user::{UserPlane, UserPlaneError};
 
+use crate::model::{Class, Switch};
 use crate::user::core::Stall;
+use crate::user::counters::Counters;
+
+/// Frames by the cause or the place of their loss.
+pub type Causes = Vec<(String, u64)>;
 
 /// Frames that were lost and counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// By the place of their class in the switch's classes.
-    pub classes: Vec<u64>,
+    /// By the place of their class in the switch's classes, and by their cause.
+    pub classes: Vec<Causes>,
     /// Where no class is known of: at which place.
-    pub elsewhere: Vec<(String, u64)>,
+    pub elsewhere: Causes,
 }
 
 impl Lost {
     /// What was lost since `before`.
     pub fn since(&self, before: &Lost) -> Lost {
-        let class = |(i, lost): (usize, &u64)| lost.saturating_sub(before.classes.get(i).copied().unwrap_or(0));
-        let place = |(place, lost): &(String, u64)| {
-            let before = before.elsewhere.iter().find(|(name, _)| name == place).map_or(0, |(_, lost)| *lost);
-            (place.clone(), lost.saturating_sub(before))
+        let since = |lost: &Causes, before: Option<&Causes>| {
+            let frames = |cause: &String| {
+                before.into_iter().flatten().find(|(name, _)| name == cause).map_or(0, |(_, frames)| *frames)
+            };
+            lost.iter().map(|(cause, lost)| (cause.clone(), lost.saturating_sub(frames(cause)))).collect()
         };
+        let class = |(i, lost): (usize, &Causes)| since(lost, before.classes.get(i));
         Lost {
             classes: self.classes.iter().enumerate().map(class).collect(),
-            elsewhere: self.elsewhere.iter().map(place).collect(),
+            elsewhere: since(&self.elsewhere, Some(&before.elsewhere)),
+        }
+    }
+
+    /// What a user data plane has counted on the way from one port to another (places in the model's ports).
+    fn by(switch: &Switch, counters: &Counters, from: usize, to: usize) -> Self {
+        let (ins, outs) = (&counters.ports[from], &counters.ports[to]);
+        let port = &switch.ports[from].name;
+        let of_class = |class: &Class| {
+            let queue = &outs.queues[usize::from(class.queue)];
+            let drops = queue.drops().into_iter().chain([("still waiting", queue.waiting.get())]);
+            drops.map(|(cause, frames)| (cause.to_string(), frames)).collect()
+        };
+        Self {
+            classes: switch.classes.iter().map(of_class).collect(),
+            elsewhere: ins.not_forwarded().map(|(cause, frames)| (format!("into port {port}: {cause}"), frames)).into(),
         }
     }
 }
@@ -69,5 +91,31 @@ pub trait UnderTest {
     /// Looks after it; call it several times a second. What a reader must know comes back.
     fn tend(&mut self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Guard;
+    use crate::verify::article;
+
+    #[test]
+    fn what_was_lost_has_its_cause() {
+        let switch = article::switch(1_000_000, Guard::None);
+        let counters = Counters::new(2);
+        let before = Lost::by(&switch, &counters, 0, 1);
+        let red = &counters.ports[1].queues[1];
+        (red.full.add(1), red.over_sdu.add(2), red.no_window.add(4), red.down.add(8), red.refused.add(16));
+        red.waiting.set(32);
+        let ins = &counters.ports[0];
+        (ins.overflowed.add(64), ins.oversized.add(128), ins.malformed.add(256));
+        (ins.reserved.add(512), ins.filtered.add(1_024), ins.no_entry.add(2_048), ins.closed.add(4_096));
+        let lost = Lost::by(&switch, &counters, 0, 1).since(&before);
+        let sum = |causes: &Causes| causes.iter().map(|(_, frames)| frames).sum::<u64>();
+        assert_eq!(lost.classes.iter().map(sum).collect::<Vec<_>>(), [0, 63, 0]);
+        assert!(lost.classes[1].contains(&("no window long enough".into(), 4)));
+        assert_eq!(sum(&lost.elsewhere), 8_191 - 63);
+        assert!(lost.elsewhere.contains(&("into port port1: no static entry".into(), 2_048)));
     }
 }

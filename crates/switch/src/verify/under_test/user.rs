@@ -57,18 +57,7 @@ impl UnderTest for UserPlane {
     }
 
     fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
-        let counters = self.service.report().counters;
-        let (ins, outs) = (&counters.ports[from], &counters.ports[to]);
-        let port = &self.switch.ports[from].name;
-        let classes = self.switch.classes.iter();
-        Ok(Lost {
-            classes: classes.map(|class| outs.queues[usize::from(class.queue)].dropped()).collect(),
-            elsewhere: vec![
-                (format!("ring of port {port}"), ins.overflowed.get()),
-                (format!("refused by port {port}"), ins.oversized.get() + ins.malformed.get() + ins.reserved.get()),
-                (format!("filtered by port {port}"), ins.filtered.get()),
-            ],
-        })
+        Ok(Lost::by(&self.switch, &self.service.report().counters, from, to))
     }
 
     fn worker(&self) -> Option<Worker> {

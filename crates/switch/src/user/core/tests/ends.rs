@@ -1,6 +1,7 @@
 //! When frames end on a link of exact rate, whatever handing them over costs.
 
 use super::*;
+use crate::verify::analysis::{Analysis, Arrival, Link, Terms};
 
 /// Reads of the clock between a frame's leaving and the core's knowing it.
 const READ_NS: u64 = 40;
@@ -89,6 +90,45 @@ fn what_is_carried_over_the_closing_is_counted_once() {
     }
     let found = beyond_ns(&bench.far[1], &schedule);
     assert_eq!((found.len(), beyond(&found, 0), late(&bench)), (60, 1, 1), "{found:?}");
+}
+
+/// Two classes that always have frames waiting, each in its own part of the cycle, and a receiver that judges them.
+#[test]
+fn a_core_that_nothing_holds_up_keeps_every_frame_in_its_window() {
+    let mut bench = Bench::new(2);
+    let list =
+        [Entry { open: 1, for_ns: 100_000 }, Entry { open: 128, for_ns: 60_000 }, Entry { open: 0, for_ns: 40_000 }];
+    let schedule = Schedule::new(0, &list);
+    let mut core = core!(bench, &switch(2, 40), Some(&schedule));
+    let terms = Terms {
+        schedule: schedule.clone(),
+        guard_ns: 0,
+        link: Link::Modelled(GIGABIT),
+        bins: 10,
+        kept_from_ns: 0,
+        kept_cycles: 1,
+    };
+    let (mut analysis, mut judged, mut number) = (Analysis::new(terms, &[0, 7]), 0, 0);
+    while bench.clock.0.get() < 400 * schedule.cycle_ns() {
+        while bench.far[0].0.borrow().coming.len() < 4 {
+            let octets = [60, 200, 700, 1_514][number as usize % 4];
+            bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, [0, 7][number as usize % 2], number, octets));
+            number += 1;
+        }
+        core.turn();
+        let far = bench.far[1].0.borrow();
+        for ((_, frame), at_ns) in far.gone.iter().zip(&far.left_ns).skip(judged) {
+            let flow = usize::from(pcp(frame) == 7);
+            let arrival = Arrival { flow, number: self::number(frame).into(), sent_ns: 0, at_ns: *at_ns };
+            let on_link_ns = analysis.on_link(*at_ns, frame.len() as u32);
+            analysis.take(arrival, on_link_ns);
+            judged += 1;
+        }
+    }
+    let flows = analysis.flows();
+    assert!(flows.iter().all(|flow| flow.judged > 1_000), "{} {}", flows[0].judged, flows[1].judged);
+    assert_eq!(flows.iter().map(|flow| (flow.outside, flow.ends_outside)).collect::<Vec<_>>(), [(0, 0), (0, 0)]);
+    assert_eq!(late(&bench), 0);
 }
 
 /// A probe for loops is on the link like any other frame.
