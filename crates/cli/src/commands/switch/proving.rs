@@ -215,7 +215,7 @@ impl ProvingFlags {
         attempts.note(self.draw(&run));
         if let Some(path) = &self.frames {
             let table = frame_log::HEAD.to_string() + &frames;
-            attempts.note(store::write_whole(path, table.as_bytes()).map_err(Failure::from));
+            attempts.note(store::write_whole(path, table.as_bytes()));
         }
         attempts.end().map(|()| Outcome::of(&run))
     }
