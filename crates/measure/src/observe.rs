@@ -11,6 +11,7 @@ use ontick_record::histogram::Bucket;
 use ontick_record::journal::{Added, Journal};
 use ontick_record::run::{Maxima, Outlier, Run, Series};
 use ontick_record::{Histogram, run::Settings, store};
+use ontick_rt::cpus::Whereabouts;
 use ontick_rt::recorder::{Reader, Snapshot};
 
 use crate::Error;
@@ -199,6 +200,9 @@ pub(crate) struct Collector<'n> {
     /// Outliers that are not journalled yet.
     fresh: Vec<Outlier>,
     explainer: Option<(Explainer, &'n AtomicI32)>,
+    whereabouts: Option<(Whereabouts, &'n AtomicI32)>,
+    /// Where it was found, and what to say of it.
+    strayed: Vec<(u32, String)>,
 }
 
 impl<'n> Collector<'n> {
@@ -212,6 +216,31 @@ impl<'n> Collector<'n> {
             journalled: None,
             fresh: Vec::new(),
             explainer: None,
+            whereabouts: None,
+            strayed: Vec::new(),
+        }
+    }
+
+    /// Looks whether the thread with this id, which is there once recording begins, stays on its CPU.
+    pub fn expect_on(&mut self, cpu: u32, tid: &'n AtomicI32) {
+        self.whereabouts = Some((Whereabouts::of_one_pinned_to(cpu), tid));
+    }
+
+    /// Other CPUs on which it was found, with what to say of it.
+    pub fn take_strayed(&mut self) -> Vec<(u32, String)> {
+        std::mem::take(&mut self.strayed)
+    }
+
+    fn look_where(&mut self, elapsed: Duration) {
+        let Some((whereabouts, tid)) = &mut self.whereabouts else { return };
+        if let Some(cpu) = whereabouts.look(tid.load(Relaxed)) {
+            let said = format!(
+                "{}: {} within {:.1} s, and the thread went on elsewhere, on CPU {cpu}: not all figures are of one CPU",
+                self.name,
+                whereabouts.why(),
+                elapsed.as_secs_f64()
+            );
+            self.strayed.push((cpu, said));
         }
     }
 
@@ -229,6 +258,7 @@ impl<'n> Collector<'n> {
                 continue;
             }
             let began = *began.get_or_insert_with(Instant::now);
+            self.look_where(began.elapsed());
             self.look(observer, false);
             self.take(observer, began.elapsed(), false);
             let snapshot = self.reader.snapshot();

@@ -72,6 +72,9 @@ pub fn run<P: Probe>(
         note.into_iter().for_each(|note| observer.note(note));
         collector.explain(explainer, &tid);
     }
+    if let Some(cpu) = place.cpu {
+        collector.expect_on(cpu, &tid);
+    }
     let timed = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("ontick-timed".into())
@@ -83,6 +86,9 @@ pub fn run<P: Probe>(
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
 
+    // One that could not be pinned may be anywhere.
+    let strayed = collector.take_strayed().into_iter().filter(|_| timed.settings.cpu.is_some());
+    let strayed_to = strayed.map(|(cpu, said)| (cpu, observer.note(said)).0).collect();
     let mut series = collector.finish(observer);
     if let Some(error) = timed.failure {
         // What was measured until then is worth keeping.
@@ -92,7 +98,7 @@ pub fn run<P: Probe>(
         observer.note(format!("{name}: ended before its time: {error}"));
         stop.store(true, Relaxed);
     }
-    series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, ..timed.settings };
+    series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, strayed_to, ..timed.settings };
     series.contamination = timed.contamination;
     series.maxima.end_at(timed.recorded_ns);
     series.conditions = timed.watch.end();
@@ -350,6 +356,38 @@ mod tests {
         observe(&mut probe, limits, &mut writer, &AtomicBool::new(false));
         let seen = reader.snapshot();
         assert_eq!((seen.count(), seen.max_ns, seen.missed), (11, Some(80_000_000), 3));
+    }
+
+    /// As when its CPU is unplugged: while it is timed, the thread is given another one.
+    #[test]
+    fn a_run_whose_cpu_is_lost_says_so_and_is_marked() {
+        let allowed = ontick_rt::cpus::allowed();
+        let [first, .., last] = allowed[..] else { return eprintln!("not tested: one CPU") };
+        let (stop, tid) = (AtomicBool::new(false), AtomicI32::new(0));
+        // Moved at the first look; ended when that was noticed, or after a long time.
+        let began = std::time::Instant::now();
+        let mut looks = 0;
+        let mut look = |_: &crate::Live| {
+            looks += 1;
+            let _ = ontick_rt::thread::set_affinity_of(tid.load(Relaxed), &[last]);
+            if looks > 5 || began.elapsed() > Duration::from_secs(60) {
+                stop.store(true, Relaxed);
+            }
+        };
+        let mut observer = Observer::new(&stop, &mut look);
+        let place = Place { cpu: Some(first), ..Place::stock() };
+        let prepare = |_: &Ready| {
+            tid.store(ontick_rt::thread::current_tid(), Relaxed);
+            Ok(Allocations(0))
+        };
+        let series = run("moved", place, Limits::new(Length::Duration(u64::MAX)), prepare, &mut observer).unwrap();
+        assert_eq!((series.settings.cpu, series.settings.strayed_to), (Some(first), vec![last]));
+        let notes = observer.take_notes();
+        let wanted = format!("moved: CPU {first} was taken from it");
+        assert!(
+            notes.iter().any(|note| note.starts_with(&wanted) && note.contains(&format!("on CPU {last}"))),
+            "{notes:?}"
+        );
     }
 
     #[test]

@@ -230,6 +230,9 @@ pub struct Settings {
     pub interval_ns: u64,
     /// The CPU that the thread was pinned to.
     pub cpu: Option<u32>,
+    /// Other CPUs on which the thread was found: its own was unplugged or taken from it during the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strayed_to: Vec<u32>,
     /// A second CPU, for measurements between two.
     pub peer_cpu: Option<u32>,
     /// The CPUs that the measured program and its load were confined to, as a list; absent where they had all.

@@ -151,6 +151,10 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         (None, _) if !s.policy.is_empty() => parts.push("not pinned".into()),
         (None, _) => {}
     }
+    if !s.strayed_to.is_empty() {
+        let cpus: Vec<String> = s.strayed_to.iter().map(u32::to_string).collect();
+        parts.push(format!("strayed to CPU {}", cpus.join(", ")));
+    }
     parts.extend(s.observer.as_ref().map(|observer| format!("observed by {observer}")));
     parts.extend(s.confined_to.as_ref().map(|cpus| format!("confined to CPU {cpus}")));
     parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));

@@ -3,6 +3,7 @@
 mod choice;
 pub mod claim;
 mod interrupts;
+mod whereabouts;
 
 use std::fs;
 
@@ -10,6 +11,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 pub use choice::{Choice, Why, choose};
 pub use interrupts::Interrupt;
+pub use whereabouts::Whereabouts;
 
 /// CPUs that are online, ascending.
 pub fn online() -> Vec<u32> {

@@ -9,11 +9,12 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use ontick_rt::cpus;
-use ontick_rt::thread::{Policy, Setup};
+use ontick_rt::thread::{Policy, Setup, set_affinity_of};
 use ontick_switch::model::Class;
 use ontick_switch::user::Place;
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received};
+use ontick_switch::user::running::Noticed;
 use ontick_switch::user::serve::{Happened, ServeError, Service};
 use ontick_switch::verify::namespace::Namespace;
 use scene::namespace;
@@ -176,4 +177,23 @@ fn a_core_that_is_kept_from_its_cpu_ends_all_the_same() {
     }
     over.store(true, Relaxed);
     hog.join().unwrap();
+}
+
+/// As when its CPU is unplugged.
+#[test]
+fn a_core_that_loses_its_cpu_says_so() {
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
+    for n in 0..2 {
+        here.join(&format!("port{n}"), &far, &format!("far{n}")).unwrap();
+    }
+    let allowed = cpus::allowed();
+    let [first, .., last] = allowed[..] else { return eprintln!("skipped: one CPU") };
+    let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
+    let switch = scene::switch(&["port0", "port1"], None, classes);
+    let place = Place { cpu: Some(first), policy: Policy::Other, never_rest: false };
+    let mut service = here.within(|| Service::start(&switch, place)).unwrap().unwrap();
+    assert!(service.report().strayed_to.is_empty());
+    set_affinity_of(service.tid(), &[last]).unwrap();
+    until(&here, &mut service, &Happened::Core(Noticed::Moved(format!("CPU {first} was taken from it"), last)));
+    assert_eq!(service.report().strayed_to, [last]);
 }

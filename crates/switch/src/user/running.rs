@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ontick_rt::clock::sleep_for;
+use ontick_rt::cpus::Whereabouts;
 use ontick_rt::cpus::claim::{Held, Occupancy, claim};
 use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
 use ontick_rt::thread::{Policy, Setup, current_tid, set_affinity_of, set_policy};
@@ -72,6 +73,7 @@ pub struct Running<P> {
     rests: bool,
     alive: (u64, Instant),
     demoted: bool,
+    whereabouts: Option<Whereabouts>,
 }
 
 /// What whoever looks after the core should know.
@@ -81,6 +83,8 @@ pub enum Noticed {
     ClockSet(i64),
     /// The core hung and was given ordinary scheduling.
     Demoted,
+    /// The core has lost its CPU: why, and on which one it is now.
+    Moved(String, u32),
     /// The core has ended by itself, which it never should.
     Ended,
 }
@@ -153,7 +157,7 @@ impl<P: Port + Send + 'static> Running<P> {
                 let refused: Vec<String> = held.refused().iter().map(ToString::to_string).collect();
                 let counters: Vec<Arc<Counters>> = inner.iter().map(|inner| inner.counters.clone()).collect();
                 let mut cores: Vec<_> = inner.into_iter().zip(&counters).map(|(inner, of)| inner.core(of)).collect();
-                let _ = ready.send((current_tid(), refused, rests.is_some()));
+                let _ = ready.send((current_tid(), refused, rests.is_some(), held.cpu()));
                 Core::run(&mut cores, &stop, |cores| {
                     let Some(rests) = &mut rests else { return };
                     // Of the first one's clock: others may follow another.
@@ -173,7 +177,8 @@ impl<P: Port + Send + 'static> Running<P> {
         let thread =
             std::thread::Builder::new().name("ontick-switch".into()).spawn(work).map_err(StartError::Thread)?;
         let died = |_| StartError::Thread(std::io::Error::other("it ended at once"));
-        let (tid, refused, rests) = begun.recv().map_err(died)?;
+        let (tid, refused, rests, pinned) = begun.recv().map_err(died)?;
+        let whereabouts = pinned.map(Whereabouts::of_one_pinned_to);
         let thread = Arc::new(Mutex::new(Some(thread)));
         let running = outer.into_iter().map(|Outer { counters, commands, discarded, stalls, distance }| Self {
             counters,
@@ -188,6 +193,7 @@ impl<P: Port + Send + 'static> Running<P> {
             rests,
             alive: (0, Instant::now()),
             demoted: false,
+            whereabouts: whereabouts.clone(),
         });
         Ok(running.collect())
     }
@@ -205,6 +211,11 @@ impl<P: Port + Send + 'static> Running<P> {
     /// Whether the core sleeps now and then, so that others have its CPU too.
     pub fn rests(&self) -> bool {
         self.rests
+    }
+
+    /// Other CPUs than its own on which the core was found.
+    pub fn strayed_to(&self) -> &[u32] {
+        self.whereabouts.as_ref().map_or(&[], Whereabouts::strayed_to)
     }
 
     /// The core's thread, as the kernel numbers it.
@@ -237,6 +248,10 @@ impl<P: Port + Send + 'static> Running<P> {
         if self.thread.lock().is_ok_and(|thread| thread.as_ref().is_none_or(JoinHandle::is_finished)) {
             noticed.push(Noticed::Ended);
             return noticed;
+        }
+        if let Some(whereabouts) = &mut self.whereabouts {
+            let tid = self.tid;
+            noticed.extend(whereabouts.look(tid).map(|cpu| Noticed::Moved(whereabouts.why(), cpu)));
         }
         let turns = self.counters.turns.get();
         if turns != self.alive.0 {

@@ -103,6 +103,7 @@ impl fmt::Display for Happened {
             Happened::Core(Noticed::Demoted) => {
                 write!(f, "the core showed no sign of life and has lost its real-time priority")
             }
+            Happened::Core(Noticed::Moved(why, cpu)) => write!(f, "{why}: the core goes on on CPU {cpu}"),
             Happened::Core(Noticed::Ended) => write!(f, "the core has ended"),
         }
     }
@@ -155,6 +156,9 @@ pub struct Report {
     pub base_ns: u64,
     /// Where the core runs.
     pub cpu: Option<u32>,
+    /// Other CPUs on which it was found: its own was unplugged or taken from it.
+    #[serde(default)]
+    pub strayed_to: Vec<u32>,
     /// How.
     pub policy: String,
     /// What it asked for and did not get.
@@ -366,6 +370,7 @@ impl Service {
             configuration: config::write(&self.switch),
             base_ns: self.base_ns,
             cpu: self.place.cpu,
+            strayed_to: self.running.strayed_to().to_vec(),
             policy: self.place.policy.to_string(),
             refused: self
                 .running

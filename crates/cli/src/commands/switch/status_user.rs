@@ -78,6 +78,10 @@ fn core(report: &Report) -> String {
     let age_s = ClockId::Monotonic.now_ns().saturating_sub(report.at_ns) / 1_000_000_000;
     let old = if age_s > 3 { format!(" · as of {age_s} s ago") } else { String::new() };
     let mut text = format!("process {} · {cpu}, {}{rests} · {stalls}{old}\n", report.pid, report.policy);
+    if !report.strayed_to.is_empty() {
+        let cpus: Vec<String> = report.strayed_to.iter().map(u32::to_string).collect();
+        text += &format!("moved     its CPU was unplugged or taken from it; it was found on CPU {}\n", cpus.join(", "));
+    }
     report.refused.iter().for_each(|refused| text += &format!("refused   {refused}\n"));
     text
 }
