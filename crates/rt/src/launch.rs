@@ -1,5 +1,6 @@
 //! Any program, on time: a command is started on its CPU, under its policy, with its limits, and stood in
-//! for until it ends: signals pass on to it, and its status comes back.
+//! for until it ends: signals pass on to it, and its status comes back. When the stand-in is killed, the program gets
+//! SIGTERM, and SIGKILL a second later with all that it started.
 //!
 //! CPU and policy are inherited by everything that the program starts. Locked memory is not: exec(2) undoes
 //! mlockall(2), and no process can lock another's memory. What can be done from outside is to let the program
@@ -7,12 +8,13 @@
 
 mod account;
 mod child;
+mod keeper;
 mod signals;
 mod witness;
 
 use std::fs::File;
 use std::io;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -22,6 +24,7 @@ use crate::cpus;
 use crate::thread::{LatencyRequest, Policy, Refusal, Setup, set_affinity};
 
 pub use account::Account;
+use keeper::Keeper;
 use signals::{Signal, Signals};
 use witness::Witness;
 
@@ -66,7 +69,7 @@ pub enum LaunchError {
 
 impl Launch {
     /// Runs a command to its end. Call it while the process has one thread, so that every signal comes here.
-    pub fn run(self, mut command: Command) -> Result<ExitStatus, LaunchError> {
+    pub fn run(self, command: Command) -> Result<ExitStatus, LaunchError> {
         // Found out beforehand, where the reason can still be told: on a thread that ends at once.
         // A CPU that only the group has cannot be had from outside it.
         let (cpu, policy) = (self.cpu.filter(|_| self.group.is_none()), self.policy);
@@ -77,9 +80,10 @@ impl Launch {
         let _awake = if self.no_deep_idle { Some(LatencyRequest::hold(0)?) } else { None };
 
         let signals = Signals::hold()?;
-        child::prepare(&mut command, &self, signals.before())?;
         let program = command.get_program().to_string_lossy().into_owned();
-        let mut child = command.spawn().map_err(|error| {
+        let group = rustix::process::getpgrp().as_raw_nonzero().get();
+        let prepare = |command: &mut Command| child::prepare(command, &self, signals.before(), group);
+        let keeper = Keeper::start(command, prepare, || self.step_aside()).map_err(|error| {
             let why = match error.kind() {
                 io::ErrorKind::NotFound => "there is no such program".into(),
                 io::ErrorKind::PermissionDenied => "it may not be run (is it executable?)".into(),
@@ -88,7 +92,7 @@ impl Launch {
             LaunchError::Program { program, why }
         })?;
         self.step_aside();
-        stand_in(&mut child, &signals).map_err(LaunchError::from)
+        stand_in(keeper, &signals).map_err(LaunchError::from)
     }
 
     /// Whoever waits for the program must not take its CPU.
@@ -131,17 +135,17 @@ fn lockable(stays_root: bool) -> Result<(), Refusal> {
 }
 
 /// Waits for the program, and passes on what is sent to its stand-in.
-fn stand_in(child: &mut Child, signals: &Signals) -> io::Result<ExitStatus> {
+fn stand_in(mut keeper: Keeper, signals: &Signals) -> io::Result<ExitStatus> {
     loop {
         // Anew for each signal; without one every signal is passed on.
         let witness = Witness::start().ok();
         let mut signal = None;
         while signal.as_ref().is_none_or(Signal::is_of_a_child) {
-            if let Some(status) = child.try_wait()? {
+            if let Some(status) = keeper.try_wait()? {
                 return Ok(status);
             }
             signal = Some(signals.wait()?);
         }
-        signal.inspect(|signal| signal.pass_on(child.id(), witness.as_ref()));
+        signal.inspect(|signal| signal.pass_on(&keeper, witness.as_ref()));
     }
 }

@@ -25,7 +25,8 @@ const SIGXCPU: i32 = 24;
 ///
 /// Input, output, signals and exit status are the program's own (128 + N where signal N ended it). Called through
 /// sudo, it runs as the user who called sudo, with the scheduling that only root may give. Whatever was set for it
-/// goes when it ends, however it ends.
+/// goes when it ends, however it ends. When ontick itself is killed, the program gets SIGTERM, and a second later SIGKILL
+/// with all that it started.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick run -- ./controller --port 3\n  sudo ontick run --cpu 3 --policy fifo:80 --lock --no-cstates -- ./controller\n  sudo ontick run --cpu 3 --isolate -- ./controller"

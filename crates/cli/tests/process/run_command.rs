@@ -78,7 +78,7 @@ fn a_signal_to_the_whole_group_is_not_passed_on() {
     // The signals that ontick sends are counted: two that reach the program at once are one to it. Traced from a
     // process group of its own.
     let mut traced = Command::new("strace");
-    traced.args(["-DD", "-e", "trace=kill", "-e", "signal=none", "-o"]).arg(path("sent"));
+    traced.args(["-DD", "-e", "trace=kill,pidfd_send_signal", "-e", "signal=none", "-o"]).arg(path("sent"));
     traced.args([env!("CARGO_BIN_EXE_ontick"), "run", "--policy", "other", "--", "sh", "-c", &text]);
     let mut child = traced.process_group(0).spawn().unwrap();
     wait_until("the trap", || path("ready").exists());
@@ -130,6 +130,68 @@ fn a_killed_stand_in_takes_the_program_with_it() {
     child.kill().unwrap();
     child.wait().unwrap();
     wait_until("the program's end", || !runs(program));
+}
+
+/// A child that ignores SIGTERM, a grandchild in a session of its own, a child of another user.
+#[test]
+fn a_killed_stand_in_ends_the_whole_tree() {
+    if !has("setpriv") || !rustix::process::geteuid().is_root() {
+        return eprintln!("not tested: root and setpriv are needed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // Each writes its number; the file is there once it is whole.
+    let note = |name: &str| format!("echo $$ > {0}.new; mv {0}.new {0}", path(name).display());
+    let (deaf, detached, program) = (note("deaf"), note("detached"), note("program"));
+    let other = path("other").display().to_string();
+    let text = format!(
+        "sh -c 'trap \"\" TERM; {deaf}; while :; do sleep 0.05; done' & \
+         (setsid sh -c '{detached}; exec sleep 1000' &) ; \
+         setpriv --reuid 65534 --regid 65534 --clear-groups sleep 1000 & echo $! > {other}.new; mv {other}.new {other}; \
+         {program}; exec sleep 1000"
+    );
+    let names = ["deaf", "detached", "other", "program"];
+    let real_time = may_be_real_time();
+    for group in [false, true] {
+        let mut child = script(&[], &text).process_group(0).spawn().unwrap();
+        let mut pids = Vec::new();
+        for name in names {
+            wait_until(name, || path(name).exists());
+            let pid: i32 = std::fs::read_to_string(path(name)).unwrap().trim().parse().unwrap();
+            wait_until("its policy", || is_real_time(pid) == real_time);
+            pids.push((name, pid));
+        }
+        match group {
+            true => {
+                let group = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+                rustix::process::kill_process_group(group, Signal::KILL).unwrap();
+            }
+            false => child.kill().unwrap(),
+        }
+        child.wait().unwrap();
+        for (name, pid) in pids {
+            wait_until(&format!("the end of {name}"), || !runs(pid));
+            std::fs::remove_file(path(name)).unwrap();
+        }
+    }
+}
+
+/// Field 41 of proc(5): SCHED_FIFO is 1.
+fn is_real_time(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.split(' ').nth(38) == Some("1"))
+}
+
+/// What it started and left behind is its own business, as in a shell.
+#[test]
+fn what_outlives_the_program_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("left");
+    let text = format!("sleep 1000 >&- 2>&- & echo $! > {}; exit 3", file.display());
+    assert_eq!(script(&[], &text).output().unwrap().status.code(), Some(3));
+    let pid: i32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    assert!(runs(pid));
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
 #[test]

@@ -26,11 +26,17 @@ struct Steps {
     group: Option<RawFd>,
     user: Option<Account>,
     signals: libc::sigset_t,
+    process_group: libc::pid_t,
     parent: libc::pid_t,
 }
 
 /// Lets a command take these steps when it starts.
-pub(super) fn prepare(command: &mut Command, launch: &Launch, signals: libc::sigset_t) -> io::Result<()> {
+pub(super) fn prepare(
+    command: &mut Command,
+    launch: &Launch,
+    signals: libc::sigset_t,
+    process_group: libc::pid_t,
+) -> io::Result<()> {
     if let Some(user) = &launch.user {
         for (name, value) in user.environment() {
             match value {
@@ -46,6 +52,7 @@ pub(super) fn prepare(command: &mut Command, launch: &Launch, signals: libc::sig
         group: launch.group.as_ref().map(AsRawFd::as_raw_fd),
         user: launch.user.clone(),
         signals,
+        process_group,
         parent: std::process::id() as libc::pid_t,
     };
     // SAFETY: the steps make system calls only; what they use was made beforehand.
@@ -86,6 +93,9 @@ fn limits(launch: &Launch) -> Vec<(Resource, Rlimit)> {
 
 impl Steps {
     fn take(&self) -> io::Result<()> {
+        // Its keeper has one of its own, where the keys of a terminal do not reach.
+        // SAFETY: plain numbers.
+        check(unsafe { libc::setpgid(0, self.process_group) })?;
         // The group first: it decides which CPUs there are.
         if let Some(group) = self.group {
             // SAFETY: the descriptor is open in the parent and inherited; "0" stands for the writer.
@@ -104,7 +114,7 @@ impl Steps {
         if let Some(user) = &self.user {
             become_user(user)?;
         }
-        // Last, as a change of user clears it: when ontick is killed, so is the program.
+        // Last, as a change of user clears it: when its keeper is killed, the program ends, too.
         // SAFETY: prctl reads plain numbers; getppid has no preconditions.
         unsafe {
             check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM))?;

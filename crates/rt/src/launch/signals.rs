@@ -3,6 +3,7 @@
 
 use std::io;
 
+use super::keeper::Keeper;
 use super::witness::Witness;
 
 /// Those that are passed on.
@@ -89,14 +90,13 @@ impl Signal {
         self.number == libc::SIGCHLD
     }
 
-    /// Passes it on to the program, which has not been waited for yet.
-    pub fn pass_on(&self, program: u32, witness: Option<&Witness>) {
-        let pid = program as libc::pid_t;
-        let has_it = || self.from_kernel || self.sender == pid || witness.is_some_and(|w| w.saw(self.number));
+    /// Passes it on to the program.
+    pub fn pass_on(&self, keeper: &Keeper, witness: Option<&Witness>) {
+        let has_it =
+            || self.from_kernel || self.sender == keeper.program() || witness.is_some_and(|w| w.saw(self.number));
         // Waking up is harmless twice, and a shell may send it to the one that it knows only.
         if self.number == libc::SIGCONT || !has_it() {
-            // SAFETY: the program is our child and not yet waited for, so its number is still its own.
-            unsafe { libc::kill(pid, self.number) };
+            keeper.signal(self.number);
         }
         if self.number == libc::SIGTSTP {
             // The shell is to see that the job stopped.
