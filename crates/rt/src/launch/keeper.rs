@@ -5,9 +5,9 @@
 //! a process group of its own, so that keys of a terminal and signals to the group are not for it.
 #![allow(unsafe_code)]
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -17,13 +17,18 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Whether all have ended is looked at so often.
 const TURN: Duration = Duration::from_millis(10);
 
+/// What is left is given up when so often none of it could be killed.
+const TRIES: u32 = 100;
+/// The stand-in knows how the program ended: what the program left behind is nobody's business.
+const ACKNOWLEDGED: i32 = 1;
+
 /// The process that keeps the program, and what it says of it.
 pub(super) struct Keeper {
     process: libc::pid_t,
     program: libc::pid_t,
     /// The program, whoever has its number by now; none on old kernels.
     handle: Option<OwnedFd>,
-    report: File,
+    report: UnixStream,
 }
 
 impl Keeper {
@@ -34,7 +39,7 @@ impl Keeper {
         prepare: impl FnOnce(&mut Command) -> io::Result<()>,
         settle: impl FnOnce(),
     ) -> io::Result<Self> {
-        let (mut report, reporter) = pipe()?;
+        let (mut report, reporter) = UnixStream::pair()?;
         // SAFETY: this process has one thread, so that the new one may do whatever this one may.
         let process = unsafe {
             let parent = libc::getpid();
@@ -53,7 +58,10 @@ impl Keeper {
         drop(reporter);
         let (error, program) = (word(&mut report), word(&mut report));
         match (error, program) {
-            (Ok(0), Ok(program)) => Ok(Self { process, program, handle: handle(program), report }),
+            (Ok(0), Ok(program)) => {
+                report.set_nonblocking(true)?;
+                Ok(Self { process, program, handle: handle(program), report })
+            }
             (error, _) => {
                 reap(process, 0);
                 Err(match error {
@@ -71,11 +79,13 @@ impl Keeper {
 
     /// How the program ended, if it did.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
-        if !reap(self.process, libc::WNOHANG) {
-            return Ok(None);
-        }
         match word(&mut self.report) {
-            Ok(status) => Ok(Some(ExitStatus::from_raw(status))),
+            Ok(status) => {
+                tell(&mut self.report, ACKNOWLEDGED)?;
+                reap(self.process, 0);
+                Ok(Some(ExitStatus::from_raw(status)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && !reap(self.process, libc::WNOHANG) => Ok(None),
             Err(_) => Err(io::Error::other("the process of ontick that kept the program was killed")),
         }
     }
@@ -100,7 +110,7 @@ impl Keeper {
 /// What the new process does.
 fn keep(
     parent: libc::pid_t,
-    mut reporter: File,
+    mut reporter: UnixStream,
     command: &mut Command,
     prepare: impl FnOnce(&mut Command) -> io::Result<()>,
     settle: impl FnOnce(),
@@ -139,8 +149,11 @@ fn keep(
     while told.is_ok() && !is_orphan() {
         match reaped() {
             Reaped::One(process, status) if process == program => {
-                let _ = tell(&mut reporter, status);
-                return;
+                // Whoever kills the whole process group kills both, and the program may be the first to end.
+                if is_acknowledged(&mut reporter, parent, status) {
+                    return;
+                }
+                break;
             }
             Reaped::One(..) => {}
             Reaped::NoneYet => wait(&signals, None),
@@ -150,20 +163,34 @@ fn keep(
     end_all(program, &signals);
 }
 
+/// Tells how the program ended; whether the stand-in has heard it, and is not killed.
+fn is_acknowledged(reporter: &mut UnixStream, parent: libc::pid_t, status: i32) -> bool {
+    let told = tell(reporter, status).map(|()| {
+        // SAFETY: plain numbers. Should the stand-in have died, and its number be another's, that one passes it over.
+        unsafe { libc::kill(parent, libc::SIGCHLD) }
+    });
+    told.and_then(|_| word(reporter)).is_ok_and(|word| word == ACKNOWLEDGED)
+}
+
 /// Asks the program to end, and kills what is left of it and of all that it started.
 fn end_all(program: libc::pid_t, signals: &libc::sigset_t) {
-    // SAFETY: the program is our child and not waited for yet, so its number is still its own.
-    unsafe { libc::kill(program, libc::SIGTERM) };
-    let began = Instant::now();
+    if descendants().contains(&program) {
+        // SAFETY: the program is our child and not waited for yet, so its number is still its own.
+        unsafe { libc::kill(program, libc::SIGTERM) };
+    }
+    let (began, mut in_vain) = (Instant::now(), 0);
     loop {
         match reaped() {
             Reaped::One(..) => continue,
             Reaped::NoChildren => return,
             Reaped::NoneYet => {}
         }
-        // What cannot be killed (another user's, where this is not root) is nobody's to wait for.
-        if began.elapsed() >= GRACE && !kill_all(&descendants()) {
-            return;
+        if began.elapsed() >= GRACE {
+            in_vain = if kill_all(&descendants()) { 0 } else { in_vain + 1 };
+            // What cannot be killed (another user's, where this is not root) is nobody's to wait for.
+            if in_vain > TRIES {
+                return;
+            }
         }
         wait(signals, Some(TURN));
     }
@@ -263,17 +290,6 @@ fn close_others(but: RawFd) {
     }
 }
 
-fn pipe() -> io::Result<(File, File)> {
-    let mut ends = [0; 2];
-    // SAFETY: the array is valid for writes; both descriptors are new and owned by the files alone.
-    unsafe {
-        match libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) {
-            0 => Ok((File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1]))),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
 fn handle(process: libc::pid_t) -> Option<OwnedFd> {
     // SAFETY: a plain number; the descriptor, if any, is new and owned by nobody else.
     unsafe {
@@ -282,11 +298,11 @@ fn handle(process: libc::pid_t) -> Option<OwnedFd> {
     }
 }
 
-fn tell(to: &mut File, word: i32) -> io::Result<()> {
+fn tell(to: &mut UnixStream, word: i32) -> io::Result<()> {
     to.write_all(&word.to_ne_bytes())
 }
 
-fn word(from: &mut File) -> io::Result<i32> {
+fn word(from: &mut UnixStream) -> io::Result<i32> {
     let mut word = [0; 4];
     from.read_exact(&mut word)?;
     Ok(i32::from_ne_bytes(word))
