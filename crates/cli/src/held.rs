@@ -7,10 +7,10 @@
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ontick_machine::journal::JournalError;
-use ontick_machine::{Journal, Root, revert};
+use ontick_machine::{Journal, Reverted, Root, revert};
 
 use crate::failure::{Failure, Outcome};
 
@@ -18,6 +18,9 @@ use crate::failure::{Failure, Outcome};
 const SETTLED: u8 = b'.';
 /// The journal is asked for so often.
 const TURN: Duration = Duration::from_millis(5);
+
+/// No process that was killed takes longer to end.
+const DYING: Duration = Duration::from_secs(1);
 
 /// The right to change settings for as long as it lives.
 pub struct Held {
@@ -30,7 +33,8 @@ impl Held {
     /// Begins, if no earlier change stands: that would be put back with ours.
     pub fn begin() -> Result<Self, Failure> {
         let root = Root::live();
-        let journal = Journal::open(&root)?;
+        let mut journal = Journal::open(&root)?;
+        journal.for_command(&std::env::args().skip(1).take(2).collect::<Vec<_>>().join(" "));
         let mut standing: Vec<&str> = journal.entries().map(|e| e.knob.as_str()).collect();
         standing.dedup();
         if !standing.is_empty() {
@@ -84,8 +88,6 @@ fn guardian() -> std::io::Result<Child> {
         .args(["tune", "revert", "--when-killed"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        // Ctrl-C and the like are for the command; the guardian outlives it.
-        .process_group(0)
         .spawn()
 }
 
@@ -100,8 +102,31 @@ fn open_when_free(root: &Root) -> Result<Journal, JournalError> {
     }
 }
 
+/// Puts back what a command left that was killed together with its guardian; none if nothing is left, or if it still
+/// runs. What `ontick tune apply` set stays.
+pub fn revert_abandoned() -> Result<Option<Reverted>, Failure> {
+    let root = Root::live();
+    if !Journal::read(&root)?.is_abandoned() {
+        return Ok(None);
+    }
+    // A process that was killed holds it until the last of its threads has ended.
+    let began = Instant::now();
+    let mut journal = loop {
+        match Journal::open(&root) {
+            Err(JournalError::Busy) if began.elapsed() < DYING => std::thread::sleep(TURN),
+            Err(JournalError::Busy) => return Ok(None),
+            opened => break opened?,
+        }
+    };
+    let reverted = journal.is_abandoned().then(|| revert(&root, &mut journal, false));
+    journal.close();
+    Ok(reverted)
+}
+
 /// What the guardian does: waits, and puts back what a killed command could not.
 pub fn guard() -> Result<Outcome, Failure> {
+    // The end of a terminal or of an SSH connection is the command's alone.
+    let _ = rustix::process::setsid();
     let mut said = Vec::new();
     let _ = std::io::stdin().read_to_end(&mut said);
     if said == [SETTLED] {

@@ -60,10 +60,25 @@ impl Book {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
 enum Record {
-    Begin { journal: String, boot: String },
-    Intend { seq: u64, knob: String, undo: Undo },
-    Done { seq: u64, seen: Option<String> },
-    Void { seq: u64 },
+    Begin {
+        journal: String,
+        boot: String,
+        /// The command that puts the settings back when it ends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+    },
+    Intend {
+        seq: u64,
+        knob: String,
+        undo: Undo,
+    },
+    Done {
+        seq: u64,
+        seen: Option<String>,
+    },
+    Void {
+        seq: u64,
+    },
 }
 
 /// A change that was made or begun, and not yet undone.
@@ -81,6 +96,8 @@ pub struct Entry {
     pub seen: Option<String>,
     /// The boot of the machine in which it was made.
     pub boot: String,
+    /// The command for whose time alone it was made; none for what stands until it is reverted.
+    pub command: Option<String>,
 }
 
 /// The journal could not be used. Nothing was changed that it does not hold.
@@ -120,6 +137,7 @@ pub struct Journal {
     book: Book,
     lock: Option<StateLock>,
     boot: String,
+    command: Option<String>,
     entries: Vec<Entry>,
     next: u64,
     begun: bool,
@@ -170,6 +188,7 @@ impl Journal {
             book,
             lock: None,
             boot,
+            command: None,
             entries: Vec::new(),
             next: 1,
             begun: false,
@@ -185,15 +204,18 @@ impl Journal {
     }
 
     fn load(&mut self, text: &str) {
-        let mut boot = String::new();
+        let (mut boot, mut command) = (String::new(), None);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         for (i, line) in lines.iter().enumerate() {
             match serde_json::from_str(line) {
-                Ok(Record::Begin { journal, boot: of }) if journal == self.book.format() => boot = of,
+                Ok(Record::Begin { journal, boot: of, command: by }) if journal == self.book.format() => {
+                    (boot, command) = (of, by);
+                }
                 Ok(Record::Begin { journal, .. }) => self.foreign = self.foreign.take().or(Some(journal)),
                 Ok(Record::Intend { seq, knob, undo }) => {
                     self.next = self.next.max(seq.saturating_add(1));
-                    self.hold(Entry { seq, knob, undo, done: false, seen: None, boot: boot.clone() });
+                    let (boot, command) = (boot.clone(), command.clone());
+                    self.hold(Entry { seq, knob, undo, done: false, seen: None, boot, command });
                 }
                 Ok(Record::Done { seq, seen }) => {
                     if let Some(entry) = self.entries.iter_mut().find(|e| e.seq == seq) {
@@ -225,6 +247,17 @@ impl Journal {
     /// The changes that stand, oldest first. Those of an earlier boot that did not outlive it are not among them.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter().filter(|e| e.undo.outlives_boot() || e.boot == self.boot)
+    }
+
+    /// Says that what is changed from here on stands for the time of this command alone.
+    pub fn for_command(&mut self, command: &str) {
+        self.command = Some(command.into());
+    }
+
+    /// Whether all that stands was for the time of commands alone. Whoever holds the journal then knows that they were
+    /// killed, and with them those that should have put it back.
+    pub fn is_abandoned(&self) -> bool {
+        self.entries().count() > 0 && self.entries().all(|entry| entry.command.is_some())
     }
 
     /// Changes that a restart of the machine undid.
@@ -268,7 +301,8 @@ impl Journal {
         self.append_text(&text, undos.iter().any(|undo| self.is_secret(undo)))?;
         self.next += undos.len() as u64;
         for (seq, undo) in (first..).zip(undos) {
-            self.hold(Entry { seq, knob: knob.into(), undo, done: false, seen: None, boot: self.boot.clone() });
+            let (boot, command) = (self.boot.clone(), self.command.clone());
+            self.hold(Entry { seq, knob: knob.into(), undo, done: false, seen: None, boot, command });
         }
         Ok(first)
     }
@@ -340,7 +374,8 @@ impl Journal {
         if !ended {
             self.root.append(self.book.path(), b"\n", false).map_err(|e| failed(self.book, "written", e))?;
         }
-        self.append(&Record::Begin { journal: self.book.format().into(), boot: self.boot.clone() })?;
+        let (boot, command) = (self.boot.clone(), self.command.clone());
+        self.append(&Record::Begin { journal: self.book.format().into(), boot, command })?;
         self.begun = true;
         Ok(())
     }
@@ -368,11 +403,12 @@ impl Journal {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        let mut boot = None;
+        let mut session = None;
         for e in &self.entries {
-            if boot != Some(&e.boot) {
-                text += &line(&Record::Begin { journal: self.book.format().into(), boot: e.boot.clone() });
-                boot = Some(&e.boot);
+            if session != Some((&e.boot, &e.command)) {
+                let (boot, command) = (e.boot.clone(), e.command.clone());
+                text += &line(&Record::Begin { journal: self.book.format().into(), boot, command });
+                session = Some((&e.boot, &e.command));
             }
             text += &line(&Record::Intend { seq: e.seq, knob: e.knob.clone(), undo: e.undo.clone() });
             if e.done {
@@ -580,6 +616,24 @@ mod tests {
         drop(journal);
         let journal = Journal::read(&root).unwrap();
         assert_eq!(journal.entries().map(|e| e.undo.path()).collect::<Vec<_>>(), ["/f", "/a"]);
+    }
+
+    #[test]
+    fn settings_of_a_killed_command_are_told_from_those_that_stay() {
+        let (_dir, root) = machine();
+        let mut journal = Journal::open(&root).unwrap();
+        assert!(!journal.is_abandoned());
+        journal.for_command("switch run");
+        let one = journal.intend("one", value("/a", "5\n")).unwrap();
+        journal.intend("two", value("/b", "5\n")).unwrap();
+        // Written anew, it is still known.
+        journal.forget(&[one]).unwrap();
+        drop(journal);
+        let mut journal = Journal::open(&root).unwrap();
+        assert!(journal.is_abandoned());
+        journal.intend("three", value("/c", "5\n")).unwrap();
+        drop(journal);
+        assert!(!Journal::read(&root).unwrap().is_abandoned());
     }
 
     #[test]

@@ -157,26 +157,31 @@ fn the_schema_is_that_of_the_records() {
 
 #[test]
 fn help_has_an_example_everywhere() {
-    for command in [
-        &["check"][..],
-        &["tune", "plan"],
-        &["tune", "apply"],
-        &["tune", "status"],
-        &["tune", "revert"],
-        &["run"],
-        &["prove"],
-        &["latency", "timer"],
-        &["latency", "wakeup"],
-        &["latency", "day"],
-        &["latency", "noise"],
-        &["report"],
-        &["compare"],
-        &["import"],
-        &["schema"],
-    ] {
-        let help = run(&[command, &["--help"]].concat());
-        assert!(help.status.success());
-        assert!(stdout(&help).contains("Example"), "{command:?}");
+    let commands = commands_below(&[]);
+    // All of them, as the help itself lists them.
+    for known in ["check", "run", "switch plan", "gpio list", "sample", "kernel install", "link send"] {
+        assert!(commands.iter().any(|(command, _)| command.join(" ") == known), "{known} is not listed");
+    }
+    let without: Vec<_> = commands.iter().filter(|(_, help)| !help.contains("Example")).map(|(c, _)| c).collect();
+    assert!(without.is_empty(), "no example in the help of {without:?}");
+}
+
+/// Every command that has none below it, with its help.
+fn commands_below(path: &[String]) -> Vec<(Vec<String>, String)> {
+    let words: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+    let help = run(&words);
+    assert!(help.status.success(), "{words:?}");
+    let help = stdout(&help);
+    let listed = help.split_once("Commands:\n").map_or("", |(_, list)| list).lines();
+    let names = listed.take_while(|line| !line.trim().is_empty()).filter(|line| !line.starts_with("   "));
+    let below: Vec<Vec<String>> = names
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(|name| [path, &[name.to_owned()]].concat())
+        .collect();
+    match below.is_empty() {
+        true => vec![(path.to_vec(), help)],
+        false => below.iter().flat_map(|path| commands_below(path)).collect(),
     }
 }
 

@@ -105,6 +105,42 @@ fn another_user_who_locks_the_folder_blocks_nobody() {
     assert!(!lock("/var/lib/ontick/.lock").wait().unwrap().success());
 }
 
+/// A command and its guardian were killed together: its settings are in the journal, and nobody holds that.
+#[test]
+fn switch_revert_puts_the_settings_of_a_killed_command_back() {
+    let _alone = alone_on_this_machine();
+    if !may_tune() {
+        return;
+    }
+    let before = settings();
+    let _as_before = AsBefore(before.clone());
+    let applied = run(&["tune", "apply", "stat-interval"]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    let state = tempfile::tempdir().unwrap();
+    let words = ["switch", "revert", "--state", state.path().to_str().unwrap()];
+    let changed = settings();
+    // What `tune apply` set stays.
+    let reverted = run(&words);
+    assert!(reverted.status.success() && stderr(&reverted) == "", "{}", stderr(&reverted));
+    assert!(difference(&changed, &settings()).is_empty());
+
+    let journal = fs::read_to_string(JOURNAL).unwrap();
+    let temporary = journal.replacen("\"step\":\"begin\"", "\"step\":\"begin\",\"command\":\"switch run\"", 1);
+    assert_ne!(journal, temporary);
+    fs::write(JOURNAL, temporary).unwrap();
+    let changed = settings();
+    // While somebody holds the journal, the command still runs.
+    let held = fs::File::open("/var/lib/ontick/.lock").unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    assert!(run(&words).status.success() && difference(&changed, &settings()).is_empty());
+    drop(held);
+    let reverted = run(&words);
+    assert!(reverted.status.success(), "{}", stderr(&reverted));
+    let said = format!("settings of a command that was killed are as before: {KNOB}");
+    assert!(stderr(&reverted).contains(&said), "{}", stderr(&reverted));
+    assert!(difference(&before, &settings()).is_empty());
+}
+
 #[test]
 fn the_umask_is_of_no_account() {
     let _alone = alone_on_this_machine();

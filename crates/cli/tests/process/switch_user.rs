@@ -146,6 +146,59 @@ fn killed_it_leaves_nothing_behind() {
     wait_until("throttling to be as before", || !std::path::Path::new("/var/lib/ontick/tune.jsonl").exists());
 }
 
+/// The processes below this one.
+fn descendants(of: i32) -> Vec<i32> {
+    let parent = |pid: i32| -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    let all =
+        std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let children: Vec<i32> = all.filter(|pid| parent(*pid) == Some(of)).collect();
+    let below: Vec<i32> = children.iter().flat_map(|child| descendants(*child)).collect();
+    [children, below].concat()
+}
+
+/// Nobody is left that could put anything back, and two journals say what there is to do.
+#[test]
+fn killed_with_its_guardians_one_revert_restores_settings_too() {
+    let Some(bench) = bench() else { return };
+    let before = bench.settings();
+    let throttling = || std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").unwrap();
+    let throttling_before = throttling();
+    for command in [&["switch", "revert"][..], &["tune", "revert"]] {
+        let applied = bench.switch(&["apply", &bench.file(), "--never-rest"]);
+        assert!(applied.status.success(), "{}", stderr(&applied));
+        let lifted = std::path::Path::new("/var/lib/ontick/tune.jsonl").exists();
+        let main = bench.pid();
+        let guardians = descendants(main);
+        assert!(!guardians.is_empty());
+        // Guardians first: none of them sees the end of what it guards.
+        for pid in guardians.iter().chain([&main]) {
+            send(*pid as u32, Signal::KILL);
+        }
+        // With all its threads: what they hold is held until the last of them has ended.
+        let threads = |pid: &i32| std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, |threads| threads.count());
+        wait_until("their end", || guardians.iter().chain([&main]).all(|pid| !runs(*pid) && threads(pid) <= 1));
+        assert_eq!(std::path::Path::new("/var/lib/ontick/tune.jsonl").exists(), lifted);
+        if command[0] == "tune" {
+            // The switch of this test does not lie where `tune revert` would look for it.
+            assert!(crate::run(command).status.success());
+        }
+        let reverted = bench.switch(&["revert"]);
+        assert!(
+            stdout(&reverted).contains("everything else is as before"),
+            "{}{}",
+            stdout(&reverted),
+            stderr(&reverted)
+        );
+        let said = stderr(&reverted).contains("settings of a command that was killed are as before");
+        assert_eq!(said, lifted && command[0] == "switch", "{}", stderr(&reverted));
+        assert!(!std::path::Path::new("/var/lib/ontick/tune.jsonl").exists());
+        assert_eq!((throttling(), bench.settings()), (throttling_before.clone(), before.clone()));
+    }
+}
+
 #[test]
 fn unconfirmed_it_goes_by_itself() {
     let Some(bench) = bench() else { return };

@@ -146,7 +146,7 @@ impl Undo {
     }
 
     /// The interface without which there is nothing to undo.
-    fn port(&self) -> Option<&Iface> {
+    pub(crate) fn port(&self) -> Option<&Iface> {
         match self {
             Undo::Up { port, .. }
             | Undo::Released { port, .. }

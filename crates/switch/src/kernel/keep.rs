@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use ontick_record::store;
 
-use crate::apply::{Act, Difference, Expect, Folder, Host, Journal, Lock, Plan, Step, carry_out, differences};
+use crate::apply::{
+    Act, Difference, Expect, Folder, Host, Journal, Lock, Plan, Refused, Step, Undo, carry_out, differences, links,
+};
 use crate::link::{Change, Event, Watch};
 use crate::model::{Port, Switch};
 use crate::schedule::Schedule;
@@ -215,6 +217,8 @@ impl<'a, H: Host> Keeper<'a, H> {
             let Ok(Some(mut journal)) = Journal::read(self.folder) else { return true };
             // Its gates may have been changed.
             self.plan = self.folder.plan().unwrap_or_else(|_| std::mem::take(&mut self.plan));
+            let Ok(replaced) = self.replaced() else { return false };
+            self.returned.extend(replaced);
             self.rejoin(&mut journal);
             self.reissue();
             if Instant::now() >= self.look_at {
@@ -245,6 +249,23 @@ impl<'a, H: Host> Keeper<'a, H> {
         ports.iter().for_each(|port| self.reissue_soon(port));
     }
 
+    /// Ports that were deleted and made anew since they were set up, whether an event told of it or not. Nothing is done
+    /// to them but by steps of their own: how to undo the others speaks of an interface that is gone.
+    fn replaced(&self) -> Result<BTreeSet<String>, Refused> {
+        let links = links(self.host)?;
+        let replaced = |step: &&Step| {
+            step.undos.iter().filter_map(Undo::port).any(|port| {
+                links.iter().any(|link| link.name == port.name && link.index != port.index) && self.is_port(&port.name)
+            })
+        };
+        Ok(self.plan.steps.iter().filter(replaced).filter_map(|step| step.port.clone()).collect())
+    }
+
+    fn is_replaced(&self, step: &Step) -> bool {
+        let Some(port) = &step.port else { return false };
+        self.replaced().map_or(true, |replaced| replaced.contains(port))
+    }
+
     fn rejoin(&mut self, journal: &mut Journal) {
         for name in std::mem::take(&mut self.returned) {
             match self.rejoin_one(journal, &name) {
@@ -261,12 +282,20 @@ impl<'a, H: Host> Keeper<'a, H> {
 
     fn rejoin_one(&mut self, journal: &mut Journal, name: &str) -> Result<(), String> {
         let steps = standing::rejoin(self.host, self.switch, &self.plan, name).map_err(|e| e.to_string())?;
-        for step in &steps {
-            carry_out(self.host, journal, step).map_err(|e| e.to_string())?;
+        for (at, step) in steps.iter().enumerate() {
+            if let Err(error) = carry_out(self.host, journal, step) {
+                // All of it or nothing, so that it can be tried again.
+                let begun = steps[..=at].iter().rev().flat_map(|step| step.undos.iter().rev());
+                begin_anew(self.host, begun);
+                return Err(error.to_string());
+            }
         }
         self.plan
             .steps
             .retain(|step| step.port.as_deref() != Some(name) || steps.iter().all(|new| new.what != step.what));
+        // What is as wanted without a step of its own has nothing to undo; what was before went with the old interface.
+        let of_port = self.plan.steps.iter_mut().filter(|step| step.port.as_deref() == Some(name));
+        of_port.for_each(|step| step.undos.clear());
         let at = self.plan.steps.len().saturating_sub(1);
         self.plan.steps.splice(at..at, steps);
         self.folder.keep_plan(&self.plan).map_err(|e| e.to_string())
@@ -287,6 +316,10 @@ impl<'a, H: Host> Keeper<'a, H> {
 
     fn reissue_one(&mut self, name: &str) {
         let Some(act) = self.gates_of(name) else { return };
+        // Its own gates come with its return.
+        if self.replaced().map_or(true, |replaced| replaced.contains(name)) {
+            return;
+        }
         match self.host.act(&act) {
             Ok(()) => *self.tally.reissued.entry(name.into()).or_default() += 1,
             // What else stands there is seen by the look at everything.
@@ -315,6 +348,9 @@ impl<'a, H: Host> Keeper<'a, H> {
             return;
         }
         for step in &steps {
+            if self.is_replaced(step) {
+                continue;
+            }
             // Whoever switches a port off means it.
             let expects =
                 step.expects.iter().filter(|expect| !matches!(expect, Expect::Up { port } if self.is_port(port)));
@@ -382,6 +418,11 @@ fn opens(port: &Port, queue: u8) -> bool {
     port.gates.as_ref().is_none_or(|gates| !Schedule::new(0, &gates.entries).windows(usize::from(queue)).is_empty())
 }
 
+/// Undoes what was begun; what cannot be undone now is in the journal.
+fn begin_anew<'a>(host: &impl Host, begun: impl Iterator<Item = &'a Undo>) {
+    begun.for_each(|undo| drop(undo.carry_out(host)));
+}
+
 /// Does a step again whose work somebody has spoilt.
 fn redo(host: &impl Host, step: &Step) -> Result<(), String> {
     let from_nothing =
@@ -391,4 +432,91 @@ fn redo(host: &impl Host, step: &Step) -> Result<(), String> {
     }
     let acts = step.acts.iter().filter(|act| !matches!(act, Act::AwaitLink { .. }));
     acts.into_iter().try_for_each(|act| host.act(act)).map_err(|refused| refused.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::{Live, apply, revert};
+    use crate::kernel;
+    use crate::verify::namespace::{Namespace, NamespaceError};
+
+    const FILE: &str = r#"
+[switch]
+name = "cell4"
+plane = "kernel"
+[[class]]
+name = "all"
+queue = 0
+[[port]]
+name = "p1"
+[[port]]
+name = "p2"
+"#;
+
+    /// Everything that a switch changes at a port.
+    fn state(port: &str) -> String {
+        let look = |argv: &[&str]| Live.look(argv).unwrap();
+        let link = links(&Live).unwrap().into_iter().find(|link| link.name == port).unwrap();
+        let qdisc = look(&["tc", "-j", "qdisc", "show", "dev", port]);
+        format!("{} {:?} {} {:?}", link.is_up(), link.master, qdisc, Live.features(port).unwrap())
+    }
+
+    fn make(network: &Namespace, port: &str, other: &str) {
+        network.ip(&["link", "add", port, "type", "veth", "peer", "name", other]).unwrap();
+        network.ip(&["link", "set", other, "up"]).unwrap();
+    }
+
+    /// No event tells of it: the keeper looks, and finds another interface of the same name.
+    #[test]
+    fn a_port_deleted_and_made_anew_is_changed_only_with_a_journal_entry() {
+        let network = match Namespace::new() {
+            Ok(network) => network,
+            Err(NamespaceError::Privilege(what)) => return eprintln!("skipped: {what} needs root"),
+            Err(error) => panic!("{error}"),
+        };
+        make(&network, "p1", "q1");
+        make(&network, "p2", "q2");
+        network
+            .within(|| {
+                let place = tempfile::tempdir().unwrap();
+                let folder = Folder::of("cell4", Some(place.path())).unwrap();
+                let switch = crate::config::read(FILE).unwrap().switch;
+                let plan = kernel::plan(&Live, &switch, 0).unwrap();
+                let lock = folder.lock().unwrap();
+                apply(&Live, &folder, &lock, &plan, FILE).unwrap();
+                drop(lock);
+                let run = |words: &str| Live.act(&Act::run(words)).unwrap();
+                run("ip link delete dev p2");
+                run("ip link add p2 type veth peer name q2");
+                run("ip link set dev q2 up");
+                // A port that was never on has no queueing discipline, which is not to be had again.
+                run("ip link set dev p2 up");
+                run("ip link set dev p2 down");
+                let fresh = state("p2");
+
+                let (options, mut said) = (Options::default(), Vec::new());
+                let mut tell = |sentence: &str| said.push(sentence.to_owned());
+                let plan = folder.plan().unwrap();
+                let mut keeper = Keeper::new(&Live, &folder, &switch, plan, &options, &mut tell);
+                keeper.reissue_soon("p2");
+                assert!(!keeper.tend());
+                let plan = folder.plan().unwrap();
+                assert_eq!(differences(&Live, plan.steps.iter().flat_map(|step| &step.expects)), []);
+                // Looked at again, it is the port that was set up.
+                keeper.look_at = Instant::now();
+                assert!(!keeper.tend() && keeper.replaced().unwrap().is_empty());
+                assert_eq!(said, ["port p2 is back, and set up again"]);
+                assert_ne!(state("p2"), fresh);
+
+                let reverted = revert(&Live, &folder, &folder.lock().unwrap()).unwrap().unwrap();
+                assert!(reverted.complete(), "{reverted:?}");
+                assert!(state("p2") == fresh, "{}\n{fresh}", state("p2"));
+                // Nothing of it is in the way of the next.
+                let plan = kernel::plan(&Live, &switch, 0).unwrap();
+                apply(&Live, &folder, &folder.lock().unwrap(), &plan, FILE).unwrap();
+                revert(&Live, &folder, &folder.lock().unwrap()).unwrap();
+            })
+            .unwrap();
+    }
 }

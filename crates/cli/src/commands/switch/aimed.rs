@@ -187,3 +187,13 @@ pub fn standing(folder: &Folder) -> Result<Switch, Failure> {
     let text = folder.configuration()?;
     Ok(config::read(&text)?.switch)
 }
+
+/// Switches of the user data plane whose process was killed, and its guardian with it.
+pub fn abandoned() -> Vec<String> {
+    let folders = Folder::all(None).into_iter().filter_map(|name| Folder::of(&name, None).ok());
+    let abandoned = |folder: &Folder| {
+        let works = standing(folder).is_ok_and(|switch| switch.plane != Plane::User) || folder.is_watched();
+        !works && matches!(apply::Journal::read(folder), Ok(Some(_)))
+    };
+    folders.filter(abandoned).map(|folder| folder.name().to_owned()).collect()
+}

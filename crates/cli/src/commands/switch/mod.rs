@@ -28,6 +28,8 @@ mod verify;
 
 use clap::Subcommand;
 
+pub use aimed::abandoned;
+
 use crate::failure::{Failure, Outcome};
 
 /// A time-aware switch (IEEE 802.1Q, enhancements for scheduled traffic) out of this machine's network ports.

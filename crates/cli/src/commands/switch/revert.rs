@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use clap::Args;
-use ontick_switch::apply::{Live, Reverted, Undone, revert};
+use ontick_switch::apply::{Folder, Live, Reverted, Undone, revert};
 
 use super::aimed::{NameFlags, lock, needs_root};
 use super::{file, guardian};
 use crate::failure::{Failure, Outcome};
-use crate::terminal;
+use crate::{held, terminal};
 
 /// Who kept the switch notices ten times a second that it is gone.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -33,10 +33,17 @@ pub struct Revert {
 impl Revert {
     pub fn run(self) -> Result<Outcome, Failure> {
         needs_root("revert")?;
-        let Some(folder) = self.name.folder()? else { return self.tell("", &Reverted::default()) };
-        if self.guard {
-            return guardian::guard(&folder);
+        let folder = self.name.folder()?;
+        if let (true, Some(folder)) = (self.guard, &folder) {
+            return guardian::guard(folder);
         }
+        let switch = self.switch(folder)?;
+        // Killed together with its guardians, `switch run` leaves settings of the machine, too.
+        Ok(if revert_settings()? { switch } else { Outcome::NotMet })
+    }
+
+    fn switch(&self, folder: Option<Folder>) -> Result<Outcome, Failure> {
+        let Some(folder) = folder else { return self.tell("", &Reverted::default()) };
         let lock = lock(&folder)?;
         let watcher = folder.watcher();
         if watcher.is_some() {
@@ -58,6 +65,22 @@ impl Revert {
         }
         Ok(if reverted.complete() { Outcome::Met } else { Outcome::NotMet })
     }
+}
+
+/// Puts back the settings of the machine that a killed command left; whether none is left.
+fn revert_settings() -> Result<bool, Failure> {
+    let Some(reverted) = held::revert_abandoned()? else { return Ok(true) };
+    let mut paths: Vec<&str> = reverted.steps.iter().map(|step| step.path.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let paths = paths.join(", ");
+    match reverted.complete() {
+        true => file::note(&format!("settings of a command that was killed are as before: {paths}")),
+        false => file::note(&format!(
+            "settings of a command that was killed could not all be put back ({paths}): see ontick tune status"
+        )),
+    }
+    Ok(reverted.complete())
 }
 
 /// What was done, with everything named that did not go as usual.

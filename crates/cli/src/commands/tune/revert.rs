@@ -6,6 +6,7 @@ use ontick_machine::{Journal, Reverted, revert};
 use serde::Serialize;
 
 use super::{print_json, shown};
+use crate::commands::switch;
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::{held, terminal};
@@ -52,6 +53,13 @@ impl Revert {
             print_json(&Undone { reverted: &reverted, ran: &ran })?;
         } else {
             terminal::print(&shown::reverted(&reverted, &ran, root.is_live(), &terminal::style()))?;
+        }
+        if root.is_live() {
+            for name in switch::abandoned() {
+                eprintln!(
+                    "ontick: switch {name} stands without the process that did its work: sudo ontick switch revert {name}"
+                );
+            }
         }
         let complete = reverted.complete() && ran.iter().all(|r| r.failed.is_none());
         match reverted.stopped {
