@@ -4,6 +4,7 @@
 mod bench;
 mod networks;
 mod readme;
+mod station;
 
 use bench::{Bench, CYCLES};
 

@@ -46,6 +46,11 @@ pub enum Undo {
         /// The bridge, with the number that it was given.
         bridge: Iface,
     },
+    /// There was no such pair of interfaces.
+    Pair {
+        /// One of them, with the number that it was given.
+        interface: Iface,
+    },
     /// A file of the kernel held a value.
     Value {
         /// The file.
@@ -131,6 +136,7 @@ impl Undo {
             Undo::Up { port, was } => format!("{} {}", port.name, if *was { "up" } else { "down" }),
             Undo::Released { port, bridge } => format!("{} out of bridge {bridge}", port.name),
             Undo::Bridge { bridge } => format!("no bridge {}", bridge.name),
+            Undo::Pair { interface } => format!("no interface {}", interface.name),
             Undo::Value { path, was, .. } => format!("{path} {was}"),
             Undo::Features { port, was } => {
                 let each: Vec<String> =
@@ -155,6 +161,7 @@ impl Undo {
             | Undo::Clsact { port }
             | Undo::Filters { port, .. } => Some(port),
             Undo::Bridge { bridge } => Some(bridge),
+            Undo::Pair { interface } => Some(interface),
             Undo::Value { port, .. } => port.as_ref(),
             Undo::NftTable { .. } | Undo::Chain { .. } => None,
         }
@@ -180,7 +187,7 @@ impl Undo {
         let link = self.find(host)?;
         if link.is_none() && self.port().is_some() {
             return Ok(match self {
-                Undo::Bridge { .. } => Undone::AsBefore,
+                Undo::Bridge { .. } | Undo::Pair { .. } => Undone::AsBefore,
                 _ => Undone::Gone,
             });
         }
@@ -198,6 +205,9 @@ impl Undo {
                 Some(master) => Ok(Undone::Left(format!("it is in {master} now"))),
             },
             Undo::Bridge { bridge } => restore(true, host, &[Act::run(format!("ip link delete dev {}", bridge.name))]),
+            Undo::Pair { interface } => {
+                restore(true, host, &[Act::run(format!("ip link delete dev {}", interface.name))])
+            }
             Undo::Value { path, was, .. } => {
                 let Some(now) = host.read(path) else { return Ok(Undone::Gone) };
                 restore(now != *was, host, &[Act::Write { path: path.clone(), value: was.clone() }])

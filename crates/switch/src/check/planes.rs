@@ -165,8 +165,8 @@ fn user(machine: &Machine, interface: &Interface, switch: Option<&Switch>, port:
         _ => "af_packet",
     };
     reasons.extend(lacks(machine, &[socket]));
-    if switch.is_some_and(|switch| switch.role == Role::Station) {
-        reasons.push("a station's own frames go by the kernel".into());
+    if switch.is_some_and(|switch| switch.role == Role::Station && switch.ports.len() > 1) {
+        reasons.push("of a station with several ports the own frames go by the kernel".into());
     }
     reasons.extend(switch.zip(port).and_then(|(switch, port)| plan::too_large(switch, port)));
     let how = if machine.cpus.len() > 1 { "on a CPU of its own" } else { "on the only CPU, shared with all else" };

@@ -21,6 +21,7 @@ pub mod rest;
 pub mod running;
 pub mod serve;
 pub mod settings;
+pub mod station;
 mod sys;
 pub mod table;
 #[cfg(test)]

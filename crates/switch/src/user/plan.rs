@@ -1,16 +1,19 @@
 //! What the user data plane changes about its ports before it takes them over, as steps with a way back.
 
 use super::either::largest_sdu;
+use super::station;
 use crate::apply::{Host, Link, Plan, Step, links, port};
 use crate::features;
 use crate::kernel::CannotPlan;
-use crate::model::{Offload, Port, Reserved, Role, Socket, Switch};
+use crate::model::{Offload, Port, Reserved, Socket, Switch};
 
 /// Looks at everything that would be changed, and says what is to be done.
 pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
     let links = links(host)?;
     let mut reasons = unfit(switch);
+    reasons.extend(station::unfit(switch, &links));
     let mut plan = Plan { name: switch.name.clone(), ..Plan::default() };
+    plan.steps.extend(station::pair(switch, &links));
     for port in &switch.ports {
         match port::usable(&port.name, &links).and_then(|link| steps(host, link)) {
             Ok(steps) => plan.steps.extend(steps),
@@ -43,11 +46,6 @@ pub(super) fn of_port(host: &impl Host, name: &str) -> Result<Vec<Step>, String>
 /// What of the model takes a kernel.
 fn unfit(switch: &Switch) -> Vec<String> {
     let mut reasons = Vec::new();
-    if switch.role == Role::Station {
-        reasons.push(
-            "an end station's own frames are scheduled by the kernel's data plane only (plane = \"kernel\")".into(),
-        );
-    }
     if switch.stp {
         reasons.push("the spanning tree protocol is spoken by the kernel's bridge only (plane = \"kernel\", or stp = false: loops are then looked for by probes, and a port is closed that makes one)".into());
     }

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use ontick_record::Severity;
 use ontick_switch::apply::{Folder, FolderError, Lock, Plan};
 use ontick_switch::model::{Plane, Role};
+use ontick_switch::user::station::served;
 use ontick_switch::{Switch, apply, check, config, ethtool, kernel, link, loops, user};
 
 use super::file;
@@ -143,7 +144,7 @@ pub fn plan(mut switch: Switch) -> Result<(Switch, Plan), Failure> {
     };
     switch.plane = plane;
     refuse_short_windows(&switch)?;
-    Ok((switch, plan))
+    Ok((served(switch), plan))
 }
 
 /// A class whose gate is never open for as long as the data plane needs would lose every frame.
@@ -179,7 +180,7 @@ pub fn refuse_loops(switch: &Switch) -> Result<(), Failure> {
 /// Whether a switch that stands is the one that is wanted; which data plane it has may have been left open.
 pub fn is_wanted(standing: &Switch, wanted: &Switch) -> bool {
     let plane = if wanted.plane == Plane::Auto { standing.plane } else { wanted.plane };
-    *standing == Switch { plane, ..wanted.clone() }
+    *standing == served(Switch { plane, ..wanted.clone() })
 }
 
 /// The switch that stands, as it was set up.

@@ -5,6 +5,7 @@ use ontick_record::units::exact;
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Act, Folder, Host, Journal, Live, Lock, Plan, apply};
 use ontick_switch::model::{Plane, Port};
+use ontick_switch::user::station::served;
 use ontick_switch::{Switch, config, kernel};
 
 use super::aimed::{self, FileFlags, lock, needs_root, standing};
@@ -161,7 +162,7 @@ impl Apply {
             terminal::print(&format!("Switch {name} stands as the file says.\n"))?;
             return Ok(Outcome::Met);
         }
-        let after = Switch { plane: Plane::User, ..after.clone() };
+        let after = served(Switch { plane: Plane::User, ..after.clone() });
         let without = |switch: &Switch| {
             let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
             Switch { ports, ..switch.clone() }

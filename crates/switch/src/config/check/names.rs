@@ -61,9 +61,8 @@ pub(super) fn bridge(ports: &[Port], head: &Head, report: &mut Report) {
         let what = "a bridge has two ports at least; add a [[port]], or write role = \"station\" in [switch]";
         report.error(ports[0].span.clone(), what);
     }
-    if head.role == Role::Station && head.plane == Plane::User {
-        let what =
-            "the user data plane forwards between ports; a station's own frames go by the kernel: plane = \"kernel\"";
+    if head.role == Role::Station && head.plane == Plane::User && ports.len() > 1 {
+        let what = "the user data plane serves a station with one port; write a file for each, or plane = \"kernel\"";
         report.error(head.name.span(), what);
     }
 }

@@ -1,0 +1,85 @@
+//! A station's own frames: the machine sends by an interface of the station's name, whose other end is a port of a switch
+//! with two ports; the second one has the gates and leads to the wire.
+
+use crate::apply::{Act, Expect, Iface, Link, Step, Undo};
+use crate::model::{Forwarding, Offload, Plane, Port, Role, Switch};
+
+/// Behind the station's name, for the end that the core has.
+const INNER: &str = "-core";
+/// Of an interface's name.
+const LONGEST_NAME: usize = 15;
+
+/// What the core does for this model: of a station on the user data plane, the switch with an inner port; of any other, the
+/// model itself.
+pub fn served(switch: Switch) -> Switch {
+    if !is_station(&switch) {
+        return switch;
+    }
+    let inner = Port {
+        name: inner(&switch.name),
+        rate: switch.ports[0].rate,
+        offload: Offload::None,
+        max_sdu: vec![None; switch.classes.len()],
+        gates: None,
+    };
+    let ports = [vec![inner], switch.ports].concat();
+    Switch { role: Role::Bridge, ports, forwarding: Forwarding::default(), ..switch }
+}
+
+fn is_station(switch: &Switch) -> bool {
+    switch.role == Role::Station && switch.plane == Plane::User && switch.ports.len() == 1
+}
+
+fn inner(name: &str) -> String {
+    name.chars().take(LONGEST_NAME - INNER.len()).chain(INNER.chars()).collect()
+}
+
+/// Why a station cannot be served.
+pub(super) fn unfit(switch: &Switch, links: &[Link]) -> Vec<String> {
+    if switch.role != Role::Station {
+        return Vec::new();
+    }
+    let mut reasons = Vec::new();
+    if switch.ports.len() != 1 {
+        reasons.push(format!(
+            "the user data plane serves a station with one port, and {} has {}: write a file for each, or plane = \"kernel\"",
+            switch.name,
+            switch.ports.len()
+        ));
+    }
+    if switch.classes.iter().flat_map(|class| &class.rules).any(|rule| rule.socket_priority.is_some()) {
+        reasons.push("`socket-priority` is not in the frame, so only the kernel knows it (plane = \"kernel\")".into());
+    }
+    let taken = [switch.name.clone(), inner(&switch.name)];
+    reasons.extend(taken.iter().filter(|name| links.iter().any(|link| link.name == **name)).map(|name| {
+        format!("there is an interface {name} already, as one of the station's would be called: give it another name")
+    }));
+    reasons
+}
+
+/// Makes the pair of interfaces; both go at the end.
+pub(super) fn pair(switch: &Switch, links: &[Link]) -> Option<Step> {
+    if switch.role != Role::Station {
+        return None;
+    }
+    let (name, inner) = (&switch.name, inner(&switch.name));
+    // Numbers of our own choice, so that what is removed later can only be what was made here.
+    let index = links.iter().map(|link| link.index).max().unwrap_or(0) + 1;
+    let other = index + 1;
+    let silent = format!("/proc/sys/net/ipv6/conf/{inner}/disable_ipv6");
+    let step = Step::new(format!("interface {name}, by which this machine sends"))
+        .act(Act::run(format!("ip link add name {name} index {index} type veth peer name {inner} index {other}")))
+        .undo(Undo::Pair { interface: Iface { name: name.clone(), index } });
+    // A kernel without IPv6 has no such file.
+    let step = if std::path::Path::new("/proc/sys/net/ipv6").exists() {
+        step.act(Act::Write { path: silent, value: "1".into() })
+    } else {
+        step
+    };
+    let step = step
+        .act(Act::run(format!("ip link set dev {inner} up")))
+        .act(Act::run(format!("ip link set dev {name} up")))
+        .expect(Expect::Up { port: inner })
+        .expect(Expect::Up { port: name.clone() });
+    Some(step)
+}
