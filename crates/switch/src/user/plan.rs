@@ -3,7 +3,7 @@
 use super::either::largest_sdu;
 use super::station;
 use crate::apply::{Host, Link, Plan, Step, links, port};
-use crate::features;
+use crate::features::{self, Features};
 use crate::kernel::CannotPlan;
 use crate::model::{Offload, Port, Reserved, Socket, Switch};
 
@@ -18,6 +18,9 @@ pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
         match port::usable(&port.name, &links).and_then(|link| steps(host, link)) {
             Ok(steps) => plan.steps.extend(steps),
             Err(why) => reasons.push(why),
+        }
+        if switch.socket == Socket::Xdp {
+            reasons.extend(host.features(&port.name).ok().and_then(|features| keeps_tags(&port.name, &features)));
         }
         let paired = |link: &Link| link.name == port.name && link.info.kind.as_deref() == Some("veth");
         if links.iter().any(paired) {
@@ -75,10 +78,42 @@ pub(crate) fn too_large(switch: &Switch, port: &Port) -> Option<String> {
     })
 }
 
+/// Why AF_XDP would not see the VLAN tags of frames at a port: it keeps them beside the frames, and goes on to.
+fn keeps_tags(port: &str, features: &Features) -> Option<String> {
+    let fixed = |name: &&str| features.get(*name).is_some_and(|feature| feature.active && !feature.can_change);
+    let fixed: Vec<&str> = ["rx-vlan-hw-parse", "rx-vlan-stag-hw-parse"].into_iter().filter(fixed).collect();
+    (!fixed.is_empty()).then(|| {
+        format!(
+            "port {port}: {} cannot be switched off, so frames would come in without their VLAN tags (socket = \"packet\" \
+             sees them)",
+            fixed.join(" and ")
+        )
+    })
+}
+
 fn steps(host: &impl Host, link: &Link) -> Result<Vec<Step>, String> {
     let told = |refused: crate::apply::Refused| refused.to_string();
     // Frames must come in as they are on the wire, each for itself and with its tag.
     let hiding = port::offloads_off(host, link, "no offloads that merge frames or hide octets", features::hides_octets);
     let silent = port::no_ipv6(host, link)?;
     Ok([hiding.map_err(told)?, silent, port::up(link)].into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::Feature;
+
+    #[test]
+    fn a_port_that_always_takes_tags_out_is_refused_for_af_xdp() {
+        let features = |active, can_change| {
+            let feature = Feature { active, wanted: active, can_change };
+            Features::from([("rx-vlan-hw-parse".into(), feature), ("rx-gro".into(), feature)])
+        };
+        assert_eq!(keeps_tags("lan1", &features(true, true)), None);
+        assert_eq!(keeps_tags("lan1", &features(false, false)), None);
+        let why = keeps_tags("lan1", &features(true, false)).unwrap();
+        assert!(why.starts_with("port lan1: rx-vlan-hw-parse cannot be switched off"), "{why}");
+        assert!(why.contains("socket = \"packet\""), "{why}");
+    }
 }
