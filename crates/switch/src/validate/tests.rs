@@ -106,6 +106,50 @@ fn frames_are_counted_and_not_messages() {
     assert_eq!([of(600), of(300), of(299)], [2, 1, 0]);
 }
 
+/// One stream, whose messages begin in turn at the planned time and so much later; all gates are open.
+fn sent_in_turn(later_ns: u64, jitter_ns: u64, sync_error_ns: u64) -> Verdict {
+    let mut network = samples::ring(3, 1);
+    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    let Outcome::Planned(table) = outcome else { panic!("{outcome:?}") };
+    let mut schedule = lists::schedule(&network, &table).unwrap();
+    schedule.windows.clear();
+    let send = schedule.sends[0].clone();
+    schedule.sends.push(Send { offset_ns: send.offset_ns + later_ns, ..send });
+    network.streams[0].jitter_ns = jitter_ns;
+    network.sync_error_ns = sync_error_ns;
+    judged(&network, &schedule)
+}
+
+#[test]
+fn delays_that_differ_by_more_than_the_jitter_allows() {
+    assert!(sent_in_turn(10_000, 10_000, 0).holds());
+    let verdict = sent_in_turn(10_000, 9_999, 0);
+    assert_eq!(verdict.counts.get("jitter"), Some(&1), "{:?}", verdict.counts);
+    assert!(matches!(verdict.faults[..], [Fault::Jitter(0, _, 10_000)]), "{:?}", verdict.faults);
+}
+
+/// Clocks may show a delay of twice their difference more: so much is no fault, and more is one.
+#[test]
+fn jitter_is_judged_beside_what_clocks_differ_by() {
+    assert!(sent_in_turn(0, 0, 500).holds());
+    let delay = sent_in_turn(0, 0, 500).delays[0];
+    assert!(delay.most_ns > delay.least_ns, "clocks that differ are tried: {delay:?}");
+    assert!(sent_in_turn(10_000, 0, 500).counts.contains_key("jitter"));
+    assert!(!sent_in_turn(10_000, 10_000, 500).counts.contains_key("jitter"));
+}
+
+/// Planned for clocks that agree, to the nanosecond: with clocks that do not, messages miss their windows.
+#[test]
+fn clocks_that_differ_by_more_than_was_planned_for() {
+    is_found(
+        |_, network, _| {
+            network.sync_error_ns = 2;
+            Some(())
+        },
+        &["missing", "late", "queue crossing", "jitter"],
+    );
+}
+
 #[test]
 fn a_stream_that_is_never_sent() {
     is_found(
