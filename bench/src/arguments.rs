@@ -60,6 +60,9 @@ pub struct Arguments {
     /// Measure the planning of schedules alone
     #[arg(long, conflicts_with = "switch_only")]
     pub planning_only: bool,
+    /// Hold plans, and proofs that there is none, against an exact solver alone (OR-tools)
+    #[arg(long, conflicts_with_all = ["switch_only", "planning_only", "no_planning"])]
+    pub planner_judge: bool,
     /// Leave out the planning of schedules, which needs tsnkit
     #[arg(long, conflicts_with = "planning_only")]
     pub no_planning: bool,

@@ -62,6 +62,9 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     if arguments.switch_only {
         return Ok(all_reached(&switch(arguments, &job)?));
     }
+    if arguments.planner_judge {
+        return Ok(all_reached(&judged(arguments, &job)?));
+    }
     if arguments.planning_only {
         return Ok(all_reached(&planned(arguments, &job)?));
     }
@@ -133,6 +136,18 @@ fn planned(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String>
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {
         page.write(path, "planning figures")?;
+    }
+    Ok(goals)
+}
+
+/// Plans beside an exact solver.
+fn judged(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    let goals = planning::judge::measure(&job.ontick, &mut page)?;
+    page.heading("Planning: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "planner verdicts")?;
     }
     Ok(goals)
 }

@@ -4,6 +4,7 @@
 
 mod grown;
 mod instance;
+pub mod judge;
 mod ours;
 mod peers;
 mod versus;

@@ -1,0 +1,119 @@
+//! Proofs and searches beside an exact solver (CP-SAT): what it can schedule is never called impossible, and is found.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::child;
+use crate::goals::Goal;
+use crate::page::{Page, Table};
+
+use super::peers;
+
+/// The solver's model and the networks, both its own.
+const SCRIPT: &str = "bench/planner_judge.py";
+/// Small networks with deadlines near to what is possible, and large ones; how many of each, and for how long ontick
+/// searches.
+const DRAWN: [(&str, u32, &str); 2] = [("small", 400, "1s"), ("large", 200, "10s")];
+/// Of the large networks that can be scheduled, so many are found.
+const FOUND: f64 = 0.98;
+/// How long the solver may take for one, in s.
+const LIMIT_S: u32 = 60;
+
+/// What the solver says, and what ontick says, with how many networks.
+type Verdicts = BTreeMap<(String, String), usize>;
+
+/// Whether the solver is there.
+pub fn check() -> Result<(), String> {
+    let words = [peers::python(), "-c".into(), "import ortools".into()];
+    child::run(&words).map(drop).map_err(|_| {
+        format!("the judge of plans needs OR-tools in {}; packaging/tsnkit puts it there", peers::python())
+    })
+}
+
+/// Both kinds, on the page.
+pub fn measure(ontick: &Path, page: &mut Page) -> Result<Vec<Goal>, String> {
+    check()?;
+    page.heading("Planning: beside an exact solver (CP-SAT)");
+    let mut table = Table::of_words(&["networks", "the solver", "ontick", "number"]);
+    let mut goals = Vec::new();
+    for (kind, count, time) in DRAWN {
+        let verdicts = verdicts(ontick, kind, count, time)?;
+        for ((solver, ours), number) in &verdicts {
+            table.row([kind.into(), solver.clone(), ours.clone(), number.to_string()]);
+        }
+        goals.push(no_false_proof(kind, &verdicts));
+        if kind == "large" {
+            goals.push(found(&verdicts));
+        }
+    }
+    page.table(&table);
+    Ok(goals)
+}
+
+fn verdicts(ontick: &Path, kind: &str, count: u32, time: &str) -> Result<Verdicts, String> {
+    let folder = tempfile::tempdir().map_err(|e| format!("a folder for networks: {e}"))?;
+    let script = |words: &[&str]| {
+        let words = words.iter().map(|word| (*word).to_owned());
+        child::run(&[peers::python(), SCRIPT.into()].into_iter().chain(words).collect::<Vec<_>>())
+    };
+    let (into, count, limit) = (folder.path().display().to_string(), count.to_string(), LIMIT_S.to_string());
+    script(&["draw", kind, &count, "1", &into])?;
+    let decided = script(&["decide", &into, &limit])?.stdout;
+    let mut verdicts = Verdicts::new();
+    for line in decided.lines() {
+        let [name, solver, _] = line.split(' ').collect::<Vec<_>>()[..] else {
+            return Err(format!("{SCRIPT}: \"{line}\" is no verdict"));
+        };
+        let file = folder.path().join(format!("{name}.json")).display().to_string();
+        let words = [ontick.display().to_string(), "switch".into(), "plan".into(), file];
+        let options = ["--json", "--time", time].map(String::from);
+        let said = child::run_whether_met(&words.into_iter().chain(options).collect::<Vec<_>>())?.stdout;
+        let said: Value = serde_json::from_str(&said).map_err(|e| format!("ontick's JSON: {e}"))?;
+        let ours = said["outcome"].as_str().unwrap_or("nothing").to_owned();
+        *verdicts.entry((solver.to_owned(), ours)).or_default() += 1;
+    }
+    Ok(verdicts)
+}
+
+fn of(verdicts: &Verdicts, solver: &str, ours: Option<&str>) -> usize {
+    let meant = |(key, _): &(&(String, String), &usize)| key.0 == solver && ours.is_none_or(|ours| key.1 == ours);
+    verdicts.iter().filter(meant).map(|(_, number)| number).sum()
+}
+
+/// Neither a proof against what the solver schedules, nor a plan for what it proves to have none.
+fn no_false_proof(kind: &str, verdicts: &Verdicts) -> Goal {
+    let wrong = of(verdicts, "feasible", Some("impossible")) + of(verdicts, "infeasible", Some("planned"));
+    let all = verdicts.values().sum::<usize>();
+    let seen = (all > 0).then(|| (format!("{wrong} of {all}"), wrong == 0));
+    Goal::new(format!("planning: {kind} networks on which ontick contradicts the solver"), "none", seen)
+}
+
+fn found(verdicts: &Verdicts) -> Goal {
+    let (planned, all) = (of(verdicts, "feasible", Some("planned")), of(verdicts, "feasible", None));
+    let seen = (all > 0).then(|| (format!("{planned} of {all}"), planned as f64 >= FOUND * all as f64));
+    Goal::new("planning: large networks found within 10 s, of those that the solver schedules", "≥ 98 %", seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdicts(of: &[(&str, &str, usize)]) -> Verdicts {
+        of.iter().map(|(solver, ours, number)| (((*solver).into(), (*ours).into()), *number)).collect()
+    }
+
+    #[test]
+    fn one_false_proof_and_one_false_plan_are_too_many() {
+        let right =
+            verdicts(&[("feasible", "planned", 98), ("feasible", "not found", 2), ("infeasible", "impossible", 5)]);
+        assert_eq!(no_false_proof("small", &right).reached, Some(true));
+        assert_eq!((found(&right).reached, found(&right).seen), (Some(true), "98 of 100".into()));
+        for wrong in [("feasible", "impossible", 1), ("infeasible", "planned", 1)] {
+            assert_eq!(no_false_proof("small", &verdicts(&[wrong])).reached, Some(false));
+        }
+        assert_eq!(found(&verdicts(&[("feasible", "planned", 97), ("feasible", "not found", 3)])).reached, Some(false));
+        assert_eq!(found(&verdicts(&[])).reached, None);
+    }
+}
