@@ -1,10 +1,11 @@
 //! How a command ends, and the one sentence that says why it could not be done.
 
 use std::fmt::Display;
-use std::io::{Write, stderr};
 use std::process::ExitCode;
 
 use ontick_record::Run;
+
+use crate::terminal;
 
 /// What was asked for was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +26,21 @@ impl Outcome {
 
 /// Why a command could not be done, in one sentence.
 #[derive(Debug)]
-pub struct Failure(String);
+pub struct Failure {
+    sentence: String,
+    /// What lines after the first begin with.
+    indent: &'static str,
+}
 
 impl Failure {
     pub fn new(sentence: impl Display) -> Self {
-        Self(sentence.to_string())
+        // A name with a line end must not begin a line that looks like another's.
+        Self { sentence: sentence.to_string(), indent: "  " }
+    }
+
+    /// Several problems with a line for each, as compilers list them; no name in them has a line end.
+    pub fn list(problems: impl Display) -> Self {
+        Self { sentence: problems.to_string(), indent: "" }
     }
 
     /// What is wrong with the command line, without clap's frame around it.
@@ -42,20 +53,21 @@ impl Failure {
             .filter(|line| !line.is_empty())
             .collect();
         let sentence = sentence.join(" ");
-        Self(format!("{} (see --help)", sentence.strip_prefix("error: ").unwrap_or(&sentence)))
+        Self::new(format!("{} (see --help)", sentence.strip_prefix("error: ").unwrap_or(&sentence)))
     }
 
     /// Says it, and gives the exit status.
     pub fn report(self) -> ExitCode {
-        // Where it cannot be said (a full disk), the status still tells.
-        let _ = writeln!(stderr(), "ontick: {}", self.0);
+        let mut lines = self.sentence.lines();
+        terminal::say(&format!("ontick: {}", lines.next().unwrap_or_default()));
+        lines.for_each(|line| terminal::say(&format!("{}{line}", self.indent)));
         ExitCode::from(2)
     }
 }
 
 impl Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.sentence)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ontick_measure::{Live, conditions};
 use ontick_record::units::show;
 use ontick_record::{Run, Series};
-use ontick_report::printable;
+use ontick_report::printable_lines;
 use ontick_report::text::samples::{Samples, State};
 use ontick_report::text::{self, Moment};
 
@@ -61,18 +61,16 @@ impl Progress {
             View::None { told } => {
                 if let Some(what) = waits_for.filter(|_| !*told && live.elapsed > PATIENCE) {
                     *told = true;
-                    let _ = writeln!(stderr(), "waiting for {what}");
+                    terminal::say(&format!("waiting for {what}"));
                 }
             }
             View::Line => {
-                let width = terminal::width().unwrap_or(80).saturating_sub(1);
-                let line: String = line().chars().take(width).collect();
-                let _ = write!(stderr(), "\r\x1b[K{line}");
+                terminal::rewrite(&line());
             }
             View::Log { last } => {
                 if last.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
                     *last = Some(Instant::now());
-                    let _ = writeln!(stderr(), "{}", line());
+                    terminal::say(&line());
                 }
             }
             View::Screen => screen(self.kind, live, waits_for, samples),
@@ -86,14 +84,10 @@ impl Progress {
             if matches!(self.view, View::Screen) || self.told.contains(&reader.name) {
                 continue;
             }
-            let clear = if matches!(self.view, View::Line) { "\r\x1b[K" } else { "" };
-            let _ = writeln!(
-                stderr(),
-                "{clear}{}: {} (after {} samples)",
-                printable(&reader.name),
-                printable(why),
-                reader.samples
-            );
+            if matches!(self.view, View::Line) {
+                terminal::clear_line();
+            }
+            terminal::say(&format!("{}: {why} (after {} samples)", reader.name, reader.samples));
             self.told.push(reader.name.clone());
         }
     }
@@ -129,6 +123,7 @@ fn screen(kind: &str, live: &Live, waits_for: Option<&str>, samples: Option<&Sam
     let text = text::live(&now, &terminal::screen_style(), rows);
     // From the top, each line cleared before it is written (afterwards its last character might go), then the rest of
     // the screen; and all at once: no flicker.
+    let text = printable_lines(&text, terminal::screen_style().colour);
     let text = format!("\x1b[H\x1b[K{}\x1b[J", text.replace('\n', "\r\n\x1b[K"));
     let _ = stderr().write_all(text.as_bytes());
 }
@@ -136,7 +131,7 @@ fn screen(kind: &str, live: &Live, waits_for: Option<&str>, samples: Option<&Sam
 impl Drop for Progress {
     fn drop(&mut self) {
         match self.view {
-            View::Line => drop(write!(stderr(), "\r\x1b[K")),
+            View::Line => terminal::clear_line(),
             View::Screen => terminal::leave_other_screen(),
             View::None { .. } | View::Log { .. } => {}
         }

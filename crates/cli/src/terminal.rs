@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use ontick_report::Style;
+use ontick_report::{Style, printable, printable_lines};
 
 use crate::failure::Failure;
 
@@ -57,9 +57,41 @@ pub fn size() -> Option<(usize, usize)> {
 
 /// Prints to standard output. A reader that went away (`| head`) ends the program quietly.
 pub fn print(text: &str) -> Result<(), Failure> {
-    match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {
+    match stdout().write_all(harmless(text).as_bytes()).and_then(|()| stdout().flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(Failure::new(format!("cannot write to standard output: {e}"))),
         Ok(()) => Ok(()),
     }
+}
+
+/// Output without anything that names in files, of processes or of packages could steer a terminal with. Documents say
+/// the same as before.
+pub fn harmless(text: &str) -> String {
+    match text.starts_with(['{', '[']) {
+        true => ontick_report::escaped(text),
+        false => printable_lines(text, style().colour),
+    }
+}
+
+/// Says a sentence on standard error.
+pub fn say(sentence: &str) {
+    // Where it cannot be said (a full disk), the command goes on.
+    let _ = writeln!(stderr(), "{}", printable(sentence));
+}
+
+/// Shows text of several lines on standard error.
+pub fn show(text: &str) {
+    let _ = write!(stderr(), "{}", printable_lines(text, screen_style().colour));
+}
+
+/// Shows this in the terminal's last line on standard error, over what was there.
+pub fn rewrite(line: &str) {
+    let width = width().unwrap_or(80).saturating_sub(1);
+    let line: String = printable(line).chars().take(width).collect();
+    let _ = write!(stderr(), "\r\x1b[K{line}");
+}
+
+/// Clears that line.
+pub fn clear_line() {
+    let _ = stderr().write_all(b"\r\x1b[K");
 }

@@ -32,7 +32,7 @@ pub use openmetrics::openmetrics;
 pub use plot::Plot;
 #[cfg(feature = "png")]
 pub use png::{PngError, png};
-pub use printable::printable;
+pub use printable::{escaped, printable, printable_lines};
 pub use rows::rows;
 pub use text::Style;
 pub use verdict::verdict;

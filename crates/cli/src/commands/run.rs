@@ -108,9 +108,9 @@ impl Run {
     fn explain(&self, status: ExitStatus) {
         if let (Some(SIGXCPU), Some(limit)) = (status.signal(), self.runaway_after.0) {
             let (program, limit) = (self.command[0].to_string_lossy(), exact(limit.as_nanos() as u64));
-            eprintln!(
+            crate::terminal::say(&format!(
                 "ontick: {program} ran for {limit} at real-time priority without once sleeping and was ended (--runaway-after off allows it)"
-            );
+            ));
         }
     }
 }

@@ -20,6 +20,7 @@ use super::measuring::{self, Measurement};
 use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags, OutputFlags};
+use crate::terminal;
 
 /// Sample on time, at a rate or at edges of a line, and hand every sample to sockets and files.
 #[derive(Args)]
@@ -82,8 +83,8 @@ impl Sample {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits_or(u64::MAX));
         let simulated = computed(&sources, &trigger);
         let (ring, chain) = Chain::start(&trigger, &sources, &sinks, place.cpu)?;
-        chain.addresses().for_each(|address| eprintln!("listening on {address}"));
-        chain.notices().for_each(|notice| eprintln!("notice: {notice}"));
+        chain.addresses().for_each(|address| terminal::say(&format!("listening on {address}")));
+        chain.notices().for_each(|notice| terminal::say(&format!("notice: {notice}")));
         let mut watching = chain.watching();
         let asked = Measurement {
             simulated,

@@ -1,6 +1,5 @@
 //! What becomes of a run: shown, recorded, judged.
 
-use std::io::{Write, stderr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -58,7 +57,7 @@ impl OutputFlags {
             attempts.note(store::write_whole(path, ontick_report::html(run).as_bytes()));
         }
         if self.quiet {
-            let _ = write!(stderr(), "{}", ontick_report::text::summary(run, &terminal::style()));
+            terminal::show(&ontick_report::text::summary(run, &terminal::style()));
         } else if self.json {
             attempts.note(terminal::print(&store::text(run)));
         } else {

@@ -5,6 +5,7 @@ mod chain;
 mod check;
 mod endings;
 mod errors;
+mod escapes;
 mod examples;
 mod explain;
 mod foreign_chips;

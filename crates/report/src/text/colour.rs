@@ -1,5 +1,8 @@
 //! Colour for meaning, where it is wanted.
 
+/// All that is ever written to paint.
+pub(crate) const SEQUENCES: [&str; 4] = ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"];
+
 /// Paints, or leaves text as it is.
 pub(super) struct Paint(pub bool);
 

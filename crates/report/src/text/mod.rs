@@ -1,7 +1,7 @@
 //! A run as text for a terminal.
 
 mod causes;
-mod colour;
+pub(crate) mod colour;
 mod findings;
 mod lines;
 mod list;

@@ -41,7 +41,9 @@ pub struct Errors {
 impl Errors {
     /// One line for each, with the file's name.
     pub fn in_file(&self, file: &str) -> String {
-        let mut lines: Vec<String> = self.problems.iter().take(LISTED).map(|problem| problem.in_file(file)).collect();
+        // No name in a file begins a line.
+        let line = |problem: &Problem| problem.in_file(file).replace(['\n', '\r'], " ");
+        let mut lines: Vec<String> = self.problems.iter().take(LISTED).map(line).collect();
         if self.problems.len() > LISTED {
             lines.push(format!("and {} more", self.problems.len() - LISTED));
         }

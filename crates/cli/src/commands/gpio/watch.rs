@@ -1,7 +1,7 @@
 //! `ontick gpio watch`
 
 use std::collections::HashMap;
-use std::io::{self, Write, stderr, stdout};
+use std::io::{self, Write, stdout};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -16,6 +16,7 @@ use super::pace::GLANCE_NS;
 use super::{SetUp, shown};
 use crate::failure::{Failure, Outcome};
 use crate::stop;
+use crate::terminal;
 
 /// Edges that wait to be printed; beyond that they wait where they come from, which counts those it drops.
 const WAITING: usize = 65_536;
@@ -89,7 +90,7 @@ impl Watch {
             (tally, ended)
         });
         let simulated = watched.iter().map(|line| shown::note(line.backend)).max().unwrap_or_default();
-        let _ = writeln!(stderr(), "{} edges, {} lost{simulated}", tally.edges, tally.lost);
+        terminal::say(&format!("{} edges, {} lost{simulated}", tally.edges, tally.lost));
         ended.map(|()| Outcome::Met)
     }
 
@@ -144,7 +145,7 @@ fn watched(line: &Line) -> Watched {
 
 fn begin(watched: &[Watched]) {
     let names: Vec<_> = watched.iter().map(|line| format!("{}{}", line.name, shown::note(line.backend))).collect();
-    let _ = writeln!(stderr(), "Watching {}; Ctrl-C ends.", names.join(", "));
+    terminal::say(&format!("Watching {}; Ctrl-C ends.", names.join(", ")));
 }
 
 /// Tells of a line's edges until `stop`, or until nobody listens.
@@ -172,7 +173,7 @@ fn follow(index: usize, mut line: Line, sender: &SyncSender<Told>, stop: &Atomic
 /// `false` when the reader went away, which ends the watch quietly.
 fn out(text: &str) -> Result<bool, Failure> {
     let mut out = stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(terminal::harmless(text).as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(format!("cannot write to standard output: {error}"))),

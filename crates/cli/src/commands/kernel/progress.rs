@@ -1,6 +1,6 @@
 //! How far a build is: a line on the terminal that is rewritten; elsewhere only what is worth knowing.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use ontick_machine::kernel::build::Event;
@@ -19,8 +19,10 @@ impl Progress {
     pub fn tell(&self, event: Event) {
         match event {
             Event::Note(words) => {
-                let clear = if self.line { "\r\x1b[K" } else { "" };
-                let _ = writeln!(stderr(), "{clear}{words}");
+                if self.line {
+                    terminal::clear_line();
+                }
+                terminal::say(words);
             }
             Event::Begins(words) => self.show(words),
             Event::Compiled { done, total, left } => {
@@ -33,9 +35,7 @@ impl Progress {
 
     fn show(&self, words: &str) {
         if self.line {
-            let width = terminal::width().unwrap_or(80).saturating_sub(1);
-            let line: String = words.chars().take(width).collect();
-            let _ = write!(stderr(), "\r\x1b[K{line}");
+            terminal::rewrite(words);
         }
     }
 }
@@ -43,7 +43,7 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.line {
-            let _ = write!(stderr(), "\r\x1b[K");
+            terminal::clear_line();
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The code of a link, and the threads at its ends.
 
-use std::io::{Write, stderr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -12,6 +11,7 @@ use ontick_rt::thread::{Policy, Setup};
 
 use crate::failure::Failure;
 use crate::flags;
+use crate::terminal;
 
 /// What both ends must agree on.
 #[derive(Args, Debug, Clone)]
@@ -119,7 +119,7 @@ pub fn tell(refused: &[String]) {
 
 /// Says something while at work.
 pub fn say(sentence: &str) {
-    let _ = writeln!(stderr(), "{sentence}");
+    terminal::say(sentence);
 }
 
 /// Where what is sent comes from.

@@ -5,6 +5,7 @@ use std::io::{BufReader, BufWriter, ErrorKind, Write, stdout};
 use std::path::Path;
 
 use ontick_acquire::format::{Csv, Encode, Entry, read};
+use ontick_report::printable_lines;
 
 use crate::failure::{Failure, Outcome};
 
@@ -15,6 +16,8 @@ pub fn show(path: &Path) -> Result<Outcome, Failure> {
     let csv = Csv::new(recording.channels());
     let (mut out, mut text) = (BufWriter::new(stdout().lock()), Vec::new());
     csv.begin(&mut text);
+    // The channels' names are the only text in it.
+    text = printable_lines(&String::from_utf8_lossy(&text), false).into_bytes();
     loop {
         match out.write_all(&text) {
             // A reader that went away (`| head`) ends the program quietly.

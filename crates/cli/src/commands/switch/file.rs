@@ -1,15 +1,18 @@
 //! The file that describes a switch, as commands take it.
 
-use std::io::{Write, stderr};
 use std::path::Path;
 
 use ontick_switch::{Switch, config};
 
 use crate::failure::Failure;
+use crate::terminal;
 
 /// Reads it; what is doubtful is said on standard error.
 pub fn read(file: &Path) -> Result<Switch, Failure> {
-    let parsed = config::open(file).map_err(Failure::new)?;
+    let parsed = config::open(file).map_err(|error| match error {
+        config::FileError::Wrong { .. } => Failure::list(error),
+        other => Failure::new(other),
+    })?;
     warn(&parsed.warnings, &file.display().to_string());
     Ok(parsed.switch)
 }
@@ -23,5 +26,5 @@ pub fn warn(warnings: &[config::Problem], file: &str) {
 
 /// Says something that standard output has no place for.
 pub fn note(sentence: &str) {
-    let _ = writeln!(stderr(), "ontick: {sentence}");
+    terminal::say(&format!("ontick: {sentence}"));
 }

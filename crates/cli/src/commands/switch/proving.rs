@@ -1,6 +1,6 @@
 //! What `demo` and `verify` have in common: flows through a switch, judged and shown.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Instant, SystemTime};
@@ -327,11 +327,10 @@ impl Line {
     fn show(&mut self, name: &str, moment: &Moment) {
         if self.shown {
             let Moment { done, sent, received, outside, .. } = moment;
-            let _ = write!(
-                stderr(),
-                "\r\x1b[K{:3.0}%  {name}  {sent} sent  {received} received  {outside} outside",
-                done * 100.0
-            );
+            let percent = done * 100.0;
+            crate::terminal::rewrite(&format!(
+                "{percent:3.0}%  {name}  {sent} sent  {received} received  {outside} outside"
+            ));
         }
     }
 }
@@ -339,7 +338,7 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         if self.shown {
-            let _ = write!(stderr(), "\r\x1b[K");
+            crate::terminal::clear_line();
         }
     }
 }
