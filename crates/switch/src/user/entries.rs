@@ -63,7 +63,8 @@ impl Entries {
     #[inline]
     fn get(&self, key: u64) -> Option<Ports> {
         let (found, ports) = self.places[self.place(key)];
-        (found == key).then_some(ports)
+        // Frames may go to an address of zeros, for which an empty place is no entry.
+        (found == key && key != 0).then_some(ports)
     }
 
     /// The place of a key, or the empty one where it would be.
