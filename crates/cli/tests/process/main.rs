@@ -42,6 +42,7 @@ mod switch_plan;
 mod switch_ports;
 mod switch_proof;
 mod switch_user;
+mod switch_windows;
 mod terminal;
 mod timed_section;
 mod tune;

@@ -16,7 +16,7 @@ use crate::{ontick, record, run, send, stderr, stdout};
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Network namespaces need root.
-fn turn() -> Option<MutexGuard<'static, ()>> {
+pub fn turn() -> Option<MutexGuard<'static, ()>> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: network namespaces need root");
         return None;

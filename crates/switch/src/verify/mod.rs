@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod article;
+pub mod calibration;
 mod causes;
 pub mod flow;
 pub mod frame_log;

@@ -176,6 +176,7 @@ pub fn run(
     if log.left_out > 0 {
         told.notes.push(format!("{} further frames are not in the table of frames", log.left_out));
     }
+    told.notes.extend(under_test.drop_reasons(plan.ports.1));
     Ok(Outcome { trial, stamps, link, log, notes: told.notes })
 }
 

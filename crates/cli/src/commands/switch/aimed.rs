@@ -126,6 +126,7 @@ pub fn lock(folder: &Folder) -> Result<Lock, Failure> {
 
 /// What is to be done, and by whom: the switch that is returned has its data plane decided.
 pub fn plan(mut switch: Switch) -> Result<(Switch, Plan), Failure> {
+    refuse_short_windows(&switch)?;
     let kernel = |switch: &Switch| kernel::plan(&apply::Live, switch, switch.clock.now_ns());
     let user = |switch: &Switch| user::plan::plan(&apply::Live, switch);
     let (plane, plan) = match switch.plane {

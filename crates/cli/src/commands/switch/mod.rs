@@ -3,6 +3,7 @@
 mod aimed;
 mod apply;
 mod background;
+mod calibrate;
 mod check;
 mod confirm;
 mod demo;
@@ -36,6 +37,7 @@ use crate::failure::{Failure, Outcome};
 #[derive(Subcommand)]
 pub enum Switch {
     Check(check::Check),
+    Calibrate(calibrate::Calibrate),
     Plan(plan::PlanCommand),
     Apply(apply::Apply),
     Confirm(confirm::Confirm),
@@ -61,7 +63,7 @@ impl Switch {
             | Switch::Status(_)
             | Switch::Run(_) => true,
             Switch::Plan(plan) => plan.meets_the_machine(),
-            Switch::Demo(_) | Switch::Verify(_) => true,
+            Switch::Calibrate(_) | Switch::Demo(_) | Switch::Verify(_) => true,
             Switch::Unit(_) | Switch::Validate(_) | Switch::Export(_) | Switch::Import(_) => false,
         }
     }
@@ -69,6 +71,7 @@ impl Switch {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
             Switch::Check(check) => check.run(),
+            Switch::Calibrate(calibrate) => calibrate.run(),
             Switch::Plan(plan) => plan.run(),
             Switch::Apply(apply) => apply.run(),
             Switch::Confirm(confirm) => confirm.run(),

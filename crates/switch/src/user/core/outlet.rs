@@ -62,14 +62,16 @@ impl<P> Outlet<P> {
     #[inline]
     pub fn next(&mut self, now_ns: u64, handing_over_ns: u64) -> Option<(usize, u64)> {
         let timing = self.timing(handing_over_ns);
-        let view = self.gates.at(now_ns + self.ahead_ns);
+        let view = *self.gates.at(now_ns + self.ahead_ns);
         let mut ready = self.waiting & view.open & !self.attempts.pausing(now_ns);
         while ready != 0 {
             let queue = 7 - ready.leading_zeros() as usize;
             ready &= !(1 << queue);
             let closes_ns = view.closes_ns[queue];
             let octets = self.queues[queue].first().map_or(0, |waiting| usize::from(waiting.octets));
-            let ends_ns = timing.ends_ns(now_ns, self.free_ns, self.pace.time_ns(octets));
+            let frame_ns = self.pace.time_ns(octets);
+            let timing = EgressTiming { spread_ns: self.spread_ns(queue, frame_ns, handing_over_ns), ..timing };
+            let ends_ns = timing.ends_ns(now_ns, self.free_ns, frame_ns);
             if closes_ns == NEVER || ends_ns <= closes_ns {
                 return Some((queue, closes_ns));
             }
@@ -77,7 +79,15 @@ impl<P> Outlet<P> {
         None
     }
 
-    /// Whether some window of a queue's gate is long enough for a frame.
+    /// How much longer than usual is reckoned with before a gate closes: as much as single hand-overs are away from the
+    /// usual, and no more than leaves the frame its window.
+    #[inline]
+    fn spread_ns(&self, queue: usize, frame_ns: u64, handing_over_ns: u64) -> u64 {
+        let needed_ns = self.at_opening(handing_over_ns).window_ns(frame_ns);
+        self.spread_ns.min(self.gates.longest_ns(queue).saturating_sub(needed_ns))
+    }
+
+    /// Whether some window of a queue's gate is long enough for a frame, as a rule.
     #[inline]
     pub fn has_window(&self, queue: usize, octets: usize, handing_over_ns: u64) -> bool {
         let longest_ns = self.gates.longest_ns(queue);
@@ -99,7 +109,7 @@ impl<P> Outlet<P> {
             0 => handing_over_ns,
             ahead_ns => ahead_ns + ahead_ns / BEYOND_AHEAD,
         };
-        EgressTiming { hand_over_ns, spread_ns: self.spread_ns, ..EgressTiming::IDEAL }
+        EgressTiming { hand_over_ns, ..EgressTiming::IDEAL }
     }
 
     /// The same from the opening of a gate: it is looked at again and again, and frames are handed over ahead of it.

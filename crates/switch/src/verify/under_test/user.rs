@@ -6,7 +6,7 @@ use ontick_record::units::show;
 use ontick_rt::thread::Policy;
 
 use super::{Lost, UnderTest, Worker};
-use crate::model::Switch;
+use crate::model::{Class, Switch};
 use crate::user::Place;
 use crate::user::core::Stall;
 use crate::user::serve::{Happened, ServeError, Service};
@@ -58,6 +58,15 @@ impl UnderTest for UserPlane {
 
     fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
         Ok(Lost::by(&self.switch, &self.service.report().counters, from, to))
+    }
+
+    fn drop_reasons(&self, to: usize) -> Vec<String> {
+        let counters = self.service.report().counters;
+        let why = |class: &Class| {
+            let reasons = counters.ports[to].queues[usize::from(class.queue)].drop_reasons();
+            (!reasons.is_empty()).then(|| format!("dropped of {}: {}", class.name, reasons.join(", ")))
+        };
+        self.switch.classes.iter().filter_map(why).collect()
     }
 
     fn worker(&self) -> Option<Worker> {
