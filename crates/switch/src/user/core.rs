@@ -41,7 +41,7 @@ const EARLY_NS: u64 = 200;
 /// Taking a frame in takes less than this, in ns.
 const TAKING_IN_NS: u64 = 400;
 /// What handing over is taken for until it was seen, in ns.
-const HANDING_OVER_NS: u64 = 2_500;
+const HANDING_OVER_NS: u64 = 2_000;
 /// Octets that the processor fetches at once.
 const CACHE_LINE: usize = 64;
 /// Commands are looked for, and signs of life given, every so many turns.
