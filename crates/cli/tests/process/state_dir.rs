@@ -121,7 +121,7 @@ fn switch_revert_puts_the_settings_of_a_killed_command_back() {
     let changed = settings();
     // What `tune apply` set stays.
     let reverted = run(&words);
-    assert!(reverted.status.success() && stderr(&reverted) == "", "{}", stderr(&reverted));
+    assert!(reverted.status.success() && stderr(&reverted).is_empty(), "{}", stderr(&reverted));
     assert!(difference(&changed, &settings()).is_empty());
 
     let journal = fs::read_to_string(JOURNAL).unwrap();

@@ -75,7 +75,7 @@ fn a_stations_own_frames_leave_in_their_windows() {
     here.ip(&["addr", "add", "10.9.9.1/24", "dev", "camera"]).unwrap();
     far.ip(&["addr", "add", "10.9.9.2/24", "dev", "far"]).unwrap();
     let listener = far.within(|| TcpListener::bind("10.9.9.2:0")).unwrap().unwrap();
-    let octets: Vec<u8> = (0..100_000u32).map(|n| (n * 7 >> 3) as u8).collect();
+    let octets: Vec<u8> = (0..100_000u32).map(|n| ((n * 7) >> 3) as u8).collect();
     let to = listener.local_addr().unwrap();
     let receiver = std::thread::spawn(move || {
         let mut received = Vec::new();
