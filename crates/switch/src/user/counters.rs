@@ -172,6 +172,12 @@ impl QueueCounters {
             ("refused by the interface", refused.get()),
         ]
     }
+
+    /// Why frames were dropped, with how many: `562 no window long enough`.
+    pub fn drop_reasons(&self) -> Vec<String> {
+        let some = self.drops().into_iter().filter(|(_, count)| *count > 0);
+        some.map(|(reason, count)| format!("{count} {reason}")).collect()
+    }
 }
 
 impl PortCounters {
@@ -202,19 +208,6 @@ impl PortCounters {
             ("came in while closed", closed.get()),
             ("no static entry", no_entry.get()),
         ]
-    }
-
-    /// Why, with how many: `562 no window long enough`.
-    pub fn drop_reasons(&self) -> Vec<String> {
-        let reasons = [
-            ("too many waited", &self.full),
-            ("larger than allowed", &self.over_sdu),
-            ("no window long enough", &self.no_window),
-            ("link down", &self.down),
-            ("refused by the interface", &self.refused),
-        ];
-        let some = reasons.into_iter().filter(|(_, count)| count.get() > 0);
-        some.map(|(reason, count)| format!("{} {reason}", count.get())).collect()
     }
 }
 

@@ -75,6 +75,7 @@ impl Calibrating {
             guard_ns: 1_000,
             bins: 100,
             kept_cycles: 1_000,
+            log_frames: false,
         };
         let switching = proof.carry_out(stop, look)?.switching;
         let plane = if switching.plane == "kernel" { DataPlane::Kernel } else { DataPlane::User };
