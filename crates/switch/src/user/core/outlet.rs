@@ -10,7 +10,7 @@ use crate::user::queue::{Queue, Waiting};
 use crate::wire::Pace;
 
 /// The core looks at each gate that often, in ns.
-const LOOK_NS: u64 = 500;
+pub(super) const LOOK_NS: u64 = 500;
 /// A frame is on its way to the link for so much longer, in thirds, than what it is handed over ahead: three quarters of
 /// the least that was measured.
 const BEYOND_AHEAD: u64 = 3;

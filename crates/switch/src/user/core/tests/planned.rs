@@ -20,8 +20,12 @@ struct Due {
     frame: Vec<u8>,
 }
 
+/// A plane at least as slow as the core assumes until it has measured.
 fn timing() -> impl Strategy<Value = EgressTiming> {
-    (500u64..3_000, 500u64..3_000, 0u64..1_000).prop_map(|(hand_over_ns, spread_ns, guard_ns)| EgressTiming {
+    let least_ns = HANDING_OVER_NS + outlet::LOOK_NS;
+    let times = (500u64..3_000, 500u64..3_000, 0u64..1_000)
+        .prop_map(move |(hand, spread, guard)| (hand, spread.max(least_ns.saturating_sub(hand)), guard));
+    times.prop_map(|(hand_over_ns, spread_ns, guard_ns)| EgressTiming {
         hand_over_ns,
         spread_ns,
         spacing_ns: hand_over_ns + spread_ns,
