@@ -86,6 +86,8 @@ fn a_reader_that_goes_away_is_no_error() {
 /// Loop and watchdog share a CPU here, so the watchdog needs a priority that the loop does not have.
 #[test]
 fn in_a_cpuset_of_one_cpu_the_watchdog_comes_first() {
+    // A switch of another test would hold that CPU.
+    let _alone = crate::alone_on_this_machine();
     let group = Cgroup(format!("/sys/fs/cgroup/cpuset/ontick-test-{}", std::process::id()).into());
     let set = |file: &str, value: &str| std::fs::write(group.0.join(file), value);
     let made =

@@ -79,8 +79,10 @@ fn what_a_killed_run_left_in_tracing_goes_with_the_next_command_and_its_causes_s
         let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
         let series = &run["series"][0];
         let counted: u64 = series["causes"].as_array().unwrap().iter().map(|c| c["count"].as_u64().unwrap()).sum();
+        // All are counted; of those that a journal does not keep, nothing but that is known.
+        let seen = series["outliers_seen"].as_u64().unwrap();
         let named = series["outliers"].as_array().unwrap().iter().filter(|o| o["cause"].is_u64()).count() as u64;
-        assert!(counted > 0 && counted == named, "{counted} counted, {named} named");
+        assert!(named > 0 && named <= counted && counted <= seen, "{named} named, {counted} counted, {seen} in all");
     }
 }
 

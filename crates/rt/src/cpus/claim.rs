@@ -130,7 +130,7 @@ pub fn holders() -> Vec<Holder> {
     match Registry::open() {
         Some(registry) => registry.holders(),
         // Those of root can be seen.
-        None => listed(&Path::new(RUN).join(FOLDER)),
+        None => living(&Path::new(RUN).join(FOLDER)),
     }
 }
 
@@ -202,7 +202,7 @@ impl Registry {
         // And those that another user cannot hide from.
         let root = Path::new(RUN).join(FOLDER);
         if self.folder != root && !rustix::process::geteuid().is_root() {
-            holders.extend(listed(&root));
+            holders.extend(living(&root));
         }
         holders
     }
@@ -236,11 +236,17 @@ impl Registry {
 /// Claims in a folder, by the names of its files, of processes that are there.
 fn listed(folder: &Path) -> Vec<Holder> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let holders = entries.filter_map(|entry| Holder::named(entry.file_name().to_str()?));
-    holders.filter(|holder| Path::new(&format!("/proc/{}", holder.pid)).exists()).collect()
+    entries.filter_map(|entry| Holder::named(entry.file_name().to_str()?)).collect()
 }
 
 /// Whether a folder is this user's, and no other may write to it.
+/// Those whose process is there, for whoever may not try their locks.
+fn living(folder: &Path) -> Vec<Holder> {
+    let mut holders = listed(folder);
+    holders.retain(|holder| Path::new(&format!("/proc/{}", holder.pid)).exists());
+    holders
+}
+
 fn is_own(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|found| {
         found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0
@@ -304,6 +310,16 @@ mod tests {
         for other in [".lock", "1.2", "1.2.sleeps", "01.2.rests", "1.2.rests.3", "-1.2.rests"] {
             assert_eq!(Holder::named(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn what_a_process_that_ended_left_is_removed() {
+        let home = std::env::temp_dir().join(format!("ontick-claims-of-the-dead-{}", std::process::id()));
+        let registry = Registry::at(&home).unwrap();
+        let place = registry.folder.join(held(5, Spins).file_name());
+        drop(open(&place, true).unwrap());
+        assert_eq!((registry.holders(), place.exists()), (vec![], false));
+        fs::remove_dir_all(home).unwrap();
     }
 
     /// The first process number is always there, and never this one.
