@@ -216,7 +216,14 @@ fn ctrl_c_ends_a_receiver_that_hears_nothing() {
 
 #[test]
 fn a_test_counts_frames_and_bits() {
-    let output = run(&["link", "test", "--frames", "4", "--short", "50us", "--code", "2x2", "--json"]);
+    for by in ["interrupt", "poll"] {
+        counts_frames_and_bits(by);
+    }
+}
+
+fn counts_frames_and_bits(by: &str) {
+    let words = ["link", "test", "--frames", "4", "--short", "50us", "--code", "2x2", "--by", by, "--json"];
+    let output = run(&words);
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&document["frames"], &document["false_frames"]), (&4.into(), &0.into()));
     let lost = document["frames_lost"].as_u64().expect("frames that were lost");
