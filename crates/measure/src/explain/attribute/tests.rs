@@ -85,41 +85,32 @@ fn an_account_that_falls_short_is_steal() {
     assert_eq!(cause_of(told, 5_050, &machine()), Cause::Steal);
 }
 
+/// 0.2 ms of a software interrupt, and an account of 4 ms that lacks `lacking_us`.
+fn account(lacking_us: u64) -> Vec<(i64, Kind)> {
+    vec![
+        (-3_000, switch(task(0, 120), 0, thread())),
+        (-50, Kind::SoftirqEntry(3)),
+        (150, Kind::SoftirqExit),
+        (1_000, Kind::VectorEntry(Vector::Timer)),
+        (1_000, Kind::Ran { pid: TID, ns: (4_000 - lacking_us) * 1_000 }),
+        (1_003, Kind::VectorExit(Vector::Timer)),
+    ]
+}
+
 #[test]
 fn stolen_time_is_where_the_account_has_room_for_it() {
-    // 0.2 ms of a software interrupt, and an account of 4 ms that lacks `lacking_us`.
-    let told = |lacking_us: u64| {
-        vec![
-            (-3_000, switch(task(0, 120), 0, thread())),
-            (-50, Kind::SoftirqEntry(3)),
-            (150, Kind::SoftirqExit),
-            (1_000, Kind::VectorEntry(Vector::Timer)),
-            (1_000, Kind::Ran { pid: TID, ns: (4_000 - lacking_us) * 1_000 }),
-            (1_003, Kind::VectorExit(Vector::Timer)),
-        ]
-    };
     // Before the deadline the thread spins and a theft would not show: it may have been there.
-    assert_eq!(cause_of(told(60), 152, &machine()), Cause::Softirq("NET_RX".into()));
-    assert_eq!(cause_of(told(120), 152, &machine()), Cause::Steal);
+    assert_eq!(cause_of(account(60), 152, &machine()), Cause::Softirq("NET_RX".into()));
+    assert_eq!(cause_of(account(120), 152, &machine()), Cause::Steal);
     let apart = Machine { accounts_without_interrupts: true, ..machine() };
-    assert_eq!(cause_of(told(120), 152, &apart), Cause::Softirq("NET_RX".into()));
+    assert_eq!(cause_of(account(120), 152, &apart), Cause::Softirq("NET_RX".into()));
 }
 
 /// A theft has a stretch from half of it on: at less, what had the CPU had most of it.
 #[test]
 fn a_theft_of_half_a_stretch_is_its_cause() {
-    let told = |lacking_us: u64| {
-        vec![
-            (-3_000, switch(task(0, 120), 0, thread())),
-            (-50, Kind::SoftirqEntry(3)),
-            (150, Kind::SoftirqExit),
-            (1_000, Kind::VectorEntry(Vector::Timer)),
-            (1_000, Kind::Ran { pid: TID, ns: (4_000 - lacking_us) * 1_000 }),
-            (1_003, Kind::VectorExit(Vector::Timer)),
-        ]
-    };
-    assert_eq!(cause_of(told(99), 152, &machine()), Cause::Softirq("NET_RX".into()));
-    assert_eq!(cause_of(told(100), 152, &machine()), Cause::Steal);
+    assert_eq!(cause_of(account(99), 152, &machine()), Cause::Softirq("NET_RX".into()));
+    assert_eq!(cause_of(account(100), 152, &machine()), Cause::Steal);
 }
 
 #[test]
