@@ -1,13 +1,13 @@
 //! `ontick tune` and `ontick prove --tune`: every change goes back, byte for byte.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::machine::Machine;
-use crate::{Restored, alone_on_this_machine, may_tune, ontick, run, send, stderr, stdout, wait_until};
+use crate::{Restored, alone_on_this_machine, has, may_tune, ontick, run, send, stderr, stdout, wait_until};
 
 /// Its journal needs the place that every system has.
 fn lay(name: &str) -> Machine {
@@ -163,4 +163,38 @@ fn prove_tune_puts_everything_back_however_it_ends() {
         child.wait().unwrap();
         wait_until("the settings as before", || settings() == before && !fs::exists("/var/lib/ontick").unwrap());
     }
+}
+
+/// A power cut between the two would leave a change that nobody knows of.
+#[test]
+fn what_will_be_changed_is_on_the_disk_before_it_is() {
+    let _alone = alone_on_this_machine();
+    if !has("strace") || !may_tune() || fs::read_to_string("/proc/sys/vm/stat_interval").unwrap() == "10\n" {
+        return;
+    }
+    let _as_before = Restored;
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let calls = ["-f", "-y", "-s", "300", "-e", "trace=write,fsync,fdatasync", "-o"];
+    let mut traced = Command::new("strace");
+    traced.args(calls).arg(&trace).arg(env!("CARGO_BIN_EXE_ontick")).args(["tune", "apply", "stat-interval"]);
+    let output = traced.output().unwrap();
+    if stderr(&output).contains("ptrace") {
+        return eprintln!("not tested: {}", stderr(&output));
+    }
+    assert!(output.status.success(), "{}", stderr(&output));
+    let trace = fs::read_to_string(trace).unwrap();
+    let calls: Vec<&str> = trace.lines().collect();
+    let nth = |from: usize, parts: [&str; 3]| {
+        let found = calls[from..].iter().position(|call| parts.iter().all(|part| call.contains(part)));
+        from + found.unwrap_or_else(|| panic!("no {parts:?} from call {from} on:\n{trace}"))
+    };
+    let journal = "/var/lib/ontick/tune.jsonl>";
+    let announced = nth(0, ["write(", journal, "intend"]);
+    let synced = nth(announced, ["sync(", journal, "= 0"]);
+    let changed = nth(0, ["write(", "</proc/sys/vm/stat_interval>", "10"]);
+    assert!(synced < changed, "{trace}");
+    nth(nth(changed, ["write(", journal, "done"]), ["sync(", journal, "= 0"]);
+    // A new file's name is on the disk, too.
+    assert!(nth(0, ["sync(", "/var/lib/ontick>", "= 0"]) < changed, "{trace}");
 }
