@@ -110,6 +110,7 @@ pub fn send_it(bytes: &[u8], arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 fn arrives_with_a_return_line(test: &str, by: &str, wire: &[&str], length: u32) {
+    let _alone = crate::alone_on_this_machine();
     let chip = Chip::new(test, wire);
     let receiver =
         Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--by", by, "--patience", "60s"]);

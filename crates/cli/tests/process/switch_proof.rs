@@ -59,6 +59,7 @@ fn is_sound(trial: &Value) {
 
 #[test]
 fn the_demo_accounts_for_every_frame_and_shows_the_difference() {
+    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
@@ -87,6 +88,7 @@ fn the_demo_accounts_for_every_frame_and_shows_the_difference() {
 
 #[test]
 fn the_demo_s_record_reads_back() {
+    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.json");
@@ -136,6 +138,7 @@ entries = [{ open = ["control"], for = "500us" }, { open = ["video", "rest"], fo
 
 #[test]
 fn verify_sends_a_flow_of_every_class() {
+    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("switch.toml");
@@ -168,6 +171,7 @@ fn verify_sends_a_flow_of_every_class() {
 
 #[test]
 fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
+    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("switch.toml");
@@ -201,6 +205,7 @@ fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
 
 #[test]
 fn a_requirement_that_cannot_be_met_is_not() {
+    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let plane = ["--plane", "bridge", "--duration", "100ms"];
     let output = run(&[&["switch", "demo", "--json"], &plane[..]].concat());
@@ -265,6 +270,7 @@ fn spaces(id: u32) -> Vec<String> {
 
 #[test]
 fn control_c_gives_what_was_found_so_far() {
+    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let mut child = begun();
     // Cycles begin with the next second; frames flow soon after.
@@ -287,6 +293,7 @@ fn control_c_gives_what_was_found_so_far() {
 
 #[test]
 fn a_killed_demo_leaves_nothing_behind() {
+    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let mut child = begun();
     let held = spaces(child.id());

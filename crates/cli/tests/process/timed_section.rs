@@ -9,6 +9,7 @@ use crate::{has, record, run};
 
 #[test]
 fn it_faults_in_no_page() {
+    let _alone = crate::alone_on_this_machine();
     let run = record(&run(&["latency", "timer", "--count", "500", "--json"]));
     let series = &run["series"][0];
     if series["settings"]["memory_locked"] == true {
@@ -19,6 +20,7 @@ fn it_faults_in_no_page() {
 
 #[test]
 fn it_makes_no_system_call_but_the_wait() {
+    let _alone = crate::alone_on_this_machine();
     if !has("strace") {
         return;
     }
@@ -36,6 +38,7 @@ fn it_makes_no_system_call_but_the_wait() {
 /// The line is driven and looked at without any: only the waits are left, and of those that the program spins none.
 #[test]
 fn a_train_of_pulses_makes_no_system_call_but_the_wait() {
+    let _alone = crate::alone_on_this_machine();
     if !has("strace") {
         return;
     }
@@ -53,6 +56,7 @@ fn a_train_of_pulses_makes_no_system_call_but_the_wait() {
 /// Neither reading these sources nor handing samples on asks the kernel for anything; a lock that is waited for would.
 #[test]
 fn sampling_makes_no_system_call_but_the_wait() {
+    let _alone = crate::alone_on_this_machine();
     if !has("strace") {
         return;
     }
