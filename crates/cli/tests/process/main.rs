@@ -26,6 +26,7 @@ mod machine;
 mod planted;
 mod pru;
 mod pulse;
+mod put_back;
 mod records;
 mod results;
 mod round;

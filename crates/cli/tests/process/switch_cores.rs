@@ -6,6 +6,7 @@ use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::put_back::revert_switches;
 use super::{alone_on_this_machine, has, ontick, run, send, stderr, wait_until};
 
 /// A switch of two ports, with a network and a folder of its own.
@@ -66,6 +67,12 @@ impl Switch {
 
     fn turns(&self) -> u64 {
         self.report()["counters"]["turns"].as_u64().unwrap_or(0)
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        revert_switches(&self.here, &self.folder.path().join("state"));
     }
 }
 

@@ -6,6 +6,7 @@ use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::put_back::RevertSwitches;
 use super::{alone_on_this_machine, has, ontick, send, wait_until};
 
 #[test]
@@ -32,6 +33,7 @@ fn of_a_loop_one_port_is_closed_and_opened_when_it_is_gone() {
     outside(&["link", "set", "dev", "far0", "master", "hub"]);
     let folder = tempfile::tempdir().unwrap();
     let (file, state) = (folder.path().join("cell.toml"), folder.path().join("state").display().to_string());
+    let _as_before = RevertSwitches { here: &here, state: state.as_ref() };
     let port = |n: u32| format!("\n[[port]]\nname = \"port{n}\"\nrate = \"1Gbit\"\n");
     let ports: String = (0..3).map(port).collect();
     let head = "[switch]\nname = \"cell\"\nplane = \"user\"\nforward-reserved = [\"bpdu\"]\n\n[[class]]\nname = \"all\"\nqueue = 0\n";

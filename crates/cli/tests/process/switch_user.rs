@@ -6,6 +6,7 @@ use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::put_back::revert_switches;
 use super::{alone_on_this_machine, has, ontick, runs, send, stderr, stdout, wait_until};
 
 const PORTS: [&str; 2] = ["port0", "port1"];
@@ -89,6 +90,12 @@ impl Bench {
     }
 }
 
+impl Drop for Bench {
+    fn drop(&mut self) {
+        revert_switches(&self.here, &self.folder.path().join("state"));
+    }
+}
+
 #[test]
 fn it_is_set_up_changed_and_taken_away() {
     let Some(bench) = bench() else { return };
@@ -159,26 +166,51 @@ fn descendants(of: i32) -> Vec<i32> {
     [children, below].concat()
 }
 
+fn throttling() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").unwrap()
+}
+
+/// Kills a switch and all that would put anything back.
+fn kill_with_guardians(bench: &Bench) {
+    let main = bench.pid();
+    let guardians = descendants(main);
+    assert!(!guardians.is_empty());
+    // Guardians first: none of them sees the end of what it guards.
+    for pid in guardians.iter().chain([&main]) {
+        send(*pid as u32, Signal::KILL);
+    }
+    // With all its threads: what they hold is held until the last of them has ended.
+    let threads = |pid: &i32| std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, |threads| threads.count());
+    wait_until("their end", || guardians.iter().chain([&main]).all(|pid| !runs(*pid) && threads(pid) <= 1));
+}
+
+#[test]
+fn a_test_that_fails_half_way_leaves_settings_as_they_were() {
+    let Some(bench) = bench() else { return };
+    let _alone = bench._alone.try_clone().unwrap();
+    let before = throttling();
+    let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+        let applied = bench.switch(&["apply", &bench.file(), "--never-rest"]);
+        assert!(applied.status.success(), "{}", stderr(&applied));
+        kill_with_guardians(&bench);
+        // As a failed assertion, without a message in the log.
+        std::panic::resume_unwind(Box::new("half-way"));
+    }));
+    assert_eq!(failed.unwrap_err().downcast_ref(), Some(&"half-way"));
+    assert!(!std::path::Path::new("/var/lib/ontick/tune.jsonl").exists());
+    assert_eq!(throttling(), before);
+}
+
 /// Nobody is left that could put anything back, and two journals say what there is to do.
 #[test]
 fn killed_with_its_guardians_one_revert_restores_settings_too() {
     let Some(bench) = bench() else { return };
-    let throttling = || std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").unwrap();
     let throttling_before = throttling();
     for command in [&["switch", "revert"][..], &["tune", "revert"]] {
         let applied = bench.switch(&["apply", &bench.file(), "--never-rest"]);
         assert!(applied.status.success(), "{}", stderr(&applied));
         let lifted = std::path::Path::new("/var/lib/ontick/tune.jsonl").exists();
-        let main = bench.pid();
-        let guardians = descendants(main);
-        assert!(!guardians.is_empty());
-        // Guardians first: none of them sees the end of what it guards.
-        for pid in guardians.iter().chain([&main]) {
-            send(*pid as u32, Signal::KILL);
-        }
-        // With all its threads: what they hold is held until the last of them has ended.
-        let threads = |pid: &i32| std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, |threads| threads.count());
-        wait_until("their end", || guardians.iter().chain([&main]).all(|pid| !runs(*pid) && threads(pid) <= 1));
+        kill_with_guardians(&bench);
         assert_eq!(std::path::Path::new("/var/lib/ontick/tune.jsonl").exists(), lifted);
         if command[0] == "tune" {
             // The switch of this test does not lie where `tune revert` would look for it.

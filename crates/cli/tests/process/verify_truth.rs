@@ -9,6 +9,7 @@ use std::process::Output;
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use serde_json::Value;
 
+use super::put_back::revert_switches;
 use super::wire_capture::{Capture, Frame, Gates, Mark, Verdict, Wire, tai_ahead_ns};
 use super::{alone_on_this_machine, has, ontick, stderr};
 
@@ -106,7 +107,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        self.switch(&self.here, &["revert"]);
+        revert_switches(&self.here, &self.folder.path().join("state"));
     }
 }
 

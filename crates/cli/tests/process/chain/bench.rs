@@ -14,6 +14,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::put_back::revert_switches;
 use crate::wire_capture::{Capture, Frame, Gates, Verdict, Wire, tai_ahead_ns};
 use crate::{alone_on_this_machine, has, ontick, send, stderr, stdout, wait_until};
 
@@ -59,6 +60,12 @@ pub struct Bench {
     links: Vec<Link>,
     streams: Vec<Stream>,
     _alone: fs::File,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        revert_switches(&self.switches, &self.folder.path().join("state"));
+    }
 }
 
 /// What came of it.

@@ -10,6 +10,7 @@ use ontick_switch::user::port::{Port, Sent};
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use serde_json::Value;
 
+use crate::put_back::RevertSwitches;
 use crate::wire_capture::{Capture, Frame, Gates, Verdict, Wire, tai_ahead_ns};
 use crate::{alone_on_this_machine, has, ontick, stderr, stdout, wait_until};
 
@@ -55,6 +56,7 @@ fn a_stations_own_frames_leave_in_their_windows() {
     let file = folder.path().join("camera.toml").display().to_string();
     fs::write(&file, CAMERA).unwrap();
     let state = folder.path().join("state").display().to_string();
+    let _as_before = RevertSwitches { here: &here, state: state.as_ref() };
     let switch = |words: &[&str]| -> Output {
         let mut command = ontick(&[&["switch"], words, &["--state", &state]].concat());
         here.within(|| command.output()).unwrap().unwrap()
