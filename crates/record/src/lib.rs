@@ -1,5 +1,5 @@
 //! What a run found: the [`Run`] document and its schema, histograms, statistics, import of other
-//! tools' output, and comparison. Nothing here measures and nothing here prints.
+//! tools' output, comparison, and the metrics format. Nothing here measures and nothing here prints.
 #![forbid(unsafe_code)]
 
 pub mod bound;
@@ -9,6 +9,7 @@ pub mod histogram;
 pub mod import;
 pub mod journal;
 mod maxima;
+pub mod openmetrics;
 mod outliers;
 pub mod output_file;
 pub mod requirement;

@@ -1,8 +1,7 @@
 //! OpenMetrics text exposition of a run, for Prometheus and its kin.
 
-use std::fmt::Write;
-
 use ontick_record::compare::missed;
+use ontick_record::openmetrics::{Exposition, Kind, Labels, seconds};
 use ontick_record::{Run, Series};
 
 use crate::grouping::load_name;
@@ -42,8 +41,7 @@ const EDGES_NS: [u64; 26] = [
 ///
 /// A bucket counts the samples that are certainly not above its edge.
 pub fn openmetrics(run: &Run) -> String {
-    let labels = series_labels(run);
-    let all: Vec<(&Series, &str)> = run.series.iter().zip(labels.iter().map(String::as_str)).collect();
+    let all: Vec<(&Series, Labels)> = run.series.iter().zip(series_labels(run)).collect();
     let mut out = Exposition::default();
     histogram(&mut out, &all);
     gauges(&mut out, &all);
@@ -51,77 +49,49 @@ pub fn openmetrics(run: &Run) -> String {
     counters(&mut out, run, &all);
     requirements(&mut out, run);
     information(&mut out, run);
-    out.0.push_str("# EOF\n");
-    out.0
+    out.finish()
 }
 
-#[derive(Default)]
-struct Exposition(String);
-
-impl Exposition {
-    /// Begins a family; a name ending in `_seconds` has that unit.
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# TYPE {name} {kind}");
-        if name.ends_with("_seconds") {
-            let _ = writeln!(self.0, "# UNIT {name} seconds");
-        }
-        let _ = writeln!(self.0, "# HELP {name} {help}");
-    }
-
-    fn sample(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
-        let _ = writeln!(self.0, "{name}{{{labels}}} {value}");
-    }
-}
-
-fn histogram(out: &mut Exposition, all: &[(&Series, &str)]) {
-    const NAME: &str = "ontick_latency_seconds";
-    out.family(NAME, "histogram", "Latency: now minus the time at which the thread should have been running.");
+fn histogram(out: &mut Exposition, all: &[(&Series, Labels)]) {
+    let help = "Latency: now minus the time at which the thread should have been running.";
+    let mut family = out.family("ontick_latency_seconds", Kind::Histogram, help);
     for (s, labels) in all {
-        for edge in EDGES_NS {
-            let labels = format!("{labels},le=\"{}\"", seconds(edge as f64));
-            out.sample("ontick_latency_seconds_bucket", &labels, s.latency.below(edge + 1));
-        }
-        out.sample("ontick_latency_seconds_bucket", &format!("{labels},le=\"+Inf\""), s.latency.count());
-        // The format wants both or none.
-        if let Some(mean) = s.latency.mean_ns.filter(|m| m.is_finite()) {
-            out.sample("ontick_latency_seconds_count", labels, s.latency.count());
-            out.sample("ontick_latency_seconds_sum", labels, seconds(mean * s.latency.count() as f64));
-        }
+        let buckets = EDGES_NS.into_iter().map(|edge| (edge, s.latency.below(edge + 1)));
+        let count = s.latency.count();
+        family.histogram(labels, buckets, count, s.latency.mean_ns.map(|mean| mean * count as f64));
     }
 }
 
-fn gauges(out: &mut Exposition, all: &[(&Series, &str)]) {
+fn gauges(out: &mut Exposition, all: &[(&Series, Labels)]) {
     let quantiles = [("0.5", 0.5), ("0.99", 0.99), ("0.999", 0.999), ("0.9999", 0.9999)];
-    out.family("ontick_latency_quantile_seconds", "gauge", "Latency that this share of the samples does not exceed.");
+    let help = "Latency that this share of the samples does not exceed.";
+    let mut family = out.family("ontick_latency_quantile_seconds", Kind::Gauge, help);
     for (s, labels) in all {
         for (name, q) in quantiles {
             if let Some(ns) = s.latency.quantile(q) {
-                out.sample(
-                    "ontick_latency_quantile_seconds",
-                    &format!("{labels},quantile=\"{name}\""),
-                    seconds(ns as f64),
-                );
+                family.sample(&labels.and("quantile", name), seconds(ns as f64));
             }
         }
     }
-    out.family("ontick_latency_max_seconds", "gauge", "Largest latency of the run.");
+    let mut family = out.family("ontick_latency_max_seconds", Kind::Gauge, "Largest latency of the run.");
     for (s, labels) in all {
         if let Some(ns) = s.latency.max_ns {
-            out.sample("ontick_latency_max_seconds", labels, seconds(ns as f64));
+            family.sample(labels, seconds(ns as f64));
         }
     }
 }
 
-fn pulses(out: &mut Exposition, all: &[(&Series, &str)]) {
-    let with: Vec<_> = all.iter().filter_map(|(s, labels)| Some((s.pulse.as_ref()?, *labels))).collect();
+fn pulses(out: &mut Exposition, all: &[(&Series, Labels)]) {
+    let with: Vec<_> = all.iter().filter_map(|(s, labels)| Some((s.pulse.as_ref()?, labels))).collect();
     if with.is_empty() {
         return;
     }
-    out.family("ontick_pulse_wanted_seconds", "gauge", "Width that the pulses should have had.");
+    let mut family = out.family("ontick_pulse_wanted_seconds", Kind::Gauge, "Width that the pulses should have had.");
     for (pulse, labels) in &with {
-        out.sample("ontick_pulse_wanted_seconds", labels, seconds(pulse.wanted_ns as f64));
+        family.sample(labels, seconds(pulse.wanted_ns as f64));
     }
-    out.family("ontick_pulse_width_seconds", "gauge", "Width of the shortest, average and longest pulse.");
+    let help = "Width of the shortest, average and longest pulse.";
+    let mut family = out.family("ontick_pulse_width_seconds", Kind::Gauge, help);
     for (pulse, labels) in &with {
         let width = &pulse.width;
         let figures = [
@@ -130,48 +100,48 @@ fn pulses(out: &mut Exposition, all: &[(&Series, &str)]) {
             ("longest", width.max_ns.map(|ns| ns as f64)),
         ];
         for (which, ns) in figures.into_iter().filter_map(|(which, ns)| Some((which, ns?))) {
-            out.sample("ontick_pulse_width_seconds", &format!("{labels},which=\"{which}\""), seconds(ns));
+            family.sample(&labels.and("which", which), seconds(ns));
         }
     }
 }
 
-fn counters(out: &mut Exposition, run: &Run, all: &[(&Series, &str)]) {
-    out.family("ontick_missed_cycles", "counter", "Periods that passed without being acted on.");
+fn counters(out: &mut Exposition, run: &Run, all: &[(&Series, Labels)]) {
+    let help = "Periods that passed without being acted on.";
+    let mut family = out.family("ontick_missed_cycles", Kind::Counter, help);
     for (s, labels) in all {
         if let Some(missed) = missed(run, s) {
-            out.sample("ontick_missed_cycles_total", labels, missed);
+            family.sample(labels, missed);
         }
     }
-    out.family("ontick_outliers", "counter", "Samples above the outlier threshold.");
+    let mut family = out.family("ontick_outliers", Kind::Counter, "Samples above the outlier threshold.");
     for (s, labels) in all {
-        out.sample("ontick_outliers_total", labels, s.outliers_seen);
+        family.sample(labels, s.outliers_seen);
     }
 }
 
 fn requirements(out: &mut Exposition, run: &Run) {
-    out.family("ontick_requirement_met", "gauge", "1 where the requirement was met, else 0.");
+    let help = "1 where the requirement was met, else 0.";
+    let mut family = out.family("ontick_requirement_met", Kind::Gauge, help);
     for (i, r) in run.requirements.iter().enumerate() {
         if !run.requirements[..i].iter().any(|before| before.requirement == r.requirement) {
-            let labels = labels(&[("requirement", &r.requirement), ("series", &r.series)]);
-            out.sample("ontick_requirement_met", &labels, u8::from(r.met));
+            let labels = Labels::new(&[("requirement", &r.requirement), ("series", &r.series)]);
+            family.sample(&labels, u8::from(r.met));
         }
     }
 }
 
 fn information(out: &mut Exposition, run: &Run) {
-    out.family("ontick_run", "info", "The run.");
     let simulated = run.simulated.clone().unwrap_or_default();
-    let about = labels(&[
+    let about = Labels::new(&[
         ("tool", &run.tool),
         ("measurement", &run.measurement),
         ("started", &run.started),
         ("simulated", &simulated),
     ]);
-    out.sample("ontick_run_info", &about, 1);
+    out.family("ontick_run", Kind::Info, "The run.").sample(&about, 1);
     let Some(e) = &run.environment else { return };
-    out.family("ontick_environment", "info", "The machine that the run was made on.");
     let cpus = e.cpus_online.to_string();
-    let about = labels(&[
+    let about = Labels::new(&[
         ("machine", &e.machine),
         ("processor", &e.processor),
         ("architecture", &e.architecture),
@@ -184,11 +154,11 @@ fn information(out: &mut Exposition, run: &Run) {
         ("clocksource", &e.clocksource),
         ("hypervisor", &e.hypervisor),
     ]);
-    out.sample("ontick_environment_info", &about, 1);
+    out.family("ontick_environment", Kind::Info, "The machine that the run was made on.").sample(&about, 1);
 }
 
 /// The labels of each series. Two that share a name would be the same metric: later ones get a number.
-fn series_labels(run: &Run) -> Vec<String> {
+fn series_labels(run: &Run) -> Vec<Labels> {
     let mut names: Vec<String> = Vec::new();
     for s in &run.series {
         let mut name = s.name.clone();
@@ -200,87 +170,17 @@ fn series_labels(run: &Run) -> Vec<String> {
         names.push(name);
     }
     let of = |(s, name): (&Series, &String)| {
-        let mut about = vec![
+        let labels = Labels::new(&[
             ("measurement", run.measurement.as_str()),
             ("series", name),
             ("method", &s.settings.method),
             ("load", load_name(&s.settings.load)),
-        ];
+        ]);
         // Only where lines took part: who scrapes both must be able to tell a simulated one by every sample.
-        about.extend(s.settings.backend.as_deref().map(|backend| ("backend", backend)));
-        labels(&about)
+        match s.settings.backend.as_deref() {
+            Some(backend) => labels.and("backend", backend),
+            None => labels,
+        }
     };
     run.series.iter().zip(&names).map(of).collect()
-}
-
-fn labels(pairs: &[(&str, &str)]) -> String {
-    let one = |(name, value): &(&str, &str)| format!("{name}=\"{}\"", escape(value));
-    pairs.iter().map(one).collect::<Vec<_>>().join(",")
-}
-
-fn escape(value: &str) -> String {
-    let mut text = String::with_capacity(value.len());
-    for c in value.chars() {
-        match c {
-            '\\' => text.push_str("\\\\"),
-            '"' => text.push_str("\\\""),
-            '\n' => text.push_str("\\n"),
-            c if c.is_control() => text.push('\u{fffd}'),
-            c => text.push(c),
-        }
-    }
-    text
-}
-
-/// Nanoseconds as seconds, in the form that the format calls canonical: `1e-07`, `0.0001`, `1.0`.
-fn seconds(ns: f64) -> String {
-    let value = ns / 1e9;
-    if value == 0.0 || (1e-4..1e6).contains(&value) {
-        let text = format!("{}", (ns.round()) / 1e9);
-        return if text.contains('.') { text } else { format!("{text}.0") };
-    }
-    let text = format!("{value:e}");
-    let (number, exponent) = text.split_once('e').expect("the form has an exponent");
-    let exponent: i32 = exponent.parse().expect("the exponent is a number");
-    // What a division leaves behind the last digit that nanoseconds have.
-    let number: f64 = number.parse().expect("the number is one");
-    let number = (number * 1e9).round() / 1e9;
-    format!("{number}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn numbers_are_canonical() {
-        let shown = [0.0, 100.0, 3_000.0, 41_000.0, 100_000.0, 1e9, 1e10, 1_234.0].map(seconds);
-        assert_eq!(shown, ["0.0", "1e-07", "3e-06", "4.1e-05", "0.0001", "1.0", "10.0", "1.234e-06"]);
-    }
-
-    proptest! {
-        #[test]
-        fn a_label_reads_back_and_stays_on_its_line(value in "[ -~\n\\\\\"äµ]{0,40}") {
-            let text = escape(&value);
-            prop_assert!(!text.contains('\n'));
-            let mut back = String::new();
-            let mut chars = text.chars();
-            while let Some(c) = chars.next() {
-                prop_assert_ne!(c, '"');
-                match (c, if c == '\\' { chars.next() } else { None }) {
-                    ('\\', Some('n')) => back.push('\n'),
-                    ('\\', Some(escaped)) => back.push(escaped),
-                    (c, _) => back.push(c),
-                }
-            }
-            prop_assert_eq!(back, value);
-        }
-
-        #[test]
-        fn seconds_read_back(ns in 0u64..1 << 50) {
-            let back: f64 = seconds(ns as f64).parse().unwrap();
-            prop_assert!((back * 1e9 - ns as f64).abs() <= 1e-8 * ns as f64 + 0.5, "{ns}");
-        }
-    }
 }

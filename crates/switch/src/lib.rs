@@ -14,7 +14,6 @@ pub mod link;
 pub mod loops;
 pub mod model;
 pub mod network;
-mod openmetrics;
 pub mod planning;
 pub mod ports;
 pub mod qdisc;

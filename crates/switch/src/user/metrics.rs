@@ -1,7 +1,8 @@
 //! Counters of the user data plane as OpenMetrics text.
 
+use ontick_record::openmetrics::{Exposition, Kind, Labels};
+
 use crate::model::Switch;
-use crate::openmetrics::{header, quoted};
 
 use super::counters::{Counters, PortCounters, QueueCounters};
 use super::serve::Report;
@@ -45,42 +46,32 @@ const OF_QUEUE: [(&str, &str, OfQueue); 9] = [
 
 /// The text, complete with its end.
 pub fn text(switch: &Switch, report: &Report) -> String {
-    let mut text = String::new();
-    let name = quoted(&switch.name);
+    let mut text = Exposition::with_prefix("ontick_switch_");
+    let all = Labels::new(&[("switch", &switch.name)]);
     for (metric, help, count) in WHOLE {
-        header(&mut text, metric, "counter", help);
-        text += &format!("ontick_switch_{metric}_total{{switch={name}}} {}\n", count(&report.counters));
+        text.family(metric, Kind::Counter, help).sample(&all, count(&report.counters));
     }
-    let ports = || report.ports.iter().zip(&report.counters.ports);
+    let ports: Vec<_> =
+        report.ports.iter().map(|port| all.and("port", &port.name)).zip(&report.counters.ports).collect();
     for (metric, help, count) in OF_PORT {
-        header(&mut text, metric, "counter", help);
-        for (port, counters) in ports() {
-            let port = quoted(&port.name);
-            text += &format!("ontick_switch_{metric}_total{{switch={name},port={port}}} {}\n", count(counters));
-        }
+        let mut family = text.family(metric, Kind::Counter, help);
+        ports.iter().for_each(|(labels, counters)| family.sample(labels, count(counters)));
     }
-    for (metric, help, count) in OF_QUEUE {
-        header(&mut text, metric, "counter", help);
-        for (port, counters) in ports() {
+    let of_queue = OF_QUEUE.map(|(metric, help, count)| (metric, Kind::Counter, help, count));
+    let waiting: OfQueue = |queue| queue.waiting.get();
+    for (metric, kind, help, count) in
+        of_queue.into_iter().chain([("waiting", Kind::Gauge, "Frames that wait.", waiting)])
+    {
+        let mut family = text.family(metric, kind, help);
+        for (labels, counters) in &ports {
             for class in &switch.classes {
-                let (port, named) = (quoted(&port.name), quoted(&class.name));
-                let count = count(&counters.queues[usize::from(class.queue)]);
-                text += &format!("ontick_switch_{metric}_total{{switch={name},port={port},class={named}}} {count}\n");
+                family.sample(&labels.and("class", &class.name), count(&counters.queues[usize::from(class.queue)]));
             }
         }
     }
-    header(&mut text, "waiting", "gauge", "Frames that wait.");
-    for (port, counters) in ports() {
-        for class in &switch.classes {
-            let (port, named) = (quoted(&port.name), quoted(&class.name));
-            let waiting = counters.queues[usize::from(class.queue)].waiting.get();
-            text += &format!("ontick_switch_waiting{{switch={name},port={port},class={named}}} {waiting}\n");
-        }
+    let mut up = text.family("link_up", Kind::Gauge, "Whether a port can send.");
+    for (port, (labels, _)) in report.ports.iter().zip(&ports) {
+        up.sample(labels, u8::from(port.link && port.open && !port.closed));
     }
-    header(&mut text, "link_up", "gauge", "Whether a port can send.");
-    for port in &report.ports {
-        let up = u8::from(port.link && port.open && !port.closed);
-        text += &format!("ontick_switch_link_up{{switch={name},port={}}} {up}\n", quoted(&port.name));
-    }
-    text + "# EOF\n"
+    text.finish()
 }
