@@ -43,19 +43,24 @@ fn the_documentations_examples_work() {
     if !has("stress-ng") {
         return;
     }
-    let _alone = alone_on_this_machine();
-    let may_tune = may_tune();
-    let _as_before = may_tune.then_some(Restored);
+    let may_tune = {
+        // Settings that another test has changed are no reason against it.
+        let _alone = alone_on_this_machine();
+        may_tune()
+    };
     let own_chip = format!("sim:test-docs-{}", std::process::id());
     let mut count = 0;
     for page in pages() {
         let folder = tempfile::tempdir().unwrap();
         let mut receiver = None;
         let text = fs::read_to_string(&page).unwrap();
+        let commands = commands(&text);
+        let alone = commands.iter().any(|command| disturbs_others(command)).then(alone_on_this_machine);
+        let _as_before = (may_tune && alone.is_some()).then_some(Restored);
         for (name, content) in files(&text) {
             fs::write(folder.path().join(name), content).unwrap();
         }
-        for command in commands(&text) {
+        for command in commands {
             let (words, redirected) = match command.split_once(" > ") {
                 Some((command, file)) => (command, Some(file.trim())),
                 None => (command.as_str(), None),
@@ -100,7 +105,8 @@ fn the_documentations_examples_work() {
                 page.display(),
                 String::from_utf8_lossy(&output.stderr)
             );
-            if arguments.starts_with(&["link", "send"]) && status == Some(0) {
+            if arguments.starts_with(&["link", "send"]) {
+                assert_eq!(status, Some(0), "{}: {command}", page.display());
                 let sent = words.iter().skip_while(|word| *word != "--file").nth(1).unwrap();
                 receiver.take().expect("the receiver's command stands before the sender's").has_got(Path::new(sent));
             }
@@ -169,6 +175,12 @@ fn proves_a_switch(words: &[String]) -> bool {
 fn changes_settings(words: &[String]) -> bool {
     let tunes = words[1] == "tune" && ["apply", "revert"].contains(&words[2].as_str());
     tunes || proves_a_switch(words) || words[1] == "run" || words.iter().any(|word| word.starts_with("--tune"))
+}
+
+/// Commands beside which no other test of time can be.
+fn disturbs_others(command: &str) -> bool {
+    let words = shlex::split(command).unwrap_or_default();
+    ["link", "switch"].contains(&words[1].as_str()) || changes_settings(&words)
 }
 
 /// Commands that go on until Ctrl-C.

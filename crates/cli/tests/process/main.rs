@@ -1,5 +1,6 @@
 //! The real program as a process: what it prints, writes and leaves behind.
 
+mod apart;
 mod bad_disks;
 mod chain;
 mod check;
@@ -59,6 +60,7 @@ use serde_json::Value;
 
 /// The program, with a command line.
 fn ontick(arguments: &[&str]) -> Command {
+    apart::beside_others(arguments);
     let mut command = Command::new(env!("CARGO_BIN_EXE_ontick"));
     command.args(arguments);
     command
@@ -115,12 +117,9 @@ fn send(pid: u32, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).expect("the process is there");
 }
 
-/// Held by a test that changes settings of this machine, against all others, of other checkouts too.
-fn alone_on_this_machine() -> std::fs::File {
-    let path = std::env::temp_dir().join("ontick-tests-of-settings.lock");
-    let file = std::fs::File::create(path).expect("a lock file");
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
-    file
+/// Held by a test that changes settings of this machine or keeps a CPU, against all others, of other checkouts too.
+fn alone_on_this_machine() -> apart::Alone {
+    apart::Alone::new()
 }
 
 /// Whether this test may change settings of this machine.

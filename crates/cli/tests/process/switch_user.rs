@@ -16,7 +16,7 @@ pub(super) struct Bench {
     pub(super) here: Namespace,
     pub(super) far: Namespace,
     pub(super) folder: tempfile::TempDir,
-    _alone: std::fs::File,
+    _alone: crate::apart::Alone,
 }
 
 /// Nothing where there are no namespaces to be had.

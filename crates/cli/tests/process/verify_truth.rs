@@ -61,7 +61,7 @@ struct Bench {
     here: Namespace,
     far: Namespace,
     folder: tempfile::TempDir,
-    _alone: fs::File,
+    _alone: crate::apart::Alone,
 }
 
 impl Bench {

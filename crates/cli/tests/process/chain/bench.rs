@@ -59,7 +59,7 @@ pub struct Bench {
     names: Vec<String>,
     links: Vec<Link>,
     streams: Vec<Stream>,
-    _alone: fs::File,
+    _alone: crate::apart::Alone,
 }
 
 impl Drop for Bench {

@@ -1,0 +1,69 @@
+//! Which tests may run at the same time: those that keep a CPU or change settings run alone, others beside each other.
+//!
+//! Locked files hold between checkouts, too. Who waits to be alone comes before those who come later.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::thread;
+
+use rustix::fs::{FlockOperation, flock};
+
+/// Commands that start a real-time thread, and are refused a CPU that another one keeps.
+const TIMED: [&str; 8] = ["latency", "prove", "pulse", "sample", "link", "switch", "run", "explain"];
+
+enum Share {
+    None,
+    Beside { _machine: File },
+    Alone,
+}
+
+thread_local! {
+    /// What the test of this thread has of the machine. Every test has a thread of its own.
+    static SHARE: RefCell<Share> = const { RefCell::new(Share::None) };
+}
+
+/// Held by a test that changes settings of this machine or keeps a CPU.
+pub struct Alone {
+    _machine: File,
+}
+
+impl Alone {
+    pub fn new() -> Self {
+        // Two tests that both held a share would wait for each other.
+        SHARE.with_borrow_mut(|share| *share = Share::None);
+        let machine = locked(FlockOperation::LockExclusive);
+        SHARE.with_borrow_mut(|share| *share = Share::Alone);
+        Self { _machine: machine }
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let _ = SHARE.try_with(|share| share.replace(Share::None));
+    }
+}
+
+/// Waits until no other test is alone, if the command needs that; kept to the end of the test.
+pub fn beside_others(arguments: &[&str]) {
+    // Threads that a test starts have no name, and what the test has.
+    let is_test = thread::current().name().is_some();
+    if !is_test || !arguments.first().is_some_and(|command| TIMED.contains(command)) {
+        return;
+    }
+    SHARE.with_borrow_mut(|share| {
+        if matches!(share, Share::None) {
+            *share = Share::Beside { _machine: locked(FlockOperation::LockShared) };
+        }
+    });
+}
+
+fn locked(how: FlockOperation) -> File {
+    let _turn = lock_file("ontick-tests-turn.lock", FlockOperation::LockExclusive);
+    lock_file("ontick-tests-of-settings.lock", how)
+}
+
+fn lock_file(name: &str, how: FlockOperation) -> File {
+    let file = File::create(std::env::temp_dir().join(name)).expect("a lock file");
+    flock(&file, how).expect("the lock");
+    file
+}
