@@ -95,7 +95,7 @@ fn cables_and_interfaces_come_and_go() {
     assert!(passes(&mut a, &mut b, 3));
     let report = serde_json::to_string(&service.report()).unwrap();
     let read: ontick_switch::user::serve::Report = serde_json::from_str(&report).unwrap();
-    assert_eq!(read.counters.ports[0].received.get(), service.stop().ports[0].received.get());
+    assert_eq!(read.counters.ports[0].received.get(), service.stop().counters.ports[0].received.get());
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn frames_arrive_as_they_were_sent_and_in_order() {
         send(&mut bench.a, &sent);
         assert_eq!(receive(&mut bench.b), sent);
     }
-    let counters = bench.plane.stop();
+    let counters = bench.plane.stop().counters;
     let queues = &counters.ports[1].queues;
     assert_eq!(queues[0].sent.get() + queues[1].sent.get(), 55);
     assert_eq!((queues[0].sent.get(), counters.ports[0].received.get()), (28, 55));
@@ -112,7 +112,7 @@ fn a_closed_gate_holds_frames_until_the_list_changes() {
     }
     assert_eq!(receive(&mut bench.b), frame(1, 2, 5, 3, 100));
     assert!(bench.plane.tend().is_empty());
-    let counters = bench.plane.stop();
+    let counters = bench.plane.stop().counters;
     let red = &counters.ports[1].queues[1];
     assert!(red.sent.get() + red.no_window.get() <= sent);
 }

@@ -87,6 +87,8 @@ fn end(mut child: Child) -> String {
     let mut said = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
     assert!(status.is_some_and(|status| status.success()), "{said}");
+    // Not by the last resort, which is patience at its end.
+    assert!(!said.contains("the core did not end in time"), "{said}");
     said
 }
 

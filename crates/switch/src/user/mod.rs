@@ -7,6 +7,7 @@ mod conformance;
 pub mod core;
 pub mod counters;
 pub mod either;
+pub mod ending;
 pub mod entries;
 pub mod gate;
 pub mod loop_guard;

@@ -11,11 +11,12 @@ use ontick_rt::clock::sleep_for;
 use ontick_rt::cpus::Whereabouts;
 use ontick_rt::cpus::claim::{Held, Occupancy, claim};
 use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
-use ontick_rt::thread::{Policy, Setup, current_tid, set_affinity_of, set_policy};
+use ontick_rt::thread::{Policy, Setup, current_tid, set_policy};
 use ontick_rt::{cpus, watchdog};
 
 use super::core::{Attachment, Channels, Command, Core, Discarded, Stall};
 use super::counters::Counters;
+use super::ending::{Ending, Patience, step_down, wait_for_end};
 use super::port::Port;
 use super::rest::{REST_NS, Rests};
 use super::time::{Distance, SwitchClock};
@@ -23,10 +24,6 @@ use crate::model::Switch;
 
 /// A core that shows no sign of life for so long is not trusted with its CPU any more.
 const SILENT: Duration = Duration::from_secs(2);
-/// A core that runs ends within this time by itself.
-const ENDS_BY_ITSELF: Duration = Duration::from_millis(500);
-/// Nobody waits longer for a core to end.
-const ENDING: Duration = Duration::from_secs(10);
 /// Commands, and things given back, that may be on their way.
 const COMMANDS: usize = 64;
 /// Stalls that may wait to be asked for.
@@ -87,6 +84,15 @@ pub enum Noticed {
     Moved(String, u32),
     /// The core has ended by itself, which it never should.
     Ended,
+}
+
+/// What is left of a data plane.
+#[derive(Debug)]
+pub struct Stopped {
+    /// What was counted.
+    pub counters: Arc<Counters>,
+    /// How its core ended.
+    pub ending: Ending,
 }
 
 /// What whoever looks after a switch has of it.
@@ -170,7 +176,7 @@ impl<P: Port + Send + 'static> Running<P> {
                 });
                 // Closing its sockets waits for every CPU to have been in the kernel (RCU): not at a priority, nor on a CPU,
                 // that would hold that up.
-                step_down(0, &cpus::online());
+                step_down(0);
                 drop(cores);
             }
         };
@@ -266,43 +272,72 @@ impl<P: Port + Send + 'static> Running<P> {
     }
 
     /// Ends the core, and closes its ports.
-    pub fn stop(mut self) -> Arc<Counters> {
-        self.end();
-        self.counters.clone()
+    pub fn stop(mut self) -> Stopped {
+        let ending = self.end();
+        Stopped { counters: self.counters.clone(), ending }
     }
 }
 
 impl<P> Running<P> {
-    /// Ends the core. One that is kept from its CPU is moved to another; one that still does not end is left behind.
-    fn end(&mut self) {
+    fn end(&mut self) -> Ending {
         self.stop.store(true, Relaxed);
         let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
-        let Some(thread) = thread else { return };
-        let began = Instant::now();
-        let mut moved = false;
-        while !thread.is_finished() && began.elapsed() < ENDING {
-            if !moved && began.elapsed() > ENDS_BY_ITSELF {
-                step_down(self.tid, &cpus::online());
-                moved = true;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        if thread.is_finished() {
-            // A panic in the core was told by the thread itself; nothing is left to be done about it.
-            let _ = thread.join();
-        }
+        // Of several switches, the first has ended the core for all.
+        thread.map_or(Ending::ByItself, |thread| wait_for_end(thread, self.tid, Patience::USUAL))
     }
-}
-
-/// Lets a thread run wherever there is room, at no priority.
-fn step_down(tid: i32, online: &[u32]) {
-    // Neither needs privileges; within a cpuset the kernel leaves out what the thread may not have.
-    let _ = set_policy(tid, Policy::Other);
-    let _ = set_affinity_of(tid, online);
 }
 
 impl<P> Drop for Running<P> {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::Sender;
+
+    use super::*;
+    use crate::user::port::{Received, Sent};
+
+    /// A port that reports the CPUs that its thread may run on when it is closed.
+    struct Closing(Sender<Vec<u32>>);
+
+    impl Port for Closing {
+        fn receive(&mut self, _slot: &mut [u8]) -> Received {
+            Received::Nothing
+        }
+
+        fn send(&mut self, _frame: &[u8]) -> Sent {
+            Sent::Done
+        }
+
+        fn overflowed(&mut self) -> u64 {
+            0
+        }
+    }
+
+    impl Drop for Closing {
+        fn drop(&mut self) {
+            let _ = self.0.send(cpus::allowed());
+        }
+    }
+
+    /// Closing waits for RCU, and so for every CPU: one that another core does not leave, too.
+    #[test]
+    fn a_core_has_left_its_cpu_before_it_closes_its_ports() {
+        let [first, _, ..] = cpus::allowed()[..] else { return eprintln!("not tested: this needs two CPUs") };
+        let (closing, closed) = channel();
+        let attach = |closing| Attachment { port: Some(Closing(closing)), rate: 1_000_000_000, schedule: None };
+        let switch = crate::config::read(TWO_PORTS).unwrap().switch;
+        let place = Place { cpu: Some(first), policy: Policy::Other, never_rest: false };
+        let running = Running::start(&switch, vec![attach(closing.clone()), attach(closing)], place).unwrap();
+        // Only asked to end: nobody else moves it.
+        running.stop.store(true, Relaxed);
+        assert!(closed.recv_timeout(Duration::from_secs(60)).unwrap().len() > 1);
+        assert_eq!(running.stop().ending, Ending::ByItself);
+    }
+
+    const TWO_PORTS: &str = "[switch]\nname = \"cell\"\nplane = \"user\"\n[[class]]\nname = \"all\"\nqueue = 0\n\
+                             [[port]]\nname = \"a\"\nrate = \"1Gbit\"\n[[port]]\nname = \"b\"\nrate = \"1Gbit\"\n";
 }

@@ -14,7 +14,7 @@ use super::either::EitherPort;
 use super::loop_guard::{Action, LoopGuard, QUIET};
 use super::open::OpenError;
 use super::packet::least_egress_ns;
-use super::running::{Noticed, Place, Running, StartError};
+use super::running::{Noticed, Place, Running, StartError, Stopped};
 use super::settings::Settings;
 use crate::apply::{Folder, Live};
 use crate::config;
@@ -386,7 +386,7 @@ impl Service {
     }
 
     /// Ends it, and closes the ports.
-    pub fn stop(self) -> Arc<Counters> {
+    pub fn stop(self) -> Stopped {
         self.running.stop()
     }
 

@@ -9,8 +9,9 @@ use ontick_record::store;
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::holders;
 use ontick_switch::apply::{Folder, Lock};
+use ontick_switch::user::ending::Ending;
 use ontick_switch::user::rest::is_preempt_rt;
-use ontick_switch::user::running::Noticed;
+use ontick_switch::user::running::{Noticed, Stopped};
 use ontick_switch::user::serve::{Happened, Service};
 use ontick_switch::user::{Place, metrics};
 use ontick_switch::verify::proof;
@@ -91,7 +92,11 @@ pub fn serve(
     }
     let mut keepers: Vec<Keeper> = served.iter().zip(&mut services).map(|(of, by)| Keeper::new(of, by)).collect();
     let ended = keep(&mut keepers, metrics, stop);
-    let stalls: u64 = services.into_iter().map(|service| service.stop().stalls.get()).sum();
+    let stopped: Vec<Stopped> = services.into_iter().map(Service::stop).collect();
+    if stopped.iter().any(|stopped| stopped.ending == Ending::LeftBehind) {
+        file::note("the core did not end in time: its thread is left behind, with its sockets at the ports");
+    }
+    let stalls: u64 = stopped.iter().map(|stopped| stopped.counters.stalls.get()).sum();
     if stalls > 0 {
         file::note(&format!("the core was kept from its work {stalls} times"));
     }
