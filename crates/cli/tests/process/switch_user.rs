@@ -16,7 +16,8 @@ pub(super) struct Bench {
     pub(super) here: Namespace,
     pub(super) far: Namespace,
     pub(super) folder: tempfile::TempDir,
-    _alone: crate::apart::Alone,
+    /// Until the end of the test.
+    alone: Option<crate::apart::Alone>,
 }
 
 /// Nothing where there are no namespaces to be had.
@@ -36,7 +37,7 @@ pub(super) fn bench() -> Option<Bench> {
     for (n, port) in PORTS.iter().enumerate() {
         here.join(port, &far, &format!("far{n}")).unwrap();
     }
-    let bench = Bench { here, far, folder: tempfile::tempdir().unwrap(), _alone: alone_on_this_machine() };
+    let bench = Bench { here, far, folder: tempfile::tempdir().unwrap(), alone: Some(alone_on_this_machine()) };
     bench.configure("800us", "200us");
     Some(bench)
 }
@@ -186,8 +187,8 @@ fn kill_with_guardians(bench: &Bench) {
 
 #[test]
 fn a_test_that_fails_half_way_leaves_settings_as_they_were() {
-    let Some(bench) = bench() else { return };
-    let _alone = bench._alone.try_clone().unwrap();
+    let Some(mut bench) = bench() else { return };
+    let _alone = bench.alone.take();
     let before = throttling();
     let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
         let applied = bench.switch(&["apply", &bench.file(), "--never-rest"]);
