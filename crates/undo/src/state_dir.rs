@@ -142,6 +142,28 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_cannot_be_made_or_looked_at_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let missing = dir.path().join("missing");
+        assert!(matches!(create(&missing.join("a"), &missing, 0o755), Err(StateDirError::Io(_))));
+        assert!(!missing.exists(), "nothing is made at the top or above it");
+        fs::write(dir.path().join("file"), "").unwrap();
+        assert!(matches!(check(&dir.path().join("file/a"), dir.path()), Err(StateDirError::Io(_))));
+    }
+
+    #[test]
+    fn a_private_file_that_others_could_read_is_made_private_and_no_other_is_touched() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a");
+        fs::write(&file, "").unwrap();
+        for (before, after) in [(0o644, 0o600), (0o604, 0o600), (0o600, 0o600), (0o700, 0o700)] {
+            fs::set_permissions(&file, Permissions::from_mode(before)).unwrap();
+            open_private(&file).unwrap();
+            assert_eq!(mode(&file), after, "{before:o}");
+        }
+    }
+
+    #[test]
     fn the_lock_is_its_owners_alone_and_outlives_a_removed_file() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(".lock");

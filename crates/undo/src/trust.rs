@@ -79,17 +79,27 @@ fn check_parent(folder: &Path, found: &Metadata) -> Result<(), Untrusted> {
     if let Some(why) = foreign_owner(found) {
         return untrusted(why);
     }
-    // In a sticky folder nobody can rename or remove what is another's; a group of root or of the caller alone is no other.
-    let (mode, own_group) = (found.mode(), found.gid() == 0 || found.gid() == rustix::process::getegid().as_raw());
-    match mode & STICKY == 0 && (mode & 0o002 != 0 || mode & 0o020 != 0 && !own_group) {
+    let mode = found.mode();
+    match is_open_to_others(mode, is_own(found.gid(), rustix::process::getegid().as_raw())) {
         true => untrusted(format!("can be written by others (mode {:04o})", mode & 0o7777)),
         false => Ok(()),
     }
 }
 
+/// Whether others can rename or remove what lies in a folder: never in a sticky one. A group of root or of the caller
+/// alone is no other.
+fn is_open_to_others(mode: u32, own_group: bool) -> bool {
+    mode & STICKY == 0 && (mode & 0o002 != 0 || mode & 0o020 != 0 && !own_group)
+}
+
+/// Whether a user or group is root's or the caller's.
+fn is_own(id: u32, callers: u32) -> bool {
+    id == 0 || id == callers
+}
+
 fn foreign_owner(found: &Metadata) -> Option<String> {
     let owner = found.uid();
-    let own = owner == 0 || owner == rustix::process::geteuid().as_raw();
+    let own = is_own(owner, rustix::process::geteuid().as_raw());
     (!own).then(|| format!("belongs to another user (uid {owner})"))
 }
 
@@ -133,6 +143,45 @@ mod tests {
         std::os::unix::fs::symlink(&open, top.join("link")).unwrap();
         let untrusted = check_parents(&top.join("link/b/c"), &top).unwrap().unwrap_err();
         assert!(untrusted.path.ends_with("link") || untrusted.path.ends_with("open"), "{untrusted}");
+    }
+
+    #[test]
+    fn a_group_may_write_to_a_folder_above_if_it_is_the_callers() {
+        for (mode, own_group, open) in [
+            (0o755, false, false),
+            (0o775, true, false),
+            (0o775, false, true),
+            (0o720, false, true),
+            (0o757, true, true),
+            (0o702, true, true),
+            (0o1775, false, false),
+            (0o1777, false, false),
+        ] {
+            assert_eq!(is_open_to_others(mode, own_group), open, "{mode:o} {own_group}");
+        }
+    }
+
+    #[test]
+    fn root_and_the_caller_are_no_others() {
+        assert!(is_own(0, 1000) && is_own(1000, 1000) && !is_own(1001, 1000) && !is_own(1000, 0));
+    }
+
+    #[test]
+    fn the_top_is_not_looked_at() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        fs::create_dir(top.join("a")).unwrap();
+        set_mode(&top, 0o777);
+        assert_eq!(check_parents(&top.join("a/b"), &top).unwrap(), Ok(()));
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_is_an_error_and_what_is_not_there_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "").unwrap();
+        assert_eq!(check_parents(&dir.path().join("a/b/c"), dir.path()).unwrap(), Ok(()));
+        let error = check_parents(&dir.path().join("file/b/c"), dir.path()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
     }
 
     #[test]
