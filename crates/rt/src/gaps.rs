@@ -51,7 +51,7 @@ impl Gaps {
     }
 
     fn rest(&mut self) {
-        self.clock.id().sleep_until(self.last_ns + STRETCH_NS / 10);
+        self.clock.sleep_until(self.last_ns + STRETCH_NS / 10);
         self.last_ns = self.clock.resync();
         self.rest_at_ns = self.last_ns + STRETCH_NS * 9 / 10;
     }
@@ -64,5 +64,35 @@ impl Gaps {
     /// The time of the last reading, in ns.
     pub fn now_ns(&self) -> u64 {
         self.last_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::script::Script;
+
+    /// A watch on a clock whose readings lie 1 us apart.
+    fn gaps() -> Gaps {
+        Gaps::new(Clock::scripted(Script::new(0).reading_takes(1_000)), 2_000)
+    }
+
+    #[test]
+    fn a_tenth_of_the_time_is_slept() {
+        let mut gaps = gaps();
+        assert_eq!(gaps.next_before(200_000_000), None);
+        assert!((180_000_000..180_100_000).contains(&gaps.watched_ns()), "{}", gaps.watched_ns());
+        assert!((200_000_000..200_100_000).contains(&gaps.now_ns()), "{}", gaps.now_ns());
+    }
+
+    #[test]
+    fn a_gap_has_its_beginning_and_length() {
+        let mut gaps = gaps();
+        assert_eq!(gaps.next_before(10_000), None);
+        gaps.clock.pass(999);
+        assert_eq!(gaps.next_before(20_000), None, "one that is too short is none");
+        let at_ns = gaps.now_ns();
+        gaps.clock.pass(1_000);
+        assert_eq!(gaps.next_before(at_ns + 10_000), Some(Gap { at_ns, length_ns: 2_000 }));
     }
 }

@@ -87,6 +87,7 @@ impl Scan {
 mod tests {
     use super::*;
     use crate::clock::ClockId;
+    use crate::clock::script::Script;
     use proptest::prelude::*;
 
     fn ticking(tick_ns: u64, offset_ns: u64) -> Scan {
@@ -114,6 +115,15 @@ mod tests {
     #[test]
     fn a_quiet_core_needs_no_choice() {
         assert_eq!(Scan::default().quietest(1_000_000), 0);
+    }
+
+    #[test]
+    fn a_scan_keeps_its_gaps_up_to_a_bound() {
+        let mut clock = Clock::scripted(Script::new(0).reading_takes(SHORTEST_GAP_NS));
+        let short = scan(&mut clock, 1_000_000);
+        assert!((990..=1_000).contains(&short.gaps.len()), "{}", short.gaps.len());
+        assert!(short.gaps.iter().all(|gap| gap.length_ns == SHORTEST_GAP_NS));
+        assert_eq!(scan(&mut clock, 100_000_000).gaps.len(), MOST_GAPS);
     }
 
     #[test]

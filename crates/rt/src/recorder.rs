@@ -221,13 +221,30 @@ mod tests {
     #[test]
     fn seconds_come_once_and_in_order() {
         let (mut writer, mut reader) = channel(u64::MAX);
-        for (at_s, latency) in [(10.0, 5), (10.4, 9), (11.0, 3), (13.5, 7)] {
+        for (at_s, latency) in [(10.0, 5), (10.4, 9), (11.0, 3), (11.2, 1), (13.5, 7)] {
             writer.record((at_s * 1e9) as u64, latency);
         }
         assert_eq!(reader.take_seconds(false), [9, 3, 0]);
         assert_eq!(reader.take_seconds(false), [] as [u64; 0]);
         assert_eq!(reader.take_seconds(true), [7]);
         assert_eq!(reader.take_seconds(true), [] as [u64; 0]);
+    }
+
+    #[test]
+    fn buckets_are_told_from_those_of_an_earlier_moment() {
+        let (mut writer, reader) = channel(u64::MAX);
+        let of = |latency_ns, count| {
+            let (low_ns, width_ns) = buckets::range(buckets::index(latency_ns));
+            (low_ns, width_ns, count)
+        };
+        [5, 5, 1_000].into_iter().for_each(|latency_ns| writer.record(0, latency_ns));
+        let earlier = reader.snapshot();
+        [5, 70_000].into_iter().for_each(|latency_ns| writer.record(0, latency_ns));
+        let now = reader.snapshot();
+        assert_eq!(earlier.buckets().collect::<Vec<_>>(), [of(5, 2), of(1_000, 1)]);
+        assert_eq!(now.buckets_since(Some(&earlier)).collect::<Vec<_>>(), [of(5, 1), of(70_000, 1)]);
+        assert!(now.buckets_since(None).eq(now.buckets()));
+        assert_eq!(now.sum_ns, 71_015);
     }
 
     #[test]

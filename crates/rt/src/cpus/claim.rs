@@ -67,14 +67,18 @@ impl Holder {
 
     /// The beginning of its command line.
     fn command(&self) -> String {
-        let line = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
-        let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-        let words: Vec<String> = words.take(4).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-        let program = words.first().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
-        let line: Vec<String> = program.into_iter().chain(words.into_iter().skip(1)).collect();
-        // Arguments are other people's text, and this goes to a terminal.
-        line.join(" ").chars().filter(|char| !char.is_control()).take(60).collect()
+        shortened(&fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default())
     }
+}
+
+/// The beginning of a command line as `/proc` has it: the program's name and three arguments.
+fn shortened(line: &[u8]) -> String {
+    let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.take(4).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let program = words.first().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
+    let line: Vec<String> = program.into_iter().chain(words.into_iter().skip(1)).collect();
+    // Arguments are other people's text, and this goes to a terminal.
+    line.join(" ").chars().filter(|char| !char.is_control()).take(60).collect()
 }
 
 impl fmt::Display for Holder {
@@ -174,11 +178,7 @@ struct Registry {
 impl Registry {
     /// Root's, or the user's own.
     fn open() -> Option<Self> {
-        let home = match rustix::process::geteuid().is_root() {
-            true => PathBuf::from(RUN),
-            false => Path::new(&std::env::var_os("XDG_RUNTIME_DIR")?).join("ontick"),
-        };
-        Self::at(&home)
+        Self::at(&home()?)
     }
 
     fn at(home: &Path) -> Option<Self> {
@@ -196,14 +196,14 @@ impl Registry {
 
     /// Others that live; what dead ones left is removed.
     fn holders(&self) -> Vec<Holder> {
+        self.holders_and(roots(rustix::process::geteuid().is_root()).as_deref())
+    }
+
+    fn holders_and(&self, roots: Option<&Path>) -> Vec<Holder> {
         let own = std::process::id();
         let mut holders = listed(&self.folder);
         holders.retain(|holder| holder.pid != own && self.is_locked(holder));
-        // And those that another user cannot hide from.
-        let root = Path::new(RUN).join(FOLDER);
-        if self.folder != root && !rustix::process::geteuid().is_root() {
-            holders.extend(living(&root));
-        }
+        holders.extend(roots.map(living).unwrap_or_default());
         holders
     }
 
@@ -233,13 +233,32 @@ impl Registry {
     }
 }
 
+/// Where the folder of this user's claims is.
+#[cfg(not(test))]
+fn home() -> Option<PathBuf> {
+    match rustix::process::geteuid().is_root() {
+        true => Some(PathBuf::from(RUN)),
+        false => Some(Path::new(&std::env::var_os("XDG_RUNTIME_DIR")?).join("ontick")),
+    }
+}
+
+/// Tests claim nothing of the machine they run on.
+#[cfg(test)]
+fn home() -> Option<PathBuf> {
+    Some(std::env::temp_dir().join(format!("ontick-own-claims-{}", std::process::id())))
+}
+
+/// The folder of root's claims, for whoever is not root: they hold a CPU against everybody.
+fn roots(is_root: bool) -> Option<PathBuf> {
+    (!is_root).then(|| Path::new(RUN).join(FOLDER))
+}
+
 /// Claims in a folder, by the names of its files, of processes that are there.
 fn listed(folder: &Path) -> Vec<Holder> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| Holder::named(entry.file_name().to_str()?)).collect()
 }
 
-/// Whether a folder is this user's, and no other may write to it.
 /// Those whose process is there, for whoever may not try their locks.
 fn living(folder: &Path) -> Vec<Holder> {
     let mut holders = listed(folder);
@@ -247,6 +266,7 @@ fn living(folder: &Path) -> Vec<Holder> {
     holders
 }
 
+/// Whether a folder is this user's, and no other may write to it.
 fn is_own(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|found| {
         found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0
@@ -298,6 +318,7 @@ mod tests {
         let holders = [held(3, Spins), held(2, Rests)];
         let online = [0, 1, 2, 3];
         assert_eq!(free(Spins, &holders, &online, &online), [0, 1]);
+        assert_eq!(free(Rests, &holders, &online, &online), [0, 1]);
         assert_eq!(free(Rests, &holders, &[2, 3], &online), [2]);
         assert_eq!(free(Rests, &holders, &[3], &online), [3]);
     }
@@ -310,6 +331,58 @@ mod tests {
         for other in [".lock", "1.2", "1.2.sleeps", "01.2.rests", "1.2.rests.3", "-1.2.rests"] {
             assert_eq!(Holder::named(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_holder_is_shown_by_the_beginning_of_its_command() {
+        assert_eq!(shortened(b"/usr/bin/ontick\0sample\0\0--for\x1b\x07\0a\0b\0"), "ontick sample --for a");
+        assert_eq!(shortened(&[b'x'; 100]), "x".repeat(60));
+        assert_eq!(shortened(b""), "");
+        let own = Holder { cpu: 0, pid: std::process::id(), occupancy: Rests };
+        let program = std::env::current_exe().unwrap();
+        let program = program.file_name().unwrap().to_str().unwrap();
+        assert!(own.to_string().starts_with(program), "{own}");
+        assert!(own.to_string().ends_with(&format!(" (process {})", own.pid)), "{own}");
+    }
+
+    /// Another process cannot be had here, but a lock that another description of the file holds is the same.
+    #[test]
+    fn a_claim_is_there_for_others_and_theirs_is_respected() {
+        let home = home().unwrap();
+        let place = |holder: &Holder| home.join(FOLDER).join(holder.file_name());
+        // No other test of this process claims anything by these numbers.
+        let (own, other) =
+            (Holder { cpu: 901, pid: std::process::id(), occupancy: Rests }, Holder { pid: 1, ..held(902, Spins) });
+        for _ in 0..2 {
+            assert_eq!(claim(own.cpu, Rests), Ok(()));
+        }
+        let file = open(&place(&own), false).unwrap();
+        assert!(flock(&file, FlockOperation::NonBlockingLockExclusive).is_err(), "others find it locked");
+        assert_eq!(holders(), [], "one's own is no hindrance");
+        let theirs = open(&place(&other), true).unwrap();
+        flock(&theirs, FlockOperation::LockExclusive).unwrap();
+        assert_eq!(holders(), std::slice::from_ref(&other));
+        assert_eq!(claim(other.cpu, Rests), Err(Held::By(other.clone())));
+        drop(theirs);
+        assert_eq!((claim(other.cpu, Rests), holders()), (Ok(()), vec![]));
+        fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn whoever_is_not_root_sees_roots_claims_by_their_processes() {
+        assert_eq!(roots(true), None);
+        assert_eq!(roots(false).unwrap(), Path::new("/run/ontick/cpus"));
+        let home = std::env::temp_dir().join(format!("ontick-claims-beside-{}", std::process::id()));
+        let (registry, roots) = (Registry::at(&home).unwrap(), home.join("roots"));
+        fs::create_dir(&roots).unwrap();
+        let (lives, ended) = (Holder { cpu: 3, pid: 1, occupancy: Spins }, held(4, Spins));
+        for holder in [&lives, &ended] {
+            fs::write(roots.join(holder.file_name()), "").unwrap();
+        }
+        assert_eq!((registry.holders_and(Some(&roots)), registry.holders_and(None)), (vec![lives], vec![]));
+        drop(registry);
+        assert!(Registry::at(&home).is_some(), "a folder that is there already is as good");
+        fs::remove_dir_all(home).unwrap();
     }
 
     #[test]

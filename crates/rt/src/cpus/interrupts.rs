@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// A numbered interrupt.
@@ -50,7 +51,8 @@ pub(super) fn at_first_sight() -> &'static [Interrupt] {
     static SEEN: OnceLock<Vec<Interrupt>> = OnceLock::new();
     SEEN.get_or_init(|| {
         let text = fs::read_to_string("/proc/interrupts").unwrap_or_default();
-        let mut all: Vec<Interrupt> = parse(&text).into_iter().map(located).collect();
+        let mut all: Vec<Interrupt> =
+            parse(&text).into_iter().map(|row| located(row, Path::new("/proc/irq"))).collect();
         believe(&mut all);
         all
     })
@@ -72,14 +74,14 @@ fn parse(text: &str) -> Vec<Interrupt> {
     lines.filter_map(row).collect()
 }
 
-/// Since Linux 6.11 `smp_affinity` can be written by nobody where a write would be refused.
-fn located(interrupt: Interrupt) -> Interrupt {
-    let folder = format!("/proc/irq/{}", interrupt.number);
-    let list = |name| {
-        let text = fs::read_to_string(format!("{folder}/{name}")).ok();
+/// With what the folder of all interrupts (`/proc/irq`) says. Since Linux 6.11 `smp_affinity` can be written by nobody where a write would be refused.
+fn located(interrupt: Interrupt, all: &Path) -> Interrupt {
+    let folder = all.join(interrupt.number.to_string());
+    let list = |name: &str| {
+        let text = fs::read_to_string(folder.join(name)).ok();
         text.and_then(|text| super::parse_list(&text)).unwrap_or_default()
     };
-    let mode = fs::metadata(format!("{folder}/smp_affinity")).ok().map(|file| file.permissions().mode());
+    let mode = fs::metadata(folder.join("smp_affinity")).ok().map(|file| file.permissions().mode());
     Interrupt {
         fixed: mode.map(|mode| mode & 0o200 == 0),
         affinity: list("smp_affinity_list"),
@@ -114,6 +116,26 @@ ERR:          0
         assert_eq!(all[0].counts, [(0, 3), (2, 89_891)].into());
         assert_eq!(all[0].strikes(2), 89_891);
         assert!(parse("").is_empty() && parse("nonsense\n1: x\n").iter().all(|i| i.counts.is_empty()));
+    }
+
+    #[test]
+    fn where_it_goes_and_whether_it_can_be_moved_is_read_from_its_folder() {
+        let all = std::env::temp_dir().join(format!("ontick-interrupts-{}", std::process::id()));
+        for (number, mode) in [(36, 0o644), (41, 0o444)] {
+            let folder = all.join(number.to_string());
+            fs::create_dir_all(&folder).unwrap();
+            for (name, text) in
+                [("smp_affinity", "f\n"), ("smp_affinity_list", "0-3\n"), ("effective_affinity_list", "2\n")]
+            {
+                fs::write(folder.join(name), text).unwrap();
+            }
+            fs::set_permissions(folder.join("smp_affinity"), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let [movable, fixed, unknown] =
+            [36, 41, 99].map(|number| located(Interrupt { number, ..Interrupt::default() }, &all));
+        assert_eq!((movable.fixed, fixed.fixed, unknown.fixed), (Some(false), Some(true), None));
+        assert_eq!((movable.affinity, movable.effective), (vec![0, 1, 2, 3], vec![2]));
+        fs::remove_dir_all(all).unwrap();
     }
 
     #[test]
