@@ -1,5 +1,7 @@
 //! Formats that other programs read: rows, cyclictest's histogram, OpenMetrics.
 
+#[path = "../../record/tests/judges/mod.rs"]
+mod judges;
 mod sample;
 
 use std::collections::BTreeSet;
@@ -67,6 +69,7 @@ fn nothing_in_a_record_begins_a_line_of_its_own() {
 fn metrics_are_well_formed() {
     for run in [sample::prove(), sample::methods(), sample::hostile(), sample::explained()] {
         let text = openmetrics(&run);
+        judges::openmetrics(&text);
         assert!(text.ends_with("# EOF\n"));
         let (mut family, mut families, mut seen) = (String::new(), BTreeSet::new(), BTreeSet::new());
         for line in text.lines().filter(|l| *l != "# EOF") {

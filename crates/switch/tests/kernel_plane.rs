@@ -1,6 +1,9 @@
 //! The kernel plane in a network namespace of its own, as far as this machine's kernel goes: a bridge, nftables, ports
 //! without gates. Every act is refused once, before and after it was done; everything must then be as before.
 
+#[path = "../../record/tests/judges/mod.rs"]
+mod judges;
+
 use std::cell::Cell;
 use std::fmt::Write;
 use std::path::Path;
@@ -322,6 +325,7 @@ fn kept() {
             text.ends_with("# EOF\n") && text.contains("ontick_switch_link_up{switch=\"cell4\",port=\"p1\"} 1"),
             "{text}"
         );
+        judges::openmetrics(&text);
         drop(stopped);
         let ((ended, tally), said) = keeper.join().unwrap();
         assert_eq!(ended, Ended::Stopped);

@@ -12,6 +12,8 @@ mod explain;
 mod foreign_chips;
 mod full_disks;
 mod gpio;
+#[path = "../../../record/tests/judges/mod.rs"]
+mod judges;
 mod kernel;
 mod kernel_build;
 mod kernel_install;
@@ -24,6 +26,7 @@ mod listeners;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
+mod neighbours;
 mod planted;
 mod pru;
 mod pulse;

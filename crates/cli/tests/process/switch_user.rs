@@ -6,6 +6,7 @@ use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::judges;
 use super::put_back::revert_switches;
 use super::{alone_on_this_machine, has, ontick, runs, send, stderr, stdout, wait_until};
 
@@ -275,7 +276,7 @@ fn in_the_foreground_it_tells_what_happens_and_counts() {
     }
     let text = std::fs::read_to_string(&metrics).unwrap();
     assert!(text.contains("ontick_switch_packets_total{switch=\"cell\",port=\"port1\",class=\"red\"} "), "{text}");
-    assert!(text.ends_with("# EOF\n"));
+    judges::openmetrics(&text);
     assert_eq!(bench.settings(), before);
 }
 
