@@ -60,3 +60,19 @@ pub fn two_cables() -> String {
     let cables = [("s1", "s2"), ("s1", "s2"), ("h1", "s1"), ("h2", "s2")];
     network(2, 2, &cables, &[("there", "h1", &["h2"]), ("back", "h2", &["h1"])])
 }
+
+/// Two stations at each of two switches that are joined by so many cables, and more streams than one cable has room for
+/// if windows are wide.
+pub fn more_than_one_cable_carries(cables: usize) -> String {
+    let joined = std::iter::repeat_n(("s1", "s2"), cables);
+    let cables: Vec<_> = joined.chain([("h1", "s1"), ("h3", "s1"), ("h2", "s2"), ("h4", "s2")]).collect();
+    let streams: [(&str, &str, &[&str]); 6] = [
+        ("a1", "h1", &["h2"]),
+        ("a2", "h1", &["h2"]),
+        ("a3", "h1", &["h2"]),
+        ("b1", "h3", &["h4"]),
+        ("b2", "h3", &["h4"]),
+        ("b3", "h3", &["h4"]),
+    ];
+    network(2, 4, &cables, &streams)
+}
