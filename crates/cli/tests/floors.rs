@@ -23,7 +23,8 @@ const SWITCH: &str = "ontick-switch";
 const REPORT: &str = "ontick-report";
 const CLI: &str = "ontick";
 
-const HOUSE: [Wing; 12] = [
+const HOUSE: [Wing; 13] = [
+    Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: RT, floor: 1, may_use: &[] },
     Wing { name: RECORD, floor: 1, may_use: &[] },
     Wing { name: UNDO, floor: 1, may_use: &[] },

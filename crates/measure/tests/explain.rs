@@ -26,7 +26,7 @@ fn is_named(fault: Fault, mut measure: impl FnMut() -> (Series, Vec<Making>)) {
     for _ in 0..ROUNDS {
         let (series, makings) = measure();
         if series.tracing.is_none() {
-            return eprintln!("not tested: the kernel's tracing cannot be used here");
+            return ontick_skip::skipped!("the kernel's tracing cannot be used here");
         }
         assert_eq!(series.outliers_seen, series.causes.iter().map(|cause| cause.count).sum::<u64>());
         let made = made(&series, &makings);
@@ -83,7 +83,7 @@ fn stopped(cpu: u32) -> (Series, Vec<Making>) {
 #[test]
 fn the_fault_is_named() {
     if !rustix::process::getuid().is_root() || cpus::allowed().len() < 2 {
-        return eprintln!("not tested: needs root and two CPUs");
+        return ontick_skip::skipped!("needs root and two CPUs");
     }
     let cpu = cpus::preferred();
     for fault in [Fault::Page, Fault::HigherPriority, Fault::Membarrier, Fault::Timers, Fault::Network] {

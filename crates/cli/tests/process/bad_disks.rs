@@ -10,7 +10,7 @@ use crate::{alone_on_this_machine, has, may_tune, stderr, stdout};
 /// Runs a shell script in which `ontick` is the program, with its own mounts.
 pub fn with_mounts(script: &str) -> Option<Output> {
     if !has("unshare") || !rustix::process::geteuid().is_root() {
-        eprintln!("not tested: root is needed to mount");
+        ontick_skip::skipped!("root is needed to mount");
         return None;
     }
     let ontick = env!("CARGO_BIN_EXE_ontick");
@@ -19,7 +19,7 @@ pub fn with_mounts(script: &str) -> Option<Output> {
     let output = output.unwrap();
     let may_mount = !["unshare: ", "mount: "].iter().any(|tool| stderr(&output).starts_with(tool));
     if !may_mount {
-        eprintln!("not tested: {}", stderr(&output));
+        ontick_skip::skipped!("{}", stderr(&output));
     }
     may_mount.then_some(output)
 }

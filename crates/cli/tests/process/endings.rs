@@ -69,7 +69,7 @@ fn a_signal_that_comes_in_pairs_is_one() {
     let program = env!("CARGO_BIN_EXE_ontick");
     let arguments = ["latency", "timer", "--duration", "1h", "--policy", "other", "--json"];
     let output = Command::new("timeout").args(["--preserve-status", "1", program]).args(arguments).output();
-    let Ok(output) = output else { return eprintln!("not tested: there is no timeout(1)") };
+    let Ok(output) = output else { return ontick_skip::skipped!("there is no timeout(1)") };
     assert_eq!(output.status.code(), Some(0), "{}", crate::stderr(&output));
     assert!(record(&output)["series"][0]["latency"]["max_ns"].is_u64(), "what was measured till then");
 }
@@ -93,14 +93,14 @@ fn in_a_cpuset_of_one_cpu_the_watchdog_comes_first() {
     let made =
         std::fs::create_dir(&group.0).and_then(|()| set("cpuset.cpus", "0")).and_then(|()| set("cpuset.mems", "0"));
     if made.is_err() {
-        return eprintln!("not tested: there are no v1 cpusets here, or only root may make one");
+        return ontick_skip::skipped!("there are no v1 cpusets here, or only root may make one");
     }
     let enter = format!("echo $$ > {}/cgroup.procs && exec \"$0\" latency timer --count 20 --json", group.0.display());
     let output = Command::new("sh").args(["-c", &enter, env!("CARGO_BIN_EXE_ontick")]).output().unwrap();
     let settings = record(&output)["series"][0]["settings"].clone();
     let refused = settings["refused"].to_string();
     if refused.contains("fifo:99: it needs") {
-        return eprintln!("not tested: {refused}");
+        return ontick_skip::skipped!("{refused}");
     }
     assert_eq!((settings["cpu"].as_u64(), settings["policy"].as_str()), (Some(0), Some("fifo:98")));
     assert!(refused.contains("lowered to fifo:98"), "{refused}");
@@ -120,7 +120,7 @@ fn a_cgroup_without_real_time_budget_is_named() {
     let group = Cgroup(format!("/sys/fs/cgroup/cpu/ontick-test-{}", std::process::id()).into());
     let budget = group.0.join("cpu.rt_runtime_us");
     if std::fs::create_dir(&group.0).is_err() || !budget.exists() {
-        return eprintln!("not tested: this kernel has no v1 cpu cgroups with a real-time budget");
+        return ontick_skip::skipped!("this kernel has no v1 cpu cgroups with a real-time budget");
     }
     let enter = format!("echo $$ > {}/cgroup.procs && exec \"$0\" latency timer --count 20 --json", group.0.display());
     let output = Command::new("sh").args(["-c", &enter, env!("CARGO_BIN_EXE_ontick")]).output().unwrap();

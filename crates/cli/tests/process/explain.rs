@@ -26,7 +26,7 @@ impl Tracing {
         };
         let mount = mounted().ok();
         if mount.is_none() {
-            eprintln!("not tested: the kernel's tracing cannot be used here");
+            ontick_skip::skipped!("the kernel's tracing cannot be used here");
         }
         let mount = mount?;
         let instances = format!("/proc/self/fd/{}/instances", mount.as_raw_fd()).into();
@@ -125,7 +125,7 @@ fn samples_that_came_late_have_their_causes_in_the_record() {
 #[test]
 fn without_tracing_counters_must_do_and_it_is_said() {
     if !rustix::process::geteuid().is_root() || !crate::has("unshare") || !crate::has("setpriv") {
-        return eprintln!("not tested: needs root, unshare and setpriv");
+        return ontick_skip::skipped!("needs root, unshare and setpriv");
     }
     let hidden = "set -e; for f in /sys/kernel/tracing /sys/kernel/debug; do [ ! -d $f ] || mount -t tmpfs none $f; done; exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin \"$@\"";
     let program = env!("CARGO_BIN_EXE_ontick");
@@ -134,7 +134,7 @@ fn without_tracing_counters_must_do_and_it_is_said() {
     command.args(["--mount", "sh", "-c", hidden, "sh", program]).args(line.split(' '));
     let output = command.output().unwrap();
     if !output.status.success() && stderr(&output).contains("unshare") {
-        return eprintln!("not tested: {}", stderr(&output));
+        return ontick_skip::skipped!("{}", stderr(&output));
     }
     assert!(output.status.success(), "{}", stderr(&output));
     let said = stdout(&output);

@@ -46,7 +46,7 @@ impl Drop for Chip {
 fn two_cpus() -> bool {
     let two = ontick_rt::cpus::allowed().len() > 1;
     if !two {
-        eprintln!("not tested: it needs two CPUs");
+        ontick_skip::skipped!("it needs two CPUs");
     }
     two
 }

@@ -132,7 +132,7 @@ fn may_tune() -> bool {
     // Whoever tests must not find their own settings reverted.
     let untouched = !std::path::Path::new("/var/lib/ontick/tune.jsonl").exists();
     if !may || !untouched {
-        eprintln!("not tested: only root may change settings, and only where none of ontick's stand already");
+        ontick_skip::skipped!("only root may change settings, and only where none of ontick's stand already");
     }
     may && untouched
 }
@@ -152,7 +152,7 @@ fn has(tool: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| Path::new(&folder).join(tool).is_file()));
     assert!(found || std::env::var_os("ONTICK_REQUIRE_TOOLS").is_none(), "{tool} is not installed");
     if !found {
-        eprintln!("not tested: {tool} is not installed");
+        ontick_skip::skipped!("{tool} is not installed");
     }
     found
 }

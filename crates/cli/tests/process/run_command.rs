@@ -136,7 +136,7 @@ fn a_killed_stand_in_takes_the_program_with_it() {
 #[test]
 fn a_killed_stand_in_ends_the_whole_tree() {
     if !has("setpriv") || !rustix::process::geteuid().is_root() {
-        return eprintln!("not tested: root and setpriv are needed");
+        return ontick_skip::skipped!("root and setpriv are needed");
     }
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -197,7 +197,7 @@ fn what_outlives_the_program_is_left_alone() {
 #[test]
 fn a_program_that_never_sleeps_is_ended_and_that_is_told() {
     if !may_be_real_time() || std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().trim() == "0" {
-        return eprintln!("not tested: real-time priority on a CPU to spare is needed");
+        return ontick_skip::skipped!("real-time priority on a CPU to spare is needed");
     }
     let output = script(&["--runaway-after", "100ms"], "while :; do :; done").output().unwrap();
     assert_eq!(code(&output), Some(128 + 24));
@@ -211,7 +211,7 @@ fn a_program_that_never_sleeps_is_ended_and_that_is_told() {
 #[test]
 fn behind_sudo_the_program_is_the_users_and_keeps_its_scheduling() {
     if !rustix::process::geteuid().is_root() || !may_be_real_time() {
-        return eprintln!("not tested: root is needed");
+        return ontick_skip::skipped!("root is needed");
     }
     let text = "id -u; id -g; echo $USER ${SUDO_UID:-none}; cut -d' ' -f40,41 /proc/$$/stat";
     let behind = |options: &[&str]| {

@@ -253,7 +253,7 @@ mod tests {
     fn has_patch() -> bool {
         let has = Command::new("patch").arg("--version").output().is_ok();
         if !has {
-            eprintln!("not tested: there is no patch(1)");
+            ontick_skip::skipped!("there is no patch(1)");
         }
         has
     }

@@ -44,7 +44,7 @@ impl Drop for Chip {
 fn two_cpus() -> bool {
     let two = cpus::allowed().len() > 1;
     if !two {
-        eprintln!("not tested: it needs two CPUs");
+        ontick_skip::skipped!("it needs two CPUs");
     }
     two
 }

@@ -30,7 +30,7 @@ pub fn built(path: &str) -> Option<PathBuf> {
     }
     let missing = format!("{} is not there: packaging/pru-tools and make -C pru build it", path.display());
     assert!(std::env::var_os("ONTICK_PRU").is_none_or(|value| value != "required"), "{missing}");
-    println!("not tested: {missing}");
+    ontick_skip::skipped!("{missing}");
     None
 }
 
