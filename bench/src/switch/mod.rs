@@ -161,7 +161,7 @@ fn forward(job: &Job, between: Between, frames: u64) -> Result<(Passed, Scene), 
 
 fn endure(job: &Job, frames: u64) -> Result<Endurance, String> {
     let (passed, scene) = forward(job, Between::User(Socket::Packet), frames)?;
-    let counters = scene.plane.ok_or("there is no data plane")?.stop();
+    let counters = scene.plane.ok_or("there is no data plane")?.stop().counters;
     let dropped = counters.ports.iter().map(|port| {
         let queues: u64 = port.queues.iter().map(|queue| queue.dropped()).sum();
         queues + port.overflowed.get() + port.oversized.get() + port.malformed.get() + port.filtered.get()

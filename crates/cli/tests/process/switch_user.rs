@@ -29,7 +29,7 @@ pub(super) fn bench() -> Option<Bench> {
     let space = || match Namespace::new() {
         Ok(namespace) => Some(namespace),
         Err(NamespaceError::Privilege(what)) => {
-            eprintln!("not tested: {what} needs root");
+            ontick_skip::skipped!("{what} needs root");
             None
         }
         Err(error) => panic!("{error}"),

@@ -50,7 +50,7 @@ pub fn python_with(module: &str) -> Option<String> {
     let all = named.into_iter().chain(["python3".into(), "/usr/bin/python3".into()]);
     let found = all.into_iter().find(|python| runs_quietly(python, &["-c", &format!("import {module}")]));
     if found.is_none() {
-        eprintln!("not tested: there is no Python with {module} (one in another place: ONTICK_PYTHON)");
+        ontick_skip::skipped!("there is no Python with {module} (one in another place: ONTICK_PYTHON)");
     }
     found
 }
@@ -74,7 +74,7 @@ pub fn runs(tool: &str, arguments: &[&str]) -> bool {
     let there = runs_quietly(tool, arguments);
     assert!(there || std::env::var_os("ONTICK_REQUIRE_TOOLS").is_none(), "{tool} is not installed");
     if !there {
-        eprintln!("not tested: {tool} is not installed");
+        ontick_skip::skipped!("{tool} is not installed");
     }
     there
 }

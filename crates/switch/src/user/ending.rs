@@ -102,7 +102,7 @@ mod tests {
     /// As a core on a CPU that another real-time thread does not leave: it goes on once it may run elsewhere.
     #[test]
     fn a_thread_that_is_kept_from_its_cpu_is_moved_and_ends_long_before_the_last_resort() {
-        let [first, _, ..] = cpus::allowed()[..] else { return eprintln!("not tested: this needs two CPUs") };
+        let [first, _, ..] = cpus::allowed()[..] else { return ontick_skip::skipped!("this needs two CPUs") };
         let (thread, tid) = start(vec![first], || {
             while cpus::allowed().len() == 1 {
                 std::thread::sleep(Duration::from_millis(1));
