@@ -78,7 +78,16 @@ impl EgressTiming {
 
     /// The shortest window that carries all frames of a message that wait when it opens.
     pub fn message_ns(&self, message: Carried) -> u64 {
-        self.window_ns(u64::from(message.frames - 1) * self.spaced_ns(message.first_ns) + message.last_ns)
+        let before_ns = u64::from(message.frames - 1) * self.spaced_ns(message.first_ns);
+        self.lasts_ns(self.latest_ns().saturating_add(before_ns), message.last_ns)
+    }
+
+    /// How long a window lasts whose last frame begins so long after its opening at the latest: until that frame has
+    /// left, and until the next window may open, as the first frame of that one begins no sooner than a spacing later.
+    #[inline]
+    pub fn lasts_ns(&self, begins_ns: u64, frame_ns: u64) -> u64 {
+        let paced_ns = begins_ns.saturating_add(self.spacing_ns).saturating_sub(self.latest_ns());
+        begins_ns.saturating_add(frame_ns + self.guard_ns).max(paced_ns)
     }
 
     /// Whether every time is such that sums cannot run over, and such as a data plane may have.
@@ -208,9 +217,30 @@ mod tests {
         assert_eq!(TIMING.longest_frame_ns(1_100), None);
         // Short frames come at the pace at which they are handed over, long ones back to back.
         let short = Carried { frames: 3, first_ns: 1_136, last_ns: 700, all_ns: 2 * 1_136 + 700, gap_ns: 96 };
-        assert_eq!(TIMING.message_ns(short), 2 * 2_000 + 700 + 1_100);
-        let long = Carried { frames: 2, first_ns: 12_336, last_ns: 700, all_ns: 13_036, gap_ns: 96 };
-        assert_eq!(TIMING.message_ns(long), 13_036 + 1_100);
+        assert_eq!(TIMING.message_ns(short), 3 * 2_000);
+        let longer = Carried { last_ns: 1_136, ..short };
+        assert_eq!(TIMING.message_ns(longer), 2 * 2_000 + 1_136 + 1_100);
+        let long = Carried { frames: 2, first_ns: 12_336, last_ns: 1_136, all_ns: 13_472, gap_ns: 96 };
+        assert_eq!(TIMING.message_ns(long), 13_472 + 1_100);
+    }
+
+    /// Of windows one behind the other each has the whole spacing, whatever its frame takes.
+    #[test]
+    fn a_window_lasts_until_the_next_frame_can_be_handed_over() {
+        let slow = EgressTiming { spacing_ns: 5_000, ..TIMING };
+        let message = |frames, last_ns| Carried {
+            frames,
+            first_ns: 1_136,
+            last_ns,
+            all_ns: u64::from(frames - 1) * 1_136 + last_ns,
+            gap_ns: 96,
+        };
+        assert_eq!(slow.message_ns(message(1, 700)), 5_000);
+        assert_eq!(slow.message_ns(message(3, 700)), 3 * 5_000);
+        assert_eq!(slow.message_ns(message(1, 3_900)), 5_000);
+        assert_eq!(slow.message_ns(message(1, 3_901)), 5_001);
+        // What the message is handed over late is what the next one may be late, too.
+        assert_eq!(slow.lasts_ns(2_000, 700), 2_000 + 5_000 - 1_000);
     }
 
     #[test]

@@ -95,9 +95,15 @@ impl Certificate {
                 plane(network)
             ),
             Certificate::Overloaded { link, utilisation, streams } => format!(
-                "link {} is the only way for {streams} streams, which need {:.1} % of its time",
+                "link {} is the only way for {streams} stream{}, which need{} {:.1} % of its time{}",
                 network.link_name(*link),
-                utilisation * 100.0
+                if *streams == 1 { "" } else { "s" },
+                if *streams == 1 { "s" } else { "" },
+                utilisation * 100.0,
+                match network.timing.spacing_ns {
+                    0 => String::new(),
+                    ns => format!(" (the data plane begins a frame every {} at most)", show(ns)),
+                }
             ),
             Certificate::Crowded { link, from_ns, to_ns, needed_ns, messages } => format!(
                 "link {} must carry {messages} messages between {} and {} of the common period, which take {} of these {}",
@@ -278,8 +284,14 @@ fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
 }
 
 fn overloaded(network: &Network, link: LinkId, musts: &[Must]) -> Option<Certificate> {
-    let exactly = |must: &Must| network.bits(must.stream).all as f64 * 1e9 / must.period_ns as f64;
-    let utilisation = musts.iter().map(exactly).sum::<f64>() / network.links[link].rate as f64;
+    let rate = network.links[link].rate as f64;
+    // However short a frame is, the next one begins no sooner than a spacing later.
+    let paced = |bits: u64| (bits as f64 * 1e9 / rate).max(network.timing.spacing_ns as f64);
+    let share = |must: &Must| {
+        let (bits, frames) = (network.bits(must.stream), network.carried(must.stream, link).frames);
+        (f64::from(frames - 1) * paced(bits.first) + paced(bits.last_alone + bits.gap)) / must.period_ns as f64
+    };
+    let utilisation: f64 = musts.iter().map(share).sum();
     // What is but rounding is no proof.
     (utilisation > 1.0 + 1e-9).then_some(Certificate::Overloaded { link, utilisation, streams: musts.len() })
 }
@@ -467,6 +479,28 @@ mod tests {
         network.streams.push(network.streams[0].clone());
         network.streams.push(network.streams[0].clone());
         assert!(kinds(&network).iter().any(|one| matches!(one, Certificate::Overloaded { .. })));
+    }
+
+    /// 84 octets each 20 us fill no link, but each of them takes the data plane 11 us.
+    #[test]
+    fn frames_that_come_faster_than_they_are_handed_over() {
+        let mut network = samples::ring(3, 2);
+        network.streams.iter_mut().for_each(|stream| {
+            (stream.talker, stream.listeners, stream.size) = (3, vec![4], 60);
+            (stream.period_ns, stream.deadline_ns) = (20_000, 20_000);
+        });
+        let spaced = |spacing_ns| network.clone().timed(crate::egress::EgressTiming { spacing_ns, ..network.timing });
+        let planned = |network: &Network| plan(network, &Wanted::default(), &Timetable::default(), &|| true);
+        assert_eq!(kinds(&spaced(10_000)), []);
+        assert!(matches!(planned(&spaced(10_000)), Outcome::Planned(_)));
+        let found = kinds(&spaced(11_000));
+        assert!(matches!(found[0], Certificate::Overloaded { streams: 2, .. }), "{found:?}");
+        assert!(
+            found[0].in_words(&network.clone().timed(spaced(11_000).timing)).ends_with(
+                "2 streams, which need 110.0 % of its time (the data plane begins a frame every 11us at most)"
+            )
+        );
+        assert!(matches!(planned(&spaced(11_000)), Outcome::Impossible(_)));
     }
 
     #[test]

@@ -18,8 +18,10 @@ pub struct Hop {
     pub lead_ns: u64,
     /// How long the link is needed: the frames, the gap behind the last, and what the data plane needs besides.
     pub length_ns: u64,
-    /// That gap: the last bit has left so long before the link is free again.
+    /// The gap behind each frame, during which its last bit has left already.
     pub gap_ns: u64,
+    /// The last bit of all has left so long before the link is needed no more.
+    pub tail_ns: u64,
     /// From the last bit on this link until it is at the other end.
     pub propagation_ns: u64,
     /// Whether a listener is there.
@@ -59,7 +61,7 @@ impl Course {
                 reached.insert(to, Some(hops.len() - 1));
             }
         }
-        let arrival = |hop: &Hop| hop.shift_ns + hop.length_ns - hop.gap_ns + hop.propagation_ns;
+        let arrival = |hop: &Hop| hop.shift_ns + hop.length_ns - hop.tail_ns + hop.propagation_ns;
         let delay_ns = hops.iter().filter(|hop| hop.delivers).map(arrival).max().unwrap_or(0);
         Self { hops, delay_ns: delay_ns + network.sync_error_ns }
     }
@@ -72,6 +74,8 @@ struct Passage {
     begins_ns: u64,
     /// When the link is free behind each frame.
     left: Vec<u64>,
+    /// From its beginning until a window of another message may follow.
+    lasts_ns: u64,
 }
 
 fn passage(network: &Network, stream: StreamId, link: LinkId, before: Option<(&Hop, &[u64])>, slot_ns: u64) -> Passage {
@@ -90,12 +94,14 @@ fn passage(network: &Network, stream: StreamId, link: LinkId, before: Option<(&H
     let timing = &network.timing;
     let mut free = begins_ns;
     let mut left = Vec::with_capacity(frames);
+    let mut first_bit = begins_ns;
     for (frame, arrival) in arrivals.iter().enumerate() {
-        let first_bit = free.max(begins_ns.max(*arrival) + timing.latest_ns());
+        first_bit = free.max(begins_ns.max(*arrival) + timing.latest_ns());
         free = first_bit + timing.spaced_ns(lasts(frame));
         left.push(first_bit + lasts(frame));
     }
-    Passage { arrives_ns: arrivals[0], begins_ns, left }
+    let lasts_ns = timing.lasts_ns(first_bit - begins_ns, carried.last_ns);
+    Passage { arrives_ns: arrivals[0], begins_ns, left, lasts_ns }
 }
 
 fn hop(
@@ -113,14 +119,17 @@ fn hop(
         2 * network.sync_error_ns + network.timing.latest_ns() + most - least
     };
     let early_ns = before_link.map_or(0, quicker_ns) + passage.begins_ns - passage.arrives_ns;
-    let length_ns = passage.left.last().copied().unwrap_or(0) - passage.begins_ns + network.timing.guard_ns;
+    let length_ns = passage.lasts_ns.next_multiple_of(slot_ns);
+    let gap_ns = network.carried(stream, link).gap_ns;
+    let left_ns = passage.left.last().map_or(0, |left| left - passage.begins_ns) - gap_ns;
     Hop {
         link,
         before,
         shift_ns: passage.begins_ns,
         lead_ns: early_ns.next_multiple_of(slot_ns).min(passage.begins_ns),
-        length_ns: length_ns.next_multiple_of(slot_ns),
-        gap_ns: network.carried(stream, link).gap_ns,
+        length_ns,
+        gap_ns,
+        tail_ns: length_ns - left_ns,
         propagation_ns: way.propagation_ns,
         delivers: network.streams[stream].listeners.contains(&way.to),
     }

@@ -75,7 +75,7 @@ impl Search<'_> {
                 arrives_ns: begin_ns - hop.lead_ns,
                 begin_ns,
                 end_ns,
-                delivered_ns: hop.delivers.then_some(end_ns - hop.gap_ns + hop.propagation_ns + error_ns),
+                delivered_ns: hop.delivers.then_some(end_ns - hop.tail_ns + hop.propagation_ns + error_ns),
             }
         };
         Placed { stream: self.stream, queue: self.queue, waits: false, hops: course.hops.iter().map(hop).collect() }
@@ -144,7 +144,8 @@ impl Search<'_> {
                     None => return Err(wait),
                 }
             }
-            let delivered_ns = hop.delivers.then_some(end_ns - hop.gap_ns + hop.propagation_ns + network.sync_error_ns);
+            let delivered_ns =
+                hop.delivers.then_some(end_ns - hop.tail_ns + hop.propagation_ns + network.sync_error_ns);
             if delivered_ns.is_some_and(|at| at > self.deadline_ns()) {
                 return Err(wait);
             }

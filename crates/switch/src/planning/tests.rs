@@ -121,11 +121,9 @@ struct Drawn {
     timing: EgressTiming,
 }
 
-/// Frames follow each other no slower than a single one may take: what follows a window is planned for no more than that.
 fn timing() -> impl Strategy<Value = EgressTiming> {
     let drawn = (0u64..4_000, 0u64..9_000, 0u64..9_000, 0u64..2_000, 0u64..500, 0u64..9_000);
     let drawn = drawn.prop_map(|(hand_over_ns, spread_ns, spacing_ns, guard_ns, clock_error_ns, forwarding_ns)| {
-        let spacing_ns = spacing_ns.min(hand_over_ns + spread_ns);
         EgressTiming { hand_over_ns, spread_ns, spacing_ns, guard_ns, clock_error_ns, forwarding_ns }
     });
     let assumed = [DataPlane::User, DataPlane::Kernel, DataPlane::Hardware].map(DataPlane::defaults);

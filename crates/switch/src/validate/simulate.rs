@@ -65,9 +65,12 @@ pub(super) fn run(against: &Against, verdict: &mut Verdict) {
         let spread = delay.most_ns - delay.least_ns;
         // What clocks and data planes differ by is no doing of the schedule's; frames that come behind the first of their
         // message need not wait for a gate, so it adds up from link to link.
-        let links = against.schedule.routes[delay.stream].len() as u64;
-        let timing = &against.network.timing;
-        let unsteady_ns = 2 * against.network.sync_error_ns + links * (timing.latest_ns() + timing.forwarding_ns);
+        let of_link = |link: &LinkId| {
+            let (least, most) = against.network.processing_ns(*link);
+            against.network.timing.latest_ns() + most - least
+        };
+        let of_links: u64 = against.schedule.routes[delay.stream].iter().map(of_link).sum();
+        let unsteady_ns = 2 * against.network.sync_error_ns + of_links;
         if spread > of.jitter_ns + unsteady_ns {
             verdict.add(Fault::Jitter(delay.stream, delay.listener, spread));
         }
