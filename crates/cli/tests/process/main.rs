@@ -40,6 +40,7 @@ mod sample_faults;
 mod service_unit;
 mod settings;
 mod state_dir;
+mod switch_calibration;
 mod switch_config;
 mod switch_cores;
 mod switch_loop;

@@ -17,7 +17,7 @@ use crate::model::{self, Plane, Role, Switch};
 use crate::ports::{Interface, Machine};
 
 pub use planes::{Chosen, Fits, Planes};
-pub use windows::windows;
+pub use windows::{is_of, windows};
 
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

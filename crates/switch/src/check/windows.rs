@@ -17,14 +17,8 @@ pub fn windows(
     rate: impl Fn(&Port) -> Option<u64>,
     measured: Option<&Calibration>,
 ) -> Vec<Finding> {
-    let plane = match plane {
-        Plane::User => DataPlane::User,
-        Plane::Kernel => DataPlane::Kernel,
-        Plane::Auto => return Vec::new(),
-    };
     let of_port = |port: &Port| {
-        // With launch times too it is the port that sends.
-        let plane = if port.offload == Offload::None { plane } else { DataPlane::Hardware };
+        let Some(plane) = of(plane, port) else { return Vec::new() };
         let measured = measured.filter(|measured| measured.plane == plane);
         let needs = Needs {
             plane,
@@ -34,6 +28,24 @@ pub fn windows(
         port.rate.or_else(|| rate(port)).map_or_else(Vec::new, |rate| needs.of_port(switch, port, rate))
     };
     switch.ports.iter().flat_map(of_port).collect()
+}
+
+/// Whether some port with gates, or all if none has any, is carried by such a data plane; true while that is not decided.
+pub fn is_of(switch: &Switch, measured: DataPlane) -> bool {
+    let gated = switch.ports.iter().any(|port| port.gates.is_some());
+    let mut ports = switch.ports.iter().filter(|port| port.gates.is_some() || !gated);
+    ports.any(|port| of(switch.plane, port).is_none_or(|plane| plane == measured))
+}
+
+/// What opens a port's gates; nothing while that is not decided.
+fn of(plane: Plane, port: &Port) -> Option<DataPlane> {
+    let plane = match plane {
+        Plane::User => DataPlane::User,
+        Plane::Kernel => DataPlane::Kernel,
+        Plane::Auto => return None,
+    };
+    // With launch times too it is the port that sends.
+    Some(if port.offload == Offload::None { plane } else { DataPlane::Hardware })
 }
 
 /// What a data plane needs.

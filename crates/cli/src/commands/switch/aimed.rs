@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use ontick_record::Severity;
+use ontick_record::{Finding, Severity};
 use ontick_switch::apply::{Folder, FolderError, Lock, Plan};
 use ontick_switch::model::{Plane, Role};
 use ontick_switch::user::station::served;
 use ontick_switch::{Switch, apply, check, config, ethtool, kernel, link, loops, user};
 
 use super::file;
+use super::measured::Measured;
 use crate::failure::Failure;
 
 /// Another ontick that is changing a switch takes no longer.
@@ -125,11 +126,11 @@ pub fn lock(folder: &Folder) -> Result<Lock, Failure> {
 }
 
 /// What is to be done, and by whom: the switch that is returned has its data plane decided.
-pub fn plan(mut switch: Switch) -> Result<(Switch, Plan), Failure> {
-    refuse_short_windows(&switch)?;
+pub fn plan(mut switch: Switch, measured: Option<&Measured>) -> Result<(Switch, Plan), Failure> {
+    refuse_short_windows(&switch, measured)?;
     let kernel = |switch: &Switch| kernel::plan(&apply::Live, switch, switch.clock.now_ns());
     let user = |switch: &Switch| user::plan::plan(&apply::Live, switch);
-    let (plane, plan) = match switch.plane {
+    let (plane, mut plan) = match switch.plane {
         Plane::Kernel => (Plane::Kernel, kernel(&switch)?),
         Plane::User => (Plane::User, user(&switch)?),
         Plane::Auto => match kernel(&switch) {
@@ -144,18 +145,24 @@ pub fn plan(mut switch: Switch) -> Result<(Switch, Plan), Failure> {
         },
     };
     switch.plane = plane;
-    refuse_short_windows(&switch)?;
+    plan.notes.extend(refuse_short_windows(&switch, measured)?);
     Ok((served(switch), plan))
 }
 
-/// A class whose gate is never open for as long as the data plane needs would lose every frame.
-fn refuse_short_windows(switch: &Switch) -> Result<(), Failure> {
-    let found = check::windows(switch, switch.plane, |port| ethtool::rate(&port.name), None);
+/// A class whose gate is never open for as long as the data plane needs would lose every frame. What comes back are
+/// windows that lose or delay some, where it is known by measurement.
+pub fn refuse_short_windows(switch: &Switch, measured: Option<&Measured>) -> Result<Vec<String>, Failure> {
+    if let Some(other) = measured.filter(|measured| !check::is_of(switch, measured.calibration.plane)) {
+        return Err(other.is_of_another(&format!("nothing of switch {} is carried by one", switch.name)));
+    }
+    let calibration = measured.map(|measured| &measured.calibration);
+    let found = check::windows(switch, switch.plane, |port| ethtool::rate(&port.name), calibration);
+    let in_words =
+        |short: &Finding| format!("{}: {}, and it needs {}; {}", short.id, short.seen, short.should, short.why);
     match found.iter().find(|finding| finding.severity == Severity::Bad) {
-        Some(short) => {
-            Err(Failure::new(format!("{}: {}, and it needs {}; {}", short.id, short.seen, short.should, short.why)))
-        }
-        None => Ok(()),
+        Some(short) => Err(Failure::new(in_words(short))),
+        None if measured.is_none() => Ok(Vec::new()),
+        None => Ok(found.iter().map(in_words).collect()),
     }
 }
 

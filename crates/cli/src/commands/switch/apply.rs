@@ -8,8 +8,9 @@ use ontick_switch::model::{Plane, Port};
 use ontick_switch::user::station::served;
 use ontick_switch::{Switch, config, kernel};
 
-use super::aimed::{self, FileFlags, lock, needs_root, standing};
+use super::aimed::{self, FileFlags, lock, needs_root, refuse_short_windows, standing};
 use super::guardian::Guardian;
+use super::measured::{CalibrationFlag, Measured};
 use super::serving::RestFlags;
 use super::{background, file};
 use crate::failure::{Failure, Outcome};
@@ -31,6 +32,8 @@ pub struct Apply {
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     confirm: Option<u64>,
     #[command(flatten)]
+    calibration: CalibrationFlag,
+    #[command(flatten)]
     rest: RestFlags,
 }
 
@@ -38,12 +41,13 @@ impl Apply {
     pub fn run(self) -> Result<Outcome, Failure> {
         needs_root("apply")?;
         let switch = self.file.read()?;
+        let measured = self.calibration.read()?;
         let folder = self.file.state.folder(&switch.name)?;
         let lock = lock(&folder)?;
         if let Some(journal) = Journal::read(&folder)? {
-            return self.apply_gates(&folder, &journal, &switch);
+            return self.apply_gates(&folder, &journal, &switch, measured.as_ref());
         }
-        let (switch, plan) = aimed::plan(switch)?;
+        let (switch, plan) = aimed::plan(switch, measured.as_ref())?;
         aimed::refuse_loops(&switch)?;
         if switch.plane == Plane::User {
             plan.notes.iter().for_each(|note| file::note(note));
@@ -61,7 +65,7 @@ impl Apply {
     fn apply_in_background(&self, folder: &Folder, lock: Lock, switch: &Switch) -> Result<Outcome, Failure> {
         let guardian = self.confirm.map(|_| Guardian::start(folder, &self.file.state)).transpose()?;
         drop(lock);
-        let report = match background::start(&self.file.file, folder, &self.file.state, self.rest) {
+        let report = match background::start(&self.file.file, folder, &self.file.state, &self.calibration, self.rest) {
             Ok(report) => report,
             Err(failure) => {
                 if let Some(guardian) = guardian {
@@ -112,7 +116,13 @@ impl Apply {
     }
 
     /// On a switch that stands.
-    fn apply_gates(&self, folder: &Folder, journal: &Journal, switch: &Switch) -> Result<Outcome, Failure> {
+    fn apply_gates(
+        &self,
+        folder: &Folder,
+        journal: &Journal,
+        switch: &Switch,
+        measured: Option<&Measured>,
+    ) -> Result<Outcome, Failure> {
         let name = &switch.name;
         if !journal.is_complete() {
             return Err(Failure::new(format!(
@@ -120,6 +130,8 @@ impl Apply {
             )));
         }
         let before = standing(folder)?;
+        let short = refuse_short_windows(&Switch { plane: before.plane, ..switch.clone() }, measured)?;
+        short.iter().for_each(|note| file::note(note));
         if before.plane == Plane::User {
             return self.regate_user(folder, &before, switch);
         }

@@ -11,6 +11,7 @@ use ontick_switch::apply::Folder;
 use ontick_switch::user::serve::Report;
 
 use super::aimed::StateFlag;
+use super::measured::CalibrationFlag;
 use super::serving::RestFlags;
 use crate::failure::Failure;
 
@@ -21,10 +22,17 @@ const TURN: Duration = Duration::from_millis(20);
 const LOG: &str = "log";
 
 /// Starts it and waits until it works.
-pub fn start(file: &Path, folder: &Folder, state: &StateFlag, rest: RestFlags) -> Result<Report, Failure> {
+pub fn start(
+    file: &Path,
+    folder: &Folder,
+    state: &StateFlag,
+    calibration: &CalibrationFlag,
+    rest: RestFlags,
+) -> Result<Report, Failure> {
     let failed = |e: std::io::Error| Failure::new(format!("ontick cannot start itself in the background: {e}"));
     let mut command = Command::new("/proc/self/exe");
-    command.args(["switch", "run", "--plane", "user", "--background"]).args(rest.words()).args(state.words()).arg(file);
+    command.args(["switch", "run", "--plane", "user", "--background"]).args(rest.words());
+    command.args(state.words()).args(calibration.words()).arg(file);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
     let began = Instant::now();

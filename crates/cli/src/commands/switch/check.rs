@@ -11,7 +11,8 @@ use ontick_switch::link;
 use ontick_switch::ports::{self, Machine};
 use ontick_switch::rate_in_words;
 
-use super::{file, timing_flags};
+use super::file;
+use super::measured::CalibrationFlag;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -25,9 +26,8 @@ use crate::terminal;
 pub struct Check {
     /// The file that describes the switch
     file: Option<PathBuf>,
-    /// What `ontick switch calibrate` measured here [default: what is assumed of the data plane]
-    #[arg(long, value_name = "FILE")]
-    calibration: Option<PathBuf>,
+    #[command(flatten)]
+    calibration: CalibrationFlag,
     /// Show what is well, too, and all reasons with their sources
     #[arg(long)]
     all: bool,
@@ -41,7 +41,7 @@ impl Check {
         let switch = self.file.as_deref().map(file::read).transpose()?;
         let listed = |error| Failure::new(format!("interfaces cannot be listed: {error}"));
         let (interfaces, links) = (ports::all().map_err(listed)?, link::list().map_err(listed)?);
-        let measured = self.calibration.as_deref().map(timing_flags::calibration).transpose()?;
+        let measured = self.calibration.read()?.map(|measured| measured.calibration);
         let checked = check(machine(), &interfaces, &links, switch.as_ref(), measured.as_ref());
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?,

@@ -13,6 +13,7 @@ mod file;
 mod forwarding;
 mod guardian;
 mod import;
+mod measured;
 mod network_flags;
 mod plan;
 mod proving;

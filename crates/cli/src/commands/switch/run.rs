@@ -11,6 +11,7 @@ use ontick_switch::{Switch, config};
 
 use super::aimed::{self, FileFlags, PlaneFlag, StateFlag, lock, needs_root, standing};
 use super::guardian::Guardian;
+use super::measured::{CalibrationFlag, Measured};
 use super::serving::Served;
 use super::synchronised::Synchronised;
 use super::{background, file, revert as reverting, serving};
@@ -41,6 +42,8 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
     #[command(flatten)]
+    calibration: CalibrationFlag,
+    #[command(flatten)]
     rest: serving::RestFlags,
     /// Started by `ontick switch apply`
     #[arg(long, hide = true)]
@@ -58,8 +61,10 @@ impl Run {
     pub fn run(self) -> Result<Outcome, Failure> {
         needs_root("run")?;
         let wanted = self.wanted()?;
+        let measured = self.calibration.read()?;
         let stop = stop::on_signal()?;
-        let mut standing = wanted.into_iter().map(|wanted| self.stand(wanted)).collect::<Result<Vec<_>, _>>()?;
+        let mut standing =
+            wanted.into_iter().map(|wanted| self.stand(wanted, measured.as_ref())).collect::<Result<Vec<_>, _>>()?;
         if self.background {
             standing.iter().try_for_each(|one| background::settle(&one.served.folder))?;
         }
@@ -110,9 +115,9 @@ impl Run {
         Ok(wanted)
     }
 
-    fn stand(&self, wanted: Switch) -> Result<Standing, Failure> {
+    fn stand(&self, wanted: Switch, measured: Option<&Measured>) -> Result<Standing, Failure> {
         let folder = self.state.folder(&wanted.name)?;
-        let (switch, guardian) = self.set_up(&folder, wanted)?;
+        let (switch, guardian) = self.set_up(&folder, wanted, measured)?;
         let Some(watch) = folder.watch()? else {
             return Err(Failure::new(format!("another ontick switch run keeps switch {} already", switch.name)));
         };
@@ -130,12 +135,17 @@ impl Run {
     }
 
     /// Sets it up if it does not stand; the guardian takes away what was set up here should this process be killed.
-    fn set_up(&self, folder: &Folder, wanted: Switch) -> Result<(Switch, Option<Guardian>), Failure> {
+    fn set_up(
+        &self,
+        folder: &Folder,
+        wanted: Switch,
+        measured: Option<&Measured>,
+    ) -> Result<(Switch, Option<Guardian>), Failure> {
         let lock = lock(folder)?;
         let name = wanted.name.clone();
         match Journal::read(folder)? {
             None => {
-                let (switch, plan) = aimed::plan(wanted)?;
+                let (switch, plan) = aimed::plan(wanted, measured)?;
                 aimed::refuse_loops(&switch)?;
                 let guardian = Guardian::start(folder, &self.state)?;
                 if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(&switch)) {
@@ -149,7 +159,13 @@ impl Run {
                 "an application of switch {name} was cut off: sudo ontick switch revert {name} restores what was before"
             ))),
             Some(_) => match standing(folder)? {
-                standing if aimed::is_wanted(&standing, &wanted) => Ok((standing, None)),
+                standing if aimed::is_wanted(&standing, &wanted) => {
+                    // What stands is taken away for no new figure unless that was given.
+                    if measured.is_some() {
+                        aimed::refuse_short_windows(&standing, measured)?.iter().for_each(|note| file::note(note));
+                    }
+                    Ok((standing, None))
+                }
                 _ => Err(Failure::new(format!(
                     "switch {name} stands, and not as the file says: sudo ontick switch apply changes its gates, sudo ontick \
                  switch revert {name} takes it away"

@@ -1,13 +1,12 @@
 //! What is to carry a schedule out, and how exactly that sends.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use ontick_record::units::exact;
-use ontick_switch::egress::{Calibration, EgressTiming};
+use ontick_switch::egress::EgressTiming;
 use ontick_switch::network::Network;
 use ontick_switch::target::{self, TARGETS, Target};
 
+use super::measured::CalibrationFlag;
 use crate::failure::Failure;
 use crate::flags;
 
@@ -16,9 +15,8 @@ pub struct TimingFlags {
     /// What carries the schedule out: any (exactly on time), user, kernel, hardware, i225, i210 or list-256
     #[arg(long, default_value = "any", value_parser = target)]
     target: &'static Target,
-    /// What `ontick switch calibrate` measured on such a machine [default: what is assumed of the target]
-    #[arg(long, value_name = "FILE")]
-    calibration: Option<PathBuf>,
+    #[command(flatten)]
+    pub calibration: CalibrationFlag,
     /// From a gate's opening until a frame that waits is on the link, usually
     #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
     hand_over: Option<u64>,
@@ -56,20 +54,15 @@ impl TimingFlags {
     pub fn read(&self) -> Result<Timing, Failure> {
         let mut target = self.target;
         let (mut timing, mut source) = (target.timing(), "assumed, not measured".to_string());
-        if let Some(file) = &self.calibration {
-            let measured = calibration(file)?;
+        if let Some(measured) = self.calibration.read()? {
+            let plane = measured.calibration.plane;
             if target.plane.is_none() {
-                target = target::named(measured.plane.name()).unwrap_or(target);
+                target = target::named(plane.name()).unwrap_or(target);
             }
-            if target.plane != Some(measured.plane) {
-                return Err(Failure::new(format!(
-                    "{}: it is of a {} data plane, and the target is {}; name one that fits",
-                    file.display(),
-                    measured.plane.name(),
-                    target.name
-                )));
+            if target.plane != Some(plane) {
+                return Err(measured.is_of_another(&format!("the target is {}", target.name)));
             }
-            (timing, source) = (measured.timing, format!("measured, {}", file.display()));
+            (timing, source) = (measured.calibration.timing, format!("measured, {}", measured.file));
         }
         let given = [
             (&mut timing.hand_over_ns, self.hand_over),
@@ -96,13 +89,6 @@ impl TimingFlags {
         };
         Ok(Timing { target, timing, source })
     }
-}
-
-/// What was measured before.
-pub fn calibration(file: &std::path::Path) -> Result<Calibration, Failure> {
-    let wrong = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", file.display()));
-    let text = ontick_switch::config::read_text(file, 64 << 10, "longer than 64 KiB, so no calibration");
-    Calibration::read(&text.map_err(Failure::new)?).map_err(|e| wrong(&e))
 }
 
 impl Timing {

@@ -51,7 +51,7 @@ impl PlanCommand {
         match &self.file {
             Some(file) if !is_network(file) => {
                 let flags = FileFlags { file: file.clone(), plane: self.plane, state: self.state };
-                setup::run(&flags, self.json)
+                setup::run(&flags, self.schedule.timing.calibration.read()?.as_ref(), self.json)
             }
             file => self.schedule.run(&self.network.read(file.as_ref())?, self.json),
         }

@@ -43,7 +43,7 @@ pub struct ScheduleFlags {
     #[arg(long, value_name = "PLAN")]
     keep: Option<PathBuf>,
     #[command(flatten)]
-    timing: TimingFlags,
+    pub timing: TimingFlags,
     #[command(flatten)]
     delivery: Delivery,
 }
@@ -74,6 +74,9 @@ impl ScheduleFlags {
         let timing = self.timing.read()?;
         let plain = network;
         let network = &timing.apply(plain.clone());
+        if let Some(too_long) = lists::too_long_in_any_plan(network) {
+            return Err(Failure::new(too_long));
+        }
         let kept = self.kept(network)?;
         let wanted = Wanted {
             courses: self.paths.into(),

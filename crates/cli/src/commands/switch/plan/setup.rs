@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::super::aimed::{self, FileFlags};
 use super::super::file;
+use super::super::measured::Measured;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -27,8 +28,8 @@ struct ShownStep<'a> {
     commands: Vec<String>,
 }
 
-pub fn run(flags: &FileFlags, json: bool) -> Result<Outcome, Failure> {
-    let (switch, plan) = aimed::plan(flags.read()?)?;
+pub fn run(flags: &FileFlags, measured: Option<&Measured>, json: bool) -> Result<Outcome, Failure> {
+    let (switch, plan) = aimed::plan(flags.read()?, measured)?;
     if json {
         terminal::print(&(serde_json::to_string_pretty(&shown(&switch, &plan))? + "\n"))?;
     } else {
