@@ -25,6 +25,9 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         steps.set(steps.get() + 1);
         steps.get() < 60
     };
+    if let Some(too_long) = lists::too_long_in_any_plan(&network) {
+        return drop(too_long.to_string());
+    }
     let wanted = Wanted::default();
     let table = match plan(&network, &wanted, &Timetable::default(), &go_on) {
         Outcome::Planned(table) => table,
@@ -53,6 +56,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         base: ontick_switch::model::Base::NextSecond,
         guard_bands: text.len() % 2 == 0,
         most_entries: nodes::MOST_ENTRIES,
+        plane: None,
     };
     let _ = nodes::switches(&network, &schedule, form);
 });

@@ -144,8 +144,8 @@ fn plane(network: &Network) -> String {
 
 /// A stream on a link that it cannot avoid.
 #[derive(Debug, Clone, Copy)]
-struct Must {
-    stream: StreamId,
+pub(super) struct Must {
+    pub stream: StreamId,
     period_ns: u64,
     /// The gaps behind all frames included.
     needs_ns: u64,
@@ -245,7 +245,7 @@ impl<'a> Bounds<'a> {
 }
 
 /// Streams by the links that they cannot avoid.
-fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
+pub(super) fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
     let graph = Graph::new(network);
     let mut bounds = Bounds::new(network);
     let mut unavoidable: HashMap<(NodeId, NodeId), Vec<LinkId>> = HashMap::new();

@@ -11,6 +11,8 @@ use crate::network::{LinkId, StreamId};
 
 /// Times that one use is in the way at most; one that is more often is always in the way.
 const MOST_COPIES: u64 = 1 << 12;
+/// Changes that are looked at, of all uses together: others are always in the way. Of 24 octets each.
+const MOST_CHANGES: usize = 1 << 20;
 /// Times on one link that are followed to the next one at most.
 const MOST_TIMES: usize = 2_000;
 /// What it costs where a stream is in the way that may not be moved.
@@ -122,7 +124,7 @@ impl Eviction<'_> {
                 let other_from_ns = if queue == Some(other.queue) { other.arrives_ns } else { other.from_ns };
                 let common_ns = gcd(self.period_ns, other.period_ns);
                 let length_ns = (until_ns - from_ns) + (other.end_ns - other_from_ns);
-                if length_ns > common_ns || last_ns / common_ns > MOST_COPIES {
+                if length_ns > common_ns || last_ns / common_ns > MOST_COPIES || changes.len() > MOST_CHANGES {
                     count.add(other.stream, true);
                     continue;
                 }

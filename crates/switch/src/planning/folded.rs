@@ -3,13 +3,15 @@
 //! Two streams with periods P and Q meet at every distance that their starts can have modulo gcd(P, Q): no list of all
 //! instants until both begin together again is needed to know when one is in the other's way.
 
-/// Copies of one busy time at most; periods that need more have next to nothing in common.
-const MOST_COPIES: u64 = 1 << 15;
+use super::lists::MOST_ON_LINK;
 
 /// Busy times modulo a period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folded {
     period_ns: u64,
+    /// Copies that were added, merged with others or not. A stream of this period would need a window for each of them in
+    /// the list of its link.
+    copies: u64,
     /// Begin and end, apart from each other and in order; none crosses the end of the period.
     busy: Vec<(u64, u64)>,
 }
@@ -25,10 +27,10 @@ pub fn gcd(mut a: u64, mut b: u64) -> u64 {
 impl Folded {
     /// All free.
     pub fn new(period_ns: u64) -> Self {
-        Self { period_ns, busy: Vec::new() }
+        Self { period_ns, copies: 0, busy: Vec::new() }
     }
 
-    /// Never free: with these, no distance between two starts is long enough.
+    /// Never free: with these, no distance between two starts is long enough, or no list.
     fn all(&mut self) {
         self.busy = vec![(0, self.period_ns)];
     }
@@ -39,7 +41,9 @@ impl Folded {
         if length_ns == 0 {
             return;
         }
-        if length_ns >= common || self.period_ns / common > MOST_COPIES {
+        // Its own window is one of them.
+        self.copies = self.copies.saturating_add(self.period_ns / common);
+        if length_ns >= common || self.copies >= MOST_ON_LINK {
             return self.all();
         }
         let (begin, copies) = (begin_ns % common, self.period_ns / common);
@@ -162,6 +166,25 @@ mod tests {
             prop_assert_eq!(folded.wait(at, length), (0..period).find(|wait| free(at + wait)));
             prop_assert!(folded.busy().windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", folded.busy());
         }
+    }
+
+    /// What no list could hold takes no memory either.
+    #[test]
+    fn busy_times_are_no_more_than_a_list_has_windows() {
+        let with = |copies: u64| {
+            let mut folded = Folded::new(1_000 * copies);
+            folded.add(0, 500, 1_000);
+            folded
+        };
+        let most = MOST_ON_LINK - 1;
+        assert_eq!((with(most).busy().len() as u64, with(most).wait(0, 500)), (most, Some(500)));
+        assert_eq!((with(most + 1).busy().len(), with(most + 1).wait(0, 1)), (1, None));
+        // Of several streams together, and for good.
+        let mut folded = with(most);
+        folded.add(600, 1, 1_000 * most);
+        assert_eq!((folded.busy().len(), folded.wait(0, 1)), (1, None));
+        folded.add(0, 1, 1_000);
+        assert_eq!(folded.busy().len(), 1);
     }
 
     #[test]

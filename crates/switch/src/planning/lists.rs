@@ -2,15 +2,16 @@
 
 use std::fmt;
 
+use super::certificate::{certificates, musts};
 use super::folded::gcd;
 use super::timetable::Timetable;
 use crate::network::{LinkId, Network, StreamId};
 use crate::validate::{Schedule, Send, Window};
 
 /// Windows of one link at most: far more than any list holds ([`super::nodes::MOST_ENTRIES`]).
-const MOST_ON_LINK: u64 = 1 << 16;
+pub const MOST_ON_LINK: u64 = 1 << 16;
 /// Windows of all links together at most.
-const MOST_WINDOWS: u64 = 1 << 23;
+const MOST_WINDOWS: u64 = 1 << 22;
 
 /// A link's streams have so little in common that its gates would need an astronomic list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,9 +75,7 @@ fn cycles(network: &Network, table: &Timetable) -> Result<Vec<u64>, TooLong> {
     let mut windows = 0u64;
     let mut cycles = vec![1; network.links.len()];
     for (link, streams) in on.iter().enumerate() {
-        let period = |stream: &StreamId| network.streams[*stream].period_ns;
-        let cycle = streams.iter().map(period).try_fold(1u64, |lcm, ns| (lcm / gcd(lcm, ns)).checked_mul(ns));
-        let needed = cycle.and_then(|cycle| streams.iter().try_fold(0u64, |sum, s| sum.checked_add(cycle / period(s))));
+        let (cycle, needed) = needed(network, streams);
         windows = windows.saturating_add(needed.unwrap_or(u64::MAX));
         match cycle {
             Some(cycle) if needed.is_some_and(|needed| needed <= MOST_ON_LINK) && windows <= MOST_WINDOWS => {
@@ -86,6 +85,33 @@ fn cycles(network: &Network, table: &Timetable) -> Result<Vec<u64>, TooLong> {
         }
     }
     Ok(cycles)
+}
+
+/// After how long gates of a link with these streams repeat, and how many windows that takes.
+fn needed(network: &Network, streams: &[StreamId]) -> (Option<u64>, Option<u64>) {
+    let period = |stream: &StreamId| network.streams[*stream].period_ns;
+    let cycle = streams.iter().map(period).try_fold(1u64, |lcm, ns| (lcm / gcd(lcm, ns)).checked_mul(ns));
+    let needed = cycle.and_then(|cycle| streams.iter().try_fold(0u64, |sum, s| sum.checked_add(cycle / period(s))));
+    (cycle, needed)
+}
+
+/// The link whose list is too long however streams are placed, as all of them must take it, if nothing else is in the
+/// way of a plan.
+pub fn too_long_in_any_plan(network: &Network) -> Option<TooLong> {
+    let is_too_long = |needed: Option<u64>| needed.is_none_or(|needed| needed > MOST_ON_LINK);
+    // All streams on one link are the most that there can be.
+    let all: Vec<StreamId> = (0..network.streams.len()).collect();
+    if !is_too_long(needed(network, &all).1) {
+        return None;
+    }
+    let mut links: Vec<_> = musts(network).into_iter().collect();
+    links.sort_unstable_by_key(|(link, _)| *link);
+    let found = links.into_iter().find_map(|(link, musts)| {
+        let streams: Vec<StreamId> = musts.iter().map(|must| must.stream).collect();
+        let (cycle, needed) = needed(network, &streams);
+        is_too_long(needed).then(|| too_long(network, link, &streams, cycle))
+    });
+    found.filter(|_| certificates(network).is_empty())
 }
 
 fn too_long(network: &Network, link: LinkId, streams: &[StreamId], cycle_ns: Option<u64>) -> TooLong {

@@ -38,15 +38,13 @@ impl<K> Default for Views<K> {
 }
 
 impl<K: Ord + Copy> Views<K> {
-    fn get(&mut self, key: K, make: impl FnOnce() -> Folded) -> &Folded {
-        let place = match self.0.binary_search_by_key(&key, |(key, _)| *key) {
-            Ok(place) => place,
-            Err(place) => {
-                self.0.insert(place, (key, make()));
-                place
-            }
-        };
-        &self.0[place].1
+    fn place(&self, key: K) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&key, |(key, _)| *key)
+    }
+
+    /// Busy times in all of them; each counts as one more.
+    fn size(&self) -> usize {
+        self.0.iter().map(|(_, folded)| 1 + folded.busy().len()).sum()
     }
 }
 
@@ -62,16 +60,34 @@ struct Track {
     lingering: [u32; 8],
 }
 
+impl Track {
+    fn size(&self) -> usize {
+        self.wire.size() + self.queue.size()
+    }
+
+    fn forget(&mut self) {
+        self.wire.0.clear();
+        self.queue.0.clear();
+    }
+}
+
+/// Busy times that are kept at most, of all links and periods together: 64 MiB. What is beyond is reckoned anew each time
+/// that it is asked for.
+const MOST_KEPT: usize = 1 << 22;
+
 /// All links' uses.
 #[derive(Debug, Clone)]
 pub struct Occupancy {
     tracks: Vec<Track>,
+    /// Busy times that are kept, and how many may be.
+    kept: usize,
+    most_kept: usize,
 }
 
 impl Occupancy {
     /// Of so many links, all free.
     pub fn new(links: usize) -> Self {
-        Self { tracks: vec![Track::default(); links] }
+        Self { tracks: vec![Track::default(); links], kept: 0, most_kept: MOST_KEPT }
     }
 
     /// Uses of a link, in the order in which they came.
@@ -81,26 +97,41 @@ impl Occupancy {
 
     /// When the link is taken, as a stream of this period sees it.
     pub fn wire(&mut self, link: LinkId, period_ns: u64) -> &Folded {
-        let track = &mut self.tracks[link];
-        let uses = &track.uses;
-        track.wire.get(period_ns, || {
+        let place = self.tracks[link].wire.place(period_ns).unwrap_or_else(|place| {
             let mut folded = Folded::new(period_ns);
-            uses.iter().for_each(|one| folded.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns));
-            folded
-        })
+            let uses = self.tracks[link].uses.iter();
+            uses.for_each(|one| folded.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns));
+            let place = self.make_room(&folded, place);
+            self.tracks[link].wire.0.insert(place, (period_ns, folded));
+            place
+        });
+        &self.tracks[link].wire.0[place].1
     }
 
     /// When frames are in a queue, as a stream of this period sees it.
     pub fn queue(&mut self, link: LinkId, queue: u8, period_ns: u64) -> &Folded {
-        let track = &mut self.tracks[link];
-        let uses = &track.uses;
-        track.queue.get((queue, period_ns), || {
+        let key = (queue, period_ns);
+        let place = self.tracks[link].queue.place(key).unwrap_or_else(|place| {
             let mut folded = Folded::new(period_ns);
-            for one in uses.iter().filter(|one| one.queue == queue) {
-                folded.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns);
-            }
-            folded
-        })
+            let uses = self.tracks[link].uses.iter().filter(|one| one.queue == queue);
+            uses.for_each(|one| folded.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns));
+            let place = self.make_room(&folded, place);
+            self.tracks[link].queue.0.insert(place, (key, folded));
+            place
+        });
+        &self.tracks[link].queue.0[place].1
+    }
+
+    /// Before busy times are kept at this place among others: where it is then.
+    fn make_room(&mut self, folded: &Folded, place: usize) -> usize {
+        let size = 1 + folded.busy().len();
+        self.kept += size;
+        if self.kept <= self.most_kept {
+            return place;
+        }
+        self.tracks.iter_mut().for_each(Track::forget);
+        self.kept = size;
+        0
     }
 
     /// Whether a queue's stays differ from its transmissions.
@@ -111,6 +142,7 @@ impl Occupancy {
     /// Adds a use.
     pub fn add(&mut self, link: LinkId, one: Use) {
         let track = &mut self.tracks[link];
+        self.kept -= track.size();
         for (_, folded) in &mut track.wire.0 {
             folded.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns);
         }
@@ -119,6 +151,7 @@ impl Occupancy {
                 folded.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns);
             }
         }
+        self.kept += track.size();
         track.lingering[usize::from(one.queue)] += u32::from(one.lingers());
         track.uses.push(one);
     }
@@ -130,7 +163,44 @@ impl Occupancy {
         let one = track.uses.swap_remove(place);
         track.lingering[usize::from(one.queue)] -= u32::from(one.lingers());
         // What was merged cannot be taken apart: it is made anew when it is asked for.
-        track.wire.0.clear();
-        track.queue.0.clear();
+        self.kept -= track.size();
+        track.forget();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(stream: StreamId, period_ns: u64) -> Use {
+        let at_ns = 100 * stream as u64;
+        Use { stream, period_ns, queue: 7, arrives_ns: at_ns, from_ns: at_ns, end_ns: at_ns + 50 }
+    }
+
+    /// What is forgotten for want of room is reckoned anew, and the same.
+    #[test]
+    fn busy_times_that_are_kept_are_bounded() {
+        let mut plenty = Occupancy::new(3);
+        let mut little = Occupancy { most_kept: 40, ..plenty.clone() };
+        let periods = [1_000, 2_000, 8_000, 64_000];
+        for stream in 0..9 {
+            for taken in [&mut plenty, &mut little] {
+                taken.add(stream % 3, one(stream, periods[stream % 4]));
+            }
+            if stream % 4 == 3 {
+                plenty.remove((stream - 1) % 3, stream - 1);
+                little.remove((stream - 1) % 3, stream - 1);
+            }
+            for (link, period_ns) in (0..3).flat_map(|link| periods.map(|period_ns| (link, period_ns))) {
+                assert_eq!(little.wire(link, period_ns), plenty.wire(link, period_ns));
+                assert_eq!(little.queue(link, 7, period_ns), plenty.queue(link, 7, period_ns));
+                for taken in [&plenty, &little] {
+                    assert_eq!(taken.kept, taken.tracks.iter().map(Track::size).sum::<usize>());
+                }
+                // One view alone may be larger.
+                assert!(little.kept <= 40 + 66, "{}", little.kept);
+            }
+        }
+        assert!(plenty.kept > 150, "{}", plenty.kept);
     }
 }

@@ -110,6 +110,26 @@ fn a_list_of_gigabytes_is_an_error() {
     let table = Timetable { placed: vec![Some(placed(0)), Some(placed(1))] };
     let error = lists::schedule(&network, &table).unwrap_err().to_string();
     assert!(error.contains("which takes too long a list"), "{error}");
+    // Nobody needs to look for a plan to know.
+    assert_eq!(lists::too_long_in_any_plan(&network).unwrap().to_string(), error);
+    // 65 535 windows of the one and one of the other are the longest list; there is another way round a ring.
+    let with = |network: &Network, period_ns| {
+        let mut network = network.clone();
+        (network.streams[1].period_ns, network.streams[1].deadline_ns) = (period_ns, period_ns);
+        lists::too_long_in_any_plan(&network)
+    };
+    assert!(with(&network, 4_000 * 65_535).is_none() && with(&network, 4_000 * 65_536).is_some());
+    let mut ring = samples::ring(3, 2);
+    ring.streams[0] = Stream {
+        period_ns: 4_000,
+        deadline_ns: 4_000,
+        size: 1,
+        talker: 3,
+        listeners: vec![4],
+        ..ring.streams[0].clone()
+    };
+    ring.streams[1] = Stream { talker: 4, listeners: vec![5], ..ring.streams[1].clone() };
+    assert!(with(&ring, 60_000_000_000).is_none());
 }
 
 #[derive(Debug, Clone)]

@@ -38,6 +38,11 @@ impl Events {
         self.heap.push(Reverse((time_ns, event)));
     }
 
+    /// How many are to come.
+    pub(super) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
     pub(super) fn next(&mut self) -> Option<(u64, Event)> {
         self.heap.pop().map(|Reverse(next)| next)
     }

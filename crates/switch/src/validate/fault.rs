@@ -41,6 +41,8 @@ pub enum Fault {
     Period(LinkId, StreamId),
     /// The link has fewer queues.
     Queue(LinkId, u8),
+    /// More frames are under way at once than can be followed; the last came to this queue.
+    UnderWay(LinkId, u8, usize),
     /// Two messages were in one queue at once: which leaves when the gate opens is not certain.
     Crossing(LinkId, u8, StreamId, StreamId),
     /// More entries than the target's list has.
@@ -71,6 +73,7 @@ impl Fault {
             Fault::TooShort(..) => "window too short",
             Fault::Cycles(..) | Fault::Period(..) => "cycle",
             Fault::Queue(..) => "queue",
+            Fault::UnderWay(..) => "frames under way",
             Fault::Crossing(..) => "queue crossing",
             Fault::Entries(..) => "entries",
             Fault::Short(..) => "interval",
@@ -140,6 +143,11 @@ impl Fault {
             Fault::Queue(l, q) => {
                 format!("link {}: there is no queue {q}, only 0 to {}", link(l), network.links[*l].queues - 1)
             }
+            Fault::UnderWay(l, q, most) => format!(
+                "link {}: a frame comes to queue {q} while {most} frames wait or are on their way, and no more are \
+                 followed; shorten messages, open gates that stay shut, or lower propagation and processing times",
+                link(l)
+            ),
             Fault::Crossing(l, q, a, b) => {
                 format!("link {}: streams {} and {} are in queue {q} at the same time", link(l), stream(a), stream(b))
             }

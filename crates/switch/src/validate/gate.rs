@@ -64,6 +64,22 @@ impl Gates {
         Some(now_ns - at + end)
     }
 
+    /// Since when a queue's gate is open; by this very time where it is shut.
+    pub(super) fn open_since(&self, queue: u8, now_ns: u64) -> u64 {
+        let open = &self.open[usize::from(queue)];
+        let at = now_ns % self.cycle_ns;
+        let place = open.partition_point(|(begin, _)| *begin <= at).checked_sub(1);
+        let Some(&(begin, end)) = place.map(|place| &open[place]).filter(|(_, end)| at < *end) else { return now_ns };
+        let last = open[open.len() - 1];
+        let since = match begin == 0 && last.1 == self.cycle_ns {
+            true if end == self.cycle_ns => return 0,
+            // It opened in the cycle before.
+            true => now_ns.checked_sub(at + self.cycle_ns - last.0),
+            false => Some(now_ns - at + begin),
+        };
+        since.unwrap_or(0)
+    }
+
     /// All windows, as queue, begin and end; one that goes on over the end of the cycle is one.
     pub(super) fn windows(&self) -> impl Iterator<Item = (u8, u64, u64)> {
         let cycle_ns = self.cycle_ns;
@@ -112,6 +128,7 @@ mod tests {
         assert_eq!(gates.opens_after(3, 310, 16), Some(380));
         assert_eq!(gates.opens_after(3, 310, 31), None);
         assert_eq!(gates.opens_after(3, 381, 10), Some(400));
+        assert_eq!([345, 285, 305, 5, 315].map(|at| gates.open_since(3, at)), [340, 280, 280, 0, 315]);
         assert_eq!(gates.open_until(2, 345), None);
         assert_eq!(gates.opens_after(2, 345, 1), None);
         assert_eq!(gates.windows().collect::<Vec<_>>(), [(3, 40, 55), (3, 80, 110)]);

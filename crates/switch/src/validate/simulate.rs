@@ -5,6 +5,7 @@
 //! differ, or data planes take longer at some times than at others, the run is repeated with extremes of both, in
 //! several ways.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::event::{Event, Events, Frame};
@@ -21,6 +22,8 @@ const WAYS: u64 = 8;
 const PATIENCE: u64 = 4;
 /// Of a port (IEEE 802.1Q-2022 clause 8.6.6).
 const QUEUES: u8 = 8;
+/// Frames that wait or are on their way at once at most: 50 MiB.
+pub(super) const MOST_UNDER_WAY: usize = 1 << 20;
 
 /// How long a stream takes to a listener, from the beginning of its period to its last bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,11 +50,19 @@ pub(super) fn run(against: &Against, verdict: &mut Verdict) {
     let mut crossed = HashSet::new();
     for way in 0..ways {
         let ahead = ahead(against.network, way);
-        let mut world = World::new(against.network, &plan, &ahead, way);
-        world.run();
-        verdict.messages += world.sent;
-        world.judge(verdict, &mut delays);
-        for crossing in world.crossings {
+        let mut world = World::new(against.network, &plan, &ahead, way, (verdict, &mut delays));
+        let followed = world.run();
+        if followed.is_ok() {
+            world.judge();
+        }
+        let (sent, crossings) = (world.sent, world.crossings);
+        verdict.messages += sent;
+        if let Err(too_many) = followed {
+            verdict.add(too_many);
+            verdict.complete = false;
+            break;
+        }
+        for crossing in crossings {
             if crossed.insert(crossing) {
                 let (link, queue, a, b) = crossing;
                 verdict.add(Fault::Crossing(link, queue, a, b));
@@ -128,6 +139,13 @@ impl<'a> Plan<'a> {
         let (horizon_ns, complete) = horizon(against)?;
         Some(Self { gates, sends, next, horizon_ns, complete })
     }
+
+    /// Frames of a message, as they come to a listener.
+    fn parts(&self, network: &Network, stream: StreamId, listener: NodeId) -> u16 {
+        let mut links = self.next[stream].values().flatten();
+        let last = links.find(|link| network.links[**link].to == listener);
+        last.map_or(1, |link| network.carried(stream, *link).frames as u16)
+    }
 }
 
 /// A stream's links by the node they leave, after a look at whether they lead where they should.
@@ -197,7 +215,8 @@ fn gcd(a: u64, b: u64) -> u64 {
 /// A port: what waits, and until when it is busy.
 #[derive(Debug, Clone, Default)]
 struct Port {
-    queues: Vec<VecDeque<Frame>>,
+    /// With when each came.
+    queues: Vec<VecDeque<(Frame, u64)>>,
     busy_until_ns: u64,
 }
 
@@ -209,14 +228,32 @@ struct World<'a> {
     way: u64,
     ports: Vec<Port>,
     events: Events,
+    /// Frames in queues.
+    waiting: usize,
     sent: u64,
-    /// Parts that arrived, and when the last did, by stream, message and listener.
-    arrived: HashMap<(u32, u32, NodeId), (u16, u64)>,
+    /// By stream and listener.
+    arrived: HashMap<(StreamId, NodeId), Arrived>,
     crossings: HashSet<(LinkId, u8, StreamId, StreamId)>,
+    verdict: &'a mut Verdict,
+    delays: &'a mut HashMap<(StreamId, NodeId), Delay>,
+}
+
+/// What came of a stream to a listener: of each message its parts alone, for there may be millions of messages.
+struct Arrived {
+    /// Of a message that came wholly.
+    parts: u16,
+    /// Of each message.
+    came: Vec<u16>,
 }
 
 impl<'a> World<'a> {
-    fn new(network: &'a Network, plan: &'a Plan<'a>, ahead: &'a [i64], way: u64) -> Self {
+    fn new(
+        network: &'a Network,
+        plan: &'a Plan<'a>,
+        ahead: &'a [i64],
+        way: u64,
+        (verdict, delays): (&'a mut Verdict, &'a mut HashMap<(StreamId, NodeId), Delay>),
+    ) -> Self {
         let port = Port { queues: vec![VecDeque::new(); QUEUES.into()], busy_until_ns: 0 };
         Self {
             network,
@@ -225,9 +262,12 @@ impl<'a> World<'a> {
             way,
             ports: vec![port; network.links.len()],
             events: Events::default(),
+            waiting: 0,
             sent: 0,
             arrived: HashMap::new(),
             crossings: HashSet::new(),
+            verdict,
+            delays,
         }
     }
 
@@ -240,7 +280,10 @@ impl<'a> World<'a> {
         now_ns.saturating_add_signed(self.ahead[node]).saturating_sub(self.network.sync_error_ns)
     }
 
-    fn run(&mut self) {
+    /// Or what more frames came to than can be followed.
+    fn run(&mut self) -> Result<(), Fault> {
+        // Each stream's next period is an event, too.
+        let most = MOST_UNDER_WAY + self.network.streams.len();
         (0..self.network.streams.len()).for_each(|stream| self.send(stream as u32, 0));
         let longest = self.network.streams.iter().map(|stream| stream.period_ns).max().unwrap_or(1);
         let end = self.plan.horizon_ns.saturating_add(PATIENCE * longest);
@@ -252,12 +295,16 @@ impl<'a> World<'a> {
                 Event::Period(stream, message) => self.send(stream, message),
                 Event::Port(link) => self.serve(link, now),
                 Event::Queued(link, frame) => {
-                    self.enqueue(link, frame);
+                    if self.waiting + self.events.len() >= most {
+                        return Err(Fault::UnderWay(link, self.queue_of(link, frame), MOST_UNDER_WAY));
+                    }
+                    self.enqueue(link, frame, now);
                     self.serve(link, now);
                 }
                 Event::Delivered(link, frame) => self.deliver(link, frame, now),
             }
         }
+        Ok(())
     }
 
     /// Messages of a stream within the time that is followed.
@@ -291,15 +338,16 @@ impl<'a> World<'a> {
         send.queues.iter().find(|(of, _)| *of == link).map_or(0, |(_, queue)| *queue).min(QUEUES - 1)
     }
 
-    fn enqueue(&mut self, link: LinkId, frame: Frame) {
+    fn enqueue(&mut self, link: LinkId, frame: Frame, now: u64) {
         let queue = self.queue_of(link, frame);
         let waiting = &mut self.ports[link].queues[usize::from(queue)];
-        let other = waiting.iter().find(|other| (other.stream, other.message) != (frame.stream, frame.message));
-        if let Some(other) = other {
+        let other = waiting.iter().find(|(other, _)| (other.stream, other.message) != (frame.stream, frame.message));
+        if let Some((other, _)) = other {
             let (a, b) = (other.stream.min(frame.stream) as usize, other.stream.max(frame.stream) as usize);
             self.crossings.insert((link, queue, a, b));
         }
-        waiting.push_back(frame);
+        waiting.push_back((frame, now));
+        self.waiting += 1;
     }
 
     fn length_ns(&self, link: LinkId, frame: Frame) -> u64 {
@@ -316,15 +364,16 @@ impl<'a> World<'a> {
         let local = self.local(from, now);
         let mut again = u64::MAX;
         for queue in (0..QUEUES).rev() {
-            let Some(&frame) = self.ports[link].queues[usize::from(queue)].front() else { continue };
+            let Some(&(frame, came)) = self.ports[link].queues[usize::from(queue)].front() else { continue };
             let length = self.length_ns(link, frame);
             let gates = self.plan.gates[link].as_ref();
-            // Handing over goes on while the link is busy.
-            let late = if self.follows(link, now) { 0 } else { self.network.timing.latest_ns() };
+            // Handing over goes on while the link is busy, once the frame is there and its gate is open.
+            let ready = self.local(from, came).max(gates.map_or(0, |gates| gates.open_since(queue, local)));
+            let late = (ready + self.network.timing.latest_ns()).saturating_sub(local);
             let ends = local + late + length + self.network.timing.guard_ns;
             let fits = gates.is_none_or(|gates| gates.open_until(queue, local).is_some_and(|end| ends <= end));
             if fits {
-                return self.transmit(link, queue, frame, now, length);
+                return self.transmit(link, queue, frame, (now, late), length);
             }
             // At an opening the port is idle, or looks again when it is.
             let needed = self.network.timing.latest_ns() + length + self.network.timing.guard_ns;
@@ -337,19 +386,16 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Whether a frame that is begun now was handed over while another one was on the link.
-    fn follows(&self, link: LinkId, now: u64) -> bool {
-        now == self.ports[link].busy_until_ns && now > 0
-    }
-
-    fn transmit(&mut self, link: LinkId, queue: u8, frame: Frame, now: u64, length: u64) {
+    /// Now, or later by what handing over may still take.
+    fn transmit(&mut self, link: LinkId, queue: u8, frame: Frame, (now, late): (u64, u64), length: u64) {
         let (way, timing) = (&self.network.links[link], &self.network.timing);
         let slow = self.way == 0 || upper(link, self.way);
-        let late = if self.follows(link, now) || !slow { 0 } else { timing.latest_ns() };
+        let late = if slow { late } else { 0 };
         // The gap behind a frame is the next one's wait, not this one's.
         let gone = now + late + length - self.network.carried(frame.stream as usize, link).gap_ns;
         let port = &mut self.ports[link];
         port.queues[usize::from(queue)].pop_front();
+        self.waiting -= 1;
         port.busy_until_ns = now + late + timing.spaced_ns(length);
         self.events.at(port.busy_until_ns, Event::Port(link));
         let there = gone + way.propagation_ns;
@@ -362,46 +408,50 @@ impl<'a> World<'a> {
     }
 
     fn deliver(&mut self, link: LinkId, frame: Frame, now: u64) {
-        let node = self.network.links[link].to;
-        if self.network.streams[frame.stream as usize].listeners.contains(&node) {
-            let arrived = self.arrived.entry((frame.stream, frame.message, node)).or_default();
-            *arrived = (arrived.0 + 1, now);
+        let (stream, listener) = (frame.stream as usize, self.network.links[link].to);
+        let (network, plan) = (self.network, self.plan);
+        let of = &network.streams[stream];
+        if !of.listeners.contains(&listener) {
+            return;
         }
+        let none = || Arrived { parts: plan.parts(network, stream, listener), came: Vec::new() };
+        let arrived = self.arrived.entry((stream, listener)).or_insert_with(none);
+        let message = frame.message as usize;
+        if arrived.came.len() <= message {
+            arrived.came.resize(message + 1, 0);
+        }
+        arrived.came[message] = arrived.came[message].saturating_add(1);
+        if arrived.came[message] != arrived.parts {
+            return;
+        }
+        let latency_ns = self.local(listener, now).saturating_sub(u64::from(frame.message) * of.period_ns);
+        if latency_ns > of.deadline_ns {
+            self.verdict.add(Fault::Late(stream, listener, latency_ns));
+        }
+        let new = Delay { stream, listener, least_ns: u64::MAX, most_ns: 0, received: 0 };
+        let delay = self.delays.entry((stream, listener)).or_insert(new);
+        delay.least_ns = delay.least_ns.min(latency_ns);
+        delay.most_ns = delay.most_ns.max(latency_ns);
+        delay.received += 1;
     }
 
-    /// Each message once, in time.
-    fn judge(&self, verdict: &mut Verdict, delays: &mut HashMap<(StreamId, NodeId), Delay>) {
-        for (stream, sends) in self.plan.sends.iter().enumerate().filter(|(_, sends)| !sends.is_empty()) {
-            let of = &self.network.streams[stream];
+    /// Each message once.
+    fn judge(&mut self) {
+        let (network, plan) = (self.network, self.plan);
+        for (stream, sends) in plan.sends.iter().enumerate().filter(|(_, sends)| !sends.is_empty()) {
+            let of = &network.streams[stream];
             for &listener in &of.listeners {
-                let parts = self.parts(stream, listener);
+                let arrived = self.arrived.get(&(stream, listener));
                 for message in 0..self.messages(stream) {
-                    let begin = message * of.period_ns;
-                    let sent = begin + sends[message as usize % sends.len()].offset_ns;
-                    match self.arrived.get(&(stream as u32, message as u32, listener)) {
-                        Some((count, at)) if *count == parts => {
-                            let latency_ns = self.local(listener, *at).saturating_sub(begin);
-                            if latency_ns > of.deadline_ns {
-                                verdict.add(Fault::Late(stream, listener, latency_ns));
-                            }
-                            let new = Delay { stream, listener, least_ns: u64::MAX, most_ns: 0, received: 0 };
-                            let delay = delays.entry((stream, listener)).or_insert(new);
-                            delay.least_ns = delay.least_ns.min(latency_ns);
-                            delay.most_ns = delay.most_ns.max(latency_ns);
-                            delay.received += 1;
-                        }
-                        Some((count, _)) if *count > parts => verdict.add(Fault::Twice(stream, listener, sent)),
-                        _ => verdict.add(Fault::Missing(stream, listener, sent)),
+                    let came = arrived.and_then(|arrived| arrived.came.get(message as usize)).copied().unwrap_or(0);
+                    let sent = message * of.period_ns + sends[message as usize % sends.len()].offset_ns;
+                    match came.cmp(&arrived.map_or(1, |arrived| arrived.parts)) {
+                        Ordering::Less => self.verdict.add(Fault::Missing(stream, listener, sent)),
+                        Ordering::Equal => {}
+                        Ordering::Greater => self.verdict.add(Fault::Twice(stream, listener, sent)),
                     }
                 }
             }
         }
-    }
-
-    /// Frames of a message, as they come to a listener.
-    fn parts(&self, stream: StreamId, listener: NodeId) -> u16 {
-        let links = self.plan.next[stream].values().flatten();
-        let last = links.clone().find(|link| self.network.links[**link].to == listener);
-        last.map_or(1, |link| self.network.carried(stream, *link).frames as u16)
     }
 }

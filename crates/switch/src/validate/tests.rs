@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::*;
+use crate::egress::EgressTiming;
 use crate::network::{LinkId, Stream, samples};
 use crate::planning::{Outcome, Timetable, Wanted, lists, plan};
 
@@ -88,6 +89,61 @@ fn a_frame_that_fits_into_no_window_is_missing_and_not_waited_for() {
     let target = &TARGETS[0];
     let verdict = validate(&Against { network: &network, schedule: &schedule, target, most_messages: 100_000 });
     assert!(verdict.counts.contains_key("missing"), "{:?}", verdict.counts);
+}
+
+/// A frame that comes while another one is on the link is handed over no quicker than one that finds it free.
+#[test]
+fn a_frame_behind_another_is_handed_over_in_its_own_time() {
+    let timing = EgressTiming { hand_over_ns: 3_000, ..EgressTiming::IDEAL };
+    let network = crate::network::read(
+        r#"
+        switch = [{ name = "s" }]
+        station = [{ name = "a" }, { name = "b" }]
+        link = [{ between = ["a", "s"] }, { between = ["s", "b"] }]
+        stream = [
+            { name = "x", from = "a", to = "b", size = 100, period = "1ms" },
+            { name = "y", from = "a", to = "b", size = 100, period = "1ms" },
+        ]"#,
+    );
+    let network = network.unwrap().timed(timing);
+    // All gates are open; y comes when x, at the latest, has 36 ns left on the link, of its 1 136 ns.
+    let send = |stream, offset_ns| Send { stream, offset_ns, queues: vec![(0, 7), (2, 7)] };
+    let schedule =
+        Schedule { sends: vec![send(0, 0), send(1, 4_100)], routes: vec![vec![0, 2]; 2], ..Schedule::default() };
+    let verdict = judged(&network, &schedule);
+    let most = |stream: usize| verdict.delays.iter().find(|delay| delay.stream == stream).unwrap().most_ns;
+    assert_eq!(most(0), 2 * (3_000 + 1_040));
+    assert_eq!(most(1), 4_100 + 2 * (3_000 + 1_040));
+}
+
+/// Gates that stay shut keep all that comes; it is not kept without end, and not for nothing.
+#[test]
+fn frames_under_way_are_bounded() {
+    let mut network = samples::ring(3, 1);
+    network.streams[0] =
+        Stream { size: 1_500_000, period_ns: 20_000_000, deadline_ns: 20_000_000, ..network.streams[0].clone() };
+    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    let Outcome::Planned(table) = outcome else { panic!("{outcome:?}") };
+    let mut schedule = lists::schedule(&network, &table).unwrap();
+    // A second stream has so much in common with nothing that many messages are followed.
+    network.streams.push(Stream {
+        period_ns: 59_999_999_999,
+        deadline_ns: 59_999_999_999,
+        size: 1,
+        ..network.streams[0].clone()
+    });
+    schedule.sends.push(Send { stream: 1, ..schedule.sends[0].clone() });
+    schedule.routes.push(schedule.routes[0].clone());
+    let link = schedule.windows[0].link;
+    for window in schedule.windows.iter_mut().filter(|window| window.link == link) {
+        (window.begin_ns, window.end_ns) = (0, 600);
+    }
+    let verdict = judged(&network, &schedule);
+    assert_eq!(verdict.counts.get("frames under way"), Some(&1), "{:?}", verdict.counts);
+    assert!(!verdict.complete && !verdict.counts.contains_key("missing"), "{:?}", verdict.counts);
+    let said: String = verdict.faults.iter().map(|fault| fault.in_words(&network) + "\n").collect();
+    assert!(said.contains("while 1048576 frames wait or are on their way"), "{said}");
+    assert!(said.contains("open gates that stay shut"), "{said}");
 }
 
 /// Messages of a thousand frames are a thousand times the work.

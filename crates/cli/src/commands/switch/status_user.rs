@@ -128,8 +128,8 @@ fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounte
     let lost = if lost.is_empty() { String::new() } else { format!(" · {}", lost.join(", ")) };
     let mut text = format!("  came in   {} frames, {} octets{lost}\n", counters.received.get(), counters.octets.get());
     text += &format!(
-        "  {:<16} {:>12} {:>14} {:>8} {:>8} {:>6}\n",
-        "class", "frames", "octets", "dropped", "waiting", "late"
+        "  {:<16} {:>12} {:>14} {:>8} {:>8} {:>6} {:>8}\n",
+        "class", "frames", "octets", "dropped", "waiting", "late", "overdue"
     );
     for class in &switch.classes {
         text += &row(class, &counters.queues[usize::from(class.queue)]);
@@ -145,8 +145,9 @@ fn causes(counted: &[(&str, u64)]) -> Vec<String> {
 fn row(class: &Class, counters: &QueueCounters) -> String {
     let (sent, octets, dropped, waiting) =
         (counters.sent.get(), counters.octets.get(), counters.dropped(), counters.waiting.get());
+    let (late, overdue) = (counters.late.get(), counters.overdue.get());
     let mut text =
-        format!("  {:<16} {sent:>12} {octets:>14} {dropped:>8} {waiting:>8} {:>6}\n", class.name, counters.late.get());
+        format!("  {:<16} {sent:>12} {octets:>14} {dropped:>8} {waiting:>8} {late:>6} {overdue:>8}\n", class.name);
     let why = causes(&counters.drops());
     if !why.is_empty() {
         text += &format!("    dropped: {}\n", why.join(", "));
