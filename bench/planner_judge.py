@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Decides by CP-SAT (OR-tools) whether a network's streams can be scheduled, and draws networks to ask about.
 
-Usage: planner_judge.py draw small|large COUNT SEED FOLDER   (writes FOLDER/NAME.json, a network as `switch plan` reads it)
-       planner_judge.py decide FOLDER SECONDS                (prints `NAME feasible|infeasible|unknown SECONDS`)
+Usage: planner_judge.py draw small|large|margins COUNT SEED FOLDER
+           writes FOLDER/NAME.json, a network as `switch plan` reads it; with margins also FOLDER/NAME.calibration
+       planner_judge.py decide FOLDER SECONDS
+           prints `NAME feasible|infeasible|unknown SECONDS`
 
 The model is stated here on its own, and shares nothing with the planner. Each message of a stream is one frame, or
 several of 1500 octets and a rest. A frame takes 8 octets of preamble, 18 of header and VLAN tag, at least 60 with its
@@ -10,6 +12,10 @@ data, 4 of check sequence, and the link is free 12 octets later. A node has a fr
 octets are no part of it), and can send it on `processing` later, or at any time after that. Each frame passes each
 link at the same time of every period of its stream, on a tree of links from the talker; stations forward nothing. No
 two frames are on a link at once. Every listener has every frame by the deadline, from the period's beginning.
+With a calibration, of a data plane that is as slow as it says: a frame's first bit is on the link hand-over and spread
+after the node could send it, or later; first bits on one link are a spacing apart at least; and a node can send a frame on
+after `processing` or the forwarding time, whichever is longer. (Guards and clocks make plans harder yet: what cannot be
+scheduled here cannot with them, and a proof must hold here.)
 Times are whole tenths of a nanosecond; the rates drawn here divide them.
 """
 
@@ -37,7 +43,11 @@ def rate(text):
 
 
 class Network:
-    def __init__(self, document):
+    def __init__(self, document, timing=None):
+        timing = {name: 10 * ns for name, ns in (timing or {}).items()}
+        self.latest = timing.get("hand_over_ns", 0) + timing.get("spread_ns", 0)
+        self.spacing = timing.get("spacing_ns", 0)
+        forwarding = timing.get("forwarding_ns", 0)
         common = document.get("network", {})
         self.stations = {one["name"] for one in document["station"]}
         self.links = []
@@ -46,7 +56,7 @@ class Network:
             a, b = cable["between"]
             for ends in ((a, b), (b, a)):
                 self.links.append((*ends, rate(of.get("rate", "1Gbit")), duration(of.get("propagation", "0ns")),
-                                   duration(of.get("processing", "0ns"))))
+                                   max(forwarding, duration(of.get("processing", "0ns")))))
         self.streams = []
         for one in document["stream"]:
             listeners = one["to"] if isinstance(one["to"], list) else [one["to"]]
@@ -55,6 +65,10 @@ class Network:
             frames = [1500] * ((one["size"] - 1) // 1500)
             frames.append(one["size"] - sum(frames))
             self.streams.append((one["from"], listeners, frames, period, deadline))
+
+    def taken(self, data, bits_per_second):
+        """From a frame's first bit until the next one's on that link, at least."""
+        return max(self.spacing, lengths(data, bits_per_second)[1])
 
 
 def lengths(data, bits_per_second):
@@ -81,7 +95,7 @@ def decide(network, seconds):
             into.setdefault(b, []).append(l)
             out.setdefault(a, []).append(l)
             for k, data in enumerate(frames):
-                begins[s, k, l] = model.new_int_var(0, deadline, f"begin {s} {k} {l}")
+                begins[s, k, l] = model.new_int_var(min(network.latest, deadline), deadline, f"begin {s} {k} {l}")
                 if b in listeners:
                     there = begins[s, k, l] + lengths(data, bits)[0] + propagation
                     model.add(there <= deadline).only_enforce_if(used[s, l])
@@ -96,19 +110,19 @@ def decide(network, seconds):
                     _, _, bits, propagation, processing = network.links[before]
                     for k, data in enumerate(frames):
                         there = begins[s, k, before] + lengths(data, bits)[0] + propagation + processing
-                        model.add(begins[s, k, l] >= there).only_enforce_if([used[s, l], used[s, before]])
+                        model.add(begins[s, k, l] >= there + network.latest).only_enforce_if([used[s, l], used[s, before]])
         if any(listener not in into for listener in listeners):
             return "infeasible", None
     for l, (_, _, bits, _, _) in enumerate(network.links):
         on = [(s, k, data, network.streams[s][3]) for s in range(len(network.streams)) if (s, l) in used
               for k, data in enumerate(network.streams[s][2])]
         for n, (s, k, data, period) in enumerate(on):
-            length = lengths(data, bits)[1]
+            length = network.taken(data, bits)
             if length > period:
                 model.add(used[s, l] == 0)
             for t, m, other, other_period in on[:n]:
                 both = [used[s, l]] if s == t else [used[s, l], used[t, l]]
-                common, other_length = math.gcd(period, other_period), lengths(other, bits)[1]
+                common, other_length = math.gcd(period, other_period), network.taken(other, bits)
                 if length + other_length > common:
                     model.add_bool_or([one.negated() for one in both])
                     continue
@@ -134,7 +148,7 @@ def check(network, places):
     common = math.lcm(*(stream[3] for stream in network.streams))
     on = {}
     for (s, k, l), begin in places.items():
-        length = lengths(network.streams[s][2][k], network.links[l][2])[1]
+        length = network.taken(network.streams[s][2][k], network.links[l][2])
         period = network.streams[s][3]
         for n in range(min(common // period, 10_000)):
             on.setdefault(l, []).append(((begin + n * period) % common, length))
@@ -144,8 +158,22 @@ def check(network, places):
         assert all(a + length <= b for (a, length), (b, _) in zip(link, link[1:]))
 
 
-def drawn(kind, chance):
-    small = kind == "small"
+def calibration(chance):
+    """Of the user data plane, a port's hardware, the kernel, or such as was never seen."""
+    plane, *times = chance.choice([
+        ("user", 700, 2_300, 2_000, 500, 100, 5_000),
+        ("user", chance.randint(0, 4_000), chance.randint(0, 9_000), chance.randint(0, 20_000), chance.randint(0, 2_000),
+         chance.randint(0, 500), chance.randint(0, 9_000)),
+        ("hardware", 0, 40, 0, 0, 0, 0),
+        ("hardware", chance.randint(0, 500), chance.randint(0, 500), chance.randint(0, 3_000), chance.randint(0, 500), 0,
+         chance.randint(0, 3_000)),
+        ("kernel", 10_000, 40_000, 2_000, 5_000, 500, 20_000)])
+    names = ["hand_over_ns", "spread_ns", "spacing_ns", "guard_ns", "clock_error_ns", "forwarding_ns"]
+    return {"ontick_calibration": 1, "plane": plane, "timing": dict(zip(names, times))}
+
+
+def drawn(kind, chance, timing=None):
+    small = kind in ("small", "margins")
     switches = [f"s{n}" for n in range(chance.randint(1, 4) if small else chance.randint(3, 6))]
     shape = chance.choice(["line", "ring", "star", "mesh"])
     pairs = set()
@@ -173,6 +201,10 @@ def drawn(kind, chance):
                             [[500, 1000, 2000, 4000], [1000, 2000, 4000], [800, 1200, 2400], [1000, 1500, 3000],
                              [600, 1200, 1800, 3600], [1000, 2000, 2500, 5000]])
     periods = [period * 10**8 // slow for period in periods]
+    if timing:
+        # Long enough for a data plane to send and forward some times.
+        slowest = timing["hand_over_ns"] + timing["spread_ns"] + timing["spacing_ns"] + timing["forwarding_ns"]
+        periods = [period * -(-chance.randint(4, 12) * slowest // (1000 * periods[0])) for period in periods]
     streams = []
     for n in range(chance.randint(2, 7) if small else chance.randint(22, 34)):
         talker, *others = chance.sample([name for name, _ in stations], 2 if not small or chance.random() < 0.8 or len(stations) < 3 else 3)
@@ -188,14 +220,14 @@ def drawn(kind, chance):
         middle = (low + high) / 2
         for stream, weight in zip(streams, weights):
             stream["size"] = max(1, min(largest, int(weight * middle)))
-        low, high = (middle, high) if fullest(Network(document)) < target else (low, middle)
-    network = Network(document)
+        low, high = (middle, high) if fullest(Network(document, timing)) < target else (low, middle)
+    network = Network(document, timing)
     tight = chance.choice([0.1, 0.5, 1])
     for stream, of in zip(streams, network.streams):
         least = quickest(network, of)
         if small:
             # Just long enough, more than that, and now and then a nanosecond too short.
-            part = chance.choice([0.0, chance.uniform(0, tight), chance.uniform(0, tight)])
+            part = chance.choice([0.0] + [chance.uniform(0, tight) for _ in range(5 if timing else 2)])
             deadline = least + part * max(0, of[3] - least) - (10 if chance.random() < 0.03 else 0)
         else:
             deadline = least + chance.choice([chance.uniform(0.1, 0.5), chance.uniform(0.3, 1)]) * max(0, of[3] - least)
@@ -220,7 +252,7 @@ def fullest(network):
     for talker, listeners, frames, period, _ in network.streams:
         tree = {l for listener in listeners for l in paths(network, talker)[listener]}
         for l in tree:
-            load[l] = load.get(l, 0) + sum(lengths(data, network.links[l][2])[1] for data in frames) / period
+            load[l] = load.get(l, 0) + sum(network.taken(data, network.links[l][2]) for data in frames) / period
     return max(load.values())
 
 
@@ -234,9 +266,9 @@ def quickest(network, stream):
             _, _, bits, propagation, processing = network.links[l]
             free, left = 0, []
             for data, at in zip(frames, there):
-                begin = max(free, at)
-                frame, until = lengths(data, bits)
-                free = begin + until
+                begin = max(free, at + network.latest)
+                frame, _ = lengths(data, bits)
+                free = begin + network.taken(data, bits)
                 left.append(begin + frame + propagation + processing)
             there = left
         worst = max(worst, there[-1] - processing)
@@ -245,16 +277,21 @@ def quickest(network, stream):
 
 def main():
     match sys.argv[1:]:
-        case ["draw", ("small" | "large") as kind, count, seed, folder]:
+        case ["draw", ("small" | "large" | "margins") as kind, count, seed, folder]:
             pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
             for n in range(int(count)):
-                document = drawn(kind, random.Random(f"{kind} {seed} {n}"))
-                text = json.dumps(document)
-                pathlib.Path(folder, f"{kind}-{seed}-{n:04}.json").write_text(text + "\n")
+                chance = random.Random(f"{kind} {seed} {n}")
+                measured = calibration(chance) if kind == "margins" else None
+                document = drawn(kind, chance, measured and measured["timing"])
+                file = pathlib.Path(folder, f"{kind}-{seed}-{n:04}.json")
+                file.write_text(json.dumps(document) + "\n")
+                if measured:
+                    file.with_suffix(".calibration").write_text(json.dumps(measured) + "\n")
         case ["decide", folder, seconds]:
             for file in sorted(pathlib.Path(folder).glob("*.json")):
-                begun = time.monotonic()
-                verdict, _ = decide(Network(json.loads(file.read_text())), float(seconds))
+                begun, measured = time.monotonic(), file.with_suffix(".calibration")
+                timing = json.loads(measured.read_text())["timing"] if measured.exists() else None
+                verdict, _ = decide(Network(json.loads(file.read_text()), timing), float(seconds))
                 print(file.stem, verdict, f"{time.monotonic() - begun:.2f}", flush=True)
         case _:
             sys.exit(__doc__)

@@ -44,7 +44,7 @@ pub struct Arguments {
     pub steal_limit: u64,
     /// About a minute: shows that all of it works, not how good it is
     #[arg(long, conflicts_with = "long")]
-    quick: bool,
+    pub quick: bool,
     /// Compare the memory of a run of an hour with that of a minute
     #[arg(long)]
     long: bool,

@@ -143,7 +143,7 @@ fn planned(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String>
 /// Plans beside an exact solver.
 fn judged(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
     let mut page = Page::default();
-    let goals = planning::judge::measure(&job.ontick, &mut page)?;
+    let goals = planning::judge::measure(&job.ontick, &mut page, arguments.quick)?;
     page.heading("Planning: must reach");
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {

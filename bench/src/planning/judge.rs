@@ -13,13 +13,16 @@ use super::peers;
 
 /// The solver's model and the networks, both its own.
 const SCRIPT: &str = "bench/planner_judge.py";
-/// Small networks with deadlines near to what is possible, and large ones; how many of each, and for how long ontick
-/// searches.
-const DRAWN: [(&str, u32, &str); 2] = [("small", 400, "1s"), ("large", 200, "10s")];
+/// Small networks with deadlines near to what is possible, such with what a data plane needs, and large ones; how many of
+/// each, and of which so many with `--quick`, and for how long ontick searches.
+const DRAWN: [(&str, [u32; 2], &str); 3] =
+    [("small", [400, 40], "1s"), ("margins", [200, 40], "1s"), ("large", [200, 12], "10s")];
 /// Of the large networks that can be scheduled, so many are found.
 const FOUND: f64 = 0.98;
-/// How long the solver may take for one, in s.
-const LIMIT_S: u32 = 60;
+/// How long the solver may take for one, in s; and with `--quick`.
+const LIMIT_S: [u32; 2] = [60, 10];
+/// Where networks are drawn from: those with this seed are in the tests, too.
+const SEED: &str = "1";
 
 /// What the solver says, and what ontick says, with how many networks.
 type Verdicts = BTreeMap<(String, String), usize>;
@@ -33,13 +36,14 @@ pub fn check() -> Result<(), String> {
 }
 
 /// Both kinds, on the page.
-pub fn measure(ontick: &Path, page: &mut Page) -> Result<Vec<Goal>, String> {
+pub fn measure(ontick: &Path, page: &mut Page, quick: bool) -> Result<Vec<Goal>, String> {
     check()?;
     page.heading("Planning: beside an exact solver (CP-SAT)");
     let mut table = Table::of_words(&["networks", "the solver", "ontick", "number"]);
     let mut goals = Vec::new();
+    let of = |two: [u32; 2]| two[usize::from(quick)];
     for (kind, count, time) in DRAWN {
-        let verdicts = verdicts(ontick, kind, count, time)?;
+        let verdicts = verdicts(ontick, (kind, of(count), of(LIMIT_S)), time)?;
         for ((solver, ours), number) in &verdicts {
             table.row([kind.into(), solver.clone(), ours.clone(), number.to_string()]);
         }
@@ -52,14 +56,14 @@ pub fn measure(ontick: &Path, page: &mut Page) -> Result<Vec<Goal>, String> {
     Ok(goals)
 }
 
-fn verdicts(ontick: &Path, kind: &str, count: u32, time: &str) -> Result<Verdicts, String> {
+fn verdicts(ontick: &Path, (kind, count, limit_s): (&str, u32, u32), time: &str) -> Result<Verdicts, String> {
     let folder = tempfile::tempdir().map_err(|e| format!("a folder for networks: {e}"))?;
     let script = |words: &[&str]| {
         let words = words.iter().map(|word| (*word).to_owned());
         child::run(&[peers::python(), SCRIPT.into()].into_iter().chain(words).collect::<Vec<_>>())
     };
-    let (into, count, limit) = (folder.path().display().to_string(), count.to_string(), LIMIT_S.to_string());
-    script(&["draw", kind, &count, "1", &into])?;
+    let (into, count, limit) = (folder.path().display().to_string(), count.to_string(), limit_s.to_string());
+    script(&["draw", kind, &count, SEED, &into])?;
     let decided = script(&["decide", &into, &limit])?.stdout;
     let mut verdicts = Verdicts::new();
     for line in decided.lines() {
@@ -69,6 +73,9 @@ fn verdicts(ontick: &Path, kind: &str, count: u32, time: &str) -> Result<Verdict
         let file = folder.path().join(format!("{name}.json")).display().to_string();
         let words = [ontick.display().to_string(), "switch".into(), "plan".into(), file];
         let options = ["--json", "--time", time].map(String::from);
+        let measured = folder.path().join(format!("{name}.calibration"));
+        let measured = measured.exists().then(|| ["--calibration".to_owned(), measured.display().to_string()]);
+        let options = options.into_iter().chain(measured.into_iter().flatten());
         let said = child::run_whether_met(&words.into_iter().chain(options).collect::<Vec<_>>())?.stdout;
         let said: Value = serde_json::from_str(&said).map_err(|e| format!("ontick's JSON: {e}"))?;
         let ours = said["outcome"].as_str().unwrap_or("nothing").to_owned();

@@ -6,11 +6,14 @@ use std::cell::Cell;
 use serde_json::Value;
 
 use super::{Outcome, Timetable, Wanted, certificate, lists, plan};
+use crate::egress::EgressTiming;
 use crate::network::{self, Network};
 use crate::validate::{Against, MOST_MESSAGES, TARGETS, validate};
 
 /// 2 to 7 streams, deadlines near to what is possible at all.
 const SMALL: &str = include_str!("small.jsonl");
+/// As those, each with what a data plane needs: ontick's, the kernel's, a port's hardware, or such as was never seen.
+const MARGINS: &str = include_str!("margins.jsonl");
 /// 22 to 34 streams, the fullest link up to 90 %, mixed periods, short deadlines.
 const LARGE: &str = include_str!("large.jsonl");
 
@@ -29,7 +32,11 @@ fn judged(lines: &str) -> Vec<Judged> {
             Some("infeasible") => false,
             other => panic!("{name}: {other:?}"),
         };
-        Judged { name, feasible, network: network::read(&value["network"].to_string()).unwrap() }
+        let timing = match &value["timing"] {
+            Value::Null => EgressTiming::IDEAL,
+            timing => serde_json::from_value(timing.clone()).unwrap(),
+        };
+        Judged { name, feasible, network: network::read(&value["network"].to_string()).unwrap().timed(timing) }
     };
     lines.lines().map(one).collect()
 }
@@ -61,6 +68,35 @@ fn no_certificate_is_false() {
         proved += usize::from(!proofs.is_empty());
     }
     assert!(proved >= 280, "{proved}");
+}
+
+/// What a data plane takes to send, to forward and from frame to frame is in the proofs, and no more of it than is so.
+#[test]
+fn no_certificate_with_margins_is_false() {
+    let all = judged(MARGINS);
+    assert!(all.len() >= 150 && all.iter().filter(|one| one.feasible).count() >= 60);
+    let (mut proved, mut by_margin) = (0, 0);
+    for one in &all {
+        let proofs = certificate::certificates(&one.network);
+        let words: Vec<String> = proofs.iter().map(|proof| proof.in_words(&one.network)).collect();
+        assert!(!one.feasible || proofs.is_empty(), "{} can be scheduled: {words:?}", one.name);
+        proved += usize::from(!proofs.is_empty());
+        let ideal = certificate::certificates(&one.network.clone().timed(EgressTiming::IDEAL));
+        by_margin += usize::from(!proofs.is_empty() && ideal.is_empty());
+    }
+    assert!(proved >= 60 && by_margin >= 10, "{proved} {by_margin}");
+}
+
+#[test]
+fn what_cannot_be_scheduled_with_margins_has_no_plan() {
+    let mut found = 0;
+    for one in judged(MARGINS) {
+        if let Outcome::Planned(table) = planned(&one.network, 300) {
+            assert!(one.feasible && holds(&one.network, &table), "{}", one.name);
+            found += 1;
+        }
+    }
+    assert!(found >= 10, "{found}");
 }
 
 #[test]
