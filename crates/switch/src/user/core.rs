@@ -394,7 +394,8 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let Some(spare) = self.pool.take() else {
             return counters.full.add(1);
         };
-        let waiting = Waiting { slot: std::mem::replace(&mut self.spare, spare), octets: frame.octets as u16 };
+        let slot = std::mem::replace(&mut self.spare, spare);
+        let waiting = Waiting { slot, octets: frame.octets as u16, came_ns: self.seen_ns };
         if outlet.queues[queue].push(waiting).is_err() {
             unreachable!("there was room");
         }
@@ -433,6 +434,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 let ends_ns = outlet.sent(octets, now_ns, done_ns, handing_over_ns);
                 if ends_ns > closes_ns {
                     counters.late.add(1);
+                }
+                if now_ns.saturating_sub(first.came_ns) >= outlet.gates.cycle_ns() {
+                    counters.overdue.add(1);
                 }
                 self.handing_over.follow(done_ns.saturating_sub(now_ns));
                 outlet.spread_ns = self.handing_over.deviation_ns();

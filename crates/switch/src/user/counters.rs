@@ -136,6 +136,9 @@ pub struct QueueCounters {
     /// Sent, but handing it over took longer than usual, and by the rate of the link it ended after its gate had closed.
     /// Where it is not known whether the frame left before a hold-up or after it, after is assumed.
     pub late: Counter,
+    /// Sent after they had waited for a cycle of the gates or longer: a window of theirs passed without them.
+    #[serde(default)]
+    pub overdue: Counter,
     /// Frames that wait now.
     pub waiting: Counter,
     /// Most that ever waited.
@@ -161,6 +164,7 @@ impl QueueCounters {
             down,
             refused,
             late: _,
+            overdue: _,
             waiting: _,
             peak: _,
         } = self;

@@ -80,6 +80,12 @@ impl Gates {
         self.longest_ns[queue]
     }
 
+    /// After how long the list in force begins anew; never where there is none.
+    #[inline]
+    pub fn cycle_ns(&self) -> u64 {
+        self.oper.as_ref().map_or(NEVER, Schedule::cycle_ns)
+    }
+
     /// The list in force or about to be, and one that waits for its base time.
     pub fn lists(&self) -> (Option<&Schedule>, Option<&Schedule>) {
         (self.oper.as_ref(), self.admin.as_ref())

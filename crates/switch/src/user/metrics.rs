@@ -32,7 +32,7 @@ const OF_PORT: [(&str, &str, OfPort); 10] = [
     ("flooded", "Frames to addresses not known.", |port| port.flooded.get()),
     ("no_entry", "Frames without the static entry that their port asks for.", |port| port.no_entry.get()),
 ];
-const OF_QUEUE: [(&str, &str, OfQueue); 9] = [
+const OF_QUEUE: [(&str, &str, OfQueue); 10] = [
     ("packets", "Frames that left.", |queue| queue.sent.get()),
     ("bytes", "Octets that left.", |queue| queue.octets.get()),
     ("drops", "Frames that were dropped, for whatever reason.", |queue| queue.dropped()),
@@ -42,6 +42,9 @@ const OF_QUEUE: [(&str, &str, OfQueue); 9] = [
     ("drops_down", "Dropped: the link is down.", |queue| queue.down.get()),
     ("drops_refused", "Dropped: the interface did not take it, at once or for too long.", |queue| queue.refused.get()),
     ("late", "Sent, but ended after the gate had closed, as handing over was held up.", |queue| queue.late.get()),
+    ("overdue", "Sent, but after a cycle of the gates or more: their window passed without them.", |queue| {
+        queue.overdue.get()
+    }),
 ];
 
 /// The text, complete with its end.

@@ -9,6 +9,8 @@ pub struct Waiting {
     pub slot: Slot,
     /// How long it is.
     pub octets: u16,
+    /// When it came.
+    pub came_ns: u64,
 }
 
 /// First in, first out, up to a limit.
@@ -92,7 +94,7 @@ mod tests {
             let (mut pool, mut queue, mut model) = (Pool::new(40), Queue::new(limit), VecDeque::new());
             for push in pushes {
                 if push {
-                    let waiting = Waiting { slot: pool.take().unwrap(), octets: 60 };
+                    let waiting = Waiting { slot: pool.take().unwrap(), octets: 60, came_ns: 0 };
                     match queue.push(waiting) {
                         Ok(()) => model.push_back(waiting),
                         Err(back) => { prop_assert_eq!((back, model.len()), (waiting, limit as usize)); pool.give(back.slot) }

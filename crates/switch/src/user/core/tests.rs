@@ -181,6 +181,7 @@ mod ends;
 
 mod forwarding;
 
+mod overdue;
 mod planned;
 
 fn gone(far: &Far) -> Vec<Vec<u8>> {

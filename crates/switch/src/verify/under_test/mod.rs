@@ -78,7 +78,8 @@ pub trait UnderTest {
     /// Frames lost so far on their way from one port to another (as places in the model's ports).
     fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String>;
 
-    /// Why it dropped frames that were to leave by a port: a sentence for each class that lost any.
+    /// Why it dropped frames that were to leave by a port, or how many it sent cycles late: sentences for each class that
+    /// has any.
     fn drop_reasons(&self, _to: usize) -> Vec<String> {
         Vec::new()
     }

@@ -63,10 +63,15 @@ impl UnderTest for UserPlane {
     fn drop_reasons(&self, to: usize) -> Vec<String> {
         let counters = self.service.report().counters;
         let why = |class: &Class| {
-            let reasons = counters.ports[to].queues[usize::from(class.queue)].drop_reasons();
-            (!reasons.is_empty()).then(|| format!("dropped of {}: {}", class.name, reasons.join(", ")))
+            let queue = &counters.ports[to].queues[usize::from(class.queue)];
+            let (reasons, overdue) = (queue.drop_reasons(), queue.overdue.get());
+            let dropped = (!reasons.is_empty()).then(|| format!("dropped of {}: {}", class.name, reasons.join(", ")));
+            let overdue = (overdue > 0).then(|| {
+                format!("overdue of {}: {overdue} were sent a cycle of the gates or more after they came", class.name)
+            });
+            [dropped, overdue].into_iter().flatten()
         };
-        self.switch.classes.iter().filter_map(why).collect()
+        self.switch.classes.iter().flat_map(why).collect()
     }
 
     fn worker(&self) -> Option<Worker> {
