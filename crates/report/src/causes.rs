@@ -90,6 +90,26 @@ mod tests {
     }
 
     #[test]
+    fn the_price_of_tracing_is_what_it_recorded_and_lost() {
+        let priced = |samples, tracing| {
+            let mut series = Series { tracing: Some(tracing), ..Default::default() };
+            series.settings.interval_ns = 1_000_000;
+            series.latency.add(400, 1, samples);
+            price(&series)
+        };
+        let tracing = Tracing { events: 6_000, ..Default::default() };
+        assert_eq!(
+            priced(2_000, tracing).unwrap(),
+            "Tracing recorded 6 000 events (3 000 a second); the latencies have its cost in them."
+        );
+        assert_eq!(
+            priced(0, Tracing { lost: 7, event_cost_ns: 900, ..tracing }).unwrap(),
+            "Tracing recorded 6 000 events, 7 lost, each about 900ns; the latencies have its cost in them."
+        );
+        assert_eq!(price(&Series::default()), None);
+    }
+
+    #[test]
     fn no_outlier_is_said_and_many_causes_are_summed() {
         assert_eq!(sentence(&series(Vec::new())).unwrap(), "No outlier above 10us.");
         assert_eq!(sentence(&Series::default()), None);

@@ -59,3 +59,49 @@ pub(crate) fn waits_differently<'a>(mut series: impl Iterator<Item = &'a Series>
         "Not all rows pay alike: a sleeping wait shows wake latency; hybrid and spin show the error against the deadline and pay for it with CPU time.",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(method: &str, in_time: u64, late: u64) -> Series {
+        let mut series = Series::default();
+        series.settings.method = method.into();
+        series.latency.add(400, 1, in_time);
+        series.latency.add(9_000, 1, late);
+        series
+    }
+
+    #[test]
+    fn a_share_is_given_only_where_it_is_known() {
+        let shares = [(3, 1), (4, 0), (0, 0)].map(|(in_time, late)| share_in_time(&series("", in_time, late)));
+        assert_eq!(shares, ["75.00%", "100%", "—"]);
+        let mut missing = series("", 3, 0);
+        missing.missed = 1;
+        assert_eq!(share_in_time(&missing), "75.00%");
+        let mut summary = Series::default();
+        (summary.latency.overflow, summary.latency.max_ns) = (1_000, Some(41_000));
+        assert_eq!(share_in_time(&summary), "—");
+    }
+
+    #[test]
+    fn missed_cycles_are_known_of_ontick_alone() {
+        let series = Series { missed: 1_200, ..Default::default() };
+        assert_eq!(missed_cycles(&Run::new("ontick 0.1.0", "timer"), &series), "1 200");
+        assert_eq!(missed_cycles(&Run::new("cyclictest 2.5", "timer"), &series), "—");
+    }
+
+    #[test]
+    fn sleeping_and_spinning_in_one_table_is_remarked() {
+        let remark = |methods: &[&str]| {
+            let series: Vec<Series> = methods.iter().map(|method| series(method, 1, 0)).collect();
+            waits_differently(series.iter())
+        };
+        for mixed in [["sleep", "spin"], ["hybrid", "nanosleep"]] {
+            assert!(remark(&mixed).is_some_and(|said| said.starts_with("Not all rows pay alike")), "{mixed:?}");
+        }
+        for alike in [["sleep", "nanosleep"], ["hybrid", "spin"], ["hybrid", ""], ["", "sleep"]] {
+            assert_eq!(remark(&alike), None, "{alike:?}");
+        }
+    }
+}

@@ -51,3 +51,46 @@ pub(crate) fn load_name(load: &str) -> &str {
         None => load,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grouped(measurement: &str, names: &[&str]) -> Vec<(String, Vec<String>)> {
+        let mut run = Run::new("ontick", measurement);
+        run.series.extend(names.iter().map(|name| Series { name: (*name).into(), ..Default::default() }));
+        let groups = groups(&run).into_iter();
+        groups.map(|g| (g.name.into(), g.rows.iter().map(|(name, _)| (*name).into()).collect())).collect()
+    }
+
+    fn group(name: &str, rows: [&str; 2]) -> (String, Vec<String>) {
+        (name.into(), rows.map(Into::into).into())
+    }
+
+    #[test]
+    fn a_comparison_is_grouped_by_load_and_responses_by_mechanism() {
+        let sides = ["stock, idle", "ontick, idle", "stock, loaded", "ontick, loaded"];
+        let by_load = [group("idle", ["stock", "ontick"]), group("loaded", ["stock", "ontick"])];
+        assert_eq!(grouped("prove", &sides), by_load);
+        let by_mechanism = ["poll, idle", "poll, loaded", "wait, idle", "wait, loaded"];
+        let mechanisms = [group("poll", ["idle", "loaded"]), group("wait", ["idle", "loaded"])];
+        assert_eq!(grouped("response", &by_mechanism), mechanisms);
+    }
+
+    #[test]
+    fn what_has_no_groups_stays_in_one_without_a_name() {
+        assert_eq!(grouped("timer", &["a, idle", "b, idle"]), [group("", ["a, idle", "b, idle"])]);
+        assert_eq!(grouped("prove", &["stock, idle", "other"]), [group("", ["stock, idle", "other"])]);
+    }
+
+    #[test]
+    fn a_load_is_known_by_its_name() {
+        assert_eq!(["cpu: stress-ng --cpu 2", "", "none", "cpu"].map(load_name), ["cpu", "none", "none", "cpu"]);
+        let loaded = ["", "none", "cpu"].map(|load| {
+            let mut series = Series::default();
+            series.settings.load = load.into();
+            is_loaded(&series)
+        });
+        assert_eq!(loaded, [false, false, true]);
+    }
+}

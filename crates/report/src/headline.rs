@@ -210,6 +210,117 @@ fn common(run: &Run, describe: fn(&Settings) -> Vec<String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ontick_record::Series;
+    use ontick_record::run::{Block, Pulse};
+    use ontick_record::switching::Switching;
+
+    /// A run of series with these names, loads and methods, each of 10 s at 1 kHz.
+    fn run(measurement: &str, series: &[(&str, &str, &str)]) -> Run {
+        let mut run = Run::new("ontick 0.1.0", measurement);
+        for (name, load, method) in series {
+            let mut series = Series { name: (*name).into(), ..Default::default() };
+            series.settings = Settings {
+                interval_ns: 1_000_000,
+                cpu: Some(3),
+                load: (*load).into(),
+                method: (*method).into(),
+                ..Default::default()
+            };
+            series.latency.add(400, 1, 10_000);
+            run.series.push(series);
+        }
+        run
+    }
+
+    fn shown(run: &Run) -> Vec<(&'static str, String)> {
+        lines(run).into_iter().map(|line| (line.label, line.parts.join(" · "))).collect()
+    }
+
+    #[test]
+    fn a_title_names_the_command_that_measured() {
+        let titled = |measurement| title(&Run::new("ontick 0.1.0", measurement));
+        assert_eq!(
+            ["prove", "pulse", TABLE, "timer"].map(titled),
+            ["ontick prove", "ontick pulse", "ontick pulse --table", "ontick latency timer"]
+        );
+        assert_eq!(title(&Run::new("cyclictest 2.5", "timer")), "cyclictest 2.5");
+        let mut switch = Run::new("ontick 0.1.0", "switch verify");
+        switch.switch = Some(Switching::default());
+        assert_eq!(title(&switch), "ontick switch verify");
+    }
+
+    #[test]
+    fn a_comparison_shows_both_sides_and_its_blocks() {
+        let mut prove = run("prove", &[("stock, idle", "none", "sleep"), ("ontick, loaded", "cpu: stress", "hybrid")]);
+        for series in &mut prove.series {
+            series.blocks = vec![Block { samples: 5_000, ..Default::default() }, Block::default()];
+        }
+        prove.duration_ns = 20_000_000_000;
+        prove.environment = Some(Environment { cpus_online: 4, ..Default::default() });
+        assert_eq!(
+            shown(&prove),
+            [
+                ("machine", "4 CPUs · no isolation".into()),
+                ("job", "act every 1ms · 4 blocks of 5s, stock and ontick in turn · load: none, then cpu".into()),
+                ("core", "CPU 3 · hybrid wait".into()),
+                ("stock", "CPU 3 · sleep wait".into()),
+            ]
+        );
+    }
+
+    #[test]
+    fn other_runs_show_what_their_series_have_in_common() {
+        let mut timer = run("timer", &[("sleep", "", "sleep"), ("spin", "", "spin")]);
+        timer.duration_ns = 20_000_000_000;
+        assert_eq!(shown(&timer), [("job", "act every 1ms · 20s in all".into()), ("core", "CPU 3".into())]);
+        timer.series.truncate(1);
+        assert_eq!(shown(&timer)[0].1, "act every 1ms · 20s");
+        timer.series[0].blocks = vec![Block { samples: 5_000, ..Default::default() }];
+        assert_eq!(shown(&timer)[0].1, "act every 1ms · 1 blocks of 5s, every case in turn");
+        timer.interrupted = true;
+        timer.series[0].blocks = vec![Block::default()];
+        assert_eq!(shown(&timer)[0].1, "act every 1ms · 1 blocks, every case in turn · interrupted after 20s");
+    }
+
+    #[test]
+    fn two_series_beside_one_load_name_it_once() {
+        let timer = run("wakeup", &[("a", "cpu: x", "sleep"), ("b", "cpu: x", "sleep")]);
+        assert_eq!(shown(&timer)[0].1, "wake the other CPU every 1ms · load: cpu");
+        let mixed = run("wakeup", &[("a", "", "sleep"), ("b", "cpu: x", "sleep")]);
+        assert_eq!(shown(&mixed)[0].1, "wake the other CPU every 1ms · load: none, then cpu");
+    }
+
+    #[test]
+    fn a_file_that_tells_nothing_of_its_job_has_no_line_of_it() {
+        let mut imported = run("timer", &[("all", "", "")]);
+        imported.series[0].settings = Settings::default();
+        assert_eq!(shown(&imported), []);
+    }
+
+    #[test]
+    fn pulses_are_described_by_the_first_that_has_one() {
+        let mut pulse = run("pulse", &[("none", "", "pwm"), ("one", "", "pwm")]);
+        assert_eq!(shown(&pulse)[0].1, "pulses");
+        pulse.series[1].pulse = Some(Pulse { wanted_ns: 100_000, gap_ns: 1_000_000, ..Default::default() });
+        pulse.series[1].settings.line = Some("sim:bench/17".into());
+        assert_eq!(shown(&pulse)[0].1, "pulses of 100us on line sim:bench/17, 1ms apart");
+    }
+
+    #[test]
+    fn hardware_that_times_itself_does_not_wait() {
+        let by = |method: &str| core(&Settings { method: method.into(), ..Default::default() });
+        assert_eq!(
+            ["spi", "pwm", "busy loop", "spin"].map(|m| by(m).concat()),
+            ["spi", "pwm", "busy loop", "spin wait"]
+        );
+    }
+
+    #[test]
+    fn one_cpu_is_no_plural_and_none_is_not_told() {
+        let with = |cpus_online| machine(&Environment { cpus_online, ..Default::default() });
+        assert_eq!(with(1), ["1 CPU", "no isolation"]);
+        assert_eq!(with(0), ["no isolation"]);
+    }
 
     #[test]
     fn times_lose_their_idle_zeros_only() {
