@@ -1,7 +1,7 @@
 //! What the bench ran on, and with which programs.
 
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use ontick_machine::{Facts, Root};
 use ontick_measure::conditions::CpuTimes;
@@ -18,7 +18,7 @@ pub fn table(job: &Job) -> Result<Table, String> {
     let or_none = |text: &str| if text.is_empty() { "none".to_string() } else { text.to_string() };
     let mut table = Table::of_words(&["", "measured on"]);
     let mut row = |what: &str, value: String| table.row([what.to_string(), value]);
-    row("date", humantime::format_rfc3339_seconds(SystemTime::now()).to_string());
+    row("date", ontick_record::date::now());
     row("machine", or_none(&machine.machine));
     row("processor", format!("{}, {} CPUs", or_none(&machine.processor), machine.cpus_online));
     row("hypervisor", or_none(&machine.hypervisor));

@@ -4,6 +4,7 @@
 
 pub mod bound;
 pub mod compare;
+pub mod date;
 pub mod findings;
 pub mod histogram;
 pub mod import;

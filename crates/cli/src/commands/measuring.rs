@@ -1,7 +1,7 @@
 //! What every measuring command does around its measurement.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use ontick_machine::{Facts, Journal, Root};
 use ontick_measure::observe::Kept;
@@ -139,7 +139,7 @@ fn under_load(
 
 fn begin(asked: &Measurement) -> Run {
     let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), asked.kind);
-    run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    run.started = ontick_record::date::now();
     run.environment = Some(environment(asked.cpu));
     run.simulated = asked.simulated.clone();
     (run.findings, run.notes) = (asked.findings.clone(), asked.notes.clone());

@@ -1,8 +1,8 @@
 //! Writing boot files: journaled, with a dated backup beside them, each whole or not at all.
 
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{BootPlan, Edit};
@@ -170,28 +170,11 @@ fn end_trial(root: &Root, journal: &mut Journal) -> Result<(), String> {
     Ok(())
 }
 
-/// `cmdline.txt.ontick-20260131-235959`, or with a number after it where that is taken.
+/// `cmdline.txt.ontick-20260131-235959` (in UTC), or with a number after it where that is taken.
 fn free_name(root: &Root, path: &str) -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let dated = format!("{path}.ontick-{}", stamp(seconds));
+    let dated = format!("{path}.ontick-{}", Timestamp::now().strftime("%Y%m%d-%H%M%S"));
     let numbered = |n| if n == 1 { dated.clone() } else { format!("{dated}-{n}") };
     (1..).map(numbered).find(|name| !root.exists(name)).expect("some number is free")
-}
-
-/// Seconds since 1970 as `20260131-235959`, in UTC.
-fn stamp(seconds: u64) -> String {
-    let (days, second) = ((seconds / 86_400) as i64, seconds % 86_400);
-    // Civil date from days, with years that begin in March so that the leap day comes last.
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}{month:02}{day:02}-{:02}{:02}{:02}", second / 3_600, second / 60 % 60, second % 60)
 }
 
 /// A command that was run.
@@ -214,17 +197,4 @@ pub fn run(root: &Root, commands: &[String]) -> Vec<Ran> {
         Ran { command: command.clone(), failed }
     };
     if root.is_live() { commands.iter().map(one).collect() } else { Vec::new() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::stamp;
-
-    #[test]
-    fn dates_are_right() {
-        assert_eq!(stamp(0), "19700101-000000");
-        assert_eq!(stamp(951_782_400), "20000229-000000");
-        assert_eq!(stamp(1_709_251_199), "20240229-235959");
-        assert_eq!(stamp(1_798_761_599), "20261231-235959");
-    }
 }

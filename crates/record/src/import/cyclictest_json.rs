@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
 use serde::Deserialize;
 
 use super::command::Command;
 use super::figures;
-use super::{ImportError, date, json};
+use super::{ImportError, json};
+use crate::date;
 use crate::run::{Run, Series};
 
 /// Whether a text looks like it.
@@ -39,10 +42,10 @@ pub(super) fn read(text: &str) -> Result<Run, ImportError> {
     let command = Command::parse(&document.command);
     let mut run = Run::new(format!("cyclictest {}", document.version).trim_end(), "timer");
     run.environment = document.sysinfo.as_ref().map(json::System::environment);
-    if let Some(start) = date::seconds(&document.start_time) {
-        run.started = date::rfc3339(start);
-        let end = date::seconds(&document.end_time).unwrap_or(start);
-        run.duration_ns = u64::try_from(end - start).unwrap_or(0).saturating_mul(1_000_000_000);
+    if let Some(start) = time(&document.start_time) {
+        run.started = date::text(start);
+        let end = time(&document.end_time).unwrap_or(start);
+        run.duration_ns = u64::try_from(end.duration_since(start).as_nanos()).unwrap_or(0);
     }
     let mut named = Vec::new();
     for (i, thread) in json::numbered(document.thread)? {
@@ -56,4 +59,32 @@ pub(super) fn read(text: &str) -> Result<Run, ImportError> {
     }
     run.notes = figures::notes("cyclictest", &named);
     Ok(run)
+}
+
+/// A time as rt-tests writes it: `Sat, 21 Nov 2026 07:55:14 +0000`. `None` for any other, such as a localised one.
+fn time(text: &str) -> Option<Timestamp> {
+    DateTimeParser::new().relaxed_weekday(true).parse_timestamp(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_read_and_written_as_rfc_3339() {
+        for (written, is) in [
+            ("Thu, 01 Jan 1970 00:00:00 +0000", Some("1970-01-01T00:00:00Z")),
+            ("Sat, 21 Nov 2026 07:55:14 +0000", Some("2026-11-21T07:55:14Z")),
+            ("Fri, 01 Mar 2024 00:30:00 +0100", Some("2024-02-29T23:30:00Z")),
+            ("Tue, 31 Dec 2999 23:59:59 -0500", Some("3000-01-01T04:59:59Z")),
+            ("", None),
+            ("Sa, 21 Nov. 2026", None),
+            ("Sat, 21 Nov 2026 25:00:00 +0000", None),
+            ("Sat, 0 Nov 2026 01:00:00 +0000", None),
+            ("Sat, 30 Feb 2026 01:00:00 +0000", None),
+            ("a b c d e é", None),
+        ] {
+            assert_eq!(time(written).map(date::text).as_deref(), is, "{written}");
+        }
+    }
 }

@@ -14,7 +14,6 @@
 mod command;
 mod cyclictest;
 mod cyclictest_json;
-mod date;
 mod figures;
 mod jitterdebugger;
 mod json;

@@ -1,7 +1,6 @@
 //! `ontick switch calibrate`
 
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
 use ontick_record::store;
@@ -83,7 +82,7 @@ impl Calibrate {
         let written = Calibration {
             ontick_calibration: Calibration::VERSION,
             plane: found.plane,
-            about: format!("{}, {}", humantime::format_rfc3339_seconds(SystemTime::now()), found.about),
+            about: format!("{}, {}", ontick_record::date::now(), found.about),
             timing: found.timing,
         };
         let text = written.write()?;

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use ontick_record::run::Judged;
@@ -296,7 +296,7 @@ impl ProvingFlags {
 
 fn begin(measurement: &str, carrier: &Carrier) -> Run {
     let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), measurement);
-    run.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    run.started = ontick_record::date::now();
     run.environment = Some(measuring::environment(carrier.place().and_then(|place| place.cpu)));
     run.simulated = match carrier {
         Carrier::Outside { send, receive, .. } => {

@@ -1,5 +1,8 @@
 //! That a cycle is one that the data planes can keep, and its base time one that somebody meant.
 
+use std::fmt::Display;
+
+use jiff::Timestamp;
 use ontick_record::units::exact;
 use ontick_rt::clock::ClockId;
 
@@ -46,36 +49,27 @@ pub(super) fn cycle(port: &Port, head: &Head, now_ns: u64, report: &mut Report) 
 }
 
 fn base(base_ns: u64, clock: ClockId, now_ns: u64, span: std::ops::Range<usize>, report: &mut Report) {
-    let day = |ns: u64| date(ns / 1_000_000_000 / 86_400);
     if clock == ClockId::Monotonic {
         if base_ns > TEN_YEARS_NS {
             let what = "no machine runs that long: with clock = \"monotonic\" the base time counts from its start";
             report.error(span, what);
         }
     } else if base_ns < Y2000_NS {
-        let day = day(base_ns);
+        let day = date(base_ns);
         let what = format!(
             "`base-time` is {day}; it is in nanoseconds since 1970 (a time that has passed is fine: cycles count on from it)"
         );
         report.error(span, what);
     } else if now_ns > Y2020_NS && base_ns > now_ns.saturating_add(TEN_YEARS_NS) {
         let what =
-            format!("`base-time` is {}, more than ten years ahead; it is in nanoseconds since 1970", day(base_ns));
+            format!("`base-time` is {}, more than ten years ahead; it is in nanoseconds since 1970", date(base_ns));
         report.error(span, what);
     }
 }
 
-/// A day since 1970, in the calendar of ISO 8601.
-fn date(days: u64) -> String {
-    // Years begin in March here, so that the day that is sometimes missing is the last.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
-    format!("{:04}-{month:02}-{day:02}", era * 400 + year)
+/// The day of a time since 1970.
+fn date(ns: u64) -> impl Display {
+    Timestamp::from_nanosecond(ns.into()).unwrap_or_default().strftime("%Y-%m-%d")
 }
 
 #[cfg(test)]
@@ -83,11 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_have_their_date() {
-        // As date(1) has them.
-        for (days, is) in [(0, "1970-01-01"), (10_957, "2000-01-01"), (11_016, "2000-02-29"), (20_778, "2026-11-21")] {
-            assert_eq!(date(days), is);
+    fn a_time_has_its_day() {
+        // As date(1) has them; no time that the file can hold lies beyond the calendar.
+        for (s, is) in [(0, "1970-01-01"), (951_782_399, "2000-02-28"), (951_782_400, "2000-02-29")] {
+            assert_eq!(date(s * 1_000_000_000).to_string(), is);
         }
-        assert_eq!(date(u64::MAX / 1_000_000_000 / 86_400), "2554-07-21");
+        assert_eq!(date(u64::MAX).to_string(), "2554-07-21");
     }
 }
