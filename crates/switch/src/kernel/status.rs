@@ -79,7 +79,7 @@ pub fn status(host: &impl Host, switch: &Switch, plan: &Plan) -> Result<Status, 
 }
 
 /// Looks at the ports of a switch.
-pub(super) fn port_statuses(host: &impl Host, switch: &Switch) -> Result<Vec<PortStatus>, Refused> {
+pub(crate) fn port_statuses(host: &impl Host, switch: &Switch) -> Result<Vec<PortStatus>, Refused> {
     let links = links(host)?;
     switch.ports.iter().map(|port| port_status(host, switch, port, &links)).collect()
 }

@@ -1,11 +1,10 @@
 //! The kernel's data plane.
 
-use super::{Lost, UnderTest};
+use super::{Lost, UnderTest, counted};
 use crate::apply::{self, Live, Plan, Refused, differences};
 use crate::kernel::{self, CannotPlan};
 use crate::model::Switch;
 use crate::verify::namespace::{Namespace, NamespaceError};
-use crate::verify::scene;
 
 /// The kernel's bridge, classifier and taprio on the ports of a namespace, with which they end.
 pub struct KernelPlane<'a> {
@@ -70,17 +69,8 @@ impl UnderTest for KernelPlane<'_> {
         format!("kernel data plane, bridge with {}", kinds.join(" and "))
     }
 
-    fn lost(&mut self, _from: usize, to: usize) -> Result<Lost, String> {
-        let name = &self.switch.ports[to].name;
-        let status = self.status()?;
-        let counted = |class: &crate::model::Class| {
-            let counts = status.ports[to].classes.iter().find(|count| count.class == class.name);
-            vec![("dropped by its queue".into(), counts.map_or(0, |count| count.drops))]
-        };
-        let out = scene::dropped(self.namespace, name).map_err(|e| e.to_string())?;
-        Ok(Lost {
-            classes: self.switch.classes.iter().map(counted).collect(),
-            elsewhere: vec![(format!("out of port {name}"), out)],
-        })
+    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
+        let lost = self.namespace.within(|| counted::lost(&Live, &self.switch, from, to));
+        lost.map_err(|e| e.to_string())?.map_err(|e| e.to_string())
     }
 }

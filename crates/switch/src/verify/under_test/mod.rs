@@ -1,6 +1,7 @@
 //! What is tested: anything that carries frames from port to port and says what it lost.
 
 mod bridge;
+mod counted;
 mod kernel;
 mod outside;
 mod user;

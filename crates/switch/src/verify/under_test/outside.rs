@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use ontick_rt::clock::ClockId;
 
-use super::{Lost, UnderTest};
-use crate::apply::Folder;
+use super::{Lost, UnderTest, counted};
+use crate::apply::{Folder, Journal, Live};
+use crate::kernel::status::{LinkState, port_statuses};
 use crate::model::Switch;
 use crate::user::serve::Report;
 
@@ -13,29 +14,48 @@ use crate::user::serve::Report;
 const PATIENCE: Duration = Duration::from_secs(4);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Any switch between two interfaces. Where ontick's own user data plane is at work on this machine under the switch's
-/// name, its counters say what became of frames that did not arrive.
+/// Any switch between two interfaces. Where ontick's own data plane is at work on this machine under the switch's name,
+/// its counters say what became of frames that did not arrive.
 pub struct Outside {
     switch: Switch,
-    folder: Option<Folder>,
+    own: Option<Own>,
+}
+
+/// Whose counters are to be had.
+enum Own {
+    /// The core's, which it reports.
+    User(Folder),
+    /// The kernel's, at the ports themselves.
+    Kernel,
 }
 
 impl Outside {
     /// `folder` is where a switch of this name would keep what is known of it.
     pub fn new(switch: &Switch, folder: Option<Folder>) -> Self {
-        let names = |switch: &Switch| switch.ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
-        let is_own = |folder: &Folder| {
-            let report = report(folder);
-            let configured = report.and_then(|report| crate::config::read(&report.configuration).ok());
-            configured.is_some_and(|read| names(&read.switch) == names(switch))
-        };
-        Self { switch: switch.clone(), folder: folder.filter(is_own) }
+        Self { switch: switch.clone(), own: folder.and_then(|folder| own(switch, folder)) }
     }
 
     /// Whether its counters are to be had.
     pub fn is_own(&self) -> bool {
-        self.folder.is_some()
+        self.own.is_some()
     }
+}
+
+fn own(switch: &Switch, folder: Folder) -> Option<Own> {
+    let names = |switch: &Switch| switch.ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
+    let is_it =
+        |configuration: &str| crate::config::read(configuration).is_ok_and(|read| names(&read.switch) == names(switch));
+    if let Some(report) = report(&folder) {
+        return is_it(&report.configuration).then_some(Own::User(folder));
+    }
+    // One that was taken away has no journal any more.
+    let stands = matches!(Journal::read(&folder), Ok(Some(_)));
+    if !stands || !folder.configuration().is_ok_and(|text| is_it(&text)) {
+        return None;
+    }
+    let statuses = port_statuses(&Live, switch).ok()?;
+    // Its ports may be in another network namespace, or those of a machine with the same names.
+    statuses.iter().all(|port| port.link != LinkState::Gone).then_some(Own::Kernel)
 }
 
 impl UnderTest for Outside {
@@ -44,15 +64,18 @@ impl UnderTest for Outside {
     }
 
     fn about(&self) -> String {
-        match self.is_own() {
-            true => "a switch that was at work already, with the counters of its user data plane".into(),
-            false => "a switch that was at work already".into(),
+        match self.own {
+            Some(Own::User(_)) => "a switch that was at work already, with the counters of its user data plane".into(),
+            Some(Own::Kernel) => "a switch that was at work already, with the counters of the kernel".into(),
+            None => "a switch that was at work already".into(),
         }
     }
 
     fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
-        let Some(folder) = &self.folder else {
-            return Ok(Lost { classes: vec![Vec::new(); self.switch.classes.len()], elsewhere: Vec::new() });
+        let folder = match &self.own {
+            None => return Ok(Lost { classes: vec![Vec::new(); self.switch.classes.len()], elsewhere: Vec::new() }),
+            Some(Own::Kernel) => return counted::lost(&Live, &self.switch, from, to).map_err(|e| e.to_string()),
+            Some(Own::User(folder)) => folder,
         };
         // What it reported before does not have the last frames in it.
         let (began, now_ns) = (Instant::now(), ClockId::Monotonic.now_ns());
