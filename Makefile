@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build test test-quick test-kernel test-kernel-debug test-pru bench cross lab fresh fmt lint mutants clean help
+.PHONY: prove build test test-quick test-kernel test-kernel-debug test-pru bench cross lab fresh fmt lint crates mutants clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -44,8 +44,11 @@ fresh: ## prove and test in a fresh Debian 12 and a fresh Debian 13
 fmt: ## format the Rust code
 	packaging/cargo fmt --all
 
-lint: ## formatting, clippy, shellcheck
+lint: ## formatting, clippy, rustdoc, shellcheck
 	packaging/lint
+
+crates: ## pack every crate as a registry would get it, and build each from its package alone
+	packaging/crates
 
 mutants: ## change what must be right line by line, and see that a test fails each time; hours (docs/mutants.md)
 	packaging/mutants

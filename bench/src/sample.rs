@@ -20,7 +20,7 @@ use crate::side::Job;
 
 /// The rates, in kHz.
 pub const RATES_KHZ: [u64; 4] = [1, 10, 50, 100];
-/// The clients, in the order of [`Seen::clients`].
+/// The clients, in the order of `clients`.
 pub const CLIENTS: [&str; 4] = ["TCP binary", "TCP CSV", "UNIX binary", "file"];
 /// How long the program may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(20);

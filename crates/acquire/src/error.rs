@@ -4,6 +4,7 @@ use std::io;
 
 /// Why sampling could not begin, or ended before its time.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Text that describes no source, trigger or sink.
     #[error("{what} \"{text}\": {why}")]

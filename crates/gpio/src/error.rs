@@ -9,6 +9,7 @@ use crate::{Backend, Name, NameError};
 
 /// Why a line could not be opened, or a chip not be looked at.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The name is none.
     #[error(transparent)]

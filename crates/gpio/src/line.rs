@@ -9,6 +9,7 @@ use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, chardev, sim};
 
 /// What is behind a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Backend {
     /// A chip in shared memory: its figures say nothing about a board.
     Simulated,

@@ -104,6 +104,7 @@ pub struct Header {
 
 /// Why bytes are no whole frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Damage {
     /// Neither header can be read.
     #[error("its header is damaged")]

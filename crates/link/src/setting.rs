@@ -38,6 +38,7 @@ pub struct Setting {
 
 /// A setting that no link can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SettingError {
     /// A width is out of range.
     #[error("the shortest pulse must be from 500ns to 10ms, and steps from 100ns to 10ms")]
@@ -72,7 +73,7 @@ impl Setting {
         possible.then_some(Self { payload, ..self }).ok_or(SettingError::Payload(self.longest()))
     }
 
-    /// With frames that take no longer than [`BRISK_NS`], where such carry [`LEAST_BRISK`] bytes.
+    /// With frames that take no longer than `BRISK_NS`, where such carry `LEAST_BRISK` bytes.
     pub fn brisk(self) -> Self {
         let shorter = (LEAST_BRISK..=self.payload).step_by(LEAST_BRISK);
         let payload = shorter.take_while(|payload| self.frame_ns(*payload) <= BRISK_NS).last().unwrap_or(LEAST_BRISK);

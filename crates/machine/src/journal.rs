@@ -102,6 +102,7 @@ pub struct Entry {
 
 /// The journal could not be used. Nothing was changed that it does not hold.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum JournalError {
     /// Another ontick is changing settings.
     #[error("another ontick is changing this machine's settings (it holds {FOLDER}): wait until it has ended")]

@@ -8,6 +8,7 @@ use ontick_undo::trust;
 
 /// Why a unit cannot be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnitError {
     /// A value would begin a line of its own.
     #[error("{0:?} cannot be written into a systemd unit: it holds a control character")]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 /// Why a measurement could not be made; each message says what to do.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A CPU that is not there, or a setting that was asked for strictly.
     #[error("{0}")]

@@ -48,7 +48,7 @@ pub trait Probe {
     /// sample than its latency.
     fn recorded(&mut self) {}
 
-    /// Why nothing more can be observed: a line is gone, say. Asked after a [`Sample::nap`]; it ends the run.
+    /// Why nothing more can be observed: a line is gone, say. Asked after a `Sample::nap`; it ends the run.
     fn failure(&mut self) -> Option<Error> {
         None
     }

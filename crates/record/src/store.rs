@@ -11,6 +11,7 @@ use crate::run::{Run, SCHEMA};
 
 /// A record could not be read or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The file system refused.
     #[error("{}: {error}", path.display())]

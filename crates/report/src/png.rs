@@ -9,6 +9,7 @@ static FONT: &[u8] = include_bytes!("../font/DejaVuSans-subset.ttf");
 
 /// A plot could not be turned into pixels.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PngError {
     /// The text is not a drawing.
     #[error("the SVG cannot be drawn: {0}")]

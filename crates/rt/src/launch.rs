@@ -50,6 +50,7 @@ pub struct Launch {
 
 /// Why a program did not run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LaunchError {
     /// Something that was asked for was not granted.
     #[error("{0}")]

@@ -36,7 +36,7 @@ pub use cycle::{Beat, Cycle, Overrun};
 pub use phase::Phase;
 pub use rtrb;
 
-/// The examples of the guide.
+/// The example of the crate's page.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/library.md")]
-mod guide {}
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -19,6 +19,7 @@ const BUSY: f64 = 0.25;
 
 /// Why a CPU must not be occupied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unsafe {
     /// The machine has no other CPU.
     #[error(

@@ -12,6 +12,7 @@ use crate::trust::{self, Untrusted};
 
 /// Why a folder of state cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StateDirError {
     /// Another user could have written what lies in it.
     #[error("{0}, so that what ontick finds there may be forged: look at it, then put it right ({remedy}) or remove it", remedy = remedy(.0))]

@@ -67,6 +67,7 @@ impl Encode for Binary {
 
 /// Why bytes are no recording.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// They begin otherwise.
     #[error("this is no recording of ontick sample in the binary or the Arrow format")]

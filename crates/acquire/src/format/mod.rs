@@ -81,6 +81,7 @@ pub trait Encode: Send + Sync {
 
 /// The formats that there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// One JSON object a line.
     Ndjson,

@@ -2,7 +2,7 @@
 //!
 //! Each chip is a file in `/dev/shm`, made on first use, that any number of the user's processes map at
 //! once. Registers of a real chip are served by silicon; memory is not, so a line here is one atomic word
-//! that holds its level, how many edges it has had and when the last one was ([`track`]). A write is one
+//! that holds its level, how many edges it has had and when the last one was (`track`). A write is one
 //! compare-and-swap of that word: no edge is lost or invented however many write at once, there is no lock
 //! that a dying process could leave behind, and a poll is a single load.
 //!

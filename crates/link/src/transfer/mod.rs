@@ -23,6 +23,7 @@ const GLANCE_NS: u64 = 50_000_000;
 
 /// Why a transfer broke off.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Broken {
     /// The line is gone.
     #[error(transparent)]

@@ -15,6 +15,7 @@ const KEPT: usize = 400;
 
 /// Why a program did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommandError {
     /// It is not there, or may not be run.
     #[error("{program} cannot be started: {reason}")]

@@ -49,6 +49,7 @@ pub struct Configured {
 
 /// Why no configuration could be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigureError {
     /// The tree.
     #[error(transparent)]

@@ -24,6 +24,7 @@ pub struct Series {
 
 /// Why a series is not applied.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SeriesError {
     /// A file or folder.
     #[error("{path}: {reason}")]

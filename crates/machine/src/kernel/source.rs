@@ -60,6 +60,7 @@ pub struct Source {
 
 /// Why a folder cannot be built from.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SourceError {
     /// It is something else.
     #[error("{0} is no source tree of a kernel: it has no Makefile with a VERSION beside a Kconfig")]

@@ -4,6 +4,7 @@ use super::events::{Task, Vector, softirq};
 
 /// One named cause.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Cause {
     /// The handler of a device's interrupt.
     DeviceInterrupt(String),

@@ -6,6 +6,7 @@ use ontick_gpio::Name;
 
 /// Why the module did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// It is not installed for the running kernel, and could not have been built either.
     #[error(

@@ -24,6 +24,7 @@ const KIND: Duration = Duration::from_secs(2);
 
 /// What runs beside a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Load {
     /// Nothing.
     #[default]

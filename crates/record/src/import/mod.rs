@@ -28,6 +28,7 @@ use crate::Run;
 
 /// A tool whose output can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// cyclictest: histogram (`-h`, `-H`, `--histfile`), `--json`, or its `T:` summary lines.
     Cyclictest,

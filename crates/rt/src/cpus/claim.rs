@@ -92,6 +92,7 @@ impl fmt::Display for Holder {
 
 /// Why a CPU is not to be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Held {
     /// Another process has this one.
     #[error("CPU {cpu} is held by {holder}: name another CPU, or end that first", cpu = .0.cpu, holder = .0)]

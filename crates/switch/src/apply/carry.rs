@@ -8,6 +8,7 @@ use super::{
 
 /// A plan was not carried out.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ApplyError {
     /// It stands already, or parts of it do.
     #[error("switch {0} stands already: `ontick switch status {0}` shows it, `ontick switch revert {0}` takes it away")]

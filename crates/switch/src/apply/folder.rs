@@ -31,6 +31,7 @@ pub struct Folder {
 
 /// The folder cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FolderError {
     /// Another ontick is changing a switch.
     #[error("another ontick is changing a switch (it holds {0}): wait until it has ended")]

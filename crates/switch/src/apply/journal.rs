@@ -46,6 +46,7 @@ pub struct Journal {
 
 /// The journal cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum JournalError {
     /// Its folder cannot be.
     #[error(transparent)]

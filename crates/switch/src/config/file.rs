@@ -11,6 +11,7 @@ const LONGEST: u64 = 1 << 20;
 
 /// Why no switch came out of a file; one sentence, or one line for each thing that is wrong in it.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// It cannot be read.
     #[error("{}: {cause}", file.display())]

@@ -1,5 +1,5 @@
 //! One TOML file describes a switch. [`read`] makes a [`Switch`] of it, or says everything that is wrong with it, each
-//! with its line; [`write`] makes the file of a switch.
+//! with its line; [`write()`] makes the file of a switch.
 //!
 //! ```
 //! let text = r#"

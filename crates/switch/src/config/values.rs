@@ -121,7 +121,7 @@ pub(crate) fn forwarded(text: &str) -> Result<[u8; 6], String> {
     }
 }
 
-/// As [`mac`] reads it.
+/// As `mac` reads it.
 pub fn show_mac(bytes: [u8; 6]) -> String {
     bytes.map(|byte| format!("{byte:02x}")).join(":")
 }

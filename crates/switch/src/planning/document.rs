@@ -93,6 +93,7 @@ pub struct PlannedGates {
 
 /// Why a document is of no use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DocumentError {
     /// It is none.
     #[error("not a plan of ontick: {0}")]

@@ -1,7 +1,7 @@
 //! Schedules: when each message is on which link, and so when which gate is open.
 //!
 //! Streams are placed one after the other, those with the least freedom first, each at the first start from which it
-//! runs through without waiting ([`place`]; no-wait scheduling: Dürr and Nayak, No-wait Packet Scheduling for IEEE
+//! runs through without waiting (`place`; no-wait scheduling: Dürr and Nayak, No-wait Packet Scheduling for IEEE
 //! Time-sensitive Networks, RTNS 2016), on the first of its k shortest paths where there is one, else waiting in
 //! queues (Craciunas et al., RTNS 2016). What is taken is kept as intervals modulo each period ([`folded`]), not as a
 //! list of instants or of all messages of a hyperperiod. A stream that finds no place takes one, and those in its way

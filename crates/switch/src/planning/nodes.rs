@@ -60,6 +60,7 @@ impl fmt::Display for TooMany {
 
 /// Why there are no files of switches.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NodesError {
     /// A list is too long.
     #[error("{0}")]

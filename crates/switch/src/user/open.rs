@@ -4,6 +4,7 @@ use std::io;
 
 /// Why a port could not be opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// No interface has this name in this network namespace.
     #[error("there is no interface {0} in this network namespace (`ip link` lists those there are)")]

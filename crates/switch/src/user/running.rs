@@ -43,6 +43,7 @@ pub struct Place {
 
 /// Why the core was not started.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// It would take the only CPU.
     #[error("{0}")]

@@ -36,6 +36,7 @@ const AGAIN: Duration = Duration::from_secs(60);
 
 /// Why it cannot begin.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServeError {
     /// A port cannot be used.
     #[error(transparent)]

@@ -12,6 +12,7 @@ const KEPT: usize = 20;
 
 /// Something wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
     /// The schedule has no sending for a stream.
     NotSent(StreamId),

@@ -51,6 +51,7 @@ pub struct Calibrated {
 
 /// Why nothing was found.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CalibrateError {
     /// Frames could not be sent through it.
     #[error("{0}")]

@@ -22,6 +22,7 @@ pub struct Namespace {
 
 /// Why a namespace, or something in it, could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NamespaceError {
     /// It takes a privilege that this process does not have.
     #[error("{0} needs root (sudo)")]

@@ -117,6 +117,7 @@ pub struct Proven {
 
 /// Why nothing was found.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProofError {
     /// A namespace or something in it could not be made.
     #[error("{0}")]

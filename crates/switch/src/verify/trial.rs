@@ -97,6 +97,7 @@ pub struct Outcome {
 
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrialError {
     /// The gates come into force too late.
     #[error("the gates' base time is {0} s ahead: take one that comes sooner, or `next second`")]

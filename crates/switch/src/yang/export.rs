@@ -21,6 +21,7 @@ pub struct Exported {
 
 /// Why a switch cannot be written; one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExportError {
     /// Base times are of the PTP timescale.
     #[error("port {port}: a base time of the {clock} clock is none of PTP's timescale; write clock = \"tai\"")]

@@ -9,6 +9,7 @@ use crate::model::{Base, CLASSES, Class, Classifier, Gates, Offload, Plane, Port
 
 /// Why gates cannot be brought into a switch; one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MergeError {
     /// The switch has no such port.
     #[error("the switch has no port {name}; its ports are {}", ports.join(", "))]

@@ -99,6 +99,7 @@ pub struct Built {
 
 /// Why there is no kernel.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// The tree.
     #[error(transparent)]

@@ -4,7 +4,7 @@
 //! The board listens on TCP port 2306. Asked to measure, it makes its pulse line fall every period, takes the time
 //! until its acknowledge line rises, and lets the pulse line rise again; answers that take longer than 1 ms it counts
 //! as overruns. It tells of about every second in one record, of which it keeps the first to itself, and at the end
-//! sends a histogram. [`message`] has the layout.
+//! sends a histogram. `message` has the layout.
 
 mod address;
 mod board;

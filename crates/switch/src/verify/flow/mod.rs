@@ -35,6 +35,7 @@ pub struct Flow {
 
 /// Why a class has no flow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NoFlow {
     /// Its rules ask for the priority of a sending socket, which frames from elsewhere do not have.
     #[error("class {0}: its rules ask for the priority of a sending socket, which no frame from elsewhere has")]

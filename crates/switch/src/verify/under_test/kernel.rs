@@ -15,6 +15,7 @@ pub struct KernelPlane<'a> {
 
 /// Why it does not run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KernelPlaneError {
     /// The kernel lacks something.
     #[error("the kernel's data plane cannot be set up here: {0}")]

@@ -21,6 +21,7 @@ pub struct UserPlane {
 
 /// Why it does not run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum UserPlaneError {
     /// It could not begin.
     #[error(transparent)]
