@@ -18,6 +18,7 @@ mod kernel;
 mod kernel_build;
 mod kernel_install;
 mod kernel_tree;
+mod library_examples;
 mod lines;
 mod link;
 mod link_faults;

@@ -24,6 +24,8 @@ pub struct TooLong {
     pub cycle_ns: Option<u64>,
 }
 
+impl std::error::Error for TooLong {}
+
 impl fmt::Display for TooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b] = self.periods_ns.map(ontick_record::units::exact);
