@@ -1,4 +1,5 @@
-//! README and docs are finished pages: nothing in them waits to be filled in, and no link leads nowhere.
+//! README and docs are finished pages: nothing in them waits to be filled in, no link leads nowhere, every page is in the
+//! index, and the architecture names what exists.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,10 @@ fn top() -> PathBuf {
 
 fn pages() -> Vec<PathBuf> {
     let docs = fs::read_dir(top().join("docs")).unwrap().map(|file| file.unwrap().path());
-    docs.filter(|path| path.extension().is_some_and(|e| e == "md")).chain([top().join("README.md")]).collect()
+    let folders = fs::read_dir(top().join("crates")).unwrap().map(|folder| folder.unwrap().path().join("README.md"));
+    let beside = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(|name| top().join(name));
+    let docs = docs.filter(|path| path.extension().is_some_and(|e| e == "md"));
+    docs.chain(folders.filter(|path| path.exists())).chain(beside).collect()
 }
 
 /// What stands where words or figures are still missing.
@@ -107,6 +111,36 @@ fn no_link_leads_nowhere() {
         followed += targets(&page).len();
     }
     assert!(followed > 5, "the pages have links, and they were found");
+}
+
+/// What a page names in code spans that begins with a folder of this repository, unless it has a placeholder.
+fn named_paths(page: &str) -> Vec<&str> {
+    let folders = ["crates", "docs", "packaging", "lab", "bench", "fuzz", "kmod", "pru"];
+    let outside = page.split("```").step_by(2);
+    let spans = outside.flat_map(|text| text.split('`').skip(1).step_by(2));
+    spans.filter(|span| folders.contains(&span.split('/').next().unwrap_or_default())).collect()
+}
+
+#[test]
+fn every_path_that_the_architecture_names_exists() {
+    let page = fs::read_to_string(top().join("docs/architecture.md")).unwrap();
+    let paths = named_paths(&page);
+    assert!(paths.len() > 50, "the page names paths, and they were found");
+    let gone: Vec<_> = paths.into_iter().filter(|path| !top().join(path).exists()).collect();
+    assert!(gone.is_empty(), "docs/architecture.md names what does not exist: {gone:?}");
+    assert_eq!(named_paths("`crates/x` and `ontick run` in `docs`\n```\n`lab/y`\n```\n"), ["crates/x", "docs"]);
+}
+
+#[test]
+fn the_index_has_every_page() {
+    let index = fs::read_to_string(top().join("docs/README.md")).unwrap();
+    let listed = targets(&index);
+    for file in fs::read_dir(top().join("docs")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") && name != "README.md" {
+            assert!(listed.contains(&name), "docs/README.md lists {name}");
+        }
+    }
 }
 
 #[test]

@@ -122,6 +122,23 @@ fn the_house_itself_is_sound() {
 }
 
 #[test]
+fn the_architecture_page_has_the_same_floors() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/architecture.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    for own in HOUSE.iter().filter(|own| own.name != "ontick-bench") {
+        let row = rows.iter().find(|row| row.len() == 7 && row[2] == format!("`{}`", own.name));
+        let row = row.unwrap_or_else(|| panic!("docs/architecture.md has a row for {}", own.name));
+        let uses: Vec<String> = own.may_use.iter().map(|used| format!("`{used}`")).collect();
+        let uses = match own.name {
+            CLI => "all above".into(),
+            _ if uses.is_empty() => "–".into(),
+            _ => uses.join(", "),
+        };
+        assert_eq!((row[1], row[5]), (own.floor.to_string().as_str(), uses.as_str()), "{}", own.name);
+    }
+}
+
+#[test]
 fn a_bad_graph_is_found() {
     let cases = [
         (made_up(RT, &[MEASURE]), "ontick-rt (floor 1) uses ontick-measure (floor 3): arrows run down only"),

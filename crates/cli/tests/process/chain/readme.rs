@@ -1,4 +1,4 @@
-//! README's way from a list of streams to a switch at work, command by command as it is printed.
+//! The documentation's way from a list of streams to a switch at work, command by command as it is printed.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::examples::files;
 use crate::{alone_on_this_machine, has, ontick, stderr, stdout};
 
 /// The section's commands, as words: without comments and `sudo`.
-fn commands(readme: &str) -> Vec<Vec<String>> {
-    let section = readme.split("### From a list of streams\n").nth(1).expect("README has the section");
+fn commands(page: &str) -> Vec<Vec<String>> {
+    let section = page.split("## From a list of streams\n").nth(1).expect("the page has the section");
     let block = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("its commands");
     let words = |line: &str| shlex::split(line.trim_start_matches("sudo ")).expect("a command line");
     block.lines().filter(|line| !line.is_empty()).map(words).collect()
@@ -24,7 +24,7 @@ fn readmes_way_from_streams_to_a_switch_works_as_printed() {
     }
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = |name: &str| fs::read_to_string(top.join(name)).unwrap();
-    let commands = commands(&page("README.md"));
+    let commands = commands(&page("docs/switch-start.md"));
     let kinds: Vec<&str> = commands.iter().map(|words| words[2].as_str()).collect();
     assert_eq!(kinds, ["plan", "validate", "verify", "apply", "status"], "all of them are known here");
     let guide = page("docs/switch-planning.md");
