@@ -6,6 +6,8 @@ mod commands;
 mod failure;
 mod flags;
 mod held;
+#[cfg(test)]
+mod options;
 mod progress;
 mod stop;
 mod terminal;

@@ -7,14 +7,14 @@ use std::process::Output;
 use crate::{ontick, run, stderr, stdout};
 
 /// A title and a colour for the terminal, C1's CSI, reordered text, a line of its own.
-const EVIL: &str = "x\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J\u{202e}abc\u{2066}\nontick: all is well\r\u{7f}";
+pub const EVIL: &str = "x\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J\u{202e}abc\u{2066}\nontick: all is well\r\u{7f}";
 
 fn steers(c: char) -> bool {
     (c.is_control() && c != '\n')
         || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn assert_harmless(what: &str, output: &Output) {
+pub fn assert_harmless(what: &str, output: &Output) {
     for text in [stdout(output), stderr(output)] {
         assert!(!text.contains(steers), "{what}: {text:?}");
         assert!(!text.contains("panicked"), "{what}: {text}");

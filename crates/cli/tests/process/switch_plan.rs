@@ -13,19 +13,19 @@ use crate::examples::files;
 use crate::{catches_interrupt, ontick, run, send, stderr, stdout, wait_until};
 
 /// The network of the guide.
-fn network() -> (TempDir, String) {
+pub fn network() -> (TempDir, String) {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/switch-planning.md")).unwrap();
     let (_, text) = files(&page).into_iter().find(|(name, _)| *name == "network.toml").unwrap();
     (tempfile::tempdir().unwrap(), text.to_owned())
 }
 
-fn plan(folder: &TempDir, text: &str, more: &[&str]) -> Output {
+pub fn plan(folder: &TempDir, text: &str, more: &[&str]) -> Output {
     fs::write(folder.path().join("network.toml"), text).unwrap();
     let words = ["switch", "plan", "network.toml"].iter().chain(more);
     ontick(&[]).current_dir(folder).args(words).output().unwrap()
 }
 
-fn validate(folder: &TempDir, more: &[&str]) -> Output {
+pub fn validate(folder: &TempDir, more: &[&str]) -> Output {
     let words = ["switch", "validate", "network.toml", "plan.json"].iter().chain(more);
     ontick(&[]).current_dir(folder).args(words).output().unwrap()
 }
@@ -88,7 +88,7 @@ fn what_cannot_be_carried_is_proved() {
 
 /// Periods of 2, 3 and 5 times 100 us meet at every 100 us: any two of the streams fit in there, three do not, and no
 /// proof of a kind that is looked for tells.
-fn three_where_two_fit(head: &str) -> String {
+pub fn three_where_two_fit(head: &str) -> String {
     let stream = |(name, period): (&str, &str)| {
         format!(
             "[[stream]]\nname = \"{name}\"\nfrom = \"camera\"\nto = \"drive\"\nsize = 4500\nperiod = \"{period}\"\n"

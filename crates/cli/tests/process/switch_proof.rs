@@ -315,3 +315,18 @@ fn a_killed_demo_leaves_nothing_behind() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// With all gates open frames come at any time of the cycle, and no farther from their window than its length.
+#[test]
+fn a_guard_is_how_far_outside_a_frame_still_counts_as_inside() {
+    let _alone = crate::alone_on_this_machine();
+    let Some(_turn) = turn() else { return };
+    let outside = |more: &[&str]| {
+        let record = measured(&run(&[&["switch", "demo", "--json"], &SHORT[..], more].concat()));
+        let trials = record["switch"]["trials"].as_array().unwrap().clone();
+        let classes = trials.iter().flat_map(|trial| trial["classes"].as_array().unwrap());
+        classes.map(|class| class["outside"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert!(outside(&[]) > 0);
+    assert_eq!(outside(&["--guard", "1ms"]), 0);
+}

@@ -104,7 +104,7 @@ impl ScheduleFlags {
         let margin = Margin { timing: timing.in_words(), is_why: self.is_margin(&outcome, plain, &timing, &wanted) };
         let text = match json {
             true => told::json(network, &outcome, &document, &margin)?,
-            false => told::text(network, &outcome, &table, took, &margin),
+            false => told::text(network, &outcome, &table, took, &wanted, &margin),
         };
         terminal::print(&text)?;
         notes.iter().for_each(|note| super::super::file::note(note));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ontick_record::units::{exact, show};
 use ontick_switch::network::{Kind, Network, Overhead};
-use ontick_switch::planning::{Document, NotFound, Outcome, Placed, Timetable, tightest};
+use ontick_switch::planning::{Document, NotFound, Outcome, Placed, Timetable, Wanted, tightest};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -50,7 +50,14 @@ pub fn json(network: &Network, outcome: &Outcome, document: &Document, margin: &
     Ok(serde_json::to_string_pretty::<Value>(&value)? + "\n")
 }
 
-pub fn text(network: &Network, outcome: &Outcome, table: &Timetable, took: Duration, margin: &Margin) -> String {
+pub fn text(
+    network: &Network,
+    outcome: &Outcome,
+    table: &Timetable,
+    took: Duration,
+    wanted: &Wanted,
+    margin: &Margin,
+) -> String {
     let mut text = head(network);
     if let Some(timing) = &margin.timing {
         text += &format!("target    {timing}\n");
@@ -74,7 +81,7 @@ pub fn text(network: &Network, outcome: &Outcome, table: &Timetable, took: Durat
                 text += &format!("because   {}\n", certificate.in_words(network));
             }
         }
-        Outcome::NotFound(found) => text += &not_found(network, found, &took),
+        Outcome::NotFound(found) => text += &not_found(network, found, &took, wanted),
     }
     if margin.is_why {
         text +=
@@ -151,7 +158,7 @@ fn path(network: &Network, placed: &Placed) -> String {
     }
 }
 
-fn not_found(network: &Network, found: &NotFound, took: &str) -> String {
+fn not_found(network: &Network, found: &NotFound, took: &str, wanted: &Wanted) -> String {
     let missing: Vec<&str> = found.table.missing().map(|stream| network.streams[stream].name.as_str()).collect();
     let named: Vec<&str> = missing.iter().take(EACH).copied().collect();
     let more = if missing.len() > EACH { format!(" and {} more", missing.len() - EACH) } else { String::new() };
@@ -161,8 +168,9 @@ fn not_found(network: &Network, found: &NotFound, took: &str) -> String {
         network.streams.len()
     );
     text += &format!("without   {}{more}\n", named.join(", "));
+    let waiting = if wanted.wait { " and waiting" } else { "" };
     text += &format!(
-        "tried     {} places, on shortest and on balanced paths, running through and waiting; {} streams were moved\n",
+        "tried     {} places, on shortest and on balanced paths, running through{waiting}; {} streams were moved\n",
         found.tried.places, found.tried.moved
     );
     text + &links(network, &found.table)

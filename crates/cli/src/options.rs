@@ -1,0 +1,71 @@
+//! Every option of the command tree is passed by a test of the program as a process.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Command, CommandFactory};
+
+/// Options that no process test passes, and why.
+const UNTRIED: [(&str, &str); 4] = [
+    ("firmware", "needs a BeagleBone's coprocessor"),
+    ("modules-too", "acts on the modules of the kernel that runs, and of no other root"),
+    ("paths", "planning/tests.rs: what is found does not depend on it in small networks"),
+    ("seed", "planning/tests.rs: the_same_seed_gives_the_same_plan"),
+];
+
+/// The long options of a command and all below it, with the commands that have them.
+fn options(command: &Command, path: &str, found: &mut BTreeMap<String, Vec<String>>) {
+    for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+        let name = argument.get_long().filter(|name| !["help", "version"].contains(name));
+        found.entry(name.unwrap_or_default().into()).or_default().push(path.into());
+    }
+    for below in command.get_subcommands() {
+        options(below, &format!("{path} {}", below.get_name()), found);
+    }
+}
+
+/// The sources of a folder of tests, without comments.
+fn sources(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: PathBuf| match path.is_dir() {
+        true => sources(&path),
+        false => fs::read_to_string(&path).unwrap(),
+    };
+    let text: String = entries.map(read).collect();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| line.to_owned() + "\n").collect()
+}
+
+/// Whether an option is among the words: as a whole, not as the beginning of a longer one.
+fn is_passed(name: &str, sources: &str) -> bool {
+    let option = format!("--{name}");
+    sources.match_indices(&option).any(|(at, _)| {
+        let next = sources[at + option.len()..].chars().next();
+        !next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '-')
+    })
+}
+
+#[test]
+fn every_option_is_passed_by_a_process_test() {
+    let mut found = BTreeMap::new();
+    options(&crate::Ontick::command(), "ontick", &mut found);
+    found.remove("");
+    assert!(found.len() > 140, "{} options", found.len());
+    let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/process"));
+    let untried: Vec<&str> = found.keys().map(String::as_str).filter(|name| !is_passed(name, &sources)).collect();
+    let known = UNTRIED.map(|(name, _)| name);
+    let new: Vec<String> = untried
+        .iter()
+        .filter(|name| !known.contains(name))
+        .map(|name| format!("--{name} ({})", found[*name].join(", ")))
+        .collect();
+    assert!(new.is_empty(), "no process test passes {}", new.join("; "));
+    let tried: Vec<&str> = known.into_iter().filter(|name| !untried.contains(name)).collect();
+    assert!(tried.is_empty(), "a process test passes {tried:?} now: take it off the list");
+}
+
+#[test]
+fn an_option_is_not_the_beginning_of_another() {
+    assert!(is_passed("guard", "[\"--guard\", \"1us\"]") && is_passed("guard", "--guard=1us"));
+    assert!(!is_passed("guard", "\"--guard-band\"") && !is_passed("guard", "guard"));
+}
