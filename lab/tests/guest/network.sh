@@ -59,13 +59,17 @@ SWITCH
 
 state_of_network() {
   ip -d -j link | tr '{,' '\n'
+  state_beside_links
+}
+
+state_beside_links() {
   ip -d addr show | grep inet || true
   tc -d qdisc
   tc filter show dev p1 egress
   tc filter show dev p2 egress
   nft list ruleset
   # A module that is loaded stays, and its settings then are such that it does nothing.
-  sysctl -a 2>/dev/null | grep -E '^net\.(ipv6\.conf\.p|bridge)' | grep -vE 'stable_secret|= 0$' || true
+  grep -rHs . /proc/sys/net/ipv6/conf/p* /proc/sys/net/bridge | grep -vE 'stable_secret|:0$' || true
 }
 
 # The operational state of a port's other end follows a little later.
