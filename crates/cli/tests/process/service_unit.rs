@@ -70,3 +70,21 @@ fn a_file_that_others_can_write_is_said_beside_the_unit() {
     let Some(output) = unit("ontick", "cell4.toml", open) else { return };
     assert!(output.status.success() && stderr(&output).contains("put it where only root can write"));
 }
+
+/// A guardian is in the service's own cgroup, and is killed with it: the service manager reverts then.
+#[test]
+fn a_unit_reverts_the_switch_however_its_process_ended() {
+    let Some(output) = unit("ontick", "cell4.toml", |_| {}) else { return };
+    let text = stdout(&output);
+    let line = |key: &str| {
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix(key));
+        let value = lines.next().unwrap_or_else(|| panic!("{key} is missing: {text}"));
+        assert_eq!(lines.next(), None, "{text}");
+        value.to_owned()
+    };
+    let program = line("ExecStart=").split(' ').next().unwrap().to_owned();
+    assert_eq!(line("ExecStopPost="), format!("{program} switch revert cell4"));
+    // The core is asked to end first; what it started is not.
+    assert_eq!(line("KillMode="), "mixed");
+    assert_eq!(line("Restart="), "on-failure");
+}
