@@ -442,16 +442,19 @@ fn failed(book: Book, verb: &'static str, error: io::Error) -> JournalError {
 }
 
 #[cfg(test)]
+mod standing;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::form::Form;
     use proptest::prelude::*;
 
-    fn value(path: &str, original: &str) -> Undo {
+    pub(super) fn value(path: &str, original: &str) -> Undo {
         Undo::Value { path: path.into(), form: Form::Plain, original: original.into(), wanted: "1".into() }
     }
 
-    fn machine() -> (tempfile::TempDir, Root) {
+    pub(super) fn machine() -> (tempfile::TempDir, Root) {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("proc/sys/kernel/random")).unwrap();
         std::fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "a\n").unwrap();

@@ -67,3 +67,62 @@ impl Attempts {
         self.refused &= !(1 << queue);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEGAN_NS: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_frame_that_is_not_taken_pauses_its_own_queue_alone() {
+        let mut attempts = Attempts::new();
+        assert_eq!(attempts.pausing(BEGAN_NS), 0);
+        assert!(!attempts.refused(3, 100, BEGAN_NS));
+        assert!(!attempts.refused(0, 100, BEGAN_NS + 1_000));
+        let pausing = [0, PAUSE_NS - 1, PAUSE_NS, PAUSE_NS + 1_000].map(|later| attempts.pausing(BEGAN_NS + later));
+        assert_eq!(pausing, [0b1001, 0b1001, 0b0001, 0]);
+    }
+
+    #[test]
+    fn another_frame_in_its_place_is_tried_at_once_and_has_its_own_patience() {
+        let mut attempts = Attempts::new();
+        assert!(!attempts.refused(3, 100, BEGAN_NS) && !attempts.refused(5, 100, BEGAN_NS));
+        attempts.next(3);
+        assert_eq!(attempts.pausing(BEGAN_NS), 1 << 5);
+        let late_ns = BEGAN_NS + PATIENCE_NS - 1;
+        assert!(!attempts.refused(3, 100, late_ns) && !attempts.refused(5, 100, late_ns));
+        assert!(!attempts.refused(3, 90, late_ns + 1), "the one of this queue came later");
+        assert!(attempts.refused(5, 100, late_ns + 1));
+    }
+
+    #[test]
+    fn frames_as_long_as_one_that_was_given_up_wait_no_more_until_one_is_taken() {
+        let mut attempts = Attempts::new();
+        for (octets, began_ns) in [(1_000, BEGAN_NS), (1_200, 2 * BEGAN_NS)] {
+            attempts.refused(0, octets, began_ns);
+            assert!(attempts.refused(0, octets, began_ns + PATIENCE_NS));
+            attempts.next(0);
+        }
+        let now_ns = 3 * BEGAN_NS;
+        let given_up_at_once = |attempts: &mut Attempts| {
+            [999, 1_000, 1_500].map(|octets| {
+                let gone = attempts.refused(1, octets, now_ns);
+                attempts.next(1);
+                gone
+            })
+        };
+        assert_eq!(given_up_at_once(&mut attempts), [false, true, true]);
+        attempts.taken(999);
+        assert_eq!(given_up_at_once(&mut attempts), [false, true, true], "a shorter one says nothing");
+        attempts.taken(1_000);
+        assert_eq!(given_up_at_once(&mut attempts), [false, false, false]);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_costs_no_frame() {
+        let mut attempts = Attempts::new();
+        attempts.refused(2, 100, BEGAN_NS);
+        assert!(!attempts.refused(2, 100, BEGAN_NS - PATIENCE_NS));
+    }
+}
