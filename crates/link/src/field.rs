@@ -46,6 +46,17 @@ pub fn add_times(row: &mut [u8], factor: u8, other: &[u8]) {
     }
 }
 
+/// The polynomial whose roots are so many powers of 2, from 1 on: its coefficients, the highest first.
+pub fn generator(roots: usize) -> Vec<u8> {
+    let mut polynomial = vec![1];
+    for power in &POWERS[..roots] {
+        let lower = polynomial.clone();
+        polynomial.push(0);
+        add_times(&mut polynomial[1..], *power, &lower);
+    }
+    polynomial
+}
+
 /// Solves `matrix · x = right`, of as many rows as columns; each row of `right` is one of `x` afterwards. `None` if there
 /// is no single solution.
 pub fn solve(mut matrix: Vec<Vec<u8>>, mut right: Vec<Vec<u8>>) -> Option<Vec<Vec<u8>>> {
@@ -75,6 +86,13 @@ mod tests {
         assert!((0..=255).all(|a| mul(a, 0) == 0 && mul(a, 1) == a));
         // (x^7)·x = x^8 = x^4 + x^3 + x^2 + 1.
         assert_eq!(mul(0x80, 2), 0x1d);
+    }
+
+    #[test]
+    fn generators_are_those_of_the_usual_code() {
+        assert_eq!(generator(0), [1]);
+        assert_eq!(generator(4), [1, 15, 54, 120, 64]);
+        assert_eq!(generator(8), [1, 255, 11, 81, 54, 239, 173, 200, 24]);
     }
 
     #[test]
