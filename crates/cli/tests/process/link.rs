@@ -5,7 +5,6 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -16,15 +15,13 @@ use crate::{ontick, run, send, stderr};
 /// One test has one at a time: the ends' timed threads go before all others, also before those of other tests.
 pub struct Chip {
     name: String,
-    _turn: MutexGuard<'static, ()>,
+    _alone: crate::apart::Alone,
 }
-
-static TURN: Mutex<()> = Mutex::new(());
 
 impl Chip {
     pub fn new(test: &str, wire: &[&str]) -> Self {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let chip = Self { name: format!("sim:link-{test}-{}", std::process::id()), _turn };
+        let _alone = crate::alone_on_this_machine();
+        let chip = Self { name: format!("sim:link-{test}-{}", std::process::id()), _alone };
         for (from, to) in [(4, 17), (5, 18)] {
             let output = run(&[&["gpio", "wire", &chip.line(from), &chip.line(to)], wire].concat());
             assert!(output.status.success(), "{}", stderr(&output));
@@ -110,7 +107,6 @@ pub fn send_it(bytes: &[u8], arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 fn arrives_with_a_return_line(test: &str, by: &str, wire: &[&str], length: u32) {
-    let _alone = crate::alone_on_this_machine();
     let chip = Chip::new(test, wire);
     let receiver =
         Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--by", by, "--patience", "60s"]);

@@ -4,24 +4,21 @@
 use std::fs;
 use std::io::Read;
 use std::process::{Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{ontick, record, run, send, stderr, stdout};
+use crate::apart::Alone;
+use crate::{alone_on_this_machine, ontick, record, run, send, stderr, stdout};
 
-/// One at a time: the switch's core goes before all else on its CPU.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// Network namespaces need root.
-pub fn turn() -> Option<MutexGuard<'static, ()>> {
+/// Alone, as the switch's core goes before all else on its CPU. Network namespaces need root.
+pub fn turn() -> Option<Alone> {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: network namespaces need root");
+        ontick_skip::skipped!("network namespaces need root");
         return None;
     }
-    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+    Some(alone_on_this_machine())
 }
 
 /// Little enough for any machine.
@@ -59,7 +56,6 @@ fn is_sound(trial: &Value) {
 
 #[test]
 fn the_demo_accounts_for_every_frame_and_shows_the_difference() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
@@ -88,7 +84,6 @@ fn the_demo_accounts_for_every_frame_and_shows_the_difference() {
 
 #[test]
 fn the_demo_s_record_reads_back() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.json");
@@ -138,7 +133,6 @@ entries = [{ open = ["control"], for = "500us" }, { open = ["video", "rest"], fo
 
 #[test]
 fn verify_sends_a_flow_of_every_class() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("switch.toml");
@@ -171,7 +165,6 @@ fn verify_sends_a_flow_of_every_class() {
 
 #[test]
 fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("switch.toml");
@@ -205,7 +198,6 @@ fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
 
 #[test]
 fn a_requirement_that_cannot_be_met_is_not() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let plane = ["--plane", "bridge", "--duration", "100ms"];
     let output = run(&[&["switch", "demo", "--json"], &plane[..]].concat());
@@ -270,7 +262,6 @@ fn spaces(id: u32) -> Vec<String> {
 
 #[test]
 fn control_c_gives_what_was_found_so_far() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let mut child = begun();
     // Cycles begin with the next second; frames flow soon after.
@@ -293,7 +284,6 @@ fn control_c_gives_what_was_found_so_far() {
 
 #[test]
 fn a_killed_demo_leaves_nothing_behind() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let mut child = begun();
     let held = spaces(child.id());
@@ -319,7 +309,6 @@ fn a_killed_demo_leaves_nothing_behind() {
 /// With all gates open frames come at any time of the cycle, and no farther from their window than its length.
 #[test]
 fn a_guard_is_how_far_outside_a_frame_still_counts_as_inside() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let outside = |more: &[&str]| {
         let record = measured(&run(&[&["switch", "demo", "--json"], &SHORT[..], more].concat()));

@@ -53,7 +53,6 @@ fn scheduled(record: &Value) -> [u64; 4] {
 
 #[test]
 fn what_is_planned_for_the_user_plane_is_carried_with_real_frames() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = planned(&["--target", "user"]);
     for (file, from, to) in [("nodes/s1.toml", "p2", "p3"), ("nodes/s2.toml", "p1", "p2")] {
@@ -74,7 +73,6 @@ fn what_is_planned_for_the_user_plane_is_carried_with_real_frames() {
 /// Windows that are exactly as long as their message carry nothing here, which is said before and after.
 #[test]
 fn windows_that_carry_nothing_are_told_with_the_reason() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = planned(&[]);
     let record = verified(&folder, "nodes/s1.toml", "p2", "p3");
@@ -94,7 +92,6 @@ fn windows_that_carry_nothing_are_told_with_the_reason() {
 /// What is measured on the machine is what plans are made with.
 #[test]
 fn a_calibration_is_measured_written_and_planned_with() {
-    let _alone = crate::alone_on_this_machine();
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let words = ["switch", "calibrate", "--duration", "1s", "--share", "90%", "--out", "here.json"];

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Output;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Sent};
@@ -88,6 +89,9 @@ fn a_stations_own_frames_leave_in_their_windows() {
     drop(stream);
     assert!(receiver.join().unwrap().unwrap() == octets, "what was sent");
 
+    // Before their base time gates are open.
+    let base = Duration::from_nanos(report()["base_ns"].as_u64().unwrap() - tai_ahead_ns());
+    wait_until("the gates to begin", || SystemTime::now().duration_since(UNIX_EPOCH).unwrap() > base);
     let capture = far.within(|| Capture::begin("far", &folder.path().join("far.pcap"))).unwrap().unwrap();
     let mut port = here.within(|| PacketPort::open("camera", 64)).unwrap().unwrap();
     let mut frame =
@@ -95,7 +99,7 @@ fn a_stations_own_frames_leave_in_their_windows() {
     for number in 0..FRAMES {
         frame[22..27].copy_from_slice(&number.to_be_bytes()[3..]);
         assert_eq!(port.send(&frame), Sent::Done);
-        std::thread::sleep(std::time::Duration::from_micros(300));
+        std::thread::sleep(Duration::from_micros(300));
     }
     let wire = |report: &Value, key: &str| report["counters"]["ports"][1]["queues"][5][key].as_u64().unwrap();
     wait_until("all to be sent or counted", || {
