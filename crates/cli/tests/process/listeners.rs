@@ -25,7 +25,9 @@ fn listening(sink: &str) -> (Child, String, BufReader<ChildStderr>) {
 
 fn end(mut child: Child) {
     send(child.id(), Signal::INT);
-    assert!(child.wait().unwrap().success());
+    let status = child.wait().unwrap();
+    // 1: samples were missed or lost while hundreds of clients came and went.
+    assert!(matches!(status.code(), Some(0 | 1)), "{status}");
 }
 
 /// A line of proc(5)'s status, in KiB: what is locked counts address space that holds nothing, what is resident does not.
