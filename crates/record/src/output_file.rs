@@ -307,7 +307,7 @@ mod tests {
         match given {
             Ok(()) => Some((dir, NOBODY)),
             Err(error) => {
-                eprintln!("skipped: a file cannot be given to another user ({error})");
+                ontick_skip::skipped!("a file cannot be given to another user ({error})");
                 None
             }
         }

@@ -28,7 +28,7 @@ fn chromium() -> Option<&'static str> {
     let required = std::env::var("ONTICK_REQUIRE_BROWSER").is_ok_and(|v| v == "1");
     assert!(found.is_some() || !required, "chromium is not installed and ONTICK_REQUIRE_BROWSER=1 asks for it");
     if found.is_none() {
-        eprintln!("skipped: chromium is not installed");
+        ontick_skip::skipped!("chromium is not installed");
     }
     found
 }

@@ -133,7 +133,7 @@ fn ports() -> Option<Namespace> {
     let network = match Namespace::new() {
         Ok(network) => network,
         Err(why) => {
-            eprintln!("skipped: a network namespace is needed: {why}");
+            ontick_skip::skipped!("a network namespace is needed: {why}");
             return None;
         }
     };
@@ -154,7 +154,7 @@ fn has(classifier: Classifier) -> bool {
         _ => kernel::probe::iptables(&Live),
     };
     if let kernel::probe::Known::Missing(why) = &known {
-        eprintln!("skipped: {why}");
+        ontick_skip::skipped!("{why}");
     }
     known == kernel::probe::Known::There
 }

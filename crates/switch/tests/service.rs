@@ -144,12 +144,14 @@ fn a_core_that_is_kept_from_its_cpu_ends_all_the_same() {
         here.join(&format!("port{n}"), &far, &format!("far{n}")).unwrap();
     }
     let online = cpus::online();
-    let Some(cpu) = online.last().copied().filter(|_| online.len() > 1) else { return eprintln!("skipped: one CPU") };
+    let Some(cpu) = online.last().copied().filter(|_| online.len() > 1) else {
+        return ontick_skip::skipped!("one CPU");
+    };
     let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
     let switch = scene::switch(&["port0", "port1"], None, classes);
     let place = Place { cpu: Some(cpu), policy: Policy::Fifo(10), never_rest: false };
     let service = match here.within(|| Service::start(&switch, place)).unwrap() {
-        Err(ServeError::Start(held)) => return eprintln!("skipped: {held}"),
+        Err(ServeError::Start(held)) => return ontick_skip::skipped!("{held}"),
         service => service.unwrap(),
     };
     let over = Arc::new(AtomicBool::new(false));
@@ -173,7 +175,7 @@ fn a_core_that_is_kept_from_its_cpu_ends_all_the_same() {
         over.store(true, Relaxed);
         assert!(ended.is_ok(), "it did not end beside a loop that keeps its CPU");
     } else {
-        eprintln!("skipped: no real-time scheduling");
+        ontick_skip::skipped!("no real-time scheduling");
     }
     over.store(true, Relaxed);
     hog.join().unwrap();
@@ -187,7 +189,7 @@ fn a_core_that_loses_its_cpu_says_so() {
         here.join(&format!("port{n}"), &far, &format!("far{n}")).unwrap();
     }
     let allowed = cpus::allowed();
-    let [first, .., last] = allowed[..] else { return eprintln!("skipped: one CPU") };
+    let [first, .., last] = allowed[..] else { return ontick_skip::skipped!("one CPU") };
     let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
     let switch = scene::switch(&["port0", "port1"], None, classes);
     let place = Place { cpu: Some(first), policy: Policy::Other, never_rest: false };

@@ -1,18 +1,23 @@
 //! What `ontick sample` opens to others: to whom, with how much memory, with which permissions.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 
 use rustix::process::Signal;
 
-use crate::{ontick, send, wait_until};
+use crate::{Running, ontick, send, wait_until};
 
 /// Starts sampling to a sink; the first line says where it listens.
-fn listening(sink: &str) -> (Child, String, BufReader<ChildStderr>) {
+fn listening(sink: &str) -> (Running, String, BufReader<ChildStderr>) {
+    listening_to(sink, &[])
+}
+
+fn listening_to(sink: &str, more: &[&str]) -> (Running, String, BufReader<ChildStderr>) {
     let mut child = ontick(&["sample", "--source", "wave:ramp", "--to", sink])
+        .args(more)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -20,12 +25,12 @@ fn listening(sink: &str) -> (Child, String, BufReader<ChildStderr>) {
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
-    (child, line.trim().to_string(), said)
+    (Running(child), line.trim().to_string(), said)
 }
 
-fn end(mut child: Child) {
-    send(child.id(), Signal::INT);
-    let status = child.wait().unwrap();
+fn end(mut child: Running) {
+    send(child.0.id(), Signal::INT);
+    let status = child.0.wait().unwrap();
     // 1: samples were missed or lost while hundreds of clients came and went.
     assert!(matches!(status.code(), Some(0 | 1)), "{status}");
 }
@@ -47,11 +52,14 @@ fn idle_clients_lock_little_memory() {
         ontick_skip::skipped!("only root may lock so much memory");
         return;
     }
-    let (child, line, _said) = listening("tcp::0");
+    // At a low rate, so that the samples kept for all of them together, which are bounded elsewhere, are next to nothing.
+    let (child, line, _said) = listening_to("tcp::0", &["--rate", "100Hz"]);
     let address = line.strip_prefix("listening on tcp ").expect("it says where it listens");
-    let pid = child.id();
-    let first = TcpStream::connect(address).unwrap();
-    wait_until("locked memory", || kib(pid, "VmLck:") > 0 && threads(pid) > 4);
+    let pid = child.0.id();
+    // Who gets samples knows that all memory of the run's own is locked by now.
+    let mut first = TcpStream::connect(address).unwrap();
+    first.read_exact(&mut [0; 1000]).unwrap();
+    assert!(kib(pid, "VmLck:") > 0);
     let (before, began) = (kib(pid, "VmRSS:"), threads(pid));
     let clients: Vec<TcpStream> = (0..250).map(|_| TcpStream::connect(address).unwrap()).collect();
     wait_until("a thread for each", || threads(pid) >= began + 250);
@@ -66,19 +74,19 @@ fn others_are_listened_to_only_where_that_was_asked_for() {
     for (sink, address, is_open) in
         [("tcp::0", "127.0.0.1:", false), ("tcp:127.0.0.1:0", "127.0.0.1:", false), ("tcp:0.0.0.0:0", "0.0.0.0:", true)]
     {
-        let (child, line, mut said) = listening(sink);
+        let (mut child, line, mut said) = listening(sink);
         assert!(line.starts_with(&format!("listening on tcp {address}")), "{sink}: {line}");
         if is_open {
             let mut notice = String::new();
             said.read_line(&mut notice).unwrap();
             assert!(notice.starts_with("notice: everyone who reaches tcp 0.0.0.0:"), "{notice}");
         }
-        wait_until("its handler for Ctrl-C", || crate::catches_interrupt(child.id()));
-        wait_until("its first sample", || threads(child.id()) > 3);
-        send(child.id(), Signal::INT);
+        wait_until("its handler for Ctrl-C", || crate::catches_interrupt(child.0.id()));
+        wait_until("its first sample", || threads(child.0.id()) > 3);
+        send(child.0.id(), Signal::INT);
         let rest: Vec<String> = said.lines().map(Result::unwrap).collect();
         assert!(!rest.iter().any(|line| line.starts_with("notice")), "{sink}: {rest:?}");
-        child.wait_with_output().unwrap();
+        child.0.wait().unwrap();
     }
 }
 

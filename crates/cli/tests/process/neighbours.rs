@@ -147,8 +147,8 @@ fn libyang_accepts_gates_that_are_exported() {
         return;
     }
     let Some(modules) = std::env::var_os("ONTICK_YANG_MODULES").map(std::path::PathBuf::from) else {
-        eprintln!(
-            "not tested: ONTICK_YANG_MODULES names no folder with ieee802-dot1q-sched-bridge.yang and its imports"
+        ontick_skip::skipped!(
+            "ONTICK_YANG_MODULES names no folder with ieee802-dot1q-sched-bridge.yang and its imports"
         );
         return;
     };

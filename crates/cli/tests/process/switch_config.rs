@@ -172,7 +172,7 @@ fn check_among_cables(arguments: &[&str]) -> Option<Output> {
     let output = command.output().expect("unshare runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if said.contains("unshare failed") || said.contains("Operation not permitted") {
-        eprintln!("skipped: network namespaces need root");
+        ontick_skip::skipped!("network namespaces need root");
         return None;
     }
     Some(output)
@@ -236,7 +236,7 @@ fn looking_needs_no_root_and_changes_nothing() {
         command.arg(&copy).args(["switch", "check"]).args(arguments).output().expect("setpriv runs")
     };
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can be somebody else");
+        ontick_skip::skipped!("only root can be somebody else");
         return;
     }
     let modules = || fs::read_to_string("/proc/modules").unwrap_or_default().lines().count();

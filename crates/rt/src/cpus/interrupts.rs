@@ -74,7 +74,8 @@ fn parse(text: &str) -> Vec<Interrupt> {
     lines.filter_map(row).collect()
 }
 
-/// With what the folder of all interrupts (`/proc/irq`) says. Since Linux 6.11 `smp_affinity` can be written by nobody where a write would be refused.
+/// With what the folder of all interrupts (`/proc/irq`) says. Since Linux 6.11 `smp_affinity` can be written by nobody
+/// where a write would be refused.
 fn located(interrupt: Interrupt, all: &Path) -> Interrupt {
     let folder = all.join(interrupt.number.to_string());
     let list = |name: &str| {

@@ -472,7 +472,7 @@ name = "p2"
     fn a_port_deleted_and_made_anew_is_changed_only_with_a_journal_entry() {
         let network = match Namespace::new() {
             Ok(network) => network,
-            Err(NamespaceError::Privilege(what)) => return eprintln!("skipped: {what} needs root"),
+            Err(NamespaceError::Privilege(what)) => return ontick_skip::skipped!("{what} needs root"),
             Err(error) => panic!("{error}"),
         };
         make(&network, "p1", "q1");

@@ -181,7 +181,7 @@ pub fn a_full_queue_of_the_driver_is_busy<P: Port>(open: Open<P>) {
     in_namespace(|| {
         let tap = match Tap::new("tap0") {
             Ok(tap) => tap,
-            Err(why) => return eprintln!("skipped: no TAP interface here ({why})"),
+            Err(why) => return ontick_skip::skipped!("no TAP interface here ({why})"),
         };
         ip("link set tap0 txqueuelen 8 up");
         let mut port = open("tap0", FRAMES).unwrap();

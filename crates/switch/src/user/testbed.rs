@@ -23,7 +23,7 @@ pub fn with_cable(test: impl FnOnce() + Send) {
 pub fn in_namespace(test: impl FnOnce() + Send) {
     match Namespace::new() {
         Ok(namespace) => namespace.within(test).unwrap(),
-        Err(NamespaceError::Privilege(what)) => eprintln!("skipped: {what} needs root"),
+        Err(NamespaceError::Privilege(what)) => ontick_skip::skipped!("{what} needs root"),
         Err(error) => panic!("{error}"),
     }
 }

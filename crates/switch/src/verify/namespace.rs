@@ -147,7 +147,7 @@ mod tests {
         match Namespace::new() {
             Ok(namespace) => Some(namespace),
             Err(NamespaceError::Privilege(what)) => {
-                eprintln!("skipped: {what} needs root");
+                ontick_skip::skipped!("{what} needs root");
                 None
             }
             Err(error) => panic!("{error}"),

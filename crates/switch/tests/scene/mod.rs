@@ -11,7 +11,7 @@ pub fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Ok(namespace) => Some(namespace),
         Err(NamespaceError::Privilege(what)) => {
-            eprintln!("skipped: {what} needs root");
+            ontick_skip::skipped!("{what} needs root");
             None
         }
         Err(error) => panic!("{error}"),

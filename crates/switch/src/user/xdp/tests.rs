@@ -21,7 +21,7 @@ fn open() -> Option<Open<XdpPort>> {
         };
     });
     if missing {
-        eprintln!("skipped: this kernel has no AF_XDP sockets, or none that see VLAN tags on virtual Ethernet");
+        ontick_skip::skipped!("this kernel has no AF_XDP sockets, or none that see VLAN tags on virtual Ethernet");
     }
     (!missing).then_some(XdpPort::open as Open<XdpPort>)
 }

@@ -15,7 +15,7 @@ fn scene(switch: &Switch) -> Option<Scene> {
     match Scene::new(&names) {
         Ok(scene) => Some(scene),
         Err(NamespaceError::Privilege(what)) => {
-            eprintln!("skipped: {what} needs root");
+            ontick_skip::skipped!("{what} needs root");
             None
         }
         Err(error) => panic!("{error}"),
