@@ -1,7 +1,7 @@
 //! Listeners: clients come and go as they like, within bounds of memory, places and patience.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -25,11 +25,13 @@ use crate::hub::Stream;
 struct Bounds {
     /// Clients at a time.
     clients: usize,
+    /// Of these, of one host.
+    of_one_host: usize,
     /// Who takes nothing of what is there for so long is sent away.
     stalled: Duration,
 }
 
-const BOUNDS: Bounds = Bounds { clients: 256, stalled: Duration::from_secs(10) };
+const BOUNDS: Bounds = Bounds { clients: 256, of_one_host: 128, stalled: Duration::from_secs(10) };
 /// The stack of a client's thread, in bytes. Where memory is locked, all of it is.
 const STACK: usize = 128 << 10;
 /// What the kernel keeps for a client at most, in bytes; it takes twice that with its own.
@@ -63,7 +65,8 @@ pub fn tcp(
     let accept = move || {
         let (socket, from) = listener.accept()?;
         // Who came by IPv4 to a listener of both is known by that address.
-        Ok((socket, SocketAddr::new(from.ip().to_canonical(), from.port()).to_string()))
+        let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+        Ok((socket, Some(host(from.ip())), from.to_string()))
     };
     let notice = (!local.ip().is_loopback()).then(|| {
         format!("everyone who reaches {at} gets the samples (tcp::{} is for this machine alone)", local.port())
@@ -91,7 +94,7 @@ pub fn unix(
         let _own = &own;
         let (socket, _) = UnixListener::accept(&listener)?;
         count += 1;
-        Ok((socket, format!("client {count}")))
+        Ok((socket, None, format!("client {count}")))
     };
     let thread = serve(at.clone(), accept, format, stream, clients, stop, BOUNDS).map_err(system)?;
     Ok(Listening { thread, address: at, notice: None })
@@ -132,15 +135,24 @@ impl Connection for UnixStream {
     }
 }
 
+/// What one host's addresses have in common: a host has all addresses of an IPv6 network's 64 bits (RFC 4291, 2.5.1).
+fn host(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address => address,
+    }
+}
+
 /// A client and its thread.
 struct Served<C> {
     socket: Arc<C>,
+    host: Option<IpAddr>,
     thread: JoinHandle<()>,
 }
 
 fn serve<C: Connection>(
     at: String,
-    mut accept: impl FnMut() -> io::Result<(C, String)> + Send + 'static,
+    mut accept: impl FnMut() -> io::Result<(C, Option<IpAddr>, String)> + Send + 'static,
     format: Format,
     stream: Arc<Stream>,
     clients: Arc<Clients>,
@@ -151,14 +163,18 @@ fn serve<C: Connection>(
         let mut served: Vec<Served<C>> = Vec::new();
         while !stop.load(Relaxed) {
             served.retain(|client| !client.thread.is_finished());
+            let has_place = |host| {
+                let of_host = served.iter().filter(|client| client.host == host).count();
+                served.len() < bounds.clients && (host.is_none() || of_host < bounds.of_one_host)
+            };
             match accept() {
-                Ok((socket, from)) if served.len() < bounds.clients => {
+                Ok((socket, host, from)) if has_place(host) => {
                     let socket = Arc::new(socket);
                     let (stream, clients, stop) = (stream.clone(), clients.clone(), stop.clone());
                     let (name, connection) = (format!("{at} {from}"), socket.clone());
                     let talk = move || talk(&*connection, &name, format, &stream, &clients, &stop, bounds.stalled);
                     let thread = std::thread::Builder::new().name("ontick-client".into()).stack_size(STACK);
-                    served.extend(thread.spawn(talk).ok().map(|thread| Served { socket, thread }));
+                    served.extend(thread.spawn(talk).ok().map(|thread| Served { socket, host, thread }));
                 }
                 // One too many: the socket closes. Those who hung up lose their places, so that the next one has one.
                 Ok(_) => served.iter().filter(|client| has(&*client.socket, PollFlags::RDHUP)).for_each(|client| {
@@ -286,10 +302,12 @@ fn write_all<C: Connection>(
 
 #[cfg(test)]
 mod tests {
+    use rustix::net;
+
     use super::*;
     use crate::Channel;
 
-    const FEW: Bounds = Bounds { clients: 2, stalled: Duration::from_millis(200) };
+    const FEW: Bounds = Bounds { clients: 2, of_one_host: 2, stalled: Duration::from_millis(200) };
 
     /// A listener with few places, and what its clients get.
     struct Bench {
@@ -302,15 +320,20 @@ mod tests {
 
     impl Bench {
         fn new() -> Self {
+            Self::with(FEW)
+        }
+
+        fn with(bounds: Bounds) -> Self {
             let channels = [Channel { name: "n".into(), unit: String::new(), scale: 1.0, offset: 0.0 }];
             let stream = Stream::new(Format::Ndjson, &channels, 64 << 20);
             let (clients, stop) = (Arc::new(Clients::default()), Arc::new(AtomicBool::new(false)));
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             listener.set_nonblocking(true).unwrap();
             let address = listener.local_addr().unwrap();
-            let accept = move || listener.accept().map(|(socket, from)| (socket, from.to_string()));
+            let accept =
+                move || listener.accept().map(|(socket, from)| (socket, Some(host(from.ip())), from.to_string()));
             let served =
-                serve("tcp".into(), accept, Format::Ndjson, stream.clone(), clients.clone(), stop.clone(), FEW);
+                serve("tcp".into(), accept, Format::Ndjson, stream.clone(), clients.clone(), stop.clone(), bounds);
             Self { stream, clients, stop, address, thread: served.ok() }
         }
 
@@ -369,6 +392,30 @@ mod tests {
             bench.clients.all().len() > 2
         });
         assert!(bench.clients.all().iter().take(2).all(|client| client.problem().is_none()));
+    }
+
+    #[test]
+    fn one_host_does_not_take_all_places() {
+        let bench = Bench::with(Bounds { clients: 3, of_one_host: 2, ..FEW });
+        let greedy = [bench.join(), bench.join()];
+        let mut refused = TcpStream::connect(bench.address).unwrap();
+        assert_eq!(refused.read(&mut [0]).unwrap(), 0, "the third of one host is sent away");
+        assert_eq!(bench.present(), 2);
+        // Every address of 127.0.0.0/8 is this machine's (RFC 1122, 3.2.1.3).
+        let other = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None).unwrap();
+        net::bind(&other, &SocketAddr::from(([127, 0, 0, 2], 0))).unwrap();
+        net::connect(&other, &bench.address).unwrap();
+        until("another host's client", || bench.present() == 3);
+        drop(greedy);
+    }
+
+    #[test]
+    fn addresses_of_one_network_are_one_host() {
+        let [a, b, c]: [IpAddr; 3] =
+            ["2001:db8::1", "2001:db8::2:0:0:1", "2001:db8:0:1::1"].map(|text| text.parse().unwrap());
+        assert_eq!(host(a), host(b));
+        assert_ne!(host(a), host(c));
+        assert_ne!(host("192.0.2.1".parse().unwrap()), host("192.0.2.2".parse().unwrap()));
     }
 
     #[test]
