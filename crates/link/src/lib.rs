@@ -19,6 +19,8 @@ mod field;
 pub mod frame;
 mod guard;
 mod kept;
+#[cfg(test)]
+mod memory;
 pub mod receiver;
 pub mod repeat;
 mod scale;

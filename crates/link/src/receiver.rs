@@ -264,3 +264,158 @@ impl<'a> Watcher<'a> {
         self.shared.stop.load(Ordering::Acquire)
     }
 }
+
+/// The end of a receiver without a line: whoever holds it says what is seen.
+#[cfg(test)]
+pub(crate) struct Incoming {
+    seen: Producer<Seen>,
+    shared: Arc<Shared>,
+}
+
+#[cfg(test)]
+impl Incoming {
+    /// This is seen next.
+    pub fn see(&mut self, seen: Seen) {
+        self.seen.push(seen).expect("there is room for a test's edges");
+        if matches!(seen, Seen::Quiet(_)) {
+            self.shared.reader.get().inspect(|reader| reader.unpark());
+        }
+    }
+}
+
+#[cfg(test)]
+impl Receiver {
+    /// One that looks at no line.
+    pub(crate) fn without_line(code: Code) -> (Self, Incoming) {
+        let (producer, seen) = RingBuffer::new(WAITING);
+        let shared = Arc::new(Shared::default());
+        let refused = vec!["a CPU of its own".into(), "priority 80".into()];
+        let receiver = Self { seen, decoder: Decoder::new(code), shared: shared.clone(), thread: None, refused };
+        (receiver, Incoming { seen: producer, shared })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_gpio::{Name, OnExit, sim};
+
+    use super::*;
+
+    /// Ends the watcher also where a test fails.
+    struct Ends<'a>(&'a Shared);
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.stop.store(true, Ordering::Release);
+        }
+    }
+
+    /// Waits for what is seen next, other than a rest.
+    fn edge(seen: &mut Consumer<Seen>) -> (bool, u64) {
+        loop {
+            match seen.pop() {
+                Ok(Seen::Edge { rising, time_ns, lost: 0, .. }) => return (rising, time_ns),
+                Ok(Seen::Quiet(_)) => {}
+                Ok(other) => panic!("{other:?}"),
+                Err(_) => std::thread::yield_now(),
+            }
+        }
+    }
+
+    /// A line moves, each time as the last move was seen; what a thread that polls says of it.
+    fn polled(line: u32, code: Code, moves: u32) -> (Vec<(bool, u64)>, u64) {
+        let chip = format!("receiver-{line}-{}", std::process::id());
+        let name = |line| Name::Sim { chip: chip.clone(), line };
+        sim::wire(&name(line), &name(line + 1), sim::Wire::default()).unwrap();
+        let mut from = Line::open(&name(line), &Request::output(false).on_exit(OnExit::Low)).unwrap();
+        let to = Line::open(&name(line + 1), &By::Poll.request()).unwrap();
+        let (producer, mut seen) = RingBuffer::new(WAITING);
+        let shared = Shared::default();
+        let began_ns = ClockId::Monotonic.now_ns();
+        let edges: Vec<(bool, u64)> = std::thread::scope(|scope| {
+            let watch = scope.spawn(|| Watcher::new(to, code, producer, &shared).poll());
+            let ends = Ends(&shared);
+            let edges = (0..moves).map(|n| {
+                let before_ns = ClockId::Monotonic.now_ns();
+                from.write(n % 2 == 0).unwrap();
+                let (rising, time_ns) = edge(&mut seen);
+                assert!((before_ns..=ClockId::Monotonic.now_ns()).contains(&time_ns), "move {n}");
+                (rising, time_ns)
+            });
+            let edges = edges.collect();
+            drop(ends);
+            watch.join().unwrap().unwrap();
+            edges
+        });
+        // Moves are an even number: the line is low, and rests.
+        let last_ns = edges.last().map_or(began_ns, |edge: &(bool, u64)| edge.1);
+        while let Ok(Seen::Quiet(until_ns)) = seen.pop() {
+            assert!(until_ns >= last_ns + code.idle_ns(), "a rest is no shorter");
+        }
+        drop(from);
+        sim::remove(&chip).unwrap();
+        (edges, began_ns)
+    }
+
+    #[test]
+    fn one_who_polls_sees_every_edge_when_it_came() {
+        let (edges, began_ns) = polled(1, Code::new("2x1", 5_000, 5_000).unwrap(), 20);
+        let mut last_ns = began_ns;
+        for (n, (rising, time_ns)) in edges.into_iter().enumerate() {
+            assert_eq!(rising, n % 2 == 0);
+            assert!(time_ns >= last_ns);
+            last_ns = time_ns;
+        }
+    }
+
+    /// No stretch is shorter than 40 ms: for three quarters of that nobody looks, and others have the CPU.
+    #[test]
+    fn one_who_polls_a_slow_line_sleeps_where_nothing_can_come() {
+        let (edges, _) = polled(3, Code::new("2x1", 40_000_000, 1_000_000).unwrap(), 8);
+        for pair in edges.windows(2) {
+            assert!(pair[1].0 != pair[0].0 && pair[1].1 >= pair[0].1 + 30_000_000, "{pair:?}");
+        }
+    }
+
+    /// A line that rests is told to rest, again and again, and the reader is woken for what came before.
+    #[test]
+    fn a_rest_is_told_when_it_is_one() {
+        let code = Code::new("2x1", 5_000, 5_000).unwrap();
+        let chip = format!("receiver-rests-{}", std::process::id());
+        let name = |line| Name::Sim { chip: chip.clone(), line };
+        sim::wire(&name(1), &name(2), sim::Wire::default()).unwrap();
+        let mut from = Line::open(&name(1), &Request::output(false).on_exit(OnExit::Low)).unwrap();
+        let to = Line::open(&name(2), &By::Poll.request()).unwrap();
+        let (producer, mut seen) = RingBuffer::new(WAITING);
+        let shared = Shared::default();
+        shared.reader.get_or_init(std::thread::current);
+        std::thread::scope(|scope| {
+            let watch = scope.spawn(|| Watcher::new(to, code, producer, &shared).poll());
+            let ends = Ends(&shared);
+            from.write(true).unwrap();
+            assert!(edge(&mut seen).0);
+            // High is no rest, however long.
+            std::thread::sleep(Duration::from_nanos(3 * code.idle_ns()));
+            assert_eq!(seen.pop(), Err(rtrb::PopError::Empty));
+            from.write(false).unwrap();
+            let (rising, fell_ns) = edge(&mut seen);
+            assert!(!rising);
+            // Only the watcher ends this.
+            std::thread::park();
+            let mut rests = Vec::new();
+            while rests.len() < 3 {
+                match seen.pop() {
+                    Ok(Seen::Quiet(until_ns)) => rests.push(until_ns),
+                    Ok(other) => panic!("{other:?}"),
+                    Err(_) => std::thread::yield_now(),
+                }
+            }
+            assert!(rests[0] >= fell_ns + code.idle_ns(), "{rests:?} {fell_ns}");
+            assert!(rests.windows(2).all(|pair| pair[1] >= pair[0] + NAP_NS), "{rests:?}");
+            drop(ends);
+            watch.join().unwrap().unwrap();
+        });
+        drop(from);
+        sim::remove(&chip).unwrap();
+    }
+}

@@ -297,3 +297,153 @@ impl<'a> Driver<'a> {
         self.shared.stop.load(Ordering::Acquire)
     }
 }
+
+/// The end of a sender that drives no line: whoever holds it has the frames.
+#[cfg(test)]
+pub(crate) struct Outgoing {
+    waves: Consumer<Wave>,
+    shared: Arc<Shared>,
+}
+
+#[cfg(test)]
+impl Outgoing {
+    /// The next frame.
+    pub fn next(&mut self) -> Option<Wave> {
+        self.waves.pop().ok()
+    }
+
+    /// Its last edge is made, so long after now.
+    pub fn left(&self, later_ns: u64) {
+        self.shared.ended_ns.store(ClockId::Monotonic.now_ns() + later_ns, Ordering::Relaxed);
+        self.shared.sent.fetch_add(1, Ordering::Release);
+        self.shared.waiter.get().inspect(|waiter| waiter.unpark());
+    }
+}
+
+#[cfg(test)]
+impl Sender {
+    /// One that drives no line.
+    pub(crate) fn without_line(setting: Setting) -> (Self, Outgoing) {
+        let (frames, waves) = RingBuffer::new(WAITING);
+        let shared = Arc::new(Shared::default());
+        let outgoing = Outgoing { waves, shared: shared.clone() };
+        (Self { setting, frames, queued: 0, shared, thread: None, refused: vec!["a CPU of its own".into()] }, outgoing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_gpio::{Name, OnExit, Request, sim};
+
+    use super::*;
+    use crate::code::Code;
+    use crate::frame::Kind;
+
+    /// A driver of a line of its own, whose last edge was so long ago.
+    fn driven<T>(line: u32, code: Code, ago_ns: u64, test: impl FnOnce(&mut Driver, &Shared) -> T) -> T {
+        let chip = format!("sender-{line}-{}", std::process::id());
+        let name = Name::Sim { chip: chip.clone(), line };
+        let open = Line::open(&name, &Request::output(false).on_exit(OnExit::Low)).unwrap();
+        let shared = Shared::default();
+        let mut driver = Driver::new(open, Setting { code, parity: 0, payload: 16 }, &shared);
+        driver.edge_ns = driver.clock.resync() - ago_ns;
+        let of_test = test(&mut driver, &shared);
+        drop(driver);
+        sim::remove(&chip).unwrap();
+        of_test
+    }
+
+    const S: u64 = 1_000_000_000;
+
+    fn code(alphabet: &str, shortest_ns: u64, step_ns: u64) -> Code {
+        Code::new(alphabet, shortest_ns, step_ns).unwrap()
+    }
+
+    /// A preamble has repeats of its own, a gap that carries nothing may have any length, and so may that behind a mark.
+    #[test]
+    fn the_length_matters_of_what_carries_bits_and_of_marks() {
+        let frame = Frame { kind: Kind::Data, number: 1, payload: vec![7; 16] };
+        let counted = |line, alphabet| {
+            let code = code(alphabet, 1_000_000, 100_000);
+            driven(line, code, 0, |driver, _| {
+                let wave = Wave::new(&frame, driver.setting.shape(), code);
+                let counts: Vec<bool> = (0..wave.stretches.len()).map(|at| driver.counts(&wave, at)).collect();
+                (wave, counts)
+            })
+        };
+        let (wave, counts) = counted(1, "2x1");
+        let begins = wave.marks[0];
+        assert!(counts[..begins].iter().all(|counts| !counts), "a preamble");
+        assert!(counts[begins..].iter().enumerate().all(|(n, counts)| *counts == (n % 2 == 0)), "pulses, and no gaps");
+        let (wave, counts) = counted(2, "2x2");
+        assert!(counts[..wave.marks[0]].iter().all(|counts| !counts), "a preamble");
+        let behind_marks: Vec<usize> = wave.marks.iter().map(|mark| mark + 1).collect();
+        for (at, counts) in counts.iter().enumerate().skip(wave.marks[0]) {
+            assert_eq!(*counts, !behind_marks.contains(&at), "stretch {at}");
+        }
+    }
+
+    /// Widths are a second apart, so that nothing this machine does is as much as a third of that.
+    #[test]
+    fn an_edge_in_time_is_right_and_its_stretch_as_long_as_asked() {
+        driven(3, code("2x1", 1_000_000, 100 * S), 0, |driver, shared| {
+            let before_ns = driver.edge_ns;
+            assert!(matches!(driver.after(3_000_000, true), Ok(Stretch::Right)));
+            assert!(driver.level && driver.edge_ns >= before_ns + 3_000_000);
+            assert_eq!(shared.held_up_ns.load(Ordering::Relaxed), driver.edge_ns - before_ns - 3_000_000);
+            assert!(matches!(driver.after(1_000_000, true), Ok(Stretch::Right)));
+            assert!(!driver.level, "every edge is the other way");
+            assert_eq!(shared.cancelled.load(Ordering::Relaxed), 0);
+        });
+    }
+
+    /// A stretch that is too long already is made one that takes its symbol back; where that cannot be said of it, it is
+    /// late.
+    #[test]
+    fn a_stretch_that_is_too_long_is_taken_back() {
+        let code = code("2x1", S, 30 * S);
+        // A pulse of up to 31 s, and four steps more.
+        assert_eq!(code.cancel_ns(), 151 * S);
+        driven(4, code, 150 * S + 900_000_000, |driver, shared| {
+            let before_ns = driver.edge_ns;
+            assert!(matches!(driver.after(S, true), Ok(Stretch::Cancelled)));
+            assert!(driver.edge_ns >= before_ns + code.cancel_ns(), "it lasts until nobody takes it for another");
+            assert!(driver.level);
+            assert_eq!(shared.cancelled.load(Ordering::Relaxed), 1);
+            assert_eq!(shared.held_up_ns.load(Ordering::Relaxed), driver.edge_ns - before_ns - S);
+        });
+        driven(5, code, 12 * S, |driver, shared| {
+            let before_ns = driver.edge_ns;
+            assert!(matches!(driver.after(S, false), Ok(Stretch::Late)));
+            assert!(driver.edge_ns < before_ns + code.cancel_ns(), "nothing is waited for");
+            assert_eq!(shared.cancelled.load(Ordering::Relaxed), 0);
+        });
+        // Less than a third of a step is read as what it was to be.
+        driven(6, code, 6 * S, |driver, shared| {
+            assert!(matches!(driver.after(S, true), Ok(Stretch::Right)));
+            assert_eq!(shared.cancelled.load(Ordering::Relaxed), 0);
+        });
+    }
+
+    #[test]
+    fn frames_that_have_not_left_are_counted() {
+        let setting = Setting::new(code("2x2", 100_000, 100_000), 0).unwrap().with_payload(16).unwrap();
+        let (mut sender, mut outgoing) = Sender::without_line(setting);
+        let stop = AtomicBool::new(false);
+        let frame = |number| Frame { kind: Kind::Data, number, payload: vec![number as u8; 16] };
+        for number in 0..3 {
+            assert!(sender.send(&frame(number), &stop).unwrap());
+        }
+        assert_eq!(sender.waiting(), 3);
+        assert!(outgoing.next().unwrap().stretches[0] >= WAKE_NS as u32, "the first pulse wakes who naps");
+        outgoing.left(0);
+        assert_eq!(sender.waiting(), 2);
+        sender.send(&frame(3), &stop).unwrap();
+        sender.send(&frame(4), &stop).unwrap();
+        // All places are taken, and who waits hears of the end.
+        stop.store(true, Ordering::Relaxed);
+        assert!(!sender.send(&frame(5), &stop).unwrap());
+        assert_eq!(sender.waiting(), 4);
+        assert_eq!(sender.flush(&stop).unwrap(), None);
+    }
+}

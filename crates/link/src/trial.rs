@@ -182,6 +182,94 @@ mod tests {
 
     use super::*;
     use crate::code::Code;
+    use crate::frame::Damage;
+    use crate::memory::{Fate, wire};
+
+    /// Frames of two blocks without parity.
+    fn setting() -> Setting {
+        Setting::new(Code::new("2x2", 100_000, 100_000).unwrap(), 0).unwrap().with_payload(40).unwrap()
+    }
+
+    fn blocks(number: u32) -> Vec<Vec<u8>> {
+        random_frame(number, 40).parts(setting().shape()).blocks
+    }
+
+    /// The wire says that a frame left an hour after it did.
+    #[test]
+    fn what_became_of_frames_is_counted() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let fate = |n| [Fate::Arrives, Fate::Lost, Fate::Cut, Fate::Noise, Fate::Arrives][n];
+        let (stop, setting) = (AtomicBool::new(false), setting());
+        let (mut sender, mut receiver, _wire) = wire(setting, 0, fate);
+        let trial = go(&mut sender, &mut receiver, setting, 5, &stop).unwrap();
+        let (of_frame, size) = (blocks(0).len() as u64, blocks(0)[0].len() as u64 * 8);
+        assert!(of_frame >= 2);
+        assert_eq!((trial.sent, trial.arrived, trial.bytes, trial.false_frames), (5, 2, 80, 0));
+        // Of frames whose number came: two whole ones and one that was cut behind its first block.
+        assert_eq!((trial.blocks, trial.blocks_lost), (3 * of_frame, of_frame - 1));
+        assert_eq!((trial.bits, trial.wrong_bits), ((2 * of_frame + 1) * size, 0));
+        assert_eq!(trial.frame_errors(), 0.6);
+        assert_eq!(trial.block_errors(), (of_frame - 1) as f64 / (3 * of_frame) as f64);
+        assert_eq!(trial.refused, ["a CPU of its own", "priority 80"]);
+
+        let (mut sender, mut receiver, _wire) = wire(setting, HOUR_NS, |_| Fate::Arrives);
+        let began_ns = ClockId::Monotonic.now_ns();
+        let trial = go(&mut sender, &mut receiver, setting, 3, &stop).unwrap();
+        let took_ns = ClockId::Monotonic.now_ns() - began_ns;
+        let least_ns = HOUR_NS + setting.pause_ns(setting.frame_ns(40));
+        assert!((least_ns..=least_ns + took_ns).contains(&trial.busy_ns), "{} {least_ns}", trial.busy_ns);
+        assert_eq!(trial.net_rate(), 960.0 / trial.busy_ns as f64 * 1e9);
+        assert_eq!(trial.frame_errors(), 0.0);
+    }
+
+    /// Nobody can say of frames that an interrupt cut off that they were lost.
+    #[test]
+    fn frames_of_a_trial_that_was_stopped_are_not_lost() {
+        let setting = setting();
+        let (mut sender, mut receiver, _wire) = wire(setting, 0, |_| Fate::Lost);
+        let stop = AtomicBool::new(true);
+        let trial = go(&mut sender, &mut receiver, setting, 3, &stop).unwrap();
+        assert_eq!((trial.sent, trial.arrived), (0, 0));
+        let rates = [trial.frame_errors(), trial.block_errors(), trial.bit_errors(), trial.net_rate()];
+        assert_eq!(rates, [0.0; 4], "shares of nothing");
+    }
+
+    #[test]
+    fn wrong_bits_and_false_frames_are_noticed() {
+        let setting = setting();
+        let mut came: Vec<Option<Vec<u8>>> = blocks(7).into_iter().map(Some).collect();
+        let (of_frame, size) = (came.len() as u64, came[0].as_ref().unwrap().len() as u64 * 8);
+        // Three bits of the first block, and the last too short to be compared.
+        came[0].as_mut().unwrap()[0] ^= 0b101;
+        came[0].as_mut().unwrap()[1] ^= 0b1000_0000;
+        came.last_mut().unwrap().as_mut().unwrap().pop();
+        let mut trial = Trial::default();
+        let frame = random_frame(7, 40);
+        trial.take(&Heard::Frame { frame: frame.clone(), mended: 2, came: came.clone() }, setting);
+        assert_eq!((trial.arrived, trial.mended, trial.false_frames), (1, 2, 0));
+        assert_eq!((trial.blocks, trial.blocks_lost), (of_frame, 1));
+        assert_eq!((trial.bits, trial.wrong_bits), ((of_frame - 1) * size, 3));
+        assert_eq!(trial.bit_errors(), 3.0 / ((of_frame - 1) * size) as f64);
+
+        let other = Frame { payload: vec![0; 40], ..frame };
+        trial.take(&Heard::Frame { frame: other, mended: 1, came: Vec::new() }, setting);
+        assert_eq!((trial.arrived, trial.mended, trial.false_frames, trial.bytes), (2, 3, 1, 80));
+        assert_eq!((trial.blocks, trial.blocks_lost), (2 * of_frame, 1 + of_frame));
+        // Whose frame that was is not known, and noise is nobody's.
+        trial.take(&Heard::Damaged { damage: Damage::Header, came }, setting);
+        trial.take(&Heard::Noise { stretches: 9 }, setting);
+        assert_eq!((trial.arrived, trial.blocks), (2, 2 * of_frame));
+    }
+
+    #[test]
+    fn no_two_frames_are_alike() {
+        let frames: Vec<Frame> = (0..50).map(|number| random_frame(number, 40)).collect();
+        for (n, frame) in frames.iter().enumerate() {
+            assert!(frames[..n].iter().all(|other| other.payload != frame.payload), "frame {n}");
+            let ones: u32 = frame.payload.iter().map(|byte| byte.count_ones()).sum();
+            assert!((110..210).contains(&ones), "as many ones as zeros, nearly: {ones} of 320");
+        }
+    }
 
     /// Without any right or CPU of their own the threads may be late, so frames may be lost; wrong ones never arrive.
     #[test]

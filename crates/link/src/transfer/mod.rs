@@ -5,6 +5,8 @@ pub mod both_ways;
 mod feed;
 pub mod one_way;
 pub mod repeated;
+#[cfg(test)]
+mod tests;
 
 pub use feed::Feed;
 
