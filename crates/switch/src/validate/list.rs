@@ -198,4 +198,64 @@ mod tests {
         assert_eq!(found(Target { reopens: false, ..any }), ["reopened", "reopened"]);
         assert_eq!(found(Target { length_aware: false, ..any }), ["guard band", "guard band"]);
     }
+
+    /// Its shortest frame decides, what the data plane needs is in it, and a window around the cycle's end is one.
+    #[test]
+    fn a_window_in_which_no_frame_fits_is_found() {
+        let mut network = samples::ring(3, 2);
+        network.streams[1].size = 900;
+        let timing = crate::egress::EgressTiming { hand_over_ns: 300, guard_ns: 20, ..network.timing };
+        let network = network.timed(timing);
+        let frame_ns = |stream| network.carried(stream, 0).last_ns;
+        let needed_ns = frame_ns(0) + 320;
+        assert!(frame_ns(1) > needed_ns);
+        let send = |stream, queue| crate::validate::Send { stream, offset_ns: 0, queues: vec![(0, queue)] };
+        let found = |windows: &[(u8, u64, u64)]| {
+            let window = |&(queue, begin_ns, end_ns)| Window { link: 0, queue, begin_ns, end_ns, cycle_ns: 10_000 };
+            let schedule = Schedule {
+                windows: windows.iter().map(window).collect(),
+                sends: vec![send(0, 7), send(1, 7), send(1, 6)],
+                ..Schedule::default()
+            };
+            let mut verdict = Verdict::default();
+            let target = target::named("any").unwrap();
+            check(&Against { network: &network, schedule: &schedule, target, most_messages: 1_000 }, &mut verdict);
+            verdict.faults
+        };
+        assert_eq!(found(&[(7, 100, 100 + needed_ns)]), []);
+        assert_eq!(found(&[(7, 100, 99 + needed_ns)]), [Fault::TooShort(0, 100, needed_ns - 1, needed_ns)]);
+        let long_ns = frame_ns(1) + 320;
+        assert_eq!(found(&[(6, 0, needed_ns)]), [Fault::TooShort(0, 0, needed_ns, long_ns)]);
+        // Nothing is sent in this queue.
+        assert_eq!(found(&[(5, 0, 1)]), []);
+        assert_eq!(found(&[(7, 9_000, 10_000), (7, 0, needed_ns - 1_000)]), []);
+        let short = Fault::TooShort(0, 9_000, needed_ns - 1, needed_ns);
+        assert_eq!(found(&[(7, 9_000, 10_000), (7, 0, needed_ns - 1_001)]), [short]);
+    }
+
+    /// An entry, and what lies around it, counts as the target counts it.
+    #[test]
+    fn limits_are_reached_before_they_are_passed() {
+        let any = *target::named("any").unwrap();
+        let window = |queue, begin_ns, end_ns| Window { link: 0, queue, begin_ns, end_ns, cycle_ns: 10_000 };
+        let none: [&str; 0] = [];
+        // Two windows and two gaps between them; one more where the cycle begins with none.
+        let windows = || vec![window(7, 0, 1_000), window(7, 2_000, 2_500)];
+        assert_eq!(
+            kinds(windows(), &Target { most_entries: 4, shortest_ns: 500, longest_cycle_ns: 10_000, ..any }),
+            none
+        );
+        let later = || vec![window(7, 100, 1_000), window(7, 2_000, 2_500)];
+        assert_eq!(kinds(later(), &Target { most_entries: 5, ..any }), none);
+        assert_eq!(kinds(later(), &Target { most_entries: 4, ..any }), ["entries"]);
+        // Windows that touch are one entry of their queue, and two of different queues.
+        let touching = |queue| vec![window(7, 0, 5_000), window(queue, 5_000, 10_000)];
+        assert_eq!(kinds(touching(7), &Target { most_entries: 1, ..any }), none);
+        assert_eq!(kinds(touching(6), &Target { most_entries: 1, ..any }), ["entries"]);
+        // A gate that is open over the end of the cycle opens once.
+        let over = || vec![window(7, 0, 1_000), window(6, 1_000, 9_000), window(7, 9_000, 10_000)];
+        assert_eq!(kinds(over(), &Target { reopens: false, ..any }), none);
+        // Without a gap no other frame is before a window.
+        assert_eq!(kinds(touching(6), &Target { length_aware: false, ..any }), none);
+    }
 }

@@ -116,6 +116,55 @@ fn a_frame_behind_another_is_handed_over_in_its_own_time() {
     assert_eq!(most(1), 4_100 + 2 * (3_000 + 1_040));
 }
 
+/// From a over s to b: a stream each millisecond, whose messages take turns.
+fn two_links(sends: &[(u64, [u8; 2])], windows: Vec<Window>) -> (Network, Schedule) {
+    let network = crate::network::read(
+        r#"
+        switch = [{ name = "s" }]
+        station = [{ name = "a" }, { name = "b" }]
+        link = [{ between = ["a", "s"] }, { between = ["s", "b"] }]
+        stream = [{ name = "x", from = "a", to = "b", size = 100, period = "1ms" }]"#,
+    );
+    let send = |&(offset_ns, [first, second]): &(u64, [u8; 2])| Send {
+        stream: 0,
+        offset_ns,
+        queues: vec![(0, first), (2, second)],
+    };
+    let sends = sends.iter().map(send).collect();
+    (network.unwrap(), Schedule { sends, windows, routes: vec![vec![0, 2]] })
+}
+
+fn window(link: LinkId, queue: u8, begin_ns: u64, end_ns: u64) -> Window {
+    Window { link, queue, begin_ns, end_ns, cycle_ns: 1_000_000 }
+}
+
+#[test]
+fn a_message_waits_in_the_queue_that_it_has_on_each_link() {
+    let windows = || vec![window(0, 7, 0, 10_000), window(2, 3, 20_000, 30_000)];
+    let (network, schedule) = two_links(&[(0, [7, 3])], windows());
+    let verdict = judged(&network, &schedule);
+    assert!(verdict.holds(), "{:?}", verdict.faults);
+    // It waits for the second gate, and takes 1 040 ns.
+    assert_eq!((verdict.delays[0].least_ns, verdict.delays[0].most_ns), (21_040, 21_040));
+    for other in [[7, 7], [3, 3], [3, 7]] {
+        let (network, schedule) = two_links(&[(0, other)], windows());
+        assert!(judged(&network, &schedule).counts.contains_key("missing"), "{other:?}");
+    }
+}
+
+/// Every other message is in a queue whose gate never opens.
+#[test]
+fn a_message_that_is_missing_is_named_by_when_it_was_sent() {
+    let mut shut = window(0, 7, 0, 10_000);
+    shut.cycle_ns = 2_000_000;
+    let (network, schedule) = two_links(&[(5_000, [7, 7]), (7_000, [6, 7])], vec![shut]);
+    let verdict = judged(&network, &schedule);
+    let missing: Vec<&Fault> = verdict.faults.iter().filter(|fault| fault.kind() == "missing").collect();
+    let at = |sent_ns| Fault::Missing(0, network.streams[0].listeners[0], sent_ns);
+    assert_eq!(missing, [&at(1_007_000), &at(3_007_000)]);
+    assert!(missing[0].in_words(&network).contains("sent at 1.007ms"), "{}", missing[0].in_words(&network));
+}
+
 /// Gates that stay shut keep all that comes; it is not kept without end, and not for nothing.
 #[test]
 fn frames_under_way_are_bounded() {

@@ -183,4 +183,32 @@ mod tests {
         let said = open(&prefix, &network).unwrap_err().to_string();
         assert!(said.contains("cell-GCL.csv:2:1: `link`: the network has no link (9"), "{said}");
     }
+
+    /// Two stations and a switch: what is read is what the texts say, and frames of one stream take turns.
+    #[test]
+    fn texts_say_what_happens() {
+        let mut network = samples::ring(3, 2);
+        network.nodes.iter_mut().enumerate().for_each(|(n, node)| node.name = n.to_string());
+        network.streams.iter_mut().enumerate().for_each(|(n, stream)| stream.name = n.to_string());
+        let (from, to) = (network.links[2].from, network.links[2].to);
+        let link = format!("\"({from}, {to})\"");
+        let gcl = format!("link,queue,start,end,cycle\n{link},7,100,2100,1000000\n{link},6,0,50,1000000\n");
+        let route = format!("stream,link\n1,{link}\n");
+        let offset = "stream,frame,offset\n1,1,9000\n1,0,4000\n0,0,5\n";
+        let queue = format!("stream,frame,link,queue\n1,1,{link},6\n1,0,{link},7\n");
+        let window = |queue, begin_ns, end_ns| Window { link: 2, queue, begin_ns, end_ns, cycle_ns: 1_000_000 };
+        let send = |stream, offset_ns, queues| Send { stream, offset_ns, queues };
+        let expected = Schedule {
+            windows: vec![window(7, 100, 2_100), window(6, 0, 50)],
+            sends: vec![send(0, 5, vec![]), send(1, 4_000, vec![(2, 7)]), send(1, 9_000, vec![(2, 6)])],
+            routes: vec![vec![], vec![2]],
+        };
+        assert_eq!(read(&gcl, &route, &queue, offset, &network).unwrap(), expected);
+        // A cycle of nothing would be followed for ever.
+        let wrong = gcl.replace("1000000", "0");
+        assert!(read(&wrong, &route, &queue, offset, &network).unwrap_err().to_string().contains("cycle"));
+        let wrong = route.replace("1,", "2,");
+        let said = read(&gcl, &wrong, &queue, offset, &network).unwrap_err().to_string();
+        assert!(said.contains("there is no stream 2"), "{said}");
+    }
 }
