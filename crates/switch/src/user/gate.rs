@@ -121,4 +121,18 @@ mod tests {
         assert_eq!(gates.at(5_700).open, 128);
         assert_eq!(gates.at(2_100).open, 1);
     }
+
+    #[test]
+    fn what_was_never_looked_at_is_not_known() {
+        let mut gates = Gates::new(Some(list(1_000, 1)));
+        assert_eq!(gates.known(), None);
+        let view = *gates.at(1_100);
+        assert_eq!((gates.known(), view.until_ns, view.opens), (Some(&view), 1_600, 128));
+        // The clock was set, or the list is another.
+        gates.forget();
+        assert_eq!(gates.known(), None);
+        gates.at(1_100);
+        gates.change(Some(list(9_000, 2)));
+        assert_eq!(gates.known(), None);
+    }
 }

@@ -183,6 +183,7 @@ mod forwarding;
 
 mod overdue;
 mod planned;
+mod waiting;
 
 fn gone(far: &Far) -> Vec<Vec<u8>> {
     far.0.borrow().gone.iter().map(|(_, frame)| frame.clone()).collect()

@@ -1,0 +1,103 @@
+//! Frames that wait for a gate, and what others may do meanwhile.
+
+use super::*;
+
+const CYCLE_NS: u64 = 1_000_000;
+
+/// Queue 0 has its gate open at the beginning of each cycle.
+fn list(open_ns: u64) -> Schedule {
+    Schedule::new(0, &[Entry { open: 1, for_ns: open_ns }, Entry { open: 0, for_ns: CYCLE_NS - open_ns }])
+}
+
+fn until(core: &mut Core<Near, Clock>, clock: &Clock, ns: u64) {
+    while clock.0.get() < ns {
+        core.turn();
+    }
+}
+
+#[test]
+fn a_clock_that_goes_on_was_not_set() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch(2, 8), None);
+    (0..10).for_each(|_| core.seldom());
+    assert_eq!(bench.counters.clock_steps.get(), 0);
+}
+
+/// The frame is handed over as its gate opens and takes so long to hand over; when that began, and whether it was late.
+fn sent_in_window(open_ns: u64, costs_ns: u64) -> (u64, u64) {
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch(2, 8), Some(&list(open_ns)));
+    bench.clock.pass(CYCLE_NS / 2);
+    bench.far[1].0.borrow_mut().costs_ns = costs_ns;
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 1, 200));
+    until(&mut core, &bench.clock, CYCLE_NS + 100_000);
+    let begun_ns = bench.far[1].0.borrow().gone[0].0;
+    (begun_ns, bench.counters.ports[1].queues[0].late.get())
+}
+
+#[test]
+fn a_frame_is_late_that_ends_a_nanosecond_after_its_gate_closed() {
+    const OPEN_NS: u64 = 8_000;
+    let (begun_ns, _) = sent_in_window(OPEN_NS, 1_000);
+    let pace = Pace::new(GIGABIT);
+    // Its last octet, not the gap behind it; looking at the clock takes 20 ns.
+    let on_the_link_ns = pace.time_ns(200) - pace.gap_ns();
+    let costs_ns = CYCLE_NS + OPEN_NS - on_the_link_ns - begun_ns - 20;
+    assert_eq!(sent_in_window(OPEN_NS, costs_ns), (begun_ns, 0));
+    assert_eq!(sent_in_window(OPEN_NS, costs_ns + 1), (begun_ns, 1));
+}
+
+/// Handing over takes a microsecond: one that was begun right before the opening would keep the frame behind the gate.
+#[test]
+fn nothing_is_begun_just_before_a_gate_opens_for_a_frame_of_another_port() {
+    let mut bench = Bench::new(3);
+    let mut core = core!(bench, &switch(3, 8), Some(&list(100_000)));
+    assert!(bench.tell.push(Command::Gates(2, None)).is_ok());
+    core.seldom();
+    // Where stations 2 and 3 are.
+    bench.far[1].0.borrow_mut().coming.push_back(frame(2, 9, 7, 0, 60));
+    bench.far[2].0.borrow_mut().coming.push_back(frame(3, 9, 7, 0, 60));
+    until(&mut core, &bench.clock, CYCLE_NS / 2);
+    let before = [gone(&bench.far[1]).len(), gone(&bench.far[2]).len()];
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 1, 200));
+    until(&mut core, &bench.clock, CYCLE_NS - 900);
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 3, 0, 2, 200));
+    until(&mut core, &bench.clock, CYCLE_NS + 50_000);
+    let begun = |port: usize| bench.far[port].0.borrow().gone[before[port - 1]].clone();
+    let ((first_ns, first), (second_ns, second)) = (begun(1), begun(2));
+    assert_eq!((number(&first), number(&second)), (1, 2));
+    assert!((CYCLE_NS..CYCLE_NS + 300).contains(&first_ns), "at its opening: {first_ns}");
+    assert!(second_ns > first_ns, "{second_ns} {first_ns}");
+
+    // Where nobody waits behind the gate it is no reason to wait.
+    bench.far[0].0.borrow_mut().coming.clear();
+    until(&mut core, &bench.clock, 2 * CYCLE_NS - 900);
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 3, 0, 3, 200));
+    until(&mut core, &bench.clock, 2 * CYCLE_NS + 50_000);
+    let (third_ns, third) = bench.far[2].0.borrow().gone.last().cloned().unwrap();
+    assert!(number(&third) == 3 && third_ns < 2 * CYCLE_NS, "{third_ns}");
+}
+
+/// A gate that was to open never will: what waits for it has its places back and is counted, the rest goes on.
+#[test]
+fn frames_whose_gate_will_never_open_do_not_wait_for_ever() {
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch(2, 8), Some(&list(100_000)));
+    bench.clock.pass(CYCLE_NS / 2);
+    let coming = [frame(1, 2, 0, 1, 200), frame(1, 2, 0, 2, 200), frame(1, 2, 0, 3, 60)];
+    bench.far[0].0.borrow_mut().coming.extend(coming);
+    (0..20).for_each(|_| core.turn());
+    core.seldom();
+    let waiting = || bench.counters.ports[1].queues[0].waiting.get();
+    assert!(waiting() == 3 && !core.is_idle(), "their gate opens in the next cycle");
+    // Room for the smallest frame, and for no other.
+    let narrow = Schedule::new(0, &[Entry { open: 1, for_ns: 3_600 }, Entry { open: 0, for_ns: CYCLE_NS - 3_600 }]);
+    assert!(bench.tell.push(Command::Gates(1, Some(narrow))).is_ok());
+    core.seldom();
+    (0..20).for_each(|_| core.turn());
+    core.seldom();
+    assert_eq!((waiting(), bench.counters.ports[1].queues[0].no_window.get()), (1, 2));
+    until(&mut core, &bench.clock, CYCLE_NS + 50_000);
+    assert_eq!(gone(&bench.far[1]).iter().map(|frame| number(frame)).collect::<Vec<_>>(), [3]);
+    assert!(core.is_idle());
+}
