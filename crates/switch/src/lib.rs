@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 pub mod apply;
+mod bridge_entry;
 pub mod check;
 pub mod config;
 pub mod egress;

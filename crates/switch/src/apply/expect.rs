@@ -24,6 +24,15 @@ pub enum Expect {
         /// The bridge.
         bridge: String,
     },
+    /// The bridge's entries for groups lead to the port.
+    Groups {
+        /// The port.
+        port: String,
+        /// The bridge.
+        bridge: String,
+        /// Addresses of the groups.
+        groups: Vec<String>,
+    },
     /// There is a bridge.
     Bridge {
         /// Its name.
@@ -135,6 +144,7 @@ impl Expect {
         match self {
             Expect::Up { port }
             | Expect::In { port, .. }
+            | Expect::Groups { port, .. }
             | Expect::Features { port, .. }
             | Expect::Taprio { port, .. }
             | Expect::Prio { port, .. }
@@ -167,6 +177,16 @@ impl Expect {
                 Some(master) => Some(format!("is in {master}, not in {bridge}")),
                 None => Some(format!("is not in {bridge}")),
             },
+            Expect::Groups { port, bridge, groups } => {
+                let argv = ["ip", "-d", "-j", "link", "show", "dev", bridge];
+                let shown: Vec<serde_json::Value> = super::host::parsed(&argv, &host.look(&argv)?)?;
+                if shown.first().is_none_or(|shown| shown["linkinfo"]["info_data"]["mcast_snooping"] != 1) {
+                    return Ok(Some(format!("is in {bridge}, which looks no groups up")));
+                }
+                let now = undo::groups_at(host, bridge, port)?;
+                let missing = groups.iter().find(|group| !now.contains(group));
+                missing.map(|group| format!("has no entry for {group} in {bridge}"))
+            }
             Expect::Bridge { bridge } => {
                 let kind = link(bridge).and_then(|link| link.info.kind.as_deref());
                 (kind != Some("bridge")).then(|| "is not a bridge".into())

@@ -41,6 +41,15 @@ pub enum Undo {
         /// The bridge that it was put into.
         bridge: String,
     },
+    /// The bridge had no entries for these groups that led to the port.
+    Groups {
+        /// The port.
+        port: Iface,
+        /// The bridge.
+        bridge: String,
+        /// Addresses of the groups.
+        groups: Vec<String>,
+    },
     /// There was no such bridge.
     Bridge {
         /// The bridge, with the number that it was given.
@@ -135,6 +144,7 @@ impl Undo {
         match self {
             Undo::Up { port, was } => format!("{} {}", port.name, if *was { "up" } else { "down" }),
             Undo::Released { port, bridge } => format!("{} out of bridge {bridge}", port.name),
+            Undo::Groups { port, bridge, .. } => format!("no group addresses of {} in bridge {bridge}", port.name),
             Undo::Bridge { bridge } => format!("no bridge {}", bridge.name),
             Undo::Pair { interface } => format!("no interface {}", interface.name),
             Undo::Value { path, was, .. } => format!("{path} {was}"),
@@ -156,6 +166,7 @@ impl Undo {
         match self {
             Undo::Up { port, .. }
             | Undo::Released { port, .. }
+            | Undo::Groups { port, .. }
             | Undo::Features { port, .. }
             | Undo::RootQdisc { port, .. }
             | Undo::Clsact { port }
@@ -204,6 +215,18 @@ impl Undo {
                 }
                 Some(master) => Ok(Undone::Left(format!("it is in {master} now"))),
             },
+            // With its place in the bridge a port loses them.
+            Undo::Groups { bridge, .. } if link.and_then(|link| link.master).as_ref() != Some(bridge) => {
+                Ok(Undone::AsBefore)
+            }
+            Undo::Groups { port, bridge, groups } => {
+                let present = groups_at(host, bridge, &port.name)?;
+                let ours = groups.iter().filter(|group| present.contains(group));
+                let delete =
+                    |group: &String| Act::run(format!("bridge mdb del dev {bridge} port {} grp {group}", port.name));
+                let acts: Vec<Act> = ours.map(delete).collect();
+                restore(!acts.is_empty(), host, &acts)
+            }
             Undo::Bridge { bridge } => restore(true, host, &[Act::run(format!("ip link delete dev {}", bridge.name))]),
             Undo::Pair { interface } => {
                 restore(true, host, &[Act::run(format!("ip link delete dev {}", interface.name))])
@@ -258,6 +281,15 @@ pub(crate) fn qdiscs(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused
 /// The one at the root; the kernel's own choice has the handle `0:`.
 pub(crate) fn root_of(qdiscs: &[Value]) -> Option<&Value> {
     qdiscs.iter().find(|qdisc| qdisc["root"] == true)
+}
+
+/// Groups, by address, whose entries in a bridge lead to a port.
+pub(crate) fn groups_at(host: &impl Host, bridge: &str, port: &str) -> Result<Vec<String>, Refused> {
+    let argv = ["bridge", "-j", "mdb", "show", "dev", bridge];
+    let bridges: Vec<Value> = parsed(&argv, &host.look(&argv)?)?;
+    let entries = bridges.iter().filter_map(|bridge| bridge["mdb"].as_array()).flatten();
+    let here = entries.filter(|entry| entry["port"] == *port);
+    Ok(here.filter_map(|entry| Some(entry["grp"].as_str()?.to_owned())).collect())
 }
 
 fn filters_at(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused> {

@@ -1,11 +1,14 @@
 //! The kernel's bridge: it forwards only once everything else is in place.
 
 use crate::apply::{Act, Expect, Iface, Link, Step, Undo};
+use crate::bridge_entry::{is_group, unfit_for_kernel};
 use crate::config::show_mac;
 use crate::model::{Forwarding, Switch};
 
 /// Hundredths of a second.
 const TICK_NS: u64 = 10_000_000;
+/// Groups that the kernel's bridge has room for by default; where they are more, it looks none up.
+const LEAST_GROUPS: usize = 4_096;
 /// Addresses that `group_fwd_mask` does not reach: spanning tree, flow control, slow protocols.
 pub(super) const KERNEL_DECIDES: u16 = 0b111;
 
@@ -56,23 +59,57 @@ fn forwarding(switch: &Switch, port: &str) -> Vec<String> {
     } else if !learning {
         words.push(format!("ip link set dev {port} type bridge_slave learning off"));
     }
-    let here = entries.iter().filter(|entry| entry.ports == [place]);
+    // Frames of a group would also leave by each port behind which a multicast router is detected.
+    if has_groups(switch) {
+        words.push(format!("ip link set dev {port} type bridge_slave mcast_router 0"));
+    }
+    let here = entries.iter().filter(|entry| !is_group(entry.to) && entry.ports == [place]);
     words.extend(here.map(|entry| format!("bridge fdb add {} dev {port} master static", show_mac(entry.to))));
     words
+}
+
+fn has_groups(switch: &Switch) -> bool {
+    switch.forwarding.entries.iter().any(|entry| is_group(entry.to))
+}
+
+/// The entries of groups that lead to a port. The bridge takes them only while it is on.
+pub(super) fn groups(switch: &Switch, link: &Link) -> Option<Step> {
+    let (port, bridge) = (Iface::from(link), switch.name.clone());
+    let place = switch.ports.iter().position(|of| of.name == port.name)?;
+    let all = || switch.forwarding.entries.iter().filter(|entry| is_group(entry.to));
+    let groups: Vec<String> =
+        all().filter(|entry| entry.ports.contains(&place)).map(|entry| show_mac(entry.to)).collect();
+    if groups.is_empty() {
+        return None;
+    }
+    let most = all().count().next_power_of_two().max(LEAST_GROUPS) * 2;
+    // Without a querier the bridge forwards IP groups as before; an interval of zero forgets those that it meets.
+    let look_up = format!(
+        "ip link set dev {bridge} type bridge mcast_hash_max {most} mcast_router 0 mcast_querier_interval 0 mcast_snooping 1"
+    );
+    let step = Step::of(&port.name, "group addresses").act(Act::run(look_up));
+    let add =
+        |group: &String| Act::run(format!("bridge mdb add dev {bridge} port {} grp {group} permanent", port.name));
+    let step = groups.iter().map(add).fold(step, Step::act);
+    Some(
+        step.undo(Undo::Groups { port: port.clone(), bridge: bridge.clone(), groups: groups.clone() })
+            .expect(Expect::Groups { port: port.name, bridge: bridge.clone(), groups }),
+    )
+}
+
+/// What entries of groups do not hold for.
+pub(super) fn groups_note(switch: &Switch) -> Option<String> {
+    has_groups(switch).then(|| {
+        "[[forward]] to groups holds for frames that are not IP: the kernel's bridge looks groups of IP up by their IP \
+         address, and sends those to all ports that flood (plane = \"user\" forwards them by their entry)"
+            .into()
+    })
 }
 
 /// What of a switch's static entries the kernel's bridge cannot do.
 pub fn unfit(switch: &Switch) -> Vec<String> {
     let entries = switch.forwarding.entries.iter();
-    let why = entries.filter_map(|entry| {
-        let why = match entry {
-            entry if entry.vlan.is_some() => "its bridge is set up without VLANs",
-            entry if entry.to[0] & 1 != 0 => "its bridge looks groups up by their IP address",
-            entry if entry.ports.len() > 1 => "its bridge has one port for each address",
-            _ => return None,
-        };
-        Some((show_mac(entry.to), why))
-    });
+    let why = entries.filter_map(|entry| Some((show_mac(entry.to), unfit_for_kernel(entry)?)));
     let mut reasons: Vec<String> = Vec::new();
     if switch.forward_reserved.names().any(|group| group == "slow") {
         reasons.push("forward-reserved: the kernel's bridge keeps slow protocols to itself (plane = \"user\")".into());

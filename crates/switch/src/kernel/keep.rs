@@ -296,8 +296,7 @@ impl<'a, H: Host> Keeper<'a, H> {
         // What is as wanted without a step of its own has nothing to undo; what was before went with the old interface.
         let of_port = self.plan.steps.iter_mut().filter(|step| step.port.as_deref() == Some(name));
         of_port.for_each(|step| step.undos.clear());
-        let at = self.plan.steps.len().saturating_sub(1);
-        self.plan.steps.splice(at..at, steps);
+        self.plan.steps.extend(steps);
         self.folder.keep_plan(&self.plan).map_err(|e| e.to_string())
     }
 
@@ -425,8 +424,12 @@ fn begin_anew<'a>(host: &impl Host, begun: impl Iterator<Item = &'a Undo>) {
 
 /// Does a step again whose work somebody has spoilt.
 fn redo(host: &impl Host, step: &Step) -> Result<(), String> {
-    let from_nothing =
-        |expect: &Expect| matches!(expect, Expect::Filters { .. } | Expect::NftTable { .. } | Expect::Chain { .. });
+    let from_nothing = |expect: &Expect| {
+        matches!(
+            expect,
+            Expect::Filters { .. } | Expect::NftTable { .. } | Expect::Chain { .. } | Expect::Groups { .. }
+        )
+    };
     if step.expects.iter().any(from_nothing) {
         step.undos.iter().rev().for_each(|undo| drop(undo.carry_out(host)));
     }

@@ -11,6 +11,8 @@ mod bridge;
 mod classify;
 mod clock;
 mod gates;
+#[cfg(test)]
+mod groups_test;
 pub mod keep;
 mod lanes;
 mod metrics;
@@ -75,6 +77,8 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
     }
     if switch.role == Role::Bridge {
         plan.steps.push(bridge::start(switch));
+        plan.steps.extend(found.iter().filter_map(|found| bridge::groups(switch, found.link)));
+        plan.notes.extend(bridge::groups_note(switch));
         plan.notes.extend(found.iter().filter_map(|port| lost_addresses(host, &switch.name, &port.port.name)));
     }
     if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons }) }

@@ -112,6 +112,7 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
     steps.extend(gates::step(host, switch, &found, &lanes, base_of(plan, name), &mut notes).map_err(one)?);
     if switch.role == Role::Bridge {
         steps.push(bridge::join(switch, link));
+        steps.extend(bridge::groups(switch, link));
     }
     Ok(steps)
 }

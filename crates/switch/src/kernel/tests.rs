@@ -152,12 +152,33 @@ fn static_entries_and_ports_that_do_not_flood() {
     assert_eq!(entries, "bridge fdb add 02:00:00:00:00:01 dev b master static");
     for (entry, why) in [
         (entry(station, Some(7), &[1]), "without VLANs"),
-        (entry([3, 0, 0, 0, 0, 1], None, &[1]), "looks groups up by their IP address"),
+        (entry([1, 0, 0x5e, 0, 0, 1], None, &[1]), "looks groups of IP up by their IP address"),
+        (entry([0x33, 0x33, 0, 0, 0, 1], None, &[1]), "looks groups of IP up by their IP address"),
         (entry(station, None, &[0, 1]), "one port for each address"),
     ] {
         let said = with(vec![entry], None).unwrap_err().to_string();
         assert!(said.contains(why) && said.contains("plane = \"user\""), "{said}");
     }
+}
+
+#[test]
+fn groups_have_their_entries_once_the_bridge_is_on() {
+    let entries = vec![StaticEntry { to: [3, 0, 0, 0, 0, 1], vlan: None, ports: vec![0, 1] }];
+    let planned = |entries| {
+        let forwarding = Forwarding { learning: true, flood: None, entries };
+        plan(&PAPER, &Switch { forwarding, ..article() }, 0).unwrap()
+    };
+    let with = planned(entries);
+    let said = commands(&with);
+    let at = |words: &str| said.iter().position(|command| command.contains(words)).unwrap_or_else(|| panic!("{words}"));
+    for port in ["a", "b"] {
+        let add = format!("bridge mdb add dev br0 port {port} grp 03:00:00:00:00:01 permanent");
+        assert!(at("ip link set dev br0 up") < at("mcast_snooping 1") && at("mcast_snooping 1") < at(&add));
+        assert!(at(&format!("dev {port} type bridge_slave mcast_router 0")) < at("ip link set dev br0 up"));
+    }
+    assert!(with.notes.iter().any(|note| note.contains("not IP")), "{:?}", with.notes);
+    let without = commands(&planned(Vec::new()));
+    assert!(without.iter().all(|command| !command.contains("mdb") && !command.contains("mcast_router")), "{without:?}");
 }
 
 const ARTICLE: &str = "tc qdisc replace dev enp2s0f1 parent root handle 100 taprio num_tc 2 \

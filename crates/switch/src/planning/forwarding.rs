@@ -4,10 +4,14 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::bridge_entry::unfit_for_kernel;
 use crate::config::show_mac;
+use crate::egress::DataPlane;
 use crate::model::{Forwarding, StaticEntry};
 use crate::network::{Kind, LinkId, Network, NodeId, StreamId};
 use crate::validate::Schedule;
+
+use super::nodes::NodesError;
 
 /// Two streams that a switch cannot tell apart, and that do not go the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,14 +22,40 @@ pub struct Ambiguous {
     pub streams: [String; 2],
     /// Their address.
     pub address: String,
+    /// Whether another VLAN would tell them apart.
+    pub by_vlan: bool,
 }
 
 impl fmt::Display for Ambiguous {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { node, streams: [a, b], address } = self;
+        let Self { node, streams: [a, b], address, by_vlan } = self;
+        let or_vlan = if *by_vlan { " or `vlan`" } else { "" };
         write!(
             f,
-            "streams {a} and {b} have the address {address} and part at {node}, which cannot tell them apart; give one of them another `address` or `vlan`"
+            "streams {a} and {b} have the address {address} and part at {node}, which cannot tell them apart; give one of them another `address`{or_vlan}"
+        )
+    }
+}
+
+/// The kernel's bridge cannot send a stream where it is planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfit {
+    /// Where.
+    pub node: String,
+    /// The stream.
+    pub stream: String,
+    /// Its address.
+    pub address: String,
+    /// Why.
+    pub why: &'static str,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { node, stream, address, why } = self;
+        write!(
+            f,
+            "stream {stream} with the address {address} cannot be forwarded by the kernel at {node}: {why}; leave its `address` out, or plan with --target user"
         )
     }
 }
@@ -33,8 +63,14 @@ impl fmt::Display for Ambiguous {
 /// What a switch knows a stream by: itself, destination address and VLAN.
 type Key = (NodeId, [u8; 6], Option<u16>);
 
-/// What each node is to do, by node; ports by their place among the node's links out.
-pub fn forwarding(network: &Network, schedule: &Schedule) -> Result<Vec<Forwarding>, Ambiguous> {
+/// What each node is to do on a data plane, by node; ports by their place among the node's links out.
+pub fn forwarding(
+    network: &Network,
+    schedule: &Schedule,
+    plane: Option<DataPlane>,
+) -> Result<Vec<Forwarding>, NodesError> {
+    // Linux forwards for ports that open gates by themselves, too; its bridge is set up without VLANs.
+    let by_kernel = matches!(plane, Some(DataPlane::Kernel | DataPlane::Hardware));
     let mut place = vec![0; network.links.len()];
     let mut ports: Vec<usize> = vec![0; network.nodes.len()];
     for (id, link) in network.links.iter().enumerate() {
@@ -53,19 +89,31 @@ pub fn forwarding(network: &Network, schedule: &Schedule) -> Result<Vec<Forwardi
     }
     let mut by: HashMap<Key, (StreamId, usize)> = HashMap::new();
     for (stream, route) in schedule.routes.iter().enumerate() {
-        let (to, vlan) = (addresses[stream], network.streams[stream].vlan);
+        let (to, vlan) = (addresses[stream], network.streams[stream].vlan.filter(|_| !by_kernel));
         for (node, ports) in branches(network, route, &place).into_iter().filter(|(node, _)| is_switch(*node)) {
             let entries = &mut nodes[node].entries;
             let (first, at) = *by.entry((node, to, vlan)).or_insert((stream, entries.len()));
             match entries.get(at) {
-                None => entries.push(StaticEntry { to, vlan, ports }),
+                None => {
+                    let entry = StaticEntry { to, vlan, ports };
+                    if let Some(why) = unfit_for_kernel(&entry).filter(|_| by_kernel) {
+                        return Err(NodesError::Unfit(Unfit {
+                            node: network.nodes[node].name.clone(),
+                            stream: network.streams[stream].name.clone(),
+                            address: show_mac(to),
+                            why,
+                        }));
+                    }
+                    entries.push(entry);
+                }
                 Some(known) if known.ports == ports => {}
                 Some(_) => {
-                    return Err(Ambiguous {
+                    return Err(NodesError::Ambiguous(Ambiguous {
                         node: network.nodes[node].name.clone(),
                         streams: [first, stream].map(|stream| network.streams[stream].name.clone()),
                         address: show_mac(to),
-                    });
+                        by_vlan: !by_kernel,
+                    }));
                 }
             }
         }
@@ -141,7 +189,7 @@ mod tests {
     fn planned_routes_are_the_routes_taken_and_loops_carry_nothing_else() {
         for network in [samples::ring(4, 40), samples::ring(7, 60), two_cables()] {
             let schedule = planned(&network);
-            let nodes = forwarding(&network, &schedule).unwrap();
+            let nodes = forwarding(&network, &schedule, None).unwrap();
             let addresses = network.addresses();
             for (stream, route) in schedule.routes.iter().enumerate() {
                 let mut route = route.clone();
@@ -163,7 +211,7 @@ mod tests {
         let mut network = samples::ring(3, 6);
         // The cable that closes the ring.
         network.links.retain(|link| (link.from.min(link.to), link.from.max(link.to)) != (0, 2));
-        let nodes = forwarding(&network, &planned(&network)).unwrap();
+        let nodes = forwarding(&network, &planned(&network), None).unwrap();
         assert!(nodes.iter().all(|node| node.flood.is_none()));
         assert!(nodes[..3].iter().all(|node| !node.entries.is_empty()));
     }
@@ -176,9 +224,38 @@ mod tests {
         network.streams[1] =
             crate::network::Stream { name: "g".into(), listeners: vec![6], ..network.streams[0].clone() };
         let schedule = planned(&network);
-        let said = forwarding(&network, &schedule).unwrap_err().to_string();
+        let said = forwarding(&network, &schedule, None).unwrap_err().to_string();
         assert!(said.starts_with("streams f0 and g have the address 02:00:00:00:00:01 and part at s"), "{said}");
         network.streams[1].vlan = Some(7);
-        assert!(forwarding(&network, &schedule).is_ok());
+        assert!(forwarding(&network, &schedule, None).is_ok());
+    }
+
+    #[test]
+    fn for_the_kernel_only_entries_that_its_bridge_can_hold_are_planned() {
+        let kernel = Some(DataPlane::Kernel);
+        let mut network = samples::ring(4, 8);
+        network.streams.truncate(2);
+        network.streams[0].vlan = Some(7);
+        network.streams[1].listeners = (4..8).filter(|node| *node != network.streams[1].talker).collect();
+        let of = |network: &Network, plane| forwarding(network, &planned(network), plane);
+        let entries = |nodes: Vec<Forwarding>| nodes.into_iter().flat_map(|node| node.entries).collect::<Vec<_>>();
+        let planned_for_it = entries(of(&network, kernel).unwrap());
+        assert!(planned_for_it.iter().all(|entry| unfit_for_kernel(entry).is_none()), "{planned_for_it:?}");
+        assert!(planned_for_it.iter().any(|entry| entry.ports.len() > 1), "a group parts somewhere");
+        assert!(entries(of(&network, Some(DataPlane::User)).unwrap()).iter().any(|entry| entry.vlan == Some(7)));
+
+        network.streams[1].address = Some([2, 0, 0, 0, 0, 1]);
+        let error = of(&network, kernel).unwrap_err().to_string();
+        assert!(error.contains("one port for each address") && error.contains("--target user"), "{error}");
+        assert!(of(&network, Some(DataPlane::User)).is_ok());
+
+        network.streams[1].listeners.truncate(1);
+        network.streams[0].address = Some([2, 0, 0, 0, 0, 1]);
+        network.streams[1].listeners = vec![network.streams[1].talker];
+        network.streams[1].talker = network.streams[0].talker;
+        if network.streams[0].listeners != network.streams[1].listeners {
+            let error = of(&network, kernel).unwrap_err().to_string();
+            assert!(error.ends_with("another `address`"), "{error}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use ontick_rt::clock::ClockId;
 
-use super::forwarding::{Ambiguous, forwarding};
+use super::forwarding::{Ambiguous, Unfit, forwarding};
 use crate::config;
 use crate::egress::DataPlane;
 use crate::model::{
@@ -68,11 +68,14 @@ pub enum NodesError {
     /// A switch could not tell streams apart.
     #[error("{0}")]
     Ambiguous(Ambiguous),
+    /// The kernel's bridge cannot forward a stream.
+    #[error("{0}")]
+    Unfit(Unfit),
 }
 
 /// The switches, by node. The second value names ports whose interfaces the network does not name.
 pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(Vec<Switch>, Vec<String>), NodesError> {
-    let forwarding = forwarding(network, schedule).map_err(NodesError::Ambiguous)?;
+    let forwarding = forwarding(network, schedule, form.plane)?;
     let mut windows: Vec<Vec<Window>> = vec![Vec::new(); network.links.len()];
     schedule.windows.iter().for_each(|window| windows[window.link].push(*window));
     let mut unnamed = Vec::new();

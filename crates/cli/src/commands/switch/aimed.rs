@@ -166,12 +166,14 @@ pub fn refuse_short_windows(switch: &Switch, measured: Option<&Measured>) -> Res
     }
 }
 
-/// A bridge without the spanning tree protocol must not be given a loop. (The user data plane looks for itself.)
+/// A bridge without the spanning tree protocol must not be given a loop. (The user data plane looks for itself.) A loop
+/// through a port that does not flood carries only what has an entry.
 pub fn refuse_loops(switch: &Switch) -> Result<(), Failure> {
     if switch.plane == Plane::User || switch.role == Role::Station || switch.stp {
         return Ok(());
     }
-    let ports: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
+    let floods = |place: &usize| switch.forwarding.flood.as_ref().is_none_or(|flood| flood.contains(place));
+    let ports: Vec<&str> = (0..switch.ports.len()).filter(floods).map(|at| switch.ports[at].name.as_str()).collect();
     let watch = link::Watch::begin()?;
     let links: Vec<link::Link> = watch.links().cloned().collect();
     let known = loops::known(&links, &ports, Some(&switch.name)).into_iter().next();
