@@ -57,6 +57,17 @@ mod tests {
         assert_eq!(upper_95(7, 7), 1.0);
     }
 
+    /// Where the bound is so near 0 or 1 that halving needs many steps.
+    #[test]
+    fn rare_and_frequent_events_have_their_bound() {
+        // By the chi-square quantile that the bound tends to for rare events, 4.7439 for one and 6.2958 for two.
+        for (k, n, bound) in [(1, 1_000_000_000, 4.743865e-9), (2, 1_000_000_000, 6.295794e-9)] {
+            assert!((upper_95(k, n) / bound - 1.0).abs() < 1e-6, "{k} of {n}: {}", upper_95(k, n));
+        }
+        // All but one: 1 - p^n = 0.05 turned round.
+        assert!((upper_95(9, 10) - 0.95f64.powf(0.1)).abs() < 1e-9, "{}", upper_95(9, 10));
+    }
+
     proptest! {
         #[test]
         fn lies_above_the_share_and_falls_with_more_samples(k in 0u64..500, n in 1_000u64..1_000_000_000) {

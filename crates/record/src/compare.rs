@@ -202,6 +202,30 @@ mod tests {
         assert_eq!((six.lower_quartile, six.median, six.upper_quartile), (2.25, 3.5, 4.75));
     }
 
+    #[test]
+    fn the_share_below_the_limit_is_known_from_samples_or_a_maximum_below_it() {
+        let of = |latencies: &[u64]| run("ontick 1", &[("a", latencies)]).series.remove(0);
+        assert_eq!(below_limit(&of(&[1_000, 2_999, 3_000, 9_000])), Some(0.5));
+        let summary = |max_ns| {
+            let mut series = of(&[]);
+            (series.latency.overflow, series.latency.max_ns) = (10, max_ns);
+            series
+        };
+        assert_eq!(below_limit(&summary(Some(LIMIT_NS - 1))), Some(1.0));
+        assert_eq!([Some(LIMIT_NS), None].map(|max_ns| below_limit(&summary(max_ns))), [None; 2]);
+    }
+
+    #[test]
+    fn quantiles_and_counts_of_both_runs_are_set_side_by_side() {
+        let after: Vec<u64> = (1..=1_000).collect();
+        let c = compare(&run("ontick 1", &[("a", &[4])]), &run("ontick 1", &[("a", &after)]));
+        let pair = &c.pairs[0];
+        assert_eq!(pair.samples, (1, 1_000));
+        let seen = [pair.p50, pair.p99, pair.p99_9, pair.max].map(|ratio| ratio.after_ns.unwrap());
+        assert_eq!(seen, [500, 990, 999, 1_000]);
+        assert_eq!(pair.p50.ratio, Some(125.0));
+    }
+
     proptest! {
         #[test]
         fn a_spread_is_in_order(ratios in prop::collection::vec(0.0f64..1e9, 1..40)) {

@@ -65,3 +65,22 @@ pub struct Finding {
 pub fn any_bad(findings: &[Finding]) -> bool {
     findings.iter().any(|f| f.severity == Severity::Bad)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bad_finding_is_enough_and_others_are_none() {
+        use Severity::{Bad, Ok, Unknown, Warn};
+        let of = |all: &[Severity]| -> Vec<Finding> {
+            all.iter().map(|severity| Finding { severity: *severity, ..Finding::default() }).collect()
+        };
+        assert!(any_bad(&of(&[Ok, Bad])) && !any_bad(&of(&[Warn, Unknown, Ok])) && !any_bad(&[]));
+        let mut all = [Ok, Unknown, Bad, Warn];
+        all.sort();
+        assert_eq!(all.map(Severity::name), ["bad", "warn", "unknown", "ok"]);
+        // A document has the same words.
+        assert_eq!(serde_json::to_string(&all).unwrap(), r#"["bad","warn","unknown","ok"]"#);
+    }
+}

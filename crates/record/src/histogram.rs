@@ -309,6 +309,24 @@ mod tests {
         assert_eq!((h.below(3_000), h.below(3_007), h.below(3_008)), (0, 0, 5));
     }
 
+    #[test]
+    fn means_are_weighed_by_their_samples() {
+        let with = |count, mean_ns| {
+            let mut h = Histogram::default();
+            h.add(10, 1, count);
+            h.mean_ns = Some(mean_ns);
+            h
+        };
+        let mut sum = with(1, 2.0);
+        sum.merge(&with(3, 10.0));
+        assert_eq!((sum.mean_ns, sum.mean()), (Some(8.0), Some(8.0)));
+        // Where none is known, each sample counts as its bucket's upper edge.
+        let mut edges = of(&[5]);
+        edges.add(8, 4, 3);
+        assert_eq!((edges.mean_ns, edges.mean()), (None, Some((5.0 + 3.0 * 11.0) / 4.0)));
+        assert_eq!(Histogram::default().mean(), None);
+    }
+
     proptest! {
         #[test]
         fn percentiles_are_ranks(mut values in prop::collection::vec(0u64..1_000_000, 1..200), q in 0.0f64..=1.0) {

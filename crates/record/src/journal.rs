@@ -192,12 +192,16 @@ pub fn recover(text: &str) -> Result<Run, String> {
 }
 
 /// As [`recover`], line by line, so that a journal may be larger than memory.
-pub fn recover_from(mut text: impl BufRead) -> Result<Run, String> {
+pub fn recover_from(text: impl BufRead) -> Result<Run, String> {
+    recover_lines(text, LONGEST_LINE)
+}
+
+fn recover_lines(mut text: impl BufRead, longest: u64) -> Result<Run, String> {
     let mut line = Vec::new();
     let mut next = |line: &mut Vec<u8>| {
         line.clear();
-        let read = text.by_ref().take(LONGEST_LINE).read_until(b'\n', line).map_err(|e| e.to_string())?;
-        match read as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
+        let read = text.by_ref().take(longest).read_until(b'\n', line).map_err(|e| e.to_string())?;
+        match read as u64 == longest && line.last() != Some(&b'\n') {
             true => Err("not a sound journal: a line is longer than 256 MiB".to_string()),
             false => Ok(read > 0),
         }
@@ -404,6 +408,30 @@ mod tests {
         let error = Journal::create(&dir.path().join("run.json"), &Run::new("t", "m")).err().unwrap().to_string();
         assert!(error.contains("ontick report"), "{error}");
         assert!(path.exists());
+    }
+
+    #[test]
+    fn means_of_seconds_are_weighed_by_their_samples() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, mut journal) = journal(dir.path());
+        for (count, mean_ns) in [(1, 400.0), (2, 403.0), (3, 410.0)] {
+            let buckets = vec![Bucket { low_ns: 400, width_ns: 4, count }];
+            journal.append(&Added { buckets, mean_ns: Some(mean_ns), ..second(1) }).unwrap();
+        }
+        let run = recover(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(run.series[0].latency.mean_ns, Some((400.0 + 2.0 * 403.0 + 3.0 * 410.0) / 6.0));
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, mut journal) = journal(dir.path());
+        journal.append(&second(1)).unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let longest = text.lines().map(str::len).max().unwrap() as u64 + 1;
+        assert_eq!(recover_lines(text.as_bytes(), longest), recover(&text));
+        let why = recover_lines(text.as_bytes(), longest - 1).unwrap_err();
+        assert!(why.contains("a line is longer than"), "{why}");
     }
 
     #[test]

@@ -104,6 +104,15 @@ mod tests {
     }
 
     #[test]
+    fn an_end_that_is_set_again_takes_the_place_of_the_last_alone() {
+        let mut all = block(&[5, 7], 2 * SECOND - 2);
+        all.extend(block(&[9], SECOND - 3));
+        all.end_at(3 * SECOND - 9);
+        assert_eq!(all.short, [(1, SECOND - 2), (2, SECOND - 7)]);
+        assert_eq!(all.length_ns(), 3 * SECOND - 9);
+    }
+
+    #[test]
     fn a_length_that_cannot_be_is_passed_over() {
         for length_ns in [0, SECOND, 2 * SECOND, u64::MAX] {
             assert_eq!(block(&[5, 7], length_ns).short, []);

@@ -140,6 +140,16 @@ mod tests {
     }
 
     #[test]
+    fn places_of_the_sample_are_used_in_their_order() {
+        let mut outliers = Outliers::default();
+        let places: Vec<_> = (0..MOST as u64).map(|n| outliers.admit(outlier(n, n)).place).collect();
+        assert!(places.iter().copied().eq((0..MOST as u32).map(Some)));
+        // From here on one replaces another, or has no place.
+        assert!((0..MOST as u64).all(|n| outliers.admit(outlier(n, n)).place.is_none_or(|place| place < MOST as u32)));
+        assert_eq!(outliers.sample().len(), MOST);
+    }
+
+    #[test]
     fn of_many_the_worst_and_a_fair_sample_are_kept() {
         const ALL: u64 = 200_000;
         let mut outliers = Outliers::default();

@@ -244,6 +244,16 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_is_not_left_to_programs_that_are_started_meanwhile() {
+        let file = open_without_waiting(CWD, "/dev/null".as_ref(), OFlags::NOFOLLOW).unwrap();
+        assert!(rustix::io::fcntl_getfd(&file).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
+        assert!(!rustix::fs::fcntl_getfl(&file).unwrap().contains(OFlags::NONBLOCK), "its reader may take its time");
+        let dir = tempfile::tempdir().unwrap();
+        symlink("/dev/null", dir.path().join("link")).unwrap();
+        assert!(open_without_waiting(CWD, dir.path().join("link").as_os_str(), OFlags::NOFOLLOW).is_err());
+    }
+
+    #[test]
     fn links_stay_links_also_to_what_is_not_there_yet() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("runs")).unwrap();

@@ -453,3 +453,41 @@ pub struct Environment {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tuned: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missed_or_early_cycle_is_a_cycle_and_not_in_time() {
+        let mut series = Series { missed: 2, early: 1, ..Series::default() };
+        assert_eq!((series.cycles(), series.in_time(3_000), series.share_in_time(3_000)), (2, 0, 0.0));
+        [0, 1_000, 2_999, 3_000, 9_000, 9_000].into_iter().for_each(|latency| series.latency.add(latency, 1, 1));
+        assert_eq!((series.cycles(), series.in_time(3_000), series.share_in_time(3_000)), (8, 2, 0.25));
+        assert_eq!(Series::default().share_in_time(3_000), 0.0);
+    }
+
+    #[test]
+    fn a_run_is_met_if_each_requirement_is() {
+        let of = |all: &[bool]| {
+            let judged = |met: &bool| Judged {
+                requirement: String::new(),
+                series: String::new(),
+                seen: String::new(),
+                met: *met,
+            };
+            Run { requirements: all.iter().map(judged).collect(), ..Run::new("t", "m") }.met()
+        };
+        assert!(of(&[]) && of(&[true, true]) && !of(&[true, false]));
+    }
+
+    #[test]
+    fn the_schema_names_every_field_of_a_document() {
+        let schema = Run::schema();
+        let document = serde_json::to_value(Run::new("t", "m")).unwrap();
+        for field in document.as_object().unwrap().keys() {
+            assert!(schema["properties"].get(field).is_some(), "{field}");
+        }
+        assert!(schema["required"].as_array().unwrap().contains(&"series".into()));
+    }
+}

@@ -91,11 +91,15 @@ fn is_own(text: &str) -> bool {
 
 /// Reads a whole text file of reasonable size.
 pub fn read_text(path: &Path) -> Result<String, StoreError> {
+    read_up_to(path, LIMIT)
+}
+
+fn read_up_to(path: &Path, limit: u64) -> Result<String, StoreError> {
     let io = |error| StoreError::Io { path: path.into(), error };
     let mut text = String::new();
-    let read = File::open(path).map_err(io)?.take(LIMIT + 1).read_to_string(&mut text);
+    let read = File::open(path).map_err(io)?.take(limit + 1).read_to_string(&mut text);
     match read {
-        Ok(n) if n as u64 > LIMIT => {
+        Ok(n) if n as u64 > limit => {
             Err(StoreError::NotARecord { path: path.into(), problem: "larger than any record (256 MiB)".into() })
         }
         Ok(_) => Ok(text),
@@ -249,6 +253,53 @@ mod tests {
             1,
         );
         assert_eq!(parse(&later).unwrap(), sample());
+    }
+
+    #[test]
+    fn a_file_is_read_as_text_or_refused_with_the_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        fs::write(&path, "a\nb\n").unwrap();
+        assert_eq!(read_text(&path).unwrap(), "a\nb\n");
+        fs::write(&path, [0xff, 0xfe]).unwrap();
+        assert!(read_text(&path).unwrap_err().to_string().ends_with("/a: not text, so not a record"));
+        assert!(matches!(read_text(dir.path()), Err(StoreError::Io { .. })));
+        assert!(matches!(read_text(&dir.path().join("none")), Err(StoreError::Io { .. })));
+        fs::write(&path, "12345678").unwrap();
+        assert_eq!(read_up_to(&path, 8).unwrap(), "12345678");
+        assert!(read_up_to(&path, 7).unwrap_err().to_string().contains("larger than any record"));
+    }
+
+    #[test]
+    fn a_file_is_taken_for_what_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        for (text, word) in [
+            ("hello", "neither an ontick record nor output of"),
+            ("{}", "not an ontick record"),
+            ("{\"schema\":\"ontick-run/9\"}", "ontick-run/9"),
+            // It has what a file of another tool has, too.
+            ("{\"schema\":\"ontick-run/9\",\"num_threads\":1,\"thread\":{}}", "ontick-run/9"),
+            ("{\"num_threads\":1,\"thread\":1}", "line 1"),
+        ] {
+            fs::write(&path, text).unwrap();
+            let why = read_any(&path).unwrap_err().to_string();
+            assert!(why.contains(word), "{text}: {why}");
+        }
+        fs::write(&path, self::text(&sample())).unwrap();
+        assert_eq!((read_any(&path).unwrap(), read(&path).unwrap()), (sample(), sample()));
+        fs::write(&path, "# Total: 000000002\nT: 0 ( 1) P:80 I:1000 C: 2 Min: 1 Act: 1 Avg: 1 Max: 3\n").unwrap();
+        assert!(read(&path).is_err(), "what others wrote is imported only where that is asked for");
+    }
+
+    #[test]
+    fn a_pulses_widths_are_checked_like_its_latencies() {
+        let mut run = sample();
+        run.series[0].pulse = Some(Default::default());
+        assert_eq!(check(&run), Ok(()));
+        let unsound: crate::Histogram = serde_json::from_str(r#"{"buckets":[[7,1,1],[3,1,1]]}"#).unwrap();
+        run.series[0].pulse.as_mut().unwrap().width = unsound;
+        assert!(check(&run).unwrap_err().starts_with("series \"hybrid\": "));
     }
 
     proptest! {

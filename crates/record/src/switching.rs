@@ -201,6 +201,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_trial_with_gates_is_the_one_that_is_judged() {
+        let trial = |name: &str, gates| Trial { name: name.into(), gates, ..Trial::default() };
+        let mut switching = Switching { trials: vec![trial("gates off", false)], ..Switching::default() };
+        assert_eq!(switching.gated(), None);
+        switching.trials.extend([trial("gates on", true), trial("again", true)]);
+        assert_eq!(switching.gated().unwrap().name, "gates on");
+    }
+
+    #[test]
+    fn a_histogram_out_of_order_is_refused_with_its_class() {
+        let unsound: Histogram = serde_json::from_str(r#"{"buckets":[[7,1,1],[3,1,1]]}"#).unwrap();
+        let class = |name: &str| Class { name: name.into(), ..Class::default() };
+        let of = |class: Class| Switching {
+            trials: vec![Trial { classes: vec![self::Class::default(), class], ..Trial::default() }],
+            ..Switching::default()
+        };
+        assert_eq!(of(class("a")).check(), Ok(()));
+        for spoilt in [
+            Class { first: unsound.clone(), ..class("a") },
+            Class { delay: unsound.clone(), ..class("a") },
+            Class { jitter: unsound.clone(), ..class("a") },
+        ] {
+            let why = of(spoilt).check().unwrap_err();
+            assert!(why.starts_with("class \"a\": ") && why.contains("ascending"), "{why}");
+        }
+    }
+
+    #[test]
     fn every_frame_is_somewhere() {
         let class = |sent, received, dropped| Class { sent, received, dropped, ..Class::default() };
         let mut trial = Trial {

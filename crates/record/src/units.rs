@@ -151,6 +151,75 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_latency_is_shown_with_three_figures_and_its_unit() {
+        for (ns, shown) in [
+            (0, "0ns"),
+            (999, "999ns"),
+            (1_000, "1.00us"),
+            (9_994, "9.99us"),
+            (9_996, "10.0us"),
+            (41_250, "41.2us"),
+            (99_940, "99.9us"),
+            (99_960, "100us"),
+            (999_499, "999us"),
+            (999_500, "1.00ms"),
+            (1_900_000, "1.90ms"),
+            (999_499_999, "999ms"),
+            (999_500_000, "1.00s"),
+            (12_340_000_000, "12.3s"),
+            (4_321_000_000_000, "4321s"),
+        ] {
+            assert_eq!(show(ns), shown, "{ns}");
+        }
+    }
+
+    #[test]
+    fn an_exact_time_has_the_largest_unit_that_fits() {
+        for (ns, shown) in [
+            (0, "0s"),
+            (7, "7ns"),
+            (999, "999ns"),
+            (1_000, "1us"),
+            (1_001, "1.001us"),
+            (12_340, "12.34us"),
+            (9_999_999, "9999.999us"),
+            (10_000_001, "10000001ns"),
+            (3_000_000, "3ms"),
+            (5_000_000_000, "5s"),
+            (61_000_000_000, "61s"),
+            (120_000_000_000, "2min"),
+            (3_660_000_000_000, "61min"),
+            (7_200_000_000_000, "2h"),
+        ] {
+            assert_eq!(exact(ns), shown, "{ns}");
+        }
+    }
+
+    #[test]
+    fn each_unit_has_its_length_and_each_rate_its_period() {
+        for (text, ns) in [
+            ("3ns", 3),
+            ("3us", 3_000),
+            ("3µs", 3_000),
+            (" 1.5 ms ", 1_500_000),
+            ("2s", 2_000_000_000),
+            ("2min", 120_000_000_000),
+            ("2h", 7_200_000_000_000),
+            ("2d", 172_800_000_000_000),
+            ("0.4ns", 0),
+            ("50Hz", 20_000_000),
+            ("4kHz", 250_000),
+            ("2.5MHz", 400),
+        ] {
+            assert_eq!(parse_interval(text), Ok(ns), "{text}");
+        }
+        // The last whole day before the longest time.
+        assert!(parse_time("106481d").is_ok());
+        assert!(parse_time("9199999999999999999ns").is_ok() && parse_time("9200000000000000000ns").is_err());
+        assert!(parse_time("9200000000.0s").is_err() && parse_interval("0.0000000001Hz").is_err());
+    }
+
     proptest! {
         #[test]
         fn exact_reads_back(ns in 0u64..LONGEST_NS, short in 0u64..20_000_000) {

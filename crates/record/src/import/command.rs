@@ -179,6 +179,42 @@ mod tests {
         assert_eq!(settings("cyclictest", 3).interval_ns, 2_500_000);
     }
 
+    /// Values that look like options of their own must not be taken for them.
+    #[test]
+    fn an_options_value_is_no_option() {
+        for (line, interval_ns, policy) in [
+            ("cyclictest --loops 100 -p 80", 1_000_000, "fifo:80"),
+            ("cyclictest --histfile -p5 -p 80", 1_000_000, "fifo:80"),
+            ("cyclictest -l 100 -o 3 -b 7 -F -m -p80", 1_000_000, "fifo:80"),
+            ("cyclictest -qb9 -p80 i", 1_000_000, "fifo:80"),
+            ("cyclictest -t4 -a3 -Ap -p80 -i 200", 200_000, "fifo:80"),
+            ("cyclictest --mainaffinity 2 --spike 9 --json -p1 --interval 300", 300_000, "other"),
+        ] {
+            let s = settings(line, 0);
+            assert_eq!((s.interval_ns, s.policy.as_str(), s.memory_locked), (interval_ns, policy, false), "{line}");
+        }
+        assert_eq!(settings("-p 80", 0).policy, "other", "the first word is the program");
+    }
+
+    #[test]
+    fn each_option_sets_what_it_names() {
+        for (options, clock, locked) in
+            [("-c 1 -m", "realtime", true), ("--clock=1", "realtime", false), ("-c0", "monotonic", false)]
+        {
+            let s = settings(&format!("cyclictest {options}"), 0);
+            assert_eq!((s.clock.as_str(), s.memory_locked), (clock, locked), "{options}");
+        }
+        assert_eq!(settings("cyclictest -s -x", 0).method, "nanosleep");
+        assert_eq!(settings("cyclictest --system", 0).method, "nanosleep");
+        // With a histogram all threads have one interval; else each further one a longer one.
+        for histogram in ["-h 400", "-H400", "--histogram=400", "--histofall 400"] {
+            assert_eq!(settings(&format!("cyclictest -i100 {histogram}"), 2).interval_ns, 100_000, "{histogram}");
+        }
+        assert_eq!(settings("cyclictest -i100 -d10", 2).interval_ns, 120_000);
+        assert_eq!(settings("cyclictest --priospread", 2).policy, "fifo");
+        assert_eq!(settings("cyclictest --priospread -p 1 --policy fifo", 2).policy, "fifo:0");
+    }
+
     #[test]
     fn policies_are_told_apart() {
         for (options, policy) in [

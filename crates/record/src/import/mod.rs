@@ -144,3 +144,23 @@ pub fn read(text: &str, name: &str, format: Option<Format>) -> Result<Run, Impor
     run.notes.insert(0, format!("imported from {name}, written by {}; missed cycles are not counted there", run.tool));
     Ok(run)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_its_line_where_it_has_one() {
+        assert_eq!(ImportError::at(7, "is cut off").to_string(), "line 7: is cut off");
+        assert_eq!(ImportError::new("is empty").to_string(), "is empty");
+    }
+
+    #[test]
+    fn formats_are_named_and_no_others_are_known() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse(), Ok(format));
+        }
+        let why = "csv".parse::<Format>().unwrap_err().to_string();
+        assert!(Format::ALL.iter().all(|format| why.contains(&format.to_string())), "{why}");
+    }
+}
