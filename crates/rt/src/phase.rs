@@ -118,6 +118,20 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_weighs_on_the_parts_of_the_period_that_it_touches() {
+        // Of a period of 1 ms each part is 5 us.
+        let busy = |at_ns, length_ns| -> Vec<(usize, f64)> {
+            let busy = Scan { gaps: vec![Gap { at_ns, length_ns }], watched_ns: 0 }.busy(1_000_000);
+            busy.into_iter().enumerate().filter(|(_, weight)| *weight > 0.0).collect()
+        };
+        assert_eq!(busy(3_010_000, 20_000), [(2, 5e3), (3, 5e3), (4, 5e3), (5, 5e3)]);
+        assert_eq!(busy(995_000, 12_000), [(0, 4e3), (1, 4e3), (199, 4e3)], "the next period's beginning, too");
+        assert_eq!(busy(0, 100), [(0, 100.0)]);
+        let long = busy(0, 7_000_000);
+        assert_eq!((long.len(), long.iter().map(|(_, weight)| weight).sum::<f64>()), (25, 125e3), "an eighth at most");
+    }
+
+    #[test]
     fn a_scan_keeps_its_gaps_up_to_a_bound() {
         let mut clock = Clock::scripted(Script::new(0).reading_takes(SHORTEST_GAP_NS));
         let short = scan(&mut clock, 1_000_000);

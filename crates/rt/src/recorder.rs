@@ -260,6 +260,45 @@ mod tests {
     }
 
     #[test]
+    fn nothing_recorded_has_no_extremes() {
+        let (mut writer, reader) = channel(100);
+        let empty = reader.snapshot();
+        assert_eq!((empty.min_ns, empty.max_ns, empty.count(), empty.buckets().count()), (None, None, 0, 0));
+        // Waits that ended early and skipped periods are no samples.
+        writer.missed(3);
+        writer.missed(2);
+        writer.early();
+        let seen = reader.snapshot();
+        assert_eq!((seen.missed, seen.early, seen.outliers, seen.min_ns), (5, 1, 0, None));
+        writer.record(0, 0);
+        assert_eq!((reader.snapshot().min_ns, reader.snapshot().max_ns), (Some(0), Some(0)));
+    }
+
+    #[test]
+    fn a_second_has_its_own_maximum_also_when_its_place_is_used_again() {
+        let (mut writer, mut reader) = channel(u64::MAX);
+        let second = 1_000_000_000;
+        writer.record(7, 900);
+        // The last moment of the first second, and the first of the next.
+        writer.record(7 + second - 1, 901);
+        writer.record(7 + second, 5);
+        assert_eq!(reader.take_seconds(false), [901]);
+        for n in 2..=SECONDS as u64 {
+            writer.record(7 + n * second, n);
+        }
+        let seconds = reader.take_seconds(true);
+        assert_eq!((seconds.len(), seconds[0], seconds[SECONDS - 1]), (SECONDS, 5, SECONDS as u64));
+        // Too long away: what was overwritten is not passed off as another second's.
+        for n in 0..2 * SECONDS as u64 {
+            writer.record(7 + (100 + n) * second, 3);
+        }
+        let seconds = reader.take_seconds(true);
+        assert_eq!(seconds.len(), 99 + 2 * SECONDS - SECONDS);
+        assert!(seconds[..seconds.len() - SECONDS].iter().all(|max_ns| *max_ns == 0), "{seconds:?}");
+        assert!(seconds[seconds.len() - SECONDS..].iter().all(|max_ns| *max_ns == 3), "{seconds:?}");
+    }
+
+    #[test]
     fn a_live_reader_sees_counts_that_only_grow() {
         let (mut writer, reader) = channel(u64::MAX);
         std::thread::scope(|scope| {

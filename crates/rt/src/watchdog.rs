@@ -48,8 +48,7 @@ impl Watchdog {
     /// where it may and keeps off the CPUs that only the watched thread uses. Where it may run nowhere else (a cpuset of
     /// one CPU) it takes one priority more than the watched thread, which for that may be [`lowered`](Self::lowered).
     pub fn watch_this_thread(limit: Duration) -> io::Result<Self> {
-        let own = cpus::allowed();
-        Self::watch(limit, cpus::online().into_iter().filter(|cpu| !own.contains(cpu)).collect())
+        Self::watch(limit, without(cpus::online(), &cpus::allowed()))
     }
 
     fn watch(limit: Duration, elsewhere: Vec<u32>) -> io::Result<Self> {
@@ -85,6 +84,12 @@ impl Watchdog {
     pub fn demoted(&self) -> bool {
         self.demoted.load(Ordering::Relaxed)
     }
+}
+
+/// The CPUs that a watched thread, which may run on its own, leaves to others.
+fn without(mut online: Vec<u32>, own: &[u32]) -> Vec<u32> {
+    online.retain(|cpu| !own.contains(cpu));
+    online
 }
 
 /// Takes the calling thread to where a loop of this policy cannot keep it from running: to another CPU, else above the
@@ -185,6 +190,12 @@ mod tests {
         assert_eq!(may_occupy(2), Ok(()));
     }
 
+    #[test]
+    fn the_watch_is_kept_from_the_cpus_of_the_watched() {
+        assert_eq!(without(vec![0, 1, 2, 3], &[1, 3, 7]), [0, 2]);
+        assert_eq!(without(vec![0, 1], &[0, 1]), []);
+    }
+
     /// As in a cpuset of one CPU: the loop and its watchdog have the same one, and nowhere else to go.
     #[test]
     fn a_runaway_loop_is_demoted_from_its_own_cpu() {
@@ -209,12 +220,39 @@ mod tests {
         }
     }
 
+    /// A thread without a real-time policy leaves time to others: its watchdog takes no post of its own.
+    #[test]
+    fn the_watch_ends_with_its_watchdog() {
+        let watchdog = Watchdog::watch(Duration::from_millis(80), Vec::new()).unwrap();
+        assert_eq!((watchdog.lowered(), watchdog.demoted()), (None, false));
+        let shared = watchdog.demoted.clone();
+        drop(watchdog);
+        assert_eq!(Arc::strong_count(&shared), 1, "the watching thread has let go of it");
+    }
+
     #[test]
     fn only_a_full_window_of_use_counts() {
         let mut window = window();
         // Idle for two seconds, then busy.
         let seen: Vec<bool> = (0..40).map(|n| window.runaway(reading(n, n.saturating_sub(16), 0))).collect();
         assert_eq!(seen.iter().position(|runaway| *runaway), Some(18));
+    }
+
+    #[test]
+    fn the_limit_and_a_quarter_of_it_are_enough_and_less_is_not() {
+        // A whole limit less 1 ns; a whole limit; a quarter of it used, and 1 ns less.
+        for (elapsed_ns, used_ns, runaway) in [
+            (999_999_999, 999_999_999, false),
+            (1_000_000_000, 1_000_000_000, true),
+            (1_000_000_000, 250_000_000, true),
+            (1_000_000_000, 249_999_999, false),
+        ] {
+            let mut window = window();
+            // What was used before the first reading does not count.
+            assert!(!window.runaway(Reading { now_ns: 5, used_ns: 700, rests: 3 }));
+            let now = Reading { now_ns: 5 + elapsed_ns, used_ns: 700 + used_ns, rests: 3 };
+            assert_eq!(window.runaway(now), runaway, "{used_ns} of {elapsed_ns}");
+        }
     }
 
     #[test]

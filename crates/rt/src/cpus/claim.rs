@@ -4,6 +4,7 @@
 //! however it ends. Where there is no such folder, nobody is hindered.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -237,9 +238,14 @@ impl Registry {
 /// Where the folder of this user's claims is.
 #[cfg(not(test))]
 fn home() -> Option<PathBuf> {
-    match rustix::process::geteuid().is_root() {
+    home_of(rustix::process::geteuid().is_root(), std::env::var_os("XDG_RUNTIME_DIR"))
+}
+
+/// Root's claims concern everybody; another user's lie where the session keeps what does not outlive it.
+fn home_of(is_root: bool, runtime: Option<OsString>) -> Option<PathBuf> {
+    match is_root {
         true => Some(PathBuf::from(RUN)),
-        false => Some(Path::new(&std::env::var_os("XDG_RUNTIME_DIR")?).join("ontick")),
+        false => Some(Path::new(&runtime?).join("ontick")),
     }
 }
 
@@ -283,7 +289,7 @@ fn open(place: &Path, new: bool) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
     fn held(cpu: u32, occupancy: Occupancy) -> Holder {
         Holder { cpu, pid: 4_000_000 + cpu, occupancy }
@@ -412,6 +418,27 @@ mod tests {
         assert!(!place.exists(), "what it left is removed");
         registry.enter(5, Rests);
         assert_eq!(of_folder(), [], "one's own are no hindrance");
+        fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn roots_claims_are_the_machines_and_anothers_lie_in_the_session() {
+        assert_eq!(home_of(true, Some("/run/user/0".into())).unwrap(), Path::new("/run/ontick"));
+        assert_eq!(home_of(false, Some("/run/user/7".into())).unwrap(), Path::new("/run/user/7/ontick"));
+        assert_eq!(home_of(false, None), None, "without a session nobody is hindered");
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_not_used() {
+        if !rustix::process::geteuid().is_root() {
+            return ontick_skip::skipped!("only root can give a folder to another user");
+        }
+        let home = std::env::temp_dir().join(format!("ontick-anothers-claims-{}", std::process::id()));
+        fs::create_dir(&home).unwrap();
+        chown(&home, Some(65_534), None).unwrap();
+        let refused = Registry::at(&home).is_none();
+        chown(&home, Some(0), None).unwrap();
+        assert!(refused && Registry::at(&home).is_some());
         fs::remove_dir_all(&home).unwrap();
     }
 

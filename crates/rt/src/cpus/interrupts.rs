@@ -140,6 +140,14 @@ ERR:          0
     }
 
     #[test]
+    fn the_machines_own_interrupts_are_known() {
+        let shown = parse(&fs::read_to_string("/proc/interrupts").unwrap_or_default());
+        let Some(first) = shown.first() else { return ontick_skip::skipped!("no numbered interrupt") };
+        let known = at_first_sight().iter().find(|interrupt| interrupt.number == first.number).unwrap();
+        assert_eq!((&known.device, known.counts.len()), (&first.device, first.counts.len()));
+    }
+
+    #[test]
     fn a_timer_that_each_cpu_has_speaks_against_none() {
         let of_each = |counts: [u64; 2], effective: &[u32]| Interrupt {
             fixed: Some(true),

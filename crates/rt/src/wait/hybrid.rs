@@ -185,6 +185,9 @@ mod tests {
         assert_eq!(wait.wake_ns(0, 101_000), Some(100_000));
         assert_eq!(wait.wake_within_ns(0, 101_000), Some(71_000));
         assert_eq!(wait.wake_within_ns(0, 30_000), None);
+        // A rest that would end with the period itself is left out for the margin alone.
+        assert_eq!(wait.wake_ns(899_999, 1_000_000), Some(999_999));
+        assert_eq!(wait.wake_ns(900_000, 1_000_000), Some(970_000));
     }
 
     #[test]

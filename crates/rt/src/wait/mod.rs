@@ -54,6 +54,30 @@ mod tests {
     use super::*;
     use crate::clock::ClockId;
 
+    /// A wait that has a margin of 7 ns, and spun for 9.
+    struct Told;
+
+    impl Wait for Told {
+        fn until(&mut self, _: &mut Clock, deadline_ns: u64) -> u64 {
+            deadline_ns
+        }
+
+        fn margin_ns(&self) -> Option<u64> {
+            Some(7)
+        }
+
+        fn spun_ns(&self) -> Option<u64> {
+            Some(9)
+        }
+    }
+
+    #[test]
+    fn a_boxed_wait_reports_what_it_would_unboxed() {
+        let boxed = |wait: Box<dyn Wait>| (Wait::margin_ns(&wait), Wait::spun_ns(&wait));
+        assert_eq!(boxed(Box::new(Told)), (Some(7), Some(9)));
+        assert_eq!(boxed(Box::new(Sleep)), (None, None));
+    }
+
     #[test]
     fn no_wait_ends_early_and_past_deadlines_return_at_once() {
         let waits: [Box<dyn Wait>; 3] = [Box::new(Sleep), Box::new(Spin::default()), Box::new(Hybrid::new(2_000_000))];

@@ -36,3 +36,21 @@ pub(super) fn spin(clock: &mut Clock, deadline_ns: u64) -> u64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::script::Script;
+
+    #[test]
+    fn all_the_time_of_each_wait_is_spun() {
+        let mut clock = Clock::scripted(Script::new(0).reading_takes(10));
+        let mut wait = Spin::default();
+        assert_eq!(wait.spun_ns(), Some(0));
+        assert_eq!(wait.until(&mut clock, 1_000), 1_000);
+        assert_eq!(wait.spun_ns(), Some(990), "from the first reading on");
+        clock.pass(5_000);
+        assert_eq!(wait.until(&mut clock, 7_005), 7_010);
+        assert_eq!(wait.spun_ns(), Some(990 + 1_000));
+    }
+}
