@@ -133,3 +133,63 @@ fn a_folder_of_the_kernel_goes_with_a_restart() {
         ["/sys/fs/cgroup/ontick", "/etc/ontick"].map(|path| Undo::Folder { path: path.into() }.outlives_boot());
     assert_eq!(outlives, [false, true]);
 }
+
+#[test]
+fn the_change_of_a_file_is_found_by_its_path() {
+    let (_dir, root) = machine();
+    let mut journal = Journal::open(&root).unwrap();
+    journal.intend_all("two", vec![value("/a", "1"), value("/b", "2")]).unwrap();
+    assert_eq!(["/a", "/b", "/c"].map(|path| journal.entry(path).map(|e| e.seq)), [Some(1), Some(2), None]);
+}
+
+#[test]
+fn lines_with_nothing_in_them_are_no_damage() {
+    let (dir, root) = machine();
+    Journal::open(&root).unwrap().intend("one", value("/a", "1")).unwrap();
+    let place = dir.path().join(&PATH[1..]);
+    let text = fs::read_to_string(&place).unwrap().replace('\n', "\n\n \n");
+    fs::write(&place, text).unwrap();
+    let journal = Journal::read(&root).unwrap();
+    assert_eq!(standing(&journal, &root), [entry(1, "/a", false)]);
+}
+
+/// Half a rewritten journal would be worse than none: what is sound is left alone, and lines are added to it.
+#[test]
+fn a_sound_journal_is_added_to_and_not_written_anew() {
+    let (dir, root) = machine();
+    let place = dir.path().join(&PATH[1..]);
+    let mut journal = Journal::open(&root).unwrap();
+    journal.intend_all("two", vec![value("/a", "1"), value("/b", "2")]).unwrap();
+    journal.void(1).unwrap();
+    drop(journal);
+    let before = fs::read_to_string(&place).unwrap();
+    Journal::open(&root).unwrap().intend("three", value("/c", "3")).unwrap();
+    let after = fs::read_to_string(&place).unwrap();
+    assert!(after.starts_with(&before) && after.len() > before.len(), "{after}");
+}
+
+/// A line that was spoilt may hold a boot loader's password as well as any other.
+#[test]
+fn what_cannot_be_read_is_kept_as_private_as_it_was() {
+    use std::os::unix::fs::PermissionsExt;
+    for mode in [0o600, 0o644] {
+        let (dir, root) = machine();
+        let place = dir.path().join(&PATH[1..]);
+        let mut journal = Journal::open(&root).unwrap();
+        journal.intend_all("two", vec![value("/a", "1"), value("/b", "2")]).unwrap();
+        drop(journal);
+        let spoilt = fs::read_to_string(&place).unwrap().replace("\"/a\"", "\"/a");
+        fs::write(&place, spoilt).unwrap();
+        fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+        Journal::open(&root).unwrap().forget(&[]).unwrap();
+        let kept = fs::metadata(dir.path().join(&DAMAGED[1..])).unwrap();
+        assert_eq!(kept.permissions().mode() & 0o777, mode);
+    }
+}
+
+#[test]
+fn only_a_refusal_of_rights_advises_sudo() {
+    let advises = |kind: io::ErrorKind| failed(Book::Tune, "read", kind.into()).to_string().contains("sudo");
+    assert!(advises(io::ErrorKind::PermissionDenied));
+    assert!(!advises(io::ErrorKind::NotFound) && !advises(io::ErrorKind::StorageFull));
+}
