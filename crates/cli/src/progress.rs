@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ontick_measure::{Live, conditions};
 use ontick_record::units::show;
-use ontick_record::{Run, Series};
+use ontick_record::{Measurement, Run, Series};
 use ontick_report::printable_lines;
 use ontick_report::text::samples::{Samples, State};
 use ontick_report::text::{self, Moment};
@@ -14,7 +14,7 @@ use crate::terminal;
 
 /// Where progress is shown.
 pub struct Progress {
-    kind: &'static str,
+    kind: Measurement,
     view: View,
     waits_for: Option<String>,
     /// Readers whose failure was told.
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 impl Progress {
     /// Shows the progress of a measurement on standard error; `watch` asks for more than a line. Where standard output
     /// belongs to something else, a terminal that shows it gets no line in between. `waits_for` may never come.
-    pub fn new(kind: &'static str, watch: bool, stdout_taken: bool, waits_for: Option<String>) -> Self {
+    pub fn new(kind: Measurement, watch: bool, stdout_taken: bool, waits_for: Option<String>) -> Self {
         let shared = stdout_taken && stdout().is_terminal();
         let view = match (stderr().is_terminal(), watch) {
             (true, true) => View::Screen,
@@ -73,7 +73,7 @@ impl Progress {
                     terminal::say(&line());
                 }
             }
-            View::Screen => screen(self.kind, live, waits_for, samples),
+            View::Screen => screen(&self.kind, live, waits_for, samples),
         }
     }
 
@@ -107,8 +107,8 @@ fn line(live: &Live, samples: Option<&Samples>) -> String {
     )
 }
 
-fn screen(kind: &str, live: &Live, waits_for: Option<&str>, samples: Option<&Samples>) {
-    let mut run = Run::new("ontick", kind);
+fn screen(kind: &Measurement, live: &Live, waits_for: Option<&str>, samples: Option<&Samples>) {
+    let mut run = Run::new("ontick", kind.clone());
     run.duration_ns = live.elapsed.as_nanos() as u64;
     run.series.push(Series {
         name: live.name.into(),

@@ -1,7 +1,7 @@
 //! The headline: the same periodic job run the stock way and ontick's way, idle and loaded, in interleaved
 //! blocks (A B, B A, A B), so that a drifting machine cannot favour one side.
 
-use ontick_record::run::Series;
+use ontick_record::{Case, Series, Side};
 use ontick_rt::phase::Phase;
 use ontick_rt::{cpus, watchdog};
 
@@ -28,15 +28,17 @@ pub struct Plan {
 
 /// One way of running the job.
 #[derive(Clone, Copy)]
-struct Side {
+struct Way {
     job: Job,
     place: Place,
 }
 
 impl Plan {
-    /// Names of the series that [`prove`] will measure, in order.
-    pub fn series(&self) -> Vec<String> {
-        self.loads().iter().flat_map(|(load, _)| ["stock", "ontick"].map(|side| format!("{side}, {load}"))).collect()
+    /// The series that [`prove`] will measure, in order and empty.
+    pub fn series(&self) -> Vec<Series> {
+        let of = |side, loaded| Case { side: Some(side), loaded: Some(loaded), ..Case::default() };
+        let sides = |(loaded, _): (bool, _)| [Side::Stock, Side::Ontick].map(|side| of(side, loaded).into());
+        self.loads().into_iter().flat_map(sides).collect()
     }
 
     /// Where ontick's side runs.
@@ -44,10 +46,11 @@ impl Plan {
         Place::dedicated(self.cpu)
     }
 
-    fn loads(&self) -> Vec<(&'static str, &Load)> {
+    /// The loads in turn; whether it is one.
+    fn loads(&self) -> Vec<(bool, &Load)> {
         match &self.load {
-            Load::None => vec![("idle", &Load::None)],
-            load => vec![("idle", &Load::None), ("loaded", load)],
+            Load::None => vec![(false, &Load::None)],
+            load => vec![(false, &Load::None), (true, load)],
         }
     }
 
@@ -73,7 +76,7 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
     ontick.place.check()?;
     ontick.job.phase = Phase::Fixed(timer::find_phase(plan.interval_ns, ontick.place)?);
 
-    let mut all: Vec<Series> = plan.series().into_iter().map(|name| Series { name, ..Series::default() }).collect();
+    let mut all = plan.series();
     let loads = plan.loads();
     let share = 1.0 / (loads.len() * PAIRS * 2) as f64;
     let mut order = 0;
@@ -95,7 +98,7 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             }
             let series = case * 2 + side;
             observer.begin(Part { series, from: f64::from(order) * share, share });
-            let Side { job, place } = [stock, ontick][side];
+            let Way { job, place } = [stock, ontick][side];
             let mut block = match timer::measure(&all[series].name, job, place, plan.block(), observer) {
                 Err(error) if order > 0 => {
                     observer.fail(error);
@@ -116,15 +119,15 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
     Ok(all)
 }
 
-fn sides(plan: &Plan) -> [Side; 2] {
+fn sides(plan: &Plan) -> [Way; 2] {
     // On the only CPU a spinning loop would stop everything else; there ontick sleeps all the time.
     let method = match watchdog::may_occupy(cpus::online().len()) {
         Ok(()) => Method::Hybrid,
         Err(_) => Method::ClockNanosleep,
     };
     [
-        Side { job: Job::new(plan.interval_ns, Method::Nanosleep), place: Place::stock() },
-        Side { job: Job::new(plan.interval_ns, method), place: plan.place() },
+        Way { job: Job::new(plan.interval_ns, Method::Nanosleep), place: Place::stock() },
+        Way { job: Job::new(plan.interval_ns, method), place: plan.place() },
     ]
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::case;
 use crate::histogram::Bucket;
 use crate::outliers::Outliers;
 use crate::output_file;
@@ -224,6 +225,7 @@ fn recover_lines(mut text: impl BufRead, longest: u64) -> Result<Run, String> {
         }
     }
     let mut run = so_far.into_run();
+    case::complete(&run.measurement, &mut run.series);
     run.interrupted = true;
     run.notes.push("read from the journal of a run that did not end".into());
     Ok(run)

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod case;
 pub mod compare;
 pub mod date;
 pub mod findings;
@@ -10,6 +11,7 @@ pub mod histogram;
 pub mod import;
 pub mod journal;
 mod maxima;
+pub mod measurement;
 pub mod openmetrics;
 mod outliers;
 pub mod output_file;
@@ -19,8 +21,10 @@ pub mod store;
 pub mod switching;
 pub mod units;
 
+pub use case::{Case, Side};
 pub use findings::{Finding, Severity};
 pub use histogram::{Bucket, Histogram};
+pub use measurement::Measurement;
 pub use requirement::Requirement;
 pub use run::{Environment, Run, Series};
 pub use switching::Switching;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use crate::maxima::{Maxima, Stretch};
-use crate::{Finding, Histogram, Switching};
+use crate::{Case, Finding, Histogram, Measurement, Switching};
 
 /// Name and version of the document format. Readers refuse other major versions.
 pub const SCHEMA: &str = "ontick-run/1";
@@ -19,7 +19,7 @@ pub struct Run {
     /// The program that measured, with its version.
     pub tool: String,
     /// What was measured: `timer`, `wakeup`, `day`, `noise`, `prove`, ….
-    pub measurement: String,
+    pub measurement: Measurement,
     /// When the run began, RFC 3339 in UTC; empty where an imported file does not say.
     #[serde(default)]
     pub started: String,
@@ -55,7 +55,7 @@ pub struct Run {
 
 impl Run {
     /// A run without series yet.
-    pub fn new(tool: impl Into<String>, measurement: impl Into<String>) -> Self {
+    pub fn new(tool: impl Into<String>, measurement: impl Into<Measurement>) -> Self {
         Self {
             schema: SCHEMA.into(),
             tool: tool.into(),
@@ -132,6 +132,9 @@ fn bounded_series<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<V
 pub struct Series {
     /// Unique within the run and shown as the label: `ontick, loaded`, `timerfd`, `thread 0`.
     pub name: String,
+    /// What tells it from the other series of a comparison or a table.
+    #[serde(skip_serializing_if = "Case::is_empty")]
+    pub case: Case,
     /// How the job was run.
     pub settings: Settings,
     /// Latency: now minus the time at which the thread should have been running.
@@ -167,6 +170,13 @@ pub struct Series {
     pub published: Option<Published>,
     /// What the machine did meanwhile.
     pub conditions: Conditions,
+}
+
+impl From<String> for Series {
+    /// An empty series of this name.
+    fn from(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
 }
 
 impl Series {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use crate::case;
 use crate::import;
 use crate::journal;
 pub use crate::output_file::{check_writable, is_device, write_whole};
@@ -121,8 +122,9 @@ pub fn parse(text: &str) -> Result<Run, String> {
         Err(e) if e.is_eof() => return Err(format!("the record is cut off at line {}", e.line())),
         Err(e) => return Err(format!("not a record: {e}")),
     }
-    let run: Run = serde_json::from_str(text).map_err(|e| format!("not a sound record: {e}"))?;
+    let mut run: Run = serde_json::from_str(text).map_err(|e| format!("not a sound record: {e}"))?;
     check(&run).map_err(|e| format!("not a sound record: {e}"))?;
+    case::complete(&run.measurement, &mut run.series);
     Ok(run)
 }
 

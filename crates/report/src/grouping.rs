@@ -1,13 +1,13 @@
 //! How the series of a run stand in a table: `stock, idle` beside `ontick, idle`, or just one by one.
 
-use ontick_record::{Run, Series};
+use ontick_record::{Case, Measurement, Run, Series, Side};
 
 /// Series that are read together.
 pub(crate) struct Group<'a> {
     /// What they have in common (`idle`, `loaded`); empty where nothing groups them.
     pub name: &'a str,
     /// What tells them apart, and the series.
-    pub rows: Vec<(&'a str, &'a Series)>,
+    pub rows: Vec<(String, &'a Series)>,
 }
 
 /// The series of a run in groups. The four of a comparison are grouped by load, in the order in which
@@ -16,26 +16,33 @@ pub(crate) fn groups(run: &Run) -> Vec<Group<'_>> {
     let parts = |s| split(&run.measurement, s);
     let split: Option<Vec<_>> = run.series.iter().map(|s| Some((parts(s)?, s))).collect();
     let Some(split) = split else {
-        return vec![Group { name: "", rows: run.series.iter().map(|s| (s.name.as_str(), s)).collect() }];
+        return vec![Group { name: "", rows: run.series.iter().map(|s| (s.name.clone(), s)).collect() }];
     };
     let mut groups: Vec<Group> = Vec::new();
-    for ((side, load), series) in split {
-        match groups.iter_mut().find(|g| g.name == load) {
-            Some(group) => group.rows.push((side, series)),
-            None => groups.push(Group { name: load, rows: vec![(side, series)] }),
+    for ((row, name), series) in split {
+        match groups.iter_mut().find(|g| g.name == name) {
+            Some(group) => group.rows.push((row, series)),
+            None => groups.push(Group { name, rows: vec![(row, series)] }),
         }
     }
     groups
 }
 
 /// What tells a series apart, and the name of its group.
-fn split<'a>(measurement: &str, series: &'a Series) -> Option<(&'a str, &'a str)> {
-    let (first, rest) = series.name.split_once(", ")?;
+fn split<'a>(measurement: &Measurement, series: &'a Series) -> Option<(String, &'a str)> {
+    let case = &series.case;
     match measurement {
-        "prove" => Some((first, rest)),
-        "response" => Some((rest, first)),
+        Measurement::Prove => Some((case.side?.as_str().into(), case.load()?)),
+        Measurement::Response => Some((format!("{}, {}", case.policy.as_ref()?, case.load()?), case.method.as_ref()?)),
         _ => None,
     }
+}
+
+/// The stock side of a comparison that was measured beside the same load.
+pub(crate) fn stock_beside<'a>(run: &'a Run, ours: &Series) -> Option<&'a Series> {
+    let stock = Case { side: Some(Side::Stock), ..ours.case.clone() };
+    let found = run.series.iter().find(|s| s.case == stock && s.latency.count() > 0);
+    found.filter(|_| run.measurement == Measurement::Prove)
 }
 
 /// Whether a series was measured beside a load.
@@ -58,9 +65,12 @@ mod tests {
 
     fn grouped(measurement: &str, names: &[&str]) -> Vec<(String, Vec<String>)> {
         let mut run = Run::new("ontick", measurement);
-        run.series.extend(names.iter().map(|name| Series { name: (*name).into(), ..Default::default() }));
+        run.series.extend(names.iter().map(|name| Series {
+            case: Case::of_name(&measurement.into(), name).unwrap_or_default(),
+            ..Series::from(name.to_string())
+        }));
         let groups = groups(&run).into_iter();
-        groups.map(|g| (g.name.into(), g.rows.iter().map(|(name, _)| (*name).into()).collect())).collect()
+        groups.map(|g| (g.name.into(), g.rows.iter().map(|(name, _)| name.clone()).collect())).collect()
     }
 
     fn group(name: &str, rows: [&str; 2]) -> (String, Vec<String>) {
@@ -72,8 +82,8 @@ mod tests {
         let sides = ["stock, idle", "ontick, idle", "stock, loaded", "ontick, loaded"];
         let by_load = [group("idle", ["stock", "ontick"]), group("loaded", ["stock", "ontick"])];
         assert_eq!(grouped("prove", &sides), by_load);
-        let by_mechanism = ["poll, idle", "poll, loaded", "wait, idle", "wait, loaded"];
-        let mechanisms = [group("poll", ["idle", "loaded"]), group("wait", ["idle", "loaded"])];
+        let by_mechanism = ["poll, other, idle", "poll, rr:55, stress", "wait, other, idle", "wait, rr:55, stress"];
+        let mechanisms = ["poll", "wait"].map(|by| group(by, ["other, idle", "rr:55, stress"]));
         assert_eq!(grouped("response", &by_mechanism), mechanisms);
     }
 

@@ -2,10 +2,9 @@
 
 use ontick_record::run::Settings;
 use ontick_record::units::{exact, show};
-use ontick_record::{Environment, Run};
+use ontick_record::{Environment, Measurement, Run, Side};
 
 use crate::grouping::load_name;
-use crate::pulses::TABLE;
 use crate::switching;
 use crate::verdict::decisive;
 
@@ -17,11 +16,11 @@ pub(crate) struct Line {
 
 /// What was run: `ontick prove`, `ontick latency timer`, `cyclictest`.
 pub(crate) fn title(run: &Run) -> String {
-    match (run.tool.starts_with("ontick"), run.measurement.as_str()) {
+    match (run.tool.starts_with("ontick"), &run.measurement) {
         (false, _) => run.tool.clone(),
-        (true, "prove" | "pulse") => format!("ontick {}", run.measurement),
+        (true, Measurement::Prove | Measurement::Pulse) => format!("ontick {}", run.measurement),
         (true, _) if run.switch.is_some() => format!("ontick {}", run.measurement),
-        (true, TABLE) => "ontick pulse --table".into(),
+        (true, Measurement::PulseTable) => "ontick pulse --table".into(),
         (true, other) => format!("ontick latency {other}"),
     }
 }
@@ -38,8 +37,8 @@ pub(crate) fn lines(run: &Run) -> Vec<Line> {
         return lines;
     }
     lines.push(Line { label: "job", parts: job(run) });
-    if run.measurement == "prove" {
-        let stock = run.series.iter().find(|s| s.name.starts_with("stock"));
+    if run.measurement == Measurement::Prove {
+        let stock = run.series.iter().find(|s| s.case.side == Some(Side::Stock));
         lines.push(Line { label: "core", parts: decisive(run).map_or(Vec::new(), |s| core(&s.settings)) });
         lines.push(Line { label: "stock", parts: stock.map_or(Vec::new(), |s| core(&s.settings)) });
     } else {
@@ -86,15 +85,15 @@ pub(crate) fn machine(e: &Environment) -> Vec<String> {
 fn job(run: &Run) -> Vec<String> {
     let intervals = common(run, |s| (s.interval_ns > 0).then(|| exact(s.interval_ns)).into_iter().collect());
     let every = intervals.first().map_or(String::new(), |interval| format!(" every {interval}"));
-    let mut parts = vec![match run.measurement.as_str() {
-        "prove" | "timer" => format!("act{every}"),
-        "wakeup" => format!("wake the other CPU{every}"),
-        "day" => format!("act at a time of day{every}"),
-        "edge" => format!("see a line change{every}"),
-        "response" => format!("answer a line's change{every}"),
-        "noise" => "spin and watch for gaps".into(),
-        "pulse" => pulses(run),
-        TABLE => "pulses of four widths, as in source 003".into(),
+    let mut parts = vec![match &run.measurement {
+        Measurement::Prove | Measurement::Timer => format!("act{every}"),
+        Measurement::Wakeup => format!("wake the other CPU{every}"),
+        Measurement::Day => format!("act at a time of day{every}"),
+        Measurement::Edge => format!("see a line change{every}"),
+        Measurement::Response => format!("answer a line's change{every}"),
+        Measurement::Noise => "spin and watch for gaps".into(),
+        Measurement::Pulse => pulses(run),
+        Measurement::PulseTable => "pulses of four widths, as in source 003".into(),
         other => format!("{other}{every}"),
     }];
     parts.extend(blocks(run));
@@ -134,8 +133,8 @@ fn blocks(run: &Run) -> Option<String> {
         .max_by_key(|(samples, interval)| samples.saturating_mul(*interval))?;
     let each = longest.saturating_mul(interval_ns);
     let length = if each > 0 { format!(" of {}", plain(each)) } else { String::new() };
-    let sides = match run.measurement.as_str() {
-        "prove" => "stock and ontick",
+    let sides = match run.measurement {
+        Measurement::Prove => "stock and ontick",
         _ => "every case",
     };
     Some(format!("{blocks} blocks{length}, {sides} in turn"))
@@ -210,15 +209,16 @@ fn common(run: &Run, describe: fn(&Settings) -> Vec<String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ontick_record::Series;
     use ontick_record::run::{Block, Pulse};
     use ontick_record::switching::Switching;
+    use ontick_record::{Case, Series};
 
     /// A run of series with these names, loads and methods, each of 10 s at 1 kHz.
     fn run(measurement: &str, series: &[(&str, &str, &str)]) -> Run {
         let mut run = Run::new("ontick 0.1.0", measurement);
         for (name, load, method) in series {
-            let mut series = Series { name: (*name).into(), ..Default::default() };
+            let mut series = Series::from(name.to_string());
+            series.case = Case::of_name(&run.measurement, name).unwrap_or_default();
             series.settings = Settings {
                 interval_ns: 1_000_000,
                 cpu: Some(3),
@@ -240,7 +240,7 @@ mod tests {
     fn a_title_names_the_command_that_measured() {
         let titled = |measurement| title(&Run::new("ontick 0.1.0", measurement));
         assert_eq!(
-            ["prove", "pulse", TABLE, "timer"].map(titled),
+            ["prove", "pulse", "pulse-table", "timer"].map(titled),
             ["ontick prove", "ontick pulse", "ontick pulse --table", "ontick latency timer"]
         );
         assert_eq!(title(&Run::new("cyclictest 2.5", "timer")), "cyclictest 2.5");

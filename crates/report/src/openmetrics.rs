@@ -134,7 +134,7 @@ fn information(out: &mut Exposition, run: &Run) {
     let simulated = run.simulated.clone().unwrap_or_default();
     let about = Labels::new(&[
         ("tool", &run.tool),
-        ("measurement", &run.measurement),
+        ("measurement", run.measurement.as_str()),
         ("started", &run.started),
         ("simulated", &simulated),
     ]);

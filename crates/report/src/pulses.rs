@@ -1,13 +1,10 @@
 //! Pulses as people read them.
 
 use ontick_record::run::Pulse;
-use ontick_record::{Run, Series};
+use ontick_record::{Case, Run, Series, Side};
 
 use crate::headline::plain;
 use crate::number::count;
-
-/// The measurement that made the table of source 003.
-pub(crate) const TABLE: &str = "pulse-table";
 
 /// Whether a run made pulses.
 pub(crate) fn has_pulses(run: &Run) -> bool {
@@ -59,12 +56,12 @@ pub(crate) struct Part<'a> {
     pub rows: Vec<(String, [Option<&'a Series>; 2])>,
 }
 
-/// The table, by width. Series are named `10ms, sleep, stock, idle`.
+/// The table, by width.
 pub(crate) fn parts(run: &Run) -> Vec<Part<'_>> {
     let mut parts: Vec<Part> = Vec::new();
     for series in &run.series {
-        let (Some(pulse), Some((row, load))) = (&series.pulse, series.name.rsplit_once(", ")) else { continue };
-        let row = row.split_once(", ").map_or(row, |(_, row)| row);
+        let Case { method: Some(method), side: Some(side), loaded: Some(loaded), .. } = &series.case else { continue };
+        let Some(pulse) = &series.pulse else { continue };
         let part = match parts.iter().position(|part| part.wanted_ns == pulse.wanted_ns) {
             Some(i) => &mut parts[i],
             None => {
@@ -72,34 +69,33 @@ pub(crate) fn parts(run: &Run) -> Vec<Part<'_>> {
                 parts.last_mut().expect("one was pushed")
             }
         };
-        let cell = usize::from(load == "loaded");
-        match part.rows.iter_mut().find(|(name, _)| name == row) {
+        // The kernel's and a coprocessor's pulses are never made without minimised latency: one side needs no name.
+        let two_sides = has_stock(run, pulse.wanted_ns, method);
+        let row = if two_sides { format!("{method}, {}", side.as_str()) } else { method.clone() };
+        let cell = usize::from(*loaded);
+        match part.rows.iter_mut().find(|(name, _)| *name == row) {
             Some((_, cells)) => cells[cell] = Some(series),
             None => {
                 let mut cells = [None, None];
                 cells[cell] = Some(series);
-                part.rows.push((row.into(), cells));
+                part.rows.push((row, cells));
             }
         }
     }
-    parts.iter_mut().for_each(|part| one_side_needs_no_name(&mut part.rows));
     parts
 }
 
-/// The kernel's and a coprocessor's pulses are never made without minimised latency.
-fn one_side_needs_no_name(rows: &mut [(String, [Option<&Series>; 2])]) {
-    let names: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
-    for (name, _) in rows {
-        if let Some(by) = name.strip_suffix(", minimised").map(str::to_owned) {
-            if !names.contains(&format!("{by}, stock")) {
-                *name = by;
-            }
-        }
-    }
+fn has_stock(run: &Run, width_ns: u64, method: &str) -> bool {
+    run.series.iter().any(|s| {
+        let case = &s.case;
+        (case.width_ns, case.side, case.method.as_deref()) == (Some(width_ns), Some(Side::Stock), Some(method))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use ontick_record::Measurement;
+
     use super::*;
 
     #[test]
@@ -109,8 +105,8 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_put_together_from_the_names() {
-        let mut run = Run::new("ontick", TABLE);
+    fn the_table_is_put_together_from_the_cases() {
+        let mut run = Run::new("ontick", Measurement::PulseTable);
         for (name, wanted_ns) in [
             ("1ms, sleep, stock, idle", 1_000_000),
             ("10us, sleep, stock, idle", 10_000),
@@ -119,7 +115,8 @@ mod tests {
             ("1ms, kernel udelay, minimised, idle", 1_000_000),
         ] {
             let pulse = Pulse { wanted_ns, ..Pulse::default() };
-            run.series.push(Series { name: name.into(), pulse: Some(pulse), ..Series::default() });
+            let case = Case::of_name(&run.measurement, name).unwrap();
+            run.series.push(Series { pulse: Some(pulse), ..case.into() });
         }
         let parts = parts(&run);
         assert_eq!(

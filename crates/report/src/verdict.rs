@@ -1,13 +1,14 @@
 //! What a run means, in one sentence that never promises more than was seen.
 
+use ontick_record::bound::upper_95;
 use ontick_record::compare::below_limit;
-use ontick_record::{Run, Series, bound::upper_95, units::show};
+use ontick_record::units::{exact, show};
+use ontick_record::{Case, Measurement, Run, Series, Side};
 
 use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
 use crate::headline::plain;
 use crate::number::{count, counted, percent_down, probability_down, telling_decimals};
-use crate::pulses::TABLE;
 use crate::switching;
 
 /// The verdict of a run: how often it was in time, and how sure that is.
@@ -26,11 +27,11 @@ pub fn verdict(run: &Run) -> String {
 /// The series that the verdict is about.
 pub(crate) fn decisive(run: &Run) -> Option<&Series> {
     let measured = || run.series.iter().filter(|s| s.latency.count() > 0);
-    if run.measurement == "prove" {
-        let ours = || measured().filter(|s| s.name.starts_with("ontick"));
+    if run.measurement == Measurement::Prove {
+        let ours = || measured().filter(|s| s.case.side == Some(Side::Ontick));
         return ours().find(|s| is_loaded(s)).or_else(|| ours().next()).or_else(|| measured().next());
     }
-    if run.measurement == TABLE {
+    if run.measurement == Measurement::PulseTable {
         return of_table(run);
     }
     // The first of the best, so that equal ones keep the order of the run.
@@ -41,7 +42,7 @@ pub(crate) fn decisive(run: &Run) -> Option<&Series> {
 fn of_table(run: &Run) -> Option<&Series> {
     let width = |s: &Series| s.pulse.as_ref().map_or(u64::MAX, |pulse| pulse.wanted_ns);
     let measured = || run.series.iter().filter(|s| s.latency.count() > 0);
-    let ours = || measured().filter(|s| s.name.contains("minimised"));
+    let ours = || measured().filter(|s| s.case.side == Some(Side::Minimised));
     let shortest = ours().map(width).min()?;
     // A table that was cut short may have these without a load only.
     let rows = || ours().filter(|s| width(s) == shortest);
@@ -57,19 +58,19 @@ struct Wording {
     sample: &'static str,
 }
 
-fn wording(measurement: &str) -> Wording {
+fn wording(measurement: &Measurement) -> Wording {
     match measurement {
-        "edge" => Wording { acts: "knows of an edge", sample: "edge" },
-        "response" => Wording { acts: "answers", sample: "change" },
-        "wakeup" => Wording { acts: "is awake", sample: "wake-up" },
-        "pulse" | TABLE => Wording { acts: "keeps the width of a pulse", sample: "pulse" },
+        Measurement::Edge => Wording { acts: "knows of an edge", sample: "edge" },
+        Measurement::Response => Wording { acts: "answers", sample: "change" },
+        Measurement::Wakeup => Wording { acts: "is awake", sample: "wake-up" },
+        Measurement::Pulse | Measurement::PulseTable => Wording { acts: "keeps the width of a pulse", sample: "pulse" },
         _ => Wording { acts: "acts", sample: "cycle" },
     }
 }
 
 fn sentence(run: &Run, series: &Series) -> String {
     let who = subject(run, series);
-    if run.measurement == "noise" {
+    if run.measurement == Measurement::Noise {
         return gaps(run, series, &who);
     }
     let Wording { acts, sample } = wording(&run.measurement);
@@ -122,10 +123,9 @@ fn subject(run: &Run, series: &Series) -> String {
         false if run.tool.starts_with("ontick") => "This machine",
         false => "The machine measured",
     };
-    let ours = run.measurement == "prove" && series.name.starts_with("ontick");
-    if let (TABLE, [width, by, side, ..]) = (run.measurement.as_str(), &series.name.split(", ").collect::<Vec<_>>()[..])
-    {
-        return format!("{machine}, at {width} by {by} ({side}),");
+    let ours = run.measurement == Measurement::Prove && series.case.side == Some(Side::Ontick);
+    if let Case { width_ns: Some(width), method: Some(method), side: Some(side), .. } = &series.case {
+        return format!("{machine}, at {} by {method} ({}),", exact(*width), side.as_str());
     }
     match run.series.len() {
         1 => machine.into(),
@@ -209,9 +209,16 @@ mod tests {
     }
 
     /// A series of pulses of a table, named as `ontick pulse --table` names it.
-    fn of_width(width: &str, wanted_ns: u64, side: &str, load: &str, late: u64) -> Series {
+    fn of_width(wanted_ns: u64, side: Side, load: &str, late: u64) -> Series {
         let mut series = run(late, 30_000).series.remove(0);
-        series.name = format!("{width}, spin, {side}");
+        series.case = Case {
+            width_ns: Some(wanted_ns),
+            method: Some("spin".into()),
+            side: Some(side),
+            loaded: Some(!load.is_empty()),
+            ..Case::default()
+        };
+        series.name = series.case.to_string();
         series.pulse = Some(ontick_record::run::Pulse { wanted_ns, ..Default::default() });
         series.settings.load = load.into();
         series
@@ -219,15 +226,15 @@ mod tests {
 
     #[test]
     fn a_table_of_pulses_is_judged_by_its_shortest_under_load() {
-        let mut table = Run::new("ontick", TABLE);
+        let mut table = Run::new("ontick", Measurement::PulseTable);
         table.series = vec![
-            of_width("10us", 10_000, "usual", "cpu", 0),
-            of_width("100us", 100_000, "minimised", "cpu", 0),
-            of_width("10us", 10_000, "minimised", "", 0),
-            of_width("10us", 10_000, "minimised", "cpu", 20_000),
-            of_width("10us", 10_000, "minimised", "io", 10_000),
-            of_width("10us", 10_000, "minimised", "net", 20_000),
-            of_width("1us", 1_000, "minimised", "cpu", 0),
+            of_width(10_000, Side::Stock, "cpu", 0),
+            of_width(100_000, Side::Minimised, "cpu", 0),
+            of_width(10_000, Side::Minimised, "", 0),
+            of_width(10_000, Side::Minimised, "cpu", 20_000),
+            of_width(10_000, Side::Minimised, "io", 10_000),
+            of_width(10_000, Side::Minimised, "net", 20_000),
+            of_width(1_000, Side::Minimised, "cpu", 0),
         ];
         table.series[6].latency = Default::default();
         assert!(std::ptr::eq(decisive(&table).unwrap(), &table.series[4]));
@@ -251,12 +258,13 @@ mod tests {
     #[test]
     fn of_a_proof_the_machine_with_ontick_is_the_subject() {
         let mut proof = Run { measurement: "prove".into(), ..run(0, 30_000) };
-        proof.series[0].name = "stock, idle".into();
-        proof.series.push(Series { name: "ontick, idle".into(), ..run(0, 30_000).series.remove(0) });
+        let of = |side| Case { side: Some(side), loaded: Some(false), ..Case::default() };
+        proof.series[0].case = of(Side::Stock);
+        proof.series.push(Series { case: of(Side::Ontick), ..run(0, 30_000).series.remove(0) });
         assert!(verdict(&proof).starts_with("This machine acts within 3 us: "), "{}", verdict(&proof));
         let mut names = run(0, 30_000);
         names.series[0].name = "10us, spin, minimised".into();
-        assert!(verdict(&names).starts_with("This machine acts "), "only a table of pulses has such names");
+        assert!(verdict(&names).starts_with("This machine acts "), "names are not read");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Pulses as text, HTML and OpenMetrics.
 
 use ontick_record::run::Pulse;
-use ontick_record::{Run, Series};
+use ontick_record::{Case, Measurement, Run, Series};
 use ontick_report::{Style, html, openmetrics, rows, text, verdict};
 
 fn series(name: &str, wanted_ns: u64, errors_ns: &[i64]) -> Series {
     let mut pulse = Pulse { wanted_ns, gap_ns: 1_000_000, measured_by: "edges".into(), ..Pulse::default() };
-    let mut series = Series { name: name.into(), ..Series::default() };
+    let case = Case::of_name(&Measurement::PulseTable, name).unwrap_or_default();
+    let mut series = Series { case, ..Series::from(name.to_string()) };
     for error_ns in errors_ns {
         pulse.width.add(wanted_ns.saturating_add_signed(*error_ns), 1, 1);
         series.latency.add(error_ns.unsigned_abs(), 1, 1);

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ontick_machine::{Facts, Journal, Root};
 use ontick_measure::observe::Kept;
 use ontick_measure::{Error, Live, Load, Observer};
-use ontick_record::{Environment, Finding, Run, Series};
+use ontick_record::{Environment, Finding, Measurement as Kind, Run, Series};
 use ontick_report::text::samples::Samples;
 
 use crate::failure::{Failure, Outcome};
@@ -16,10 +16,10 @@ use crate::stop;
 
 /// A measurement about to be made.
 pub struct Measurement<'a> {
-    /// `timer`, `prove`, …
-    pub kind: &'static str,
-    /// Names of the series, in order.
-    pub names: Vec<String>,
+    /// What is measured.
+    pub kind: Kind,
+    /// The series, in order and empty.
+    pub series: Vec<Series>,
     /// The CPU that the environment is told for.
     pub cpu: Option<u32>,
     /// Runs beside it.
@@ -42,10 +42,10 @@ pub struct Measurement<'a> {
 
 impl<'a> Measurement<'a> {
     /// As the flags ask for it, with nothing found and nothing simulated.
-    pub fn asked(flags: &'a MeasuringFlags, kind: &'static str, names: Vec<String>) -> Self {
+    pub fn asked(flags: &'a MeasuringFlags, kind: Kind, series: impl IntoIterator<Item: Into<Series>>) -> Self {
         Self {
             kind,
-            names,
+            series: series.into_iter().map(Into::into).collect(),
             cpu: flags.place.place().cpu,
             load: flags.load(),
             watch: flags.watch,
@@ -71,7 +71,7 @@ pub fn run(
     let stop = stop::on_signal()?;
     let began = Instant::now();
     let (measured, failure, journal) = {
-        let mut progress = Progress::new(asked.kind, asked.watch, output.quiet, asked.waits_for.clone());
+        let mut progress = Progress::new(asked.kind.clone(), asked.watch, output.quiet, asked.waits_for.clone());
         let mut samples = asked.samples.take();
         let mut look = |live: &Live| {
             let now = samples.as_mut().map(|samples| samples());
@@ -138,12 +138,12 @@ fn under_load(
 }
 
 fn begin(asked: &Measurement) -> Run {
-    let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), asked.kind);
+    let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), asked.kind.clone());
     run.started = ontick_record::date::now();
     run.environment = Some(environment(asked.cpu));
     run.simulated = asked.simulated.clone();
     (run.findings, run.notes) = (asked.findings.clone(), asked.notes.clone());
-    run.series = asked.names.iter().map(|name| Series { name: name.clone(), ..Series::default() }).collect();
+    run.series = asked.series.clone();
     run
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ontick_machine::{Facts, Root, check};
 use ontick_measure::{Load, prove};
-use ontick_record::Requirement;
+use ontick_record::{Measurement as Kind, Requirement, Side};
 
 use super::measuring::{self, Measurement};
 use super::tuned::{Tuned, aim};
@@ -66,8 +66,8 @@ impl Prove {
         let mut notes = tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default();
         notes.extend(plan.place().why_there().filter(|_| self.cpu.is_none()));
         let asked = Measurement {
-            kind: "prove",
-            names: plan.series(),
+            kind: Kind::Prove,
+            series: plan.series(),
             cpu: plan.place().cpu,
             load: &Load::None,
             watch: false,
@@ -85,7 +85,8 @@ impl Prove {
             require: self.require,
             quiet: false,
         };
-        let outcome = measuring::run(asked, &output, |s| s.name.starts_with("ontick"), |o| prove::prove(&plan, o))?;
+        let outcome =
+            measuring::run(asked, &output, |s| s.case.side == Some(Side::Ontick), |o| prove::prove(&plan, o))?;
         let restored = tuned.map(Tuned::restore).transpose();
         if !self.json {
             let mut last = format!("Report: {}\n", self.html.display());

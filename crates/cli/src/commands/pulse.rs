@@ -10,7 +10,7 @@ use ontick_measure::kmod::{self, Timer, Undisturbed};
 use ontick_measure::pru;
 use ontick_measure::pulse::{By, Channel, Device, Job, Table, Trains};
 use ontick_measure::{Error, Load, Observer};
-use ontick_record::Series;
+use ontick_record::{Measurement as Kind, Series};
 
 use super::measuring::{self, Measurement};
 use super::simulated;
@@ -139,7 +139,7 @@ impl Pulse {
         };
         let names = trains.names();
         let note = (self.by == Mechanism::All).then(|| self.why_no_kernel()).flatten();
-        self.measured("pulse", names, place.cpu, note, |observer| trains.measure(place, limits, observer))
+        self.measured(Kind::Pulse, names, place.cpu, note, |observer| trains.measure(place, limits, observer))
     }
 
     fn run_table(self) -> Result<Outcome, Failure> {
@@ -154,14 +154,14 @@ impl Pulse {
             load: self.measuring.load.clone().unwrap_or(Load::Mix("all")),
             duration_ns: self.measuring.limits.duration.unwrap_or(TABLE_NS),
         };
-        self.measured("pulse-table", table.names(), table.place().cpu, note, |observer| table.measure(observer))
+        self.measured(Kind::PulseTable, table.series(), table.place().cpu, note, |observer| table.measure(observer))
     }
 
     /// Runs the measurement, and shows and judges what came: of calibrated trains only those after calibration.
     fn measured(
         &self,
-        kind: &'static str,
-        names: Vec<String>,
+        kind: Kind,
+        series: impl IntoIterator<Item: Into<Series>>,
         cpu: Option<u32>,
         note: Option<String>,
         measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
@@ -171,7 +171,7 @@ impl Pulse {
             // The load shares the CPUs of what it runs beside, and is started with it.
             load: &Load::None,
             simulated: simulated::told(&self.lines()),
-            ..Measurement::asked(&self.measuring, kind, names)
+            ..Measurement::asked(&self.measuring, kind, series)
         };
         asked.notes.extend(note);
         let calibrated = |series: &Series| series.pulse.as_ref().is_some_and(|pulse| pulse.subtracted_ns.is_some());

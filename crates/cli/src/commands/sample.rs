@@ -13,6 +13,7 @@ use clap::Args;
 use ontick_acquire::sink::{Sink, Where};
 use ontick_acquire::{Source, Trigger, source};
 use ontick_measure::session;
+use ontick_record::Measurement as Kind;
 
 use self::acquiring::{Acquiring, Named};
 use self::chain::Chain;
@@ -93,7 +94,7 @@ impl Sample {
                 Trigger::Every(_) => None,
             },
             samples: Some(Box::new(move || watching.look())),
-            ..Measurement::asked(&self.measuring, "sample", vec!["samples".into()])
+            ..Measurement::asked(&self.measuring, Kind::Sample, ["samples".to_string()])
         };
         let output = OutputFlags { quiet: to_stdout, ..self.measuring.output.clone() };
         let gone = Arc::new(OnceLock::new());

@@ -2,8 +2,8 @@
 //! minimised, idle and under load, in interleaved blocks.
 
 use ontick_gpio::{Name, OnExit};
-use ontick_record::Series;
 use ontick_record::units::exact;
+use ontick_record::{Case, Series, Side};
 
 use super::{By, Job, measure};
 use crate::blocks::{absorb, note_of_ended};
@@ -42,8 +42,8 @@ pub struct Table {
 }
 
 /// One row of the table under one load.
-struct Case {
-    name: String,
+struct Row {
+    case: Case,
     job: Job,
     place: Place,
 }
@@ -54,34 +54,44 @@ impl Table {
         Place::dedicated(self.cpu)
     }
 
-    /// Names of the series, in order: `10ms, sleep, stock, idle`.
-    pub fn names(&self) -> Vec<String> {
-        self.loads().iter().flat_map(|(load, _)| self.cases(load)).map(|case| case.name).collect()
+    /// The series, in order and empty.
+    pub fn series(&self) -> Vec<Series> {
+        self.loads().into_iter().flat_map(|(loaded, _)| self.rows(loaded)).map(|row| row.case.into()).collect()
     }
 
-    fn loads(&self) -> Vec<(&'static str, &Load)> {
+    /// The loads in turn; whether it is one.
+    fn loads(&self) -> Vec<(bool, &Load)> {
         match &self.load {
-            Load::None => vec![("idle", &Load::None)],
-            load => vec![("idle", &Load::None), ("loaded", load)],
+            Load::None => vec![(false, &Load::None)],
+            load => vec![(false, &Load::None), (true, load)],
         }
     }
 
-    fn cases(&self, load: &str) -> Vec<Case> {
-        let sides = [("stock", Place::stock()), ("minimised", self.place())];
-        let mut cases = Vec::new();
+    fn rows(&self, loaded: bool) -> Vec<Row> {
+        let row = |width_ns, by: By, side, place| Row {
+            case: Case {
+                width_ns: Some(width_ns),
+                method: Some(by.to_string()),
+                side: Some(side),
+                loaded: Some(loaded),
+                ..Case::default()
+            },
+            job: self.job(by, width_ns),
+            place,
+        };
+        let sides = [(Side::Stock, Place::stock()), (Side::Minimised, self.place())];
+        let mut rows = Vec::new();
         for width_ns in WIDTHS_NS {
             for (side, place) in sides {
                 for by in self.mechanisms(place) {
-                    let name = format!("{}, {by}, {side}, {load}", exact(width_ns));
-                    cases.push(Case { name, job: self.job(by, width_ns), place });
+                    rows.push(row(width_ns, by, side, place));
                 }
             }
         }
         if let Some(by) = self.pru.clone().map(By::Pru) {
-            let name = format!("{}, {by}, minimised, {load}", exact(WIDTH_OF_PRU_NS));
-            cases.push(Case { name, job: self.job(by, WIDTH_OF_PRU_NS), place: self.place() });
+            rows.push(row(WIDTH_OF_PRU_NS, by, Side::Minimised, self.place()));
         }
-        cases
+        rows
     }
 
     /// The kernel's and the PRU's have only the minimised side, as in the source.
@@ -105,7 +115,7 @@ impl Table {
     }
 
     fn block(&self) -> Result<Limits, Error> {
-        let blocks = (self.names().len() * ROUNDS) as u64;
+        let blocks = (self.series().len() * ROUNDS) as u64;
         let block_ns = self.duration_ns / blocks;
         let least_ns = FEWEST * self.job(By::Sleep, WIDTHS_NS[0]).period_ns();
         match block_ns < least_ns {
@@ -121,21 +131,21 @@ impl Table {
     pub fn measure(&self, observer: &mut Observer) -> Result<Vec<Series>, Error> {
         let limits = self.block()?;
         self.place().check()?;
-        let mut all: Vec<Series> = self.names().into_iter().map(|name| Series { name, ..Series::default() }).collect();
+        let mut all = self.series();
         let share = 1.0 / (all.len() * ROUNDS) as f64;
         let mut order = 0;
-        for (half, (name, load)) in self.loads().into_iter().enumerate() {
+        for (half, (loaded, load)) in self.loads().into_iter().enumerate() {
             if observer.stopped() {
                 break;
             }
-            let (cases, beside) = (self.cases(name), load.start()?);
-            for number in interleaved(cases.len()) {
+            let (rows, beside) = (self.rows(loaded), load.start()?);
+            for number in interleaved(rows.len()) {
                 if observer.stopped() {
                     break;
                 }
-                let (series, case) = (half * cases.len() + number, &cases[number]);
+                let (series, row) = (half * rows.len() + number, &rows[number]);
                 observer.begin(Part { series, from: f64::from(order) * share, share });
-                let mut block = measure(&case.name, &case.job, case.place, limits, observer)?;
+                let mut block = measure(&all[series].name, &row.job, row.place, limits, observer)?;
                 block.settings.load = load.describe();
                 absorb(&mut all[series], block, order);
                 order += 1;
@@ -174,22 +184,26 @@ mod tests {
         }
     }
 
+    fn names(table: &Table) -> Vec<String> {
+        table.series().into_iter().map(|series| series.name).collect()
+    }
+
     #[test]
     fn every_case_comes_as_often_as_any_other() {
         let order: Vec<usize> = interleaved(3).collect();
         assert_eq!(order, [0, 1, 2, 2, 1, 0, 0, 1, 2]);
         let whole = Table { load: Load::Mix("cpu"), ..table("none", 1) };
-        assert_eq!(whole.names().len(), 4 * 3 * 2 * 2);
-        assert_eq!(whole.names()[0], "10ms, sleep, stock, idle");
-        assert_eq!(whole.names()[47], "10us, hybrid, minimised, loaded");
+        assert_eq!(names(&whole).len(), 4 * 3 * 2 * 2);
+        assert_eq!(names(&whole)[0], "10ms, sleep, stock, idle");
+        assert_eq!(names(&whole)[47], "10us, hybrid, minimised, loaded");
         let output = pru::Output { pin: "P9_31".parse().unwrap(), host: pru::Host::default() };
-        let names = Table { pru: Some(output), ..whole.clone() }.names();
-        let of_pru: Vec<&String> = names.iter().filter(|name| name.contains("pru")).collect();
-        assert_eq!((names.len(), of_pru.len()), (4 * 3 * 2 * 2 + 2 * 5, 2 * 5));
+        let of_all = names(&Table { pru: Some(output), ..whole.clone() });
+        let of_pru: Vec<&String> = of_all.iter().filter(|name| name.contains("pru")).collect();
+        assert_eq!((of_all.len(), of_pru.len()), (4 * 3 * 2 * 2 + 2 * 5, 2 * 5));
         assert_eq!([of_pru[0], of_pru[9]], ["10ms, pru, minimised, idle", "25us, pru, minimised, loaded"]);
         let kernel = Table { kernel: true, ..whole };
-        assert_eq!(kernel.names().len(), 4 * (3 + 3 + 3) * 2);
-        assert_eq!(kernel.names()[8], "10ms, kernel udelay, minimised, idle");
+        assert_eq!(names(&kernel).len(), 4 * (3 + 3 + 3) * 2);
+        assert_eq!(names(&kernel)[8], "10ms, kernel udelay, minimised, idle");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Source 001's whole table: every mechanism under every policy, idle and stressed, in interleaved blocks.
 
-use ontick_record::run::{Published, Series};
+use ontick_record::run::Published;
+use ontick_record::{Case, Series};
 use ontick_rt::thread::Policy;
 
 use super::{By, Job, measure};
@@ -28,15 +29,15 @@ pub struct Table {
 
 /// One cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Case {
+struct Cell {
     by: By,
     policy: Policy,
     stressed: bool,
 }
 
-impl Case {
+impl Cell {
     /// The cells in the order of the table.
-    fn all(kernel: bool) -> Vec<Case> {
+    fn all(kernel: bool) -> Vec<Cell> {
         let policies = |by| match by {
             // Handlers of WiringPi run at this priority.
             By::Interrupt => vec![Policy::Other, Policy::RoundRobin(55), Policy::Fifo(99)],
@@ -50,12 +51,15 @@ impl Case {
             .into_iter()
             .chain(kernel.then_some(By::KERNEL))
             .flat_map(of)
-            .map(|(by, policy, stressed)| Case { by, policy, stressed })
+            .map(|(by, policy, stressed)| Cell { by, policy, stressed })
             .collect()
     }
 
-    fn name(self) -> String {
-        format!("{}, {}, {}", self.by, self.policy, if self.stressed { "stress" } else { "idle" })
+    /// Its series, empty.
+    fn series(self) -> Series {
+        let (method, policy) = (Some(self.by.to_string()), Some(self.policy.to_string()));
+        let case = Case { method, policy, loaded: Some(self.stressed), ..Case::default() };
+        Series { published: self.published(), ..case.into() }
     }
 
     /// What source 001's oscilloscope showed of it.
@@ -82,35 +86,32 @@ pub const NOTE: &str = "source 001's figures are the largest latencies that its 
 pub const NOTE_OF_KERNEL: &str =
     "source 001's interrupt in the kernel (FIFO 50, stressed: max about 110us) is not in this table";
 
-/// Names of the series that [`table`] will measure, in order.
-pub fn names(kernel: bool) -> Vec<String> {
-    Case::all(kernel).into_iter().map(Case::name).collect()
+/// The series that [`table`] will measure, in order and empty.
+pub fn series(kernel: bool) -> Vec<Series> {
+    Cell::all(kernel).into_iter().map(Cell::series).collect()
 }
 
 /// Measures all cases; fewer blocks if the observer ends the run. Each case has a block in every pass.
 pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Error> {
-    let cases = Case::all(table.kernel);
-    let mut all: Vec<Series> = cases
-        .iter()
-        .map(|case| Series { name: case.name(), published: case.published(), ..Series::default() })
-        .collect();
+    let cells = Cell::all(table.kernel);
+    let mut all = series(table.kernel);
     let limits = Limits { length: divided(table.limits.length), ..table.limits };
-    let order = order(&cases);
+    let order = order(&cells);
     let share = 1.0 / order.len() as f64;
     let mut running = None;
     for (turn, i) in order.into_iter().enumerate() {
         if observer.stopped() {
             break;
         }
-        let case = cases[i];
-        if case.stressed != running.is_some() {
-            running = if case.stressed { Some(table.stress.start()?) } else { None };
+        let cell = cells[i];
+        if cell.stressed != running.is_some() {
+            running = if cell.stressed { Some(table.stress.start()?) } else { None };
         }
         observer.begin(Part { series: i, from: turn as f64 * share, share });
-        let job = Job { by: case.by, ..table.job.clone() };
-        let place = Place { policy: case.policy, ..table.place };
-        let mut block = measure(&case.name(), &job, place, limits, observer)?;
-        block.settings.load = if case.stressed { table.stress.describe() } else { Load::None.describe() };
+        let job = Job { by: cell.by, ..table.job.clone() };
+        let place = Place { policy: cell.policy, ..table.place };
+        let mut block = measure(&all[i].name, &job, place, limits, observer)?;
+        block.settings.load = if cell.stressed { table.stress.describe() } else { Load::None.describe() };
         absorb(&mut all[i], block, turn as u32);
         if let Some(status) = running.as_ref().and_then(|running| running.ended()) {
             observer.note(format!(
@@ -130,8 +131,8 @@ fn divided(length: Length) -> Length {
 }
 
 /// Idle forth, stressed forth and back, idle back: a machine that drifts favours no case.
-fn order(cases: &[Case]) -> Vec<usize> {
-    let of = |stressed| (0..cases.len()).filter(move |i| cases[*i].stressed == stressed);
+fn order(cells: &[Cell]) -> Vec<usize> {
+    let of = |stressed| (0..cells.len()).filter(move |i| cells[*i].stressed == stressed);
     let (idle, stressed): (Vec<_>, Vec<_>) = (of(false).collect(), of(true).collect());
     let back = |cases: &[usize]| cases.iter().rev().copied().collect::<Vec<_>>();
     [idle.clone(), stressed.clone(), back(&stressed), back(&idle)].concat()
@@ -143,13 +144,15 @@ mod tests {
 
     #[test]
     fn every_case_has_its_passes_and_the_source_its_places() {
-        assert_eq!(Case::all(false).len(), 14);
-        let cases = Case::all(true);
-        assert_eq!(cases.len(), 18);
-        let order = order(&cases);
-        assert!((0..cases.len()).all(|i| order.iter().filter(|turn| **turn == i).count() as u64 == PASSES));
-        let published: Vec<String> =
-            cases.iter().filter_map(|case| Some(format!("{}: {}", case.name(), case.published()?.figure))).collect();
+        assert_eq!(Cell::all(false).len(), 14);
+        let cells = Cell::all(true);
+        assert_eq!(cells.len(), 18);
+        let order = order(&cells);
+        assert!((0..cells.len()).all(|i| order.iter().filter(|turn| **turn == i).count() as u64 == PASSES));
+        let published: Vec<String> = cells
+            .iter()
+            .filter_map(|cell| Some(format!("{}: {}", cell.series().name, cell.published()?.figure)))
+            .collect();
         assert_eq!(
             published,
             [

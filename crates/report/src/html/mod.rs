@@ -13,7 +13,7 @@ mod sections;
 mod switching;
 mod table;
 
-use ontick_record::Run;
+use ontick_record::{Measurement, Run};
 
 use crate::compare::{Named, short_names};
 use crate::markup::Markup;
@@ -34,7 +34,7 @@ pub fn html(run: &Run) -> String {
     pulses::pulses(&mut body, run);
     switching::all(&mut body, run);
     table::latencies(&mut body, run);
-    figures::all(&mut body, &plot::of_run(run), run.measurement == "prove");
+    figures::all(&mut body, &plot::of_run(run), run.measurement == Measurement::Prove);
     causes::causes(&mut body, run);
     findings::all(&mut body, &named);
     facts::all(&mut body, &named);
@@ -92,5 +92,5 @@ fn header(body: &mut Markup, run: &Run) {
 
 fn page_title(run: &Run) -> String {
     let title = headline::title(run);
-    if run.measurement == "prove" { format!("{title}: stock against ontick") } else { title }
+    if run.measurement == Measurement::Prove { format!("{title}: stock against ontick") } else { title }
 }

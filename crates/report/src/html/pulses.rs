@@ -1,10 +1,10 @@
 //! The table of pulses: how wide they were.
 
-use ontick_record::{Run, Series};
+use ontick_record::{Measurement, Run, Series};
 
 use crate::markup::Markup;
 use crate::number::count;
-use crate::pulses::{TABLE, has_pulses, notes, parts, widths};
+use crate::pulses::{has_pulses, notes, parts, widths};
 use crate::source_003;
 use crate::typeset;
 
@@ -15,7 +15,7 @@ pub(super) fn pulses(body: &mut Markup, run: &Run) {
     }
     let heading = if run.simulated.is_some() { "Widths in µs (simulated line)" } else { "Widths in µs" };
     body.leaf("h2", &[], heading).open("div", &[("class", &"wide")]).open("table", &[]);
-    if run.measurement == TABLE {
+    if run.measurement == Measurement::PulseTable {
         of_source(body, run)
     } else {
         of_series(body, run)

@@ -1,10 +1,10 @@
 //! What stands first: the headline figures, requirements, warnings.
 
-use ontick_record::{Run, Series};
+use ontick_record::{Measurement, Run, Series};
 
 use crate::compare::Named;
 use crate::figures::{missed_cycles, share_in_time};
-use crate::grouping::{groups, is_loaded};
+use crate::grouping::{is_loaded, stock_beside};
 use crate::markup::Markup;
 use crate::typeset::{count, number, time};
 use crate::verdict::decisive;
@@ -26,7 +26,7 @@ fn latency(ns: Option<u64>) -> String {
 /// The figures that decide, beside those of the other side where there is one.
 pub(super) fn cards(body: &mut Markup, run: &Run) {
     let Some(series) = decisive(run) else { return };
-    let stock = opposite(run, series);
+    let stock = stock_beside(run, series);
     let when = match (stock, is_loaded(series)) {
         (None, _) => "",
         (_, true) => " under load",
@@ -44,7 +44,7 @@ pub(super) fn cards(body: &mut Markup, run: &Run) {
         ("99th percentile", |_, s| latency(s.latency.quantile(0.99))),
         ("longest", |_, s| latency(s.latency.max_ns)),
     ];
-    let all = if run.measurement == "noise" { gaps } else { usual };
+    let all = if run.measurement == Measurement::Noise { gaps } else { usual };
     body.open("dl", &[("class", &"cards")]);
     for (name, figure) in all {
         body.open("div", &[("class", &"card")]).leaf("dt", &[], &format!("{name}{when}"));
@@ -55,12 +55,6 @@ pub(super) fn cards(body: &mut Markup, run: &Run) {
         body.close();
     }
     body.close();
-}
-
-/// The stock side that was measured beside the same load.
-fn opposite<'a>(run: &'a Run, ours: &Series) -> Option<&'a Series> {
-    let group = groups(run).into_iter().find(|g| g.rows.iter().any(|(_, s)| std::ptr::eq(*s, ours)))?;
-    group.rows.into_iter().find(|(side, s)| *side == "stock" && s.latency.count() > 0).map(|(_, s)| s)
 }
 
 /// What was asked of the runs, and whether it was met.

@@ -1,7 +1,7 @@
 //! What a curve is drawn with. Colours are those of Okabe and Ito, which colour-blind readers tell
 //! apart; the dash tells curves apart without any colour.
 
-use ontick_record::{Run, Series};
+use ontick_record::{Measurement, Run, Series, Side};
 
 use crate::compare::Named;
 use crate::grouping::is_loaded;
@@ -47,9 +47,12 @@ pub(crate) struct Curve<'a> {
 /// The series of a run. In a comparison the side is the colour and an idle machine is dashed; else each
 /// series has its own colour, then dashes.
 pub(crate) fn of_run(run: &Run) -> Vec<Curve<'_>> {
-    let sides = run.measurement == "prove";
-    let ink = |i: usize, s: &Series| match (sides, s.name.starts_with("stock")) {
-        (true, stock) => Ink { colour: if stock { STOCK } else { OURS }, dash: usize::from(!is_loaded(s)) },
+    let sides = run.measurement == Measurement::Prove;
+    let ink = |i: usize, s: &Series| match (sides, s.case.side) {
+        (true, side) => {
+            let colour = if side == Some(Side::Stock) { STOCK } else { OURS };
+            Ink { colour, dash: usize::from(!is_loaded(s)) }
+        }
         _ => nth(i),
     };
     run.series.iter().enumerate().map(|(i, s)| Curve { name: s.name.clone(), series: s, ink: ink(i, s) }).collect()

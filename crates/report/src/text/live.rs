@@ -64,7 +64,7 @@ fn progress(now: &Moment, style: &Style) -> String {
     });
     let elapsed = format!("{:.0}s", now.run.duration_ns as f64 / 1e9);
     let load = now.load_average.map(|load| format!(" · load average {load:.2}")).unwrap_or_default();
-    let line = format!("{}{} · {elapsed}{load}", printable(&now.run.measurement), done.unwrap_or_default());
+    let line = format!("{}{} · {elapsed}{load}", printable(now.run.measurement.as_str()), done.unwrap_or_default());
     shortened(&line, style.width) + "\n"
 }
 

@@ -1,6 +1,6 @@
 //! The tables of pulses: how wide they were, and by how much that was wrong.
 
-use ontick_record::{Run, Series};
+use ontick_record::{Measurement, Run, Series};
 
 use super::Style;
 use super::colour::Paint;
@@ -8,7 +8,7 @@ use super::lines::{hanging, shortened};
 use crate::figures::latency;
 use crate::number::count;
 use crate::printable::printable;
-use crate::pulses::{TABLE, notes, parts, widths};
+use crate::pulses::{notes, parts, widths};
 use crate::source_003;
 
 const WIDTH: usize = 10;
@@ -17,7 +17,8 @@ const MISSED: usize = 7;
 
 /// All of it, with what must be known beside.
 pub(super) fn pulses(run: &Run, style: &Style) -> String {
-    let mut text = if run.measurement == TABLE { source_table(run, style) } else { table(run, style) };
+    let mut text =
+        if run.measurement == Measurement::PulseTable { source_table(run, style) } else { table(run, style) };
     for sentence in notes(run) {
         text.push_str(&hanging("  ", "", &printable(&sentence), style.width));
     }

@@ -117,7 +117,7 @@ fn rows(run: &Run) -> Vec<Row<'_>> {
             let cells =
                 latencies.chain([share_in_time(series), missed_cycles(run, series)]).map(unit_aligned).collect();
             let group = if i == 0 { printable(group.name) } else { String::new() };
-            rows.push(Row { group, label: printable(label), cells, series });
+            rows.push(Row { group, label: printable(&label), cells, series });
         }
     }
     rows

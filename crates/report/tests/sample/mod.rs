@@ -3,7 +3,7 @@
 
 use ontick_record::run::{Block, Conditions, Contamination, Judged, Outlier, Settings};
 use ontick_record::switching::{Class, Lost, Stall, Switching, Trial, Violation};
-use ontick_record::{Environment, Run, Series};
+use ontick_record::{Case, Environment, Run, Series};
 
 /// A small generator with a fixed seed: the same samples on every machine.
 pub struct Chance(u64);
@@ -155,6 +155,7 @@ pub fn prove() -> Run {
     .enumerate()
     {
         let mut s = series(name, shape, 15, 11 + i as u64);
+        s.case = Case::of_name(&run.measurement, name).unwrap();
         if name.starts_with("stock") {
             stock_settings(&mut s);
         }

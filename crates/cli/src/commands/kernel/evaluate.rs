@@ -8,7 +8,7 @@ use ontick_measure::timer::{self, Job, Method};
 use ontick_measure::{Length, Limits, Load, Place};
 use ontick_record::run::Published;
 use ontick_record::units::show;
-use ontick_record::{Series, units};
+use ontick_record::{Measurement as Kind, Series, units};
 use ontick_rt::thread::Policy;
 use ontick_rt::{cpus, watchdog};
 
@@ -70,8 +70,8 @@ impl Evaluate {
         notes.push(NOTE.into());
         notes.extend(left_out);
         let asked = Measurement {
-            kind: "timer",
-            names: methods.iter().map(Method::to_string).collect(),
+            kind: Kind::Timer,
+            series: methods.iter().map(|method| method.to_string().into()).collect(),
             cpu: place.cpu,
             load: &self.load,
             watch: self.watch,

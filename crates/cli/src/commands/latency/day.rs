@@ -2,6 +2,7 @@
 
 use clap::Args;
 use ontick_measure::day::{self, Times};
+use ontick_record::Measurement as Kind;
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
 
@@ -59,7 +60,7 @@ impl Day {
         let (interval_ns, offset_ns) = self.at.map_or((self.interval, 0), |at| (86_400_000_000_000, at));
         let hybrid = !self.sleep_only && cpus::online().len() > 1;
         let times = Times { clock: self.clock, interval_ns, offset_ns, hybrid };
-        let asked = Measurement::asked(&self.measuring, "day", vec![self.clock.name().into()]);
+        let asked = Measurement::asked(&self.measuring, Kind::Day, [self.clock.name().to_string()]);
         measuring::run(
             asked,
             &self.measuring.output,

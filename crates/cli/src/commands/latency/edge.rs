@@ -4,6 +4,7 @@ use clap::Args;
 use ontick_gpio::{Name, OnExit};
 use ontick_measure::edge::{self, By, Job, Wiring};
 use ontick_measure::series;
+use ontick_record::Measurement as Kind;
 
 use super::mechanisms::{self, Mechanisms};
 use super::{simulated, with_lines};
@@ -54,7 +55,7 @@ impl Edge {
         let wiring = Wiring { drive, see, on_exit: self.on_exit };
         let (interval_ns, driver_cpu) = (self.interval, self.from_cpu);
         let job = |by| Job { wiring: wiring.clone(), by, interval_ns, driver_cpu };
-        let asked = with_lines(&self.measuring, "edge", self.by.names(), &[&wiring.drive, &wiring.see]);
+        let asked = with_lines(&self.measuring, Kind::Edge, self.by.names(), &[&wiring.drive, &wiring.see]);
         measuring::run(
             asked,
             &self.measuring.output,

@@ -10,6 +10,7 @@ mod wakeup;
 
 use clap::Subcommand;
 use ontick_gpio::Name;
+use ontick_record::{Measurement as Kind, Series};
 
 use super::measuring::Measurement;
 use super::simulated;
@@ -43,9 +44,9 @@ impl Latency {
 /// A measurement with GPIO lines, which may be simulated.
 fn with_lines<'a>(
     flags: &'a MeasuringFlags,
-    kind: &'static str,
-    names: Vec<String>,
+    kind: Kind,
+    series: impl IntoIterator<Item: Into<Series>>,
     lines: &[&Name],
 ) -> Measurement<'a> {
-    Measurement { simulated: simulated::told(lines), ..Measurement::asked(flags, kind, names) }
+    Measurement { simulated: simulated::told(lines), ..Measurement::asked(flags, kind, series) }
 }

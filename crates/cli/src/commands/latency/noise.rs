@@ -2,6 +2,7 @@
 
 use clap::Args;
 use ontick_measure::noise;
+use ontick_record::Measurement as Kind;
 
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
@@ -21,7 +22,7 @@ pub struct Noise {
 impl Noise {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
-        let asked = Measurement::asked(&self.measuring, "noise", vec!["gaps".into()]);
+        let asked = Measurement::asked(&self.measuring, Kind::Noise, ["gaps".to_string()]);
         measuring::run(
             asked,
             &self.measuring.output,

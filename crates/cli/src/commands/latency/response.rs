@@ -10,6 +10,7 @@ use ontick_measure::response::latmon::{self, Address};
 use ontick_measure::response::table::{self, Table};
 use ontick_measure::response::{self, By, Ends, Job, Pair};
 use ontick_measure::{Live, Load, Observer, series};
+use ontick_record::Measurement as Kind;
 
 use super::mechanisms::{self, Mechanisms};
 use super::{simulated, with_lines};
@@ -126,7 +127,7 @@ impl Response {
         let (inverse, on_exit) = (self.inverse, self.on_exit);
         let follower = Follower { input, output, inverse, on_exit, host };
         let limits = self.measuring.limits.limits();
-        let asked = with_lines(&self.measuring, "response", vec![PRU.into()], &[]);
+        let asked = with_lines(&self.measuring, Kind::Response, [PRU.to_string()], &[]);
         measuring::run(asked, &self.measuring.output, |_| true, |o| follower.measure(PRU, limits, o).map(|s| vec![s]))
     }
 
@@ -135,7 +136,7 @@ impl Response {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |by| latmon::Job { pair: pair.clone(), board: board.clone(), by, interval_ns };
-        let mut asked = with_lines(&self.measuring, "response", self.by.names(), &[&pair.input, &pair.output]);
+        let mut asked = with_lines(&self.measuring, Kind::Response, self.by.names(), &[&pair.input, &pair.output]);
         asked.notes.extend(note);
         let each = |by: &By, observer: &mut Observer| latmon::measure(by.name(), &job(*by), place, limits, observer);
         measuring::run(asked, &self.measuring.output, |_| true, |observer| series::each(&self.by.0, observer, each))
@@ -147,7 +148,7 @@ impl Response {
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
         let job = |by| Job { pair: pair.clone(), ends: ends.clone(), by, interval_ns, observer_cpu };
         let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
-        let mut asked = with_lines(&self.measuring, "response", self.by.names(), &lines);
+        let mut asked = with_lines(&self.measuring, Kind::Response, self.by.names(), &lines);
         asked.notes.extend(note);
         measuring::run(
             asked,
@@ -171,7 +172,7 @@ impl Response {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits_or(CASE_NS));
         let kernel = no_kernel.is_none();
         let plan = Table { job, place, limits, kernel, stress };
-        let mut asked = with_lines(&self.measuring, "response", table::names(kernel), &lines.each_ref());
+        let mut asked = with_lines(&self.measuring, Kind::Response, table::series(kernel), &lines.each_ref());
         // It runs in the stressed blocks only.
         asked.load = &Load::None;
         asked.notes.push(table::NOTE.into());

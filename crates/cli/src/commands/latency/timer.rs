@@ -2,6 +2,7 @@
 
 use clap::Args;
 use ontick_measure::timer::{self, Job, Method};
+use ontick_record::Measurement as Kind;
 use ontick_rt::{Overrun, Phase};
 
 use super::mechanisms::{self, Mechanisms};
@@ -61,7 +62,7 @@ impl Timer {
                 ..Job::new(self.interval, *method)
             })
             .collect();
-        let asked = Measurement::asked(&self.measuring, "timer", self.method.names());
+        let asked = Measurement::asked(&self.measuring, Kind::Timer, self.method.names());
         measuring::run(asked, &self.measuring.output, |_| true, |observer| timer::each(&jobs, place, limits, observer))
     }
 }

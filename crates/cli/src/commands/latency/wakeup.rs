@@ -3,6 +3,7 @@
 use clap::Args;
 use ontick_measure::wakeup::By;
 use ontick_measure::{series, wakeup};
+use ontick_record::Measurement as Kind;
 
 use super::mechanisms::{self, Mechanisms};
 use crate::commands::measuring::{self, Measurement};
@@ -34,7 +35,7 @@ impl Wakeup {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (interval, from) = (self.interval, self.from_cpu);
-        let asked = Measurement::asked(&self.measuring, "wakeup", self.by.names());
+        let asked = Measurement::asked(&self.measuring, Kind::Wakeup, self.by.names());
         measuring::run(
             asked,
             &self.measuring.output,

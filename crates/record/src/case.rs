@@ -1,0 +1,163 @@
+//! What tells the series of a comparison or a table apart. A series' name is made of it, and is never read again.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units;
+use crate::{Measurement, Series};
+
+/// A side of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Side {
+    /// As any program runs.
+    Stock,
+    /// As ontick runs it.
+    Ontick,
+    /// With latency minimised, in source 003's words.
+    Minimised,
+}
+
+impl Side {
+    const ALL: [Self; 3] = [Self::Stock, Self::Ontick, Self::Minimised];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stock => "stock",
+            Self::Ontick => "ontick",
+            Self::Minimised => "minimised",
+        }
+    }
+}
+
+/// What is special to one series of a run; absent where all are alike in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Case {
+    /// How wide the pulses were to be, in ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width_ns: Option<u64>,
+    /// The mechanism: `poll`, `hybrid`, `kernel udelay`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The scheduling policy: `other`, `fifo:99`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// The side of a comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
+    /// Whether beside a load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loaded: Option<bool>,
+}
+
+impl Case {
+    /// Whether it tells nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether beside a load, in a word; source 001 stressed its machine.
+    pub fn load(&self) -> Option<&'static str> {
+        let loaded = if self.policy.is_some() { "stress" } else { "loaded" };
+        self.loaded.map(|is_loaded| if is_loaded { loaded } else { "idle" })
+    }
+
+    /// Of a record from before cases were kept: out of the name that this version would give it.
+    pub fn of_name(measurement: &Measurement, name: &str) -> Option<Self> {
+        let parts: Vec<&str> = name.split(", ").collect();
+        let side = |name: &str| Side::ALL.into_iter().find(|side| side.as_str() == name);
+        let text = |part: &str| Some(part.to_owned());
+        let case = match (measurement, &parts[..]) {
+            (Measurement::Prove, [of, _]) => Self { side: side(of), ..Self::default() },
+            (Measurement::Response, [method, policy, _]) => {
+                Self { method: text(method), policy: text(policy), ..Self::default() }
+            }
+            (Measurement::PulseTable, [width, method, of, _]) => Self {
+                width_ns: units::parse_time(width).ok(),
+                method: text(method),
+                side: side(of),
+                ..Self::default()
+            },
+            _ => return None,
+        };
+        let with_load = [false, true].map(|loaded| Self { loaded: Some(loaded), ..case.clone() });
+        with_load.into_iter().find(|case| case.to_string() == name)
+    }
+}
+
+/// Its parts, as a series of it is named: `ontick, loaded`, `10ms, sleep, stock, idle`, `poll, fifo:99, stress`.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let width = self.width_ns.map(units::exact);
+        let parts = [
+            width.as_deref(),
+            self.method.as_deref(),
+            self.policy.as_deref(),
+            self.side.map(Side::as_str),
+            self.load(),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// An empty series, named after its case.
+impl From<Case> for Series {
+    fn from(case: Case) -> Self {
+        Self { name: case.to_string(), case, ..Self::default() }
+    }
+}
+
+/// Gives the series of a record from before cases were kept theirs.
+pub(crate) fn complete(measurement: &Measurement, series: &mut [Series]) {
+    for one in series.iter_mut().filter(|one| one.case.is_empty()) {
+        one.case = Case::of_name(measurement, &one.name).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_every_table_give_their_cases_again() {
+        let side = |side| Case { side: Some(side), loaded: Some(true), ..Case::default() };
+        let cell =
+            Case { method: Some("poll".into()), policy: Some("fifo:99".into()), loaded: Some(true), ..Case::default() };
+        let pulse = Case {
+            width_ns: Some(25_000),
+            method: Some("kernel udelay".into()),
+            loaded: Some(false),
+            ..side(Side::Minimised)
+        };
+        for (measurement, case, name) in [
+            (Measurement::Prove, side(Side::Stock), "stock, loaded"),
+            (Measurement::Prove, side(Side::Ontick), "ontick, loaded"),
+            (Measurement::Response, cell, "poll, fifo:99, stress"),
+            (Measurement::PulseTable, pulse, "25us, kernel udelay, minimised, idle"),
+        ] {
+            assert_eq!(case.to_string(), name);
+            assert_eq!(Case::of_name(&measurement, name), Some(case), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_mean_something_else_give_none() {
+        for (measurement, name) in [
+            (Measurement::Timer, "stock, idle"),
+            (Measurement::Prove, "stock"),
+            (Measurement::Prove, "mine, idle"),
+            (Measurement::Prove, "stock, idle "),
+            (Measurement::Response, "poll, fifo:99, loaded"),
+            (Measurement::Response, "poll"),
+            (Measurement::PulseTable, "wide, sleep, stock, idle"),
+            (Measurement::Pulse, "10us, sleep, stock, idle"),
+        ] {
+            assert_eq!(Case::of_name(&measurement, name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a run measured.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a run measured; in records, its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "String", into = "String")]
+#[schemars(with = "String")]
+#[non_exhaustive]
+pub enum Measurement {
+    /// A periodic job's lateness.
+    Timer,
+    /// From waking a thread on another CPU to its running.
+    Wakeup,
+    /// A job at times of day.
+    Day,
+    /// Gaps in a thread that spins.
+    Noise,
+    /// From an edge of a line to the program that waits for it.
+    Edge,
+    /// From a line's change to the answer on another.
+    Response,
+    /// The same job the stock way and ontick's.
+    Prove,
+    /// Widths of pulses.
+    Pulse,
+    /// Source 003's whole table of pulses.
+    PulseTable,
+    /// How late samples were taken.
+    Sample,
+    /// A switch's first frames after openings, on a network made for it.
+    SwitchDemo,
+    /// The same of a switch that is configured.
+    SwitchVerify,
+    /// Something that this version does not know.
+    Other(String),
+}
+
+impl Measurement {
+    const KNOWN: [Self; 12] = [
+        Self::Timer,
+        Self::Wakeup,
+        Self::Day,
+        Self::Noise,
+        Self::Edge,
+        Self::Response,
+        Self::Prove,
+        Self::Pulse,
+        Self::PulseTable,
+        Self::Sample,
+        Self::SwitchDemo,
+        Self::SwitchVerify,
+    ];
+
+    /// Its name in records.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Timer => "timer",
+            Self::Wakeup => "wakeup",
+            Self::Day => "day",
+            Self::Noise => "noise",
+            Self::Edge => "edge",
+            Self::Response => "response",
+            Self::Prove => "prove",
+            Self::Pulse => "pulse",
+            Self::PulseTable => "pulse-table",
+            Self::Sample => "sample",
+            Self::SwitchDemo => "switch demo",
+            Self::SwitchVerify => "switch verify",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for Measurement {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<&str> for Measurement {
+    fn from(name: &str) -> Self {
+        name.to_owned().into()
+    }
+}
+
+impl From<String> for Measurement {
+    fn from(name: String) -> Self {
+        Self::KNOWN.into_iter().find(|known| known.as_str() == name).unwrap_or(Self::Other(name))
+    }
+}
+
+impl From<Measurement> for String {
+    fn from(measurement: Measurement) -> Self {
+        measurement.as_str().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back_and_unknown_ones_stay() {
+        for known in Measurement::KNOWN {
+            assert_eq!(Measurement::from(known.as_str()), known);
+        }
+        let later: Measurement = serde_json::from_str("\"tides\"").unwrap();
+        assert_eq!(later, Measurement::Other("tides".into()));
+        assert_eq!(serde_json::to_string(&later).unwrap(), "\"tides\"");
+    }
+}
