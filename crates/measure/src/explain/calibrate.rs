@@ -173,4 +173,32 @@ mod tests {
         let (events, made) = made(9);
         assert_eq!(usual(&events, &made), Usual::default());
     }
+
+    #[test]
+    fn times_are_seconds_and_the_rest() {
+        let parts = |ns| (timespec(ns).tv_sec, timespec(ns).tv_nsec);
+        assert_eq!([parts(0), parts(50_000)], [(0, 0), (0, 50_000)]);
+        assert_eq!([parts(999_999_999), parts(3_000_000_007)], [(0, 999_999_999), (3, 7)]);
+    }
+
+    /// An interrupt that fired nothing was no timer's, and one on another CPU is not the thread's.
+    #[test]
+    fn only_interrupts_of_timers_on_the_threads_cpu_count() {
+        let (events, made) = made(20);
+        let without: Vec<Event> =
+            events.iter().filter(|event| !matches!(event.kind, Kind::TimerFires { .. })).cloned().collect();
+        assert_eq!(usual(&without, &made).edge_ns, None);
+        // Another CPU's events in between do not shorten the silence.
+        let mut others = events.clone();
+        others.extend((0..20).map(|i| Event { cpu: 2, ..event(i * 1_000_000 + 1_500, 9, Kind::PageFault) }));
+        others.sort_by_key(|event| event.at_ns);
+        assert_eq!(usual(&others, &made), usual(&events, &made));
+        // One that left its CPU to another task met no idle CPU.
+        let busy = |event: &Event| match event.kind {
+            Kind::Switch { prev, state, .. } => Kind::Switch { prev, state, next: Task::unnamed(9) },
+            ref other => other.clone(),
+        };
+        let busy: Vec<Event> = events.iter().map(|event| Event { kind: busy(event), ..event.clone() }).collect();
+        assert_eq!(usual(&busy, &made).idle_exit_ns, None);
+    }
 }

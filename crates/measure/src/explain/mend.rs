@@ -126,4 +126,59 @@ mod tests {
         let lost = vec![event(10, 7, switch(7, 0)), event(60, 8, Kind::Lost), event(90, 7, switch(7, 0))];
         assert_eq!(mended(lost.clone()), lost);
     }
+
+    fn left(at_ns: u64, priority: i32) -> Event {
+        event(at_ns, 0, Kind::LeftIdle(Task { priority, ..Task::unnamed(7) }))
+    }
+
+    /// Nobody was woken here, but another CPU asked for it.
+    #[test]
+    fn a_cpu_that_was_asked_to_reschedule_left_idle_for_what_came() {
+        let came = vec![
+            event(10, 7, switch(7, 0)),
+            event(50, 0, Kind::VectorEntry(Vector::Reschedule)),
+            event(55, 0, Kind::VectorExit(Vector::Reschedule)),
+            event(90, 7, Kind::PageFault),
+        ];
+        let events = mended(came.clone());
+        // Its name and priority are told by no later event.
+        assert_eq!(events, [&came[..3], &[left(55, 120)], &came[3..]].concat());
+        let called = |vector| mended(vec![came[0].clone(), event(50, 0, Kind::VectorEntry(vector)), came[3].clone()]);
+        assert_eq!((called(Vector::Reschedule).len(), called(Vector::Call).len()), (4, 3));
+    }
+
+    /// What is not known of a CPU is not guessed: after a loss, and of wake-ups before it went idle.
+    #[test]
+    fn what_was_before_a_loss_or_a_switch_tells_nothing() {
+        let woken_before = vec![
+            event(5, 8, Kind::Wakeup(7)),
+            event(8, 8, Kind::VectorEntry(Vector::Reschedule)),
+            event(10, 8, switch(8, 0)),
+            event(90, 7, switch(7, 0)),
+        ];
+        assert_eq!(mended(woken_before.clone()), woken_before);
+        let lost = vec![
+            event(10, 7, switch(7, 0)),
+            event(50, 0, Kind::VectorEntry(Vector::Reschedule)),
+            event(51, 0, Kind::Wakeup(7)),
+            event(60, 0, Kind::Lost),
+            event(90, 7, switch(7, 0)),
+        ];
+        assert_eq!(mended(lost.clone()), lost);
+        let another = vec![event(10, 7, switch(7, 0)), event(51, 0, Kind::Wakeup(9)), event(90, 7, switch(7, 0))];
+        assert_eq!(mended(another.clone()), another, "someone else was woken");
+    }
+
+    /// Each CPU has its own idle task, and the mender knows from look to look what came before.
+    #[test]
+    fn cpus_are_mended_each_for_itself_and_across_looks() {
+        let on = |cpu, event: Event| Event { cpu, ..event };
+        let (mut mender, mut events) = (Mender::default(), Vec::new());
+        let first =
+            vec![event(10, 7, switch(7, 0)), event(51, 0, Kind::Wakeup(7)), on(2, event(60, 9, Kind::PageFault))];
+        mender.mend(first.clone(), &mut events);
+        let second = vec![on(2, event(70, 7, Kind::PageFault)), event(90, 7, switch(7, 0))];
+        mender.mend(second.clone(), &mut events);
+        assert_eq!(events, [&first[..], &second[..1], &[left(51, 49)], &second[1..]].concat());
+    }
 }

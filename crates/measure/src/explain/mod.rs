@@ -210,3 +210,50 @@ fn explain(events: &[Event], tid: i32, outlier: Outlier, machine: &Machine, find
     let (cause, spans) = attribute(&events[from..to], tid, window, machine);
     findings.add(cause, outlier, &spans)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::events::Kind;
+    use super::*;
+
+    fn explainer(events: Vec<Event>, waiting: Vec<Outlier>) -> Explainer {
+        let by = By::Counters(Counters::start(None));
+        Explainer { by, machine: Machine::default(), cpu: None, events, mender: Mender::default(), waiting }
+    }
+
+    fn event(at_ns: u64) -> Event {
+        Event { at_ns, cpu: 0, pid: 0, kind: Kind::PageFault }
+    }
+
+    /// Who had the CPU before the deadline of an outlier that waits is asked for later.
+    #[test]
+    fn events_that_may_be_asked_for_are_kept() {
+        let times = || [100, 200, 300, 400].map(|ms: u64| event(ms * 1_000_000)).to_vec();
+        let kept = |waiting: &[(u64, u64)], kept_ms: u64| {
+            let waiting = waiting.iter().map(|&(at_ms, late_ms)| Outlier {
+                at_ns: at_ms * 1_000_000,
+                latency_ns: late_ms * 1_000_000,
+                cause: None,
+            });
+            let mut explainer = explainer(times(), waiting.collect());
+            explainer.forget(kept_ms * 1_000_000);
+            explainer.events.iter().map(|event| event.at_ns / 1_000_000).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&[], 0), [100, 200, 300, 400]);
+        // 60 ms before are kept.
+        assert_eq!(kept(&[], 360), [300, 400]);
+        assert_eq!(kept(&[], 361), [400]);
+        assert_eq!(kept(&[], 1_000), [0; 0]);
+        // An outlier's deadline, not when it was seen.
+        assert_eq!(kept(&[(900, 540)], 1_000), [300, 400]);
+        assert_eq!(kept(&[(900, 10), (950, 650)], 1_000), [300, 400]);
+        assert_eq!(kept(&[(900, 10)], 260), [200, 300, 400]);
+    }
+
+    #[test]
+    fn a_flood_of_events_is_cut_at_its_old_end() {
+        let mut explainer = explainer((0..EVENTS_KEPT as u64 + 5).map(event).collect(), Vec::new());
+        explainer.forget(0);
+        assert_eq!((explainer.events.len(), explainer.events[0].at_ns), (EVENTS_KEPT, 5));
+    }
+}

@@ -201,6 +201,24 @@ format:
         }
     }
 
+    /// The name lies behind the fields, which say where.
+    #[test]
+    fn a_handler_is_told_with_its_device() {
+        let text = KERNELS[1].1.split("\n\n").find(|text| text.trim_start().starts_with("name: irq_handler_entry"));
+        let reader = WANTED.iter().find(|(name, _)| *name == "irq/irq_handler_entry").unwrap().1;
+        let mut parser = Parser::default();
+        assert!(parser.learn(text.unwrap(), reader));
+        let mut record = vec![0; 16];
+        record[..2].copy_from_slice(&225u16.to_ne_bytes());
+        record[4..8].copy_from_slice(&41i32.to_ne_bytes());
+        record[8..12].copy_from_slice(&36i32.to_ne_bytes());
+        record[12..].copy_from_slice(&(6u32 << 16 | 16).to_ne_bytes());
+        record.extend(b"mmc0\0x");
+        let kind = Kind::IrqEntry { irq: 36, name: "mmc0".into() };
+        assert_eq!(parser.event(5, 3, &record), Some(Event { at_ns: 5, cpu: 3, pid: 41, kind }));
+        assert_eq!(parser.event(5, 3, &[1, 0, 0, 0, 0, 0, 0, 0]), None, "not asked for");
+    }
+
     #[test]
     fn every_wanted_event_is_named_once() {
         let mut names: Vec<_> = WANTED.iter().map(|(name, _)| name).collect();

@@ -334,3 +334,174 @@ impl Follower {
 fn is_timer(name: &str) -> bool {
     name.contains("timer")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TID: i32 = 7;
+
+    fn event(at_ns: u64, pid: i32, kind: Kind) -> Event {
+        Event { at_ns, cpu: 1, pid, kind }
+    }
+
+    fn switch(prev: i32, state: i64, next: i32) -> Kind {
+        Kind::Switch { prev: Task::unnamed(prev), state, next: Task::unnamed(next) }
+    }
+
+    fn armed(timer: u64) -> Kind {
+        Kind::TimerStart { timer, soft_ns: 500, hard_ns: 600 }
+    }
+
+    fn fires(timer: u64, function: u64) -> Kind {
+        Kind::TimerFires { timer, function }
+    }
+
+    /// From, to and who.
+    fn occupants(events: &[Event], until_ns: u64) -> Vec<(u64, u64, Occupant)> {
+        timeline(events, TID, until_ns).into_iter().map(|span| (span.from_ns, span.to_ns, span.who)).collect()
+    }
+
+    #[test]
+    fn interrupts_lie_in_one_another_and_end_what_is_inside() {
+        let device = || Occupant::Device("mmc0".into());
+        let events = [
+            event(0, TID, Kind::PageFault),
+            event(10, TID, Kind::IrqEntry { irq: 3, name: "mmc0".into() }),
+            event(20, TID, Kind::VectorEntry(Vector::Call)),
+            event(30, TID, Kind::VectorExit(Vector::Call)),
+            event(40, TID, Kind::IrqExit),
+            event(50, TID, Kind::SoftirqEntry(3)),
+            event(60, TID, Kind::VectorEntry(Vector::Reschedule)),
+            // Its end was not told.
+            event(70, TID, Kind::SoftirqExit),
+            // This end's beginning was not.
+            event(80, TID, Kind::VectorExit(Vector::Work)),
+        ];
+        let expected = [
+            (0, 10, Occupant::Thread),
+            (10, 20, device()),
+            (20, 30, Occupant::Vector(Vector::Call)),
+            (30, 40, device()),
+            (40, 50, Occupant::Thread),
+            (50, 60, Occupant::Softirq(3)),
+            (60, 70, Occupant::Vector(Vector::Reschedule)),
+            (70, 80, Occupant::Thread),
+            (80, 95, Occupant::Thread),
+        ];
+        assert_eq!(occupants(&events, 95), expected);
+        // Arm's timer is a device to the kernel, and its end is that of a device.
+        let arm = [event(0, TID, Kind::IrqEntry { irq: 3, name: "arch_timer".into() }), event(10, TID, Kind::IrqExit)];
+        assert_eq!(occupants(&arm, 20), [(0, 10, Occupant::Timer(Fires::Nothing)), (10, 20, Occupant::Thread)]);
+    }
+
+    #[test]
+    fn what_a_timer_interrupt_fires_is_its_own_before_all_others() {
+        let told = |fired: &[(u64, u64)]| {
+            let mut events = vec![event(0, TID, armed(1)), event(10, TID, Kind::VectorEntry(Vector::Timer))];
+            events
+                .extend(fired.iter().zip(20..).map(|((timer, function), at)| event(at, TID, fires(*timer, *function))));
+            events.push(event(90, TID, Kind::VectorExit(Vector::Timer)));
+            let spans = timeline(&events, TID, 100);
+            // As the interrupt ends; and whether the timer is still to fire.
+            let last = &spans[spans.len() - 2..];
+            (last[0].who.clone(), last[1].who.clone(), last[1].timer.is_some())
+        };
+        let timer = |fires, waits| (Occupant::Timer(fires), Occupant::Thread, waits);
+        assert_eq!(told(&[]), timer(Fires::Nothing, true));
+        assert_eq!(told(&[(1, 9)]), timer(Fires::Own, false));
+        assert_eq!(told(&[(2, 9)]), timer(Fires::Other(9), true));
+        assert_eq!(told(&[(2, 9), (3, 8)]), timer(Fires::Other(9), true), "the first of others");
+        assert_eq!(told(&[(2, 9), (1, 8), (3, 7)]), timer(Fires::Own, false));
+    }
+
+    #[test]
+    fn a_thread_is_what_switches_and_wake_ups_make_it() {
+        let threads = |prev_state: i64| {
+            let events = [
+                event(0, TID, switch(TID, prev_state, 9)),
+                event(10, 9, Kind::Wakeup(TID)),
+                event(20, 9, switch(9, 0, TID)),
+            ];
+            timeline(&events, TID, 30).iter().map(|span| (span.thread, span.woken_here)).collect::<Vec<_>>()
+        };
+        let after = |thread| vec![(thread, false), (Thread::Woken, true), (Thread::Running, false)];
+        assert_eq!(threads(1), after(Thread::Sleeping));
+        assert_eq!(threads(0x100), after(Thread::Preempted));
+        assert_eq!([threads(4), threads(8)], [after(Thread::Stopped), after(Thread::Stopped)]);
+        // One that runs needs no waking.
+        let runs = [event(0, TID, Kind::PageFault), event(10, TID, Kind::Wakeup(TID))];
+        assert_eq!(timeline(&runs, TID, 20)[1].thread, Thread::Running);
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_a_page_goes_on_with_its_fault() {
+        let events = [
+            event(0, TID, Kind::PageFault),
+            event(10, TID, switch(TID, 2, 9)),
+            event(20, 9, switch(9, 0, TID)),
+            event(30, 9, Kind::PageFault),
+        ];
+        let spans: Vec<_> = timeline(&events, TID, 25).iter().map(|span| (span.thread, span.fault)).collect();
+        assert_eq!(spans, [(Thread::Running, true), (Thread::Faulting, false), (Thread::Running, true)]);
+    }
+
+    /// Another CPU matters only for what it tells of the thread: where it goes, and who wakes it.
+    #[test]
+    fn the_thread_is_followed_from_cpu_to_cpu() {
+        let on = |cpu, event: Event| Event { cpu, ..event };
+        let events = [
+            event(0, TID, switch(TID, 1, 0)),
+            on(2, event(10, 9, Kind::IrqEntry { irq: 3, name: "mmc0".into() })),
+            on(2, event(20, 9, Kind::Wakeup(TID))),
+            on(2, event(25, 9, Kind::Migrate { pid: 5, from: 1, to: 0 })),
+            on(2, event(30, 9, Kind::Migrate { pid: TID, from: 1, to: 2 })),
+            on(2, event(40, 9, Kind::IrqExit)),
+            on(2, event(50, 9, switch(9, 0, TID))),
+            on(1, event(60, 0, Kind::Idle(Some(1)))),
+        ];
+        let spans = timeline(&events, TID, 70);
+        let all: Vec<_> =
+            spans.iter().map(|span| (span.from_ns, span.thread, span.migrated, span.woken_here)).collect();
+        let expected = [
+            (0, Thread::Woken, false, false),
+            (30, Thread::Woken, true, false),
+            (40, Thread::Woken, false, false),
+            (50, Thread::Running, false, false),
+        ];
+        assert_eq!(all, expected, "{spans:?}");
+        let who: Vec<_> = spans.into_iter().map(|span| span.who).collect();
+        let task = Occupant::Task(Task::unnamed(9));
+        assert_eq!(who, [Occupant::Idle, Occupant::Device("mmc0".into()), task, Occupant::Thread]);
+    }
+
+    /// A change of frequency belongs to what was before and what comes after.
+    #[test]
+    fn a_change_of_frequency_is_told_on_both_sides() {
+        let events = [
+            event(0, TID, Kind::SoftirqEntry(1)),
+            event(10, TID, Kind::SoftirqExit),
+            event(20, TID, Kind::Frequency(1_500_000)),
+            event(30, TID, Kind::SoftirqEntry(1)),
+            event(40, TID, Kind::SoftirqExit),
+        ];
+        let changed: Vec<bool> = timeline(&events, TID, 50).iter().map(|span| span.frequency).collect();
+        assert_eq!(changed, [false, true, true, false, false]);
+    }
+
+    /// A timer that an interrupt arms is not the thread's, and one that it armed ends with its sleep.
+    #[test]
+    fn only_the_threads_own_timers_are_its() {
+        let events = [
+            event(0, TID, Kind::SoftirqEntry(1)),
+            event(10, TID, armed(2)),
+            event(20, TID, Kind::SoftirqExit),
+            event(30, TID, armed(1)),
+            event(40, TID, switch(TID, 1, 0)),
+            event(50, 0, armed(3)),
+            event(60, 0, switch(0, 0, TID)),
+        ];
+        let timers: Vec<_> = timeline(&events, TID, 70).iter().map(|span| span.timer.map(|own| own.timer)).collect();
+        assert_eq!(timers, [None, None, None, Some(1), Some(1), Some(1), None]);
+    }
+}

@@ -82,4 +82,12 @@ mod tests {
         (0..2_000).for_each(|_| usual.doubt());
         assert_eq!((usual.ns(), usual.deviation_ns()), (0, 0));
     }
+
+    #[test]
+    fn until_something_is_known_the_first_guess_counts() {
+        let mut usual = Usual::from(2_000);
+        assert_eq!((usual.ns(), usual.deviation_ns()), (2_000, 2_000));
+        usual.follow(1_000);
+        assert_eq!(usual.ns(), 1_000, "the first that is known counts wholly");
+    }
 }
