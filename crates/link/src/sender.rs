@@ -446,4 +446,17 @@ mod tests {
         assert_eq!(sender.waiting(), 4);
         assert_eq!(sender.flush(&stop).unwrap(), None);
     }
+
+    /// A block is sent again from a rising edge on, wherever the line was.
+    #[test]
+    fn a_sender_rises_from_wherever_it_is() {
+        driven(7, code("2x1", 1_000_000, 100 * S), 0, |driver, _| {
+            let before_ns = driver.edge_ns;
+            driver.rise().unwrap();
+            assert!(driver.level && driver.edge_ns >= before_ns + 1_000_000);
+            let before_ns = driver.edge_ns;
+            driver.rise().unwrap();
+            assert!(driver.level && driver.edge_ns >= before_ns + 2_000_000, "down, and up again");
+        });
+    }
 }

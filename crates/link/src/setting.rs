@@ -151,4 +151,35 @@ mod tests {
         assert_eq!(setting.with_payload(0), Err(SettingError::Payload(4096)));
         assert_eq!(setting.with_payload(9).map(|setting| setting.payload), Ok(9));
     }
+
+    /// Of frames with random bytes, which is what most streams look like.
+    #[test]
+    fn a_frame_takes_as_long_on_average_as_is_said() {
+        use crate::frame::{Frame, Kind};
+        use crate::wave::Wave;
+        for (alphabet, parity, payload) in [("2x1", 0, 30), ("4x4", 50, 100), ("2x2", 20, 7)] {
+            let code = Code::new(alphabet, 10_000, 10_000).unwrap();
+            let setting = Setting::new(code, parity).unwrap();
+            let mut random = 7u64;
+            let mut byte = || {
+                random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (random >> 40) as u8
+            };
+            let sum_ns: u64 = (0..400)
+                .map(|number| {
+                    let frame = Frame { kind: Kind::Data, number, payload: (0..payload).map(|_| byte()).collect() };
+                    Wave::new(&frame, setting.shape(), code).stretches.iter().map(|ns| u64::from(*ns)).sum::<u64>()
+                })
+                .sum();
+            let (said_ns, is_ns) = (setting.frame_ns(payload) - WAKE_NS, sum_ns / 400);
+            // Headers are of more zeros than ones, whose pulses are shorter.
+            assert!((is_ns..is_ns + is_ns / 10).contains(&said_ns), "{alphabet}: {said_ns} {is_ns}");
+        }
+    }
+
+    #[test]
+    fn a_setting_is_said_as_it_is_given() {
+        let setting = Setting::new(Code::SOURCE_002, 20).unwrap();
+        assert_eq!(setting.to_string(), "2x1 from 100000 ns in steps of 100000 ns, parity 20 %");
+    }
 }

@@ -266,3 +266,42 @@ fn noise_is_told_and_fills_no_memory() {
     }
     assert!(stretches > 100_000, "{stretches}");
 }
+
+/// A sender may have been stopped in the middle: as long as a rest of a slow code may be no rest, more is waited for.
+#[test]
+fn a_frame_of_a_slow_code_is_not_given_up_too_soon() {
+    let code = Code::new("2x1", 10_000_000, 10_000_000).unwrap();
+    let wave = Wave::new(&frame(), Shape { block: 32, parity: 0 }, code);
+    let edges = edges(&stretches(&wave)[..=wave.marks[2]], 0);
+    let Some(Seen::Edge { time_ns: ended_ns, .. }) = edges.last().copied() else { panic!() };
+    let mut decoder = Decoder::new(code);
+    edges.into_iter().for_each(|seen| decoder.take(seen));
+    for rested_ns in [code.idle_ns(), 2 * code.idle_ns() - 1] {
+        decoder.take(Seen::Quiet(ended_ns + rested_ns));
+        assert_eq!(decoder.pop(), None, "{rested_ns}");
+    }
+    decoder.take(Seen::Quiet(ended_ns + 2 * code.idle_ns()));
+    assert!(matches!(decoder.pop(), Some(Heard::Damaged { .. })));
+}
+
+/// A stretch of parts is no surer than each of them: an edge that was missed in one may have been a bit.
+#[test]
+fn a_glitch_makes_nothing_sure_that_was_not() {
+    let code = Code::new("2x1", 100_000, 100_000).unwrap();
+    let wave = Wave::new(&frame(), Shape { block: 32, parity: 0 }, code);
+    let mut heard = stretches(&wave);
+    // In the first block with data.
+    let at = wave.marks[1] + 10;
+    let whole = heard[at];
+    heard.splice(at..=at, [whole / 2, 1_000, whole - whole / 2 - 1_000]);
+    let came = |missed: u16| {
+        let mut edges = edges(&heard, 0);
+        // The edge that ends the last part: the first edge begins the first stretch.
+        if let Seen::Edge { lost, .. } = &mut edges[at + 3] {
+            *lost = missed;
+        }
+        hear(code, edges)
+    };
+    assert!(matches!(&came(0)[..], [Heard::Frame { .. }]));
+    assert!(matches!(&came(1)[..], [Heard::Damaged { .. }]));
+}

@@ -189,6 +189,14 @@ mod with_a_return_line {
         assert!(came == bytes(1_000));
     }
 
+    /// It has everything, but the sender does not know yet.
+    #[test]
+    fn a_receiver_answers_until_the_sender_knows() {
+        let (sent, got, came, _) = through(30, &[], &[Fate::Lost; 3], 30_000_000_000);
+        assert!(sent.complete && !sent.unanswered && sent.repeated >= 1, "{sent:?}");
+        assert!(got.complete() && came == bytes(30), "{got:?}");
+    }
+
     #[test]
     fn a_sender_without_an_answer_gives_up_and_says_so() {
         const NONE: &[Fate] = &[Fate::Lost; 1_000];
