@@ -6,7 +6,7 @@ use super::keep;
 use crate::apply::{Act, Folder, Host, Live, apply, differences, revert};
 use crate::user::packet::PacketPort;
 use crate::user::port::{Port, Received, Sent};
-use crate::user::testbed::{frame, in_namespace, ip, until};
+use crate::user::testbed::{frame, in_namespace, ip, locked, until};
 
 const FILE: &str = r#"
 [switch]
@@ -84,7 +84,7 @@ fn a_group_goes_where_its_entry_leads_and_nothing_stays() {
         until("all links are up", settled);
         let before = state();
         let plan = super::plan(&Live, &switch, 0).unwrap();
-        apply(&Live, &folder, &folder.lock().unwrap(), &plan, FILE).unwrap();
+        apply(&Live, &folder, &locked(&folder), &plan, FILE).unwrap();
 
         let [mut q1, mut q2, mut q3, mut q4] = ["q1", "q2", "q3", "q4"].map(|name| PacketPort::open(name, 64).unwrap());
         // A multicast router behind a port changes nothing.
@@ -117,7 +117,7 @@ fn a_group_goes_where_its_entry_leads_and_nothing_stays() {
         assert_eq!(differences(&Live, &expects()), []);
 
         drop((q1, q2, q3, q4));
-        let reverted = revert(&Live, &folder, &folder.lock().unwrap()).unwrap().unwrap();
+        let reverted = revert(&Live, &folder, &locked(&folder)).unwrap().unwrap();
         assert!(reverted.complete(), "{reverted:?}");
         assert!(state() == before, "{}\n{before}", state());
     });

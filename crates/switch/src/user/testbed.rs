@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::apply::{Folder, Lock};
 use crate::verify::namespace::{Namespace, NamespaceError};
 
 /// Does `test` in a fresh namespace with `left` and `right`, joined and up; says so and does nothing without root.
@@ -42,6 +43,16 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
         assert!(begun.elapsed() < Duration::from_secs(30), "{what}: not so after 30 s");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// The lock of what is known of switches. A program that another test starts holds it for a moment after it was let go.
+pub fn locked(folder: &Folder) -> Lock {
+    let mut lock = None;
+    until("the lock is free", || {
+        lock = folder.lock().ok();
+        lock.is_some()
+    });
+    lock.expect("it is there")
 }
 
 /// A frame of so many octets, with a tag if its length has room and `tag` says so, and contents that differ from one
