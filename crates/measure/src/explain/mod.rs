@@ -256,4 +256,21 @@ mod tests {
         explainer.forget(0);
         assert_eq!((explainer.events.len(), explainer.events[0].at_ns), (EVENTS_KEPT, 5));
     }
+
+    #[test]
+    fn each_cause_is_journalled_once() {
+        let mut findings = Findings::default();
+        let add = |findings: &mut Findings, cause: Cause| {
+            findings.add(cause, Outlier { at_ns: 9, latency_ns: 5_000, cause: None }, &[]).cause
+        };
+        assert_eq!(findings.fresh_causes(), []);
+        assert_eq!(add(&mut findings, Cause::Steal), Some(0));
+        assert_eq!(add(&mut findings, Cause::DeviceInterrupt("mmc0".into())), Some(1));
+        let fresh: Vec<String> = findings.fresh_causes().into_iter().map(|name| name.detail).collect();
+        assert_eq!(fresh, ["", "mmc0"]);
+        assert_eq!(add(&mut findings, Cause::Steal), Some(0));
+        assert_eq!(add(&mut findings, Cause::DeviceInterrupt("eth0".into())), Some(2));
+        let fresh: Vec<String> = findings.fresh_causes().into_iter().map(|name| name.detail).collect();
+        assert_eq!(fresh, ["eth0"]);
+    }
 }

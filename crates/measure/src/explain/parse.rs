@@ -219,6 +219,16 @@ format:
         assert_eq!(parser.event(5, 3, &[1, 0, 0, 0, 0, 0, 0, 0]), None, "not asked for");
     }
 
+    /// Coming back from idle is told as a state that there is not.
+    #[test]
+    fn a_cpu_goes_idle_and_comes_back() {
+        let text = "name: cpu_idle\nID: 9\nformat:\n\tfield:u32 state;\toffset:8;\tsize:4;\tsigned:0;\n";
+        let format = Format::parse(text).unwrap();
+        assert!(format.has("state") && !format.has("cpu"));
+        let told = |state: u32| idle(&format, &[&[0; 8], &state.to_ne_bytes()[..]].concat());
+        assert_eq!([told(u32::MAX), told(0), told(3)].map(Option::unwrap), [None, Some(0), Some(3)].map(Kind::Idle));
+    }
+
     #[test]
     fn every_wanted_event_is_named_once() {
         let mut names: Vec<_> = WANTED.iter().map(|(name, _)| name).collect();

@@ -55,3 +55,39 @@ fn what(span: &Span) -> String {
     let fault = if span.fault { ", page fault" } else { "" };
     format!("{who}{thread}{fault}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::{Comm, Task};
+    use super::*;
+
+    fn span(who: Occupant, thread: Thread, fault: bool) -> Span {
+        Span {
+            from_ns: 0,
+            to_ns: 10,
+            who,
+            thread,
+            timer: None,
+            fault,
+            frequency: false,
+            migrated: false,
+            woken_here: false,
+        }
+    }
+
+    #[test]
+    fn a_story_says_who_had_the_cpu_and_what_the_thread_did() {
+        let other = Task { pid: 9, priority: 49, comm: Comm::new(b"other") };
+        let said = |who, thread| what(&span(who, thread, false));
+        assert_eq!(said(Occupant::Idle, Thread::Sleeping), "idle, the thread sleeps");
+        assert_eq!(said(Occupant::Task(other), Thread::Preempted), "other (fifo:50), the thread wants to go on");
+        assert_eq!(said(Occupant::Device("mmc0".into()), Thread::Woken), "interrupt mmc0, the thread is woken");
+        assert_eq!(said(Occupant::Softirq(3), Thread::Faulting), "softirq NET_RX, the thread waits for a page");
+        assert_eq!(said(Occupant::Timer(Fires::Own), Thread::Unknown), "timer interrupt, for the thread");
+        assert_eq!(said(Occupant::Timer(Fires::Nothing), Thread::Stopped), "timer interrupt, the thread is stopped");
+        assert_eq!(said(Occupant::Vector(Vector::Call), Thread::Running), "call from another CPU");
+        assert_eq!(said(Occupant::Vector(Vector::Reschedule), Thread::Running), "reschedule call");
+        assert_eq!(said(Occupant::Vector(Vector::Work), Thread::Running), "interrupt of the CPU's own");
+        assert_eq!(what(&span(Occupant::Thread, Thread::Running, true)), "the thread, page fault");
+    }
+}

@@ -504,4 +504,26 @@ mod tests {
         let timers: Vec<_> = timeline(&events, TID, 70).iter().map(|span| span.timer.map(|own| own.timer)).collect();
         assert_eq!(timers, [None, None, None, Some(1), Some(1), Some(1), None]);
     }
+
+    /// Whom the first switch takes it from had the CPU before, with the name and priority that it tells.
+    #[test]
+    fn who_had_the_cpu_first_is_known_from_its_first_switch() {
+        let other = Task { priority: 49, ..Task::unnamed(9) };
+        let events = [
+            event(0, 9, Kind::SoftirqEntry(1)),
+            event(10, 9, Kind::SoftirqExit),
+            event(20, 9, Kind::Switch { prev: other, state: 0, next: Task::unnamed(TID) }),
+        ];
+        let expected = [(0, 10, Occupant::Softirq(1)), (10, 20, Occupant::Task(other)), (20, 30, Occupant::Thread)];
+        assert_eq!(occupants(&events, 30), expected);
+    }
+
+    /// Nothing is known of where it goes, which is no reason to fail.
+    #[test]
+    fn a_thread_may_go_to_a_cpu_that_says_nothing() {
+        let events = [event(0, TID, switch(TID, 1, 0)), event(10, 0, Kind::Migrate { pid: TID, from: 1, to: 5 })];
+        let spans: Vec<_> =
+            timeline(&events, TID, 30).into_iter().map(|span| (span.from_ns, span.who, span.migrated)).collect();
+        assert_eq!(spans, [(0, Occupant::Idle, false), (10, Occupant::Idle, true)]);
+    }
 }
