@@ -123,8 +123,11 @@ impl<'a> Planner<'a> {
         balance::fullest(self.network, shortest.into_iter()) > CROWDED
     }
 
-    /// Ways that leave all links some room are tried first from now on.
+    /// Ways that leave all links some room are tried first from now on; not where each stream is to have one way only.
     pub fn balance(&mut self) {
+        if self.courses.most() == 1 {
+            return;
+        }
         self.balanced = balance::courses(self.network, self.wanted.slot_ns.max(1));
     }
 

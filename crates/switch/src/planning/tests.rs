@@ -55,6 +55,38 @@ fn the_same_seed_gives_the_same_plan() {
     }
 }
 
+/// One way around the ring fills up with so many streams that some would go the other way, where they may.
+#[test]
+fn with_one_path_each_takes_the_shortest() {
+    let mut network = samples::ring(6, 20);
+    let first = network.streams[0].clone();
+    for (n, stream) in network.streams.iter_mut().enumerate() {
+        *stream = Stream {
+            name: format!("s{n}"),
+            size: 4_000,
+            period_ns: 1_000_000,
+            deadline_ns: 1_000_000,
+            ..first.clone()
+        };
+    }
+    let mut shortest = course::Courses::new(&network, 1, 1);
+    let mut longer = |paths| {
+        let wanted = Wanted { courses: paths, ..Wanted::default() };
+        let table = match plan(&network, &wanted, &Timetable::default(), &|| true) {
+            Outcome::Planned(table) => table,
+            Outcome::NotFound(best) => best.table,
+            Outcome::Impossible(_) => panic!(),
+        };
+        let mut takes_another = |placed: &&Placed| {
+            let first = shortest.nth(placed.stream, 0).unwrap();
+            placed.hops.iter().map(|hop| hop.link).ne(first.hops.iter().map(|hop| hop.link))
+        };
+        table.placed.iter().flatten().filter(|placed| takes_another(placed)).count()
+    };
+    assert_eq!(longer(1), 0);
+    assert!(longer(4) > 0, "the network is not crowded enough to tell");
+}
+
 /// A talker with one free moment, and a cable behind it that is taken when its frame would come.
 #[test]
 fn a_frame_waits_where_it_cannot_run_through() {
