@@ -51,6 +51,7 @@ mod switch_loop;
 mod switch_plan;
 mod switch_ports;
 mod switch_proof;
+mod switch_tags;
 mod switch_user;
 mod switch_windows;
 mod terminal;
