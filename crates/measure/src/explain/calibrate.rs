@@ -168,6 +168,22 @@ mod tests {
         assert_eq!(usual(&events, &made).edge_ns, Some(700));
     }
 
+    /// Whatever the machine does: the time goes on between two readings, and both are of now.
+    #[test]
+    fn an_interrupt_lies_between_two_readings_of_the_time() {
+        let began = ClockId::Monotonic.now_ns();
+        let (last, first) = interrupt().unwrap();
+        assert!(began <= last && last < first && first <= ClockId::Monotonic.now_ns(), "{began} {last} {first}");
+    }
+
+    #[test]
+    fn so_many_interrupts_are_made_on_a_thread_of_their_own() {
+        let made = make(Place::stock()).unwrap();
+        assert_eq!(made.interrupted.len(), INTERRUPTS as usize);
+        assert!(made.interrupted.is_sorted());
+        assert!(made.tid > 1 && made.tid != rustix::thread::gettid().as_raw_nonzero().get());
+    }
+
     #[test]
     fn few_tell_nothing() {
         let (events, made) = made(9);

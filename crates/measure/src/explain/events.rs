@@ -175,3 +175,31 @@ pub const SOFTIRQS: [&str; 10] =
 pub fn softirq(number: u32) -> String {
     SOFTIRQS.get(number as usize).map_or_else(|| number.to_string(), ToString::to_string)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_ends_with_its_first_zero_or_after_16_bytes() {
+        let shown = |bytes: &[u8]| (Comm::new(bytes).to_string(), format!("{:?}", Comm::new(bytes)));
+        let both = |name: &str| (name.to_owned(), name.to_owned());
+        assert_eq!(shown(b"a task\0xyz"), both("a task"));
+        assert_eq!(shown(b"sixteen letters and more"), both("sixteen letters "));
+        assert_eq!(shown(b""), both(""));
+        assert_eq!(shown(b"\xff"), both("\u{fffd}"), "not of a text");
+    }
+
+    #[test]
+    fn a_policy_is_told_by_the_kernels_priority() {
+        let policy = |priority| Task { priority, ..Task::unnamed(1) }.policy();
+        assert_eq!([-1, 0, 98, 100].map(policy), ["deadline", "fifo:99", "fifo:1", "other"]);
+        let normal = |priority| Task { priority, ..Task::unnamed(1) }.is_normal();
+        assert_eq!([-1, 99, 100, 139].map(normal), [false, false, true, true]);
+    }
+
+    #[test]
+    fn a_software_interrupt_without_a_name_is_its_number() {
+        assert_eq!([0, 3, 9, 10].map(softirq), ["HI", "NET_RX", "RCU", "10"]);
+    }
+}

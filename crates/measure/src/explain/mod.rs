@@ -257,6 +257,40 @@ mod tests {
         assert_eq!((explainer.events.len(), explainer.events[0].at_ns), (EVENTS_KEPT, 5));
     }
 
+    fn traced(cost_ns: u64) -> (tempfile::TempDir, Explainer) {
+        let (folder, tracer) = tracer::tests::tracer(cost_ns);
+        let explainer = Explainer { by: By::Tracing(Box::new(tracer)), ..explainer(Vec::new(), Vec::new()) };
+        (folder, explainer)
+    }
+
+    /// Blocks of a series add to it; what an event costs is that of the last.
+    #[test]
+    fn what_tracing_did_is_added_at_the_end() {
+        let mut findings = Findings::default();
+        traced(40).1.end(&mut findings);
+        assert_eq!(findings.tracing, Tracing { events: 35, lost: 1_200, event_cost_ns: 40, outliers: 0 });
+        traced(50).1.end(&mut findings);
+        assert_eq!(findings.tracing, Tracing { events: 70, lost: 2_400, event_cost_ns: 50, outliers: 0 });
+        explainer(Vec::new(), Vec::new()).end(&mut findings);
+        assert_eq!(findings.tracing.events, 70, "counters trace nothing");
+    }
+
+    /// An outlier waits until the kernel has accounted the time; once the thread has ended, none does.
+    #[test]
+    fn an_outlier_is_explained_once_it_has_settled() {
+        let (_folder, mut explainer) = traced(0);
+        let mut findings = Findings::default();
+        let outlier = |at_ns| Outlier { at_ns, latency_ns: 5_000, cause: None };
+        let (early, late) = (outlier(1_012_000), outlier(u64::MAX >> 2));
+        let explained = explainer.look(vec![late, early], tracer::tests::TID, false, &mut findings);
+        assert_eq!(explained, [Outlier { cause: Some(0), ..early }]);
+        assert_eq!(findings.tally.names(0)[0].cause, "page fault");
+        assert_eq!(explainer.waiting, [late]);
+        let explained = explainer.look(Vec::new(), tracer::tests::TID, true, &mut findings);
+        assert_eq!(explained, [Outlier { cause: Some(1), ..late }]);
+        assert_eq!((explainer.waiting.len(), findings.tally.total()), (0, 2));
+    }
+
     #[test]
     fn each_cause_is_journalled_once() {
         let mut findings = Findings::default();

@@ -132,6 +132,20 @@ mod tests {
         assert_eq!((seen, follows_loss(&page)), (vec![(2 << 27) + 7], false));
     }
 
+    /// Behind what the writer committed may lie what it has begun.
+    #[test]
+    fn what_is_not_committed_is_not_read() {
+        let words = [1 << 5 | 1, 0xa, 1 << 5 | 1, 0xb, 1 << 5 | 1, 0xc];
+        let read = |length| {
+            let mut seen = Vec::new();
+            records(&page(5, length, &words), HEADER, |at, _| seen.push(at));
+            seen
+        };
+        assert_eq!([read(0), read(8), read(16), read(24)], [vec![], vec![6], vec![6, 7], vec![6, 7, 8]]);
+        // A head that is not all there.
+        assert_eq!([read(3), read(11)], [vec![], vec![6]]);
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..300), small in any::<bool>()) {

@@ -118,6 +118,15 @@ impl Instance {
     }
 }
 
+#[cfg(test)]
+impl Instance {
+    /// Plain files in place of the kernel's.
+    pub fn of_files(path: PathBuf) -> Self {
+        let _tracefs = Tracefs { root: path.clone(), _mount: None };
+        Self { path, held: None, _tracefs }
+    }
+}
+
 impl Drop for Instance {
     fn drop(&mut self) {
         self.held = None;

@@ -247,6 +247,29 @@ fn a_late_timer_is_slack_before_it_must_fire_and_idle_exit_after() {
     assert_eq!(cause_of(asleep(0, 2), 8, &machine()), Cause::WakeUpPath);
 }
 
+/// A way into the kernel is part of what took the CPU before the deadline; one out of it of what went before.
+#[test]
+fn a_short_stretch_belongs_to_what_lies_beside_it() {
+    let softirq = |number, from, to| [(from, Kind::SoftirqEntry(number)), (to, Kind::SoftirqExit)];
+    let between = |from, to, late_us| {
+        let told = [(-300, switch(task(0, 120), 0, thread()))].into_iter();
+        let told = told.chain(softirq(3, -200, from)).chain(softirq(4, to, to + 50));
+        cause_of(told.collect(), late_us, &machine())
+    };
+    let (before, after) = (Cause::Softirq("NET_RX".into()), Cause::Softirq("BLOCK".into()));
+    assert_eq!(between(-2, 2, 3), after, "it began before the deadline");
+    assert_eq!(between(0, 2, 3), before, "it began at the deadline");
+    // So far it is a way; longer, it is not.
+    assert_eq!(between(0, 3, 4), before);
+    assert_eq!(between(0, 4, 5), Cause::OutsideTheKernel);
+    // Where the trace begins with it, what comes next is all that is known.
+    let first = [(0, switch(task(0, 120), 0, thread()))].into_iter().chain(softirq(4, 2, 50));
+    assert_eq!(cause_of(first.collect(), 3, &machine()), after);
+    // Of nothing beside it but the thread's own, nothing is told.
+    let alone = vec![(-300, switch(task(0, 120), 0, thread()))];
+    assert_eq!(cause_of(alone, 2, &machine()), Cause::OutsideTheKernel);
+}
+
 #[test]
 fn a_thread_that_waits_for_a_page_is_not_asleep() {
     let told = vec![
