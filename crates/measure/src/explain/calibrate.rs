@@ -173,7 +173,9 @@ mod tests {
     fn an_interrupt_lies_between_two_readings_of_the_time() {
         let began = ClockId::Monotonic.now_ns();
         let (last, first) = interrupt().unwrap();
-        assert!(began <= last && last < first && first <= ClockId::Monotonic.now_ns(), "{began} {last} {first}");
+        let ended = ClockId::Monotonic.now_ns();
+        assert!(began <= last && last < first && first <= ended, "{began} {last} {first} {ended}");
+        assert!(ended - began >= 2 * AHEAD_NS, "the interrupt is waited for: {began} {ended}");
     }
 
     #[test]

@@ -196,6 +196,7 @@ mod tests {
         assert_eq!([-1, 0, 98, 100].map(policy), ["deadline", "fifo:99", "fifo:1", "other"]);
         let normal = |priority| Task { priority, ..Task::unnamed(1) }.is_normal();
         assert_eq!([-1, 99, 100, 139].map(normal), [false, false, true, true]);
+        assert!(Task::unnamed(1).is_normal(), "as most are");
     }
 
     #[test]

@@ -125,6 +125,19 @@ print fmt: \"irq=%d name=%s\", REC->irq, __get_str(name)
     }
 
     #[test]
+    fn numbers_are_of_their_size_and_sign() {
+        let number = |bytes: &[u8], signed| {
+            Field { name: String::new(), offset: 0, size: bytes.len(), signed, located: false }.number(bytes)
+        };
+        let both = |bytes: &[u8]| [number(bytes, false), number(bytes, true)].map(Option::unwrap);
+        assert_eq!(both(&(-2i8).to_ne_bytes()), [254, -2]);
+        assert_eq!(both(&(-2i16).to_ne_bytes()), [65_534, -2]);
+        assert_eq!(both(&(-2i32).to_ne_bytes()), [4_294_967_294, -2]);
+        assert_eq!(both(&(-2i64).to_ne_bytes()), [-2, -2]);
+        assert_eq!(number(&[0; 3], false), None, "no number has three bytes");
+    }
+
+    #[test]
     fn arrays_and_pointers_lose_their_marks() {
         let line = |declaration: &str| field(&format!("\tfield:{declaration};\toffset:8;\tsize:16;\tsigned:0;"));
         assert_eq!(line("char prev_comm[16]").unwrap().name, "prev_comm");

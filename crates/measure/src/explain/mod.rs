@@ -275,6 +275,31 @@ mod tests {
         assert_eq!(findings.tracing.events, 70, "counters trace nothing");
     }
 
+    /// The ring is left alone until there are outliers: to read it costs time.
+    #[test]
+    fn without_outliers_nothing_is_read() {
+        let (_folder, mut explainer) = traced(0);
+        assert_eq!(explainer.look(Vec::new(), tracer::tests::TID, true, &mut Findings::default()), []);
+        assert_eq!(explainer.events, []);
+        let By::Tracing(tracer) = &explainer.by else { unreachable!("as made") };
+        assert_eq!(tracer.totals().events, 35, "as before");
+    }
+
+    #[test]
+    fn a_series_says_of_tracing_only_what_was_traced() {
+        let mut findings = Findings::default();
+        findings.add(Cause::Steal, Outlier { at_ns: 9, latency_ns: 5_000, cause: None }, &[]);
+        let described = |findings: &Findings| {
+            let mut series = Series::default();
+            findings.describe(&mut series);
+            (series.causes.len(), series.explained.len(), series.tracing)
+        };
+        assert_eq!(described(&findings), (1, 1, None), "counters name causes too");
+        traced(40).1.end(&mut findings);
+        let tracing = Tracing { events: 35, lost: 1_200, event_cost_ns: 40, outliers: 1 };
+        assert_eq!(described(&findings), (1, 1, Some(tracing)));
+    }
+
     /// An outlier waits until the kernel has accounted the time; once the thread has ended, none does.
     #[test]
     fn an_outlier_is_explained_once_it_has_settled() {

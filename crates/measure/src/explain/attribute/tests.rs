@@ -178,6 +178,43 @@ fn a_cpu_that_wakes_the_thread_itself_is_out_of_idle() {
     assert_eq!(woken_on(0, 300), Cause::OutsideTheKernel);
 }
 
+/// A way between CPUs does not last long enough to explain an idle CPU that is late for longer than it takes it to wake.
+#[test]
+fn an_idle_cpu_that_comes_too_late_was_not_waited_for_by_the_kernel() {
+    let moved = |runs_us: i64| {
+        let mut told = events(vec![
+            (-300, switch(thread(), 1, task(0, 120))),
+            (0, Kind::Wakeup(TID)),
+            (0, Kind::Migrate { pid: TID, from: 1, to: 2 }),
+            (runs_us, switch(task(0, 120), 0, thread())),
+        ]);
+        // Another CPU wakes the thread and moves it.
+        told[1..3].iter_mut().for_each(|event| event.cpu = 0);
+        told[3].cpu = 2;
+        let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + runs_us as u64 * 1_000 };
+        attribute(&told, TID, window, &machine()).0
+    };
+    assert_eq!([50, 51].map(moved), [Cause::IdleExit, Cause::OutsideTheKernel]);
+}
+
+/// A task that holds interrupts off only as long as a way into the kernel takes did not hold them off.
+#[test]
+fn a_timer_that_is_overdue_by_little_was_on_its_way() {
+    let overdue = |fires_us: i64, machine: &Machine| {
+        let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
+        let told = vec![
+            (-300, Kind::TimerStart { timer: 1, soft_ns: at(0), hard_ns: at(0) }),
+            (-299, switch(thread(), 1, task(9, 120))),
+            (fires_us, Kind::VectorEntry(Vector::Timer)),
+            (fires_us, Kind::TimerFires { timer: 1, function: 5 }),
+        ];
+        cause_of(told, fires_us as u64 + 1, machine)
+    };
+    assert_eq!(overdue(3, &machine()), Cause::WakeUpPath);
+    assert_eq!(overdue(4, &machine()), Cause::AnotherTask("task9 (other)".into()));
+    assert_eq!(overdue(4, &Machine { guest: true, ..machine() }), Cause::OutsideTheKernel);
+}
+
 #[test]
 fn an_idle_that_was_left_unseen_ends_with_the_interrupt_that_woke() {
     let told = |late_us| {
