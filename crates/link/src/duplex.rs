@@ -375,6 +375,19 @@ mod tests {
         assert!((UNREAD..UNREAD + 40_000).contains(&most), "{most}");
     }
 
+    /// The other end is asked to go on once half of it was read, and only where it was turned away.
+    #[test]
+    fn who_reads_enough_asks_for_what_was_turned_away() {
+        let consumed = |full, counts: &[usize]| {
+            let mut end = Duplex { full, unread: vec![7; UNREAD].into(), ..end(1) };
+            counts.iter().for_each(|count| end.consume(*count));
+            (end.unread.len(), end.full, end.answers)
+        };
+        assert_eq!(consumed(true, &[UNREAD / 2]), (UNREAD / 2, true, false));
+        assert_eq!(consumed(true, &[UNREAD / 2, 1]), (UNREAD / 2 - 1, false, true));
+        assert_eq!(consumed(false, &[UNREAD / 2, 1]), (UNREAD / 2 - 1, false, false));
+    }
+
     #[test]
     fn numbers_begin_again_when_they_are_used_up() {
         let (mut ends, mut came, mut now_ns) = ([end(1), end(2)], [Vec::new(), Vec::new()], 0);

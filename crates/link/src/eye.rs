@@ -59,6 +59,16 @@ mod tests {
     use crate::scale::Scales;
 
     #[test]
+    fn counts_stand_beside_their_values() {
+        let code = Code::new("4x1", 1_000, 500).unwrap();
+        let mut eye = Eye::new(code);
+        eye.add(&[600, 1_000, 1_000, 2_000, 2_050], Scales::of(code).pulse);
+        let tenths = |(steps, count): (f64, u64)| (count > 0).then_some(((steps * 10.0).round() as i64, count));
+        let counts: Vec<_> = eye.counts().filter_map(tenths).collect();
+        assert_eq!(counts, [(-8, 1), (0, 2), (20, 1), (21, 1)]);
+    }
+
+    #[test]
     fn the_margin_leaves_out_one_in_a_thousand() {
         let code = Code::new("4x1", 1_000, 500).unwrap();
         let scale = Scales::of(code).pulse;

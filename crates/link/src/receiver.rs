@@ -311,10 +311,10 @@ mod tests {
     }
 
     /// Waits for what is seen next, other than a rest.
-    fn edge(seen: &mut Consumer<Seen>) -> (bool, u64) {
+    fn edge(seen: &mut Consumer<Seen>) -> (bool, u64, u32) {
         loop {
             match seen.pop() {
-                Ok(Seen::Edge { rising, time_ns, lost: 0, .. }) => return (rising, time_ns),
+                Ok(Seen::Edge { rising, time_ns, lost: 0, blind_ns }) => return (rising, time_ns, blind_ns),
                 Ok(Seen::Quiet(_)) => {}
                 Ok(other) => panic!("{other:?}"),
                 Err(_) => std::thread::yield_now(),
@@ -338,8 +338,9 @@ mod tests {
             let edges = (0..moves).map(|n| {
                 let before_ns = ClockId::Monotonic.now_ns();
                 from.write(n % 2 == 0).unwrap();
-                let (rising, time_ns) = edge(&mut seen);
+                let (rising, time_ns, blind_ns) = edge(&mut seen);
                 assert!((before_ns..=ClockId::Monotonic.now_ns()).contains(&time_ns), "move {n}");
+                assert!(u64::from(blind_ns) <= time_ns - began_ns, "move {n}: nobody looked away for {blind_ns} ns");
                 (rising, time_ns)
             });
             let edges = edges.collect();
@@ -377,6 +378,23 @@ mod tests {
         }
     }
 
+    /// Who is dropped looks at its line no more: it may be opened anew, and its CPU is free.
+    #[test]
+    fn a_receiver_that_is_dropped_ends_its_thread() {
+        let chip = format!("receiver-drops-{}", std::process::id());
+        let name = Name::Sim { chip: chip.clone(), line: 1 };
+        let setting = Setting::new(Code::SOURCE_002, 0).unwrap();
+        for by in [By::Poll, By::Interrupt] {
+            let line = Line::open(&name, &by.request()).unwrap();
+            let receiver = Receiver::start(line, setting, by, Setup::new()).unwrap();
+            let of_thread = Arc::downgrade(&receiver.shared);
+            assert_eq!(of_thread.strong_count(), 2);
+            drop(receiver);
+            assert_eq!(of_thread.strong_count(), 0, "{by}");
+        }
+        sim::remove(&chip).unwrap();
+    }
+
     /// A line that rests is told to rest, again and again, and the reader is woken for what came before.
     #[test]
     fn a_rest_is_told_when_it_is_one() {
@@ -398,7 +416,7 @@ mod tests {
             std::thread::sleep(Duration::from_nanos(3 * code.idle_ns()));
             assert_eq!(seen.pop(), Err(rtrb::PopError::Empty));
             from.write(false).unwrap();
-            let (rising, fell_ns) = edge(&mut seen);
+            let (rising, fell_ns, _) = edge(&mut seen);
             assert!(!rising);
             // Only the watcher ends this.
             std::thread::park();

@@ -425,6 +425,33 @@ mod tests {
         });
     }
 
+    /// Steps are 100 s, so that no edge is late by a third of one.
+    #[test]
+    fn a_frame_that_nothing_holds_up_is_driven_once() {
+        let code = code("2x1", 1_000_000, 100 * S);
+        let wave = Wave { stretches: vec![400_000, 300_000, 500_000, 200_000, 600_000], marks: vec![2, 4] };
+        driven(8, code, 0, |driver, shared| {
+            let before_ns = driver.edge_ns;
+            driver.drive(&wave).unwrap();
+            assert!(!driver.level, "low behind a frame");
+            assert!(driver.edge_ns >= before_ns + 2_000_000, "{} {before_ns}", driver.edge_ns);
+            let counts = [&shared.cancelled, &shared.again].map(|count| count.load(Ordering::Relaxed));
+            assert_eq!(counts, [0, 0]);
+        });
+    }
+
+    #[test]
+    fn what_the_thread_counted_is_told() {
+        let setting = Setting::new(code("2x2", 100_000, 100_000), 0).unwrap();
+        let (sender, outgoing) = Sender::without_line(setting);
+        let told = || [sender.cancelled(), sender.again(), sender.held_up_ns()];
+        assert_eq!(told(), [0; 3]);
+        outgoing.shared.cancelled.store(3, Ordering::Relaxed);
+        outgoing.shared.again.store(5, Ordering::Relaxed);
+        outgoing.shared.held_up_ns.store(70, Ordering::Relaxed);
+        assert_eq!(told(), [3, 5, 70]);
+    }
+
     #[test]
     fn frames_that_have_not_left_are_counted() {
         let setting = Setting::new(code("2x2", 100_000, 100_000), 0).unwrap().with_payload(16).unwrap();

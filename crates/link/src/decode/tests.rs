@@ -305,3 +305,52 @@ fn a_glitch_makes_nothing_sure_that_was_not() {
     assert!(matches!(&came(0)[..], [Heard::Frame { .. }]));
     assert!(matches!(&came(1)[..], [Heard::Damaged { .. }]));
 }
+
+/// Where gaps carry nothing, a sender may be stopped in one for as long as it is no rest.
+#[test]
+fn a_gap_that_carries_nothing_may_have_any_length() {
+    let code = Code::SOURCE_002;
+    let wave = Wave::new(&frame(), Shape { block: 32, parity: 0 }, code);
+    for gap_ns in [100_000, 250_000, code.mark_ns(), code.cancel_ns(), code.idle_ns() - 1] {
+        let mut heard = stretches(&wave);
+        // In the first block with data, behind a pulse with bits.
+        heard[wave.marks[1] + 11] = gap_ns;
+        let heard = hear(code, edges(&heard, 0));
+        assert!(
+            matches!(&heard[..], [Heard::Frame { frame: read, mended: 0, .. }] if *read == frame()),
+            "{gap_ns}: {heard:?}"
+        );
+    }
+}
+
+/// Who looked away for longer than half a step may take one width for another.
+#[test]
+fn an_edge_is_sure_to_half_a_step() {
+    let code = Code::new("2x2", 100_000, 60_000).unwrap();
+    let wave = Wave::new(&frame(), Shape { block: 32, parity: 0 }, code);
+    let came = |ns: u32| {
+        let mut edges = edges(&stretches(&wave), 0);
+        if let Seen::Edge { blind_ns, .. } = &mut edges[wave.marks[1] + 11] {
+            *blind_ns = ns;
+        }
+        hear(code, edges)
+    };
+    assert!(matches!(&came(30_000)[..], [Heard::Frame { .. }]));
+    assert!(matches!(&came(30_001)[..], [Heard::Damaged { .. }]));
+}
+
+#[test]
+fn glitches_are_counted() {
+    let code = Code::new("2x1", 100_000, 100_000).unwrap();
+    let wave = Wave::new(&frame(), Shape { block: 32, parity: 0 }, code);
+    let mut heard = stretches(&wave);
+    for count in 0..4 {
+        let mut decoder = Decoder::new(code);
+        edges(&heard, 0).into_iter().for_each(|seen| decoder.take(seen));
+        assert_eq!(decoder.glitches(), count);
+        // One more, in a stretch behind the others.
+        let at = wave.marks[1] + 10 + 6 * count as usize;
+        let whole = heard[at];
+        heard.splice(at..=at, [whole / 2, 1_000, whole - whole / 2 - 1_000]);
+    }
+}

@@ -8,7 +8,7 @@ use ontick_rt::clock::ClockId;
 use super::Broken;
 use super::repeated::timeout_ns;
 use crate::duplex::{AROUND, Duplex};
-use crate::frame::Kind;
+use crate::frame::{Frame, Kind};
 use crate::setting::Setting;
 use crate::{Heard, Receiver, Sender};
 
@@ -54,9 +54,8 @@ pub fn run(
     stop: &AtomicBool,
     mut anew: impl FnMut(),
 ) -> Result<Passed, Broken> {
-    let turn_ns = setting.frame_ns(setting.payload) + setting.pause_ns(setting.frame_ns(setting.payload));
     // The answer, too, waits for what is on its line before it.
-    let wait_ns = timeout_ns(setting) + AHEAD * turn_ns;
+    let wait_ns = timeout_ns(setting) + AHEAD * turn_ns(setting);
     let mut duplex = Duplex::new(setting.payload.saturating_sub(AROUND), wait_ns, session);
     let (mut passed, mut piece) = (Passed::default(), [0; PIECE]);
     while !stop.load(Ordering::Relaxed) {
@@ -69,12 +68,11 @@ pub fn run(
         let now_ns = ClockId::Monotonic.now_ns();
         while sender.waiting() < AHEAD {
             let Some(frame) = duplex.next(now_ns) else { break };
-            let before_ns = sender.waiting() * turn_ns;
-            let own_ns = if frame.kind == Kind::Acknowledgement { 0 } else { setting.frame_ns(frame.payload.len()) };
+            let left_ns = left_ns(&frame, setting, sender.waiting(), now_ns);
             if !sender.send(&frame, stop)? {
                 break;
             }
-            duplex.sent(frame.kind, now_ns + before_ns + own_ns);
+            duplex.sent(frame.kind, left_ns);
         }
         match receiver.next(now_ns + GLANCE_NS, stop)? {
             Some(Heard::Frame { frame, .. }) => {
@@ -93,6 +91,18 @@ pub fn run(
     Ok(passed)
 }
 
+/// A frame as long as any and the pause after it, in ns.
+fn turn_ns(setting: Setting) -> u64 {
+    let frame_ns = setting.frame_ns(setting.payload);
+    frame_ns + setting.pause_ns(frame_ns)
+}
+
+/// When a frame will have left at the latest, behind so many that wait for the line.
+fn left_ns(frame: &Frame, setting: Setting, waiting: u64, now_ns: u64) -> u64 {
+    let own_ns = if frame.kind == Kind::Acknowledgement { 0 } else { setting.frame_ns(frame.payload.len()) };
+    now_ns + waiting * turn_ns(setting) + own_ns
+}
+
 /// As much as the port takes.
 fn hand_on(duplex: &mut Duplex, port: &mut impl Port) -> Result<u64, Broken> {
     let mut count = 0;
@@ -106,4 +116,23 @@ fn hand_on(duplex: &mut Duplex, port: &mut impl Port) -> Result<u64, Broken> {
         }
     }
     Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::Code;
+
+    #[test]
+    fn a_frame_leaves_behind_those_that_wait() {
+        let setting = Setting::new(Code::SOURCE_002, 0).unwrap().with_payload(40).unwrap();
+        let (whole_ns, own_ns) = (setting.frame_ns(40), setting.frame_ns(16));
+        let turn_ns = whole_ns + setting.pause_ns(whole_ns);
+        assert!(own_ns > 0 && whole_ns > own_ns && turn_ns > whole_ns, "{own_ns} {whole_ns} {turn_ns}");
+        let left = |kind, waiting| left_ns(&Frame { kind, number: 1, payload: vec![0; 16] }, setting, waiting, 1_000);
+        assert_eq!(left(Kind::Data, 0), 1_000 + own_ns);
+        assert_eq!(left(Kind::Asking, 2), 1_000 + 2 * turn_ns + own_ns);
+        // Nobody waits for an answer to an answer.
+        assert_eq!([left(Kind::Acknowledgement, 0), left(Kind::Acknowledgement, 1)], [1_000, 1_000 + turn_ns]);
+    }
 }
