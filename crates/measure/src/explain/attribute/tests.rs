@@ -178,9 +178,9 @@ fn a_cpu_that_wakes_the_thread_itself_is_out_of_idle() {
     assert_eq!(woken_on(0, 300), Cause::OutsideTheKernel);
 }
 
-/// A way between CPUs does not last long enough to explain an idle CPU that is late for longer than it takes it to wake.
+/// A CPU that the thread was moved to and that took longer out of idle than it can lost the time outside the kernel.
 #[test]
-fn an_idle_cpu_that_comes_too_late_was_not_waited_for_by_the_kernel() {
+fn being_moved_does_not_explain_an_idle_cpu_that_is_late() {
     let moved = |runs_us: i64| {
         let mut told = events(vec![
             (-300, switch(thread(), 1, task(0, 120))),

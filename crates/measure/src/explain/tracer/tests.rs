@@ -7,13 +7,13 @@ use super::*;
 
 /// The timed thread.
 pub const TID: i32 = 7;
-/// The fields that are read, as Linux 6.18 tells them.
+/// Some of the fields that are read, without what lies between them.
 const SWITCH: &str = "name: sched_switch\nID: 372\nformat:\n\tfield:pid_t prev_pid;\toffset:8;\tsize:4;\tsigned:1;\n\
     \tfield:pid_t next_pid;\toffset:12;\tsize:4;\tsigned:1;\n";
 const PAGE_FAULT: &str = "name: page_fault_user\nID: 140\nformat:\n";
 const HEADER: &str = "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
-const STATS: &str = "entries: 5\noverrun: 30\ncommit overrun: 200\nbytes: 77\noldest event ts: 1.2\ndropped events: 1000\n\
-    read events: 9\n";
+const STATS: &str = "entries: 5\noverrun: 30\ncommit overrun: 200\nbytes: 77\noldest event ts: 1.2\n\
+    dropped events: 1000\nread events: 9\n";
 
 /// What an instance has for CPU 1; of the events, the scheduler's and page faults.
 fn files() -> tempfile::TempDir {
