@@ -234,6 +234,13 @@ mod tests {
         assert_eq!((h.quantile(0.5), h.count(), h.below(3_000)), (None, 0, 0));
     }
 
+    /// A record may state a maximum of no samples.
+    #[test]
+    fn buckets_without_samples_have_no_percentile() {
+        let h: Histogram = serde_json::from_str(r#"{"max_ns":95,"buckets":[[3,1,0]]}"#).unwrap();
+        assert_eq!((h.is_empty(), h.quantile(0.5)), (true, None));
+    }
+
     #[test]
     fn a_percentile_beyond_the_last_bucket_is_the_maximum_or_unknown() {
         let mut h = of(&[10; 98]);

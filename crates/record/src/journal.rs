@@ -413,6 +413,16 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_of_no_samples_gives_way_to_that_of_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, mut journal) = journal(dir.path());
+        journal.append(&Added { mean_ns: Some(7.0), buckets: Vec::new(), ..second(1) }).unwrap();
+        journal.append(&second(2)).unwrap();
+        let run = recover(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(run.series[0].latency.mean_ns, Some(402.0));
+    }
+
+    #[test]
     fn means_of_seconds_are_weighed_by_their_samples() {
         let dir = tempfile::tempdir().unwrap();
         let (path, mut journal) = journal(dir.path());

@@ -192,6 +192,14 @@ mod tests {
         assert!(why.contains("the most that are read are 4000000"), "{why}");
     }
 
+    #[test]
+    fn exactly_as_many_parts_as_are_read_are_read() {
+        let mut parts = "{[".repeat(MOST_PARTS / 2);
+        assert_eq!(refuse_many_parts(&parts), Ok(()));
+        parts.push('[');
+        assert!(refuse_many_parts(&parts).unwrap_err().contains("4000001 parts"));
+    }
+
     fn sample() -> Run {
         let mut run = Run::new("ontick 0.1.0", "timer");
         let mut series = crate::Series { name: "hybrid".into(), ..Default::default() };

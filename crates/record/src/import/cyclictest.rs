@@ -247,3 +247,25 @@ impl Found {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As in a log: other programs' words, an empty line, and a note between the lines that end the histogram.
+    #[test]
+    fn only_what_stands_between_header_and_totals_is_a_row() {
+        let text = "It starts at 10:00\n# Histogram\n000003 000002\n\n000005 000001\n# Total: 000000003\nThat was it\n\
+                    # Min Latencies: 00003\n# Avg Latencies: 00003\n# Max Latencies: 00005\n\
+                    # Histogram Overflows: 00000\nIt ends at 10:05\n";
+        let run = read(text, false).unwrap();
+        let latency = &run.series[0].latency;
+        assert_eq!(
+            (run.series.len(), latency.count(), latency.min_ns, latency.max_ns),
+            (1, 3, Some(3_000), Some(5_999))
+        );
+        // Without its totals, rows go on until the overflows.
+        let totals = text.replacen("# Total: 000000003\n", "", 1);
+        assert!(read(&totals, false).unwrap_err().to_string().starts_with("line 6: "));
+    }
+}

@@ -87,4 +87,10 @@ mod tests {
         let found: Vec<_> = lines(text).map(|l| (l.number, l.text.into_owned(), l.whole)).collect();
         assert_eq!(found, [(1, "policy: fifo".into(), true), (2, "T: 0".into(), true), (3, "".into(), false)]);
     }
+
+    #[test]
+    fn figures_that_may_lack_their_end_are_refused() {
+        let refused: Vec<_> = lines("max: 12\nmax: 1").map(|l| l.must_be_whole().map_err(|e| e.to_string())).collect();
+        assert_eq!(refused, [Ok(()), Err("line 2: the file is cut off in this line".into())]);
+    }
 }

@@ -229,6 +229,17 @@ fn duration_ns(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    /// Rows of width 1 are what rtla shows by default: nothing is guessed there.
+    #[test]
+    fn only_wider_rows_are_noted() {
+        let noted = |second: &str| {
+            let text = format!("Index   IRQ-000\n2   1\n{second}   1\nover:   0\n");
+            read(&text).unwrap().notes.into_iter().filter(|note| note.starts_with("rows are taken")).collect::<Vec<_>>()
+        };
+        assert_eq!(noted("3"), [""; 0]);
+        assert_eq!(noted("4"), ["rows are taken to be 2 wide, the largest step that fits their indexes"]);
+    }
+
     #[test]
     fn durations_read() {
         assert_eq!(duration_ns("   0 00:10:00"), Some(600_000_000_000));
