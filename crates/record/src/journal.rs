@@ -387,7 +387,7 @@ mod tests {
     fn causes_are_counted_by_the_outliers_that_bear_them() {
         let dir = tempfile::tempdir().unwrap();
         let (path, mut journal) = journal(dir.path());
-        let named = |cause: &str| CauseName { cause: cause.into(), detail: String::new() };
+        let named = |cause: &str| CauseName { cause: cause.into(), detail: format!("of {cause}") };
         let outlier = |latency_ns, cause| Outlier { at_ns: 1, latency_ns, cause };
         journal
             .append(&Added { causes: vec![named("steal")], outliers: vec![outlier(30, Some(0))], ..second(1) })
@@ -399,6 +399,7 @@ mod tests {
         let told: Vec<_> =
             series.causes.iter().map(|c| (c.cause.as_str(), c.count, c.share, c.p50_ns, c.max_ns)).collect();
         assert_eq!(told, [("steal", 2, 0.5, 70, 70), ("softirq", 2, 0.5, 50, 50)]);
+        assert_eq!(series.causes[1].detail, "of softirq");
         assert_eq!(series.outliers.iter().find(|outlier| outlier.latency_ns == 9).unwrap().cause, None);
     }
 

@@ -124,3 +124,32 @@ impl System {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_named_by_release_build_and_preemption() {
+        for (build, realtime, preemption) in [
+            ("#1 SMP PREEMPT_RT Tue", None, "PREEMPT_RT"),
+            ("#1 SMP PREEMPT RT Tue", None, "PREEMPT_RT"),
+            ("#1 SMP PREEMPT Tue", Some(1), "PREEMPT_RT"),
+            ("#1 SMP PREEMPT Tue", Some(0), "full"),
+            ("#1 SMP PREEMPT_DYNAMIC Tue", None, ""),
+        ] {
+            let system = System {
+                release: "6.12.1".into(),
+                version: build.into(),
+                machine: "riscv64".into(),
+                realtime,
+                cpus_online: 4,
+                resolution_in_ns: None,
+            };
+            let found = system.environment();
+            assert_eq!((found.kernel.as_str(), found.kernel_build.as_str()), ("6.12.1", build));
+            assert_eq!((found.architecture.as_str(), found.cpus_online), ("riscv64", 4));
+            assert_eq!(found.preemption, preemption, "{build}");
+        }
+    }
+}

@@ -74,3 +74,26 @@ pub fn courses(network: &Network, slot_ns: u64) -> Vec<Option<Course>> {
     };
     (0..network.streams.len()).map(course).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Stream, samples};
+
+    /// To the neighbour there is one cable, or two around: they fit on one cable alone, but not together.
+    #[test]
+    fn two_that_would_fill_a_cable_take_different_ways() {
+        let mut network = samples::ring(3, 1);
+        let half = |size| Stream { size, period_ns: 100_000, deadline_ns: 100_000, ..network.streams[0].clone() };
+        network.streams = vec![half(7_000), half(7_000), half(100)];
+        let hops = |network: &Network| {
+            let ways = courses(network, 1).into_iter().map(|course| course.unwrap().hops.len());
+            ways.collect::<Vec<_>>()
+        };
+        let mut both = hops(&network)[..2].to_vec();
+        both.sort_unstable();
+        assert_eq!(both, [3, 4]);
+        network.streams.truncate(1);
+        assert_eq!(hops(&network), [3]);
+    }
+}

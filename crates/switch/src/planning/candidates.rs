@@ -62,3 +62,61 @@ impl Candidates<'_> {
         self.course.hops.iter().map(|hop| edges(hop, taken)).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::occupancy::Use;
+    use super::super::random::Random;
+    use super::*;
+
+    const PERIOD_NS: u64 = 40;
+
+    /// Instants of a period at which a link is taken.
+    fn marked(uses: &[Use]) -> Vec<bool> {
+        let mut taken = vec![false; PERIOD_NS as usize];
+        for one in uses {
+            for begin in (one.from_ns..one.from_ns + PERIOD_NS).step_by(one.period_ns as usize) {
+                (begin..begin + one.end_ns - one.from_ns).for_each(|at| taken[(at % PERIOD_NS) as usize] = true);
+            }
+        }
+        taken
+    }
+
+    /// Windows that have no time between them and others', looked for instant by instant.
+    #[test]
+    fn the_start_with_most_neighbours_is_the_earliest_of_all_that_have_so_many() {
+        let mut random = Random::new(1);
+        let mut with_neighbours = 0;
+        for _ in 0..400 {
+            let mut taken = Occupancy::new(2);
+            for stream in 0..random.below(5) as usize {
+                let from_ns = random.below(PERIOD_NS);
+                let (period_ns, end_ns) = (PERIOD_NS / (1 + random.below(2)), from_ns + 1 + random.below(6));
+                let one = Use { stream, period_ns, queue: 7, arrives_ns: from_ns, from_ns, end_ns };
+                taken.add(stream % 2, one);
+            }
+            let (shift_ns, lead_ns) = (10 + random.below(60), random.below(3) * random.below(2));
+            let course = Course::chain(&[(0, 0, 0, 1 + random.below(6)), (1, shift_ns, lead_ns, 1 + random.below(6))]);
+            let latest_ns = random.below(PERIOD_NS);
+            let marks = [0, 1].map(|link| marked(taken.uses(link)));
+            let neighbours = |start: u64| {
+                let of = |hop: &Hop| {
+                    let at = |ns: u64| marks[hop.link][((start + hop.shift_ns + PERIOD_NS + ns) % PERIOD_NS) as usize];
+                    let free = (0..hop.lead_ns + hop.length_ns).all(|ns| !at(ns + PERIOD_NS - hop.lead_ns));
+                    free.then(|| u32::from(at(PERIOD_NS - 1)) + u32::from(at(hop.length_ns)))
+                };
+                course.hops.iter().map(of).sum::<Option<u32>>()
+            };
+            let Some(first) = (0..=latest_ns).find(|start| neighbours(*start).is_some()) else { continue };
+            let most = (0..=latest_ns).filter_map(neighbours).max().unwrap();
+            let best = match most {
+                0 => first,
+                _ => (0..=latest_ns).find(|start| neighbours(*start) == Some(most)).unwrap(),
+            };
+            let candidates = Candidates { course: &course, period_ns: PERIOD_NS, latest_ns };
+            assert_eq!(candidates.most_adjacent(first, &mut taken), best, "{course:?} {taken:?}");
+            with_neighbours += usize::from(most > 0 && best != first);
+        }
+        assert!(with_neighbours >= 50, "{with_neighbours}");
+    }
+}

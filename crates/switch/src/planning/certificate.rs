@@ -542,6 +542,20 @@ mod tests {
         let found = kinds(&network);
         assert_eq!(found.len(), 2, "the talker's cable and the listener's; between them there are two ways: {found:?}");
         assert!(found[0].in_words(&network).contains("exclude each other on link"), "{found:?}");
+        // Two frames of 11 536 ns fill a divisor of 23 072 ns exactly.
+        for (common_ns, links) in [(23_072, 0), (23_071, 2)] {
+            network.streams = vec![stream("a", 2 * common_ns), stream("b", 3 * common_ns)];
+            assert_eq!(kinds(&network).len(), links, "{:?}", kinds(&network));
+        }
+    }
+
+    #[test]
+    fn a_data_plane_is_named_if_it_takes_time_to_send_or_to_forward() {
+        let timed = |timing| plane(&samples::ring(3, 0).timed(timing));
+        let ideal = crate::egress::EgressTiming::IDEAL;
+        assert_eq!(timed(ideal), "");
+        let forwards = timed(crate::egress::EgressTiming { forwarding_ns: 7, ..ideal });
+        assert_eq!(forwards, " (the data plane takes up to 0s to send and 7ns to forward)");
     }
 
     #[test]

@@ -67,6 +67,25 @@ impl Course {
     }
 }
 
+#[cfg(test)]
+impl Course {
+    /// One hop behind the other: link, shift, lead and length of each. Nobody listens.
+    pub fn chain(hops: &[(LinkId, u64, u64, u64)]) -> Self {
+        let hop = |(n, &(link, shift_ns, lead_ns, length_ns)): (usize, &(LinkId, u64, u64, u64))| Hop {
+            link,
+            before: n.checked_sub(1),
+            shift_ns,
+            lead_ns,
+            length_ns,
+            gap_ns: 0,
+            tail_ns: 0,
+            propagation_ns: 0,
+            delivers: false,
+        };
+        Self { hops: hops.iter().enumerate().map(hop).collect(), delay_ns: 0 }
+    }
+}
+
 /// A message on one link.
 struct Passage {
     /// When the first frame is there at the latest, and when it begins.
@@ -216,6 +235,23 @@ mod tests {
         assert_eq!(slow.length_ns, 2 * 123_360);
         // The second frame is there 123 360 ns behind the first, and takes 12 336 ns.
         assert_eq!(fast.length_ns, 123_360 + 12_336);
+    }
+
+    /// To the neighbour there is a cable, and the way round the ring.
+    #[test]
+    fn ways_come_in_turn_until_there_are_no_more() {
+        let mut network = samples::ring(4, 1);
+        let hops = |network: &Network, most| {
+            let mut courses = Courses::new(network, most, 1);
+            (0..4).map(|n| courses.nth(0, n).map(|course| course.hops.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(hops(&network, 4), [Some(3), Some(5), None, None]);
+        assert_eq!(hops(&network, 1), [Some(3), None, None, None]);
+        // Who listens at the talker's own switch has one way: it keeps that while the other goes round.
+        network.nodes.push(crate::network::Node { name: "h4".into(), kind: crate::network::Kind::Station });
+        network.links.push(crate::network::Link { from: 0, to: 8, ..network.links[2].clone() });
+        network.streams[0].listeners.push(8);
+        assert_eq!(hops(&network, 4), [Some(4), Some(6), None, None]);
     }
 
     #[test]

@@ -139,5 +139,13 @@ mod tests {
             panic!("{:?}", overloaded(&network))
         };
         assert!((2.07..2.08).contains(&needed), "{needed}");
+        // What fills them exactly is no proof: an eighth of a link each.
+        let filled = |streams: usize| {
+            let mut network = network.clone();
+            network.streams = (0..streams).map(stream).map(|of| Stream { period_ns: 8 * 11_536, ..of }).collect();
+            overloaded(&network)
+        };
+        assert_eq!(filled(16), None);
+        assert!(matches!(filled(17), Some(Certificate::Cut { links: 2, streams: 17, .. })), "{:?}", filled(17));
     }
 }

@@ -363,6 +363,16 @@ mod tests {
         let mut other = network.clone();
         other.streams[3].size += 500;
         assert_eq!(read.timetable(&other).missing().collect::<Vec<_>>(), [3]);
+        // So has one whose period is another, whose deadline comes before its end, or that wants another queue.
+        let left = |change: fn(&mut crate::network::Stream)| {
+            let mut other = network.clone();
+            change(&mut other.streams[3]);
+            read.timetable(&other).missing().collect::<Vec<_>>()
+        };
+        assert_eq!(left(|stream| stream.period_ns *= 2), [3]);
+        assert_eq!(left(|stream| stream.deadline_ns = 1_000), [3]);
+        assert_eq!(left(|stream| stream.queue = Some(3)), [3]);
+        assert_eq!(left(|stream| stream.queue = Some(7)), [0; 0]);
 
         other.nodes[0].name = "elsewhere".into();
         assert!(matches!(read.schedule(&other), Err(DocumentError::Unknown(_))));

@@ -222,3 +222,127 @@ impl Count<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Drawn {
+        course: Course,
+        taken: Occupancy,
+        weight: Vec<u64>,
+        fixed: Vec<bool>,
+        period_ns: u64,
+        latest_ns: u64,
+        slot_ns: u64,
+    }
+
+    impl Drawn {
+        /// Five streams on two links, and a sixth, the first by number, which looks for its place.
+        fn new(random: &mut Random) -> Self {
+            let mut taken = Occupancy::new(2);
+            for (stream, link) in (1..6).flat_map(|stream| [(stream, 0), (stream, 1)]) {
+                if random.below(3) > 0 {
+                    let period_ns = [20, 40, 60][random.below(3) as usize];
+                    let (arrives_ns, queue) = (random.below(period_ns), 6 + random.below(2) as u8);
+                    let from_ns = arrives_ns + random.below(4);
+                    let end_ns = from_ns + 1 + random.below(7);
+                    taken.add(link, Use { stream, period_ns, queue, arrives_ns, from_ns, end_ns });
+                }
+            }
+            let slot_ns = 1 + random.below(2);
+            let mut slots = |least: u64, most: u64| slot_ns * (least + random.below(most + 1 - least));
+            let hops = [(0, 0, 0, slots(1, 4)), (1, slots(5, 9), slots(0, 2), slots(1, 4))];
+            Self {
+                course: Course::chain(&hops),
+                taken,
+                weight: (0..6).map(|_| 1 + random.below(9)).collect(),
+                fixed: (0..6).map(|_| random.below(5) == 0).collect(),
+                period_ns: [40, 60][random.below(2) as usize],
+                latest_ns: random.below(30),
+                slot_ns,
+            }
+        }
+
+        fn eviction(&self) -> Eviction<'_> {
+            let Self { course, weight, fixed, period_ns, latest_ns, slot_ns, .. } = self;
+            let (period_ns, latest_ns, slot_ns) = (*period_ns, *latest_ns, *slot_ns);
+            Eviction { stream: 0, course, period_ns, latest_ns, slot_ns, weight, fixed }
+        }
+
+        /// Whom it would meet on a link from one time until another, instant by instant.
+        fn met(&self, link: LinkId, from_ns: u64, until_ns: u64, queue: Option<u8>) -> Vec<StreamId> {
+            let meets = |other: &&Use| {
+                let other_from_ns = if queue == Some(other.queue) { other.arrives_ns } else { other.from_ns };
+                let common_ns = gcd(self.period_ns, other.period_ns);
+                let since = |at: u64| (at + common_ns - other_from_ns % common_ns) % common_ns;
+                (from_ns..until_ns).any(|at| since(at) < other.end_ns - other_from_ns)
+            };
+            self.taken.uses(link).iter().filter(meets).map(|other| other.stream).collect()
+        }
+
+        /// Each of them once.
+        fn cost(&self, mut met: Vec<StreamId>) -> u64 {
+            met.sort_unstable();
+            met.dedup();
+            met.iter().map(|stream| if self.fixed[*stream] { BARRED } else { self.weight[*stream] }).sum()
+        }
+    }
+
+    #[test]
+    fn the_cheapest_starts_are_those_of_all_instants() {
+        let mut random = Random::new(1);
+        let (mut free, mut dear, mut barred) = (0, 0, 0);
+        for _ in 0..400 {
+            let drawn = Drawn::new(&mut random);
+            let cost = |start: u64| {
+                let on = |hop: &super::super::course::Hop| {
+                    let (from_ns, until_ns) = (hop.shift_ns - hop.lead_ns, hop.shift_ns + hop.length_ns);
+                    drawn.met(hop.link, start + from_ns, start + until_ns, Some(7))
+                };
+                drawn.cost(drawn.course.hops.iter().flat_map(on).collect())
+            };
+            let least = (0..=drawn.latest_ns).step_by(drawn.slot_ns as usize).map(cost).min().unwrap();
+            let all = drawn.eviction().running(7, 1_000, &drawn.taken, &mut random);
+            assert!(all.iter().all(|start| start % drawn.slot_ns == 0 && *start <= drawn.latest_ns), "{all:?}");
+            let costs: Vec<u64> = all.into_iter().map(cost).collect();
+            assert!(costs.is_sorted() && costs.iter().all(|cost| *cost < BARRED), "{costs:?}");
+            assert_eq!(costs.first().copied(), Some(least).filter(|least| *least < BARRED));
+            let few = drawn.eviction().running(7, 3, &drawn.taken, &mut random);
+            assert_eq!(few.into_iter().map(cost).collect::<Vec<_>>(), costs[..costs.len().min(3)]);
+            *(if least == 0 {
+                &mut free
+            } else if least < BARRED {
+                &mut dear
+            } else {
+                &mut barred
+            }) += 1;
+        }
+        assert!(free >= 30 && dear >= 30 && barred >= 10, "{free} {dear} {barred}");
+    }
+
+    #[test]
+    fn it_waits_where_that_is_cheapest_of_all() {
+        let mut random = Random::new(2);
+        let (mut waits, mut barred) = (0, 0);
+        for _ in 0..400 {
+            let drawn = Drawn::new(&mut random);
+            let hops = &drawn.course.hops;
+            let cost = |n: usize, at: u64| drawn.cost(drawn.met(hops[n].link, at, at + hops[n].length_ns, None));
+            let times =
+                |from: u64, n: usize| (from..=hops[n].shift_ns + drawn.latest_ns).step_by(drawn.slot_ns as usize);
+            let pairs = times(0, 0).flat_map(|first| times(first + hops[1].shift_ns, 1).map(move |then| (first, then)));
+            let least = pairs.map(|(first, then)| cost(0, first) + cost(1, then)).min().unwrap();
+            let found = drawn.eviction().waiting(&drawn.taken, &mut random);
+            assert_eq!(found.is_some(), least < BARRED);
+            let Some(begins) = found else {
+                barred += 1;
+                continue;
+            };
+            assert!(begins[0] + hops[1].shift_ns <= begins[1] && begins[1] <= hops[1].shift_ns + drawn.latest_ns);
+            assert_eq!(cost(0, begins[0]) + cost(1, begins[1]), least, "{begins:?}");
+            waits += usize::from(begins[0] + hops[1].shift_ns < begins[1]);
+        }
+        assert!(waits >= 50 && barred >= 10, "{waits} {barred}");
+    }
+}

@@ -161,3 +161,20 @@ impl Search<'_> {
         Ok(Placed { stream: self.stream, queue: self.queue, waits: true, hops })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::samples;
+
+    #[test]
+    fn who_waits_is_there_when_it_would_have_run_through() {
+        let network = samples::ring(3, 1);
+        let search = Search { network: &network, stream: 0, queue: 7, from_ns: 0, slot_ns: 1 };
+        let course = Course::chain(&[(0, 0, 0, 10), (1, 30, 5, 12), (2, 70, 3, 14)]);
+        let placed = search.at_each(&course, &[100, 150, 190]);
+        let times: Vec<_> = placed.hops.iter().map(|hop| (hop.arrives_ns, hop.begin_ns, hop.end_ns)).collect();
+        assert_eq!(times, [(100, 100, 110), (125, 150, 162), (187, 190, 204)]);
+        assert!(placed.waits && !search.at_each(&course, &[100, 130, 170]).waits);
+    }
+}

@@ -23,3 +23,18 @@ impl Random {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the authors' own program prints them.
+    #[test]
+    fn the_same_on_every_machine() {
+        let mut random = Random::new(1_234_567);
+        let numbers = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        assert_eq!([(); 3].map(|()| random.next()), numbers);
+        let draws: Vec<u64> = (0..1_000).map(|_| random.below(3)).collect();
+        assert!((0..3).all(|n| draws.iter().filter(|draw| **draw == n).count().abs_diff(333) < 75));
+    }
+}

@@ -383,3 +383,92 @@ fn meet(a: &Use, b: &Use) -> bool {
     let distance = (from(b) % common + common - from(a) % common) % common;
     distance < length_a || common - distance < length_b
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::samples;
+
+    fn two() -> Network {
+        let mut network = samples::ring(4, 2);
+        network.streams[1] = network.streams[0].clone();
+        network
+    }
+
+    #[test]
+    fn in_an_empty_network_all_run_through() {
+        let network = samples::ring(6, 60);
+        let wanted = Wanted { wait: false, ..Wanted::default() };
+        for order in [Order::LeastFreedom, Order::ShortestPeriod, Order::LargestShare] {
+            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+            assert_eq!(planner.construct(order, Waits::AtOnce, &|| true), [0; 0]);
+            assert_eq!((planner.tried.places, planner.tried.moved), (60, 0));
+            assert!(planner.into_table().placed.iter().flatten().all(|placed| !placed.waits));
+        }
+    }
+
+    /// The first start has its order; the others shift keys by up to a half, not all alike.
+    #[test]
+    fn restarts_begin_in_another_order() {
+        let (network, wanted) = (two(), Wanted::default());
+        let keys = |restart| {
+            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), restart);
+            [(); 20].map(|()| planner.perturbed(1_000))
+        };
+        assert_eq!(keys(0), [1_000; 20]);
+        assert!(keys(1).iter().all(|key| (1_000..=1_500).contains(key)), "{:?}", keys(1));
+        assert!(keys(1).iter().min() < keys(1).iter().max() && keys(1) != keys(2));
+    }
+
+    #[test]
+    fn who_is_in_the_way_is_named_once() {
+        let (network, wanted) = (two(), Wanted::default());
+        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        let course = planner.course(0, 0).unwrap();
+        planner.put(planner.search(0, 7, 0).at(&course, 5_000));
+        let length_ns = course.hops[0].length_ns;
+        let at = |start: u64| planner.search(1, 7, 0).at(&course, start);
+        let starts = [0, 5_000 - length_ns, 5_001 - length_ns, 5_000, 4_999 + length_ns, 5_000 + length_ns];
+        assert_eq!(
+            starts.map(|start| planner.blockers(&at(start))),
+            [vec![], vec![], vec![0], vec![0], vec![0], vec![]]
+        );
+        // A whole period can be its own; who needs more meets its own next message.
+        let mut long = at(20_000);
+        long.hops.truncate(1);
+        long.hops[0].link = network.links.len() - 1;
+        long.hops[0].end_ns = 20_000 + network.streams[1].period_ns;
+        assert_eq!(planner.blockers(&long), [0; 0]);
+        long.hops[0].end_ns += 1;
+        assert_eq!(planner.blockers(&long), [1]);
+    }
+
+    /// Instant by instant, until all periods begin together again.
+    #[test]
+    fn uses_meet_if_some_instant_is_in_both() {
+        let mut random = Random::new(1);
+        let mut use_of = |stream| {
+            let period_ns = [6, 8, 12][random.below(3) as usize];
+            let arrives_ns = random.below(20);
+            let from_ns = arrives_ns + random.below(3);
+            let end_ns = from_ns + 1 + random.below(4);
+            Use { stream, period_ns, queue: 6 + random.below(2) as u8, arrives_ns, from_ns, end_ns }
+        };
+        let mut met = 0;
+        for _ in 0..2_000 {
+            let (a, b) = (use_of(0), use_of(1));
+            let instants = |one: &Use| {
+                let from = if a.queue == b.queue { one.arrives_ns } else { one.from_ns };
+                let mut taken = [false; 24];
+                for begin in (from..from + 24).step_by(one.period_ns as usize) {
+                    (begin..begin + one.end_ns - from).for_each(|at| taken[(at % 24) as usize] = true);
+                }
+                taken
+            };
+            let both = instants(&a).into_iter().zip(instants(&b)).any(|(a, b)| a && b);
+            assert_eq!(meet(&a, &b), both, "{a:?} {b:?}");
+            met += usize::from(both);
+        }
+        assert!((300..1_900).contains(&met), "{met}");
+    }
+}

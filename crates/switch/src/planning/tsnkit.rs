@@ -41,3 +41,25 @@ fn behind_the_first_hop(network: &Network, placed: &Placed) -> u64 {
     let done = last.map_or(0, |hop| hop.delivered_ns.unwrap_or(0) + processing(hop.link));
     done.saturating_sub(left_ns + processing(first.link))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Outcome, Wanted, lists, plan};
+    use super::*;
+    use crate::network::samples;
+
+    /// Three links of 1 040 ns each, 50 ns of cable and 2 us behind them: 9 270 ns, of which the first switch could send
+    /// behind 3 040.
+    #[test]
+    fn delays_begin_where_the_first_switch_could_send() {
+        let network = samples::ring(4, 1);
+        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let tables = tables(&network, &table, &lists::schedule(&network, &table).unwrap());
+        let of = |end: &str| tables.iter().find(|(name, _)| *name == end).unwrap().1.as_str();
+        assert_eq!(of("DELAY"), "stream,frame,delay\nf0,0,6230\n");
+        assert_eq!(of("OFFSET"), "stream,frame,offset\nf0,0,0\n");
+        assert_eq!(of("ROUTE"), "stream,link\nf0,\"(h0, s0)\"\nf0,\"(s0, s1)\"\nf0,\"(s1, h1)\"\n");
+    }
+}
