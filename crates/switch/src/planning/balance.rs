@@ -80,6 +80,21 @@ mod tests {
     use super::*;
     use crate::network::{Stream, samples};
 
+    /// What a stream brings along makes a link dear, not only what is there already.
+    #[test]
+    fn a_links_price_is_that_of_its_load_with_the_stream() {
+        let mut network = samples::ring(3, 1);
+        (network.streams[0].size, network.streams[0].period_ns) = (3_000, 100_000);
+        let mut loads = Loads { network: &network, of: vec![0.0; network.links.len()] };
+        let share = loads.share(0, 0);
+        assert!((0.2..0.3).contains(&share), "{share}");
+        let delay = (12_336 + 50 + 2_000) as f64;
+        for (before, factor) in [(0.75 - share, 1.0 + 160.0 * 0.75f64.powi(7)), (9.0, 1.0 + 160.0 * 4f64.powi(7))] {
+            loads.of[0] = before;
+            assert!(loads.price(0, 0).abs_diff((delay * factor) as u64) <= 1, "{before}: {}", loads.price(0, 0));
+        }
+    }
+
     /// To the neighbour there is one cable, or two around: they fit on one cable alone, but not together.
     #[test]
     fn two_that_would_fill_a_cable_take_different_ways() {
