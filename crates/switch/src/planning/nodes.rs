@@ -297,6 +297,13 @@ mod tests {
     }
 
     #[test]
+    fn best_effort_has_the_longest_of_its_own_times() {
+        let entries = [(1, 300), (1 << 7, 900), (1, 500), (0, 700)].map(|(open, for_ns)| Entry { open, for_ns });
+        let gates = Gates { base: FORM.base, cycle_ns: 2_400, guard: Guard::None, entries: entries.to_vec() };
+        assert_eq!(longest_gap(&gates), 500);
+    }
+
+    #[test]
     fn a_list_that_is_too_long_is_told() {
         let (network, schedule) = planned(60);
         let wrong = switches(&network, &schedule, Form { most_entries: 3, ..FORM }).unwrap_err();

@@ -164,8 +164,26 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::occupancy::Use;
     use super::*;
     use crate::network::samples;
+
+    /// Nobody is in its queue while it waits there, not even who runs through.
+    #[test]
+    fn who_waits_is_alone_in_its_queue() {
+        let network = samples::ring(3, 1);
+        let mut taken = Occupancy::new(network.links.len());
+        let other = Use { stream: 1, period_ns: 500_000, queue: 7, arrives_ns: 40, from_ns: 40, end_ns: 60 };
+        taken.add(1, other);
+        let course = Course::chain(&[(0, 0, 0, 10), (1, 30, 0, 10)]);
+        let mut hops = |queue| {
+            let search = Search { network: &network, stream: 0, queue, from_ns: 15, slot_ns: 1 };
+            let placed = search.waiting(&course, &mut taken).unwrap();
+            placed.hops.iter().map(|hop| (hop.arrives_ns, hop.begin_ns)).collect::<Vec<_>>()
+        };
+        assert_eq!(hops(6), [(15, 15), (45, 60)]);
+        assert_eq!(hops(7), [(30, 30), (60, 60)]);
+    }
 
     #[test]
     fn who_waits_is_there_when_it_would_have_run_through() {

@@ -407,6 +407,28 @@ mod tests {
         }
     }
 
+    /// The second of two streams is placed first, at once, where it is what the order looks for.
+    #[test]
+    fn each_order_places_those_first_that_it_is_about() {
+        // Size, period and deadline of both.
+        let orders = [
+            (Order::LargestShare, [(100, 1_000_000, 900_000), (1_400, 2_000_000, 2_000_000)]),
+            (Order::LargestShare, [(1_400, 4_000_000, 900_000), (500, 500_000, 500_000)]),
+            (Order::ShortestPeriod, [(1_400, 2_000_000, 100_000), (100, 1_000_000, 1_000_000)]),
+            (Order::LeastFreedom, [(100, 500_000, 500_000), (1_400, 2_000_000, 400_000)]),
+        ];
+        for (order, streams) in orders {
+            let (mut network, wanted) = (two(), Wanted::default());
+            for (stream, (size, period_ns, deadline_ns)) in network.streams.iter_mut().zip(streams) {
+                (stream.size, stream.period_ns, stream.deadline_ns) = (size, period_ns, deadline_ns);
+            }
+            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+            assert_eq!(planner.construct(order, Waits::Last, &|| true), [0; 0]);
+            let offsets: Vec<u64> = planner.table.placed.iter().flatten().map(Placed::offset_ns).collect();
+            assert!(offsets[1] == 0 && offsets[0] > 0, "{order:?} {streams:?}: {offsets:?}");
+        }
+    }
+
     /// The first start has its order; the others shift keys by up to a half, not all alike.
     #[test]
     fn restarts_begin_in_another_order() {

@@ -29,6 +29,22 @@ fn a_ring_full_of_streams() {
     }
 }
 
+/// The cable of a talker with two streams is the fullest; links without any carry nothing.
+#[test]
+fn the_fullest_links_come_first() {
+    let mut network = samples::ring(4, 2);
+    network.streams[1] = Stream { listeners: vec![7], ..network.streams[0].clone() };
+    let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else { panic!() };
+    let shares = tightest(&network, &table);
+    assert_eq!(shares.len(), network.links.len());
+    assert!(shares.is_sorted_by(|a, b| a.1 >= b.1));
+    // 1 136 ns each, of 500 us.
+    let one = 1_136.0 / 500_000.0;
+    assert_eq!(network.link_name(shares[0].0), "h0>s0");
+    assert!((shares[0].1 - 2.0 * one).abs() < 1e-9 && (shares[4].1 - one).abs() < 1e-9, "{shares:?}");
+    assert_eq!(shares[5].1, 0.0);
+}
+
 #[test]
 fn those_that_were_kept_stay_where_they_are() {
     let network = samples::ring(6, 120);
