@@ -187,6 +187,13 @@ mod tests {
     }
 
     #[test]
+    fn a_sleep_is_no_shorter_than_asked() {
+        let began = ClockId::Monotonic.now_ns();
+        sleep();
+        assert!(ClockId::Monotonic.now_ns() >= began + SLEEP_NS);
+    }
+
+    #[test]
     fn few_tell_nothing() {
         let (events, made) = made(9);
         assert_eq!(usual(&events, &made), Usual::default());

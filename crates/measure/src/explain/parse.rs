@@ -219,6 +219,37 @@ format:
         assert_eq!(parser.event(5, 3, &[1, 0, 0, 0, 0, 0, 0, 0]), None, "not asked for");
     }
 
+    /// Fields of eight bytes, each its own, behind what every record has.
+    #[test]
+    fn every_reader_takes_what_its_event_tells() {
+        let read = |event: &str, fields: &[(&str, i64)]| {
+            let reader = WANTED.iter().find(|(name, _)| *name == event).unwrap().1;
+            let line = |(n, (name, _)): (usize, &(&str, i64))| {
+                format!("\tfield:long {name};\toffset:{};\tsize:8;\tsigned:1;\n", 8 * (n + 1))
+            };
+            let text: String = fields.iter().enumerate().map(line).collect();
+            let format = Format::parse(&format!("name: x\nID: 9\nformat:\n{text}")).unwrap();
+            let record: Vec<u8> =
+                [7].iter().chain(fields.iter().map(|(_, n)| n)).flat_map(|n: &i64| n.to_ne_bytes()).collect();
+            reader(&format, &record).unwrap()
+        };
+        let armed = [("hrtimer", 11), ("function", 12), ("expires", 14), ("softexpires", 13)];
+        assert_eq!(read("timer/hrtimer_start", &armed), Kind::TimerStart { timer: 11, soft_ns: 13, hard_ns: 14 });
+        assert_eq!(read("timer/hrtimer_expire_entry", &armed), Kind::TimerFires { timer: 11, function: 12 });
+        assert_eq!(read("sched/sched_wakeup", &[("prio", 1), ("pid", 41)]), Kind::Wakeup(41));
+        let moved = [("pid", 41), ("orig_cpu", 2), ("dest_cpu", 3)];
+        assert_eq!(read("sched/sched_migrate_task", &moved), Kind::Migrate { pid: 41, from: 2, to: 3 });
+        assert_eq!(
+            read("sched/sched_stat_runtime", &[("pid", 41), ("runtime", 5_000)]),
+            Kind::Ran { pid: 41, ns: 5_000 }
+        );
+        assert_eq!(read("irq/irq_handler_exit", &[]), Kind::IrqExit);
+        assert_eq!(read("irq/softirq_entry", &[("vec", 3)]), Kind::SoftirqEntry(3));
+        assert_eq!(read("irq/softirq_exit", &[]), Kind::SoftirqExit);
+        assert_eq!(read("exceptions/page_fault_user", &[]), Kind::PageFault);
+        assert_eq!(read("power/cpu_frequency", &[("state", 1_500_000)]), Kind::Frequency(1_500_000));
+    }
+
     /// Coming back from idle is told as a state that there is not.
     #[test]
     fn a_cpu_goes_idle_and_comes_back() {

@@ -93,6 +93,22 @@ mod tests {
     }
 
     #[test]
+    fn an_account_beside_the_window_is_not_of_it() {
+        let events = [switch(0, 7), ran(1_000_000, 7, 1_000_000), ran(2_000_000, 7, 500_000)];
+        assert_eq!(stolen(&events, 0, 1_000_000), [0; 0], "it begins where the window ends");
+        assert_eq!(stolen(&events, 0, 1_000_001), [500_000]);
+        assert_eq!(stolen(&events, 2_000_000, 3_000_000), [0; 0], "it ends where the window begins");
+        assert_eq!(stolen(&events, 1_999_999, 3_000_000), [500_000]);
+    }
+
+    /// The way into the kernel may be missing of an account: so much, and no more.
+    #[test]
+    fn an_account_that_lacks_an_edge_is_whole() {
+        let lacks = |ns: u64| stolen(&[switch(0, 7), ran(1_000_000, 7, 1_000_000 - ns)], 0, 1_000_000);
+        assert_eq!([lacks(5_000), lacks(5_001)], [vec![], vec![5_001]]);
+    }
+
+    #[test]
     fn time_of_another_task_is_not_compared() {
         let events = [switch(0, 7), switch(1_000_000, 8), ran(2_000_000, 9, 5)];
         assert_eq!(stolen(&events, 0, 2_000_000), [0; 0]);

@@ -75,6 +75,27 @@ mod tests {
         }
     }
 
+    /// Times are from the deadline on; what ended long before it is left out, and so is what is too much to read.
+    #[test]
+    fn a_story_is_of_what_lies_around_the_deadline() {
+        let between = |from_ns, to_ns| Span { from_ns, to_ns, ..span(Occupant::Idle, Thread::Unknown, false) };
+        let outlier = Outlier { at_ns: 507_000, latency_ns: 7_000, cause: None };
+        let cause = Cause::DeviceInterrupt("mmc0".into());
+        let spans = [between(0, 400_000), between(400_000, 400_001), between(400_001, 507_000)];
+        let happening = |from_ns, length_ns| Happening { from_ns, length_ns, what: "idle".into() };
+        let expected = Explained {
+            at_ns: 507_000,
+            latency_ns: 7_000,
+            cause: "device interrupt".into(),
+            detail: "mmc0".into(),
+            happened: vec![happening(-100_000, 1), happening(-99_999, 106_999)],
+        };
+        assert_eq!(told(&cause, outlier, &spans), expected);
+        let many: Vec<Span> = (0..45).map(|n| between(450_000 + n, 450_001 + n)).collect();
+        let happened = told(&cause, outlier, &many).happened;
+        assert_eq!((happened.len(), happened[0].from_ns, happened[39].from_ns), (40, -49_995, -49_956));
+    }
+
     #[test]
     fn a_story_says_who_had_the_cpu_and_what_the_thread_did() {
         let other = Task { pid: 9, priority: 49, comm: Comm::new(b"other") };

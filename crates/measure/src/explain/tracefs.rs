@@ -152,6 +152,40 @@ mod tests {
     }
 
     #[test]
+    fn only_what_gone_processes_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let tracefs = Tracefs { root: folder.path().into(), _mount: None };
+        assert_eq!(tracefs.clean(), [""; 0], "where there are no instances");
+        let pid = std::process::id();
+        let running = format!("ontick-{pid}-{}-0", born(pid).unwrap());
+        let names = [running.as_str(), "rtla", "ontick-4294967295-1-0", "ontick-4294967295-1-1"];
+        names.iter().for_each(|name| fs::create_dir_all(tracefs.instances().join(name)).unwrap());
+        // The kernel does not remove one of which a file is open, nor this machine a folder that is not empty.
+        fs::write(tracefs.instances().join("ontick-4294967295-1-1/tracing_on"), "").unwrap();
+        assert_eq!(tracefs.clean(), ["ontick-4294967295-1-0"]);
+        assert_eq!(fs::read_dir(tracefs.instances()).unwrap().count(), 3);
+        assert!(super::super::clean().iter().all(|name| name.starts_with(PREFIX)), "of this machine");
+    }
+
+    /// One of the same number may be there: another thread's of this process.
+    #[test]
+    fn an_instance_has_a_folder_of_its_own_and_ends_its_tracing() {
+        let folder = tempfile::tempdir().unwrap();
+        let tracefs = || Tracefs { root: folder.path().into(), _mount: None };
+        assert!(tracefs().instance().is_err(), "nowhere to make one");
+        fs::create_dir(tracefs().instances()).unwrap();
+        let made = [(); 2].map(|()| tracefs().instance().unwrap());
+        assert_ne!(made[0].path, made[1].path);
+        assert!(made.iter().all(|made| !is_stale(&made.path.file_name().unwrap().to_string_lossy())));
+        let text = "long ".repeat(30_000);
+        made[0].set("trace", &text).unwrap();
+        assert_eq!(made[0].get("trace").unwrap(), text, "all of it");
+        let on = made[0].file("tracing_on");
+        drop(made);
+        assert_eq!(fs::read_to_string(on).unwrap(), "0");
+    }
+
+    #[test]
     fn a_killed_runs_instance_goes_and_a_running_ones_stays() {
         let (Ok(tracefs), Ok(other)) = (Tracefs::find(), Tracefs::find()) else {
             return ontick_skip::skipped!("tracefs cannot be used here");

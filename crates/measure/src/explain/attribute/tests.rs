@@ -178,6 +178,21 @@ fn a_cpu_that_wakes_the_thread_itself_is_out_of_idle() {
     assert_eq!(woken_on(0, 300), Cause::OutsideTheKernel);
 }
 
+/// The hypervisor is where a guest's interrupt of the CPU's own does nothing for longer than one takes.
+#[test]
+fn a_guests_interrupt_that_takes_too_long_was_outside_the_kernel() {
+    let cause = |took_us: i64, guest| {
+        let told = vec![
+            (-300, switch(task(0, 120), 0, thread())),
+            (0, Kind::VectorEntry(Vector::Call)),
+            (took_us, Kind::VectorExit(Vector::Call)),
+        ];
+        cause_of(told, took_us as u64 + 1, &Machine { guest, ..machine() })
+    };
+    assert_eq!([cause(50, true), cause(51, false)], [Cause::vector(Vector::Call), Cause::vector(Vector::Call)]);
+    assert_eq!(cause(51, true), Cause::OutsideTheKernel);
+}
+
 /// A CPU that the thread was moved to and that took longer out of idle than it can lost the time outside the kernel.
 #[test]
 fn being_moved_does_not_explain_an_idle_cpu_that_is_late() {
