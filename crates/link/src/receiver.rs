@@ -167,6 +167,38 @@ impl Drop for Receiver {
     }
 }
 
+/// So long after an edge the line does not change, in ns: clocks may differ a little, and edges be late.
+fn still_ns(code: Code) -> u64 {
+    code.shortest_ns * 3 / 4
+}
+
+/// Why one who polls leaves its CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Nap {
+    /// The line rests.
+    InRest,
+    /// The line may move at any time, but nobody has had the CPU for too long.
+    ForOthers,
+}
+
+impl Nap {
+    /// Whether it is time for one: the line has this level since `edge_ns`, and the CPU was left last at `rested_ns`.
+    #[inline]
+    fn of(level: bool, idle_ns: u64, edge_ns: u64, rested_ns: u64, now_ns: u64) -> Option<Self> {
+        if !level && now_ns - edge_ns >= idle_ns {
+            return Some(Nap::InRest);
+        }
+        (now_ns - rested_ns > STRETCH_NS).then_some(Nap::ForOthers)
+    }
+
+    fn ns(self) -> u64 {
+        match self {
+            Nap::InRest => NAP_NS,
+            Nap::ForOthers => STRETCH_NS / 9,
+        }
+    }
+}
+
 /// What the thread works with.
 struct Watcher<'a> {
     line: Line,
@@ -209,8 +241,7 @@ impl<'a> Watcher<'a> {
     fn poll(&mut self) -> Result<(), Gone> {
         let idle_ns = self.code.idle_ns();
         let is_slow = self.code.shortest_ns >= SLEPT_NS;
-        // The line does not change before; clocks may differ a little, and edges be late.
-        let still_ns = self.code.shortest_ns * 3 / 4;
+        let still_ns = still_ns(self.code);
         let mut wait = Hybrid::with_duty(still_ns, DUTY);
         let (mut level, mut edge_ns, mut rested_ns) = (false, self.clock.now_ns(), self.clock.now_ns());
         // An edge is as old as the look before, at most.
@@ -226,12 +257,11 @@ impl<'a> Watcher<'a> {
                     rested_ns = wait.within(&mut self.clock, edge_ns + still_ns);
                     now_ns = edge_ns + still_ns;
                 }
-            } else if !level && now_ns - edge_ns >= idle_ns {
-                self.tell(Seen::Quiet(now_ns));
-                self.nap(now_ns + NAP_NS);
-                rested_ns = self.clock.now_ns();
-            } else if now_ns - rested_ns > STRETCH_NS {
-                self.nap(now_ns + STRETCH_NS / 9);
+            } else if let Some(nap) = Nap::of(level, idle_ns, edge_ns, rested_ns, now_ns) {
+                if nap == Nap::InRest {
+                    self.tell(Seen::Quiet(now_ns));
+                }
+                self.nap(now_ns + nap.ns());
                 rested_ns = self.clock.now_ns();
             }
             looked_ns = now_ns;
@@ -376,6 +406,19 @@ mod tests {
         for pair in edges.windows(2) {
             assert!(pair[1].0 != pair[0].0 && pair[1].1 >= pair[0].1 + 30_000_000, "{pair:?}");
         }
+    }
+
+    /// A line that never rests leaves others a tenth of the time.
+    #[test]
+    fn one_who_polls_naps_in_rests_and_where_there_are_none() {
+        let nap = |level, now_ns| Nap::of(level, 5_000, 1_000, 2_000, now_ns);
+        assert_eq!([nap(false, 5_999), nap(false, 6_000)], [None, Some(Nap::InRest)]);
+        let long_ns = 2_000 + STRETCH_NS;
+        assert_eq!([nap(true, 6_000), nap(true, long_ns), nap(true, long_ns + 1)], [None, None, Some(Nap::ForOthers)]);
+        // A low line that has not rested yet.
+        assert_eq!(Nap::of(false, 5_000, long_ns, 2_000, long_ns + 1), Some(Nap::ForOthers));
+        assert_eq!(still_ns(Code::new("2x1", 100_000, 5_000).unwrap()), 75_000, "well before the next edge");
+        assert_eq!([Nap::InRest, Nap::ForOthers].map(Nap::ns), [NAP_NS, 50_000_000]);
     }
 
     /// Who is dropped looks at its line no more: it may be opened anew, and its CPU is free.

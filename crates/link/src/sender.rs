@@ -159,6 +159,11 @@ struct Driver<'a> {
     edge_ns: u64,
 }
 
+/// When a frame may follow one that began and ended then.
+fn next_ns(setting: Setting, began_ns: u64, ended_ns: u64) -> u64 {
+    ended_ns + setting.pause_ns(ended_ns - began_ns)
+}
+
 /// What became of a stretch.
 enum Stretch {
     Right,
@@ -201,8 +206,7 @@ impl<'a> Driver<'a> {
             self.shared.sent.fetch_add(1, Ordering::Release);
             self.shared.waiter.get().inspect(|waiter| waiter.unpark());
             drop(wave);
-            let until_ns = self.edge_ns + self.setting.pause_ns(self.edge_ns - began_ns);
-            self.clock.id().sleep_until(until_ns);
+            self.clock.id().sleep_until(next_ns(self.setting, began_ns, self.edge_ns));
         }
     }
 
@@ -437,6 +441,33 @@ mod tests {
             assert!(driver.edge_ns >= before_ns + 2_000_000, "{} {before_ns}", driver.edge_ns);
             let counts = [&shared.cancelled, &shared.again].map(|count| count.load(Ordering::Relaxed));
             assert_eq!(counts, [0, 0]);
+        });
+    }
+
+    /// Where the thread spins for all of a frame, the pause is longer the longer the frame was.
+    #[test]
+    fn a_pause_is_by_how_long_the_frame_took() {
+        let next = |shortest_ns, began_ns, ended_ns| {
+            let setting = Setting::new(code("2x2", shortest_ns, 10_000), 0).unwrap();
+            let pause_ns = next_ns(setting, began_ns, ended_ns) - ended_ns;
+            assert_eq!(pause_ns, setting.pause_ns(ended_ns - began_ns));
+            pause_ns
+        };
+        assert!(next(20_000, 5 * S, 8 * S) > next(20_000, 5 * S, 6 * S));
+        assert_eq!(next(100_000, 5 * S, 8 * S), next(100_000, 5 * S, 6 * S));
+    }
+
+    /// Steps of a nanosecond: hardly an edge is in time, and no block is sent again for ever.
+    #[test]
+    fn a_thread_that_is_always_late_ends_its_frame() {
+        let code = code("2x2", 20_000, 1);
+        let marks = vec![10, 30, 50];
+        let wave = Wave { stretches: vec![20_000; 51], marks: marks.clone() };
+        driven(9, code, 0, |driver, shared| {
+            driver.drive(&wave).unwrap();
+            assert!(!driver.level, "low behind a frame");
+            let again = shared.again.load(Ordering::Relaxed);
+            assert!(again <= u64::from(MOST_AGAIN) * marks.len() as u64, "{again}");
         });
     }
 

@@ -119,12 +119,8 @@ fn go(
     if let Some(left_ns) = sender.flush(stop)? {
         // The last frame's pause belongs to it.
         trial.busy_ns = left_ns - began_ns + setting.pause_ns(setting.frame_ns(setting.payload));
-        while let Some(heard) = receiver.next(left_ns + AFTERWARDS_NS + 2 * setting.code.idle_ns(), stop)? {
-            trial.take(&heard, setting);
-            if trial.arrived == trial.sent {
-                break;
-            }
-        }
+        let until_ns = left_ns + AFTERWARDS_NS + 2 * setting.code.idle_ns();
+        trial.await_others(receiver, setting, until_ns, stop)?;
     }
     // Of a frame that Ctrl-C cut off nobody can say that it was lost.
     if stop.load(Ordering::Relaxed) {
@@ -136,6 +132,21 @@ fn go(
 }
 
 impl Trial {
+    /// Waits for frames that are still on their way; where all have come, for none.
+    fn await_others(
+        &mut self,
+        receiver: &mut Receiver,
+        setting: Setting,
+        until_ns: u64,
+        stop: &AtomicBool,
+    ) -> Result<(), Gone> {
+        while self.arrived < self.sent {
+            let Some(heard) = receiver.next(until_ns, stop)? else { break };
+            self.take(&heard, setting);
+        }
+        Ok(())
+    }
+
     fn take(&mut self, heard: &Heard, setting: Setting) {
         let (number, came) = match heard {
             Heard::Frame { frame, mended, came } => {
@@ -220,6 +231,23 @@ mod tests {
         assert!((least_ns..=least_ns + took_ns).contains(&trial.busy_ns), "{} {least_ns}", trial.busy_ns);
         assert_eq!(trial.net_rate(), 960.0 / trial.busy_ns as f64 * 1e9);
         assert_eq!(trial.frame_errors(), 0.0);
+    }
+
+    /// The last may have come before the sender says that it left.
+    #[test]
+    fn where_all_frames_have_come_none_is_waited_for() {
+        let (stop, setting) = (AtomicBool::new(false), setting());
+        let (mut sender, mut receiver, _wire) = wire(setting, 0, |_| Fate::Arrives);
+        sender.send(&random_frame(0, 40), &stop).unwrap();
+        // Its edges are there when it has left.
+        sender.flush(&stop).unwrap();
+        let after = |sent, receiver: &mut Receiver| {
+            let mut trial = Trial { sent, arrived: 2, ..Trial::default() };
+            trial.await_others(receiver, setting, 0, &stop).unwrap();
+            trial.arrived
+        };
+        assert_eq!(after(2, &mut receiver), 2, "what comes now is none of them");
+        assert_eq!(after(4, &mut receiver), 3, "one came, and the time is over");
     }
 
     /// Nobody can say of frames that an interrupt cut off that they were lost.

@@ -354,3 +354,19 @@ fn glitches_are_counted() {
         heard.splice(at..=at, [whole / 2, 1_000, whole - whole / 2 - 1_000]);
     }
 }
+
+/// Whose first header was spoiled: what came is kept for the second, however much it is.
+#[test]
+fn many_blocks_without_a_header_are_not_taken_for_noise() {
+    let code = Code::SOURCE_002;
+    let frame = Frame { payload: (0..=255).cycle().take(4_000).collect(), ..frame() };
+    let wave = Wave::new(&frame, Shape { block: 32, parity: 60 }, code);
+    let heard = &stretches(&wave)[wave.marks[2]..];
+    assert!(heard.len() as u64 > NOISE, "{}", heard.len());
+    let heard = hear(code, edges(heard, 0));
+    assert!(
+        matches!(&heard[..], [Heard::Frame { frame: read, mended: 1, .. }] if *read == frame),
+        "{} heard",
+        heard.len()
+    );
+}
