@@ -125,3 +125,34 @@ fn too_long(network: &Network, link: LinkId, streams: &[StreamId], cycle_ns: Opt
     let worst = pairs.min_by_key(|[a, b]| gcd(*a, *b)).unwrap_or([periods[0]; 2]);
     TooLong { link: network.link_name(link), periods_ns: worst, cycle_ns }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Placed, course, place};
+    use super::*;
+    use crate::network::samples;
+
+    /// A stream that begins 500 ns before its period ends, on links with a cycle of its own or of two of its periods.
+    #[test]
+    fn a_window_over_the_end_of_a_cycle_goes_on_at_its_beginning() {
+        let mut network = samples::ring(3, 2);
+        network.streams[1] = network.streams[0].clone();
+        let placed = |network: &Network, stream, start_ns| -> Option<Placed> {
+            let course = course::Courses::new(network, 1, 1).nth(stream, 0)?;
+            Some(place::Search { network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&course, start_ns))
+        };
+        let windows = |network: &Network, table: &Timetable| {
+            let schedule = schedule(network, table).unwrap();
+            let first = table.placed[0].as_ref().unwrap().hops[0].link;
+            let on = schedule.windows.iter().filter(|window| window.link == first);
+            on.map(|window| (window.begin_ns, window.end_ns, window.cycle_ns)).collect::<Vec<_>>()
+        };
+        let mut table = Timetable { placed: vec![placed(&network, 0, 499_500), None] };
+        let alone = [(0, 636, 500_000), (499_500, 500_000, 500_000)];
+        assert_eq!(windows(&network, &table), alone);
+        network.streams[1].period_ns = 1_000_000;
+        table.placed[1] = placed(&network, 1, 10_000);
+        let both = [(0, 636), (10_000, 11_136), (499_500, 500_636), (999_500, 1_000_000)];
+        assert_eq!(windows(&network, &table), both.map(|(begin, end)| (begin, end, 1_000_000)));
+    }
+}
