@@ -95,6 +95,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_way_loads_each_link_once_until_it_is_taken_back() {
+        let network = samples::ring(3, 1);
+        let mut loads = Loads { network: &network, of: vec![0.0; network.links.len()] };
+        let paths = [vec![0, 4], vec![0, 8]];
+        loads.carry(0, &paths, 1.0);
+        let share = loads.share(0, 0);
+        let expected = |link: usize| if [0, 4, 8].contains(&link) { share } else { 0.0 };
+        assert!((0..network.links.len()).all(|link| loads.of[link] == expected(link)), "{:?}", loads.of);
+        loads.carry(0, &paths, -1.0);
+        assert!(loads.of.iter().all(|load| *load == 0.0), "{:?}", loads.of);
+    }
+
     /// To the neighbour there is one cable, or two around: they fit on one cable alone, but not together.
     #[test]
     fn two_that_would_fill_a_cable_take_different_ways() {
@@ -109,6 +122,9 @@ mod tests {
         both.sort_unstable();
         assert_eq!(both, [3, 4]);
         network.streams.truncate(1);
+        assert_eq!(hops(&network), [3]);
+        // Less than an octet each second.
+        (network.streams[0].size, network.streams[0].period_ns) = (1, 60_000_000_000);
         assert_eq!(hops(&network), [3]);
     }
 }

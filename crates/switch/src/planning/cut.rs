@@ -147,5 +147,13 @@ mod tests {
         };
         assert_eq!(filled(16), None);
         assert!(matches!(filled(17), Some(Certificate::Cut { links: 2, streams: 17, .. })), "{:?}", filled(17));
+        let share = |cut: &Certificate| match cut {
+            Certificate::Cut { needed, links, .. } => (needed / *links as f64 * 1e6) as u64,
+            other => panic!("{other:?}"),
+        };
+        network.streams = (0..40).map(stream).collect();
+        let shares: Vec<u64> = (0..12).flat_map(|start| around(&network, start)).map(|cut| share(&cut)).collect();
+        assert!(shares.iter().min() < shares.iter().max(), "{shares:?}");
+        assert_eq!(overloaded(&network).map(|cut| share(&cut)), shares.into_iter().max());
     }
 }

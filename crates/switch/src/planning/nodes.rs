@@ -297,6 +297,21 @@ mod tests {
     }
 
     #[test]
+    fn ports_are_for_the_data_plane_that_was_planned_for() {
+        let (network, schedule) = planned(8);
+        for (wanted, own, offload) in [
+            (None, Plane::Auto, Offload::None),
+            (Some(DataPlane::User), Plane::User, Offload::None),
+            (Some(DataPlane::Kernel), Plane::Kernel, Offload::None),
+            (Some(DataPlane::Hardware), Plane::Kernel, Offload::Full),
+        ] {
+            let (switches, _) = switches(&network, &schedule, Form { plane: wanted, ..FORM }).unwrap();
+            assert!(switches.iter().all(|switch| switch.plane == own), "{wanted:?}");
+            assert!(switches.iter().flat_map(|switch| &switch.ports).all(|port| port.offload == offload), "{wanted:?}");
+        }
+    }
+
+    #[test]
     fn best_effort_has_the_longest_of_its_own_times() {
         let entries = [(1, 300), (1 << 7, 900), (1, 500), (0, 700)].map(|(open, for_ns)| Entry { open, for_ns });
         let gates = Gates { base: FORM.base, cycle_ns: 2_400, guard: Guard::None, entries: entries.to_vec() };

@@ -443,6 +443,41 @@ mod tests {
     }
 
     #[test]
+    fn every_start_up_to_the_latest_can_be_drawn() {
+        let network = two();
+        for (slot_ns, starts) in [(1, vec![0, 1, 2, 3]), (2, vec![0, 2])] {
+            let wanted = Wanted { slot_ns, ..Wanted::default() };
+            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+            let mut drawn: Vec<u64> = (0..200).map(|_| planner.chance(3)).collect();
+            drawn.sort_unstable();
+            drawn.dedup();
+            assert_eq!(drawn, starts);
+            assert_eq!(planner.chance(0), 0);
+        }
+    }
+
+    /// Three streams of which a cable carries two.
+    #[test]
+    fn who_cannot_be_placed_is_tried_no_longer_than_patience_lasts() {
+        let (mut network, wanted) = (two(), Wanted::default());
+        let of = &mut network.streams[0];
+        (of.size, of.period_ns, of.deadline_ns) = (1_400, 30_000, 30_000);
+        network.streams = vec![of.clone(), of.clone(), of.clone()];
+        network.streams.iter_mut().for_each(|stream| stream.deadline_ns = 1_000_000);
+        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        let left = planner.construct(Order::LeastFreedom, Waits::Last, &|| true);
+        assert_eq!(left.len(), 1);
+        let asked = std::cell::Cell::new(0);
+        let go_on = || {
+            asked.set(asked.get() + 1);
+            asked.get() < 100
+        };
+        planner.improve(left, 5, &go_on);
+        assert_eq!(asked.get(), 6);
+        assert_eq!(planner.into_table().missing().count(), 1);
+    }
+
+    #[test]
     fn who_is_in_the_way_is_named_once() {
         let (network, wanted) = (two(), Wanted::default());
         let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);

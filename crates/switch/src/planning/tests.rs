@@ -140,6 +140,11 @@ fn a_frame_waits_where_it_cannot_run_through() {
         steps.get() < 2_000
     };
     assert!(matches!(plan(&network, &no_wait, &kept, &go_on), Outcome::NotFound(_)));
+    // It needs nobody else to be moved for that.
+    for (wanted, is_left) in [(&no_wait, true), (&Wanted::default(), false)] {
+        let mut planner = Planner::new(&network, wanted, &kept, 0);
+        assert_eq!(planner.construct(Order::LeastFreedom, Waits::Last, &|| true).contains(&2), is_left);
+    }
     let Outcome::Planned(table) = plan(&network, &Wanted::default(), &kept, &|| true) else { panic!() };
     let placed = table.placed[2].as_ref().unwrap();
     assert!(placed.hops[1].arrives_ns < placed.hops[1].begin_ns, "{placed:?}");

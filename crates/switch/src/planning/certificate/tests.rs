@@ -182,18 +182,34 @@ fn who_has_no_time_to_lose_counts_on_its_links() {
     assert!(matches!(found[0], Certificate::Crowded { messages: 2, .. }), "{found:?}");
 }
 
+fn must(stream: StreamId, period_ns: u64, needs_ns: u64, frame_ns: u64) -> Must {
+    Must { stream, period_ns, needs_ns, frame_ns, earliest_ns: 0, latest_ns: period_ns }
+}
+
 /// One of two messages alone fills its time exactly, which is no proof: the proof is about both.
 #[test]
 fn a_stretch_that_is_exactly_full_is_not_too_full() {
-    let must = |earliest_ns, needs_ns| Must {
-        stream: 0,
-        period_ns: 1_000,
-        needs_ns,
-        frame_ns: needs_ns,
-        earliest_ns,
-        latest_ns: 100,
-    };
-    assert_eq!(crowded(3, &[must(0, 50), must(50, 50)]), None);
+    let until_100 = |earliest_ns, needs_ns| Must { earliest_ns, latest_ns: 100, ..must(0, 1_000, needs_ns, needs_ns) };
+    assert_eq!(crowded(3, &[until_100(0, 50), until_100(50, 50)]), None);
     let both = Certificate::Crowded { link: 3, from_ns: 0, to_ns: 100, needed_ns: 110, messages: 2 };
-    assert_eq!(crowded(3, &[must(0, 60), must(50, 50)]), Some(both));
+    assert_eq!(crowded(3, &[until_100(0, 60), until_100(50, 50)]), Some(both));
+}
+
+/// Of one period, a long frame and a message of many short ones: either can be what leaves too little to another period.
+#[test]
+fn the_longest_frame_or_the_longest_message_excludes() {
+    let (frame, message, other) = (must(0, 1_200, 100, 100), must(1, 1_200, 900, 50), must(2, 800, 150, 150));
+    let of_message = Certificate::Exclusive { link: 3, streams: [2, 1], needed_ns: 450, common_ns: 400 };
+    assert_eq!(exclusive(3, &[frame, message, other]), [of_message]);
+    let frame = must(0, 1_200, 310, 310);
+    let of_frame = Certificate::Exclusive { link: 3, streams: [2, 0], needed_ns: 460, common_ns: 400 };
+    assert_eq!(exclusive(3, &[frame, message, other]), [of_frame]);
+}
+
+#[test]
+fn messages_are_looked_at_until_all_begin_together_again_or_for_eight_periods() {
+    let with = |other_ns| jobs(&[must(0, 3_000, 1, 1), must(1, other_ns, 1, 1)]).unwrap().len();
+    assert_eq!(with(2_000), 2 + 3);
+    // Together again after 2 999 of the longer one.
+    assert_eq!(with(2_999), 8 + 9);
 }
