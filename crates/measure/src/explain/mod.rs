@@ -162,7 +162,7 @@ impl Explainer {
                 tracer.take(|event| came.push(event));
                 self.mender.mend(came, &mut self.events);
                 self.events.sort_by_key(|event| event.at_ns);
-                let settled_ns = if ended { u64::MAX } else { ClockId::Monotonic.now_ns() - SETTLED_NS };
+                let settled_ns = settled_ns(ended, ClockId::Monotonic.now_ns());
                 let (ready, waiting): (Vec<_>, Vec<_>) =
                     self.waiting.drain(..).partition(|outlier| outlier.at_ns <= settled_ns);
                 self.waiting = waiting;
@@ -192,6 +192,11 @@ impl Explainer {
             findings.tracing.event_cost_ns = tracer.event_cost_ns();
         }
     }
+}
+
+/// Outliers up to this time are looked at now.
+fn settled_ns(ended: bool, now_ns: u64) -> u64 {
+    if ended { u64::MAX } else { now_ns - SETTLED_NS }
 }
 
 /// How long ways in and out of the kernel take now, as the trace tells it.
@@ -273,6 +278,62 @@ mod tests {
         assert_eq!(findings.tracing, Tracing { events: 70, lost: 2_400, event_cost_ns: 50, outliers: 0 });
         explainer(Vec::new(), Vec::new()).end(&mut findings);
         assert_eq!(findings.tracing.events, 70, "counters trace nothing");
+    }
+
+    #[test]
+    fn an_outlier_settles_after_so_long() {
+        assert_eq!(settled_ns(false, 1_000_000_000), 980_000_000);
+        assert_eq!(settled_ns(true, 1_000_000_000), u64::MAX);
+    }
+
+    /// The largest of each cause, and of all causes the largest.
+    #[test]
+    fn so_many_outliers_are_told_in_full() {
+        let told = |outliers: &[(usize, u64)]| {
+            let mut findings = Findings::default();
+            for (cause, latency_ns) in outliers {
+                let cause = Cause::DeviceInterrupt(format!("dev{cause}"));
+                findings.add(cause, Outlier { at_ns: 1 << 40, latency_ns: *latency_ns, cause: None }, &[]);
+            }
+            findings.told.iter().map(|(_, told)| told.latency_ns).collect::<Vec<_>>()
+        };
+        let of_one: Vec<(usize, u64)> = [3, 1, 9, 4, 12, 7, 10, 2, 11, 8, 5, 6].map(|ns| (0, ns)).to_vec();
+        assert_eq!(told(&of_one), [12, 11, 10, 9, 8, 7, 6, 5]);
+        // Those of a cause that was seen before do not lose to another's.
+        let of_two = [&of_one[..], &[(1, 1), (1, 20)]].concat();
+        assert_eq!(told(&of_two), [20, 12, 11, 10, 9, 8, 7, 6, 5, 1]);
+        let of_ten: Vec<(usize, u64)> = (0..100).map(|n| (n as usize % 10, 1_000 + n)).collect();
+        assert_eq!(told(&of_ten), (1_050..1_100).rev().collect::<Vec<_>>());
+        let falling: Vec<(usize, u64)> = of_ten.iter().rev().copied().collect();
+        assert_eq!(told(&falling), (1_050..1_100).rev().collect::<Vec<_>>());
+    }
+
+    fn cause_of(events: &[Event], outlier: Outlier) -> &'static str {
+        let machine = Machine { edge_ns: 3_000, tells_all: true, ..Machine::default() };
+        let mut findings = Findings::default();
+        explain(events, tracer::tests::TID, outlier, &machine, &mut findings);
+        let [name] = &findings.tally.names(0)[..] else { panic!("one cause") };
+        ["page fault", "outside the kernel", "steal", "unknown"].into_iter().find(|of| name.cause == *of).unwrap()
+    }
+
+    /// What happened 60 ms before the deadline still counts, and accounts up to 20 ms after the sample.
+    #[test]
+    fn an_outlier_is_explained_by_what_is_around_it() {
+        const MS: u64 = 1_000_000;
+        let thread = events::Task::unnamed(tracer::tests::TID);
+        let at = |at_ns, kind| Event { at_ns, cpu: 0, pid: tracer::tests::TID, kind };
+        let came = |at_ns| at(at_ns, Kind::Switch { prev: events::Task::unnamed(0), state: 0, next: thread });
+        // Its deadline is at 100 ms.
+        let outlier = Outlier { at_ns: 101 * MS, latency_ns: MS, cause: None };
+        assert_eq!(cause_of(&[came(40 * MS)], outlier), "outside the kernel");
+        assert_eq!(cause_of(&[came(40 * MS - 1)], outlier), "unknown");
+        // Of an account of 20 ms, most was stolen.
+        let closed = |at_ns| {
+            let accounts = [(at_ns - 21 * MS, 20 * MS), (at_ns, 0)];
+            let ran = accounts.map(|(at_ns, ns)| at(at_ns, Kind::Ran { pid: thread.pid, ns }));
+            cause_of(&[&[came(60 * MS)][..], &ran].concat(), outlier)
+        };
+        assert_eq!([closed(121 * MS), closed(121 * MS + 1)], ["steal", "outside the kernel"]);
     }
 
     /// The ring is left alone until there are outliers: to read it costs time.

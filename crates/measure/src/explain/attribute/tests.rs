@@ -178,6 +178,117 @@ fn a_cpu_that_wakes_the_thread_itself_is_out_of_idle() {
     assert_eq!(woken_on(0, 300), Cause::OutsideTheKernel);
 }
 
+#[test]
+fn a_timer_that_is_not_due_yet_explains_nothing() {
+    let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
+    let told = vec![
+        (-300, Kind::TimerStart { timer: 1, soft_ns: at(500), hard_ns: at(600) }),
+        (-299, switch(thread(), 1, task(0, 120))),
+    ];
+    assert_eq!(cause_of(told, 100, &machine()), Cause::Unknown("nothing was traced"));
+}
+
+#[test]
+fn what_was_traced_begins_behind_the_loss() {
+    let told = vec![
+        (-900, switch(task(0, 120), 0, thread())),
+        (-5, Kind::Lost),
+        (2, Kind::IrqEntry { irq: 36, name: "mmc0".into() }),
+        (25, Kind::IrqExit),
+    ];
+    assert_eq!(cause_of(told, 25, &machine()), Cause::Unknown("the trace does not reach back"));
+}
+
+/// What lies beside an account, however long, was not robbed in it.
+#[test]
+fn a_theft_is_in_a_stretch_of_its_account() {
+    let told = vec![
+        (-3_000, switch(task(0, 120), 0, thread())),
+        (-300, Kind::SoftirqEntry(3)),
+        (10, Kind::Ran { pid: TID, ns: 3_010_000 }),
+        (10, Kind::SoftirqExit),
+        (110, Kind::Ran { pid: TID, ns: 40_000 }),
+    ];
+    assert_eq!(cause_of(told, 110, &machine()), Cause::Steal);
+}
+
+/// A sleeping thread's timer does not explain what interrupts the CPU meanwhile.
+#[test]
+fn an_interrupt_while_a_timer_may_fire_is_told_by_its_device() {
+    let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
+    let told = vec![
+        (-300, Kind::TimerStart { timer: 1, soft_ns: at(0), hard_ns: at(50) }),
+        (-299, switch(thread(), 1, task(0, 120))),
+        (2, Kind::IrqEntry { irq: 36, name: "mmc0".into() }),
+        (40, Kind::IrqExit),
+    ];
+    assert_eq!(cause_of(told, 44, &machine()), Cause::DeviceInterrupt("mmc0".into()));
+}
+
+#[test]
+fn a_timer_that_is_overdue_while_the_frequency_changes_was_held_up_by_that() {
+    let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
+    let told = vec![
+        (-300, Kind::TimerStart { timer: 1, soft_ns: at(0), hard_ns: at(0) }),
+        (-299, switch(thread(), 1, task(0, 120))),
+        (0, Kind::Frequency(1_500_000)),
+    ];
+    assert_eq!(cause_of(told, 30, &machine()), Cause::Frequency);
+}
+
+/// Elsewhere the kernel keeps no share for normal tasks.
+#[test]
+fn only_a_normal_task_before_a_real_time_thread_has_a_share() {
+    let instead = |other: Task, real_time| {
+        let told = vec![
+            (-300, switch(task(0, 120), 0, thread())),
+            (-5, switch(thread(), 0, other)),
+            (900, switch(other, 1, thread())),
+        ];
+        cause_of(told, 905, &Machine { fair_server: true, real_time, ..machine() })
+    };
+    assert_eq!(instead(task(9, 120), true), Cause::FairServer(""));
+    assert_eq!(instead(task(9, 120), false), Cause::AnotherTask("task9 (other)".into()));
+    assert_eq!(instead(task(9, 39), true), Cause::AnotherTask("task9 (fifo:60)".into()));
+}
+
+#[test]
+fn a_thread_that_was_moved_to_a_busy_cpu_waits_by_its_move() {
+    let waits = |moves: bool| {
+        let mut told = events(vec![
+            (-300, switch(thread(), 1, task(9, 39))),
+            (0, Kind::Wakeup(TID)),
+            (1, if moves { Kind::Migrate { pid: TID, from: 1, to: 2 } } else { Kind::PageFault }),
+            (300, switch(task(9, 39), 0, thread())),
+        ]);
+        if moves {
+            told.iter_mut().skip(1).for_each(|event| event.cpu = 2);
+            told[0].cpu = 1;
+        }
+        let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + 300_000 };
+        attribute(&told, TID, window, &machine()).0
+    };
+    assert_eq!(waits(true), Cause::Migration);
+    assert_eq!(waits(false), Cause::AnotherTask("task9 (fifo:60)".into()));
+}
+
+#[test]
+fn a_timer_is_told_by_what_it_calls() {
+    let timers = vec![(16, "tick_nohz_handler".to_string()), (32, "posix_timer_fn".to_string())];
+    let machine = Machine { timers, ..machine() };
+    let fired = |function| {
+        let told = vec![
+            (-300, switch(task(0, 120), 0, thread())),
+            (0, Kind::VectorEntry(Vector::Timer)),
+            (1, Kind::TimerFires { timer: 9, function }),
+            (40, Kind::VectorExit(Vector::Timer)),
+        ];
+        cause_of(told, 41, &machine)
+    };
+    let expected = [Cause::TimerTick, Cause::OtherTimer("posix_timer_fn".into()), Cause::TimerTick];
+    assert_eq!([16, 32, 48].map(fired), expected, "one that is not known is the tick, most likely");
+}
+
 /// The hypervisor is where a guest's interrupt of the CPU's own does nothing for longer than one takes.
 #[test]
 fn a_guests_interrupt_that_takes_too_long_was_outside_the_kernel() {
