@@ -58,16 +58,21 @@ fn interrupt() -> Option<(u64, u64)> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).ok()?;
     let once = Itimerspec { it_interval: timespec(0), it_value: timespec(AHEAD_NS) };
     timerfd_settime(&timer, TimerfdTimerFlags::empty(), &once).ok()?;
-    let began = ClockId::Monotonic.now_ns();
+    Some(longest_gap(|| ClockId::Monotonic.now_ns()))
+}
+
+/// Reads the time again and again until the interrupt must have come.
+fn longest_gap(mut now_ns: impl FnMut() -> u64) -> (u64, u64) {
+    let began = now_ns();
     let (mut last, mut longest) = (began, (began, began));
     while last < began + 2 * AHEAD_NS {
-        let now = ClockId::Monotonic.now_ns();
+        let now = now_ns();
         if now - last > longest.1 - longest.0 {
             longest = (last, now);
         }
         last = now;
     }
-    Some(longest)
+    longest
 }
 
 fn sleep() {
@@ -176,6 +181,30 @@ mod tests {
         let ended = ClockId::Monotonic.now_ns();
         assert!(began <= last && last < first && first <= ended, "{began} {last} {first} {ended}");
         assert!(ended - began >= 2 * AHEAD_NS, "the interrupt is waited for: {began} {ended}");
+    }
+
+    #[test]
+    fn the_first_of_the_longest_gaps_is_the_interrupts() {
+        let mut readings = [1_000, 1_010, 1_100, 40_000, 40_010, 78_910, 78_920, 100_999, 101_000].into_iter();
+        assert_eq!(longest_gap(|| readings.next().expect("no more is read than is waited for")), (1_100, 40_000));
+        assert_eq!(readings.next(), None, "it is waited for twice as long as it may take");
+    }
+
+    #[test]
+    fn a_median_is_of_enough() {
+        assert_eq!([median(0..9), median((0..10).rev()), median((0..21).rev())], [None, Some(5), Some(10)]);
+    }
+
+    /// An interrupt that begins and ends with the readings around it has no edges.
+    #[test]
+    fn events_at_the_ends_of_a_gap_are_in_it() {
+        let events = [
+            event(1_000, 7, Kind::VectorEntry(Vector::Timer)),
+            event(1_400, 7, Kind::TimerFires { timer: 1, function: 1 }),
+            event(3_000, 7, Kind::VectorExit(Vector::Timer)),
+        ];
+        assert_eq!(interrupted(&events, 7, (1_000, 3_000)), Some((0, 1_600)));
+        assert_eq!(interrupted(&events, 7, (1_001, 2_999)), None, "one event has no length");
     }
 
     #[test]

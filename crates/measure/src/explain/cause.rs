@@ -101,3 +101,18 @@ impl Cause {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_has_a_detail_where_there_are_several() {
+        let details = [Vector::Call, Vector::Reschedule, Vector::Work, Vector::Timer].map(Cause::vector);
+        let details = details.each_ref().map(Cause::detail);
+        assert_eq!(details, ["function call", "reschedule", "deferred work", "other"]);
+        assert_eq!(Cause::FairServer("or RT throttling").detail(), "or RT throttling");
+        assert_eq!(Cause::Unknown("not traced").detail(), "not traced");
+        assert_eq!([Cause::softirq(3).detail(), Cause::Steal.detail()], ["NET_RX", ""]);
+    }
+}

@@ -71,6 +71,21 @@ mod tests {
         let outlier = |latency_ns| Outlier { at_ns: 10_000_000_000, latency_ns, cause: None };
         assert_eq!(named(outlier(12_000_000), 10_000_000, None), Cause::Steal);
         assert_eq!(named(outlier(12_000), 10_000_000, Some("mmc0 (5)")), Cause::DeviceInterrupt("mmc0 (5)".into()));
-        assert_eq!(named(outlier(12_000), 0, None), Cause::Unknown("not traced"));
+        let unknown = Cause::Unknown("not traced");
+        assert_eq!(named(outlier(12_000), 0, None), unknown);
+        // Half of it was stolen, or less.
+        assert_eq!(named(outlier(12_000_000), 6_000_000, None), Cause::Steal);
+        assert_eq!(named(outlier(12_000_000), 5_999_999, None), unknown);
+        // So long no device interrupts, and so short no steal is counted.
+        let device = Cause::DeviceInterrupt("eth0 (7)".into());
+        assert_eq!([999_999, 1_000_000].map(|ns| named(outlier(ns), 0, Some("eth0 (7)"))), [device, unknown.clone()]);
+        assert_eq!([999_999, 1_000_000].map(|ns| named(outlier(ns), 500_000, None)), [unknown, Cause::Steal]);
+    }
+
+    #[test]
+    fn every_outlier_is_counted_with_a_cause() {
+        let (mut findings, outlier) = (Findings::default(), Outlier { at_ns: 1 << 40, latency_ns: 5_000, cause: None });
+        let looked = Counters::start(None).look(vec![outlier; 2], &mut findings);
+        assert_eq!(looked, [Outlier { cause: Some(0), ..outlier }; 2]);
     }
 }

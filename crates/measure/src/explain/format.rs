@@ -138,6 +138,13 @@ print fmt: \"irq=%d name=%s\", REC->irq, __get_str(name)
     }
 
     #[test]
+    fn a_number_is_signed_where_the_kernel_says_so() {
+        let format = Format::parse(IRQ).unwrap();
+        let numbers = ["common_type", "common_pid", "irq"].map(|name| format.number(&[0xff; 16], name));
+        assert_eq!(numbers, [65_535, -1, -1]);
+    }
+
+    #[test]
     fn arrays_and_pointers_lose_their_marks() {
         let line = |declaration: &str| field(&format!("\tfield:{declaration};\toffset:8;\tsize:16;\tsigned:0;"));
         assert_eq!(line("char prev_comm[16]").unwrap().name, "prev_comm");

@@ -117,6 +117,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn this_machine_is_known() {
+        let machine = look(true, &["irq/softirq_entry"], Usual { edge_ns: Some(700), ..Usual::default() });
+        assert_eq!((machine.edge_ns, machine.real_time, machine.tells_all), (2_100, true, false));
+    }
+
+    #[test]
     fn releases_compare() {
         assert_eq!(version("6.18.44-fc-v669"), (6, 18));
         assert_eq!(version("5.10"), (5, 10));

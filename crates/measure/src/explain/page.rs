@@ -130,6 +130,17 @@ mod tests {
         let page = page(5, 16, &words);
         records(&page, HEADER, |at, _| seen.push(at));
         assert_eq!((seen, follows_loss(&page)), (vec![(2 << 27) + 7], false));
+        // The bits above it stay as they are.
+        let mut seen = Vec::new();
+        records(&super::tests::page(3 << STAMP_BITS | 5, 16, &words), HEADER, |at, _| seen.push(at));
+        assert_eq!(seen, [(3 << STAMP_BITS) + (2 << 27) + 7]);
+    }
+
+    #[test]
+    fn padding_without_time_ends_a_page() {
+        let mut seen = Vec::new();
+        records(&page(5, 16, &[PADDING, 4, 1 << 5 | 1, 0xa]), HEADER, |at, _| seen.push(at));
+        assert_eq!(seen, [0; 0]);
     }
 
     /// Behind what the writer committed may lie what it has begun.
