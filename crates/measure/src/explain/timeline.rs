@@ -505,6 +505,42 @@ mod tests {
         assert_eq!(timers, [None, None, None, Some(1), Some(1), Some(1), None]);
     }
 
+    #[test]
+    fn the_threads_cpu_is_where_it_is_seen_first() {
+        let on = |cpu, event: Event| Event { cpu, ..event };
+        let home_of = |told: Event| {
+            let before = on(3, event(0, 9, switch(9, 0, 8)));
+            home(&[before.clone(), on(4, event(5, 9, Kind::LeftIdle(Task::unnamed(9)))), on(5, told), before], TID)
+        };
+        assert_eq!([switch(TID, 1, 0), switch(0, 0, TID)].map(|kind| home_of(event(10, 0, kind))), [5, 5]);
+        assert_eq!(home_of(event(10, 0, Kind::LeftIdle(Task::unnamed(TID)))), 5);
+        assert_eq!(home_of(event(10, TID, Kind::PageFault)), 5);
+        assert_eq!(home_of(event(10, 9, Kind::PageFault)), 3, "nowhere: the first there is");
+    }
+
+    #[test]
+    fn a_page_fault_of_another_is_not_the_threads() {
+        let events = [
+            event(0, TID, Kind::SoftirqEntry(1)),
+            event(10, TID, Kind::SoftirqExit),
+            Event { cpu: 2, ..event(15, 9, Kind::PageFault) },
+            event(20, TID, Kind::SoftirqEntry(1)),
+        ];
+        assert!(timeline(&events, TID, 30).iter().all(|span| !span.fault));
+    }
+
+    /// That it left idle is not recorded, but known: it was idle before.
+    #[test]
+    fn a_cpu_that_left_idle_was_idle() {
+        let events = [
+            event(0, 0, Kind::SoftirqEntry(1)),
+            event(10, 0, Kind::SoftirqExit),
+            event(20, 0, Kind::LeftIdle(Task::unnamed(TID))),
+        ];
+        let expected = [(0, 10, Occupant::Softirq(1)), (10, 20, Occupant::Idle), (20, 30, Occupant::Thread)];
+        assert_eq!(occupants(&events, 30), expected);
+    }
+
     /// Whom the first switch takes it from had the CPU before, with the name and priority that it tells.
     #[test]
     fn who_had_the_cpu_first_is_known_from_its_first_switch() {

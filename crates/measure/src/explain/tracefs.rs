@@ -152,6 +152,12 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_runs_was_born() {
+        assert!(born(std::process::id()).unwrap() > 0);
+        assert_eq!(born(u32::MAX), None);
+    }
+
+    #[test]
     fn only_what_gone_processes_left_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let tracefs = Tracefs { root: folder.path().into(), _mount: None };
