@@ -123,8 +123,8 @@ mod tests {
         assert_eq!(both, [3, 4]);
         network.streams.truncate(1);
         assert_eq!(hops(&network), [3]);
-        // Less than an octet each second.
-        (network.streams[0].size, network.streams[0].period_ns) = (1, 60_000_000_000);
-        assert_eq!(hops(&network), [3]);
+        // One that takes less than an octet each second makes room.
+        network.streams.push(Stream { size: 1, period_ns: 60_000_000_000, ..network.streams[0].clone() });
+        assert_eq!(hops(&network), [3, 4]);
     }
 }

@@ -186,6 +186,19 @@ mod tests {
     }
 
     #[test]
+    fn nobody_runs_through_a_queue_in_which_another_waits() {
+        let network = samples::ring(3, 1);
+        let mut taken = Occupancy::new(network.links.len());
+        taken.add(0, Use { stream: 1, period_ns: 500_000, queue: 7, arrives_ns: 40, from_ns: 80, end_ns: 90 });
+        let course = Course::chain(&[(0, 0, 0, 10)]);
+        let mut begins = |queue| {
+            let search = Search { network: &network, stream: 0, queue, from_ns: 35, slot_ns: 1 };
+            search.without_waiting(&course, &mut taken).unwrap().offset_ns()
+        };
+        assert_eq!((begins(6), begins(7)), (35, 90));
+    }
+
+    #[test]
     fn who_waits_is_there_when_it_would_have_run_through() {
         let network = samples::ring(3, 1);
         let search = Search { network: &network, stream: 0, queue: 7, from_ns: 0, slot_ns: 1 };

@@ -478,6 +478,18 @@ mod tests {
     }
 
     #[test]
+    fn who_is_taken_away_leaves_its_place_to_others() {
+        let (network, wanted) = (two(), Wanted::default());
+        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        assert!(planner.place(0));
+        let first = planner.table.placed[0].clone().unwrap();
+        planner.take_away(0);
+        assert!(first.hops.iter().all(|hop| planner.taken.uses(hop.link).is_empty()));
+        assert!(planner.place(1));
+        assert_eq!(planner.into_table().placed, [None, Some(Placed { stream: 1, ..first })]);
+    }
+
+    #[test]
     fn who_is_in_the_way_is_named_once() {
         let (network, wanted) = (two(), Wanted::default());
         let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
