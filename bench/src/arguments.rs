@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use ontick_measure::{Load, Place};
-use ontick_record::units::{parse_interval, parse_time};
 use ontick_rt::thread::Policy;
+use ontick_units::{parse_interval, parse_time};
 
 use crate::link;
 use crate::planning;

@@ -4,7 +4,7 @@ use ontick_measure::Load;
 use ontick_record::compare::LIMIT_NS;
 use ontick_record::run::Series;
 use ontick_record::store;
-use ontick_record::units::show;
+use ontick_units::show;
 
 use crate::child::{self, Words};
 use crate::page::Table;

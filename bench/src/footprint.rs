@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ontick_measure::Load;
 use ontick_record::compare::{Spread, paired};
-use ontick_record::units::exact;
+use ontick_units::exact;
 
 use crate::child::{self, Words};
 use crate::side::Job;

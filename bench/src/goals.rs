@@ -12,7 +12,7 @@ use crate::side::Side;
 use crate::tracing;
 use crate::versus::{self, Versus};
 use ontick_record::compare::Spread;
-use ontick_record::units::show;
+use ontick_units::show;
 
 /// Samples below 3 µs, of all periods, for each load.
 const SHARES: [(&str, f64); 3] = [("idle", 0.999), ("cpu", 0.995), ("all", 0.98)];

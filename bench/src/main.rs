@@ -28,8 +28,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use ontick_measure::Load;
 use ontick_record::store;
-use ontick_record::units::exact;
 use ontick_rt::cpus;
+use ontick_units::exact;
 
 use arguments::{Arguments, Scale};
 use page::{Page, Table};

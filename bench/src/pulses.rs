@@ -3,7 +3,7 @@
 use ontick_record::compare::{Spread, paired};
 use ontick_record::run::Series;
 use ontick_record::store;
-use ontick_record::units::show;
+use ontick_units::show;
 
 use crate::child::{self, Words};
 use crate::page::Table;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use ontick_measure::away::Away;
 use ontick_record::run::{Cause, Series};
-use ontick_record::units::show;
 use ontick_record::{Run, compare, store};
+use ontick_units::show;
 
 use crate::child::{self, Running, Words};
 use crate::client::Got;

@@ -1,7 +1,7 @@
 //! Blocks, ratios, costs and goals as tables.
 
 use ontick_record::compare::Spread;
-use ontick_record::units::show;
+use ontick_units::show;
 
 use crate::block::Block;
 use crate::costs::Cost;

@@ -4,7 +4,7 @@ use ontick_measure::Load;
 use ontick_record::compare::{Spread, paired};
 use ontick_record::run::Tracing;
 use ontick_record::store;
-use ontick_record::units::exact;
+use ontick_units::exact;
 
 use crate::child::{self, Words};
 use crate::side::Job;

@@ -81,7 +81,7 @@ pub fn measure(ontick: &Path, size: Size, page: &mut Page) -> Result<Seen, Strin
     page.table(&versus::table(&versus));
     page.words(&format!(
         "ontick: the whole process, from fork to end, tables read and written, median of its runs (least–most), which took turns with those of tsnkit. tsnkit: the solving alone, as it tells it itself, without its start and without reading and writing; one run each, {} at most, ls twice as long for 400 streams and more. Every schedule of either was looked at by `ontick switch validate`; \"refused\" was called a success by its maker and does not hold.",
-        ontick_record::units::exact(size.limit.as_nanos() as u64)
+        ontick_units::exact(size.limit.as_nanos() as u64)
     ));
     let refused = versus::refused(&versus);
     page.heading("Planning: what tsnkit's algorithms call a success, and the validator refuses");

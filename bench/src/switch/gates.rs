@@ -2,7 +2,7 @@
 
 use ontick_record::store;
 use ontick_record::switching::{Class, Trial};
-use ontick_record::units::show;
+use ontick_units::show;
 
 use crate::child::{self, Words};
 use crate::goals::Goal;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ontick_record::store;
 use ontick_record::switching::Trial;
-use ontick_record::units::show;
+use ontick_units::show;
 
 use crate::child::{self, Words};
 use crate::goals::Goal;

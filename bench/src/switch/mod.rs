@@ -11,11 +11,11 @@ mod unthrottled;
 use std::path::Path;
 use std::time::Duration;
 
-use ontick_record::units::show;
 use ontick_rt::cpus;
 use ontick_rt::thread::Setup;
 use ontick_switch::model::Socket;
 use ontick_switch::user::packet::{DEFAULT_FRAMES, PacketPort, PacketReader, Stamps};
+use ontick_units::show;
 
 use cables::{Between, FAR, Scene};
 use load::Passed;

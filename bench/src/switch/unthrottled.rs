@@ -1,6 +1,7 @@
 //! Real-time throttling off, as `ontick switch run` has it, for as long as this lives.
 
-use ontick_machine::{Aim, CpuList, Facts, Journal, Plan, Profile, Root, apply, revert};
+use ontick_machine::{Aim, Facts, Journal, Plan, Profile, Root, apply, revert};
+use ontick_units::CpuList;
 
 /// Puts throttling back when it is dropped. What was changed is in the journal of `ontick tune`, should this be killed.
 pub struct Unthrottled {

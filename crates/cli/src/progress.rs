@@ -4,11 +4,11 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::{Duration, Instant};
 
 use ontick_measure::{Live, conditions};
-use ontick_record::units::show;
 use ontick_record::{Measurement, Run, Series};
 use ontick_report::printable_lines;
 use ontick_report::text::samples::{Samples, State};
 use ontick_report::text::{self, Moment};
+use ontick_units::show;
 
 use crate::terminal;
 

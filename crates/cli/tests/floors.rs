@@ -11,6 +11,7 @@ struct Wing {
     may_use: &'static [&'static str],
 }
 
+const UNITS: &str = "ontick-units";
 const RT: &str = "ontick-rt";
 const RECORD: &str = "ontick-record";
 const UNDO: &str = "ontick-undo";
@@ -23,23 +24,28 @@ const SWITCH: &str = "ontick-switch";
 const REPORT: &str = "ontick-report";
 const CLI: &str = "ontick";
 
-const HOUSE: [Wing; 13] = [
+const HOUSE: [Wing; 14] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
-    Wing { name: RT, floor: 1, may_use: &[] },
-    Wing { name: RECORD, floor: 1, may_use: &[] },
+    Wing { name: UNITS, floor: 0, may_use: &[] },
+    Wing { name: RT, floor: 1, may_use: &[UNITS] },
+    Wing { name: RECORD, floor: 1, may_use: &[UNITS] },
     Wing { name: UNDO, floor: 1, may_use: &[] },
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
-    Wing { name: MACHINE, floor: 2, may_use: &[RECORD, UNDO] },
-    Wing { name: MEASURE, floor: 3, may_use: &[RT, GPIO, MACHINE, RECORD] },
-    Wing { name: ACQUIRE, floor: 3, may_use: &[RT, GPIO, RECORD] },
+    Wing { name: MACHINE, floor: 2, may_use: &[UNITS, RECORD, UNDO] },
+    Wing { name: MEASURE, floor: 3, may_use: &[UNITS, RT, GPIO, MACHINE, RECORD] },
+    Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
-    Wing { name: SWITCH, floor: 3, may_use: &[RT, RECORD, UNDO] },
-    Wing { name: REPORT, floor: 4, may_use: &[RECORD] },
-    Wing { name: CLI, floor: 5, may_use: &[RT, RECORD, UNDO, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT] },
+    Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO] },
+    Wing { name: REPORT, floor: 4, may_use: &[UNITS, RECORD] },
+    Wing {
+        name: CLI,
+        floor: 5,
+        may_use: &[UNITS, RT, RECORD, UNDO, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT],
+    },
     Wing {
         name: "ontick-bench",
         floor: 6,
-        may_use: &[RT, RECORD, UNDO, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
+        may_use: &[UNITS, RT, RECORD, UNDO, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
     },
 ];
 

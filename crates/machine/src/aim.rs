@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CpuList;
 use crate::facts::Facts;
+use ontick_units::CpuList;
 
 /// A set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

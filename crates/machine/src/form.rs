@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::CpuList;
+use ontick_units::CpuList;
 
 /// The form of a kernel file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,11 +6,11 @@ pub(crate) mod tasks;
 
 use serde::Serialize;
 
-use crate::CpuList;
 use crate::aim::Aim;
 use crate::facts::Facts;
 use crate::journal::Journal;
 use crate::root::Root;
+use ontick_units::CpuList;
 
 /// What isolation did.
 #[derive(Debug, Clone, Default, Serialize)]

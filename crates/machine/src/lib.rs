@@ -21,7 +21,6 @@
 pub mod aim;
 pub mod apply;
 pub mod boot;
-pub mod cpulist;
 pub mod facts;
 pub mod findings;
 pub mod form;
@@ -39,7 +38,6 @@ pub mod status;
 
 pub use aim::{Aim, Profile};
 pub use apply::{Applied, apply};
-pub use cpulist::CpuList;
 pub use facts::Facts;
 pub use findings::{Finding, Severity, check};
 pub use form::Form;

@@ -5,7 +5,8 @@ mod machine;
 use machine::{MACHINES, Machine};
 use ontick_machine::boot::{self, Place};
 use ontick_machine::plan::State;
-use ontick_machine::{Aim, CpuList, Finding, Journal, Plan, Profile, Root, Severity, apply, check, revert, status};
+use ontick_machine::{Aim, Finding, Journal, Plan, Profile, Root, Severity, apply, check, revert, status};
+use ontick_units::CpuList;
 
 fn findings(name: &str) -> Vec<Finding> {
     let machine = Machine::lay(name);

@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units;
 use crate::{Measurement, Series};
 
 /// A side of a comparison.
@@ -78,7 +77,7 @@ impl Case {
                 Self { method: text(method), policy: text(policy), ..Self::default() }
             }
             (Measurement::PulseTable, [width, method, of, _]) => Self {
-                width_ns: units::parse_time(width).ok(),
+                width_ns: ontick_units::parse_time(width).ok(),
                 method: text(method),
                 side: side(of),
                 ..Self::default()
@@ -93,7 +92,7 @@ impl Case {
 /// Its parts, as a series of it is named: `ontick, loaded`, `10ms, sleep, stock, idle`, `poll, fifo:99, stress`.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let width = self.width_ns.map(units::exact);
+        let width = self.width_ns.map(ontick_units::exact);
         let parts = [
             width.as_deref(),
             self.method.as_deref(),

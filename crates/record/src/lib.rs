@@ -19,7 +19,6 @@ pub mod requirement;
 pub mod run;
 pub mod store;
 pub mod switching;
-pub mod units;
 
 pub use case::{Case, Side};
 pub use findings::{Finding, Severity};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::run::{Judged, Series};
-use crate::units::{exact, parse_time, show};
+use ontick_units::{exact, parse_time, show};
 
 /// One requirement. It holds for a run if it holds for each series that it is judged on.
 ///

@@ -1,7 +1,8 @@
 //! The figures of one series, as every table shows them.
 
 use ontick_record::compare::{below_limit, missed};
-use ontick_record::{Run, Series, units::show};
+use ontick_record::{Run, Series};
+use ontick_units::show;
 
 use crate::number::{count, percent_down, telling_decimals};
 

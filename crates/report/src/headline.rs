@@ -1,8 +1,8 @@
 //! What a run was measured on and how: the lines above every table.
 
 use ontick_record::run::Settings;
-use ontick_record::units::{exact, show};
 use ontick_record::{Environment, Measurement, Run, Side};
+use ontick_units::{exact, show};
 
 use crate::grouping::load_name;
 use crate::switching;

@@ -1,7 +1,7 @@
 //! A switch under test in words: what it is, what was found, and what that means.
 
 use ontick_record::switching::{Class, Switching, Trial, Violation};
-use ontick_record::units::{exact, show};
+use ontick_units::{exact, show};
 
 use crate::headline::{Line, plain};
 use crate::number::{count, counted, percent_down, telling_decimals};

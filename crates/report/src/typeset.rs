@@ -1,6 +1,6 @@
 //! Numbers with their units as print sets them: a narrow space that does not break, and `µs`.
 
-use ontick_record::units::show;
+use ontick_units::show;
 
 /// A time as print sets it: `41.2 µs`, with a narrow space that does not break.
 pub(crate) fn time(ns: u64) -> String {

@@ -2,8 +2,8 @@
 
 use ontick_record::bound::upper_95;
 use ontick_record::compare::below_limit;
-use ontick_record::units::{exact, show};
 use ontick_record::{Case, Measurement, Run, Series, Side};
+use ontick_units::{exact, show};
 
 use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;

@@ -27,6 +27,5 @@ pub mod verify;
 pub mod wire;
 pub mod yang;
 
-pub use config::values::show_rate as rate_in_words;
 pub use model::Switch;
 pub use schedule::Schedule;

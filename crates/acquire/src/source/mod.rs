@@ -93,13 +93,6 @@ pub fn check(text: &str) -> Result<(), Error> {
     Asked::read(text).map(drop)
 }
 
-/// `50Hz`, `1.5kHz`, `1MHz`.
-fn hertz(text: &str) -> Option<f64> {
-    let units = [("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)];
-    let (number, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
-    Some(number.trim().parse::<f64>().ok()? * factor)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,9 +3,10 @@
 use std::f64::consts::TAU;
 use std::str::FromStr;
 
+use ontick_units::parse_frequency;
 use rustix::io::Errno;
 
-use super::{Channel, Source, hertz};
+use super::{Channel, Source};
 
 /// The form of a computed signal, between -1 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +86,7 @@ impl FromStr for Wave {
         let found = Shape::ALL.iter().find(|(_, name)| *name == shape);
         let (shape, _) =
             found.ok_or_else(|| format!("\"{shape}\" is no shape (choose one of {})", names.join(", ")))?;
-        let hertz = hertz(rate).filter(|hertz| (1e-3..=1e6).contains(hertz));
+        let hertz = parse_frequency(rate).ok().filter(|hertz| (1e-3..=1e6).contains(hertz));
         let hertz = hertz.ok_or_else(|| format!("\"{rate}\" is no frequency from 0.001Hz to 1000kHz"))?;
         Ok(Self::new(*shape, (1e9 / hertz).round() as u64))
     }

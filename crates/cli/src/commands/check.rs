@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 use ontick_machine::own::{self, Ownership};
-use ontick_machine::{Aim, CpuList, Facts, Profile, Root, check};
+use ontick_machine::{Aim, Facts, Profile, Root, check};
 use ontick_record::findings::{Finding, any_bad};
 use ontick_report::text;
 use ontick_rt::thread::set_affinity;
+use ontick_units::CpuList;
 use serde::Serialize;
 
 use super::ownership;

@@ -1,9 +1,9 @@
 //! "Do we really own the core?", as text.
 
 use ontick_machine::own::{Movable, Ownership, Ran, Struck, TimeSpent};
-use ontick_record::units::show;
 use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, labelled, list};
+use ontick_units::show;
 
 /// Of each kind so many are shown unless all are asked for.
 const FEW: usize = 8;

@@ -7,12 +7,13 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use clap::Args;
-use ontick_machine::{Aim, CpuList, Facts, Journal, Profile, Root, isolate};
-use ontick_record::units::exact;
+use ontick_machine::{Aim, Facts, Journal, Profile, Root, isolate};
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::{Occupancy, claim};
 use ontick_rt::launch::{Account, Launch};
 use ontick_rt::thread::Policy;
+use ontick_units::CpuList;
+use ontick_units::exact;
 
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, Cpu};

@@ -2,7 +2,8 @@
 
 use ontick_machine::apply::{Change, Outcome};
 use ontick_machine::plan::{Item, State};
-use ontick_machine::{Aim, CpuList, Facts, Plan, Profile, Root, apply};
+use ontick_machine::{Aim, Facts, Plan, Profile, Root, apply};
+use ontick_units::CpuList;
 
 use crate::failure::Failure;
 use crate::flags::needs_root;

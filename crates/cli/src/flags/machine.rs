@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_machine::{Aim, CpuList, Facts, Profile, Root};
+use ontick_machine::{Aim, Facts, Profile, Root};
 use ontick_rt::cpus;
+use ontick_units::CpuList;
 
 use crate::failure::Failure;
 

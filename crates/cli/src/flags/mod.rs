@@ -12,7 +12,7 @@ pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
 pub use place::{Cpu, PlaceFlags, cpu};
 
-use ontick_record::units::{parse_interval, parse_time};
+use ontick_units::{parse_interval, parse_time};
 
 /// A time with its unit, in ns.
 pub fn time(text: &str) -> Result<u64, String> {

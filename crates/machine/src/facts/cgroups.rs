@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::CpuList;
 use crate::root::Root;
+use ontick_units::CpuList;
 
 /// The control groups of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

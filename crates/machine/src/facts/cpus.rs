@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Arguments;
-use crate::CpuList;
 use crate::root::Root;
+use ontick_units::CpuList;
 
 /// The processors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::CpuList;
 use crate::root::Root;
+use ontick_units::CpuList;
 
 /// `/proc/interrupts` or `/proc/softirqs`: a count for each source and CPU.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

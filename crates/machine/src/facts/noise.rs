@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::CpuList;
 use crate::root::Root;
+use ontick_units::CpuList;
 
 /// Sources of short interruptions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -1,9 +1,9 @@
 //! Frequency, boost, idle states, siblings.
 
 use super::{DEDICATED, EVERY, Knob, QUICK, Spot, Want};
-use crate::CpuList;
 use crate::aim::{Aim, Profile};
 use crate::form::Form;
+use ontick_units::CpuList;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {

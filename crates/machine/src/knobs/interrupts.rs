@@ -1,10 +1,10 @@
 //! Interrupts and the kernel's own work, steered to the other CPUs.
 
 use super::{EVERY, Knob, Want, steered};
-use crate::CpuList;
 use crate::aim::Aim;
 use crate::form::Form;
 use crate::root::Root;
+use ontick_units::CpuList;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -22,7 +22,7 @@ pub(super) const KNOBS: &[Knob] = &[
                     Want::leave("a timer of the kernel, which it keeps in place")
                 }
                 Ok(now) => steered(aim, || without(now, aim)),
-                Err(e) => Want::leave(e),
+                Err(e) => Want::leave(e.to_string()),
             }
         },
         why: "a device interrupt takes the CPU for some 2–50 µs, whatever the priority of the program",
@@ -104,7 +104,7 @@ fn mask_without(aim: &Aim, spot: &super::Spot) -> Want {
             Want::Set(list) => Want::set(list.parse::<CpuList>().expect("a list just written").mask()),
             leave => leave,
         }),
-        Err(e) => Want::leave(e),
+        Err(e) => Want::leave(e.to_string()),
     }
 }
 
@@ -116,6 +116,6 @@ fn steering_without(aim: &Aim, spot: &super::Spot) -> Want {
             true => Want::set(now.without(&aim.cpus).mask()),
             false => Want::leave("goes elsewhere already"),
         }),
-        Err(e) => Want::leave(e),
+        Err(e) => Want::leave(e.to_string()),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::CpuList;
 use crate::facts::Counts;
 use crate::own::Movable;
 use crate::root::Root;
+use ontick_units::CpuList;
 
 /// The machine's tasks and counters at one moment.
 #[derive(Debug, Clone, Default)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use ontick_gpio::{Gone, Name, OnExit};
-use ontick_record::units::exact;
+use ontick_units::exact;
 use rustix::io::Errno;
 
 use super::{Device, Error, Summary, abi, call, line, placement, result};

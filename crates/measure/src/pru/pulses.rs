@@ -2,7 +2,7 @@
 
 use ontick_gpio::OnExit;
 use ontick_record::run::{Published, Pulse, Series, Settings};
-use ontick_record::units::exact;
+use ontick_units::exact;
 
 use super::host::Host;
 use super::layout::{CYCLE_NS, Kind, at, flag};

@@ -1,7 +1,7 @@
 //! Calibration: the constant overhead of a mechanism, measured and subtracted (source 002, finding 2).
 
 use ontick_record::Series;
-use ontick_record::units::show;
+use ontick_units::show;
 
 use super::{Job, measure};
 use crate::observe::Part;

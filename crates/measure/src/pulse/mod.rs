@@ -85,7 +85,7 @@ impl Job {
         }
         if self.by == By::Spin && self.width_ns as f64 > DUTY * (self.width_ns + self.gap_ns) as f64 {
             let gap_ns = (self.width_ns as f64 * (1.0 / DUTY - 1.0)) as u64;
-            let gap = ontick_record::units::exact(gap_ns.div_ceil(1_000) * 1_000);
+            let gap = ontick_units::exact(gap_ns.div_ceil(1_000) * 1_000);
             return Err(Error::Impossible(format!(
                 "spinning through such pulses would leave others less than a tenth of the CPU (make the gap {gap} at least, or choose hybrid)"
             )));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use ontick_record::units::exact;
+use ontick_units::exact;
 
 use crate::Error;
 

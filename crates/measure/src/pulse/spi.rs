@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use ontick_gpio::Gone;
-use ontick_record::units::exact;
+use ontick_units::exact;
 use rustix::io::Errno;
 
 use crate::Error;

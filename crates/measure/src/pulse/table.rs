@@ -2,8 +2,8 @@
 //! minimised, idle and under load, in interleaved blocks.
 
 use ontick_gpio::{Name, OnExit};
-use ontick_record::units::exact;
 use ontick_record::{Case, Series, Side};
+use ontick_units::exact;
 
 use super::{By, Job, measure};
 use crate::blocks::{absorb, note_of_ended};

@@ -2,8 +2,8 @@
 
 use ontick_gpio::Gone;
 use ontick_record::run::Settings;
-use ontick_record::units::show;
 use ontick_rt::clock::{Clock, ClockId};
+use ontick_units::show;
 use rustix::io::Errno;
 
 use super::By;

@@ -2,7 +2,7 @@
 
 use crate::Histogram;
 use crate::histogram::Bucket;
-use crate::units::exact;
+use ontick_units::exact;
 
 /// Figures as a tool counts them, in its own unit.
 #[derive(Debug, Clone, Default)]

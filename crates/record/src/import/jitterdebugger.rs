@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::figures::{self, Figures};
 use super::{ImportError, json};
 use crate::run::{Run, Series, Settings};
-use crate::units::exact;
+use ontick_units::exact;
 
 /// Whether a text looks like it.
 pub(super) fn wrote(text: &str) -> bool {

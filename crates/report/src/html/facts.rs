@@ -1,7 +1,7 @@
 //! What the figures were measured on and how: environment, settings, contamination, conditions.
 
-use ontick_record::units::show;
 use ontick_record::{Environment, Series};
+use ontick_units::show;
 
 use super::arguments;
 use crate::compare::Named;

@@ -1,6 +1,7 @@
 //! A run that is going on, as one screenful.
 
-use ontick_record::{Run, units::show};
+use ontick_record::Run;
+use ontick_units::show;
 
 use super::lines::{hanging, shortened};
 use super::plot::EIGHTHS;

@@ -1,6 +1,7 @@
 //! Latency histograms in a terminal: latency to the right, samples upward, both logarithmic.
 
-use ontick_record::{Run, Series, units::show};
+use ontick_record::{Run, Series};
+use ontick_units::show;
 
 use super::Style;
 use super::lines::shortened;

@@ -1,7 +1,8 @@
 //! The tables of a switch under test: what became of the frames, and when.
 
 use ontick_record::switching::{Class, Switching, Trial};
-use ontick_record::{Histogram, Run, units::show};
+use ontick_record::{Histogram, Run};
+use ontick_units::show;
 
 use super::Style;
 use super::colour::Paint;

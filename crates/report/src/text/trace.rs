@@ -1,7 +1,7 @@
 //! A signal in a terminal: time to the right, its values upward, in dots of Braille (two columns and four rows of
 //! them in every character).
 
-use ontick_record::units::show;
+use ontick_units::show;
 
 use super::Style;
 use super::colour::Paint;

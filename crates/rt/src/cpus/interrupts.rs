@@ -78,10 +78,7 @@ fn parse(text: &str) -> Vec<Interrupt> {
 /// where a write would be refused.
 fn located(interrupt: Interrupt, all: &Path) -> Interrupt {
     let folder = all.join(interrupt.number.to_string());
-    let list = |name: &str| {
-        let text = fs::read_to_string(folder.join(name)).ok();
-        text.and_then(|text| super::parse_list(&text)).unwrap_or_default()
-    };
+    let list = |name: &str| super::listed(&folder.join(name));
     let mode = fs::metadata(folder.join("smp_affinity")).ok().map(|file| file.permissions().mode());
     Interrupt {
         fixed: mode.map(|mode| mode & 0o200 == 0),

@@ -6,6 +6,8 @@ use std::fs;
 use std::io;
 use std::str::FromStr;
 
+use ontick_units::parse_time;
+
 use super::Refusal;
 use crate::sys::{self, SchedAttr};
 
@@ -78,7 +80,7 @@ impl FromStr for Policy {
                 let times: Vec<u64> = value.split('/').map(|time| nanoseconds(time).unwrap_or(0)).collect();
                 match times[..] {
                     [runtime_ns, deadline_ns, period_ns] if runtime_ns == 0 || deadline_ns == 0 || period_ns == 0 => {
-                        Err(fail("each of the three times must be a whole number above 0 of ns, us or ms"))
+                        Err(fail("each of the three times must be above 0, such as 100us or 1ms"))
                     }
                     [runtime_ns, deadline_ns, period_ns] if runtime_ns > deadline_ns || deadline_ns > period_ns => {
                         Err(fail("it must hold that runtime <= deadline <= period"))
@@ -92,17 +94,9 @@ impl FromStr for Policy {
     }
 }
 
-/// A whole number of `ns` (the unit may be left out), `us`, `ms` or `s`.
+/// A time, or a whole number of ns.
 fn nanoseconds(text: &str) -> Option<u64> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let scale = match &text[digits..] {
-        "" | "ns" => 1,
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        _ => return None,
-    };
-    text[..digits].parse::<u64>().ok()?.checked_mul(scale)
+    text.parse().ok().or_else(|| parse_time(text).ok())
 }
 
 impl fmt::Display for Policy {
@@ -219,7 +213,7 @@ mod tests {
 
     #[test]
     fn deadline_times_may_have_units() {
-        let with_units = "deadline:100us/1ms/1000000".parse();
+        let with_units = "deadline:0.1ms/1ms/1000000".parse();
         let expected = Policy::Deadline { runtime_ns: 100_000, deadline_ns: 1_000_000, period_ns: 1_000_000 };
         assert_eq!(with_units, Ok(expected));
     }

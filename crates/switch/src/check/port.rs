@@ -1,10 +1,11 @@
 //! What stands between a port and its part of the switch.
 
 use ontick_record::{Finding, Severity};
+use ontick_units::show_bit_rate;
 
 use super::planes::{Planes, not_a_port};
 use super::{finding, fine};
-use crate::config::{suggest, values::show_rate};
+use crate::config::suggest;
 use crate::model::{self, Offload, Plane, Switch};
 use crate::ports::Interface;
 use crate::wire;
@@ -59,7 +60,7 @@ pub(super) fn findings(
 
 fn link(interface: &Interface, id: &str) -> Finding {
     if interface.carrier {
-        let rate = interface.rate.map(|rate| format!(" at {}", show_rate(rate))).unwrap_or_default();
+        let rate = interface.rate.map(|rate| format!(" at {}", show_bit_rate(rate))).unwrap_or_default();
         return fine(id, format!("there{rate}"));
     }
     let seen = if interface.up { "nobody is at the other end" } else { "the interface is down" };
@@ -134,13 +135,13 @@ fn rate(interface: &Interface, port: &model::Port, id: String) -> Option<Finding
     // A veth pair says a rate and keeps none.
     let (wanted, is) = (port.rate?, interface.rate.filter(|_| interface.kind.is_none())?);
     if wanted == is {
-        return Some(fine(id, format!("{} as the file says", show_rate(is))));
+        return Some(fine(id, format!("{} as the file says", show_bit_rate(is))));
     }
     let (severity, why) = match is < wanted {
         true => (Severity::Bad, "frames take longer than the gates were laid out for"),
         false => (Severity::Warn, "gates are laid out for longer frames than there are"),
     };
-    Some(finding(id, severity, format!("the link has {}", show_rate(is)), show_rate(wanted), why))
+    Some(finding(id, severity, format!("the link has {}", show_bit_rate(is)), show_bit_rate(wanted), why))
 }
 
 fn sizes(interface: &Interface, switch: &Switch, port: &model::Port, id: String) -> Option<Finding> {

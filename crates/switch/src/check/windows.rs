@@ -1,7 +1,7 @@
 //! Whether each class has a window that the data plane which was chosen can send a frame through.
 
-use ontick_record::units::exact;
 use ontick_record::{Finding, Severity};
+use ontick_units::exact;
 
 use super::finding;
 use crate::egress::{Calibration, DataPlane, EgressTiming};

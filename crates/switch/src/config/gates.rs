@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ontick_record::units::exact;
+use ontick_units::exact;
 use toml::Spanned;
 use toml::de::DeValue;
 

@@ -2,14 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use ontick_record::units;
+use ontick_units::{parse_bit_rate, parse_time};
 
 use crate::model::Address;
-
-/// Units of a link's rate.
-const RATES: [(&str, u64); 4] = [("Gbit", 1_000_000_000), ("Mbit", 1_000_000), ("kbit", 1_000), ("bit", 1)];
-/// Terabit Ethernet is far away.
-const FASTEST: u64 = 10_000_000_000_000;
 
 /// EtherTypes with a name.
 const ETHER_TYPES: [(&str, u16); 8] = [
@@ -28,44 +23,12 @@ const PROTOCOLS: [(&str, u8); 5] = [("icmp", 1), ("igmp", 2), ("tcp", 6), ("udp"
 
 /// A time with its unit, in ns.
 pub(crate) fn time(text: &str) -> Result<u64, String> {
-    units::parse_time(text).map_err(|error| error.to_string())
+    parse_time(text).map_err(|error| error.to_string())
 }
 
 /// A rate, in bits per second: `1Gbit`, `2.5Gbit`, `100Mbit`.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
-    let wrong = || format!("\"{text}\" is not a rate such as 100Mbit, 1Gbit or 2.5Gbit");
-    let (number, scale) =
-        RATES.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?.trim_end(), *scale))).ok_or_else(wrong)?;
-    match decimal(number, scale).ok_or_else(wrong)? {
-        0 => Err(format!("\"{text}\": a rate is above zero")),
-        bits if bits > FASTEST => Err(format!("\"{text}\" is faster than any link")),
-        bits => Ok(bits),
-    }
-}
-
-/// A decimal fraction times a power of ten, where that is a whole number.
-fn decimal(number: &str, scale: u64) -> Option<u64> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || fraction.len() > 9 {
-        return None;
-    }
-    let parts = fraction.parse::<u64>().ok()?.checked_mul(scale)?;
-    let divisor = 10u64.pow(fraction.len() as u32);
-    let parts = (parts % divisor == 0).then_some(parts / divisor)?;
-    whole.parse::<u64>().ok()?.checked_mul(scale)?.checked_add(parts)
-}
-
-/// The shortest exact form of a rate: `2.5Gbit`.
-pub fn show_rate(bits: u64) -> String {
-    let half = |scale: u64| bits > scale && bits % (scale / 10) == 0;
-    match bits {
-        n if n % 1_000_000_000 == 0 => format!("{}Gbit", n / 1_000_000_000),
-        n if half(1_000_000_000) => format!("{}.{}Gbit", n / 1_000_000_000, n % 1_000_000_000 / 100_000_000),
-        n if n % 1_000_000 == 0 => format!("{}Mbit", n / 1_000_000),
-        n if n % 1_000 == 0 => format!("{}kbit", n / 1_000),
-        n => format!("{n}bit"),
-    }
+    parse_bit_rate(text).map_err(|error| error.to_string())
 }
 
 /// A MAC address with the length of the prefix that counts (`aa:bb:cc:00:00:00/24`) or a whole mask

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ontick_record::units::exact;
+use ontick_units::exact;
 
 use super::{class, switch, values};
 use crate::model::{Base, CLASSES, Class, Entry, Gates, Guard, Offload, Port, Reserved, Rule, StaticEntry, Switch};
@@ -114,7 +114,7 @@ fn rule(rule: &Rule) -> String {
 fn port(port: &Port, classes: &[Class]) -> String {
     let mut text = format!("\n[[port]]\nname = {}\n", quoted(&port.name));
     if let Some(rate) = port.rate {
-        text += &format!("rate = \"{}\"\n", values::show_rate(rate));
+        text += &format!("rate = \"{}\"\n", ontick_units::show_bit_rate(rate));
     }
     match port.offload {
         Offload::None => {}

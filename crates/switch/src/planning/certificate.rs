@@ -84,7 +84,7 @@ pub enum Certificate {
 impl Certificate {
     /// One sentence.
     pub fn in_words(&self, network: &Network) -> String {
-        let show = ontick_record::units::exact;
+        let show = ontick_units::exact;
         let name = |stream: &StreamId| &network.streams[*stream].name;
         match self {
             Certificate::Deadline { stream, quickest_ns } => format!(
@@ -138,7 +138,7 @@ fn plane(network: &Network) -> String {
     if send_ns + forward_ns == 0 {
         return String::new();
     }
-    let [send, forward] = [send_ns, forward_ns].map(ontick_record::units::exact);
+    let [send, forward] = [send_ns, forward_ns].map(ontick_units::exact);
     format!(" (the data plane takes up to {send} to send and {forward} to forward)")
 }
 

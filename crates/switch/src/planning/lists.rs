@@ -28,8 +28,8 @@ impl std::error::Error for TooLong {}
 
 impl fmt::Display for TooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b] = self.periods_ns.map(ontick_record::units::exact);
-        let cycle = self.cycle_ns.map_or("more than five centuries".into(), ontick_record::units::exact);
+        let [a, b] = self.periods_ns.map(ontick_units::exact);
+        let cycle = self.cycle_ns.map_or("more than five centuries".into(), ontick_units::exact);
         write!(
             f,
             "link {}: the gates repeat after {cycle} only, which takes too long a list (periods such as {a} and {b} have little in common); choose periods that divide each other",

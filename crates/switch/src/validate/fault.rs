@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ontick_record::units::exact;
+use ontick_units::exact;
 
 use super::simulate::Delay;
 use crate::network::{LinkId, Network, NodeId, StreamId};

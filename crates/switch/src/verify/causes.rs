@@ -1,6 +1,6 @@
 //! Why frames were outside their window, as far as the switch knows.
 
-use ontick_record::units::show;
+use ontick_units::show;
 
 use super::analysis::Violation;
 use crate::user::core::Stall;

@@ -2,7 +2,7 @@
 //! be as long as the interface's own rate makes it.
 
 use ontick_record::switching::Trial;
-use ontick_record::units::{exact, show};
+use ontick_units::{exact, show};
 
 /// What is later than this did not come of the way from the gate to the wire, in ns.
 const WAY_NS: u64 = 100_000;

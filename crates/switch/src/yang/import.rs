@@ -1,6 +1,6 @@
 //! Reads gate parameters out of a document.
 
-use ontick_record::units::exact;
+use ontick_units::exact;
 use serde_json::Value;
 
 use super::node::{Node, YangError};

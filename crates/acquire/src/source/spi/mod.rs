@@ -17,6 +17,7 @@ mod device;
 mod frames;
 mod mcp;
 
+use ontick_units::parse_frequency;
 use rustix::io::Errno;
 
 pub use adc::Adc;
@@ -24,7 +25,7 @@ use device::Device;
 use frames::{Bus, Frames};
 
 use super::options::Options;
-use super::{Channel, Source, hertz};
+use super::{Channel, Source};
 use crate::Error;
 
 /// A converter, with one prepared exchange that reads all wanted channels.
@@ -129,7 +130,7 @@ fn volts(text: &str) -> Option<f64> {
 }
 
 fn speed(text: &str, adc: &Adc) -> Result<u32, String> {
-    let hertz = hertz(text).filter(|hertz| (1e4..=f64::from(adc.most_hz)).contains(hertz));
+    let hertz = parse_frequency(text).ok().filter(|hertz| (1e4..=f64::from(adc.most_hz)).contains(hertz));
     let refusal = || format!("speed=\"{text}\": the {} takes 10kHz to {}kHz", adc.name, adc.most_hz / 1000);
     hertz.map(|hertz| hertz as u32).ok_or_else(refusal)
 }

@@ -8,8 +8,8 @@ use std::thread;
 
 use clap::Args;
 use ontick_gpio::{Edge, Edges, Gone, Line, Name, Request};
-use ontick_record::units::show;
 use ontick_rt::clock::ClockId;
+use ontick_units::show;
 use serde::Serialize;
 
 use super::pace::GLANCE_NS;

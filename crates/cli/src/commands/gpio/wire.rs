@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ontick_gpio::{Backend, Name, sim};
-use ontick_record::units::exact;
+use ontick_units::exact;
 use serde::Serialize;
 
 use super::shown;

@@ -7,10 +7,10 @@ use ontick_measure::load::SOURCE_004;
 use ontick_measure::timer::{self, Job, Method};
 use ontick_measure::{Length, Limits, Load, Place};
 use ontick_record::run::Published;
-use ontick_record::units::show;
-use ontick_record::{Measurement as Kind, Series, units};
+use ontick_record::{Measurement as Kind, Series};
 use ontick_rt::thread::Policy;
 use ontick_rt::{cpus, watchdog};
+use ontick_units::show;
 
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
@@ -117,7 +117,7 @@ impl Evaluate {
     fn announce(&self, methods: usize) {
         let all_ns = self.interval.saturating_mul(self.loops).saturating_mul(methods as u64);
         if all_ns > 5_000_000_000 && !self.output.json {
-            eprintln!("This takes about {}; Ctrl-C ends it with what is there.", units::show(all_ns));
+            eprintln!("This takes about {}; Ctrl-C ends it with what is there.", show(all_ns));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ontick_link::Setting;
 use ontick_link::eye::{Eye, FINENESS};
 use ontick_link::trial::Trial;
-use ontick_record::units::show;
+use ontick_units::show;
 use serde::Serialize;
 
 /// How many pulses came how wide, in steps from the shortest.

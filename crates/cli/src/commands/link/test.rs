@@ -3,7 +3,7 @@
 use clap::Args;
 use ontick_link::{By, Code, Setting};
 use ontick_measure::confine::Cpus;
-use ontick_record::units::show;
+use ontick_units::show;
 use serde::Serialize;
 
 use super::bench::{Bench, BenchFlags, Row};

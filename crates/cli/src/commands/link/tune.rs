@@ -6,7 +6,7 @@ use clap::Args;
 use ontick_link::trial::Trial;
 use ontick_link::{By, Code, Setting};
 use ontick_measure::confine::Cpus;
-use ontick_record::units::{exact, show};
+use ontick_units::{exact, show};
 use serde::Serialize;
 
 use super::bench::{Bench, BenchFlags, Row};

@@ -1,12 +1,12 @@
 //! `ontick switch apply`
 
 use clap::Args;
-use ontick_record::units::exact;
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Act, Folder, Host, Journal, Live, Lock, Plan, apply};
 use ontick_switch::model::{Plane, Port};
 use ontick_switch::user::station::served;
 use ontick_switch::{Switch, config, kernel};
+use ontick_units::exact;
 
 use super::aimed::{self, FileFlags, lock, needs_root, refuse_short_windows, standing};
 use super::guardian::Guardian;

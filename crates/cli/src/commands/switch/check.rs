@@ -9,7 +9,7 @@ use ontick_report::{Style, text};
 use ontick_switch::check::{Check as Checked, Port, check};
 use ontick_switch::link;
 use ontick_switch::ports::{self, Machine};
-use ontick_switch::rate_in_words;
+use ontick_units::show_bit_rate;
 
 use super::file;
 use super::measured::CalibrationFlag;
@@ -79,7 +79,7 @@ fn port(port: &Port, style: &Style) -> String {
     });
     let link = match (facts.carrier, facts.rate) {
         (false, _) => "no link".into(),
-        (true, Some(rate)) => rate_in_words(rate),
+        (true, Some(rate)) => show_bit_rate(rate),
         (true, None) => "a link".into(),
     };
     let queues = match facts.transmit_queues {

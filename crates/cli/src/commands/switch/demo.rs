@@ -1,13 +1,13 @@
 //! `ontick switch demo`
 
 use clap::Args;
-use ontick_record::units::exact;
 use ontick_switch::config;
 use ontick_switch::model::Guard;
 use ontick_switch::schedule::guard_ns;
 use ontick_switch::verify::article;
 use ontick_switch::verify::offered::Offered;
 use ontick_switch::wire::{LARGEST_SDU, largest_frame_ns};
+use ontick_units::exact;
 
 use super::proving::{Asked, ProvingFlags};
 use crate::failure::{Failure, Outcome};

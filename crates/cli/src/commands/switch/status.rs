@@ -1,13 +1,13 @@
 //! `ontick switch status`
 
 use clap::Args;
-use ontick_record::units::exact;
 use ontick_rt::clock::ClockId;
 use ontick_switch::Switch;
 use ontick_switch::apply::{Folder, Journal, Live, differences};
 use ontick_switch::kernel::status::{LinkState, PortStatus, Status as Standing, status};
 use ontick_switch::model::Plane;
 use ontick_switch::qdisc::Times;
+use ontick_units::exact;
 use serde::Serialize;
 
 use super::aimed::{NameFlags, standing};

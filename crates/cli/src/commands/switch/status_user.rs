@@ -1,11 +1,11 @@
 //! How a user data plane stands.
 
-use ontick_record::units::{exact, show};
 use ontick_rt::clock::ClockId;
 use ontick_switch::Switch;
 use ontick_switch::model::{Class, Port};
 use ontick_switch::user::counters::QueueCounters;
 use ontick_switch::user::serve::{PortReport, Report};
+use ontick_units::{exact, show};
 use serde::Serialize;
 
 use super::forwarding;

@@ -1,10 +1,10 @@
 //! What is to carry a schedule out, and how exactly that sends.
 
 use clap::Args;
-use ontick_record::units::exact;
 use ontick_switch::egress::EgressTiming;
 use ontick_switch::network::Network;
 use ontick_switch::target::{self, TARGETS, Target};
+use ontick_units::exact;
 
 use super::measured::CalibrationFlag;
 use crate::failure::Failure;

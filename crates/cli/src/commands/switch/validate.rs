@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_record::units::show;
 use ontick_switch::network::Network;
 use ontick_switch::validate::{Against, MOST_MESSAGES, Schedule, Verdict, tsnkit, validate};
+use ontick_units::show;
 use serde_json::json;
 
 use super::network_flags::NetworkFlags;

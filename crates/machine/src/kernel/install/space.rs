@@ -1,5 +1,6 @@
 //! Whether everything has room, asked of the file systems themselves.
 
+use ontick_units::mebibytes;
 use serde::Serialize;
 
 use super::loader::Survey;
@@ -65,8 +66,4 @@ pub(super) fn check(
         )),
         None => Ok(spaces),
     }
-}
-
-fn mebibytes(bytes: u64) -> String {
-    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use jiff::Timestamp;
-use ontick_record::units::exact;
 use ontick_rt::clock::ClockId;
+use ontick_units::exact;
 
 use super::super::port::Draft as Port;
 use super::super::problem::Report;

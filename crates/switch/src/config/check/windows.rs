@@ -1,6 +1,6 @@
 //! That frames fit through the gates that open for them.
 
-use ontick_record::units::exact;
+use ontick_units::exact;
 
 use super::super::class::Draft as Class;
 use super::super::gates::Places;
@@ -81,7 +81,7 @@ impl Named<'_> {
         Err(format!(
             "`{name}` is open for {length}, and its largest frame ({of}: {size} octets){with} takes {needed}{frame} at {}: \
              lengthen the entry{smaller}",
-            super::super::values::show_rate(rate)
+            ontick_units::show_bit_rate(rate)
         ))
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ontick_record::units::show;
 use ontick_rt::thread::Policy;
+use ontick_units::show;
 
 use super::{Lost, UnderTest, Worker};
 use crate::model::{Class, Switch};

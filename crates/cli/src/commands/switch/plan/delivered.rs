@@ -117,7 +117,7 @@ impl Delivery {
             (Some(ns), _) => Base::At(ns),
             (None, None) => Base::NextSecond,
             (None, Some(window)) => {
-                let cycle = ontick_record::units::exact(window.cycle_ns);
+                let cycle = ontick_units::exact(window.cycle_ns);
                 return Err(Failure::new(format!(
                     "a cycle of {cycle} does not divide a second, so \"next second\" is another moment on each node; name one with --base-time, in ns of TAI"
                 )));

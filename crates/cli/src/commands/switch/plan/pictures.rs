@@ -4,11 +4,11 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use ontick_record::store;
-use ontick_record::units::exact;
 use ontick_report::plot::{Bar, Gantt, Row, gantt};
 use ontick_switch::network::Network;
 use ontick_switch::planning::{Placed, Timetable};
 use ontick_switch::validate::Schedule;
+use ontick_units::exact;
 
 use crate::failure::Failure;
 

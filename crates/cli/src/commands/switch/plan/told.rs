@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ontick_record::units::{exact, show};
 use ontick_switch::network::{Kind, Network, Overhead};
 use ontick_switch::planning::{Document, NotFound, Outcome, Placed, Timetable, Wanted, tightest};
+use ontick_units::{exact, show};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;

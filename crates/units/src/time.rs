@@ -1,10 +1,7 @@
 //! Times as people write them (`100us`, `1.5ms`, `18h`) and as tables show them. Inside, every time
 //! is an integer number of nanoseconds.
 
-/// A time or rate that could not be read; the text says what was wrong and what would be right.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UnitError(String);
+use crate::{UnitError, parse_frequency};
 
 const UNITS: [(&str, u64); 9] = [
     ("ns", 1),
@@ -24,7 +21,7 @@ const LONGEST_NS: u64 = 9_200_000_000_000_000_000;
 /// Reads a time with its unit, in nanoseconds: `250ns`, `100us`, `1.5ms`, `2s`, `10min`, `18h`, `2d`.
 ///
 /// ```
-/// use ontick_record::units::parse_time;
+/// use ontick_units::parse_time;
 /// assert_eq!(parse_time("1.5ms"), Ok(1_500_000));
 /// assert!(parse_time("100").unwrap_err().to_string().contains("unit"));
 /// ```
@@ -43,22 +40,14 @@ pub fn parse_time(text: &str) -> Result<u64, UnitError> {
 /// Reads an interval in nanoseconds, as a time (`1ms`) or as a rate (`1kHz`).
 ///
 /// ```
-/// use ontick_record::units::parse_interval;
+/// use ontick_units::parse_interval;
 /// assert_eq!(parse_interval("1kHz"), parse_interval("1ms"));
 /// ```
 pub fn parse_interval(text: &str) -> Result<u64, UnitError> {
-    let (number, unit) = split_unit(text.trim());
-    let hertz = match unit {
-        "Hz" => 1.0,
-        "kHz" => 1e3,
-        "MHz" => 1e6,
-        _ => return parse_time(text),
-    };
-    let rate: f64 = number.parse().map_err(|_| UnitError(format!("\"{text}\" is not a rate such as 1kHz")))?;
-    if !(rate.is_finite() && rate > 0.0) {
-        return Err(UnitError(format!("\"{text}\" is not a rate above zero")));
+    if text.trim_end().ends_with("Hz") {
+        return limited(text, 1e9 / parse_frequency(text)?);
     }
-    limited(text, 1e9 / (rate * hertz))
+    parse_time(text)
 }
 
 fn split_unit(text: &str) -> (&str, &str) {
@@ -87,7 +76,7 @@ fn limited(text: &str, ns: f64) -> Result<u64, UnitError> {
 /// A latency as a table shows it: three significant figures and a unit, as in `41us`, `1.90ms`.
 ///
 /// ```
-/// use ontick_record::units::show;
+/// use ontick_units::show;
 /// assert_eq!([show(87), show(412), show(1_234), show(41_250), show(1_900_000)],
 ///            ["87ns", "412ns", "1.23us", "41.2us", "1.90ms"]);
 /// ```
@@ -109,7 +98,7 @@ pub fn show(ns: u64) -> String {
 /// An exact time in the shortest form that reads back to the same value: `100us`, `12.336us`, `5s`.
 ///
 /// ```
-/// use ontick_record::units::{exact, parse_time};
+/// use ontick_units::{exact, parse_time};
 /// assert_eq!(exact(1_500_000), "1500us");
 /// assert_eq!(parse_time(&exact(1_000_000_001)), Ok(1_000_000_001));
 /// ```

@@ -5,13 +5,15 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::UnitError;
+
 /// No kernel is built for more CPUs than this; a larger number in a list is a mistake.
 const MOST: u32 = 8192;
 
 /// A set of CPUs.
 ///
 /// ```
-/// use ontick_machine::CpuList;
+/// use ontick_units::CpuList;
 /// let cpus: CpuList = "0-2,5".parse().unwrap();
 /// assert!(cpus.contains(1) && !cpus.contains(4));
 /// assert_eq!(cpus.mask(), "27");
@@ -27,9 +29,9 @@ impl CpuList {
     }
 
     /// Reads a hexadecimal mask with or without commas every eight digits.
-    pub fn from_mask(text: &str) -> Result<Self, String> {
+    pub fn from_mask(text: &str) -> Result<Self, UnitError> {
         let digits: String = text.trim().chars().filter(|c| *c != ',').collect();
-        let wrong = || format!("\"{}\" is not a CPU mask such as f or ff,00000003", text.trim());
+        let wrong = || UnitError(format!("\"{}\" is not a CPU mask such as f or ff,00000003", text.trim()));
         if digits.is_empty() || digits.len() > (MOST / 4) as usize {
             return Err(wrong());
         }
@@ -103,11 +105,11 @@ impl FromIterator<u32> for CpuList {
 }
 
 impl std::str::FromStr for CpuList {
-    type Err = String;
+    type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("\"{}\" is not a CPU list such as 3 or 0-2,5", text.trim());
-        let number = |part: &str| -> Result<u32, String> {
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let wrong = || UnitError(format!("\"{}\" is not a CPU list such as 3 or 0-2,5", text.trim()));
+        let number = |part: &str| -> Result<u32, UnitError> {
             let cpu: u32 = part.parse().map_err(|_| wrong())?;
             if cpu < MOST { Ok(cpu) } else { Err(wrong()) }
         };
