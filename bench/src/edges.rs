@@ -32,7 +32,7 @@ pub struct Seen {
 /// The command of a block. The lines are two of a chip that it makes and joins itself.
 pub fn command(job: &Job) -> Words {
     let (cpu, priority, seconds) = (job.cpu, job.priority, job.duration_ns / 1_000_000_000);
-    let line = format!("latency edge --by poll --duration {seconds}s --cpu {cpu} --policy fifo:{priority} --json");
+    let line = format!("latency edge --method poll --duration {seconds}s --cpu {cpu} --policy fifo:{priority} --json");
     std::iter::once(job.ontick.display().to_string()).chain(line.split(' ').map(String::from)).collect()
 }
 

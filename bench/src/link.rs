@@ -103,8 +103,12 @@ pub fn commands(job: &Job, case: &Case, file: &str) -> [Words; 4] {
     [
         format!("{ontick} gpio wire {chip}/4 {chip}/17{loss}"),
         format!("{ontick} gpio wire {chip}/5 {chip}/18{loss}"),
-        format!("{ontick} link recv --by {by} --line {chip}/17 --return {chip}/5 {code} --patience {patience}s"),
-        format!("{ontick} link send --line {chip}/4 --return {chip}/18 {code} --patience {patience}s --file {file}"),
+        format!(
+            "{ontick} link recv --method {by} --input {chip}/17 --return-output {chip}/5 {code} --timeout {patience}s"
+        ),
+        format!(
+            "{ontick} link send --output {chip}/4 --return-input {chip}/18 {code} --timeout {patience}s --file {file}"
+        ),
     ]
     .map(|line| line.split(' ').map(String::from).collect())
 }

@@ -34,7 +34,7 @@ pub struct Block {
 pub fn command(job: &Job, side: usize) -> Words {
     let (by, cpu, priority, seconds) = (SIDES[side], job.cpu, job.priority, job.duration_ns / 1_000_000_000);
     let line = format!(
-        "pulse --line {}/17 --width {WIDTH} --by {by} --duration {seconds}s --cpu {cpu} --policy fifo:{priority} --json",
+        "pulse --output {}/17 --width {WIDTH} --method {by} --duration {seconds}s --cpu {cpu} --policy fifo:{priority} --json",
         chip()
     );
     std::iter::once(job.ontick.display().to_string()).chain(line.split(' ').map(String::from)).collect()

@@ -1,4 +1,4 @@
-//! `latency day`: act at times of day, on the realtime or the TAI clock.
+//! `latency wallclock`: act at times of day, on the realtime or the TAI clock.
 
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId, Source};

@@ -16,7 +16,7 @@ pub enum Measurement {
     /// From waking a thread on another CPU to its running.
     Wakeup,
     /// A job at times of day.
-    Day,
+    Wallclock,
     /// Gaps in a thread that spins.
     Noise,
     /// From an edge of a line to the program that waits for it.
@@ -43,7 +43,7 @@ impl Measurement {
     const KNOWN: [Self; 12] = [
         Self::Timer,
         Self::Wakeup,
-        Self::Day,
+        Self::Wallclock,
         Self::Noise,
         Self::Edge,
         Self::Response,
@@ -60,7 +60,7 @@ impl Measurement {
         match self {
             Self::Timer => "timer",
             Self::Wakeup => "wakeup",
-            Self::Day => "day",
+            Self::Wallclock => "wallclock",
             Self::Noise => "noise",
             Self::Edge => "edge",
             Self::Response => "response",
@@ -89,6 +89,8 @@ impl From<&str> for Measurement {
 
 impl From<String> for Measurement {
     fn from(name: String) -> Self {
+        // As records of before have it.
+        let name = if name == "day" { Self::Wallclock.as_str().into() } else { name };
         Self::KNOWN.into_iter().find(|known| known.as_str() == name).unwrap_or(Self::Other(name))
     }
 }
@@ -108,6 +110,7 @@ mod tests {
         for known in Measurement::KNOWN {
             assert_eq!(Measurement::from(known.as_str()), known);
         }
+        assert_eq!(Measurement::from("day"), Measurement::Wallclock);
         let later: Measurement = serde_json::from_str("\"tides\"").unwrap();
         assert_eq!(later, Measurement::Other("tides".into()));
         assert_eq!(serde_json::to_string(&later).unwrap(), "\"tides\"");

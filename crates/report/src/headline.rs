@@ -88,7 +88,7 @@ fn job(run: &Run) -> Vec<String> {
     let mut parts = vec![match &run.measurement {
         Measurement::Prove | Measurement::Timer => format!("act{every}"),
         Measurement::Wakeup => format!("wake the other CPU{every}"),
-        Measurement::Day => format!("act at a time of day{every}"),
+        Measurement::Wallclock => format!("act at a time of day{every}"),
         Measurement::Edge => format!("see a line change{every}"),
         Measurement::Response => format!("answer a line's change{every}"),
         Measurement::Noise => "spin and watch for gaps".into(),

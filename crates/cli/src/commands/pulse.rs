@@ -20,18 +20,18 @@ use crate::flags::{self, MeasuringFlags};
 /// Make a train of pulses on a GPIO line, and measure on the line how wide they really are.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --by all --count 10000\n  sudo ontick pulse --line gpiochip0:17 --seen-by gpiochip0:27 --width 100us --by sleep --calibrate\n  sudo ontick pulse --by sleep --policy other --cpu any --unprepared --load cpu --cpus 1,all\n  sudo ontick pulse --by pwm --pwm pwmchip0:0 --seen-by gpiochip0:27 --width 10us\n  sudo ontick pulse --by kernel --line gpiochip0:17\n  sudo ontick pulse --by pru --line P9_31 --width 25us\n  sudo ontick pulse --table\n\nThe error of a pulse is how much it is too wide or too narrow. On a simulated line the line itself tells the time of\nevery edge. On others join a second line to the driven one and name it with --seen-by; else the clock is read around\nthe writes, and the result says so. A few pulses precede those that are measured.\n\nWith --cpus 1 the program and its load are confined to one CPU by their affinity, as if the machine had no other for\nthem; the rest of the machine keeps all CPUs.",
+    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --method all --count 10000\n  sudo ontick pulse --output gpiochip0:17 --input gpiochip0:27 --width 100us --method sleep --calibrate\n  sudo ontick pulse --method sleep --policy other --cpu any --stock --load cpu --cpus 1,all\n  sudo ontick pulse --method pwm --pwm pwmchip0:0 --input gpiochip0:27 --width 10us\n  sudo ontick pulse --method kernel --output gpiochip0:17\n  sudo ontick pulse --method pru --output P9_31 --width 25us\n  sudo ontick pulse --table\n\nThe error of a pulse is how much it is too wide or too narrow. On a simulated line the line itself tells the time of\nevery edge. On others join a second line to the driven one and name it with --input; else the clock is read around\nthe writes, and the result says so. A few pulses precede those that are measured.\n\nWith --cpus 1 the program and its load are confined to one CPU by their affinity, as if the machine had no other for\nthem; the rest of the machine keeps all CPUs.",
     mut_arg("load", |load| load.help(LOAD)),
     mut_arg("watch", |watch| watch.help("Show the error live on the whole terminal")),
     mut_arg("explain", |explain| explain.help("Trace the kernel meanwhile and name what made pulses too wide (needs root)"))
 )]
 pub struct Pulse {
-    /// The line that is driven; for --by pru a pin of the PRU (P9_31, or pru0:0)
+    /// The line that is driven; for --method pru a pin of the PRU (P9_31, or pru0:0)
     #[arg(long, value_name = "LINE", default_value = "sim:bench/17")]
-    line: Name,
-    /// A line that is joined to the driven one, and sees its pulses
+    output: Name,
+    /// A line that is joined to the driven one, and watches its pulses
     #[arg(long, value_name = "LINE")]
-    seen_by: Option<Name>,
+    input: Option<Name>,
     /// How wide each pulse should be
     #[arg(long, value_name = "TIME", default_value = "100us", value_parser = flags::time)]
     width: u64,
@@ -43,15 +43,15 @@ pub struct Pulse {
     /// hrtimer (the kernel module, docs/kernel-module.md; kernel: all three), pru (a
     /// BeagleBone's coprocessor, docs/pru.md); or all but pru, one after the other
     #[arg(long, default_value = "hybrid")]
-    by: Mechanism,
-    /// What is off on the CPU for the length of each pulse of --by udelay: nothing, preemption or interrupts
+    method: Mechanism,
+    /// What is off on the CPU for the length of each pulse of --method udelay: nothing, preemption or interrupts
     #[arg(long, value_name = "WHAT", default_value = "nothing")]
     without: Undisturbed,
-    /// PWM channel for --by pwm, and what it drives is seen by --seen-by
-    #[arg(long, value_name = "CHIP:CHANNEL", requires = "seen_by")]
+    /// PWM channel for --method pwm, and what it drives is watched by --input
+    #[arg(long, value_name = "CHIP:CHANNEL", requires = "input")]
     pwm: Option<Channel>,
-    /// SPI device for --by spi: its data line makes the pulses, and they are seen by --seen-by
-    #[arg(long, value_name = "DEVICE", requires = "seen_by")]
+    /// SPI device for --method spi: its data line makes the pulses, and --input watches them
+    #[arg(long, value_name = "DEVICE", requires = "input")]
     spi: Option<Device>,
     /// With --table: this pin of a PRU makes pulses, too
     #[arg(long, value_name = "PIN", requires = "table")]
@@ -72,7 +72,7 @@ pub struct Pulse {
     /// Measure the whole table of source 003 instead: 10ms, 1ms, 100us and 10us, by each mechanism, as any program
     /// runs and with latency minimised, idle and under load, and by the kernel module if that can be used; all blocks
     /// together take the --duration [default: 60s]
-    #[arg(long, conflicts_with_all = ["width", "gap", "by", "without", "calibrate", "cpus", "count", "policy", "unprepared"])]
+    #[arg(long, conflicts_with_all = ["width", "gap", "method", "without", "calibrate", "cpus", "count", "policy", "stock"])]
     table: bool,
     #[command(flatten)]
     measuring: MeasuringFlags,
@@ -138,7 +138,7 @@ impl Pulse {
             calibrate: self.calibrate,
         };
         let names = trains.names();
-        let note = (self.by == Mechanism::All).then(|| self.why_no_kernel()).flatten();
+        let note = (self.method == Mechanism::All).then(|| self.why_no_kernel()).flatten();
         self.measured(Kind::Pulse, names, place.cpu, note, |observer| trains.measure(place, limits, observer))
     }
 
@@ -146,9 +146,9 @@ impl Pulse {
         let note = self.why_no_kernel();
         let table = Table {
             kernel: note.is_none(),
-            pru: self.pru.map(|pin| self.output(pin)).transpose()?,
-            line: self.line.clone(),
-            seen_by: self.seen_by.clone(),
+            pru: self.pru.map(|pin| self.pru_output(pin)).transpose()?,
+            line: self.output.clone(),
+            seen_by: self.input.clone(),
             on_exit: self.on_exit,
             cpu: self.measuring.place.place().cpu,
             load: self.measuring.load.clone().unwrap_or(Load::Mix("all")),
@@ -179,27 +179,29 @@ impl Pulse {
     }
 
     fn lines(&self) -> Vec<&Name> {
-        let driven = !matches!(self.by, Mechanism::Pwm | Mechanism::Spi | Mechanism::Pru);
-        driven.then_some(&self.line).into_iter().chain(&self.seen_by).collect()
+        let driven = !matches!(self.method, Mechanism::Pwm | Mechanism::Spi | Mechanism::Pru);
+        driven.then_some(&self.output).into_iter().chain(&self.input).collect()
     }
 
     fn mechanisms(&self) -> Result<Vec<By>, Failure> {
         let (pwm, spi) = (self.pwm.clone().map(By::Pwm), self.spi.clone().map(By::Spi));
-        if self.without != Undisturbed::No && !matches!(self.by, Mechanism::Kernel(_) | Mechanism::All) {
-            return Err(Failure::new("only the kernel module can switch something off meanwhile: choose --by udelay"));
+        if self.without != Undisturbed::No && !matches!(self.method, Mechanism::Kernel(_) | Mechanism::All) {
+            return Err(Failure::new(
+                "only the kernel module can switch something off meanwhile: choose --method udelay",
+            ));
         }
         let named = |by: Option<By>, how| by.map(|by| vec![by]).ok_or_else(|| Failure::new(how));
-        match self.by {
+        match self.method {
             Mechanism::Sleep => Ok(vec![By::Sleep]),
             Mechanism::Spin => Ok(vec![By::Spin]),
             Mechanism::Hybrid => Ok(vec![By::Hybrid]),
             Mechanism::Pwm => named(
                 pwm,
-                "pulses by pwm need its channel, and a line joined to its output: --pwm pwmchip0:0 --seen-by LINE",
+                "pulses by pwm need its channel, and a line joined to its output: --pwm pwmchip0:0 --input LINE",
             ),
             Mechanism::Spi => named(
                 spi,
-                "pulses by spi need its device, and a line joined to its data output: --spi spidev0.0 --seen-by LINE",
+                "pulses by spi need its device, and a line joined to its data output: --spi spidev0.0 --input LINE",
             ),
             Mechanism::Pru => Ok(vec![By::Pru(self.of_pru()?)]),
             Mechanism::Kernel(None) => Ok(self.by_kernel()),
@@ -224,17 +226,17 @@ impl Pulse {
 
     /// Why the kernel module's pulses cannot stand beside the program's.
     fn why_no_kernel(&self) -> Option<String> {
-        let why = kmod::usable(&[&self.line]).err()?;
+        let why = kmod::usable(&[&self.output]).err()?;
         Some(format!("pulses by the kernel module are not among these: {why}"))
     }
 
     /// The pin, if the machine has any.
     fn of_pru(&self) -> Result<pru::Output, Failure> {
         pru::Host::default().check()?;
-        self.output(self.line.to_string().parse().map_err(Failure::new)?)
+        self.pru_output(self.output.to_string().parse().map_err(Failure::new)?)
     }
 
-    fn output(&self, pin: pru::Pin) -> Result<pru::Output, Failure> {
+    fn pru_output(&self, pin: pru::Pin) -> Result<pru::Output, Failure> {
         let host = pru::Host { firmware: self.firmware.clone(), ..pru::Host::default() };
         host.check()?;
         Ok(pru::Output { pin, host })
@@ -242,8 +244,8 @@ impl Pulse {
 
     fn job(&self, by: By) -> Job {
         Job {
-            line: self.line.clone(),
-            seen_by: self.seen_by.clone(),
+            line: self.output.clone(),
+            seen_by: self.input.clone(),
             width_ns: self.width,
             gap_ns: self.gap.unwrap_or(self.width.max(SHORTEST_GAP_NS)),
             by,

@@ -19,7 +19,7 @@ pub struct LimitFlags {
     stop_over: Option<u64>,
     /// Keep latencies above this one by one, with their time
     #[arg(long, value_name = "TIME", default_value = "10us", value_parser = time)]
-    outliers_over: u64,
+    outlier_threshold: u64,
 }
 
 /// Where neither duration nor count is named, in ns.
@@ -33,6 +33,6 @@ impl LimitFlags {
     /// With this duration where none is named, in ns.
     pub fn limits_or(&self, duration_ns: u64) -> Limits {
         let length = self.count.map_or(Length::Duration(self.duration.unwrap_or(duration_ns)), Length::Count);
-        Limits { length, outlier_ns: self.outliers_over, stop_over_ns: self.stop_over }
+        Limits { length, outlier_ns: self.outlier_threshold, stop_over_ns: self.stop_over }
     }
 }

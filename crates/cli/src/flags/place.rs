@@ -15,7 +15,7 @@ pub struct PlaceFlags {
     policy: Policy,
     /// Leave memory unlocked and power states alone, as a stock program does
     #[arg(long)]
-    unprepared: bool,
+    stock: bool,
 }
 
 /// The CPU of a timed thread, as it is asked for.
@@ -65,6 +65,6 @@ impl PlaceFlags {
     }
 
     pub fn place(&self) -> Place {
-        Place { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: !self.unprepared }
+        Place { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: !self.stock }
     }
 }

@@ -33,9 +33,9 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--count", "0"], &["0"]);
     fails(&["latency", "timer", "--count", "5", "--duration", "1s"], &["--duration"]);
     fails(&["latency", "timer", "--require", "fast"], &["99% < 3us"]);
-    fails(&["latency", "wakeup", "--by", "shouting"], &["futex"]);
-    fails(&["latency", "day", "--at", "25:00"], &["time of day"]);
-    fails(&["latency", "day", "--clock", "sun"], &["tai"]);
+    fails(&["latency", "wakeup", "--method", "shouting"], &["futex"]);
+    fails(&["latency", "wallclock", "--at", "25:00"], &["time of day"]);
+    fails(&["latency", "wallclock", "--clock", "sun"], &["tai"]);
     fails(&["prove", "--duration", "1ms"], &["too short"]);
     fails(&["compare", "one.json"], &["2"]);
     fails(&["check", "--cpu", "4000"], &["CPU 4000", "online"]);

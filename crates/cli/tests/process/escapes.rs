@@ -29,7 +29,7 @@ fn quoted(text: &str) -> String {
 
 /// A record with that name wherever a record has one.
 fn record(folder: &Path) -> String {
-    let measured = run(&["latency", "timer", "--count", "50", "--unprepared", "--json"]);
+    let measured = run(&["latency", "timer", "--count", "50", "--stock", "--json"]);
     let mut record = crate::record(&measured);
     for field in ["measurement", "tool", "simulated", "started"] {
         record[field] = EVIL.into();
@@ -95,7 +95,7 @@ fn names_on_the_command_line_do_not_steer_the_terminal() {
         &["sample", "--source", EVIL],
         &["sample", "--read", EVIL],
         &["gpio", "get", EVIL],
-        &["link", "send", "--line", EVIL],
+        &["link", "send", "--output", EVIL],
         &["tune", "plan", EVIL],
         &["kernel", "list", "--root", EVIL],
         &["switch", "check", EVIL],

@@ -39,7 +39,7 @@ fn a_processs_name_does_not_steer_the_terminal() {
 #[test]
 fn a_cause_in_a_record_does_not_steer_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
-    let mut record = crate::record(&run(&["latency", "timer", "--count", "50", "--unprepared", "--json"]));
+    let mut record = crate::record(&run(&["latency", "timer", "--count", "50", "--stock", "--json"]));
     let cause = format!("another task: {EVIL} (other)");
     record["series"][0]["causes"] =
         serde_json::json!([{"cause": cause, "detail": EVIL, "count": 3, "share": 1.0, "p50_ns": 9, "max_ns": 9}]);

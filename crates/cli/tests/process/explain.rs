@@ -49,7 +49,7 @@ fn name(path: &Path) -> String {
 fn killed(tracing: &Tracing, record: &Path) -> u32 {
     let record = record.to_str().unwrap();
     // Every cycle is late enough.
-    let line = "latency timer --method clock_nanosleep --duration 10min --explain --outliers-over 1ns --record";
+    let line = "latency timer --method clock_nanosleep --duration 10min --explain --outlier-threshold 1ns --record";
     let words: Vec<&str> = line.split(' ').chain([record]).collect();
     let mut child = ontick(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let journal = format!("{record}.journal");
@@ -102,7 +102,7 @@ fn a_run_that_ends_leaves_nothing_in_tracing() {
 fn samples_that_came_late_have_their_causes_in_the_record() {
     let Some(tracing) = Tracing::find() else { return };
     // Every sample is late enough.
-    let line = "sample --rate 1kHz --source wave:sine --to udp:127.0.0.1:9 --load cpu --explain --outliers-over 1ns --count 500 --json";
+    let line = "sample --rate 1kHz --source wave:sine --to udp:127.0.0.1:9 --load cpu --explain --outlier-threshold 1ns --count 500 --json";
     let child = ontick(&line.split(' ').collect::<Vec<_>>()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();
     let pid = child.id();
@@ -129,7 +129,7 @@ fn without_tracing_counters_must_do_and_it_is_said() {
     }
     let hidden = "set -e; for f in /sys/kernel/tracing /sys/kernel/debug; do [ ! -d $f ] || mount -t tmpfs none $f; done; exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin \"$@\"";
     let program = env!("CARGO_BIN_EXE_ontick");
-    let line = "latency timer --method clock_nanosleep --count 300 --explain --outliers-over 1ns";
+    let line = "latency timer --method clock_nanosleep --count 300 --explain --outlier-threshold 1ns";
     let mut command = std::process::Command::new("unshare");
     command.args(["--mount", "sh", "-c", hidden, "sh", program]).args(line.split(' '));
     let output = command.output().unwrap();

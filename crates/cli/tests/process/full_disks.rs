@@ -9,7 +9,7 @@ fn a_disk_that_fills_in_mid_run_costs_neither_the_table_nor_what_was_kept() {
     // Each wake-up of a sleeping method is an outlier, which soon fill the rest of a small disk.
     let script = format!(
         "cd {}; mkdir small; mount -t tmpfs -o size=32k none small; \
-         ontick latency timer --method clock_nanosleep --interval 10ms --outliers-over 1ns --duration 5s \
+         ontick latency timer --method clock_nanosleep --interval 10ms --outlier-threshold 1ns --duration 5s \
              --record small/run.json --html report.html || echo status $?; \
          ls -A small; ontick report small/run.json.journal; head -c 15 report.html",
         folder.path().display()

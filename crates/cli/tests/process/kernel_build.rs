@@ -179,7 +179,7 @@ fn a_build_with_dropped_options_is_not_begun_unless_asked_for() {
     assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
     assert!(stdout(&refused).contains("CONFIG_NEEDS_FOO"), "{}", stdout(&refused));
     assert!(!tree.folder().join("one/build/System.map").exists());
-    let built = tree.build(&[&words[..], &["--even-if-missing"]].concat());
+    let built = tree.build(&[&words[..], &["--allow-missing"]].concat());
     assert_eq!(built.status.code(), Some(1), "{}", stderr(&built));
     assert!(tree.folder().join("one/build/System.map").exists());
 }

@@ -58,16 +58,16 @@ fn lines_that_cannot_be_had_are_named() {
     }
     let chip = Chip::new("bad");
     let (four, seventeen) = (chip.text(4), chip.text(17));
-    fails(&["latency", "edge", "--drive", &chip.text(4000), "--see", &seventeen], &["/4000", "lines 0 to"]);
-    fails(&["latency", "edge", "--drive", "gpiochip4000:1", "--see", &seventeen], &["gpiochip4000"]);
-    fails(&["latency", "edge", "--drive", "sim:bench", "--see", &seventeen], &["sim:CHIP/NUMBER"]);
-    fails(&["latency", "edge", "--drive", &four], &["--see"]);
-    fails(&["latency", "edge", "--by", "looking"], &["looking", "interrupt"]);
+    fails(&["latency", "edge", "--output", &chip.text(4000), "--input", &seventeen], &["/4000", "lines 0 to"]);
+    fails(&["latency", "edge", "--output", "gpiochip4000:1", "--input", &seventeen], &["gpiochip4000"]);
+    fails(&["latency", "edge", "--output", "sim:bench", "--input", &seventeen], &["sim:CHIP/NUMBER"]);
+    fails(&["latency", "edge", "--output", &four], &["--input"]);
+    fails(&["latency", "edge", "--method", "looking"], &["looking", "interrupt"]);
     fails(&["latency", "edge", "--interval", "1us"], &["10us"]);
-    fails(&["latency", "edge", "--drive", &four, "--see", &seventeen], &["does not follow", "ontick gpio wire"]);
+    fails(&["latency", "edge", "--output", &four, "--input", &seventeen], &["does not follow", "ontick gpio wire"]);
     let _taken = Line::open(&chip.name(4), &Request::output(false)).unwrap();
     let by = format!("process {}", std::process::id());
-    fails(&["latency", "edge", "--drive", &four, "--see", &seventeen], &[&four, "in use by", &by]);
+    fails(&["latency", "edge", "--output", &four, "--input", &seventeen], &[&four, "in use by", &by]);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn figures_of_simulated_lines_say_so() {
     }
     let chip = Chip::new("said").wired(&[(4, 17)]);
     let (four, seventeen) = (chip.text(4), chip.text(17));
-    let edge = ["latency", "edge", "--drive", &four, "--see", &seventeen, "--count", "20", "--policy", "other"];
+    let edge = ["latency", "edge", "--output", &four, "--input", &seventeen, "--count", "20", "--policy", "other"];
     let run_ = record(&run(&[&edge[..], &["--json"]].concat()));
     assert!(run_["simulated"].as_str().is_some_and(|what| what.contains(&four)), "{}", run_["simulated"]);
     let settings = &run_["series"][0]["settings"];
@@ -107,7 +107,7 @@ fn ctrl_c_leaves_lines_low() {
     let [four, seventeen, five, six, seven, eight] = names.each_ref().map(String::as_str);
     let common = ["--policy", "other", "--interval", "100ms"];
 
-    let edge = ["latency", "edge", "--drive", four, "--see", seventeen, "--duration", "1h"];
+    let edge = ["latency", "edge", "--output", four, "--input", seventeen, "--duration", "1h"];
     let mut changes = 0;
     let said = interrupted(&[&edge[..], &common].concat(), || {
         changes += u32::from(chip.is_high(4) == (changes % 2 == 0));
@@ -124,7 +124,19 @@ fn ctrl_c_leaves_lines_low() {
     stimulus.write(false).unwrap();
     drop(stimulus);
 
-    let observe = ["--stimulus", five, "--scope", eight, "--input", six, "--output", seven, "--count", "10", "--json"];
+    let observe = [
+        "--return-output",
+        five,
+        "--return-input",
+        eight,
+        "--input",
+        six,
+        "--output",
+        seven,
+        "--count",
+        "10",
+        "--json",
+    ];
     let run_ = record(&run(&[&["latency", "response"], &observe[..], &common].concat()));
     assert_eq!((samples(&run_["series"][0]), chip.is_high(5), chip.is_high(7)), (10, false, false));
 }
@@ -133,10 +145,10 @@ fn ctrl_c_leaves_lines_low() {
 fn responses_ask_for_what_belongs_together() {
     fails(&["latency", "response", "--input", "sim:x/1", "--output", "sim:x/2"], &["--respond-only"]);
     fails(&["latency", "response", "--input", "sim:x/1"], &["--output"]);
-    fails(&["latency", "response", "--stimulus", "sim:x/1"], &["--scope"]);
+    fails(&["latency", "response", "--return-output", "sim:x/1"], &["--return-input"]);
     fails(&["latency", "response", "--respond-only", "--json"], &["--json"]);
-    fails(&["latency", "response", "--respond-only", "--by", "all"], &["--by"]);
-    fails(&["latency", "response", "--table", "--by", "poll"], &["--by"]);
+    fails(&["latency", "response", "--respond-only", "--method", "all"], &["--method"]);
+    fails(&["latency", "response", "--table", "--method", "poll"], &["--method"]);
     fails(&["latency", "response", "--observer", "http://x"], &["http://x", "latmon://"]);
     if two_cpus() {
         fails(&["latency", "response", "--interval", "10us"], &["200us"]);
@@ -152,7 +164,7 @@ fn source_001s_table_is_one_command() {
     let chip = Chip::new("table").wired(&[(5, 6), (7, 8)]);
     let names = [5, 6, 7, 8].map(|line| chip.text(line));
     let [five, six, seven, eight] = names.each_ref().map(String::as_str);
-    let lines = ["--stimulus", five, "--input", six, "--output", seven, "--scope", eight];
+    let lines = ["--return-output", five, "--input", six, "--output", seven, "--return-input", eight];
     let table = ["latency", "response", "--table", "--count", "4", "--load", "cmd:sleep 1000", "--json"];
     let output = run(&[&table[..], &lines].concat());
     let run_ = record(&output);

@@ -108,10 +108,18 @@ pub fn send_it(bytes: &[u8], arguments: &[&str]) -> (Option<i32>, String) {
 
 fn arrives_with_a_return_line(test: &str, by: &str, wire: &[&str], length: u32) {
     let chip = Chip::new(test, wire);
-    let receiver =
-        Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--by", by, "--patience", "60s"]);
+    let receiver = Receiver::start(&[
+        "--input",
+        &chip.line(17),
+        "--return-output",
+        &chip.line(5),
+        "--method",
+        by,
+        "--timeout",
+        "60s",
+    ]);
     let sent = data(length);
-    let patient = ["--line", &chip.line(4), "--return", &chip.line(18), "--patience", "60s"];
+    let patient = ["--output", &chip.line(4), "--return-input", &chip.line(18), "--timeout", "60s"];
     let (status, said) = send_it(&sent, &patient);
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("all of it arrived") && said.contains("(simulated)"), "{said}");
@@ -143,9 +151,9 @@ fn an_empty_stream_arrives_too() {
 #[test]
 fn without_a_return_line_what_arrives_is_right_and_what_is_missing_is_told() {
     let chip = Chip::new("oneway", &[]);
-    let receiver = Receiver::start(&["--line", &chip.line(17), "--patience", "5s"]);
+    let receiver = Receiver::start(&["--input", &chip.line(17), "--timeout", "5s"]);
     let sent = data(1000);
-    let (status, said) = send_it(&sent, &["--line", &chip.line(4)]);
+    let (status, said) = send_it(&sent, &["--output", &chip.line(4)]);
     assert_eq!(status, Some(0), "{said}");
     std::thread::sleep(std::time::Duration::from_millis(500));
     // If even the first frame was lost nobody would end it.
@@ -174,10 +182,14 @@ fn pid(child: &Child) -> rustix::process::Pid {
 #[test]
 fn a_killed_sender_leaves_the_receiver_telling() {
     let chip = Chip::new("killed", &[]);
-    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "15s"]);
+    let mut receiver =
+        Receiver::start(&["--input", &chip.line(17), "--return-output", &chip.line(5), "--timeout", "15s"]);
     let mut sender = ontick(
-        &[&["link", "send", "--file", "/dev/urandom", "--line", &chip.line(4), "--return", &chip.line(18)], &CODE[..]]
-            .concat(),
+        &[
+            &["link", "send", "--file", "/dev/urandom", "--output", &chip.line(4), "--return-input", &chip.line(18)],
+            &CODE[..],
+        ]
+        .concat(),
     )
     .stderr(Stdio::null())
     .spawn()
@@ -193,7 +205,7 @@ fn a_killed_sender_leaves_the_receiver_telling() {
 #[test]
 fn nobody_answers_a_sender() {
     let chip = Chip::new("alone", &[]);
-    let arguments = ["--line", &chip.line(4), "--return", &chip.line(18), "--patience", "500ms"];
+    let arguments = ["--output", &chip.line(4), "--return-input", &chip.line(18), "--timeout", "500ms"];
     let (status, said) = send_it(&data(100), &arguments);
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("nobody answers"), "{said}");
@@ -204,7 +216,7 @@ fn nobody_answers_a_sender() {
 #[test]
 fn ctrl_c_ends_a_receiver_that_hears_nothing() {
     let chip = Chip::new("silent", &[]);
-    let receiver = Receiver::start(&["--line", &chip.line(17)]);
+    let receiver = Receiver::start(&["--input", &chip.line(17)]);
     send(receiver.child.id(), Signal::INT);
     let (status, came, said) = receiver.end();
     assert_eq!((status, came.len()), (Some(1), 0));
@@ -219,7 +231,7 @@ fn a_test_counts_frames_and_bits() {
 }
 
 fn counts_frames_and_bits(by: &str) {
-    let words = ["link", "test", "--frames", "4", "--short", "50us", "--code", "2x2", "--by", by, "--json"];
+    let words = ["link", "test", "--frames", "4", "--short", "50us", "--code", "2x2", "--method", by, "--json"];
     let output = run(&words);
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&document["frames"], &document["false_frames"]), (&4.into(), &0.into()));
@@ -234,14 +246,14 @@ fn what_cannot_be_is_said_in_one_sentence() {
     let chip = Chip::new("wrong", &[]);
     let (line, held) = (chip.line(4), chip.line(5));
     let cases: [(&[&str], &str); 8] = [
-        (&["send", "--line", "nowhere at all"], "nowhere"),
-        (&["send", "--line", &line, "--code", "3x1"], "powers of two"),
-        (&["send", "--line", &line, "--short", "10ns"], "500ns"),
-        (&["send", "--line", &line, "--parity", "201"], "parity"),
-        (&["send", "--line", &line, "--payload", "0"], "payload"),
-        (&["send", "--line", &line, "--file", "/no/such/file"], "/no/such/file"),
-        (&["recv", "--line", &held, "--by", "ear"], "poll or interrupt"),
-        (&["test", "--from", &line], "--to"),
+        (&["send", "--output", "nowhere at all"], "nowhere"),
+        (&["send", "--output", &line, "--code", "3x1"], "powers of two"),
+        (&["send", "--output", &line, "--short", "10ns"], "500ns"),
+        (&["send", "--output", &line, "--parity", "201"], "parity"),
+        (&["send", "--output", &line, "--payload", "0"], "payload"),
+        (&["send", "--output", &line, "--file", "/no/such/file"], "/no/such/file"),
+        (&["recv", "--input", &held, "--method", "ear"], "poll or interrupt"),
+        (&["test", "--output", &line], "--input"),
     ];
     for (arguments, word) in cases {
         let output = run(&[&["link"], arguments].concat());

@@ -41,9 +41,9 @@ fn a_sender_may_start_first_where_there_is_a_return_line() {
     std::fs::write(&file, &sent).unwrap();
     let (line, back) = (chip.line(4), chip.line(18));
     let file = file.to_str().unwrap();
-    let sender = sender(&["--line", &line, "--return", &back, "--file", file, "--patience", "60s"]);
+    let sender = sender(&["--output", &line, "--return-input", &back, "--file", file, "--timeout", "60s"]);
     until_edges(&chip, 20);
-    let receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "60s"]);
+    let receiver = Receiver::start(&["--input", &chip.line(17), "--return-output", &chip.line(5), "--timeout", "60s"]);
     let (status, said) = ended(sender);
     assert_eq!(status, Some(0), "{said}");
     let (status, came, said) = receiver.end();
@@ -56,10 +56,10 @@ fn what_was_sent_before_there_was_a_receiver_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     std::fs::write(&file, data(1_500)).unwrap();
-    let sender = sender(&["--line", &chip.line(4), "--file", file.to_str().unwrap()]);
+    let sender = sender(&["--output", &chip.line(4), "--file", file.to_str().unwrap()]);
     // A frame of 32 bytes has some 1600 edges: the first is over then, beyond what parity replaces.
     until_edges(&chip, 3_000);
-    let receiver = Receiver::start(&["--line", &chip.line(17), "--patience", "5s"]);
+    let receiver = Receiver::start(&["--input", &chip.line(17), "--timeout", "5s"]);
     assert_eq!(ended(sender).0, Some(0), "nobody tells it");
     send(receiver.id(), Signal::INT);
     let (status, _, said) = receiver.end();
@@ -70,9 +70,9 @@ fn what_was_sent_before_there_was_a_receiver_is_told() {
 #[test]
 fn ends_with_different_settings_say_so() {
     let chip = Chip::new("differ", &[]);
-    let receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--code", "8x8"]);
+    let receiver = Receiver::start(&["--input", &chip.line(17), "--return-output", &chip.line(5), "--code", "8x8"]);
     let (line, back) = (chip.line(4), chip.line(18));
-    let (status, said) = send_it(&data(200), &["--line", &line, "--return", &back, "--patience", "2s"]);
+    let (status, said) = send_it(&data(200), &["--output", &line, "--return-input", &back, "--timeout", "2s"]);
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("nobody answers (is the receiver there, with the same"), "{said}");
     send(receiver.id(), Signal::INT);
@@ -84,12 +84,14 @@ fn ends_with_different_settings_say_so() {
 #[test]
 fn the_wire_is_cut_and_comes_back() {
     let chip = Chip::new("cut", &[]);
-    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "60s"]);
+    let mut receiver =
+        Receiver::start(&["--input", &chip.line(17), "--return-output", &chip.line(5), "--timeout", "60s"]);
     let folder = tempfile::tempdir().unwrap();
     let (file, sent) = (folder.path().join("data"), data(1_500));
     std::fs::write(&file, &sent).unwrap();
     let (line, back) = (chip.line(4), chip.line(18));
-    let sender = sender(&["--line", &line, "--return", &back, "--file", file.to_str().unwrap(), "--patience", "60s"]);
+    let sender =
+        sender(&["--output", &line, "--return-input", &back, "--file", file.to_str().unwrap(), "--timeout", "60s"]);
     let first = receiver.first();
     assert!(run(&["gpio", "unwire", &chip.line(17)]).status.success());
     std::thread::sleep(Duration::from_millis(300));
@@ -103,7 +105,7 @@ fn the_wire_is_cut_and_comes_back() {
 #[test]
 fn noise_is_no_data() {
     let chip = Chip::new("noise", &[]);
-    let receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5)]);
+    let receiver = Receiver::start(&["--input", &chip.line(17), "--return-output", &chip.line(5)]);
     let name: Name = chip.line(4).parse().unwrap();
     let mut line = Line::open(&name, &Request::output(false).on_exit(OnExit::Low)).unwrap();
     let (mut state, mut level) = (0x9e37_79b9_7f4a_7c15u64, false);
@@ -130,8 +132,9 @@ fn noise_is_no_data() {
 #[test]
 fn an_end_that_is_ended_leaves_its_line_low() {
     let chip = Chip::new("ended", &[]);
-    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "60s"]);
-    let sender = sender(&["--line", &chip.line(4), "--return", &chip.line(18), "--file", "/dev/urandom"]);
+    let mut receiver =
+        Receiver::start(&["--input", &chip.line(17), "--return-output", &chip.line(5), "--timeout", "60s"]);
+    let sender = sender(&["--output", &chip.line(4), "--return-input", &chip.line(18), "--file", "/dev/urandom"]);
     receiver.first();
     send(receiver.id(), Signal::INT);
     let (status, _, said) = receiver.end();
@@ -150,9 +153,10 @@ fn an_end_that_is_ended_leaves_its_line_low() {
 #[test]
 fn a_killed_receiver_leaves_the_sender_telling() {
     let chip = Chip::new("killed-recv", &[]);
-    let mut receiver = Receiver::start(&["--line", &chip.line(17), "--return", &chip.line(5), "--patience", "60s"]);
+    let mut receiver =
+        Receiver::start(&["--input", &chip.line(17), "--return-output", &chip.line(5), "--timeout", "60s"]);
     let (line, back) = (chip.line(4), chip.line(18));
-    let sender = sender(&["--line", &line, "--return", &back, "--file", "/dev/urandom", "--patience", "20s"]);
+    let sender = sender(&["--output", &line, "--return-input", &back, "--file", "/dev/urandom", "--timeout", "20s"]);
     receiver.first();
     drop(receiver);
     let (status, said) = ended(sender);
@@ -165,19 +169,20 @@ fn a_full_disk_ends_the_receiver_with_a_sentence() {
     let chip = Chip::new("full", &[]);
     let (line, back) = (chip.line(17), chip.line(5));
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let mut child =
-        ontick(&[&["link", "recv", "--line", &line, "--return", &back, "--patience", "60s"], &CODE[..]].concat())
-            .stdout(full)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+    let mut child = ontick(
+        &[&["link", "recv", "--input", &line, "--return-output", &back, "--timeout", "60s"], &CODE[..]].concat(),
+    )
+    .stdout(full)
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
     while !said.contains("Listening on ") {
         assert!(errors.read_line(&mut said).unwrap() > 0, "{said}");
     }
     let (line, back) = (chip.line(4), chip.line(18));
-    let (status, sender_said) = send_it(&data(100), &["--line", &line, "--return", &back, "--patience", "20s"]);
+    let (status, sender_said) = send_it(&data(100), &["--output", &line, "--return-input", &back, "--timeout", "20s"]);
     // What the receiver could not write it did not acknowledge.
     assert_eq!(status, Some(1), "{sender_said}");
     said.clear();

@@ -27,7 +27,7 @@ impl Pty {
         let cpus = ontick_rt::cpus::allowed();
         let cpu = if first { cpus[0] } else { cpus[cpus.len() - 1] }.to_string();
         let (line, back) = (chip.line(line), chip.line(back));
-        let arguments = ["link", "pty", "--line", &line, "--return", &back, "--code", "2x2", "--short", "60us"];
+        let arguments = ["link", "pty", "--output", &line, "--input", &back, "--code", "2x2", "--short", "60us"];
         let mut child = ontick(&[&arguments[..], &["--cpu", &cpu], more].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -157,12 +157,12 @@ fn a_link_leads_to_the_terminal_and_replaces_nothing() {
     let pty = Pty::start(&chip, true, &["--link", name]);
     assert_eq!(std::fs::read_link(&at).unwrap().to_str(), Some(&pty.path[..]));
     let (line, back) = (chip.line(5), chip.line(17));
-    let refused = run(&["link", "pty", "--line", &line, "--return", &back, "--link", name]);
+    let refused = run(&["link", "pty", "--output", &line, "--input", &back, "--link", name]);
     let said = stderr(&refused);
     assert!(refused.status.code() == Some(2) && said.contains("something is there already"), "{said}");
     pty.end();
     assert!(std::fs::symlink_metadata(&at).is_err(), "gone at the end");
     std::fs::write(&at, "mine").unwrap();
-    let refused = run(&["link", "pty", "--line", &line, "--return", &back, "--link", name]);
+    let refused = run(&["link", "pty", "--output", &line, "--input", &back, "--link", name]);
     assert_eq!((refused.status.code(), std::fs::read_to_string(&at).unwrap()), (Some(2), "mine".into()));
 }

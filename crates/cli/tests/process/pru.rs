@@ -1,4 +1,4 @@
-//! `--by pru` on a machine without one: one sentence, and nothing measured.
+//! `--method pru` on a machine without one: one sentence, and nothing measured.
 
 use std::path::Path;
 
@@ -22,17 +22,26 @@ fn a_machine_without_a_pru_is_told_so() {
         ontick_skip::skipped!("this is a BeagleBone");
         return;
     };
-    fails(&["pulse", "--by", "pru", "--line", "P9_31", "--width", "25us"], &[says]);
-    fails(&["pulse", "--by", "pru", "--line", "P9_31", "--seen-by", "sim:bench/4", "--json"], &[says]);
-    fails(&["latency", "response", "--by", "pru", "--input", "P9_29", "--output", "P9_31"], &[says]);
+    fails(&["pulse", "--method", "pru", "--output", "P9_31", "--width", "25us"], &[says]);
+    fails(&["pulse", "--method", "pru", "--output", "P9_31", "--input", "sim:bench/4", "--json"], &[says]);
+    fails(&["latency", "response", "--method", "pru", "--input", "P9_29", "--output", "P9_31"], &[says]);
     // Nobody is asked for pins before that is said.
-    fails(&["latency", "response", "--by", "pru"], &[says]);
+    fails(&["latency", "response", "--method", "pru"], &[says]);
 }
 
 #[test]
 fn a_pru_has_no_observer_and_is_none_of_all() {
-    let lines = ["--input", "sim:pru/1", "--output", "sim:pru/2", "--stimulus", "sim:pru/3", "--scope", "sim:pru/4"];
-    fails(&[&["latency", "response", "--by", "pru"], &lines[..]].concat(), &["measures its answers itself"]);
-    let help = run(&["pulse", "--by", "nothing"]);
+    let lines = [
+        "--input",
+        "sim:pru/1",
+        "--output",
+        "sim:pru/2",
+        "--return-output",
+        "sim:pru/3",
+        "--return-input",
+        "sim:pru/4",
+    ];
+    fails(&[&["latency", "response", "--method", "pru"], &lines[..]].concat(), &["measures its answers itself"]);
+    let help = run(&["pulse", "--method", "nothing"]);
     assert!(stderr(&help).contains("pru"), "{}", stderr(&help));
 }

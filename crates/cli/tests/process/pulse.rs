@@ -26,8 +26,8 @@ fn the_record_tells_every_width_and_which_line_told_it() {
     let chip = Chip::wired("pulse-record");
     let (four, seventeen) = (chip.line(4), chip.line(17));
     let by_itself =
-        record(&run(&["pulse", "--line", &four, "--by", "all", "--width", "50us", "--count", "100", "--json"]));
-    let seen = record(&run(&["pulse", "--line", &four, "--seen-by", &seventeen, "--count", "100", "--json"]));
+        record(&run(&["pulse", "--output", &four, "--method", "all", "--width", "50us", "--count", "100", "--json"]));
+    let seen = record(&run(&["pulse", "--output", &four, "--input", &seventeen, "--count", "100", "--json"]));
     assert_eq!(by_itself["series"].as_array().unwrap().len(), 3);
     for series in by_itself["series"].as_array().unwrap() {
         assert_eq!((samples(series), widths(series)), (100, 100), "{}", series["name"]);
@@ -54,7 +54,7 @@ fn every_output_says_that_it_is_simulated() {
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (record, html) = (file("run.json"), file("run.html"));
     let line = chip.line(4);
-    let shown = run(&["pulse", "--line", &line, "--count", "50", "--record", &record, "--html", &html]);
+    let shown = run(&["pulse", "--output", &line, "--count", "50", "--record", &record, "--html", &html]);
     assert!(stdout(&shown).starts_with(&format!("simulated line {line} in shared memory\n")), "{}", stderr(&shown));
     assert!(stdout(&shown).contains("shortest") && stdout(&shown).contains("Measured by edges of the simulated line"));
     let page = fs::read_to_string(html).unwrap();
@@ -77,7 +77,7 @@ fn every_output_says_that_it_is_simulated() {
 #[test]
 fn calibration_is_told_before_and_after() {
     let chip = Chip::new("pulse-calibrated");
-    let arguments = ["pulse", "--line", &chip.line(4), "--by", "sleep", "--calibrate", "--count", "100"];
+    let arguments = ["pulse", "--output", &chip.line(4), "--method", "sleep", "--calibrate", "--count", "100"];
     let run_of = record(&run(&[&arguments[..], &["--json"]].concat()));
     let series = run_of["series"].as_array().unwrap();
     assert_eq!([&series[0]["name"], &series[1]["name"]], ["sleep, raw", "sleep, calibrated"]);
@@ -90,7 +90,8 @@ fn calibration_is_told_before_and_after() {
 #[test]
 fn fewer_cpus_are_for_the_program_and_its_load() {
     let chip = Chip::new("pulse-cpus");
-    let arguments = ["--line", &chip.line(4), "--by", "sleep", "--policy", "other", "--cpu", "any", "--count", "20"];
+    let arguments =
+        ["--output", &chip.line(4), "--method", "sleep", "--policy", "other", "--cpu", "any", "--count", "20"];
     let run_of = record(&run(&[&["pulse", "--cpus", "one,all", "--json"][..], &arguments].concat()));
     let names: Vec<&Value> = run_of["series"].as_array().unwrap().iter().map(|series| &series["name"]).collect();
     assert_eq!(names, ["sleep, 1 CPU", "sleep, all CPUs"]);
@@ -105,7 +106,7 @@ fn the_table_has_the_figures_of_the_source_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let html = folder.path().join("table.html").display().to_string();
     let arguments =
-        ["pulse", "--table", "--line", &chip.line(4), "--load", "none", "--duration", "3s", "--html", &html];
+        ["pulse", "--table", "--output", &chip.line(4), "--load", "none", "--duration", "3s", "--html", &html];
     let output = run(&arguments);
     let shown = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -129,10 +130,10 @@ fn however_it_ends_the_line_is_left_as_asked() {
     let (four, lonely) = (chip.line(4), chip.line(30));
     for (on_exit, level, direction) in [("high", 1, "output"), ("low", 0, "output"), ("input", 0, "input")] {
         for signal in [Signal::INT, Signal::TERM] {
-            let arguments = ["pulse", "--line", &four, "--duration", "1h", "--policy", "other", "--on-exit", on_exit];
+            let arguments = ["pulse", "--output", &four, "--duration", "1h", "--policy", "other", "--on-exit", on_exit];
             let child = ontick(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
             when_driven(&four);
-            let refused = run(&["pulse", "--line", &four, "--count", "1"]);
+            let refused = run(&["pulse", "--output", &four, "--count", "1"]);
             assert!(stderr(&refused).contains(&format!("(process {})", child.id())), "{}", stderr(&refused));
             send(child.id(), signal);
             let output = child.wait_with_output().unwrap();
@@ -142,7 +143,7 @@ fn however_it_ends_the_line_is_left_as_asked() {
         }
     }
     // An error after the line was taken.
-    let unseen = run(&["pulse", "--line", &four, "--seen-by", &lonely, "--on-exit", "high", "--count", "1"]);
+    let unseen = run(&["pulse", "--output", &four, "--input", &lonely, "--on-exit", "high", "--count", "1"]);
     assert!(stderr(&unseen).contains("does not follow"), "{}", stderr(&unseen));
     assert_eq!(state(&four).0, 1);
 }
@@ -152,7 +153,7 @@ fn pulses_too_short_to_be_seen_end_the_run_with_a_sentence() {
     let chip = Chip::new("pulse-unseen");
     let (four, seventeen) = (chip.line(4), chip.line(17));
     assert!(run(&["gpio", "wire", &four, &seventeen, "--dead-time", "300ms"]).status.success());
-    let output = run(&["pulse", "--line", &four, "--seen-by", &seventeen, "--width", "20us", "--count", "5"]);
+    let output = run(&["pulse", "--output", &four, "--input", &seventeen, "--width", "20us", "--count", "5"]);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(stderr(&output).contains("too short") && stderr(&output).contains(&seventeen), "{}", stderr(&output));
 }
@@ -160,21 +161,21 @@ fn pulses_too_short_to_be_seen_end_the_run_with_a_sentence() {
 #[test]
 fn what_cannot_be_is_one_sentence() {
     let cases: [(&[&str], &[&str]); 16] = [
-        (&["--by", "doze"], &["hybrid", "pwm"]),
+        (&["--method", "doze"], &["hybrid", "pwm"]),
         (&["--width", "10"], &["unit"]),
         (&["--width", "2s"], &["1us to 1s"]),
         (&["--gap", "10ns"], &["gap", "1us to 1s"]),
-        (&["--by", "spin", "--width", "1ms", "--gap", "10us"], &["112us at least"]),
-        (&["--line", "sim:bench/99"], &["lines 0 to 53"]),
-        (&["--line", "nonsense:0/x"], &["names no line"]),
+        (&["--method", "spin", "--width", "1ms", "--gap", "10us"], &["112us at least"]),
+        (&["--output", "sim:bench/99"], &["lines 0 to 53"]),
+        (&["--output", "nonsense:0/x"], &["names no line"]),
         (&["--on-exit", "up"], &["keep, low, high or input"]),
         (&["--cpus", "0"], &["one or all"]),
         (&["--cpus", "4000"], &["4000 CPUs"]),
-        (&["--by", "pwm"], &["--pwm pwmchip0:0"]),
-        (&["--by", "spi"], &["--spi spidev0.0"]),
-        (&["--by", "pwm", "--pwm", "pwmchip0:0"], &["--seen-by"]),
-        (&["--by", "pwm", "--pwm", "pwmchip250:0", "--seen-by", "sim:bench/4"], &["pwmchip250:0", "no such chip"]),
-        (&["--by", "spi", "--spi", "spidev250.0", "--seen-by", "sim:bench/4"], &["spidev250.0", "no such device"]),
+        (&["--method", "pwm"], &["--pwm pwmchip0:0"]),
+        (&["--method", "spi"], &["--spi spidev0.0"]),
+        (&["--method", "pwm", "--pwm", "pwmchip0:0"], &["--input"]),
+        (&["--method", "pwm", "--pwm", "pwmchip250:0", "--input", "sim:bench/4"], &["pwmchip250:0", "no such chip"]),
+        (&["--method", "spi", "--spi", "spidev250.0", "--input", "sim:bench/4"], &["spidev250.0", "no such device"]),
         (&["--table", "--duration", "1s"], &["too short"]),
     ];
     for (arguments, words) in cases {

@@ -129,7 +129,7 @@ fn a_source_package_that_there_is_not_is_named() {
 
 #[test]
 fn what_needs_other_hardware_or_a_wider_range_is_refused() {
-    fails(&["pulse", "--without", "interrupts", "--count", "3"], &["choose --by udelay"]);
+    fails(&["pulse", "--without", "interrupts", "--count", "3"], &["choose --method udelay"]);
     fails(&["pulse", "--pru", "P9_31"], &["--table"]);
     fails(&["link", "tune", "--lost", "100"], &["from 0 to below 100 percent"]);
     fails(

@@ -39,9 +39,9 @@ fn a_phase_is_kept() {
 #[test]
 fn the_other_measurements_measure() {
     for (arguments, count) in [
-        (&["latency", "wakeup", "--by", "all", "--count", "20"][..], 4),
-        (&["latency", "day", "--interval", "10ms", "--count", "20"], 1),
-        (&["latency", "day", "--interval", "10ms", "--count", "20", "--clock", "tai", "--sleep-only"], 1),
+        (&["latency", "wakeup", "--method", "all", "--count", "20"][..], 4),
+        (&["latency", "wallclock", "--interval", "10ms", "--count", "20"], 1),
+        (&["latency", "wallclock", "--interval", "10ms", "--count", "20", "--clock", "tai", "--sleep-only"], 1),
         (&["latency", "noise", "--count", "3", "--over", "100ns"], 1),
     ] {
         let run = record(&run(&[arguments, &["--json"]].concat()));

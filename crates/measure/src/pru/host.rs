@@ -43,7 +43,7 @@ impl Host {
         match names.contains(&b"brcm,bcm2712".as_slice()) {
             true => Err(Error::Impossible(format!(
                 "this {model} has no PRU. Its counterpart is the PIO of the RP1, which ontick does not drive yet \
-                 (hardware that times pulses here: --by pwm, --by spi)"
+                 (hardware that times pulses here: --method pwm, --method spi)"
             ))),
             false => Err(none(&format!("this machine ({model})"))),
         }
@@ -97,5 +97,5 @@ fn name_of(path: &Path) -> Option<&str> {
 }
 
 fn none(machine: &str) -> Error {
-    Error::Impossible(format!("--by pru needs a BeagleBone (AM335x), whose PRU does the work: {machine} has none"))
+    Error::Impossible(format!("--method pru needs a BeagleBone (AM335x), whose PRU does the work: {machine} has none"))
 }

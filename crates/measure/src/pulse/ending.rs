@@ -47,7 +47,7 @@ impl Ending {
 fn why_unseen(by: &By) -> &'static str {
     match by {
         By::Kernel(_, Undisturbed::Interrupts) => {
-            "its interrupt is on the CPU that has interrupts off meanwhile: move it (/proc/irq/N/smp_affinity_list), choose another --cpu, or leave out --seen-by"
+            "its interrupt is on the CPU that has interrupts off meanwhile: move it (/proc/irq/N/smp_affinity_list), choose another --cpu, or leave out --input"
         }
         _ => "they are too short for it: try a longer --width",
     }

@@ -112,7 +112,7 @@ impl Job {
         self.seen_by.as_ref().ok_or_else(|| {
             let what = self.by.hardware().unwrap_or_default();
             Error::Impossible(format!(
-                "{what} times its pulses itself: join a line to its output and name that with --seen-by"
+                "{what} times its pulses itself: join a line to its output and name that with --input"
             ))
         })
     }
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(pwm::tests::files(&channel), ["0", "0", "0"]);
 
         let alone = Job { seen_by: None, ..job };
-        assert!(measure_it(&alone, 1).unwrap_err().to_string().contains("--seen-by"));
+        assert!(measure_it(&alone, 1).unwrap_err().to_string().contains("--input"));
     }
 
     #[test]

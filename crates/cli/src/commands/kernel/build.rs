@@ -46,7 +46,7 @@ pub struct Build {
     jobs: Option<u16>,
     /// Build although options were asked for in vain
     #[arg(long)]
-    even_if_missing: bool,
+    allow_missing: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -72,7 +72,7 @@ impl Build {
             }
             Err(BuildError::Missing(missing)) => {
                 let words = missing_in_words(&missing);
-                terminal::print(&format!("nothing was built (--even-if-missing builds all the same){words}"))?;
+                terminal::print(&format!("nothing was built (--allow-missing builds all the same){words}"))?;
                 Ok(Outcome::NotMet)
             }
             Err(error) if error.interrupted() => {
@@ -99,7 +99,7 @@ impl Build {
                 Format::Tar => build::Format::Tar,
             },
             name: self.name.clone(),
-            even_if_missing: self.even_if_missing,
+            even_if_missing: self.allow_missing,
             wish,
         })
     }

@@ -15,19 +15,19 @@ use crate::flags::{self, MeasuringFlags};
 /// From driving one GPIO line to knowing it on another, across two CPUs.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency edge\n  sudo ontick latency edge --drive gpiochip0:4 --see gpiochip0:17 --by interrupt --duration 1h\n  sudo ontick latency edge --drive reg:4 --see reg:17 --by poll --load all\n\nThe driven line must be joined to the other: by a cable, or by `ontick gpio wire` where both are simulated.\nWithout names two simulated lines are used."
+    after_help = "Examples:\n  sudo ontick latency edge\n  sudo ontick latency edge --output gpiochip0:4 --input gpiochip0:17 --method interrupt --duration 1h\n  sudo ontick latency edge --output reg:4 --input reg:17 --method poll --load all\n\nThe driven line must be joined to the other: by a cable, or by `ontick gpio wire` where both are simulated.\nWithout names two simulated lines are used."
 )]
 pub struct Edge {
     /// The line that is driven [default: sim:bench/4]
-    #[arg(long, value_name = "LINE", requires = "see")]
-    drive: Option<Name>,
-    /// The line that is looked at [default: sim:bench/17]
-    #[arg(long, value_name = "LINE", requires = "drive")]
-    see: Option<Name>,
-    /// How an edge is seen: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
+    #[arg(long, value_name = "LINE", requires = "input")]
+    output: Option<Name>,
+    /// The line that is watched [default: sim:bench/17]
+    #[arg(long, value_name = "LINE", requires = "output")]
+    input: Option<Name>,
+    /// How an edge is detected: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
     /// (asking for notifications again and again); or all, one after the other
     #[arg(long, default_value = "poll", value_parser = mechanisms)]
-    by: Mechanisms<By>,
+    method: Mechanisms<By>,
     /// Time between edges, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
@@ -48,20 +48,20 @@ fn mechanisms(text: &str) -> Result<Mechanisms<By>, String> {
 impl Edge {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
-        let (drive, see) = match (self.drive, self.see) {
+        let (drive, see) = match (self.output, self.input) {
             (Some(drive), Some(see)) => (drive, see),
             _ => simulated::joined(4, 17)?,
         };
         let wiring = Wiring { drive, see, on_exit: self.on_exit };
         let (interval_ns, driver_cpu) = (self.interval, self.from_cpu);
         let job = |by| Job { wiring: wiring.clone(), by, interval_ns, driver_cpu };
-        let asked = with_lines(&self.measuring, Kind::Edge, self.by.names(), &[&wiring.drive, &wiring.see]);
+        let asked = with_lines(&self.measuring, Kind::Edge, self.method.names(), &[&wiring.drive, &wiring.see]);
         measuring::run(
             asked,
             &self.measuring.output,
             |_| true,
             |observer| {
-                series::each(&self.by.0, observer, |by, o| edge::measure(by.name(), &job(*by), place, limits, o))
+                series::each(&self.method.0, observer, |by, o| edge::measure(by.name(), &job(*by), place, limits, o))
             },
         )
     }

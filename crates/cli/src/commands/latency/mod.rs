@@ -1,12 +1,12 @@
 //! `ontick latency …`
 
-mod day;
 mod edge;
 mod mechanisms;
 mod noise;
 mod response;
 mod timer;
 mod wakeup;
+mod wallclock;
 
 use clap::Subcommand;
 use ontick_gpio::Name;
@@ -24,7 +24,7 @@ pub enum Latency {
     Wakeup(wakeup::Wakeup),
     Edge(edge::Edge),
     Response(response::Response),
-    Day(day::Day),
+    Wallclock(wallclock::Wallclock),
     Noise(noise::Noise),
 }
 
@@ -35,7 +35,7 @@ impl Latency {
             Latency::Wakeup(wakeup) => wakeup.run(),
             Latency::Edge(edge) => edge.run(),
             Latency::Response(response) => response.run(),
-            Latency::Day(day) => day.run(),
+            Latency::Wallclock(wallclock) => wallclock.run(),
             Latency::Noise(noise) => noise.run(),
         }
     }

@@ -22,10 +22,10 @@ use crate::{stop, terminal};
 /// From a change of an input to the answer on an output.
 ///
 /// One thread makes the output follow the input; another, on another CPU, plays the oscilloscope: it changes the
-/// stimulus line, which is joined to the input, and watches the scope line, which is joined to the output.
+/// return output, which is joined to the input, and watches the return input, which is joined to the output.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency response --by all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --stimulus gpiochip0:22 --scope gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --observer latmon://192.168.1.58\n  sudo ontick latency response --by pru --input P9_29 --output P9_31\n\nJoin stimulus with input and output with scope: by cables, or by `ontick gpio wire` where they are simulated.\nWithout names four simulated lines are used."
+    after_help = "Examples:\n  sudo ontick latency response --method all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --return-output gpiochip0:22 --return-input gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --observer latmon://192.168.1.58\n  sudo ontick latency response --method pru --input P9_29 --output P9_31\n\nJoin --return-output with --input and --output with --return-input: by cables, or by `ontick gpio wire` where they are simulated.\nWithout names four simulated lines are used."
 )]
 pub struct Response {
     /// The line whose changes are answered [default: sim:bench/6]
@@ -35,19 +35,19 @@ pub struct Response {
     #[arg(long, value_name = "LINE", requires = "input")]
     output: Option<Name>,
     /// The line that the observer changes [default: sim:bench/5]
-    #[arg(long, value_name = "LINE", requires_all = ["scope", "input"])]
-    stimulus: Option<Name>,
+    #[arg(long, value_name = "LINE", requires_all = ["return_input", "input"])]
+    return_output: Option<Name>,
     /// The line that the observer watches [default: sim:bench/8]
-    #[arg(long, value_name = "LINE", requires_all = ["stimulus", "input"])]
-    scope: Option<Name>,
-    /// How a change is seen: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
+    #[arg(long, value_name = "LINE", requires_all = ["return_output", "input"])]
+    return_input: Option<Name>,
+    /// How a change is detected: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
     /// (asking for notifications again and again); kernel or kernel-hard (answered by the kernel module in the
     /// interrupt's thread, or in the interrupt itself: docs/kernel-module.md); or all of the first four that can be
     /// had, one after the other; or pru: a BeagleBone's coprocessor answers and measures, and somebody else changes
     /// the input, which is its pin as the output is (docs/pru.md)
     #[arg(long, default_value = "poll", value_parser = mechanisms)]
-    by: Mechanisms<By>,
-    /// Folder of the firmware for --by pru [default: where it is installed, or was built]
+    method: Mechanisms<By>,
+    /// Folder of the firmware for --method pru [default: where it is installed, or was built]
     #[arg(long, value_name = "FOLDER")]
     firmware: Option<PathBuf>,
     /// Mean time between changes, as a time or a rate; each comes up to half of it earlier or later
@@ -55,17 +55,17 @@ pub struct Response {
     interval: u64,
     /// A second board that runs Zephyr's latmon program stimulates and times; its pulse line is joined to the input,
     /// its acknowledge line to the output, which is inverse then
-    #[arg(long, value_name = "latmon://HOST[:PORT]", requires = "input", conflicts_with_all = ["stimulus", "scope", "observer_cpu", "explain"])]
+    #[arg(long, value_name = "latmon://HOST[:PORT]", requires = "input", conflicts_with_all = ["return_output", "return_input", "observer_cpu", "explain"])]
     observer: Option<Address>,
     /// The output is high while the input is low
     #[arg(long)]
     inverse: bool,
     /// Only answer, for an oscilloscope, until Ctrl-C: nothing is measured here
-    #[arg(long, conflicts_with_all = ["stimulus", "scope", "observer", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count"])]
+    #[arg(long, conflicts_with_all = ["return_output", "return_input", "observer", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count"])]
     respond_only: bool,
     /// Source 001's whole table: every mechanism under policies other and fifo:99 (interrupt also rr:55, as WiringPi's
     /// handlers run; and the kernel module, if that can be used), idle and under --load, beside the source's figures; each case takes --duration [default: 2s]
-    #[arg(long, conflicts_with_all = ["by", "observer", "respond_only", "policy"])]
+    #[arg(long, conflicts_with_all = ["method", "observer", "respond_only", "policy"])]
     table: bool,
     /// CPU of the observing thread [default: the first other one]
     #[arg(long, value_name = "N")]
@@ -93,16 +93,16 @@ const PRU: &str = "pru";
 impl Response {
     /// All that can be had includes the kernel module where that can be used.
     fn without_what_is_not_here(&mut self, lines: &Pair) -> Option<String> {
-        let all = self.by.0.len() > 1;
+        let all = self.method.0.len() > 1;
         let why = kmod::usable(&[&lines.input, &lines.output]).err().filter(|_| all || self.table)?;
-        self.by.0.retain(|by| !all || *by != By::KERNEL);
+        self.method.0.retain(|by| !all || *by != By::KERNEL);
         Some(format!("the kernel module's answers are not among these: {why}"))
     }
 
     pub fn run(mut self) -> Result<Outcome, Failure> {
         let no_kernel = self.without_what_is_not_here(&self.pair());
         match (self.respond_only, self.observer.clone()) {
-            _ if self.by.0.is_empty() => self.measure_pru(),
+            _ if self.method.0.is_empty() => self.measure_pru(),
             _ if self.table => self.measure_table(no_kernel),
             (true, _) => self.respond(),
             (_, Some(board)) => self.measure_with(board, no_kernel),
@@ -112,9 +112,9 @@ impl Response {
 
     /// The PRU answers, and measures itself.
     fn measure_pru(self) -> Result<Outcome, Failure> {
-        if self.respond_only || self.observer.is_some() || self.stimulus.is_some() || self.observer_cpu.is_some() {
+        if self.respond_only || self.observer.is_some() || self.return_output.is_some() || self.observer_cpu.is_some() {
             return Err(Failure::new(
-                "a PRU measures its answers itself: leave out --stimulus, --scope, --observer, --observer-cpu and --respond-only",
+                "a PRU measures its answers itself: leave out --return-output, --return-input, --observer, --observer-cpu and --respond-only",
             ));
         }
         let host = pru::Host { firmware: self.firmware.clone(), ..pru::Host::default() };
@@ -136,10 +136,10 @@ impl Response {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |by| latmon::Job { pair: pair.clone(), board: board.clone(), by, interval_ns };
-        let mut asked = with_lines(&self.measuring, Kind::Response, self.by.names(), &[&pair.input, &pair.output]);
+        let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &[&pair.input, &pair.output]);
         asked.notes.extend(note);
         let each = |by: &By, observer: &mut Observer| latmon::measure(by.name(), &job(*by), place, limits, observer);
-        measuring::run(asked, &self.measuring.output, |_| true, |observer| series::each(&self.by.0, observer, each))
+        measuring::run(asked, &self.measuring.output, |_| true, |observer| series::each(&self.method.0, observer, each))
     }
 
     fn measure(self, note: Option<String>) -> Result<Outcome, Failure> {
@@ -148,14 +148,16 @@ impl Response {
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
         let job = |by| Job { pair: pair.clone(), ends: ends.clone(), by, interval_ns, observer_cpu };
         let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
-        let mut asked = with_lines(&self.measuring, Kind::Response, self.by.names(), &lines);
+        let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &lines);
         asked.notes.extend(note);
         measuring::run(
             asked,
             &self.measuring.output,
             |_| true,
             |observer| {
-                series::each(&self.by.0, observer, |by, o| response::measure(by.name(), &job(*by), place, limits, o))
+                series::each(&self.method.0, observer, |by, o| {
+                    response::measure(by.name(), &job(*by), place, limits, o)
+                })
             },
         )
     }
@@ -184,8 +186,8 @@ impl Response {
 
     /// Answers, and says so.
     fn respond(self) -> Result<Outcome, Failure> {
-        let [by] = self.by.0[..] else {
-            return Err(Failure::new("only one mechanism can answer: choose one with --by"));
+        let [by] = self.method.0[..] else {
+            return Err(Failure::new("only one mechanism can answer: choose one with --method"));
         };
         let (pair, place) = (self.pair(), self.measuring.place.place());
         let _load = self.measuring.load().start()?;
@@ -214,10 +216,10 @@ impl Response {
 
     /// The observer's lines; with no line named at all the simulated ones, joined.
     fn ends(&self) -> Result<Ends, Failure> {
-        match (&self.stimulus, &self.scope, &self.input) {
+        match (&self.return_output, &self.return_input, &self.input) {
             (Some(stimulus), Some(scope), _) => Ok(Ends { stimulus: stimulus.clone(), scope: scope.clone() }),
             (_, _, Some(_)) => Err(Failure::new(
-                "nobody observes these lines: name those of the observer (--stimulus, --scope), or only answer (--respond-only)",
+                "nobody observes these lines: name those of the observer (--return-output, --return-input), or only answer (--respond-only)",
             )),
             _ => {
                 let ((stimulus, _), (_, scope)) = (simulated::joined(5, 6)?, simulated::joined(7, 8)?);

@@ -12,11 +12,11 @@ use crate::flags::{self, MeasuringFlags};
 
 /// Waking a thread on one CPU from another.
 #[derive(Args)]
-#[command(after_help = "Example:\n  sudo ontick latency wakeup --by all --duration 5s")]
+#[command(after_help = "Example:\n  sudo ontick latency wakeup --method all --duration 5s")]
 pub struct Wakeup {
     /// futex, eventfd, pipe, condvar; or all, one after the other
     #[arg(long, default_value = "futex", value_parser = bells)]
-    by: Mechanisms<By>,
+    method: Mechanisms<By>,
     /// Time between wake-ups, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
@@ -35,13 +35,13 @@ impl Wakeup {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (interval, from) = (self.interval, self.from_cpu);
-        let asked = Measurement::asked(&self.measuring, Kind::Wakeup, self.by.names());
+        let asked = Measurement::asked(&self.measuring, Kind::Wakeup, self.method.names());
         measuring::run(
             asked,
             &self.measuring.output,
             |_| true,
             |observer| {
-                series::each(&self.by.0, observer, |by, o| {
+                series::each(&self.method.0, observer, |by, o| {
                     wakeup::measure(by.name(), *by, interval, from, place, limits, o)
                 })
             },

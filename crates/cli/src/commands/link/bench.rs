@@ -19,15 +19,15 @@ use crate::flags::PlaceFlags;
 #[derive(Args, Debug, Clone)]
 pub struct BenchFlags {
     /// The line that is driven [default: a simulated one]
-    #[arg(long, value_name = "LINE", requires = "to")]
-    from: Option<Name>,
-    /// The line that is looked at, joined to the other by a cable or by `ontick gpio wire`
-    #[arg(long, value_name = "LINE", requires = "from")]
-    to: Option<Name>,
-    /// How edges are seen: poll (reading again and again, which occupies a CPU) or interrupt (notified) [default:
+    #[arg(long, value_name = "LINE", requires = "input")]
+    output: Option<Name>,
+    /// The line that is watched, joined to the other by a cable or by `ontick gpio wire`
+    #[arg(long, value_name = "LINE", requires = "output")]
+    input: Option<Name>,
+    /// How edges are detected: poll (reading again and again, which occupies a CPU) or interrupt (notified) [default:
     /// interrupt; tune and test --table try both]
     #[arg(long)]
-    by: Option<By>,
+    method: Option<By>,
     #[command(flatten)]
     place: PlaceFlags,
 }
@@ -45,7 +45,7 @@ pub struct Bench {
 /// What a trial came to.
 #[derive(Clone, Serialize)]
 pub struct Row {
-    pub by: &'static str,
+    pub method: &'static str,
     pub alphabet: String,
     pub short_ns: u64,
     pub step_ns: u64,
@@ -74,8 +74,8 @@ impl BenchFlags {
     pub fn bench(&self) -> Result<Bench, Failure> {
         let place = self.place.place();
         place.check()?;
-        ends::may_poll(self.by.unwrap_or(By::Interrupt), place)?;
-        let (from, to, own_chip) = match (&self.from, &self.to) {
+        ends::may_poll(self.method.unwrap_or(By::Interrupt), place)?;
+        let (from, to, own_chip) = match (&self.output, &self.input) {
             (Some(from), Some(to)) => (from.clone(), to.clone(), None),
             _ => {
                 let chip = format!("link-{}", std::process::id());
@@ -84,7 +84,7 @@ impl BenchFlags {
                 (line(4), line(17), Some(chip.clone()))
             }
         };
-        Ok(Bench { from, to, by: self.by, place, own_chip })
+        Ok(Bench { from, to, by: self.method, place, own_chip })
     }
 }
 
@@ -153,7 +153,7 @@ pub fn below(policy: Policy) -> Policy {
 impl Row {
     fn of(trial: &Trial, by: By, setting: Setting, cpus: Cpus, backend: &'static str) -> Self {
         Self {
-            by: by.name(),
+            method: by.name(),
             alphabet: setting.code.alphabet(),
             short_ns: setting.code.shortest_ns,
             step_ns: setting.code.step_ns,

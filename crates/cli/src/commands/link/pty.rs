@@ -22,21 +22,21 @@ use crate::{stop, terminal};
 /// open it again. It works until Ctrl-C. Exit status: 1 ended by Ctrl-C or a signal, 2 it could not be tried.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link pty --line GPIO22 --return GPIO27 --link /tmp/wire\n  ontick link pty --line sim:bench/4 --return sim:bench/18 --short 50us\n\nThe other end has the lines the other way round: what this one drives it looks at."
+    after_help = "Examples:\n  sudo ontick link pty --output GPIO22 --input GPIO27 --link /tmp/wire\n  ontick link pty --output sim:bench/4 --input sim:bench/18 --short 50us\n\nThe other end has the lines the other way round: what this one drives it watches."
 )]
 pub struct Pty {
     /// The line that is driven
     #[arg(long, value_name = "LINE")]
-    line: Name,
-    /// The line that is looked at
-    #[arg(long = "return", value_name = "LINE")]
-    back: Name,
+    output: Name,
+    /// The line that is watched
+    #[arg(long, value_name = "LINE")]
+    input: Name,
     /// Make a symbolic link to the terminal here; it is gone at the end
     #[arg(long, value_name = "PATH")]
     link: Option<PathBuf>,
-    /// How edges are seen: poll (reading again and again, which occupies a CPU) or interrupt (notified)
+    /// How edges are detected: poll (reading again and again, which occupies a CPU) or interrupt (notified)
     #[arg(long, default_value = "interrupt")]
-    by: By,
+    method: By,
     #[command(flatten)]
     code: CodeFlags,
     #[command(flatten)]
@@ -48,24 +48,24 @@ impl Pty {
         let setting = self.code.brisk_setting()?;
         let place = self.place.place();
         place.check()?;
-        ends::may_poll(self.by, place)?;
+        ends::may_poll(self.method, place)?;
         let stop = stop::on_signal()?;
         let mut own = Terminal::open()?;
         let path = own.path.clone();
         let _link = self.link.as_deref().map(|at| Link::lay(at, &path)).transpose()?;
-        let mut sender = ends::sender(&self.line, setting, place.setup())?;
+        let mut sender = ends::sender(&self.output, setting, place.setup())?;
         // A sender keeps one that polls from its CPU, and is itself kept from it by one that is notified: that has time.
         let beside = place.peer(None, "two ends").unwrap_or(place);
-        let policy = if self.by == By::Poll { place.policy } else { below(place.policy) };
+        let policy = if self.method == By::Poll { place.policy } else { below(place.policy) };
         let beside = Place { policy, ..beside };
-        let mut receiver = ends::receiver(&self.back, setting, self.by, beside.setup())?;
+        let mut receiver = ends::receiver(&self.input, setting, self.method, beside.setup())?;
         ends::tell(sender.refused());
         terminal::print(&format!("{}\n", path.display()))?;
-        let lines = [Some(&self.line), Some(&self.back)];
+        let lines = [Some(&self.output), Some(&self.input)];
         ends::say(&format!(
             "{} to {} by the terminal {}{}; Ctrl-C ends.",
-            self.back,
-            self.line,
+            self.input,
+            self.output,
             path.display(),
             shown::note(&lines)
         ));

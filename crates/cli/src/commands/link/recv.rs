@@ -18,23 +18,23 @@ use crate::stop;
 /// Exit status: 0 everything arrived, 1 something is missing, 2 it could not be tried.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link recv --line GPIO27 > file\n  ontick link recv --line sim:bench/17 --return sim:bench/5 --code 2x2 --short 20us > file"
+    after_help = "Examples:\n  sudo ontick link recv --input GPIO27 > file\n  ontick link recv --input sim:bench/17 --return-output sim:bench/5 --code 2x2 --short 20us > file"
 )]
 pub struct Recv {
-    /// The line that is looked at
+    /// The line that is watched
     #[arg(long, value_name = "LINE")]
-    line: Name,
+    input: Name,
     /// A line to drive that takes acknowledgements back
-    #[arg(long = "return", value_name = "LINE")]
-    back: Option<Name>,
-    /// How edges are seen: poll (reading again and again, which occupies a CPU) or interrupt (notified)
+    #[arg(long, value_name = "LINE")]
+    return_output: Option<Name>,
+    /// How edges are detected: poll (reading again and again, which occupies a CPU) or interrupt (notified)
     #[arg(long, default_value = "interrupt")]
-    by: By,
+    method: By,
     #[command(flatten)]
     code: CodeFlags,
     /// Once something came, how long to wait for more
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = flags::time)]
-    patience: u64,
+    timeout: u64,
     #[command(flatten)]
     place: PlaceFlags,
 }
@@ -44,27 +44,27 @@ impl Recv {
         let setting = self.code.setting()?;
         let place = self.place.place_beside();
         place.check()?;
-        ends::may_poll(self.by, place)?;
+        ends::may_poll(self.method, place)?;
         let stop = stop::on_signal()?;
-        let mut receiver = ends::receiver(&self.line, setting, self.by, place.setup())?;
-        let mut back = match &self.back {
+        let mut receiver = ends::receiver(&self.input, setting, self.method, place.setup())?;
+        let mut back = match &self.return_output {
             Some(back) => Some(ends::sender(back, setting, place.setup())?),
             None => None,
         };
         ends::tell(receiver.refused());
-        ends::say(&format!("Listening on {}{}; Ctrl-C ends.", self.line, shown::note(&[Some(&self.line)])));
+        ends::say(&format!("Listening on {}{}; Ctrl-C ends.", self.input, shown::note(&[Some(&self.input)])));
         ends::attend(place);
         let received = match &mut back {
-            None => one_way::receive(&mut receiver, self.patience, &stop, write, tell),
+            None => one_way::receive(&mut receiver, self.timeout, &stop, write, tell),
             // What is damaged comes again.
-            Some(back) => repeated::receive(&mut receiver, back, setting, self.patience, &stop, write, |_| {}),
+            Some(back) => repeated::receive(&mut receiver, back, setting, self.timeout, &stop, write, |_| {}),
         };
         let got = match received {
             // Whoever read it has enough.
             Err(Broken::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::NotMet),
             other => other?,
         };
-        ends::say(&shown::got(&got, &[Some(&self.line), self.back.as_ref()]));
+        ends::say(&shown::got(&got, &[Some(&self.input), self.return_output.as_ref()]));
         Ok(if got.complete() { Outcome::Met } else { Outcome::NotMet })
     }
 }

@@ -17,15 +17,15 @@ use crate::stop;
 /// Exit status: 0 everything was sent (with a return line: it arrived), 1 it was not, 2 it could not be tried.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link send --line GPIO22 < file\n  ontick link send --line sim:bench/4 --return sim:bench/18 --code 2x2 --short 20us < file\n\nStart the receiver first: without a return line nobody knows that it is missing."
+    after_help = "Examples:\n  sudo ontick link send --output GPIO22 < file\n  ontick link send --output sim:bench/4 --return-input sim:bench/18 --code 2x2 --short 20us < file\n\nStart the receiver first: without a return line nobody knows that it is missing."
 )]
 pub struct Send {
     /// The line that is driven
     #[arg(long, value_name = "LINE")]
-    line: Name,
+    output: Name,
     /// A line that brings acknowledgements back: what did not arrive is sent again
-    #[arg(long = "return", value_name = "LINE")]
-    back: Option<Name>,
+    #[arg(long, value_name = "LINE")]
+    return_input: Option<Name>,
     #[command(flatten)]
     code: CodeFlags,
     /// Send this file instead of standard input
@@ -33,7 +33,7 @@ pub struct Send {
     file: Option<PathBuf>,
     /// With a return line, how long to go on without an answer
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = flags::time)]
-    patience: u64,
+    timeout: u64,
     #[command(flatten)]
     place: PlaceFlags,
 }
@@ -45,20 +45,20 @@ impl Send {
         place.check()?;
         let stop = stop::on_signal()?;
         let mut feed = Feed::new(ends::input(self.file.as_ref())?)?;
-        let mut sender = ends::sender(&self.line, setting, place.setup())?;
+        let mut sender = ends::sender(&self.output, setting, place.setup())?;
         ends::tell(sender.refused());
         ends::attend(place);
-        let sent = match &self.back {
+        let sent = match &self.return_input {
             None => one_way::send(&mut sender, setting, &mut feed, ends::mark(), &stop)?,
             Some(back) => {
                 let by = ends::by_of(back, setting);
                 ends::may_poll(by, place)?;
                 let mut back = ends::receiver(back, setting, by, place.setup())?;
-                let stream = (ends::mark(), self.patience);
+                let stream = (ends::mark(), self.timeout);
                 repeated::send(&mut sender, &mut back, setting, &mut feed, stream, &stop)?
             }
         };
-        ends::say(&shown::sent(&sent, self.back.is_some(), &[Some(&self.line), self.back.as_ref()]));
+        ends::say(&shown::sent(&sent, self.return_input.is_some(), &[Some(&self.output), self.return_input.as_ref()]));
         Ok(if sent.complete { Outcome::Met } else { Outcome::NotMet })
     }
 }

@@ -18,7 +18,7 @@ use crate::{stop, terminal};
 /// Exit status: 0 every frame arrived, 1 some did not, 2 it could not be measured.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 25 --frames 200\n  sudo ontick link test --from GPIO22 --to GPIO27 --by poll\n  sudo ontick link test --table"
+    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 25 --frames 200\n  sudo ontick link test --output GPIO22 --input GPIO27 --method poll\n  sudo ontick link test --table"
 )]
 pub struct Test {
     #[command(flatten)]
@@ -100,7 +100,7 @@ impl Test {
                 "source 002's article", "2x1", "100us", "100us", "4.0 kb/s", "-", "-"
             );
             text.extend(rows.iter().map(|row| {
-                let name = format!("{}, by {}", row.cpus, row.by);
+                let name = format!("{}, by {}", row.cpus, row.method);
                 format!("{name:<26}{}{note}\n", tune::columns(row))
             }));
             terminal::print(&text)?;
@@ -111,7 +111,7 @@ impl Test {
 
 fn lines(row: &Row, bench: &Bench, note: &str) -> String {
     let Row { alphabet, short_ns, step_ns, parity_percent, .. } = row;
-    let (from, to, by) = (&bench.from, &bench.to, row.by);
+    let (from, to, by) = (&bench.from, &bench.to, row.method);
     let (short, step) = (show(*short_ns), show(*step_ns));
     let mut text = format!("{from} to {to} by {by}{note}\n");
     text += &format!("code         {alphabet} from {short} in steps of {step}, parity {parity_percent} %\n");

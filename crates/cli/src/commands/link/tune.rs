@@ -20,7 +20,7 @@ use crate::{flags, stop, terminal};
 /// Exit status: 0 a setting holds, 1 none does, 2 it could not be measured.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 25\n  sudo ontick link tune --from GPIO22 --to GPIO27 --by poll --json\n\nFor each alphabet widths are tried by interrupt, halved between one that holds and one that does not, and short ones by\npolling. With a return line what is lost is repeated, so that --lost 20 finds what is fastest there. A setting that lost\nno frame of N may still lose 3 of N (95 % sure)."
+    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 25\n  sudo ontick link tune --output GPIO22 --input GPIO27 --method poll --json\n\nFor each alphabet widths are tried by interrupt, halved between one that holds and one that does not, and short ones by\npolling. With a return line what is lost is repeated, so that --lost 20 finds what is fastest there. A setting that lost\nno frame of N may still lose 3 of N (95 % sure)."
 )]
 pub struct Tune {
     /// Share of the frames that may be lost, in percent
@@ -71,7 +71,7 @@ impl Tune {
         let mut tell = |row: &Row| {
             if !json {
                 let held = if row.frame_error_rate <= search.wanted { "holds" } else { "loses" };
-                let name = format!("{held}, by {}", row.by);
+                let name = format!("{held}, by {}", row.method);
                 let _ = terminal::print(&format!("{name:<26}{}{note}\n", columns(row)));
             }
             tried.push(row.clone());
@@ -94,8 +94,8 @@ impl Tune {
                 let (code, parity, rate) = (&row.alphabet, row.parity_percent, rate(row.net_bits_per_s));
                 let setting = search.setting(code, (row.short_ns, row.step_ns))?;
                 format!(
-                    "fastest: --by {} --code {code} --short {short} --step {step} --parity {parity}, {rate}{note}\n",
-                    row.by
+                    "fastest: --method {} --code {code} --short {short} --step {step} --parity {parity}, {rate}{note}\n",
+                    row.method
                 ) + &eye::drawn(trial, setting, note)
             }
             None => "none of these settings holds\n".into(),

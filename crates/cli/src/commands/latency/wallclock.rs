@@ -1,4 +1,4 @@
-//! `ontick latency day`
+//! `ontick latency wallclock`
 
 use clap::Args;
 use ontick_measure::day::{self, Times};
@@ -13,9 +13,9 @@ use crate::flags::{self, MeasuringFlags};
 /// Acting at times of day, on the realtime or the TAI clock.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency day --duration 1min\n  sudo ontick latency day --at 12:00:00 --count 1"
+    after_help = "Examples:\n  sudo ontick latency wallclock --duration 1min\n  sudo ontick latency wallclock --at 12:00:00 --count 1"
 )]
-pub struct Day {
+pub struct Wallclock {
     /// Every multiple of this since 1970, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1s", value_parser = flags::interval, conflicts_with = "at")]
     interval: u64,
@@ -54,13 +54,13 @@ fn time_of_day(text: &str) -> Result<u64, String> {
     Ok((whole(hour, 24)? * 3600 + whole(minute, 60)? * 60) * 1_000_000_000 + (seconds * 1e9).round() as u64)
 }
 
-impl Day {
+impl Wallclock {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (interval_ns, offset_ns) = self.at.map_or((self.interval, 0), |at| (86_400_000_000_000, at));
         let hybrid = !self.sleep_only && cpus::online().len() > 1;
         let times = Times { clock: self.clock, interval_ns, offset_ns, hybrid };
-        let asked = Measurement::asked(&self.measuring, Kind::Day, [self.clock.name().to_string()]);
+        let asked = Measurement::asked(&self.measuring, Kind::Wallclock, [self.clock.name().to_string()]);
         measuring::run(
             asked,
             &self.measuring.output,
