@@ -1,9 +1,9 @@
 //! A packed kernel: a tar, what its files are for, and the kernel's image.
 #![no_main]
 
-use ontick_machine::kernel::install::Package;
-use ontick_machine::kernel::install::image;
-use ontick_machine::kernel::install::package::{Kind, is_release};
+use ontick_kernel::install::Package;
+use ontick_kernel::install::image;
+use ontick_kernel::install::package::{Kind, is_release};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = image::read(bytes);

@@ -1,10 +1,10 @@
 //! What tells of kernels' sources and packages: Kconfig, pieces of configuration, versions, series, apt's answers.
 #![no_main]
 
+use ontick_kernel::kconfig::{Expression, Options};
+use ontick_kernel::source::Version;
+use ontick_kernel::{fragment, packages, series};
 use ontick_machine::facts::KernelConfig;
-use ontick_machine::kernel::kconfig::{Expression, Options};
-use ontick_machine::kernel::source::Version;
-use ontick_machine::kernel::{fragment, packages, series};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let config = KernelConfig::parse("x", text);

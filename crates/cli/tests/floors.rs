@@ -1,8 +1,9 @@
 //! Holds the crates of this workspace to the floors of the house: arrows run down only, and each wing uses no more than
 //! what it is allowed to.
 
-use serde_json::Value;
 use std::process::Command;
+
+use serde_json::Value;
 
 /// One wing: its crate, its floor, and the crates of the house that it may use.
 struct Wing {
@@ -17,6 +18,7 @@ const RECORD: &str = "ontick-record";
 const UNDO: &str = "ontick-undo";
 const GPIO: &str = "ontick-gpio";
 const MACHINE: &str = "ontick-machine";
+const KERNEL: &str = "ontick-kernel";
 const MEASURE: &str = "ontick-measure";
 const ACQUIRE: &str = "ontick-acquire";
 const LINK: &str = "ontick-link";
@@ -24,7 +26,7 @@ const SWITCH: &str = "ontick-switch";
 const REPORT: &str = "ontick-report";
 const CLI: &str = "ontick";
 
-const HOUSE: [Wing; 14] = [
+const HOUSE: [Wing; 15] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
     Wing { name: RT, floor: 1, may_use: &[UNITS] },
@@ -32,6 +34,7 @@ const HOUSE: [Wing; 14] = [
     Wing { name: UNDO, floor: 1, may_use: &[] },
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
     Wing { name: MACHINE, floor: 2, may_use: &[UNITS, RECORD, UNDO] },
+    Wing { name: KERNEL, floor: 3, may_use: &[UNITS, RECORD, MACHINE] },
     Wing { name: MEASURE, floor: 3, may_use: &[UNITS, RT, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
@@ -40,12 +43,12 @@ const HOUSE: [Wing; 14] = [
     Wing {
         name: CLI,
         floor: 5,
-        may_use: &[UNITS, RT, RECORD, UNDO, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT],
+        may_use: &[UNITS, RT, RECORD, UNDO, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT],
     },
     Wing {
         name: "ontick-bench",
         floor: 6,
-        may_use: &[UNITS, RT, RECORD, UNDO, GPIO, MACHINE, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
+        may_use: &[UNITS, RT, RECORD, UNDO, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
     },
 ];
 

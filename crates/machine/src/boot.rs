@@ -101,7 +101,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    pub(crate) fn new(path: &str, before: Option<String>, after: String) -> Option<Self> {
+    /// The change of a file from `before` (`None` where there is none) to `after`; `None` where they are the same.
+    pub fn new(path: &str, before: Option<String>, after: String) -> Option<Self> {
         if before.as_deref() == Some(&after) {
             return None;
         }

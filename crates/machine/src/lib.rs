@@ -26,7 +26,6 @@ pub mod findings;
 pub mod form;
 pub mod isolate;
 pub mod journal;
-pub mod kernel;
 pub mod knobs;
 pub mod merge;
 pub mod own;
@@ -35,6 +34,7 @@ pub mod revert;
 pub mod root;
 pub mod service_unit;
 pub mod status;
+pub mod tree;
 
 pub use aim::{Aim, Profile};
 pub use apply::{Applied, apply};

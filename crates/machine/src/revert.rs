@@ -9,9 +9,9 @@ use crate::boot::grubenv;
 use crate::form::Form;
 use crate::isolate;
 use crate::journal::{Content, Entry, Journal, JournalError, Undo};
-use crate::kernel::install::tree;
 use crate::merge;
 use crate::root::{Root, reason};
+use crate::tree;
 
 /// What became of the changes that stood.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -151,8 +151,8 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
         },
         Undo::Folder { path } if !root.exists(path) => Ok(Undone::AlreadyAsBefore),
         Undo::Folder { path } => isolate::tasks::disband(root, path).map(|()| Undone::Restored),
-        Undo::Tree { path, texts } => tree::fell(root, path, texts, force),
-        Undo::Placed { path, size, crc } => tree::unplace(root, path, (*size, *crc), force),
+        Undo::Tree { path, texts } => tree::remove_tree(root, path, texts, force),
+        Undo::Placed { path, size, crc } => tree::remove_placed(root, path, (*size, *crc), force),
         Undo::Variable { path, key, original, wanted } => undo_variable(root, path, key, original.as_deref(), wanted),
         Undo::Task { task, started, from, to, .. } => isolate::tasks::put_back(root, *task, *started, from, to),
     };

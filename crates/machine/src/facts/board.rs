@@ -69,7 +69,7 @@ fn generation(root: &Root) -> u32 {
 }
 
 /// What a `config.txt` says for the board that the root stands for, the files that it includes too.
-pub(crate) fn config(root: &Root, file: &str) -> Option<ConfigTxt> {
+pub fn config(root: &Root, file: &str) -> Option<ConfigTxt> {
     let model = root.value("/proc/device-tree/model").unwrap_or_default();
     read_config(root, file, &model, generation(root))
 }

@@ -87,7 +87,8 @@ fn version(line: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?, numbers.next()?))
 }
 
-pub(crate) fn unpack(bytes: &[u8]) -> Option<String> {
+/// The text of a file that gzip compressed; `None` where it does not unpack, or not to the size of a configuration.
+pub fn unpack(bytes: &[u8]) -> Option<String> {
     let mut text = String::new();
     flate2::read::GzDecoder::new(bytes).take(LIMIT).read_to_string(&mut text).ok()?;
     Some(text)

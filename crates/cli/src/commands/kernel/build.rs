@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use ontick_machine::kernel::build::{self, BuildError, Built, Event, From, Order};
+use ontick_kernel::build::{self, BuildError, Built, Event, From, Order};
 use ontick_report::text;
 
 use super::configure::missing_in_words;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ontick_kernel::check::check;
 use ontick_machine::Facts;
 use ontick_machine::facts::KernelConfig;
-use ontick_machine::kernel::check::check;
 use ontick_record::findings::{Finding, any_bad};
 use ontick_report::text;
 use serde::Serialize;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_machine::kernel::configure::{Configured, asked, configure};
-use ontick_machine::kernel::fragment;
-use ontick_machine::kernel::make::Make;
-use ontick_machine::kernel::missing::Missing;
-use ontick_machine::kernel::source::Source;
+use ontick_kernel::configure::{Configured, asked, configure};
+use ontick_kernel::fragment;
+use ontick_kernel::make::Make;
+use ontick_kernel::missing::Missing;
+use ontick_kernel::source::Source;
 use ontick_report::text;
 use serde::Serialize;
 

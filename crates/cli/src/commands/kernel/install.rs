@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use clap::Args;
+use ontick_kernel::install::{Applied, Initramfs, Package, Plan, Wish, apply};
 use ontick_machine::boot::Edit;
 use ontick_machine::journal::Book;
-use ontick_machine::kernel::install::{Applied, Initramfs, Package, Plan, Wish, apply};
 use ontick_machine::{Facts, Journal, Root};
 use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, diff, labelled, list};

@@ -1,9 +1,9 @@
 //! `ontick kernel keep`
 
 use clap::Args;
+use ontick_kernel::install::{Keeping, keep, keeping};
 use ontick_machine::boot::Written;
 use ontick_machine::journal::Book;
-use ontick_machine::kernel::install::{Keeping, keep, keeping};
 use ontick_machine::{Facts, Journal};
 use ontick_report::text::{Mark, diff, list};
 use serde::Serialize;

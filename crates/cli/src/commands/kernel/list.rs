@@ -1,7 +1,7 @@
 //! `ontick kernel list`
 
 use clap::Args;
-use ontick_machine::kernel::packages::{Listed, Package, list};
+use ontick_kernel::packages::{Listed, Package, list};
 use ontick_report::text;
 
 use crate::failure::{Failure, Outcome};

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
-use ontick_machine::kernel::build::Event;
+use ontick_kernel::build::Event;
 
 use crate::terminal;
 

@@ -1,8 +1,8 @@
 //! `ontick kernel rollback`
 
 use clap::Args;
+use ontick_kernel::install::{RolledBack, rollback};
 use ontick_machine::journal::Book;
-use ontick_machine::kernel::install::{RolledBack, rollback};
 use ontick_machine::{Facts, Journal};
 use ontick_report::Style;
 use ontick_report::text::list;

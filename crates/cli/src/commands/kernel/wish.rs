@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_machine::kernel::board::Board;
-use ontick_machine::kernel::configure::Wish;
-use ontick_machine::kernel::fragment;
-use ontick_machine::kernel::options::Arch;
+use ontick_kernel::board::Board;
+use ontick_kernel::configure::Wish;
+use ontick_kernel::fragment;
+use ontick_kernel::options::Arch;
 
 use crate::failure::Failure;
 

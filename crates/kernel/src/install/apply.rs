@@ -1,0 +1,250 @@
+//! Putting a kernel in place: modules, its own folder, and last the boot entry, each step journaled before.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use ontick_machine::boot::{self, BootPlan, Place, Written, grubenv};
+use ontick_machine::journal::{Content, Journal, Undo};
+use ontick_machine::root::{Root, reason};
+use ontick_machine::tree::{self, Staged, Tree};
+use serde::Serialize;
+
+use super::loader::Once;
+use super::package::{Kind, Package};
+use super::rollback::take_back;
+use super::{Initramfs, Installed, Plan, initramfs};
+
+/// What was put in place.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Applied {
+    /// Files of the kernel, modules among them.
+    pub files: usize,
+    /// Boot files that were written, with their backups.
+    pub written: Vec<Written>,
+}
+
+/// Carries a plan out. `go_on` is told each file and may end it. What fails is taken back at once.
+pub fn apply(
+    root: &Root,
+    plan: &Plan,
+    package: &Package,
+    journal: &mut Journal,
+    go_on: &mut dyn FnMut(&str) -> bool,
+) -> Result<Applied, String> {
+    // The modules of an earlier kernel that still runs.
+    let before: Vec<Undo> = journal.entries().map(|e| e.undo.clone()).collect();
+    install(root, plan, package, journal, go_on).map_err(|problem| match take_back(root, journal, &before) {
+        Ok(()) => format!("{problem}; everything is as it was before"),
+        Err(left) => format!("{problem}; not all of it could be taken back ({left}): sudo ontick kernel rollback"),
+    })
+}
+
+fn install(
+    root: &Root,
+    plan: &Plan,
+    package: &Package,
+    journal: &mut Journal,
+    go_on: &mut dyn FnMut(&str) -> bool,
+) -> Result<Applied, String> {
+    let kernel = &plan.kernel;
+    let marker = kernel.marker();
+    let modules = Tree { knob: "modules", path: &plan.modules, marker: &marker, texts: Vec::new() };
+    let modules = tree::stage(root, journal, modules)?;
+    let mut layout = Layout::stage(root, plan, journal, &marker)?;
+    let mut files = 0;
+    package.each(&mut |kind, content| {
+        if let Some(place) = layout.place(plan, &modules, kind) {
+            if !go_on(&place.path) {
+                return Err("it was ended".into());
+            }
+            files += 1;
+            return match place.alone {
+                true => tree::place(root, journal, "kernel", &place.path, &content),
+                false => tree::put(root, &place.path, &content),
+            };
+        }
+        Ok(())
+    })?;
+    tree::reveal(root, journal, modules)?;
+    list_modules(root, plan)?;
+    if let Initramfs::Made(program) = &plan.initramfs {
+        go_on(program);
+        make_initramfs(root, program, &layout, kernel, journal)?;
+    }
+    layout.finish(root, plan)?;
+    layout.reveal(root, journal)?;
+    Ok(Applied { files, written: entry(root, plan, journal)? })
+}
+
+/// Where the kernel's own files go.
+struct Layout {
+    own: Option<Staged>,
+    taken: BTreeSet<String>,
+    beside_others: bool,
+}
+
+struct Spot {
+    path: String,
+    /// It lies among files of others and is journaled by itself.
+    alone: bool,
+}
+
+impl Layout {
+    fn stage(root: &Root, plan: &Plan, journal: &mut Journal, marker: &str) -> Result<Self, String> {
+        let beside_others = matches!(plan.place, Place::UEnv { .. });
+        let trees = format!("/boot/dtbs/{}", plan.kernel.release);
+        let path = match beside_others {
+            true => Some(trees).filter(|_| !plan.kernel.dtbs.is_empty()),
+            false => Some(plan.kernel.folder.clone()),
+        };
+        let texts = plan.texts.iter().map(|(name, text)| (name.clone(), Content::Text(text.clone()))).collect();
+        let own = path.map(|path| tree::stage(root, journal, Tree { knob: "kernel", path: &path, marker, texts }));
+        Ok(Self { own: own.transpose()?, taken: BTreeSet::new(), beside_others })
+    }
+
+    /// Where a file of the package goes; `None` for one that is not needed here.
+    fn place(&mut self, plan: &Plan, modules: &Staged, kind: &Kind) -> Option<Spot> {
+        let kernel = &plan.kernel;
+        let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+        let flat = self.beside_others || matches!(plan.place, Place::RaspberryPi { .. });
+        let trees = if flat { "" } else { "dtbs/" };
+        let own = match kind {
+            Kind::Module { name, .. } => return self.fresh(format!("{}/{name}", modules.beside)),
+            // As other distributions have it: out of the way of the boot loader, and gone with the modules.
+            Kind::Config => return self.fresh(format!("{}/config", modules.beside)),
+            Kind::SystemMap => return self.fresh(format!("{}/System.map", modules.beside)),
+            Kind::Kernel => kernel.kernel.clone(),
+            Kind::Initramfs => kernel.initramfs.clone()?,
+            Kind::Dtb(_) | Kind::Overlay(_) if matches!(plan.place, Place::Grub { .. }) => return None,
+            Kind::Dtb(name) if flat => last(name),
+            Kind::Dtb(name) => format!("{trees}{name}"),
+            Kind::Overlay(name) => format!("{trees}overlays/{name}"),
+            Kind::Firmware | Kind::Other => return None,
+        };
+        if self.beside_others && matches!(kind, Kind::Kernel | Kind::Initramfs) {
+            return Some(Spot { path: format!("{}/{own}", kernel.folder), alone: true });
+        }
+        self.fresh(format!("{}/{own}", self.own.as_ref()?.beside))
+    }
+
+    /// Two files of one name (folders of vendors laid flat): the first one counts.
+    fn fresh(&mut self, path: String) -> Option<Spot> {
+        self.taken.insert(path.clone()).then_some(Spot { path, alone: false })
+    }
+
+    /// What the package does not bring.
+    fn finish(&self, root: &Root, plan: &Plan) -> Result<(), String> {
+        let Some(own) = &self.own else { return Ok(()) };
+        for (name, text) in &plan.texts {
+            tree::put(root, &format!("{}/{name}", own.beside), text.as_bytes())?;
+        }
+        // Without it the firmware takes the other kernel's overlays.
+        let readme = format!("{}/overlays/README", own.beside);
+        let pi = matches!(plan.place, Place::RaspberryPi { .. });
+        if pi && plan.kernel.overlays && !self.taken.contains(&readme) {
+            tree::put(root, &readme, b"The firmware takes overlays from here because this file is there.\n")?;
+        }
+        Ok(())
+    }
+
+    fn reveal(&mut self, root: &Root, journal: &mut Journal) -> Result<(), String> {
+        self.own.take().map_or(Ok(()), |own| tree::reveal(root, journal, own))
+    }
+}
+
+/// `depmod` writes down which module needs which, where the package does not say.
+fn list_modules(root: &Root, plan: &Plan) -> Result<(), String> {
+    if plan.modules_known {
+        return Ok(());
+    }
+    let base = root.outside("/").map_err(|e| e.to_string())?;
+    let mut command = Command::new(depmod());
+    command.arg("-b").arg(base).arg(&plan.kernel.release);
+    ran(command)
+}
+
+fn depmod() -> &'static str {
+    ["/usr/sbin/depmod", "/sbin/depmod"].into_iter().find(|p| std::path::Path::new(p).exists()).unwrap_or("depmod")
+}
+
+fn make_initramfs(
+    root: &Root,
+    program: &str,
+    layout: &Layout,
+    kernel: &Installed,
+    journal: &mut Journal,
+) -> Result<(), String> {
+    let name = kernel.initramfs.as_deref().unwrap_or_default();
+    // Made where nothing looks for it; a kernel that lies beside others gets it by the journal.
+    let made = match &layout.own {
+        Some(own) if !layout.beside_others => format!("{}/{name}", own.beside),
+        _ => format!("{}/.ontick-{name}", Installed::modules_of(&kernel.release)),
+    };
+    let words = initramfs::command(program, &kernel.release, &made);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    ran(command)?;
+    if layout.beside_others {
+        let place = root.outside(&made).map_err(|e| e.to_string())?;
+        let content = std::fs::read(place).map_err(|e| format!("{made}: {e}"))?;
+        tree::place(root, journal, "kernel", &format!("{}/{name}", kernel.folder), &content)?;
+        root.remove(&made).map_err(|e| format!("{made}: {}", reason(&e)))?;
+    }
+    Ok(())
+}
+
+fn ran(mut command: Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => format!("{name} is needed and not installed (package kmod)"),
+        _ => format!("{name} cannot be started: {e}"),
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{name} failed: {}", said.trim().lines().last().unwrap_or("without a word")))
+}
+
+/// The boot entry: the only step that the boot loader sees.
+fn entry(root: &Root, plan: &Plan, journal: &mut Journal) -> Result<Vec<Written>, String> {
+    let trial = matches!(plan.place, Place::RaspberryPi { .. });
+    let applied = boot::apply(root, &boot_plan(&plan.place, plan.edits.clone(), trial), journal);
+    if let Some(problem) = applied.stopped {
+        return Err(problem);
+    }
+    if let Some(once) = &plan.once {
+        choose(root, once, journal)?;
+    }
+    Ok(applied.written)
+}
+
+fn choose(root: &Root, once: &Once, journal: &mut Journal) -> Result<(), String> {
+    let Once { path, entry, before } = once;
+    let undo = Undo::Variable {
+        path: path.clone(),
+        key: super::loader::NEXT.into(),
+        original: before.clone(),
+        wanted: entry.clone(),
+    };
+    let seq = journal.intend("boot", undo).map_err(|e| e.to_string())?;
+    let said = |e: std::io::Error| format!("{path} cannot be written: {}", reason(&e));
+    let text = root.text(path).map_err(said)?;
+    let text = grubenv::with(&text, super::loader::NEXT, Some(entry)).map_err(|e| format!("{path} {e}"))?;
+    root.replace(path, text.as_bytes()).map_err(said)?;
+    journal.done(seq, None).map_err(|e| e.to_string())
+}
+
+/// Edits as the boot files' own way of writing takes them.
+pub(super) fn boot_plan(place: &Place, edits: Vec<boot::Edit>, trial: bool) -> BootPlan {
+    BootPlan {
+        place: place.clone(),
+        arguments: Vec::new(),
+        settings: Vec::new(),
+        trial,
+        edits,
+        commands: Vec::new(),
+        restart: String::new(),
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,139 @@
+//! The kernel that was tried becomes the one that is booted.
+
+use ontick_machine::Facts;
+use ontick_machine::boot::{self, Edit, Place, Written};
+use ontick_machine::journal::{Book, Content, Journal, Undo};
+use ontick_machine::merge;
+use ontick_machine::root::{Root, reason};
+use serde::Serialize;
+
+use super::apply::boot_plan;
+use super::{Installed, loader};
+
+/// What `keep` would do.
+#[derive(Debug, Clone, Serialize)]
+pub struct Keeping {
+    /// The kernel.
+    pub kernel: Installed,
+    /// The boot loader's files.
+    pub place: Place,
+    /// Boot files that will change.
+    pub edits: Vec<Edit>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// Plans it. A kernel that does not run now was never seen to come up: that takes `untried`.
+pub fn keeping(root: &Root, facts: &Facts, untried: bool) -> Result<Keeping, String> {
+    let journal = Journal::read_book(root, Book::Kernel).map_err(|e| e.to_string())?;
+    let kernel = Installed::find(root, &journal).ok_or("ontick has installed no kernel here: ontick kernel install")?;
+    if journal.entries().any(|e| !e.done) {
+        return Err(
+            "an install was interrupted: clear it away first (sudo ontick kernel rollback), then install again".into(),
+        );
+    }
+    let runs = root.is_live() && facts.kernel.release == kernel.release;
+    if !runs && !untried {
+        return Err(format!(
+            "{} does not run now, so nobody knows that it comes up: try it first (ontick kernel install says how), or keep it untried (--untried)",
+            kernel.release
+        ));
+    }
+    let place = boot::find(root)?;
+    let mut written = loader::write(root, facts, &place, &kernel, loader::Stage::Keep)?;
+    if let Place::RaspberryPi { config, .. } = &place {
+        let folder = config.rsplit_once('/').map_or("", |(folder, _)| folder);
+        carry_over(root, &journal, &kernel, folder, &mut written)?;
+    }
+    for edit in &written.edits {
+        refuse_tangled(root, &journal, edit)?;
+    }
+    Ok(Keeping { kernel, place, edits: written.edits, notes: written.notes })
+}
+
+/// Makes it the one that is booted.
+pub fn keep(root: &Root, plan: &Keeping, journal: &mut Journal) -> Result<Vec<Written>, String> {
+    let own = plan.kernel.cmdline.as_ref().map(|name| format!("{}/{name}", plan.kernel.folder));
+    // The text in its own folder first: it goes with that, the journal holds what it is.
+    let (inside, outside): (Vec<&Edit>, Vec<&Edit>) =
+        plan.edits.iter().partition(|e| own.as_deref() == Some(e.path.as_str()));
+    for edit in inside {
+        rewrite(root, &plan.kernel, edit, journal)?;
+    }
+    let outside = outside.into_iter().cloned().collect();
+    let applied = boot::apply(root, &boot_plan(&plan.place, outside, false), journal);
+    match applied.stopped {
+        Some(problem) => Err(problem),
+        None => Ok(applied.written),
+    }
+}
+
+/// A line that was edited since the install belongs on the new kernel's command line, too.
+fn carry_over(
+    root: &Root,
+    journal: &Journal,
+    kernel: &Installed,
+    folder: &str,
+    written: &mut loader::Written,
+) -> Result<(), String> {
+    let Some(name) = &kernel.cmdline else { return Ok(()) };
+    let (shared, own) = (format!("{folder}/{name}"), format!("{}/{name}", kernel.folder));
+    let installed = journal.entry(&kernel.folder).and_then(|entry| match &entry.undo {
+        Undo::Tree { texts, .. } => texts.iter().find(|(n, _)| n == name).map(|(_, content)| content.clone()),
+        _ => None,
+    });
+    let text = |path: &str| root.text(path).map_err(|e| format!("{path} cannot be read: {}", reason(&e)));
+    let (Some(Content::Text(installed)), now) = (installed, text(&shared)?) else { return Ok(()) };
+    let standing = text(&own)?;
+    if now == installed || now == standing || shared == own {
+        return Ok(());
+    }
+    // Their edit of the shared line, made on ours: the same as taking out of it what they did not have.
+    match merge::without(&now, &installed, &standing) {
+        Some(merged) => {
+            written.notes.push(format!("{shared} was edited since the install: {own} follows it"));
+            written.edits.extend(Edit::new(&own, Some(standing), merged));
+        }
+        None => written
+            .notes
+            .push(format!("{shared} and {own} were both edited since the install: the new kernel keeps its own")),
+    }
+    Ok(())
+}
+
+/// Writes a text of the kernel's own folder anew, so that the folder is still known to be ours.
+fn rewrite(root: &Root, kernel: &Installed, edit: &Edit, journal: &mut Journal) -> Result<(), String> {
+    let name = edit.path.rsplit('/').next().unwrap_or_default();
+    let entry = journal.entry(&kernel.folder).cloned().ok_or("the journal does not know the kernel's folder")?;
+    let Undo::Tree { path, mut texts } = entry.undo else {
+        return Err(format!("{} is no folder of ontick's", kernel.folder));
+    };
+    let mut hold = |texts: &[(String, Content)]| {
+        let undo = Undo::Tree { path: path.clone(), texts: texts.to_vec() };
+        let seq = journal.intend(&entry.knob, undo).map_err(|e| e.to_string())?;
+        journal.done(seq, None).map_err(|e| e.to_string())
+    };
+    // Either is ours until the new one is certainly there.
+    texts.push((name.into(), Content::Text(edit.after.clone())));
+    hold(&texts)?;
+    root.replace(&edit.path, edit.after.as_bytes())
+        .map_err(|e| format!("{} cannot be written: {}", edit.path, reason(&e)))?;
+    texts.retain(|(n, content)| n != name || content.bytes() == edit.after.as_bytes());
+    hold(&texts)
+}
+
+/// Somebody edited what ontick had written: whatever is written now, the way back would not be clear.
+fn refuse_tangled(root: &Root, journal: &Journal, edit: &Edit) -> Result<(), String> {
+    let Some(Undo::File { original: Some(before), wanted, .. }) = journal.entry(&edit.path).map(|e| &e.undo) else {
+        return Ok(());
+    };
+    let (Content::Text(before), Content::Text(wanted)) = (before, wanted) else { return Ok(()) };
+    let now = root.text(&edit.path).unwrap_or_default();
+    match now == *wanted || now == *before || merge::without(before, wanted, &now).is_some() {
+        true => Ok(()),
+        false => Err(format!(
+            "{} was edited where ontick had written into it: take your edit out, or go back (sudo ontick kernel rollback --force restores the file as it was)",
+            edit.path
+        )),
+    }
+}

@@ -1,0 +1,253 @@
+//! GRUB: an entry in `custom.cfg`, which the menu that `update-grub` makes reads at each boot. The menu itself is
+//! never made anew, so nothing else in it moves; the entry is made after the one that is booted now.
+
+use ontick_machine::Facts;
+use ontick_machine::Root;
+
+use super::{MARK, Stage, Survey, Written, beside, folder_of, name_of, read, size_of};
+use crate::install::Installed;
+
+/// The variable that names the next boot's entry, and only that.
+pub(in crate::install) const NEXT: &str = "next_entry";
+const BEGIN: &str = "### BEGIN ontick kernel";
+const END: &str = "### END ontick kernel";
+
+pub(super) fn survey(root: &Root, facts: &Facts, name: &str) -> Result<Survey, String> {
+    let (menu, text) = menu(root)?;
+    let pattern = pattern(&text, facts).ok_or_else(|| no_pattern(&menu))?;
+    let folder = beside(root, &menu, &pattern.kernel)?;
+    Ok(Survey {
+        folder: format!("{folder}/{name}"),
+        kernel: "vmlinuz".into(),
+        initramfs: "initrd.img".into(),
+        initramfs_size: pattern.initramfs.as_ref().and_then(|path| size_of(root, path)),
+        wants_initramfs: pattern.initramfs.is_some(),
+        arguments: pattern.arguments,
+        ..Survey::default()
+    })
+}
+
+pub(super) fn write(root: &Root, facts: &Facts, kernel: &Installed, stage: Stage) -> Result<Written, String> {
+    let (menu, text) = menu(root)?;
+    let pattern = pattern(&text, facts).ok_or_else(|| no_pattern(&menu))?;
+    let file = format!("{}custom.cfg", folder_of(&menu));
+    let before = root.exists(&file).then(|| read(root, &file)).transpose()?;
+    let (mut above, below) = around(before.as_deref().unwrap_or_default());
+    if !above.is_empty() && !above.ends_with('\n') {
+        above.push('\n');
+    }
+    let after = above + &pattern.entry(kernel, stage) + &below;
+    let mut written = Written::default();
+    written.edit(&file, before, after);
+    Ok(written)
+}
+
+fn no_pattern(menu: &str) -> String {
+    format!(
+        "{menu} holds no menu entry for Linux that could serve as a pattern (some distributions keep them elsewhere): add the kernel by hand"
+    )
+}
+
+/// The menu, if it reads `custom.cfg`.
+fn menu(root: &Root) -> Result<(String, String), String> {
+    let menus = ["/boot/grub/grub.cfg", "/boot/grub2/grub.cfg"];
+    let menu = menus
+        .into_iter()
+        .find(|menu| root.exists(menu))
+        .ok_or("/boot/grub/grub.cfg is not there: is /boot mounted?")?;
+    let text = read(root, menu)?;
+    match text.contains("custom.cfg") {
+        true => Ok((menu.into(), text)),
+        false => Err(format!(
+            "{menu} does not read custom.cfg, in which the entry would stand: make the menu anew (update-grub) with /etc/grub.d/41_custom executable"
+        )),
+    }
+}
+
+/// The environment block, if GRUB can write into it: one that it cannot clear would boot the new kernel for ever.
+pub(super) fn environment(root: &Root) -> Result<String, String> {
+    let (menu, text) = menu(root)?;
+    let path = format!("{}grubenv", folder_of(&menu));
+    if !text.contains(NEXT) {
+        return Err(format!("{menu} does not look at {NEXT}: choose the entry in GRUB's menu instead of --once"));
+    }
+    if !root.exists(&path) {
+        return Err(format!("{path} is not there (grub-editenv {path} create makes it)"));
+    }
+    match unwritable(root) {
+        Some(kind) => Err(format!(
+            "GRUB cannot write on {kind}, so it could not forget a choice for one boot: choose the entry in its menu instead of --once"
+        )),
+        None => Ok(path),
+    }
+}
+
+/// What `/boot/grub` lies on, where GRUB can only read that.
+fn unwritable(root: &Root) -> Option<String> {
+    let mounts = root.text("/proc/self/mounts").unwrap_or_default();
+    let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).filter(|f| f.len() > 2);
+    let holds = |at: &str| at == "/" || at == "/boot" || at.starts_with("/boot/grub");
+    let held = fields.filter(|f| holds(f[1])).max_by_key(|f| f[1].len())?;
+    let (device, kind) = (held[0], held[2]);
+    match () {
+        () if ["btrfs", "zfs"].contains(&kind) => Some(kind.into()),
+        () if device.starts_with("/dev/mapper/") || device.starts_with("/dev/dm-") => {
+            Some("a mapped device (LVM, encryption)".into())
+        }
+        () if device.starts_with("/dev/md") => Some("a RAID".into()),
+        () => None,
+    }
+}
+
+/// The text before our block and after it.
+fn around(text: &str) -> (String, String) {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let begin = lines.iter().position(|l| l.starts_with(BEGIN));
+    let end = lines.iter().position(|l| l.starts_with(END));
+    match (begin, end) {
+        (Some(begin), Some(end)) if begin < end => (lines[..begin].concat(), lines[end + 1..].concat()),
+        _ => (text.into(), String::new()),
+    }
+}
+
+/// A menu entry that serves as a pattern.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Pattern {
+    lines: Vec<String>,
+    kernel: String,
+    initramfs: Option<String>,
+    arguments: String,
+}
+
+/// The running kernel's entry; the first one where that is not known.
+fn pattern(menu: &str, facts: &Facts) -> Option<Pattern> {
+    let mut all = Vec::new();
+    let mut open: Option<Pattern> = None;
+    for line in menu.lines() {
+        let word = line.trim();
+        match &mut open {
+            None if word.starts_with("menuentry ") && word.ends_with('{') && !is_recovery(word) => {
+                open = Some(Pattern::default())
+            }
+            None => {}
+            Some(_) if word == "}" => all.extend(open.take().filter(|p| !p.kernel.is_empty())),
+            Some(pattern) => pattern.take(line),
+        }
+    }
+    let release = &facts.kernel.release;
+    let runs = |p: &Pattern| !release.is_empty() && name_of(&p.kernel).ends_with(release.as_str());
+    let at = all.iter().position(runs).unwrap_or(0);
+    (at < all.len()).then(|| all.swap_remove(at))
+}
+
+fn is_recovery(title: &str) -> bool {
+    title.contains("recovery mode")
+}
+
+/// The words of a line of GRUB's, if it begins with one of these.
+fn command<'a>(line: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
+    let (word, rest) = line.trim().split_once([' ', '\t'])?;
+    names.contains(&word).then(|| (word, rest.trim()))
+}
+
+const LINUX: [&str; 3] = ["linux", "linuxefi", "linux16"];
+const INITRD: [&str; 3] = ["initrd", "initrdefi", "initrd16"];
+
+impl Pattern {
+    fn take(&mut self, line: &str) {
+        if let Some((_, rest)) = command(line, &LINUX) {
+            let (kernel, arguments) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
+            (self.kernel, self.arguments) = (kernel.into(), arguments.trim().into());
+        } else if let Some((_, files)) = command(line, &INITRD) {
+            self.initramfs = files.split_whitespace().next_back().map(str::to_owned);
+        }
+        self.lines.push(line.into());
+    }
+
+    fn entry(&self, kernel: &Installed, stage: Stage) -> String {
+        let (name, release) = (&kernel.name, &kernel.release);
+        let own = |path: &str, file: &str| format!("{}{name}/{file}", folder_of(path));
+        let mut text = format!("{BEGIN}: {MARK}\n");
+        text += &format!(
+            "menuentry 'Linux {release} (ontick)' --class gnu-linux --class os $menuentry_id_option '{name}' {{\n"
+        );
+        for line in &self.lines {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            if let Some((word, _)) = command(line, &LINUX) {
+                let path = own(&self.kernel, &kernel.kernel);
+                text += format!("{indent}{word} {path} {}", self.arguments).trim_end();
+                text += "\n";
+            } else if let Some((word, files)) = command(line, &INITRD) {
+                // Microcode, which is loaded before, stays.
+                let mut files: Vec<String> = files.split_whitespace().map(str::to_owned).collect();
+                let last = files.pop().unwrap_or_default();
+                files.extend(kernel.initramfs.as_ref().map(|file| own(&last, file)));
+                if !files.is_empty() {
+                    text += &format!("{indent}{word} {}\n", files.join(" "));
+                }
+            } else if line.trim() == "savedefault" || command(line, &["echo"]).is_some() {
+                // A trial is not to become the default by itself.
+            } else {
+                text.extend([line.as_str(), "\n"]);
+            }
+        }
+        text += "}\n";
+        if stage == Stage::Keep {
+            text += &format!("if [ \"${{boot_once}}\" != \"true\" ]; then\n\tset default='{name}'\nfi\n");
+        }
+        text + END + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+
+    const MENU: &str = "set default=\"0\"\nmenuentry 'Debian' --class debian $menuentry_id_option 'gnulinux-simple' {\n\tload_video\n\tif [ x = y ]; then insmod gzio; fi\n\tsearch --no-floppy --fs-uuid --set=root ab\n\techo\t'Loading Linux 6.1 ...'\n\tlinux\t/boot/vmlinuz-6.1 root=UUID=ab ro  quiet\n\techo\t'x'\n\tinitrd\t/boot/intel-ucode.img /boot/initrd.img-6.1\n}\nsubmenu 'more' {\n\tmenuentry 'Debian, with Linux 6.1 (recovery mode)' {\n\t\tlinux\t/boot/vmlinuz-6.1 single\n\t}\n\tmenuentry 'Debian, with Linux 5.10' {\n\t\tlinux /boot/vmlinuz-5.10 root=/dev/sda\n\t}\n}\n";
+
+    fn running(release: &str) -> Facts {
+        let mut facts = Facts::default();
+        facts.kernel.release = release.into();
+        facts
+    }
+
+    #[test]
+    fn the_entry_follows_its_pattern() {
+        let entry = pattern(MENU, &running("6.1")).unwrap().entry(&example(), Stage::Try);
+        for line in [
+            "\tsearch --no-floppy --fs-uuid --set=root ab\n",
+            "\tlinux /boot/ontick-6.12-rt/vmlinuz root=UUID=ab ro  quiet\n",
+            "\tinitrd /boot/intel-ucode.img /boot/ontick-6.12-rt/initrd.img\n",
+        ] {
+            assert!(entry.contains(line), "{line}: {entry}");
+        }
+        assert!(!entry.contains("set default") && !entry.contains("6.1 ..."), "{entry}");
+        assert_eq!(pattern(MENU, &running("5.10")).unwrap().kernel, "/boot/vmlinuz-5.10");
+        let without = Installed { initramfs: None, ..example() };
+        let entry = pattern(MENU, &running("6.1")).unwrap().entry(&without, Stage::Keep);
+        assert!(
+            entry.contains("initrd /boot/intel-ucode.img\n") && entry.contains("set default='ontick-6.12-rt'"),
+            "{entry}"
+        );
+        assert_eq!(pattern("set default=0\n", &running("6.1")), None);
+    }
+
+    #[test]
+    fn grub_itself_accepts_the_entry() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("custom.cfg");
+        std::fs::write(&file, pattern(MENU, &running("6.1")).unwrap().entry(&example(), Stage::Keep)).unwrap();
+        match std::process::Command::new("grub-script-check").arg(&file).output() {
+            Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+            Err(_) => ontick_skip::skipped!("grub-script-check is not installed"),
+        }
+    }
+
+    #[test]
+    fn what_others_wrote_stays_around_the_block() {
+        let (above, below) = around("a\n### BEGIN ontick kernel: x\nb\n### END ontick kernel\nc\n");
+        assert_eq!((above.as_str(), below.as_str()), ("a\n", "c\n"));
+        assert_eq!(around("a\n### END ontick kernel\n").0, "a\n### END ontick kernel\n");
+    }
+}

@@ -1,0 +1,223 @@
+//! What each boot loader needs for one more kernel, and the texts of its files.
+
+mod extlinux;
+mod grub;
+mod pi;
+mod systemd_boot;
+mod uenv;
+
+use ontick_machine::Facts;
+use ontick_machine::Root;
+use ontick_machine::boot::{Edit, Place, grubenv};
+use serde::Serialize;
+
+use super::package::{Kind, Package};
+use super::{Initramfs, Installed};
+
+pub(in crate::install) use grub::NEXT;
+
+/// Stands in everything that is written into a file of others.
+const MARK: &str = "Written by ontick kernel; ontick kernel rollback takes it out again.";
+
+/// What is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// An entry that nobody boots by himself.
+    Try,
+    /// The entry that is booted from now on.
+    Keep,
+}
+
+/// What was found out before anything is decided.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// The kernel's own folder; the one in which it lies beside others where the loader wants that.
+    pub folder: String,
+    /// The name that the loader expects of the kernel's file.
+    pub kernel: String,
+    /// The name that it expects of the initramfs.
+    pub initramfs: String,
+    /// Whether this system boots with an initramfs.
+    pub wants_initramfs: bool,
+    /// How large that is now.
+    pub initramfs_size: Option<u64>,
+    /// The kernel's arguments, as far as they are known here.
+    pub arguments: String,
+    /// Files of its own that people edit.
+    pub texts: Vec<(String, String)>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+impl Survey {
+    /// The kernel as it will be recorded.
+    pub fn kernel(&self, package: &Package, name: &str, initramfs: &Initramfs) -> Installed {
+        Installed {
+            release: package.release.clone(),
+            name: name.into(),
+            folder: self.folder.clone(),
+            kernel: self.kernel.clone(),
+            initramfs: (*initramfs != Initramfs::None).then(|| self.initramfs.clone()),
+            cmdline: self.texts.first().map(|(name, _)| name.clone()),
+            dtbs: package.dtbs().map(str::to_owned).collect(),
+            overlays: package.has(|k| matches!(k, Kind::Overlay(name) if name != "README")),
+            wide: !matches!(package.image.architecture.or(package.modules_for), Some(a) if is_narrow(a)),
+        }
+    }
+}
+
+fn is_narrow(architecture: super::Architecture) -> bool {
+    matches!(architecture, super::Architecture::Arm | super::Architecture::I386)
+}
+
+/// Edits, and what a reader must know about them.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub edits: Vec<Edit>,
+    pub notes: Vec<String>,
+}
+
+impl Written {
+    fn edit(&mut self, path: &str, before: Option<String>, after: String) {
+        self.edits.extend(Edit::new(path, before, after));
+    }
+}
+
+/// Looks at how this machine boots now.
+pub(super) fn survey(
+    root: &Root,
+    facts: &Facts,
+    place: &Place,
+    package: &Package,
+    name: &str,
+) -> Result<Survey, String> {
+    match place {
+        Place::RaspberryPi { cmdline, config } => pi::survey(root, facts, (cmdline, config), package, name),
+        Place::Grub { .. } => grub::survey(root, facts, name),
+        Place::SystemdBoot { entries, .. } => systemd_boot::survey(root, facts, entries, name),
+        Place::Extlinux { file } => extlinux::survey(root, file, package, name),
+        Place::UEnv { file } => uenv::survey(root, file, package),
+    }
+}
+
+/// The boot files as they will be.
+pub(super) fn write(
+    root: &Root,
+    facts: &Facts,
+    place: &Place,
+    kernel: &Installed,
+    stage: Stage,
+) -> Result<Written, String> {
+    match place {
+        Place::RaspberryPi { config, .. } => pi::write(root, facts, config, kernel, stage),
+        Place::Grub { .. } => grub::write(root, facts, kernel, stage),
+        Place::SystemdBoot { entries, .. } => systemd_boot::write(root, facts, entries, kernel, stage),
+        Place::Extlinux { file } => extlinux::write(root, file, kernel, stage),
+        Place::UEnv { file } => uenv::write(root, file, kernel, stage),
+    }
+}
+
+/// Where GRUB is told the next boot's entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Once {
+    /// Its environment block.
+    pub path: String,
+    /// The entry.
+    pub entry: String,
+    /// The one that was to be booted next before; GRUB leaves the variable there, empty.
+    pub before: Option<String>,
+}
+
+/// How the next boot, and only that, is made the new kernel's; an error where this loader cannot.
+pub(super) fn once(root: &Root, place: &Place, kernel: &Installed, asked: bool) -> Result<Option<Once>, String> {
+    if !asked {
+        return Ok(None);
+    }
+    match place {
+        Place::Grub { .. } => {
+            let path = grub::environment(root)?;
+            let text = root.text(&path).map_err(|e| format!("{path}: {}", ontick_machine::root::reason(&e)))?;
+            grubenv::with(&text, NEXT, Some(&kernel.name)).map_err(|e| format!("{path} {e}"))?;
+            let before = grubenv::get(&text, NEXT).map(str::to_owned);
+            Ok(Some(Once { path, entry: kernel.name.clone(), before }))
+        }
+        Place::RaspberryPi { .. } => {
+            Err("the firmware is asked for one boot when the machine restarts (reboot '0 tryboot'): leave out --once"
+                .into())
+        }
+        Place::SystemdBoot { .. } => Err(format!(
+            "systemd-boot keeps the next boot's entry in the firmware: install without --once, then sudo bootctl set-oneshot {}.conf",
+            kernel.name
+        )),
+        Place::Extlinux { .. } | Place::UEnv { .. } => Err(
+            "U-Boot has no way to boot an entry once: leave out --once (docs/kernel-install.md tells how to try it)"
+                .into(),
+        ),
+    }
+}
+
+/// How it is tried.
+pub(super) fn try_it(place: &Place, kernel: &Installed, once: bool) -> Vec<String> {
+    match place {
+        Place::RaspberryPi { .. } => vec!["sudo reboot '0 tryboot'".into()],
+        Place::Grub { .. } if once => vec!["sudo reboot".into()],
+        Place::Grub { .. } => vec![format!("sudo grub-reboot {}", kernel.name), "sudo reboot".into()],
+        Place::SystemdBoot { .. } => {
+            vec![format!("sudo bootctl set-oneshot {}.conf", kernel.name), "sudo reboot".into()]
+        }
+        Place::Extlinux { .. } | Place::UEnv { .. } => Vec::new(),
+    }
+}
+
+/// A path's folder, with its slash.
+fn folder_of(path: &str) -> &str {
+    path.rfind('/').map_or("", |at| &path[..=at])
+}
+
+/// A path's last part.
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Where the machine keeps a file that its boot loader calls by a path of its own: loaders see the partition, the
+/// machine the folder that it is mounted at.
+fn at_boot(root: &Root, path: &str) -> Option<String> {
+    let folders = ["/boot", "/boot/firmware", "/boot/efi", "/efi", ""];
+    let candidates = folders
+        .iter()
+        .flat_map(|f| [format!("{f}/{}", name_of(path)), format!("{f}/{}", path.trim_start_matches('/'))]);
+    candidates.into_iter().find(|candidate| root.exists(candidate))
+}
+
+/// The file that a loader's path leads to, beside which the new folder goes; an error names the loader's file.
+fn beside(root: &Root, file: &str, path: &str) -> Result<String, String> {
+    let found = at_boot(root, path).ok_or_else(|| {
+        format!("{file} boots {path}, which is not found under /boot: is the boot partition mounted?")
+    })?;
+    Ok(folder_of(&found).trim_end_matches('/').to_owned())
+}
+
+fn size_of(root: &Root, path: &str) -> Option<u64> {
+    Some(std::fs::metadata(root.outside(&at_boot(root, path)?).ok()?).ok()?.len())
+}
+
+fn read(root: &Root, path: &str) -> Result<String, String> {
+    let bytes = root.bytes(path).map_err(|e| format!("{path} cannot be read: {}", ontick_machine::root::reason(&e)))?;
+    String::from_utf8(bytes).map_err(|_| format!("{path} is not text: look at it before it is edited"))
+}
+
+/// A kernel for tests.
+#[cfg(test)]
+fn example() -> Installed {
+    Installed {
+        release: "6.12-rt".into(),
+        name: "ontick-6.12-rt".into(),
+        folder: "/boot/ontick-6.12-rt".into(),
+        kernel: "vmlinuz".into(),
+        initramfs: Some("initrd.img".into()),
+        cmdline: None,
+        dtbs: Vec::new(),
+        overlays: false,
+        wide: true,
+    }
+}

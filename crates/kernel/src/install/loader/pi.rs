@@ -1,0 +1,201 @@
+//! The Raspberry Pi's firmware: `os_prefix` names a folder with a kernel, its device trees, overlays and command
+//! line. A prefix in which the firmware finds no kernel or no device tree is ignored by it, so the kernel keeps
+//! the usual name: then the usual kernel is booted.
+
+use ontick_machine::Root;
+use ontick_machine::boot::config_txt;
+use ontick_machine::facts::{Facts, board};
+
+use super::{MARK, Stage, Survey, Written, folder_of, name_of, read};
+use crate::install::package::{Kind, Package};
+use crate::install::{Architecture, Installed};
+
+pub(super) fn survey(
+    root: &Root,
+    facts: &Facts,
+    (cmdline, config): (&str, &str),
+    package: &Package,
+    name: &str,
+) -> Result<Survey, String> {
+    let text = read(root, config)?;
+    let settings = board::config(root, config).unwrap_or_default();
+    let folder = folder_of(config).trim_end_matches('/');
+    let mut notes = Vec::new();
+    device_trees(facts, package)?;
+    if settings.get("device_tree").is_some_and(|tree| !tree.is_empty()) {
+        notes.push(format!("{config} names a device tree of its own (device_tree): the new kernel gets the one of that name from its own folder"));
+    }
+    if !package.has(|k| matches!(k, Kind::Overlay(name) if name != "README")) {
+        notes.push("the package has no overlays: the ones on the card are used".into());
+    }
+    let generation = facts.board.raspberry_pi.as_ref().map_or(0, |pi| pi.generation);
+    if (1..4).contains(&generation) {
+        notes.push("before the Raspberry Pi 4 tryboot is done by the files on the card (bootcode.bin, start.elf): old ones start the old kernel instead".into());
+    }
+    let kernel = kernel_file(facts, package, settings.get("kernel"));
+    let named = initramfs_line(&text);
+    let auto = settings.get("auto_initramfs") == Some("1");
+    let there = root.list(folder).into_iter().find(|n| n.starts_with("initramfs"));
+    let initramfs = match &named {
+        Some(name) if name.contains(',') => {
+            return Err(format!("{config} names several initramfs files: give the new kernel its own by hand"));
+        }
+        Some(name) => name.clone(),
+        None => automatic(&kernel),
+    };
+    let arguments = read(root, cmdline)?;
+    Ok(Survey {
+        folder: format!("{folder}/{name}"),
+        initramfs_size: there.as_ref().and_then(|n| super::size_of(root, &format!("{folder}/{n}"))),
+        wants_initramfs: named.is_some() || auto && there.is_some(),
+        texts: vec![(name_of(cmdline).into(), arguments.clone())],
+        kernel,
+        initramfs,
+        arguments,
+        notes,
+    })
+}
+
+pub(super) fn write(
+    root: &Root,
+    facts: &Facts,
+    config: &str,
+    kernel: &Installed,
+    stage: Stage,
+) -> Result<Written, String> {
+    let text = read(root, config)?;
+    let settings = board::config(root, config).unwrap_or_default();
+    if kernel.initramfs.is_none() && initramfs_line(&text).is_some() {
+        return Err(format!(
+            "{config} names an initramfs, which the new kernel does not have: build it with one (boot/initrd.img-RELEASE in the package)"
+        ));
+    }
+    let mut added = vec![("os_prefix", format!("{}/", kernel.name))];
+    added.push(("arm_64bit", u8::from(kernel.wide).to_string()));
+    let known = facts.board.raspberry_pi.as_ref().is_some_and(|pi| pi.generation > 0);
+    if kernel.wide || !known || settings.get("kernel").is_some() {
+        added.push(("kernel", kernel.kernel.clone()));
+    }
+    if upstream(&kernel.dtbs) {
+        added.push(("upstream_kernel", "1".into()));
+    }
+    match &kernel.initramfs {
+        Some(_) if initramfs_line(&text).is_none() => added.push(("auto_initramfs", "1".into())),
+        None if settings.get("auto_initramfs") == Some("1") => added.push(("auto_initramfs", "0".into())),
+        _ => {}
+    }
+    let added: Vec<(String, String)> = added.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let after = config_txt::with(&text, &added, MARK);
+    let mut written = Written::default();
+    match stage {
+        Stage::Keep if settings.get("os_prefix") == Some(&added[0].1) => {}
+        Stage::Keep => written.edit(config, Some(text), after),
+        Stage::Try => {
+            let tried = format!("{}tryboot.txt", folder_of(config));
+            if root.exists(&tried) {
+                return Err(format!(
+                    "{tried} is there already: end that trial first (sudo ontick tune revert, if it is from ontick tune)"
+                ));
+            }
+            written.edit(&tried, None, after);
+        }
+    }
+    Ok(written)
+}
+
+/// Without a device tree for the board the firmware would not take the folder at all.
+fn device_trees(facts: &Facts, package: &Package) -> Result<(), String> {
+    let board = facts.board.compatible.split_whitespace().find_map(|c| c.strip_prefix("raspberrypi,"));
+    let wanted = board.map(|board| format!("-rpi-{}.dtb", tree_name(board)));
+    let fits = |name: &str| match &wanted {
+        Some(wanted) => name.ends_with(wanted.as_str()),
+        None => name.contains("-rpi-"),
+    };
+    match package.dtbs().map(name_of).any(fits) {
+        true => Ok(()),
+        false => Err(format!(
+            "the package has no device tree for {} ({}): the Raspberry Pi's firmware starts no kernel without one",
+            if facts.board.model.is_empty() { "a Raspberry Pi" } else { &facts.board.model },
+            wanted.map_or_else(|| "bcm…-rpi-….dtb".into(), |w| format!("bcm…{w}"))
+        )),
+    }
+}
+
+/// `4-model-b` is `4-b` in names of device trees, `4-compute-module` is `cm4`.
+fn tree_name(board: &str) -> String {
+    match board.split_once("-compute-module") {
+        Some((number, _)) => format!("cm{number}"),
+        None => board.replace("model-", ""),
+    }
+}
+
+/// Kernels from kernel.org name the older boards' trees after other chips than the Raspberry Pi's own do.
+fn upstream(dtbs: &[String]) -> bool {
+    let any = |chips: &[&str]| dtbs.iter().any(|d| chips.iter().any(|chip| name_of(d).starts_with(chip)));
+    any(&["bcm2835-rpi", "bcm2836-rpi", "bcm2837-rpi"]) && !any(&["bcm2708-rpi", "bcm2709-rpi", "bcm2710-rpi"])
+}
+
+/// The name that the firmware looks for by itself.
+fn kernel_file(facts: &Facts, package: &Package, set: Option<&str>) -> String {
+    if package.image.architecture.or(package.modules_for) == Some(Architecture::Arm64) {
+        return "kernel8.img".into();
+    }
+    let generation = facts.board.raspberry_pi.as_ref().map_or(0, |pi| pi.generation);
+    let own = set.map(name_of).filter(|name| name.ends_with(".img"));
+    let by_release = || match &package.release {
+        release if release.contains("-v7l") => "kernel7l.img",
+        release if release.contains("-v7") => "kernel7.img",
+        _ => "kernel.img",
+    };
+    match (own, generation) {
+        (Some(name), _) => name,
+        (None, 1) => "kernel.img",
+        (None, 2 | 3) => "kernel7.img",
+        (None, 4) => "kernel7l.img",
+        _ => by_release(),
+    }
+    .into()
+}
+
+/// `kernel8.img` goes with `initramfs8`, `kernel.img` with `initramfs`.
+fn automatic(kernel: &str) -> String {
+    kernel.trim_end_matches(".img").replacen("kernel", "initramfs", 1)
+}
+
+/// The file of an `initramfs FILE followkernel` line.
+fn initramfs_line(text: &str) -> Option<String> {
+    let named = |line: &str| {
+        line.trim()
+            .strip_prefix("initramfs")
+            .filter(|rest| rest.starts_with([' ', '\t']))?
+            .split_whitespace()
+            .next()
+            .map(str::to_owned)
+    };
+    text.lines().find_map(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_boards_and_files() {
+        for (board, tree) in [
+            ("4-model-b", "4-b"),
+            ("3-model-b-plus", "3-b-plus"),
+            ("model-zero-2-w", "zero-2-w"),
+            ("4-compute-module", "cm4"),
+            ("400", "400"),
+        ] {
+            assert_eq!(tree_name(board), tree);
+        }
+        assert_eq!((automatic("kernel8.img"), automatic("kernel.img")), ("initramfs8".into(), "initramfs".into()));
+        assert!(
+            upstream(&["broadcom/bcm2837-rpi-3-b.dtb".into()])
+                && !upstream(&["bcm2710-rpi-3-b.dtb".into(), "bcm2837-rpi-3-b.dtb".into()])
+        );
+        assert_eq!(initramfs_line("a=1\n initramfs initrd.img followkernel\n").as_deref(), Some("initrd.img"));
+        assert_eq!(initramfs_line("#initramfs x\ninitramfs_x=1\n"), None);
+    }
+}

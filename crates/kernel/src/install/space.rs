@@ -1,0 +1,69 @@
+//! Whether everything has room, asked of the file systems themselves.
+
+use ontick_machine::root::{Root, reason};
+use ontick_units::mebibytes;
+use serde::Serialize;
+
+use super::loader::Survey;
+use super::package::{Kind, Package};
+use super::{Initramfs, Installed};
+
+/// One file system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Space {
+    /// A folder on it.
+    pub folder: String,
+    /// Bytes that are needed there.
+    pub needed: u64,
+    /// Bytes that are free.
+    pub free: u64,
+}
+
+/// Lists, folders, the journal and the backups of boot files.
+const BESIDES: u64 = 2 << 20;
+/// What an initramfs takes where no other is there to go by.
+const USUAL_INITRAMFS: u64 = 48 << 20;
+
+/// What is needed and what there is; an error if it is too little, or nothing can be written.
+pub(super) fn check(
+    root: &Root,
+    package: &Package,
+    kernel: &Installed,
+    seen: &Survey,
+    initramfs: &Initramfs,
+) -> Result<Vec<Space>, String> {
+    let is_module = |kind: &Kind| matches!(kind, Kind::Module { .. });
+    let sizes =
+        |modules: bool| package.files.iter().filter(move |(kind, _)| is_module(kind) == modules).map(|(_, size)| *size);
+    let made = match initramfs {
+        // Modules of another kernel are not of the same length.
+        Initramfs::Made(_) => seen.initramfs_size.map_or(USUAL_INITRAMFS, |size| size + size / 4),
+        _ => 0,
+    };
+    let modules = Installed::modules_of(&kernel.release);
+    let wanted: [(&str, Vec<u64>, u64); 2] =
+        [(&kernel.folder, sizes(false).collect(), made), (&modules, sizes(true).collect(), 0)];
+    let mut found: Vec<(u64, Space)> = Vec::new();
+    for (folder, files, besides) in wanted {
+        let at = root.file_system(folder).map_err(|e| format!("{folder}: {}", reason(&e)))?;
+        if at.read_only {
+            return Err(format!(
+                "the file system of {folder} is read-only: mount it writable first (mount -o remount,rw)"
+            ));
+        }
+        let needed = files.iter().map(|size| size.div_ceil(at.block) * at.block).sum::<u64>() + besides + BESIDES;
+        match found.iter_mut().find(|(device, _)| *device == at.device) {
+            Some((_, space)) => space.needed += needed,
+            None => found.push((at.device, Space { folder: folder.into(), needed, free: at.free })),
+        }
+    }
+    let spaces: Vec<Space> = found.into_iter().map(|(_, space)| space).collect();
+    match spaces.iter().find(|space| space.needed > space.free) {
+        Some(Space { folder, needed, free }) => Err(format!(
+            "{folder} needs {} and its file system has {} free: make room first, for instance by removing kernels that are not used",
+            mebibytes(*needed),
+            mebibytes(*free)
+        )),
+        None => Ok(spaces),
+    }
+}

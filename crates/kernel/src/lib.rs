@@ -1,0 +1,21 @@
+//! Real-time kernels: whether one's configuration is fit, which are to be had, how one is configured, built
+//! and installed beside the one that is there. Nothing here prints.
+#![forbid(unsafe_code)]
+
+pub mod base;
+pub mod board;
+pub mod build;
+pub mod check;
+pub mod command;
+pub mod configure;
+pub mod fragment;
+pub mod install;
+pub mod kconfig;
+pub mod make;
+pub mod missing;
+pub mod options;
+pub mod packages;
+pub mod series;
+pub mod source;
+pub mod steps;
+pub mod tools;
