@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod flags;
 mod held;
+mod launch;
 #[cfg(test)]
 mod options;
 mod progress;

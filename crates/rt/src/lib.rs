@@ -23,7 +23,6 @@ pub mod clock;
 pub mod cpus;
 pub mod cycle;
 pub mod gaps;
-pub mod launch;
 pub mod phase;
 pub mod recorder;
 mod sys;

@@ -10,14 +10,13 @@ use clap::Args;
 use ontick_machine::{Aim, Facts, Journal, Profile, Root, isolate};
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::{Occupancy, claim};
-use ontick_rt::launch::{Account, Launch};
 use ontick_rt::thread::Policy;
-use ontick_units::CpuList;
-use ontick_units::exact;
+use ontick_units::{CpuList, exact};
 
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, Cpu};
 use crate::held::Held;
+use crate::launch::{Account, Launch};
 
 /// What the kernel sends to a program that runs at real-time priority for too long.
 const SIGXCPU: i32 = 24;

@@ -117,7 +117,7 @@ pub fn current_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// Sets the policy of a thread (0: the calling one).
+/// Sets the policy of a thread (0: the calling one). It allocates nothing, so that it may be called between fork and exec.
 pub fn set_policy(tid: i32, policy: Policy) -> io::Result<()> {
     sys::sched_setattr(tid, &mut policy.attributes())
 }

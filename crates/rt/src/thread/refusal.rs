@@ -14,7 +14,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn new(what: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+    /// What was asked, why it was refused, and what to do about it.
+    pub fn new(what: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into(), remedy: remedy.into() }
     }
 }

@@ -17,11 +17,10 @@ use std::io;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
+use ontick_rt::cpus;
+use ontick_rt::thread::{LatencyRequest, Policy, Refusal, Setup, set_affinity};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
-
-use crate::cpus;
-use crate::thread::{LatencyRequest, Policy, Refusal, Setup, set_affinity};
 
 pub use account::Account;
 use keeper::Keeper;

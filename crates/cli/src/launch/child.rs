@@ -6,22 +6,19 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use ontick_rt::thread::{Policy, set_policy};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::{Account, Launch};
-use crate::sys::{SchedAttr, sched_setattr};
-use crate::thread::Policy;
 
 /// SIGKILL comes so long after the signal that the program may handle.
 const GRACE_US: u64 = 1_000_000;
-/// `SCHED_FLAG_RESET_ON_FORK`: without it the kernel lets a deadline task start no other.
-const RESET_ON_FORK: u64 = 1;
 
 /// Everything that the new process needs, made beforehand: between fork and exec nothing may be allocated.
 struct Steps {
     cpus: Option<CpuSet>,
-    attributes: Option<SchedAttr>,
+    policy: Option<Policy>,
     limits: Vec<(Resource, Rlimit)>,
     group: Option<RawFd>,
     user: Option<Account>,
@@ -47,7 +44,7 @@ pub(super) fn prepare(
     }
     let steps = Steps {
         cpus: launch.cpu.map(only),
-        attributes: launch.policy.is_real_time().then(|| attributes(launch.policy)),
+        policy: Some(launch.policy).filter(|policy| policy.is_real_time()),
         limits: limits(launch),
         group: launch.group.as_ref().map(AsRawFd::as_raw_fd),
         user: launch.user.clone(),
@@ -64,14 +61,6 @@ fn only(cpu: u32) -> CpuSet {
     let mut set = CpuSet::new();
     set.set(cpu as usize);
     set
-}
-
-fn attributes(policy: Policy) -> SchedAttr {
-    let mut attributes = policy.attributes();
-    if matches!(policy, Policy::Deadline { .. }) {
-        attributes.flags |= RESET_ON_FORK;
-    }
-    attributes
 }
 
 fn limits(launch: &Launch) -> Vec<(Resource, Rlimit)> {
@@ -108,8 +97,8 @@ impl Steps {
             // Raising one is root's alone. Where it may not be raised, what was granted before stands.
             let _ = setrlimit(*resource, *limit);
         }
-        if let Some(attributes) = &self.attributes {
-            sched_setattr(0, &mut SchedAttr { ..*attributes })?;
+        if let Some(policy) = self.policy {
+            set_policy(0, policy)?;
         }
         if let Some(user) = &self.user {
             become_user(user)?;
