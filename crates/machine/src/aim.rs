@@ -1,9 +1,10 @@
 //! What the machine is wanted for: which CPUs, in which manner.
 
+use ontick_rt::cpus::choose;
+use ontick_units::CpuList;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
-use ontick_units::CpuList;
 
 /// A set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,15 +59,13 @@ pub struct Aim {
 }
 
 impl Aim {
-    /// Without `cpus`, the CPU that is isolated already, else the one with the highest number.
+    /// Without `cpus`, the one that [`choose`] finds.
     pub fn new(facts: &Facts, cpus: Option<CpuList>, profile: Profile) -> Result<Self, String> {
         let online = &facts.cpus.online;
-        let isolated = facts.cpus.isolated.with(&facts.cgroups.isolated());
-        let chosen = || isolated.last().filter(|cpu| online.contains(*cpu)).or(online.last());
-        let cpus = match cpus {
-            Some(cpus) => cpus,
-            None => CpuList::one(chosen().ok_or("no CPU was found (is this the root of a machine?)")?),
-        };
+        if online.is_empty() {
+            return Err("no CPU was found (is this the root of a machine?)".into());
+        }
+        let cpus = cpus.unwrap_or_else(|| CpuList::one(chosen(facts)));
         if cpus.is_empty() {
             return Err("no CPU was named".into());
         }
@@ -86,4 +85,12 @@ impl Aim {
     pub fn can_dedicate(&self) -> bool {
         !self.others.meets(&self.cpus)
     }
+}
+
+/// The CPU for a timed program where nobody named one.
+fn chosen(facts: &Facts) -> u32 {
+    let online: Vec<u32> = facts.cpus.online.iter().collect();
+    let isolated: Vec<u32> = facts.cpus.isolated.with(&facts.cgroups.isolated()).iter().collect();
+    let interrupts: Vec<_> = facts.interrupts.list.iter().map(|interrupt| interrupt.for_choice()).collect();
+    choose(&online, &online, &isolated, &interrupts).cpu
 }

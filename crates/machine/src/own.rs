@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ontick_rt::cpus::InterruptCounts;
 use serde::Serialize;
 
 use crate::facts::{Facts, Interrupts};
@@ -204,7 +205,7 @@ fn ran(samples: &[Sample], cpu: u32) -> Vec<Ran> {
     ran
 }
 
-fn struck(before: &crate::facts::Counts, after: &crate::facts::Counts, cpu: u32) -> Vec<Struck> {
+fn struck(before: &InterruptCounts, after: &InterruptCounts, cpu: u32) -> Vec<Struck> {
     let mut found: Vec<Struck> = Vec::new();
     for (label, row) in &after.rows {
         let count = after.on(label, cpu).unwrap_or(0).saturating_sub(before.on(label, cpu).unwrap_or(0));
@@ -267,7 +268,6 @@ fn spent(before: Option<&Vec<u64>>, after: Option<&Vec<u64>>) -> TimeSpent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Counts;
 
     fn task(number: u32, cpu: u32, ran_ns: u64) -> Task {
         Task {
@@ -284,8 +284,8 @@ mod tests {
         let table = format!("  CPU0 CPU3\nLOC: 0 {timer} Local timer interrupts\n 36: 5 {} PCI eth0\n", timer / 10);
         Sample {
             tasks: tasks.into_iter().map(|t| ((t.task, t.started), t)).collect(),
-            interrupts: Counts::parse(&table),
-            softirqs: Counts::default(),
+            interrupts: InterruptCounts::parse(&table),
+            softirqs: InterruptCounts::default(),
             times: BTreeMap::from([(3, vec![timer, 0, 0, 7, 0, 0, 0, 2])]),
         }
     }

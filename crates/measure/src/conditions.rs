@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use ontick_record::run::Conditions;
+use ontick_rt::cpus::{InterruptCounts, InterruptRow};
 
 /// Readings before, to be set against those at the end.
 pub struct Watch {
@@ -84,27 +85,19 @@ pub(crate) fn interrupts(cpu: Option<u32>) -> BTreeMap<String, u64> {
 
 /// Counts by name from the text of `/proc/interrupts`, of one CPU or of all.
 fn parse_interrupts(text: &str, cpu: Option<u32>) -> BTreeMap<String, u64> {
-    let mut lines = text.lines();
-    let cpus: Vec<u32> = lines
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .filter_map(|name| name.strip_prefix("CPU")?.parse().ok())
-        .collect();
-    let mut counts = BTreeMap::new();
-    for line in lines {
-        let Some((number, rest)) = line.split_once(':') else { continue };
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        let per_cpu: Vec<u64> = fields.iter().take(cpus.len()).map_while(|field| field.parse().ok()).collect();
-        let count: u64 =
-            per_cpu.iter().zip(&cpus).filter(|(_, of)| cpu.is_none_or(|cpu| cpu == **of)).map(|(n, _)| n).sum();
-        let words = fields.get(per_cpu.len()..).unwrap_or_default();
-        // A numbered interrupt is told by its device (the last word), the others by their abbreviation.
-        let name = match number.trim().parse::<u32>() {
-            Ok(number) => format!("{} ({number})", words.last().unwrap_or(&"unnamed")),
-            Err(_) => number.trim().to_string(),
+    let table = InterruptCounts::parse(text);
+    let of_row = |(label, row): (&String, &InterruptRow)| {
+        let counted = row.counts.iter().zip(&table.cpus).filter(|(_, of)| cpu.is_none_or(|cpu| cpu == **of));
+        // A numbered interrupt is named by its device, the others by their abbreviation.
+        let name = match label.parse::<u32>() {
+            Ok(number) => format!("{} ({number})", row.device().unwrap_or("unnamed")),
+            Err(_) => label.clone(),
         };
-        *counts.entry(name).or_insert(0) += count;
+        (name, counted.map(|(count, _)| count).sum())
+    };
+    let mut counts: BTreeMap<String, u64> = table.rows.iter().map(of_row).collect();
+    if cpu.is_none() {
+        counts.extend(table.machine_wide);
     }
     counts
 }
@@ -125,7 +118,9 @@ ERR:          0
         let of_cpu_1 = parse_interrupts(INTERRUPTS, Some(1));
         assert_eq!(of_cpu_1["virtio0-input.0 (24)"], 12);
         assert_eq!(of_cpu_1["LOC"], 29_931);
-        assert_eq!(parse_interrupts(INTERRUPTS, None)["i8042 (1)"], 12);
+        let of_all = parse_interrupts(INTERRUPTS, None);
+        assert_eq!((of_all["i8042 (1)"], of_all["ERR"]), (12, 0));
+        assert!(!of_cpu_1.contains_key("ERR"));
     }
 
     #[test]

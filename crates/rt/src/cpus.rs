@@ -2,6 +2,7 @@
 
 mod choice;
 pub mod claim;
+mod counts;
 mod interrupts;
 mod whereabouts;
 
@@ -12,6 +13,7 @@ use ontick_units::CpuList;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 pub use choice::{Choice, Why, choose};
+pub use counts::{InterruptCounts, InterruptRow};
 pub use interrupts::Interrupt;
 pub use whereabouts::Whereabouts;
 

@@ -2,57 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use ontick_rt::cpus::{self, InterruptCounts};
+use ontick_units::CpuList;
 use serde::Serialize;
 
 use crate::root::Root;
-use ontick_units::CpuList;
-
-/// `/proc/interrupts` or `/proc/softirqs`: a count for each source and CPU.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// The CPUs of the columns (only those that are online have one).
-    pub cpus: Vec<u32>,
-    /// One row for each source, by its label (`36`, `LOC`, `NET_RX`).
-    pub rows: BTreeMap<String, Row>,
-}
-
-/// One source of interrupts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// How often, in the order of the columns.
-    pub counts: Vec<u64>,
-    /// What the kernel says beside it: controller, type, device.
-    pub about: String,
-}
-
-impl Counts {
-    /// Reads the table. Rows without one count per CPU (`ERR`, `MIS`) are left out.
-    pub fn parse(text: &str) -> Self {
-        let mut lines = text.lines();
-        let header = lines.next().unwrap_or_default();
-        let cpus: Vec<u32> = header.split_whitespace().filter_map(|w| w.strip_prefix("CPU")?.parse().ok()).collect();
-        let row = |line: &str| -> Option<(String, Row)> {
-            let (label, rest) = line.split_once(':')?;
-            let mut rest = rest.trim_start();
-            let mut counts = Vec::new();
-            for _ in &cpus {
-                let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-                counts.push(rest[..end].parse().ok()?);
-                rest = rest[end..].trim_start();
-            }
-            let about = rest.split_whitespace().collect::<Vec<_>>().join(" ");
-            Some((label.trim().to_owned(), Row { counts, about }))
-        };
-        let rows = if cpus.is_empty() { BTreeMap::new() } else { lines.filter_map(row).collect() };
-        Self { cpus, rows }
-    }
-
-    /// How often a source struck on a CPU.
-    pub fn on(&self, label: &str, cpu: u32) -> Option<u64> {
-        let column = self.cpus.iter().position(|c| *c == cpu)?;
-        self.rows.get(label)?.counts.get(column).copied()
-    }
-}
 
 /// One numbered interrupt.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -65,6 +19,9 @@ pub struct Interrupt {
     pub affinity: Option<CpuList>,
     /// Where it does go.
     pub effective: Option<CpuList>,
+    /// How often it has interrupted each CPU.
+    #[serde(skip)]
+    pub counts: BTreeMap<u32, u64>,
 }
 
 impl Interrupt {
@@ -76,6 +33,19 @@ impl Interrupt {
         let after = words.iter().skip(1).rposition(|w| trigger(w)).map_or(0, |at| at + 2);
         let start: usize = words[..after.min(words.len())].iter().map(|w| w.len() + 1).sum();
         self.about.get(start..).unwrap_or_default()
+    }
+
+    /// As the choice of a CPU takes it; whether the kernel refuses to move it cannot be read from a mounted disk.
+    pub(crate) fn for_choice(&self) -> cpus::Interrupt {
+        let list = |cpus: &Option<CpuList>| cpus.iter().flat_map(CpuList::iter).collect();
+        cpus::Interrupt {
+            number: self.number,
+            device: self.device().into(),
+            fixed: None,
+            affinity: list(&self.affinity),
+            effective: list(&self.effective),
+            counts: self.counts.clone(),
+        }
     }
 
     /// Whether it is a timer of the kernel's own, which cannot be steered: each CPU has its own (ARM), or the one
@@ -102,15 +72,19 @@ pub struct Interrupts {
 
 impl Interrupts {
     pub(crate) fn probe(root: &Root) -> Self {
-        let counts = Counts::parse(&root.text("/proc/interrupts").unwrap_or_default());
+        let counts = InterruptCounts::parse(&root.text("/proc/interrupts").unwrap_or_default());
         let list = |path: String| root.value(&path)?.parse().ok();
         let mask = |path: &str| CpuList::from_mask(&root.value(path)?).ok();
         let numbers = root.list("/proc/irq").into_iter().filter_map(|name| name.parse::<u32>().ok());
-        let interrupt = |number: u32| Interrupt {
-            number,
-            about: counts.rows.get(&number.to_string()).map(|r| r.about.clone()).unwrap_or_default(),
-            affinity: list(format!("/proc/irq/{number}/smp_affinity_list")),
-            effective: list(format!("/proc/irq/{number}/effective_affinity_list")),
+        let interrupt = |number: u32| {
+            let row = counts.rows.get(&number.to_string()).cloned().unwrap_or_default();
+            Interrupt {
+                number,
+                about: row.about,
+                affinity: list(format!("/proc/irq/{number}/smp_affinity_list")),
+                effective: list(format!("/proc/irq/{number}/effective_affinity_list")),
+                counts: counts.cpus.iter().copied().zip(row.counts).collect(),
+            }
         };
         let mut packet_steering = BTreeMap::new();
         for pattern in ["/sys/class/net/*/queues/rx-*/rps_cpus", "/sys/class/net/*/queues/tx-*/xps_cpus"] {
@@ -146,18 +120,6 @@ impl Interrupts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    const TEXT: &str = "           CPU0       CPU2\n  2:   5   7  GICv2  29 Level     arch_timer\n\
-                        ERR:          0\nLOC:  1  2   Local timer interrupts\n";
-
-    #[test]
-    fn columns_are_the_cpus_that_are_online() {
-        let counts = Counts::parse(TEXT);
-        assert_eq!((counts.on("2", 2), counts.on("LOC", 0), counts.on("LOC", 1)), (Some(7), Some(1), None));
-        assert_eq!(counts.rows["2"].about, "GICv2 29 Level arch_timer");
-        assert!(!counts.rows.contains_key("ERR"));
-    }
 
     #[test]
     fn a_device_stands_after_its_trigger() {
@@ -179,25 +141,5 @@ mod tests {
             |number, about: &str| Interrupt { number, about: about.into(), ..Interrupt::default() }.fixed_timer();
         assert!(timer(0, "IO-APIC 2-edge timer") && timer(11, "GICv2 30 Level arch_timer"));
         assert!(!timer(9, "IO-APIC 9-fasteoi acpi") && !timer(17, "PRU 3 Level timer"));
-    }
-
-    proptest! {
-        #[test]
-        fn counts_are_read_back(rows in prop::collection::vec(prop::collection::vec(any::<u64>(), 3), 1..20)) {
-            let mut text = String::from("            CPU0       CPU1       CPU3\n");
-            for (i, counts) in rows.iter().enumerate() {
-                text += &format!("{i:>3}: {:>10} {:>10} {:>10}   chip  edge  dev{i}\n", counts[0], counts[1], counts[2]);
-            }
-            let parsed = Counts::parse(&text);
-            for (i, counts) in rows.iter().enumerate() {
-                prop_assert_eq!(&parsed.rows[&i.to_string()].counts, counts);
-                prop_assert_eq!(parsed.on(&i.to_string(), 3), Some(counts[2]));
-            }
-        }
-
-        #[test]
-        fn any_text_is_answered(text in "( CPU[0-9]{1,3}){0,3}\n([A-Z0-9]{0,3}:[ 0-9a-z:]{0,20}\n){0,5}|.{0,60}") {
-            let _ = Counts::parse(&text);
-        }
     }
 }

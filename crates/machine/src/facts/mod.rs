@@ -28,7 +28,7 @@ pub use clock::Clock;
 pub use config::KernelConfig;
 pub use cpus::Cpus;
 pub use frequency::Frequency;
-pub use interrupts::{Counts, Interrupts};
+pub use interrupts::Interrupts;
 pub use kernel::{Kernel, Preemption};
 pub use limits::Limits;
 pub use memory::Memory;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::facts::Counts;
+use ontick_rt::cpus::InterruptCounts;
+use ontick_units::CpuList;
+
 use crate::own::Movable;
 use crate::root::Root;
-use ontick_units::CpuList;
 
 /// The machine's tasks and counters at one moment.
 #[derive(Debug, Clone, Default)]
@@ -13,9 +14,9 @@ pub struct Sample {
     /// Tasks, by thread number and start (numbers are used again).
     pub tasks: BTreeMap<(u32, u64), Task>,
     /// Interrupts.
-    pub interrupts: Counts,
+    pub interrupts: InterruptCounts,
     /// Softirqs.
-    pub softirqs: Counts,
+    pub softirqs: InterruptCounts,
     /// The columns of each CPU in `/proc/stat`, in ticks of 10 ms.
     pub times: BTreeMap<u32, Vec<u64>>,
 }
@@ -109,8 +110,8 @@ impl Sample {
     pub fn take(root: &Root) -> Self {
         Self {
             tasks: tasks(root).into_iter().map(|t| ((t.task, t.started), t)).collect(),
-            interrupts: Counts::parse(&root.text("/proc/interrupts").unwrap_or_default()),
-            softirqs: Counts::parse(&root.text("/proc/softirqs").unwrap_or_default()),
+            interrupts: InterruptCounts::parse(&root.text("/proc/interrupts").unwrap_or_default()),
+            softirqs: InterruptCounts::parse(&root.text("/proc/softirqs").unwrap_or_default()),
             times: times(&root.text("/proc/stat").unwrap_or_default()),
         }
     }

@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use super::InterruptCounts;
+
 /// A numbered interrupt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Interrupt {
@@ -60,18 +62,18 @@ pub(super) fn at_first_sight() -> &'static [Interrupt] {
 
 /// The numbered rows of `/proc/interrupts`.
 fn parse(text: &str) -> Vec<Interrupt> {
-    let mut lines = text.lines();
-    let header = lines.next().unwrap_or_default();
-    let cpus: Vec<u32> = header.split_whitespace().filter_map(|w| w.strip_prefix("CPU")?.parse().ok()).collect();
-    let row = |line: &str| {
-        let (number, rest) = line.split_once(':')?;
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let counts = cpus.iter().zip(&words).map(|(cpu, count)| Some((*cpu, count.parse().ok()?)));
-        let counts: BTreeMap<u32, u64> = counts.collect::<Option<_>>()?;
-        let device = words.get(cpus.len()..).and_then(<[_]>::last).unwrap_or(&"unnamed").to_string();
-        Some(Interrupt { number: number.trim().parse().ok()?, device, counts, ..Interrupt::default() })
-    };
-    lines.filter_map(row).collect()
+    let table = InterruptCounts::parse(text);
+    let numbered = table.rows.iter().filter_map(|(label, row)| Some((label.parse().ok()?, row)));
+    let mut all: Vec<Interrupt> = numbered
+        .map(|(number, row)| Interrupt {
+            number,
+            device: row.device().unwrap_or("unnamed").to_owned(),
+            counts: table.cpus.iter().copied().zip(row.counts.iter().copied()).collect(),
+            ..Interrupt::default()
+        })
+        .collect();
+    all.sort_by_key(|interrupt| interrupt.number);
+    all
 }
 
 /// With what the folder of all interrupts (`/proc/irq`) says. Since Linux 6.11 `smp_affinity` can be written by nobody
@@ -113,7 +115,7 @@ ERR:          0
         assert_eq!((all[0].number, all[0].device.as_str()), (36, "virtio1-req.0"));
         assert_eq!(all[0].counts, [(0, 3), (2, 89_891)].into());
         assert_eq!(all[0].strikes(2), 89_891);
-        assert!(parse("").is_empty() && parse("nonsense\n1: x\n").iter().all(|i| i.counts.is_empty()));
+        assert!(parse("").is_empty() && parse("nonsense\n1: x\n").is_empty());
     }
 
     #[test]
