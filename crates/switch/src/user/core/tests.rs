@@ -180,6 +180,7 @@ macro_rules! core {
 mod ends;
 
 mod forwarding;
+mod live;
 
 mod overdue;
 mod planned;
