@@ -1,7 +1,7 @@
 //! The Raspberry Pi's `config.txt`, with files that it includes.
 #![no_main]
 
-use ontick_machine::boot::config_txt::{ConfigTxt, with};
+use ontick_machine::config_txt::{ConfigTxt, with};
 
 libfuzzer_sys::fuzz_target!(|input: (&str, &str)| {
     let (text, other) = input;

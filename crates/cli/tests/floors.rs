@@ -34,7 +34,7 @@ const HOUSE: [Wing; 15] = [
     Wing { name: UNDO, floor: 1, may_use: &[] },
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
     Wing { name: MACHINE, floor: 2, may_use: &[UNITS, RT, RECORD, UNDO] },
-    Wing { name: KERNEL, floor: 3, may_use: &[UNITS, RECORD, MACHINE] },
+    Wing { name: KERNEL, floor: 3, may_use: &[UNITS, RECORD, UNDO, MACHINE] },
     Wing { name: MEASURE, floor: 3, may_use: &[UNITS, RT, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },

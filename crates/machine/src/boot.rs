@@ -5,7 +5,6 @@
 
 pub(crate) mod apply;
 mod arguments;
-pub mod config_txt;
 mod extlinux;
 mod grub;
 pub mod grubenv;
@@ -19,6 +18,7 @@ mod wanted;
 use serde::Serialize;
 
 use crate::aim::Aim;
+use crate::config_txt;
 use crate::facts::Facts;
 use crate::root::{Root, reason};
 
@@ -133,11 +133,6 @@ pub fn plan(root: &Root, facts: &Facts, aim: &Aim, trial: bool) -> Result<BootPl
     let commands = commands_after(root, edits.iter().map(|e| e.path.as_str()));
     let restart = if trial { "reboot '0 tryboot'" } else { "reboot" };
     Ok(BootPlan { place, arguments, settings, trial, edits, commands, restart: restart.into(), notes })
-}
-
-/// The Raspberry Pi's `config.txt`, in either place.
-pub(crate) fn config_file(root: &Root) -> Option<String> {
-    place::boot_folder(root, "config.txt").map(|folder| format!("{folder}/config.txt"))
 }
 
 /// Commands that the machine must run after these files changed.

@@ -21,6 +21,7 @@
 pub mod aim;
 pub mod apply;
 pub mod boot;
+pub mod config_txt;
 pub mod facts;
 pub mod findings;
 pub mod form;

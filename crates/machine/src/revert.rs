@@ -3,6 +3,7 @@
 
 use std::io;
 
+use ontick_undo::Undone;
 use serde::Serialize;
 
 use crate::boot::grubenv;
@@ -50,31 +51,6 @@ pub struct Step {
     /// How it went.
     #[serde(flatten)]
     pub outcome: Undone,
-}
-
-/// How undoing went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "outcome", content = "detail")]
-pub enum Undone {
-    /// It is as it was.
-    Restored,
-    /// What ontick wrote is out; what somebody else wrote since into the same file stays.
-    TakenOut,
-    /// It was as it had been already.
-    AlreadyAsBefore,
-    /// The device or task is gone, and its setting with it.
-    Gone,
-    /// Somebody else changed it since, to this; it is left (`--force` restores it all the same).
-    ChangedByOthers(String),
-    /// It could not be restored, for this reason; it stays in the journal.
-    Refused(String),
-}
-
-impl Undone {
-    /// Whether nothing is left to do.
-    pub fn settled(&self) -> bool {
-        matches!(self, Self::Restored | Self::TakenOut | Self::AlreadyAsBefore | Self::Gone)
-    }
 }
 
 /// Undoes everything that stands in the journal.
@@ -150,7 +126,7 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
             Some(_) => root.remove(path).map(|()| Undone::Restored),
         },
         Undo::Folder { path } if !root.exists(path) => Ok(Undone::AlreadyAsBefore),
-        Undo::Folder { path } => isolate::tasks::disband(root, path).map(|()| Undone::Restored),
+        Undo::Folder { path } => isolate::tasks::remove_cgroup(root, path).map(|()| Undone::Restored),
         Undo::Tree { path, texts } => tree::remove_tree(root, path, texts, force),
         Undo::Placed { path, size, crc } => tree::remove_placed(root, path, (*size, *crc), force),
         Undo::Variable { path, key, original, wanted } => undo_variable(root, path, key, original.as_deref(), wanted),

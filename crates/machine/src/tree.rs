@@ -5,9 +5,10 @@
 
 use std::io;
 
+use ontick_undo::Undone;
+
 use crate::boot::apply::make_folders;
 use crate::journal::{Content, Journal, Undo};
-use crate::revert::Undone;
 use crate::root::{Root, beside_path, reason};
 
 /// Stands in every tree that ontick planted, and says what it is.

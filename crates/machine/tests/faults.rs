@@ -12,9 +12,9 @@ use machine::{MACHINES, Machine};
 use ontick_machine::apply::Outcome;
 use ontick_machine::boot;
 use ontick_machine::journal::PATH;
-use ontick_machine::revert::Undone;
 use ontick_machine::root::{Act, Hook, Verdict};
 use ontick_machine::{Applied, Facts, Journal, Plan, Profile, Root, apply, isolate, revert, status};
+use ontick_undo::Undone;
 
 /// Everything that `tune apply --isolate --boot` does.
 fn tune(root: &Root, plan: &Plan, facts: &Facts) {

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{
-    Act, ApplyError, Expect, Folder, Host, Journal, Live, Lock, Plan, Refused, Undone, apply, differences, revert,
+    Act, ApplyError, Expect, Folder, Host, Journal, Live, Lock, Plan, Refused, apply, differences, revert,
 };
 use ontick_switch::features::Features;
 use ontick_switch::kernel::{self, Ended, Options};
 use ontick_switch::model::{Class, Classifier, Forwarding, Offload, Plane, Port, Role, Rule, Socket, Switch};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_switch::{config, ethtool};
+use ontick_undo::Undone;
 
 /// This machine with a fault: from some act on, each is refused; the one at which that begins may be done first.
 struct Faulty {

@@ -1,4 +1,7 @@
 //! Change a machine and put it back: what every change of a machine needs, whatever it changes.
 
+mod outcome;
 pub mod state_dir;
 pub mod trust;
+
+pub use outcome::Undone;

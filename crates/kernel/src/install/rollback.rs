@@ -3,7 +3,8 @@
 use ontick_machine::Facts;
 use ontick_machine::Root;
 use ontick_machine::journal::{Journal, Undo};
-use ontick_machine::revert::{Reverted, Undone, revert_but};
+use ontick_machine::revert::{Reverted, revert_but};
+use ontick_undo::Undone;
 use serde::Serialize;
 
 use super::Installed;

@@ -45,7 +45,7 @@ pub enum Place {
 /// Finds the boot loader's files.
 pub fn find(root: &Root) -> Result<Place, String> {
     if let Some(folder) =
-        boot_folder(root, "config.txt").filter(|f| is_pi(root) || root.exists(&format!("{f}/cmdline.txt")))
+        board::firmware_folder(root).filter(|f| is_pi(root) || root.exists(&format!("{f}/cmdline.txt")))
     {
         return pi(root, &folder);
     }
@@ -89,12 +89,6 @@ fn pi(root: &Root, folder: &str) -> Result<Place, String> {
         true => Ok(Place::RaspberryPi { cmdline, config }),
         false => Err(format!("{cmdline} is not there: is the boot partition mounted?")),
     }
-}
-
-/// The Raspberry Pi's boot partition: since bookworm under /boot/firmware. /boot then holds notes of the
-/// same names that only say so.
-pub(super) fn boot_folder(root: &Root, name: &str) -> Option<String> {
-    ["/boot/firmware", "/boot"].into_iter().find(|f| root.exists(&format!("{f}/{name}"))).map(str::to_owned)
 }
 
 /// systemd-boot's folder and its entries, where it is installed.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::boot::config_txt::ConfigTxt;
+use crate::config_txt::ConfigTxt;
 use crate::root::Root;
 
 /// The board.
@@ -54,7 +54,7 @@ fn product(root: &Root) -> Option<String> {
 
 fn pi(root: &Root, model: &str) -> Pi {
     let generation = generation(root);
-    let config_file = crate::boot::config_file(root).unwrap_or_default();
+    let config_file = firmware_folder(root).map(|folder| format!("{folder}/config.txt")).unwrap_or_default();
     let config = read_config(root, &config_file, model, generation).unwrap_or_default();
     let flags = root.matching("/sys/devices/platform/soc*/soc*:firmware/get_throttled");
     let flags = flags.first().and_then(|path| root.value(path)).or_else(|| asked(root));
@@ -66,6 +66,12 @@ fn generation(root: &Root) -> u32 {
     let compatible = root.value("/proc/device-tree/compatible").unwrap_or_default();
     let families = [("bcm2712", 5), ("bcm2711", 4), ("bcm2837", 3), ("bcm2836", 2), ("bcm2835", 1)];
     families.iter().find(|(chip, _)| compatible.contains(chip)).map_or(0, |(_, g)| *g)
+}
+
+/// The Raspberry Pi's boot partition: since bookworm under /boot/firmware. /boot then holds notes of the
+/// same names that only say so.
+pub(crate) fn firmware_folder(root: &Root) -> Option<String> {
+    ["/boot/firmware", "/boot"].into_iter().find(|f| root.exists(&format!("{f}/config.txt"))).map(str::to_owned)
 }
 
 /// What a `config.txt` says for the board that the root stands for, the files that it includes too.

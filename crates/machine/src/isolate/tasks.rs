@@ -3,11 +3,12 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use ontick_undo::Undone;
+
 use super::Stayed;
 use crate::aim::Aim;
 use crate::journal::{Journal, Undo};
 use crate::own::{Movable, Task, sample_tasks as all, started};
-use crate::revert::Undone;
 use crate::root::{Root, reason};
 
 /// Moves every task of a version 1 group into another; all are journaled first.
@@ -75,7 +76,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Removes a folder of ours. What still runs in a control group goes on in the group above: the kernel removes none
 /// that has tasks.
-pub(crate) fn disband(root: &Root, group: &str) -> io::Result<()> {
+pub(crate) fn remove_cgroup(root: &Root, group: &str) -> io::Result<()> {
     let began = Instant::now();
     loop {
         leave(root, group);

@@ -1,10 +1,9 @@
 //! Carries a plan out, or back.
 
+use ontick_undo::Undone;
 use serde::Serialize;
 
-use super::{
-    Difference, Folder, FolderError, Host, Journal, JournalError, Lock, Plan, Refused, Step, Undone, differences,
-};
+use super::{Difference, Folder, FolderError, Host, Journal, JournalError, Lock, Plan, Refused, Step, differences};
 
 /// A plan was not carried out.
 #[derive(Debug, thiserror::Error)]

@@ -24,7 +24,7 @@ pub use folder::{Folder, FolderError, Lock, Watcher};
 pub(crate) use host::parsed;
 pub use host::{Host, Link, Live, Refused, links};
 pub use journal::{Entry, Journal, JournalError};
-pub use undo::{Iface, Undo, Undone};
+pub use undo::{Iface, Undo};
 pub(crate) use undo::{preferences_at, qdiscs, root_of};
 
 /// What is to be done, in order.

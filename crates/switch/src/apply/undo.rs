@@ -1,6 +1,7 @@
 //! How each kind of change is undone: only where it differs from what there was, so that it can be done again, or for
 //! a change that was never made.
 
+use ontick_undo::Undone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -115,29 +116,6 @@ pub enum Undo {
     },
 }
 
-/// What became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "undone", content = "why")]
-pub enum Undone {
-    /// It is as before.
-    Restored,
-    /// It was as before already.
-    AsBefore,
-    /// The interface is gone, and this with it.
-    Gone,
-    /// Somebody else has changed it since, which stays.
-    Left(String),
-    /// It cannot be undone.
-    Refused(String),
-}
-
-impl Undone {
-    /// Whether nothing is left to do.
-    pub fn settled(&self) -> bool {
-        !matches!(self, Undone::Refused(_))
-    }
-}
-
 impl Undo {
     /// What it puts back, in words.
     pub fn what(&self) -> String {
@@ -198,7 +176,7 @@ impl Undo {
         let link = self.find(host)?;
         if link.is_none() && self.port().is_some() {
             return Ok(match self {
-                Undo::Bridge { .. } | Undo::Pair { .. } => Undone::AsBefore,
+                Undo::Bridge { .. } | Undo::Pair { .. } => Undone::AlreadyAsBefore,
                 _ => Undone::Gone,
             });
         }
@@ -209,15 +187,15 @@ impl Undo {
                 restore(now != *was, host, &[Act::run(format!("ip link set dev {} {word}", port.name))])
             }
             Undo::Released { port, bridge } => match link.and_then(|link| link.master) {
-                None => Ok(Undone::AsBefore),
+                None => Ok(Undone::AlreadyAsBefore),
                 Some(master) if master == *bridge => {
                     restore(true, host, &[Act::run(format!("ip link set dev {} nomaster", port.name))])
                 }
-                Some(master) => Ok(Undone::Left(format!("it is in {master} now"))),
+                Some(master) => Ok(Undone::Superseded(format!("it is in {master} now"))),
             },
             // With its place in the bridge a port loses them.
             Undo::Groups { bridge, .. } if link.and_then(|link| link.master).as_ref() != Some(bridge) => {
-                Ok(Undone::AsBefore)
+                Ok(Undone::AlreadyAsBefore)
             }
             Undo::Groups { port, bridge, groups } => {
                 let present = groups_at(host, bridge, &port.name)?;
@@ -266,7 +244,7 @@ impl Undo {
 
 fn restore(differs: bool, host: &impl Host, acts: &[Act]) -> Result<Undone, Refused> {
     if !differs {
-        return Ok(Undone::AsBefore);
+        return Ok(Undone::AlreadyAsBefore);
     }
     acts.iter().try_for_each(|act| host.act(act))?;
     Ok(Undone::Restored)
@@ -326,15 +304,19 @@ fn root_qdisc(host: &impl Host, port: &str, handle: &str, was: &str) -> Result<U
     };
     let (kind, now) = kind_and_handle(&qdiscs(host, port)?);
     if now == "0:" || now.is_empty() {
-        return Ok(Undone::AsBefore);
+        return Ok(Undone::AlreadyAsBefore);
     }
     if now != handle {
-        return Ok(Undone::Left(format!("somebody else has set {kind} since; it was {was}")));
+        return Ok(Undone::Superseded(format!("somebody else has set {kind} since; it was {was}")));
     }
     host.act(&Act::run(format!("tc qdisc del dev {port} root")))?;
     let (kind, _) = kind_and_handle(&qdiscs(host, port)?);
     // net.core.default_qdisc was changed after the port came up.
-    Ok(if kind == was { Undone::Restored } else { Undone::Left(format!("it is {kind}, the kernel's default by now")) })
+    Ok(if kind == was {
+        Undone::Restored
+    } else {
+        Undone::Superseded(format!("it is {kind}, the kernel's default by now"))
+    })
 }
 
 fn remove_chain(host: &impl Host, program: &str, chain: &str, table: Option<&str>) -> Result<Undone, Refused> {
@@ -366,5 +348,5 @@ fn remove_chain(host: &impl Host, program: &str, chain: &str, table: Option<&str
             restored = true;
         }
     }
-    Ok(if restored { Undone::Restored } else { Undone::AsBefore })
+    Ok(if restored { Undone::Restored } else { Undone::AlreadyAsBefore })
 }

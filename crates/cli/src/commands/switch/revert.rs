@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use ontick_switch::apply::{Folder, Live, Reverted, Undone, revert};
+use ontick_switch::apply::{Folder, Live, Reverted, revert};
+use ontick_undo::Undone;
 
 use super::aimed::{NameFlags, lock, needs_root};
 use super::{file, guardian};
@@ -91,9 +92,9 @@ pub fn text(name: &str, reverted: &Reverted) -> String {
     let mut text = String::new();
     for told in &reverted.undone {
         let why = match &told.outcome {
-            Undone::Restored | Undone::AsBefore => continue,
+            Undone::Restored | Undone::TakenOut | Undone::AlreadyAsBefore => continue,
             Undone::Gone => "the interface is gone",
-            Undone::Left(why) | Undone::Refused(why) => why,
+            Undone::ChangedByOthers(why) | Undone::Superseded(why) | Undone::Refused(why) => why,
         };
         text += &format!("{}: {why}\n", told.what);
     }

@@ -4,10 +4,11 @@ use ontick_machine::apply::{Change, Outcome};
 use ontick_machine::boot::{BootPlan, Ran};
 use ontick_machine::isolate::Isolated;
 use ontick_machine::plan::{Item, Plan, State};
-use ontick_machine::revert::{Reverted, Step, Undone};
+use ontick_machine::revert::{Reverted, Step};
 use ontick_machine::status::{Standing, Stands, Status};
 use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, diff, labelled, list};
+use ontick_undo::Undone;
 
 use super::apply::{BootDone, Done};
 
@@ -211,6 +212,7 @@ pub fn undone(step: &Step) -> Entry {
         Undone::ChangedByOthers(now) => {
             (Mark::Look, "left", format!("somebody else has set {now} since; it was {to} (--force restores it)"))
         }
+        Undone::Superseded(why) => (Mark::Plain, "left", format!("{why}; it was {to}")),
         Undone::Refused(why) => (Mark::Bad, "refused", format!("{to}: {why}")),
     };
     entry(mark, word, &step.knob, said, Vec::new())

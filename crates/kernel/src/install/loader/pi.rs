@@ -3,7 +3,7 @@
 //! the usual name: then the usual kernel is booted.
 
 use ontick_machine::Root;
-use ontick_machine::boot::config_txt;
+use ontick_machine::config_txt;
 use ontick_machine::facts::{Facts, board};
 
 use super::{MARK, Stage, Survey, Written, folder_of, name_of, read};
