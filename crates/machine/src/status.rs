@@ -116,7 +116,7 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
         let along = matches!(entry.undo, Undo::Along { .. });
         let note = match (along, knobs::interrupts::lags(root, entry.undo.path())) {
             (true, _) => Some("the kernel changed it along".into()),
-            (_, lag) => lag.map(|cpus| format!("on CPU {cpus} until it strikes next")),
+            (_, lag) => lag.map(|cpus| format!("on CPU {cpus} until it occurs next")),
         };
         let path = entry.undo.path().into();
         // What the kernel could have changed along and did not is no change.

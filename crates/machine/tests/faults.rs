@@ -289,14 +289,14 @@ fn an_interrupt_that_has_not_moved_yet_is_told() {
     let applied = applied(&machine, &machine.plan(Profile::DedicatedCore), Refuse(0, |_| false));
     assert!(applied.complete());
     let note = |path: &str| applied.changes.iter().find(|c| c.path.contains(path)).unwrap().note.clone();
-    assert_eq!((note("/36/").as_deref(), note("/41/")), (Some("on CPU 1 until it strikes next"), None));
+    assert_eq!((note("/36/").as_deref(), note("/41/")), (Some("on CPU 1 until it occurs next"), None));
     let standing = status(&machine.root, &Journal::read(&machine.root).unwrap());
     assert_eq!(standing.changes.iter().filter(|c| c.note.is_some()).count(), 1);
     let seen = |machine: &Machine| {
         let all = ontick_machine::check(&machine.facts(), &machine.aim(Profile::DedicatedCore));
         all.into_iter().find(|f| f.id == "interrupts").unwrap()
     };
-    assert!(seen(&machine).seen.contains("once more may strike: 36 virtio1-req.0"), "{:?}", seen(&machine));
+    assert!(seen(&machine).seen.contains("may be delivered once more: 36 virtio1-req.0"), "{:?}", seen(&machine));
     machine.write("/proc/irq/36/effective_affinity_list", "0\n");
     assert_eq!(seen(&machine).seen, "no device interrupt goes to CPU 1");
 }

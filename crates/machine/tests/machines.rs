@@ -42,7 +42,7 @@ fn a_raspberry_pi_of_2018() {
     assert!(found(&all, "rivals").seen.contains("raspi-config will run at boot"));
     assert_eq!(
         found(&all, "interrupts").seen,
-        "7 may strike CPU 3: 23 3f00b880.mailbox, 24 VCHIQ doorbell, 46 bcm2708_fb dma, 48 DMA IRQ and 3 more"
+        "7 may be delivered to CPU 3: 23 3f00b880.mailbox, 24 VCHIQ doorbell, 46 bcm2708_fb dma, 48 DMA IRQ and 3 more"
     );
     assert!(!all.iter().any(|f| f.id == "pi-sd-card"), "this kernel has no such driver, and it is not asked for");
     assert!(found(&all, "swap").seen.contains("/var/swap"));

@@ -19,7 +19,7 @@ use crate::flags::{self, OutputFlags};
 /// blocks; prints a table and a verdict and leaves ontick-report.html.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min --require '99% < 3us' --require 'missed = 0'\n  sudo ontick prove --tune                         with the machine's settings changed meanwhile\n  sudo ontick prove --tune=governor,irq-affinity   with only these changed"
+    after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min \\\n      --require '99% < 3us' --require 'missed = 0'\n  sudo ontick prove --tune                         with changed settings\n  sudo ontick prove --tune=governor,irq-affinity   with only these two changed"
 )]
 pub struct Prove {
     /// All blocks together

@@ -8,7 +8,7 @@ use super::time;
 /// How long a measurement takes, and what in it deserves attention.
 #[derive(Args, Debug, Clone)]
 pub struct LimitFlags {
-    /// How long to measure [default: 10s; sample goes on until Ctrl-C]
+    /// How long to measure [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "count")]
     pub duration: Option<u64>,
     /// How many samples to take, instead of a duration

@@ -129,10 +129,10 @@ fn interrupts(look: &Look) -> Option<Seen> {
         return Some(match (look.facts.interrupts.list.is_empty(), leaving.is_empty()) {
             (true, _) => Seen::unknown("/proc/irq cannot be read", "no device interrupt"),
             (_, true) => Seen::ok(format!("no device interrupt goes to CPU {cpus}")),
-            _ => Seen::ok(format!("no device interrupt stays on CPU {cpus}; once more may strike: {}", few(&leaving))),
+            _ => Seen::ok(format!("no device interrupt stays on CPU {cpus}; may be delivered once more: {}", few(&leaving))),
         });
     }
-    let seen = format!("{} may strike CPU {cpus}: {}", staying.len(), few(&staying));
+    let seen = format!("{} may be delivered to CPU {cpus}: {}", staying.len(), few(&staying));
     let boot = format!("{TUNE_BOOT} (irqaffinity={})", look.aim.others);
     Some(Seen::bad(seen, format!("all on CPU {}", look.aim.others)).costs(50 * US).knob("irq-affinity").boot(boot))
 }

@@ -51,9 +51,9 @@ impl fmt::Display for Why {
             Why::Isolated => f.write_str("it is the last one that is isolated"),
             Why::Only => f.write_str("it is the only one that may be used"),
             Why::FixedInterrupts { worst, on } => {
-                write!(f, "the interrupt {worst} strikes CPU {on}, and the kernel does not let it be moved")
+                write!(f, "the interrupt {worst} is delivered to CPU {on}, and the kernel does not let it be moved")
             }
-            Why::Interrupts => f.write_str("it is the last one that device interrupts seldom strike"),
+            Why::Interrupts => f.write_str("it is the last one that receives few device interrupts"),
             Why::Last => f.write_str("it is the last one that may be used"),
         }
     }
@@ -149,7 +149,7 @@ mod tests {
         let network = interrupt(39, false, &[0, 1], &[0], &[4_000, 6_000]);
         let choice = choose(&[0, 1], &[0, 1], &[], &[network, disk]);
         assert_eq!(choice.cpu, 0);
-        let told = "the interrupt device36 (36) strikes CPU 1, and the kernel does not let it be moved";
+        let told = "the interrupt device36 (36) is delivered to CPU 1, and the kernel does not let it be moved";
         assert_eq!(choice.why.to_string(), told);
         assert!(choice.why.is_unexpected());
     }

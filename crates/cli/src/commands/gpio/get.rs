@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 /// Read lines as they are; with --bias they become inputs.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick gpio get GPIO17\n  ontick gpio get sim:bench/17\n  ontick gpio get gpiochip0:17 --bias pull-up --active-low    a button to ground: 1 is pressed"
+    after_help = "Examples:\n  ontick gpio get GPIO17\n  ontick gpio get sim:bench/17\n  ontick gpio get gpiochip0:17 --bias pull-up --active-low   a button"
 )]
 pub struct Get {
     /// Lines to read

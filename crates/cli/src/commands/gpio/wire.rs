@@ -13,7 +13,7 @@ use crate::terminal;
 /// Join two lines of a simulated chip: what one drives the other reads.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick gpio wire sim:bench/4 sim:bench/17\n  ontick gpio wire sim:bench/5 sim:bench/18 --delay 1us --jitter 1us --dead-time 20us"
+    after_help = "Examples:\n  ontick gpio wire sim:bench/4 sim:bench/17\n  ontick gpio wire sim:bench/5 sim:bench/18 \\\n      --delay 1us --jitter 1us --dead-time 20us"
 )]
 pub struct WireCommand {
     /// One end

@@ -18,7 +18,7 @@ use crate::{stop, terminal};
 /// with the same words; the same inputs make the same file. Nothing is installed.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick kernel build --board rpi4                              from the distribution's newest source\n  ontick kernel build --board rpi5 --source linux --format tar  from a tree, such as Raspberry Pi's own\n  ontick kernel build --package linux-source-6.1 --patches patches-6.1.176-rt64"
+    after_help = "Examples:\n  ontick kernel build --board rpi4\n  ontick kernel build --board rpi5 --source linux --format tar\n  ontick kernel build --package linux-source-6.1 --patches patches-6.1.176-rt64\n\nWithout --source and --package, the newest source of the distribution is built.\n--source takes a tree, such as Raspberry Pi's own."
 )]
 pub struct Build {
     #[command(flatten)]

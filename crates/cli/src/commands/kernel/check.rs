@@ -19,13 +19,13 @@ use crate::terminal;
 /// Looks at the running kernel's configuration unless a file is named. Exit status 1 if it is not fit.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick kernel check                          the running kernel\n  ontick kernel check --all                    what is well, too, and all reasons with their sources\n  ontick kernel check --config linux/.config   one that is to be built"
+    after_help = "Examples:\n  ontick kernel check                          the running kernel\n  ontick kernel check --all                    also what is well, with all reasons\n  ontick kernel check --config linux/.config   one that is to be built"
 )]
 pub struct Check {
     /// The configuration to look at: a .config, a /boot/config-RELEASE, or one compressed by gzip
     #[arg(long, value_name = "FILE", conflicts_with = "folder")]
     config: Option<PathBuf>,
-    /// Show what is well, too, and all reasons with their sources
+    /// Show also what is well, with all reasons
     #[arg(long)]
     all: bool,
     /// Print JSON

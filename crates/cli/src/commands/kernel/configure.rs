@@ -21,7 +21,7 @@ use crate::{stop, terminal};
 /// tree, only the piece of configuration is printed.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick kernel configure --board rpi4                    the piece of configuration itself\n  ontick kernel configure --board rpi4 --source linux     linux/ stays as it is, all goes to ontick-kernel-rpi4/\n  ontick kernel configure --source linux --base /boot/config-$(uname -r)"
+    after_help = "Examples:\n  ontick kernel configure --board rpi4                  only the changes\n  ontick kernel configure --board rpi4 --source linux   into ontick-kernel-rpi4/\n  ontick kernel configure --source linux --base /boot/config-$(uname -r)"
 )]
 pub struct Configure {
     #[command(flatten)]

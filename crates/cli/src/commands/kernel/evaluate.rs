@@ -24,7 +24,7 @@ use crate::terminal;
 /// them; Ctrl-C ends it with what is there. Its second load only another host can make: sudo ping -i 0.01 HOST
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick kernel evaluate\n  sudo ontick kernel evaluate --only                 clock_nanosleep alone, 50 s\n  sudo ontick kernel evaluate --loops 2000 --load none\n  sudo ontick kernel evaluate --record rt.json       then: ontick compare stock.json rt.json"
+    after_help = "Examples:\n  sudo ontick kernel evaluate\n  sudo ontick kernel evaluate --only                 clock_nanosleep alone, 50 s\n  sudo ontick kernel evaluate --loops 2000 --load none\n  sudo ontick kernel evaluate --record rt.json\n  ontick compare stock.json rt.json"
 )]
 pub struct Evaluate {
     /// How often each timer strikes

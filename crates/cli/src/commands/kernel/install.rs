@@ -25,7 +25,7 @@ use crate::{stop, terminal};
 /// power cut.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick kernel install linux-rt.tar.xz\n  sudo ontick kernel install --dry-run linux-image-6.12-rt_arm64.deb   what would be done\n  sudo ontick kernel install --once linux-rt.tar                       GRUB: the next boot takes it, and only that one\n  sudo ontick kernel install --root /media/card linux-rt.tar.xz        on a card in a reader"
+    after_help = "Examples:\n  sudo ontick kernel install linux-rt.tar.xz\n  sudo ontick kernel install --dry-run linux-image-6.12-rt_arm64.deb\n  sudo ontick kernel install --once linux-rt.tar.xz\n  sudo ontick kernel install --root /media/card linux-rt.tar.xz"
 )]
 pub struct Install {
     /// A tar, or a Debian package

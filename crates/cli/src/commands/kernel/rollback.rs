@@ -18,7 +18,7 @@ use crate::terminal;
 /// where that cannot be told from what ontick wrote, the file is left and told (exit status 1).
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick kernel rollback\n  sudo ontick kernel rollback --root /media/card   a card whose kernel does not come up"
+    after_help = "Examples:\n  sudo ontick kernel rollback\n  sudo ontick kernel rollback --root /media/card   a card in a reader"
 )]
 pub struct Rollback {
     /// Restore files as they were, also those that somebody else edited since

@@ -25,7 +25,7 @@ use crate::{stop, terminal};
 /// return output, which is joined to the input, and watches the return input, which is joined to the output.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency response --method all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --return-output gpiochip0:22 --return-input gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 --observer latmon://192.168.1.58\n  sudo ontick latency response --method pru --input P9_29 --output P9_31\n\nJoin --return-output with --input and --output with --return-input: by cables, or by `ontick gpio wire` where they are simulated.\nWithout names four simulated lines are used."
+    after_help = "Examples:\n  sudo ontick latency response --method all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --return-output gpiochip0:22 --return-input gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --observer latmon://192.168.1.58\n  sudo ontick latency response --method pru --input P9_29 --output P9_31\n\nJoin --return-output with --input and --output with --return-input: by cables,\nor by `ontick gpio wire` if they are simulated. Without names, four simulated\nlines are used."
 )]
 pub struct Response {
     /// The line whose changes are answered [default: sim:bench/6]

@@ -13,7 +13,7 @@ use crate::flags::{self, MeasuringFlags};
 /// A periodic job: how late it acts, by the method that it waits with.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --method clock_nanosleep --interval 500us --policy fifo:80 --count 100000"
+    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
 )]
 pub struct Timer {
     /// hybrid, spin, clock_nanosleep, nanosleep, timerfd, epoll, posix_timer, setitimer, select, poll, futex,

@@ -22,7 +22,7 @@ use crate::{stop, terminal};
 /// open it again. It works until Ctrl-C. Exit status: 1 ended by Ctrl-C or a signal, 2 it could not be tried.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link pty --output GPIO22 --input GPIO27 --link /tmp/wire\n  ontick link pty --output sim:bench/4 --input sim:bench/18 --short 50us\n\nThe other end has the lines the other way round: what this one drives it watches."
+    after_help = "Examples:\n  sudo ontick link pty --output GPIO22 --input GPIO27 --link /tmp/wire\n  ontick link pty --output sim:bench/4 --input sim:bench/18 --short 50us\n\nThe other end has the lines the other way round: its --input is joined to this\nend's --output."
 )]
 pub struct Pty {
     /// The line that is driven

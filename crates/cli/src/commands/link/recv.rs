@@ -18,7 +18,7 @@ use crate::stop;
 /// Exit status: 0 everything arrived, 1 something is missing, 2 it could not be tried.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link recv --input GPIO27 > file\n  ontick link recv --input sim:bench/17 --return-output sim:bench/5 --code 2x2 --short 20us > file"
+    after_help = "Examples:\n  sudo ontick link recv --input GPIO27 > file\n  ontick link recv --input sim:bench/17 --return-output sim:bench/5 \\\n      --code 2x2 --short 20us > file"
 )]
 pub struct Recv {
     /// The line that is watched

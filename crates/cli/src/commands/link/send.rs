@@ -17,7 +17,7 @@ use crate::stop;
 /// Exit status: 0 everything was sent (with a return line: it arrived), 1 it was not, 2 it could not be tried.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link send --output GPIO22 < file\n  ontick link send --output sim:bench/4 --return-input sim:bench/18 --code 2x2 --short 20us < file\n\nStart the receiver first: without a return line nobody knows that it is missing."
+    after_help = "Examples:\n  sudo ontick link send --output GPIO22 < file\n  ontick link send --output sim:bench/4 --return-input sim:bench/18 \\\n      --code 2x2 --short 20us < file\n\nStart the receiver first: without a return line nobody knows that it is missing."
 )]
 pub struct Send {
     /// The line that is driven

@@ -20,7 +20,7 @@ use crate::{flags, stop, terminal};
 /// Exit status: 0 a setting holds, 1 none does, 2 it could not be measured.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 25\n  sudo ontick link tune --output GPIO22 --input GPIO27 --method poll --json\n\nFor each alphabet widths are tried by interrupt, halved between one that holds and one that does not, and short ones by\npolling. With a return line what is lost is repeated, so that --lost 20 finds what is fastest there. A setting that lost\nno frame of N may still lose 3 of N (95 % sure)."
+    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 25\n  sudo ontick link tune --output GPIO22 --input GPIO27 --method poll --json\n\nFor each code, the search halves the range between a width that holds and one\nthat does not: by interrupt, and for short widths also by polling. With a return\nline lost frames are repeated, so --lost 20 finds the fastest setting there. A\nsetting that lost no frame of N may still lose 3 of N (95 % sure)."
 )]
 pub struct Tune {
     /// Share of the frames that may be lost, in percent

@@ -21,7 +21,7 @@ use crate::terminal;
 /// Exit status 1 if something that the file asks for cannot be done here.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick switch check                  every port of this machine\n  ontick switch check cell4.toml       the ports of this switch, and what it asks of them\n  ontick switch check --all --json"
+    after_help = "Examples:\n  ontick switch check                  every port of this machine\n  ontick switch check cell4.toml       the ports that this switch needs\n  ontick switch check --all --json"
 )]
 pub struct Check {
     /// The file that describes the switch

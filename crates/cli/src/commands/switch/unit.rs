@@ -13,7 +13,7 @@ use crate::terminal;
 /// Print a systemd unit that sets a switch up at each boot and keeps it.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  ontick switch unit /etc/ontick/cell4.toml | sudo tee /etc/systemd/system/ontick-cell4.service"
+    after_help = "Example:\n  ontick switch unit /etc/ontick/cell4.toml \\\n      | sudo tee /etc/systemd/system/ontick-cell4.service"
 )]
 pub struct Unit {
     #[command(flatten)]

@@ -23,7 +23,7 @@ use crate::terminal;
 /// Exit status: 0 it holds, 1 it does not, 2 it could not be looked at.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick switch validate network.toml plan.json\n  ontick switch validate --task task.csv --topo topo.csv --tsnkit results/cell --payload-only\n  ontick switch validate network.toml plan.json --target user --calibration here.json"
+    after_help = "Examples:\n  ontick switch validate network.toml plan.json\n  ontick switch validate --task task.csv --topo topo.csv \\\n      --tsnkit results/cell --payload-only\n  ontick switch validate network.toml plan.json --target user \\\n      --calibration here.json"
 )]
 pub struct Validate {
     /// The file that describes the network

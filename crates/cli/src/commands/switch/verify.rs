@@ -21,7 +21,7 @@ use crate::failure::{Failure, Outcome};
 /// Exit status: 0 every frame was accounted for and within its window, 1 some were not, 2 it could not be tried.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick switch verify switch.toml\n  sudo ontick switch verify switch.toml --rate 150% --duration 30s --html switch.html\n  sudo ontick switch verify switch.toml --from swp1 --to swp2 --require \"p99 < 2us\" --allow-outside 0\n  sudo ontick switch verify switch.toml --send enp3s0 --receive enp4s0"
+    after_help = "Examples:\n  sudo ontick switch verify switch.toml\n  sudo ontick switch verify switch.toml --rate 150% \\\n      --duration 30s --html switch.html\n  sudo ontick switch verify switch.toml --from swp1 --to swp2 \\\n      --require \"p99 < 2us\" --allow-outside 0\n  sudo ontick switch verify switch.toml --send enp3s0 --receive enp4s0"
 )]
 pub struct Verify {
     /// The configuration of the switch

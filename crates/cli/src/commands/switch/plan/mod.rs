@@ -26,7 +26,7 @@ pub use delivered::read_plan;
 /// Exit status: 0 it was planned, 1 there is no such schedule or none was found, 2 it could not be tried.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick switch plan cell4.toml\n  ontick switch plan network.toml --out plan.json --nodes nodes --picture plan.svg\n  ontick switch plan --task task.csv --topo topo.csv --tsnkit results/cell"
+    after_help = "Examples:\n  sudo ontick switch plan cell4.toml\n  ontick switch plan network.toml --out plan.json --nodes nodes \\\n      --picture plan.svg\n  ontick switch plan --task task.csv --topo topo.csv --tsnkit results/cell"
 )]
 pub struct PlanCommand {
     /// The file that describes a switch, or a network with its streams
