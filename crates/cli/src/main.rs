@@ -22,7 +22,7 @@ use failure::{Failure, Outcome};
 
 /// Makes a stock Linux machine act on time, and proves it.
 ///
-/// Exit status: 0 done and met, 1 done and not met, 2 could not do it.
+/// Exit status: 0 done and requirements met, 1 done but not met, 2 not possible.
 #[derive(Parser)]
 #[command(
     name = "ontick",

@@ -69,3 +69,20 @@ fn an_option_is_not_the_beginning_of_another() {
     assert!(is_passed("guard", "[\"--guard\", \"1us\"]") && is_passed("guard", "--guard=1us"));
     assert!(!is_passed("guard", "\"--guard-band\"") && !is_passed("guard", "guard"));
 }
+
+/// The help below the options of a command and of all below it, with the command.
+fn texts_below_options(command: &Command, path: &str) -> Vec<(String, String)> {
+    let own = command.get_after_help().into_iter().map(|text| (path.to_owned(), text.to_string()));
+    let below = command.get_subcommands().flat_map(|c| texts_below_options(c, &format!("{path} {}", c.get_name())));
+    own.chain(below).collect()
+}
+
+/// A terminal of 80 columns would break an example anywhere.
+#[test]
+fn examples_in_help_fit_80_columns() {
+    let texts = texts_below_options(&crate::Ontick::command(), "ontick");
+    assert!(texts.len() > 30, "{} commands have examples", texts.len());
+    let lines = texts.iter().flat_map(|(path, text)| text.lines().map(move |line| (path, line)));
+    let wide: Vec<_> = lines.filter(|(_, line)| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+}

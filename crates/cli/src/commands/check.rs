@@ -17,21 +17,21 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::{self, RootFlag};
 use crate::{stop, terminal};
 
-/// What stands between this machine and good timing, worst first; reads only.
+/// Check what prevents good timing on this machine, worst first; changes nothing.
 ///
-/// Exit status 1 if anything bad stands.
+/// Exit status 1 if there is a bad finding.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick check\n  ontick check --cpu 3        do we really own CPU 3? who ran there, who may\n  ontick check --all --json"
+    after_help = "Examples:\n  ontick check\n  ontick check --cpu 3        what runs on CPU 3, and what may run there\n  ontick check --all --json"
 )]
 pub struct Check {
-    /// Also watch this CPU for a while: who ran there and for how long, who may, what can be moved
+    /// Also watch this CPU: which tasks and interrupts run there, for how long, and which of them can be moved
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
-    /// How long it is watched
+    /// How long to watch that CPU
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = flags::time, requires = "cpu")]
     duration: u64,
-    /// Show what is well, too, and all reasons with their sources
+    /// Show also what is well, and every reason with its source
     #[arg(long)]
     all: bool,
     /// Print JSON

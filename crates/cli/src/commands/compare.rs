@@ -12,7 +12,7 @@ use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Put runs side by side; ratios are to the first.
+/// Compare runs side by side; ratios are to the first.
 #[derive(Args)]
 #[command(after_help = "Example:\n  ontick compare before.json cyclictest.hist --html compared.html")]
 pub struct Compare {

@@ -15,7 +15,7 @@ use ontick_gpio::{Bias, Request};
 
 use crate::failure::{Failure, Outcome};
 
-/// GPIO lines: look at them, read, drive and watch them, join simulated ones.
+/// List, read, drive and watch GPIO lines, and join simulated ones.
 ///
 /// Lines are named gpiochip0:17, or as the board calls them (GPIO17), or sim:bench/17 for line 17 of a simulated
 /// chip, which works on every machine and is made when it is first used.
@@ -50,7 +50,7 @@ struct SetUp {
     /// 1 is low on the wire and 0 is high
     #[arg(long)]
     active_low: bool,
-    /// What holds the line where nobody drives it: as-is, disabled, pull-up or pull-down
+    /// Bias of a line that nothing drives: as-is, disabled, pull-up or pull-down
     #[arg(long, default_value = "as-is")]
     bias: Bias,
 }

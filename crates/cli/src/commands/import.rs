@@ -9,19 +9,19 @@ use ontick_record::store;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Turn the output of cyclictest, jitterdebugger or rtla into a record.
+/// Convert the output of cyclictest, jitterdebugger or rtla into a record.
 #[derive(Args)]
 #[command(after_help = "Example:\n  ontick import cyclictest.hist --to cyclictest.json")]
 pub struct Import {
     /// What the other tool wrote
     file: PathBuf,
-    /// Which tool that was, where it cannot be told
+    /// The tool that wrote it, if that cannot be detected
     #[arg(long)]
     format: Option<Format>,
     /// Write the record to this file instead of printing it
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Print the record, which is JSON, also where it is written to a file
+    /// Print the record, which is JSON, also when it is written to a file
     #[arg(long)]
     json: bool,
 }

@@ -22,7 +22,7 @@ use crate::flags::{self, OutputFlags};
     after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min \\\n      --require '99% < 3us' --require 'missed = 0'\n  sudo ontick prove --tune                         with changed settings\n  sudo ontick prove --tune=governor,irq-affinity   with only these two changed"
 )]
 pub struct Prove {
-    /// All blocks together
+    /// Length of all blocks together
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = flags::time)]
     duration: u64,
     /// Period of the job, as a time or a rate
@@ -34,23 +34,23 @@ pub struct Prove {
     /// Load of the loaded blocks: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
     #[arg(long, default_value = "all")]
     load: Load,
-    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
+    /// Trace the kernel and name the cause of each outlier (needs root)
     #[arg(long)]
     explain: bool,
-    /// Where the HTML report goes
+    /// Write the HTML report to this file
     #[arg(long, value_name = "FILE", default_value = "ontick-report.html")]
     html: PathBuf,
     /// Print the record as JSON instead of the table
     #[arg(long)]
     json: bool,
-    /// Write the record to this file, too
+    /// Write also the record to this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Exit with status 1 unless this holds on ontick's side: "99% < 3us", "max < 100us", "missed = 0" (repeatable)
     #[arg(long, value_name = "REQUIREMENT")]
     require: Vec<Requirement>,
-    /// Change the machine's settings as `ontick tune plan` proposes for that CPU, or only these (--tune=KNOB,KNOB),
-    /// and put them back afterwards
+    /// Change the machine's settings as `ontick tune plan` proposes for that CPU, or only these (--tune=KNOB,KNOB), and
+    /// restore them afterwards
     #[arg(long, value_name = "KNOB", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "")]
     tune: Option<Vec<String>>,
 }

@@ -17,19 +17,19 @@ use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 
-/// Make a train of pulses on a GPIO line, and measure on the line how wide they really are.
+/// Make a train of pulses on a GPIO line, and measure their widths on the line.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --method all --count 10000\n  sudo ontick pulse --output gpiochip0:17 --input gpiochip0:27 \\\n      --width 100us --method sleep --calibrate\n  sudo ontick pulse --method sleep --policy other --cpu any --stock \\\n      --load cpu --cpus 1,all\n  sudo ontick pulse --method pwm --pwm pwmchip0:0 \\\n      --input gpiochip0:27 --width 10us\n  sudo ontick pulse --method kernel --output gpiochip0:17\n  sudo ontick pulse --method pru --output P9_31 --width 25us\n  sudo ontick pulse --table\n\nThe error of a pulse is the difference between its width and the wanted width.\nA simulated line reports the time of every edge. For other lines, join a second\nline to the driven one and name it with --input; otherwise the clock is read\naround the writes, and the result says so. A few pulses precede those that are\nmeasured.\n\n--cpus 1 restricts the program and its load to one CPU by their affinity; the\nrest of the machine keeps all CPUs.",
     mut_arg("load", |load| load.help(LOAD)),
     mut_arg("watch", |watch| watch.help("Show the error live on the whole terminal")),
-    mut_arg("explain", |explain| explain.help("Trace the kernel meanwhile and name what made pulses too wide (needs root)"))
+    mut_arg("explain", |explain| explain.help("Trace the kernel and name the cause of pulses that are too wide (needs root)"))
 )]
 pub struct Pulse {
     /// The line that is driven; for --method pru a pin of the PRU (P9_31, or pru0:0)
     #[arg(long, value_name = "LINE", default_value = "sim:bench/17")]
     output: Name,
-    /// A line that is joined to the driven one, and watches its pulses
+    /// A line that is joined to the driven one and watches its pulses
     #[arg(long, value_name = "LINE")]
     input: Option<Name>,
     /// How wide each pulse should be
@@ -44,33 +44,33 @@ pub struct Pulse {
     /// BeagleBone's coprocessor, docs/pru.md); or all but pru, one after the other
     #[arg(long, default_value = "hybrid")]
     method: Mechanism,
-    /// What is off on the CPU for the length of each pulse of --method udelay: nothing, preemption or interrupts
+    /// What is disabled on the CPU during each pulse of --method udelay: nothing, preemption or interrupts
     #[arg(long, value_name = "WHAT", default_value = "nothing")]
     without: Undisturbed,
-    /// PWM channel for --method pwm, and what it drives is watched by --input
+    /// PWM channel for --method pwm; --input watches the line that it drives
     #[arg(long, value_name = "CHIP:CHANNEL", requires = "input")]
     pwm: Option<Channel>,
     /// SPI device for --method spi: its data line makes the pulses, and --input watches them
     #[arg(long, value_name = "DEVICE", requires = "input")]
     spi: Option<Device>,
-    /// With --table: this pin of a PRU makes pulses, too
+    /// With --table: this pin of a PRU also makes pulses
     #[arg(long, value_name = "PIN", requires = "table")]
     pru: Option<pru::Pin>,
     /// Folder of the firmware for a PRU [default: where it is installed, or was built]
     #[arg(long, value_name = "FOLDER")]
     firmware: Option<PathBuf>,
-    /// Measure the constant overhead of the mechanism in a short train, and subtract it from what is asked of it
+    /// Measure the constant overhead of the mechanism in a short train, and subtract it from the requested width
     #[arg(long)]
     calibrate: bool,
-    /// What the driven line is left at: keep, low, high or input
+    /// State of the driven line afterwards: keep, low, high or input
     #[arg(long, value_name = "STATE", default_value = "low")]
     on_exit: OnExit,
     /// How many CPUs the program and its load may use together: a number, one or all; or several, one after the other
     /// (1,all)
     #[arg(long, value_name = "N|one|all", value_delimiter = ',', default_value = "all")]
     cpus: Vec<Cpus>,
-    /// Measure the whole table of source 003 instead: 10ms, 1ms, 100us and 10us, by each mechanism, as any program
-    /// runs and with latency minimised, idle and under load, and by the kernel module if that can be used; all blocks
+    /// Measure the whole table of source 003 instead: 10ms, 1ms, 100us and 10us, by each mechanism, run as any program
+    /// and with latency minimised, idle and under load, and by the kernel module if that can be used; all blocks
     /// together take the --duration [default: 60s]
     #[arg(long, conflicts_with_all = ["width", "gap", "method", "without", "calibrate", "cpus", "count", "policy", "stock"])]
     table: bool,

@@ -10,7 +10,7 @@ use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Look at a record again: as text, HTML, plots, or in other tools' formats.
+/// Show a record as text, HTML, plots, or in other tools' formats.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows"
@@ -58,7 +58,7 @@ enum PlotName {
     Percentiles,
     Maxima,
     Blocks,
-    /// Frames that came through a switch, over the windows of its gates
+    /// Frames that passed a switch, over the windows of its gates
     Arrivals,
 }
 

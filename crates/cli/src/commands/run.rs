@@ -24,9 +24,9 @@ const SIGXCPU: i32 = 24;
 /// Run any program on time: on its own CPU, at real-time priority.
 ///
 /// Input, output, signals and exit status are the program's own (128 + N where signal N ended it). Called through
-/// sudo, it runs as the user who called sudo, with the scheduling that only root may give. Whatever was set for it
-/// goes when it ends, however it ends. When ontick itself is killed, the program gets SIGTERM, and a second later SIGKILL
-/// with all that it started.
+/// sudo, it runs as the user who called sudo, with the scheduling that only root may give. Its settings are undone when
+/// it ends, for whatever reason. If ontick itself is killed, the program gets SIGTERM, and a second later SIGKILL with
+/// every process that it started.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick run -- ./controller --port 3\n  sudo ontick run --cpu 3 --policy fifo:80 --lock --no-cstates -- ./controller\n  sudo ontick run --cpu 3 --isolate -- ./controller"
@@ -38,20 +38,20 @@ pub struct Run {
     /// Scheduling: other, fifo:PRIORITY, rr:PRIORITY or deadline:RUNTIME/DEADLINE/PERIOD
     #[arg(long, default_value = "fifo:80")]
     policy: Policy,
-    /// Let it lock its memory without privileges; it must call mlockall itself, as nobody else can for it
+    /// Let the program lock its memory without privileges; it must call mlockall itself
     #[arg(long)]
     lock: bool,
     /// Keep all CPUs out of power states that take time to leave
     #[arg(long)]
     no_cstates: bool,
-    /// Keep the CPU for it alone: moves other programs' tasks away until it ends
+    /// Reserve the CPU for the program until it ends: moves other programs' tasks away
     #[arg(long)]
     isolate: bool,
-    /// End it (SIGXCPU, a second later SIGKILL) when it runs for so long at fifo or rr priority without once
-    /// sleeping; "off" for a program that is meant to spin
+    /// End the program (SIGXCPU, a second later SIGKILL) if it runs this long at fifo or rr priority without sleeping;
+    /// "off" for a program that is meant to spin
     #[arg(long, value_name = "TIME|off", default_value = "10s", value_parser = runaway)]
     runaway_after: Runaway,
-    /// Stay root where it was called through sudo
+    /// Run the program as root, also when called through sudo
     #[arg(long)]
     keep_root: bool,
     /// The program and its arguments

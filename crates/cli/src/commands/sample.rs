@@ -23,26 +23,26 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags, OutputFlags};
 use crate::terminal;
 
-/// Sample on time, at a rate or at edges of a line, and hand every sample to sockets and files.
+/// Take samples on time, at a rate or at edges of a line, and send each to sockets and files.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick sample --source wave:sine,50Hz --to - --count 5\n  sudo ontick sample --rate 1kHz --source wave:sine,50Hz \\\n      --to tcp::5000 --to file:samples.csv\n  sudo ontick sample --trigger sim:bench/4:rising --source wave:ramp \\\n      --to unix:/run/samples,format=binary\n  ontick sample --read samples.ontick\n\nSources (repeatable: all are in every sample):\n  wave:SHAPE[,RATE]\n      a computed sine, square, triangle or ramp\n  lines:LINE-LAST\n      GPIO lines that are read at once (lines:sim:bench/0-7)\n  spi:DEVICE,CONVERTER[,channels=0-3][,vref=3.3][,speed=1MHz]\n      a converter on an SPI bus (spi:/dev/spidev0.0,mcp3208)\n  iio:DEVICE/CHANNEL,…[,trigger=NAME]\n      a device with a kernel driver (iio:adc/voltage0)\n\nSinks (repeatable):\n  -                           standard output\n  file:PATH[,rotate=100MB]    a file\n  tcp:[HOST]:PORT             listens; any number of clients\n  unix:PATH[,mode=660]        listens; any number of clients\n  udp:HOST:PORT               one datagram for each sample\n\nEach sink takes ,format=ndjson|csv|binary|arrow. A slow client misses samples,\nand the stream says how many; no sample waits for a client.",
-    mut_arg("load", |load| load.help("Runs beside the sampling: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none]")),
+    mut_arg("load", |load| load.help("Load to run while sampling: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none]")),
     mut_arg("duration", |duration| duration.help("How long to sample [default: until Ctrl-C]")),
     mut_arg("watch", |watch| watch.help(WATCH)),
-    mut_arg("explain", |explain| explain.help("Trace the kernel meanwhile and name what made samples late (needs root)"))
+    mut_arg("explain", |explain| explain.help("Trace the kernel and name the cause of late samples (needs root)"))
 )]
 pub struct Sample {
-    /// Samples per second, or time between two
+    /// Sampling rate, or the time between two samples
     #[arg(long, value_name = "TIME|RATE", value_parser = flags::interval, conflicts_with_all = ["trigger", "read"])]
     rate: Option<u64>,
     /// Sample at edges of this line: LINE[:rising|falling|both]
     #[arg(long, value_name = "LINE[:EDGES]", value_parser = Trigger::edge, conflicts_with = "read")]
     trigger: Option<Trigger>,
-    /// What is sampled (repeatable)
+    /// What to sample (repeatable)
     #[arg(long, value_name = "SOURCE", required_unless_present = "read")]
     source: Vec<String>,
-    /// Where samples go (repeatable) [default: standard output; with --watch they are only shown]
+    /// Where to send samples (repeatable) [default: standard output; with --watch they are only shown]
     #[arg(long = "to", value_name = "SINK", allow_hyphen_values = true, conflicts_with = "read")]
     sinks: Vec<Sink>,
     /// Show a recording in the binary or the Arrow format as CSV, instead of sampling

@@ -46,10 +46,10 @@ struct Wanted {
     /// Keep the CPUs for timed programs: moves other programs' tasks off them, switches SMT siblings off
     #[arg(long)]
     isolate: bool,
-    /// Make it stand at the next boot: kernel arguments, firmware settings, a systemd unit for the rest
+    /// Apply at every boot: kernel arguments, firmware settings, a systemd unit for the rest
     #[arg(long, conflicts_with = "knobs")]
     boot: bool,
-    /// Try the boot files for one boot only (Raspberry Pi 4 and later), so that a bad argument locks nobody out
+    /// Use the changed boot files for one boot only (Raspberry Pi 4 and later), so that a bad argument does no harm
     #[arg(long, requires = "boot")]
     tryboot: bool,
     /// Print JSON

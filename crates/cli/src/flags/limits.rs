@@ -14,10 +14,10 @@ pub struct LimitFlags {
     /// How many samples to take, instead of a duration
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// End at the first latency above this
+    /// End the measurement at the first latency above this
     #[arg(long, value_name = "TIME", value_parser = time)]
     stop_over: Option<u64>,
-    /// Keep latencies above this one by one, with their time
+    /// Record every latency above this, with its time
     #[arg(long, value_name = "TIME", default_value = "10us", value_parser = time)]
     outlier_threshold: u64,
 }

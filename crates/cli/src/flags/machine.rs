@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Which machine.
 #[derive(Args, Debug, Clone)]
 pub struct RootFlag {
-    /// Work on the machine that this folder holds (a mounted card), not on the running one
+    /// Work on the system in this folder (a mounted card) instead of the running one
     #[arg(long = "root", value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -12,13 +12,14 @@ pub struct MeasuringFlags {
     pub place: PlaceFlags,
     #[command(flatten)]
     pub limits: LimitFlags,
-    /// Runs beside the measurement: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none]
+    /// Load to run during the measurement: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default:
+    /// none]
     #[arg(long)]
     pub load: Option<Load>,
     /// Show percentiles, histogram and maxima live on the whole terminal
     #[arg(long)]
     pub watch: bool,
-    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
+    /// Trace the kernel and name the cause of each outlier (needs root)
     #[arg(long)]
     pub explain: bool,
     #[command(flatten)]

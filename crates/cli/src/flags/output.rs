@@ -16,7 +16,7 @@ pub struct OutputFlags {
     /// Print the record as JSON instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Write the record to this file; while the run lasts, its journal FILE.journal is kept safe each second
+    /// Write the record to this file; during the run its journal, FILE.journal, is synced to disk every second
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Write an HTML report to this file

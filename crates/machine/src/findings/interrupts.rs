@@ -129,7 +129,10 @@ fn interrupts(look: &Look) -> Option<Seen> {
         return Some(match (look.facts.interrupts.list.is_empty(), leaving.is_empty()) {
             (true, _) => Seen::unknown("/proc/irq cannot be read", "no device interrupt"),
             (_, true) => Seen::ok(format!("no device interrupt goes to CPU {cpus}")),
-            _ => Seen::ok(format!("no device interrupt stays on CPU {cpus}; may be delivered once more: {}", few(&leaving))),
+            _ => Seen::ok(format!(
+                "no device interrupt stays on CPU {cpus}; may be delivered once more: {}",
+                few(&leaving)
+            )),
         });
     }
     let seen = format!("{} may be delivered to CPU {cpus}: {}", staying.len(), few(&staying));

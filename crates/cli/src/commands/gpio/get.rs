@@ -6,7 +6,7 @@ use ontick_gpio::{Bias, Line, Name, Request};
 use super::{SetUp, shown};
 use crate::failure::{Failure, Outcome};
 
-/// Read lines as they are; with --bias they become inputs.
+/// Read lines as they are configured; with --bias they become inputs.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick gpio get GPIO17\n  ontick gpio get sim:bench/17\n  ontick gpio get gpiochip0:17 --bias pull-up --active-low   a button"

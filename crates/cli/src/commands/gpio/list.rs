@@ -12,7 +12,7 @@ use super::{shown, wire};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Show chips and lines: names, directions, who has them, levels. Takes no line, changes nothing.
+/// Show chips and lines: names, directions, users, levels; requests no line, changes nothing.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick gpio list                 every chip, with the lines that are in use\n  ontick gpio list gpiochip0       all lines of a chip\n  ontick gpio list reg             all lines of the board's registers\n  ontick gpio list GPIO17 --json"

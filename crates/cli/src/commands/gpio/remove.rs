@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::shown;
 use crate::failure::{Failure, Outcome};
 
-/// Remove a simulated chip with its wires. It is made anew when it is next used.
+/// Remove a simulated chip with its wires; the next use creates it again.
 #[derive(Args)]
 #[command(after_help = "Example:\n  ontick gpio remove sim:bench")]
 pub struct Remove {

@@ -24,16 +24,16 @@ pub struct Set {
     /// Lines with the value that each gets
     #[arg(required = true, value_name = "LINE=0|1")]
     lines: Vec<Assignment>,
-    /// Hold for this long instead of until Ctrl-C; 0s sets and leaves
+    /// Hold for this long instead of until Ctrl-C; 0s sets the lines and ends
     #[arg(long = "for", value_name = "TIME", value_parser = flags::time)]
     time: Option<u64>,
-    /// Change all values again and again, after each such time
+    /// Toggle all values after each such time
     #[arg(long, value_name = "TIME", value_parser = flags::interval)]
     toggle: Option<u64>,
-    /// Leave after this many changes
+    /// End after this many changes
     #[arg(long, value_name = "N", requires = "toggle")]
     count: Option<u64>,
-    /// What the lines are left at: keep, low, high or input
+    /// State of the lines afterwards: keep, low, high or input
     #[arg(long, value_name = "STATE", default_value = "keep")]
     on_exit: OnExit,
     #[command(flatten)]

@@ -21,7 +21,7 @@ use crate::terminal;
 /// Edges that wait to be printed; beyond that they wait where they come from, which counts those it drops.
 const WAITING: usize = 65_536;
 
-/// Show every edge of lines as it comes, and count those that were lost, until Ctrl-C.
+/// Show every edge of lines as it occurs, and count lost edges, until Ctrl-C.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick gpio watch GPIO17\n  ontick gpio watch sim:bench/17 --edges rising --count 100 --json"

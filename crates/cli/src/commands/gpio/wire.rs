@@ -20,16 +20,16 @@ pub struct WireCommand {
     from: Name,
     /// The other
     to: Name,
-    /// Edges arrive this much later
+    /// Delay of each edge
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = short_time)]
     delay: u32,
-    /// And by up to this much more, different for every edge
+    /// Largest random additional delay of an edge
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = short_time)]
     jitter: u32,
-    /// An edge that follows another within this time is not notified (reading the line still shows it)
+    /// No notification for an edge that follows another within this time (reading the line still shows it)
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = short_time)]
     dead_time: u32,
-    /// So many of the pulses (times high) are swallowed, whoever looks
+    /// Share of the pulses (times high) that are lost on the wire
     #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = share)]
     loss: u32,
     /// Print JSON
@@ -37,7 +37,7 @@ pub struct WireCommand {
     json: bool,
 }
 
-/// Take a line of a simulated chip off its wires.
+/// Disconnect a line of a simulated chip from its wires.
 #[derive(Args)]
 #[command(after_help = "Example:\n  ontick gpio unwire sim:bench/17")]
 pub struct Unwire {

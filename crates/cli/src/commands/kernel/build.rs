@@ -12,10 +12,10 @@ use super::wish::WishFlags;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
 
-/// Build a real-time kernel, for this machine or another; look first at ontick kernel list, which may spare it.
+/// Build a real-time kernel, for this machine or another (`ontick kernel list` may save the build).
 ///
-/// Takes the distribution's source unless a tree is named. A build that was interrupted goes on when it is started again
-/// with the same words; the same inputs make the same file. Nothing is installed.
+/// Takes the distribution's source unless a tree is named. An interrupted build continues when it is started again with
+/// the same arguments; the same inputs make the same file. Nothing is installed.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick kernel build --board rpi4\n  ontick kernel build --board rpi5 --source linux --format tar\n  ontick kernel build --package linux-source-6.1 --patches patches-6.1.176-rt64\n\nWithout --source and --package, the newest source of the distribution is built.\n--source takes a tree, such as Raspberry Pi's own."
@@ -23,28 +23,28 @@ use crate::{stop, terminal};
 pub struct Build {
     #[command(flatten)]
     wish: WishFlags,
-    /// The kernel's source tree; it stays as it is
+    /// The kernel's source tree; it is not changed
     #[arg(long, value_name = "DIR", conflicts_with = "package")]
     source: Option<PathBuf>,
     /// The distribution's package of a kernel's source [default: the newest linux-source-*]
     #[arg(long, value_name = "NAME[=VERSION]")]
     package: Option<String>,
-    /// The real-time series for sources that need it: a folder of patches or one file
+    /// The real-time patches for sources that need them: a folder of patches or one file
     #[arg(long, value_name = "PATH")]
     patches: Option<PathBuf>,
-    /// Where all of it goes [default: ontick-kernel-BOARD]
+    /// Output folder [default: ontick-kernel-BOARD]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// What comes out: a Debian package or a tar
+    /// Format of the result: a Debian package or a tar
     #[arg(long, value_enum, default_value = "deb")]
     format: Format,
-    /// What the kernel's release ends with
+    /// Suffix of the kernel's release
     #[arg(long, value_name = "WORDS", default_value = "-ontick-rt", allow_hyphen_values = true, value_parser = name)]
     name: String,
-    /// Compilers at once [default: one for each core]
+    /// Number of parallel compilers [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Build although options were asked for in vain
+    /// Build even if requested options are missing from the configuration
     #[arg(long)]
     allow_missing: bool,
     /// Print JSON

@@ -14,18 +14,19 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::terminal;
 
-/// Whether a kernel's configuration is fit for real time, each option with why, worst first; reads only.
+/// Check whether a kernel's configuration is fit for real time, each option with the reason, worst first; changes
+/// nothing.
 ///
-/// Looks at the running kernel's configuration unless a file is named. Exit status 1 if it is not fit.
+/// Checks the running kernel's configuration unless a file is named. Exit status 1 if it is not fit.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick kernel check                          the running kernel\n  ontick kernel check --all                    also what is well, with all reasons\n  ontick kernel check --config linux/.config   one that is to be built"
+    after_help = "Examples:\n  ontick kernel check                          the running kernel\n  ontick kernel check --all\n  ontick kernel check --config linux/.config   one that is to be built"
 )]
 pub struct Check {
     /// The configuration to look at: a .config, a /boot/config-RELEASE, or one compressed by gzip
     #[arg(long, value_name = "FILE", conflicts_with = "folder")]
     config: Option<PathBuf>,
-    /// Show also what is well, with all reasons
+    /// Show also what is well, and every reason with its source
     #[arg(long)]
     all: bool,
     /// Print JSON

@@ -15,10 +15,10 @@ use super::wish::WishFlags;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
 
-/// Make a real-time configuration for a board: what real time needs, laid over a configuration that exists.
+/// Make a real-time configuration for a board, from an existing configuration and the options that real time needs.
 ///
-/// Every option that was asked for and did not come to be is named with why; then the exit status is 1. Without a source
-/// tree, only the piece of configuration is printed.
+/// Every requested option that is not in the result is named with the reason; the exit status is then 1. Without a
+/// source tree, only the requested options are printed.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick kernel configure --board rpi4                  only the changes\n  ontick kernel configure --board rpi4 --source linux   into ontick-kernel-rpi4/\n  ontick kernel configure --source linux --base /boot/config-$(uname -r)"
@@ -29,7 +29,7 @@ pub struct Configure {
     /// The kernel's source tree
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
-    /// Where the configuration goes [default: ontick-kernel-BOARD]
+    /// Output folder [default: ontick-kernel-BOARD]
     #[arg(long, value_name = "DIR", requires = "source")]
     output: Option<PathBuf>,
     /// Print JSON

@@ -17,26 +17,26 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::{self, Cpu, OutputFlags};
 use crate::terminal;
 
-/// How well a kernel keeps time: source 004's evaluation of its real-time kernel, on this machine.
+/// Evaluate how well this machine's kernel keeps time, as source 004 evaluates its real-time kernel.
 ///
-/// clock_nanosleep to an absolute time every 500 us, 100 000 times at priority 80 beside `cat /dev/zero`, then the
-/// same by every other timer; source 004's figures stand beside. That takes 50 s for each timer, 10 min for all of
-/// them; Ctrl-C ends it with what is there. Its second load only another host can make: sudo ping -i 0.01 HOST
+/// clock_nanosleep to an absolute time every 500 us, 100 000 times at priority 80 beside `cat /dev/zero`, then the same
+/// by every other timer, beside source 004's figures. That takes 50 s for each timer, 10 min for all of them; Ctrl-C
+/// ends it with the results so far. Only another host can make source 004's second load: sudo ping -i 0.01 HOST
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick kernel evaluate\n  sudo ontick kernel evaluate --only                 clock_nanosleep alone, 50 s\n  sudo ontick kernel evaluate --loops 2000 --load none\n  sudo ontick kernel evaluate --record rt.json\n  ontick compare stock.json rt.json"
 )]
 pub struct Evaluate {
-    /// How often each timer strikes
+    /// How many times each timer expires
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     loops: u64,
-    /// Time between two, as a time or a rate
+    /// Time between two expirations, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "500us", value_parser = flags::interval)]
     interval: u64,
-    /// clock_nanosleep alone, as source 004 has it
+    /// Measure clock_nanosleep alone, as source 004 does
     #[arg(long)]
     only: bool,
-    /// Runs beside it: source-004, none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
+    /// Load to run during the measurement: source-004, none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
     #[arg(long, default_value = SOURCE_004)]
     load: Load,
     /// CPU of the timed thread, or "any" to leave it to the scheduler [default: one isolated, else one without fixed interrupts]
@@ -48,7 +48,7 @@ pub struct Evaluate {
     /// Show percentiles, histogram and maxima live on the whole terminal
     #[arg(long)]
     watch: bool,
-    /// Trace the kernel meanwhile and name what made each outlier late (needs root)
+    /// Trace the kernel and name the cause of each outlier (needs root)
     #[arg(long)]
     explain: bool,
     #[command(flatten)]

@@ -17,12 +17,11 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::{stop, terminal};
 
-/// Install a kernel beside the one that is there, never over it.
+/// Install a kernel beside the present one, never over it.
 ///
-/// It gets files and a boot entry of its own; what the machine boots by itself stays as it is until `ontick kernel
-/// keep`. Takes a tar with boot/…, lib/modules/RELEASE and device trees (plain, .gz, .xz, .zst), or a Debian
-/// package. Everything that is changed is journaled before: `ontick kernel rollback` takes it back, also after a
-/// power cut.
+/// It gets files and a boot entry of its own; the default boot entry stays as it is until `ontick kernel keep`. Takes a
+/// tar with boot/…, lib/modules/RELEASE and device trees (plain, .gz, .xz, .zst), or a Debian
+/// package. Every change is journaled first: `ontick kernel rollback` undoes it, also after a power cut.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick kernel install linux-rt.tar.xz\n  sudo ontick kernel install --dry-run linux-image-6.12-rt_arm64.deb\n  sudo ontick kernel install --once linux-rt.tar.xz\n  sudo ontick kernel install --root /media/card linux-rt.tar.xz"
@@ -34,10 +33,10 @@ pub struct Install {
     /// Name of its folder under /boot and of its boot entry [default: ontick-RELEASE]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Let GRUB take it for the next boot, and only that one
+    /// Let GRUB boot it once, at the next boot
     #[arg(long)]
     once: bool,
-    /// Show what would be done, and do nothing
+    /// Show what would be done; change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

@@ -13,18 +13,18 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::terminal;
 
-/// Make the installed kernel the one that is booted from now on.
+/// Make the installed kernel the default at boot.
 ///
-/// It must run now: then it is known to come up. `ontick kernel rollback` still leads back.
+/// It must be running, which shows that it boots. `ontick kernel rollback` still undoes the installation.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick kernel keep\n  sudo ontick kernel keep --dry-run       what would be changed\n  ontick kernel keep --untried --root /media/card"
 )]
 pub struct Keep {
-    /// Also if it does not run now, so that nobody knows whether it comes up
+    /// Also if it is not running, so that it may fail to boot
     #[arg(long)]
     untried: bool,
-    /// Show what would be changed, and change nothing
+    /// Show what would be changed; change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::terminal;
 
-/// The real-time kernels that this system's package manager has: installing one spares a build; reads only.
+/// List the real-time kernels of this system's package manager, which save a build; changes nothing.
 ///
 /// Exit status 1 if there is none.
 #[derive(Args)]

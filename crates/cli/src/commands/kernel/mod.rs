@@ -15,7 +15,7 @@ use clap::Subcommand;
 
 use crate::failure::{Failure, Outcome};
 
-/// Real-time kernels: whether this one is fit, which are to be had, and how one is built and installed with a way back.
+/// Check, find, build and install real-time kernels, with a way back.
 #[derive(Subcommand)]
 pub enum Kernel {
     Check(check::Check),

@@ -12,19 +12,19 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::terminal;
 
-/// Take an installed kernel away again: the boot files are as they were before, its own files are gone.
+/// Remove an installed kernel: restore the boot files, delete its own files.
 ///
-/// Works from wherever an install was interrupted, too. What somebody else wrote into a boot file meanwhile stays;
-/// where that cannot be told from what ontick wrote, the file is left and told (exit status 1).
+/// Works also after an interrupted installation. What another program wrote into a boot file meanwhile stays; if that
+/// cannot be separated from what ontick wrote, the file is left as it is and reported (exit status 1).
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick kernel rollback\n  sudo ontick kernel rollback --root /media/card   a card in a reader"
 )]
 pub struct Rollback {
-    /// Restore files as they were, also those that somebody else edited since
+    /// Restore files as they were, also those that were edited since
     #[arg(long)]
     force: bool,
-    /// Remove the modules of the running kernel, too: it can load none any more until the machine restarts
+    /// Remove also the modules of the running kernel: it can load none until the machine restarts
     #[arg(long)]
     modules_too: bool,
     /// Print JSON

@@ -19,13 +19,13 @@ pub struct WishFlags {
     /// The processor: arm, arm64 or x86 [default: the board's]
     #[arg(long, value_name = "NAME", value_parser = arch)]
     arch: Option<Arch>,
-    /// The configuration to start from, plain or packed by gzip or xz [default: the best that the tree brings]
+    /// The configuration to start from, plain or packed by gzip or xz [default: the best one in the tree]
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
-    /// More options, lines such as CONFIG_KVM=m or "# CONFIG_KVM is not set"; they win (repeatable)
+    /// More options, lines such as CONFIG_KVM=m or "# CONFIG_KVM is not set"; they override all others (repeatable)
     #[arg(long, value_name = "FILE")]
     fragment: Vec<PathBuf>,
-    /// What the compiler's name begins with, "" for this machine's own [default: Debian's for the processor]
+    /// Prefix of the compiler's name, "" for this machine's own [default: Debian's for the processor]
     #[arg(long, value_name = "PREFIX")]
     pub cross: Option<String>,
 }

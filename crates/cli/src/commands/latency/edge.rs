@@ -12,7 +12,7 @@ use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 
-/// From driving one GPIO line to knowing it on another, across two CPUs.
+/// Measure the time from driving one GPIO line to detecting the edge on another, across two CPUs.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick latency edge\n  sudo ontick latency edge --output gpiochip0:4 --input gpiochip0:17 \\\n      --method interrupt --duration 1h\n  sudo ontick latency edge --output reg:4 --input reg:17 \\\n      --method poll --load all\n\nThe driven line must be joined to the watched one: by a cable, or by `ontick\ngpio wire` if both are simulated. Without names, two simulated lines are used."
@@ -34,7 +34,7 @@ pub struct Edge {
     /// CPU of the driving thread [default: the first other one]
     #[arg(long, value_name = "N")]
     from_cpu: Option<u32>,
-    /// What the driven line is left at: keep, low, high or input
+    /// State of the driven line afterwards: keep, low, high or input
     #[arg(long, value_name = "STATE", default_value = "low")]
     on_exit: OnExit,
     #[command(flatten)]

@@ -17,7 +17,7 @@ use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::MeasuringFlags;
 
-/// Make one measurement of latency.
+/// Measure one kind of latency.
 #[derive(Subcommand)]
 pub enum Latency {
     Timer(timer::Timer),

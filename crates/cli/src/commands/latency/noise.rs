@@ -8,11 +8,11 @@ use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 
-/// How often and for how long a spinning core is taken away.
+/// Measure how often and for how long a spinning thread loses its CPU.
 #[derive(Args)]
 #[command(after_help = "Example:\n  sudo ontick latency noise --duration 30s")]
 pub struct Noise {
-    /// Leave out gaps shorter than this
+    /// Ignore gaps shorter than this
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = flags::time)]
     over: u64,
     #[command(flatten)]

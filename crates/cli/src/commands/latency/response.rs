@@ -19,10 +19,10 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 use crate::{stop, terminal};
 
-/// From a change of an input to the answer on an output.
+/// Measure the time from a change of an input to the answer on an output.
 ///
-/// One thread makes the output follow the input; another, on another CPU, plays the oscilloscope: it changes the
-/// return output, which is joined to the input, and watches the return input, which is joined to the output.
+/// One thread makes the output follow the input. A second thread on another CPU acts as the oscilloscope: it changes
+/// the return output, which is joined to the input, and watches the return input, which is joined to the output.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick latency response --method all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --return-output gpiochip0:22 --return-input gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --observer latmon://192.168.1.58\n  sudo ontick latency response --method pru --input P9_29 --output P9_31\n\nJoin --return-output with --input and --output with --return-input: by cables,\nor by `ontick gpio wire` if they are simulated. Without names, four simulated\nlines are used."
@@ -31,7 +31,7 @@ pub struct Response {
     /// The line whose changes are answered [default: sim:bench/6]
     #[arg(long, value_name = "LINE", requires = "output")]
     input: Option<Name>,
-    /// The line that they are answered on [default: sim:bench/7]
+    /// The line that gives the answer [default: sim:bench/7]
     #[arg(long, value_name = "LINE", requires = "input")]
     output: Option<Name>,
     /// The line that the observer changes [default: sim:bench/5]
@@ -42,9 +42,10 @@ pub struct Response {
     return_input: Option<Name>,
     /// How a change is detected: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
     /// (asking for notifications again and again); kernel or kernel-hard (answered by the kernel module in the
-    /// interrupt's thread, or in the interrupt itself: docs/kernel-module.md); or all of the first four that can be
-    /// had, one after the other; or pru: a BeagleBone's coprocessor answers and measures, and somebody else changes
-    /// the input, which is its pin as the output is (docs/pru.md)
+    /// interrupt's thread, or in the interrupt itself: docs/kernel-module.md); or all of the first four that are
+    /// available, one after the other; or pru: a BeagleBone's coprocessor answers and measures, input and output are
+    /// its
+    /// pins, and another device changes the input (docs/pru.md)
     #[arg(long, default_value = "poll", value_parser = mechanisms)]
     method: Mechanisms<By>,
     /// Folder of the firmware for --method pru [default: where it is installed, or was built]
@@ -53,14 +54,14 @@ pub struct Response {
     /// Mean time between changes, as a time or a rate; each comes up to half of it earlier or later
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
-    /// A second board that runs Zephyr's latmon program stimulates and times; its pulse line is joined to the input,
-    /// its acknowledge line to the output, which is inverse then
+    /// A second board that runs Zephyr's latmon program stimulates and measures; its pulse line is joined to the input,
+    /// its acknowledge line to the output, which is then inverse
     #[arg(long, value_name = "latmon://HOST[:PORT]", requires = "input", conflicts_with_all = ["return_output", "return_input", "observer_cpu", "explain"])]
     observer: Option<Address>,
     /// The output is high while the input is low
     #[arg(long)]
     inverse: bool,
-    /// Only answer, for an oscilloscope, until Ctrl-C: nothing is measured here
+    /// Only answer until Ctrl-C, for an oscilloscope; nothing is measured here
     #[arg(long, conflicts_with_all = ["return_output", "return_input", "observer", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count"])]
     respond_only: bool,
     /// Source 001's whole table: every mechanism under policies other and fifo:99 (interrupt also rr:55, as WiringPi's
@@ -70,7 +71,7 @@ pub struct Response {
     /// CPU of the observing thread [default: the first other one]
     #[arg(long, value_name = "N")]
     observer_cpu: Option<u32>,
-    /// What the output is left at: keep, low, high or input
+    /// State of the output afterwards: keep, low, high or input
     #[arg(long, value_name = "STATE", default_value = "low")]
     on_exit: OnExit,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 
-/// A periodic job: how late it acts, by the method that it waits with.
+/// Measure how late a periodic job acts, by the method that it waits with.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
@@ -23,13 +23,13 @@ pub struct Timer {
     /// Period of the job, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
-    /// Deadlines after a multiple of the interval: a time, auto (the quietest), or chance
+    /// Offset of the deadlines from multiples of the interval: a time, auto (the quietest), or chance
     #[arg(long, value_name = "TIME|auto|chance", default_value = "auto", value_parser = phase)]
     phase: Phase,
-    /// After an overrun act on every passed deadline too, instead of skipping and counting them
+    /// After an overrun, act also on every passed deadline, instead of skipping and counting it
     #[arg(long)]
     catch_up: bool,
-    /// Most of the time that hybrid and spin may spin
+    /// Largest share of the time that hybrid and spin may spend spinning
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = flags::share)]
     duty: f64,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 
-/// Waking a thread on one CPU from another.
+/// Measure how long it takes to wake a thread on another CPU.
 #[derive(Args)]
 #[command(after_help = "Example:\n  sudo ontick latency wakeup --method all --duration 5s")]
 pub struct Wakeup {

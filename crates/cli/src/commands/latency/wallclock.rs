@@ -10,13 +10,13 @@ use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 
-/// Acting at times of day, on the realtime or the TAI clock.
+/// Measure how late a job acts at times of day, on the realtime or the TAI clock.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick latency wallclock --duration 1min\n  sudo ontick latency wallclock --at 12:00:00 --count 1"
 )]
 pub struct Wallclock {
-    /// Every multiple of this since 1970, as a time or a rate
+    /// Act at every multiple of this since 1970, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1s", value_parser = flags::interval, conflicts_with = "at")]
     interval: u64,
     /// Once a day at this time (UTC on the realtime clock), HH:MM:SS with decimals
@@ -25,7 +25,7 @@ pub struct Wallclock {
     /// realtime or tai
     #[arg(long, default_value = "realtime", value_parser = clock)]
     clock: ClockId,
-    /// Only sleep, instead of spinning the last stretch
+    /// Only sleep, without spinning before the deadline
     #[arg(long)]
     sleep_only: bool,
     #[command(flatten)]

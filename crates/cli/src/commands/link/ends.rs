@@ -16,16 +16,16 @@ use crate::terminal;
 /// What both ends must agree on.
 #[derive(Args, Debug, Clone)]
 pub struct CodeFlags {
-    /// How many widths a pulse and a gap have: powers of two up to 16. 2x1 is short for 0, long for 1
+    /// Number of widths of a pulse and of a gap: powers of two up to 16. In 2x1 a short pulse is 0, a long one is 1
     #[arg(long, value_name = "PULSESxGAPS", default_value = "2x1")]
     code: String,
     /// The shortest pulse and gap
     #[arg(long, value_name = "TIME", default_value = "100us", value_parser = flags::time)]
     short: u64,
-    /// From one width to the next [default: as --short]
+    /// Difference between neighbouring widths [default: as --short]
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     step: Option<u64>,
-    /// Reed-Solomon parity in percent of the data: so many lost blocks of a frame are replaced. The sender chooses
+    /// Reed-Solomon parity in percent of the data: as many lost blocks of a frame are recovered. The sender chooses
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = flags::whole_percent)]
     parity: u8,
     /// Bytes of data in a frame. The sender chooses [default: as many as take 20ms, in 32 blocks or more]

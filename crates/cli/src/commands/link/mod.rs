@@ -15,10 +15,10 @@ use clap::Subcommand;
 
 use crate::failure::{Failure, Outcome};
 
-/// Bytes over a wire: pulses whose widths carry the bits, from one line to another.
+/// Transfer bytes over a wire, from one line to another: pulse widths carry the bits.
 ///
-/// Both ends must be given the same --code, --short, --step. Frames carry a checksum: nothing wrong is ever handed on.
-/// With a return line everything arrives; without one, what did not is told.
+/// Both ends need the same --code, --short and --step. Frames carry a checksum: damaged data is never passed on. With a
+/// return line all data arrives; without one, missing data is reported.
 #[derive(Subcommand)]
 pub enum Link {
     Send(send::Send),

@@ -16,10 +16,11 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::PlaceFlags;
 use crate::{stop, terminal};
 
-/// A terminal whose bytes go over two lines, in both directions at once, and all arrive.
+/// Open a terminal whose bytes are transferred over two lines, in both directions at once, without loss.
 ///
-/// Prints the terminal's path; picocom, minicom, cat and whatever else uses a serial line can open it, and close and
-/// open it again. It works until Ctrl-C. Exit status: 1 ended by Ctrl-C or a signal, 2 it could not be tried.
+/// Prints the terminal's path; picocom, minicom, cat and any other user of a serial line can open it, and close and
+/// open it again. It works until Ctrl-C. Exit status: 1 ended by Ctrl-C or a signal, 2 the terminal could not be
+/// opened.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick link pty --output GPIO22 --input GPIO27 --link /tmp/wire\n  ontick link pty --output sim:bench/4 --input sim:bench/18 --short 50us\n\nThe other end has the lines the other way round: its --input is joined to this\nend's --output."
@@ -31,7 +32,7 @@ pub struct Pty {
     /// The line that is watched
     #[arg(long, value_name = "LINE")]
     input: Name,
-    /// Make a symbolic link to the terminal here; it is gone at the end
+    /// Make a symbolic link to the terminal here; it is removed at the end
     #[arg(long, value_name = "PATH")]
     link: Option<PathBuf>,
     /// How edges are detected: poll (reading again and again, which occupies a CPU) or interrupt (notified)

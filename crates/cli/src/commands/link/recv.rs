@@ -15,7 +15,7 @@ use crate::stop;
 
 /// Receive, and write what arrives to standard output.
 ///
-/// Exit status: 0 everything arrived, 1 something is missing, 2 it could not be tried.
+/// Exit status: 0 everything arrived, 1 something is missing, 2 receiving was not possible.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick link recv --input GPIO27 > file\n  ontick link recv --input sim:bench/17 --return-output sim:bench/5 \\\n      --code 2x2 --short 20us > file"
@@ -24,7 +24,7 @@ pub struct Recv {
     /// The line that is watched
     #[arg(long, value_name = "LINE")]
     input: Name,
-    /// A line to drive that takes acknowledgements back
+    /// A line to drive with acknowledgements
     #[arg(long, value_name = "LINE")]
     return_output: Option<Name>,
     /// How edges are detected: poll (reading again and again, which occupies a CPU) or interrupt (notified)
@@ -32,7 +32,7 @@ pub struct Recv {
     method: By,
     #[command(flatten)]
     code: CodeFlags,
-    /// Once something came, how long to wait for more
+    /// After data has arrived, how long to wait for more
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = flags::time)]
     timeout: u64,
     #[command(flatten)]

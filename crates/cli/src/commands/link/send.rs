@@ -12,18 +12,18 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::{self, PlaceFlags};
 use crate::stop;
 
-/// Send what comes on standard input.
+/// Send standard input.
 ///
-/// Exit status: 0 everything was sent (with a return line: it arrived), 1 it was not, 2 it could not be tried.
+/// Exit status: 0 everything was sent (with a return line: has arrived), 1 it was not, 2 sending was not possible.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link send --output GPIO22 < file\n  ontick link send --output sim:bench/4 --return-input sim:bench/18 \\\n      --code 2x2 --short 20us < file\n\nStart the receiver first: without a return line nobody knows that it is missing."
+    after_help = "Examples:\n  sudo ontick link send --output GPIO22 < file\n  ontick link send --output sim:bench/4 --return-input sim:bench/18 \\\n      --code 2x2 --short 20us < file\n\nStart the receiver first: without a return line the sender cannot detect\nthat it is missing."
 )]
 pub struct Send {
     /// The line that is driven
     #[arg(long, value_name = "LINE")]
     output: Name,
-    /// A line that brings acknowledgements back: what did not arrive is sent again
+    /// A line that brings acknowledgements back: lost frames are sent again
     #[arg(long, value_name = "LINE")]
     return_input: Option<Name>,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub struct Send {
     /// Send this file instead of standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// With a return line, how long to go on without an answer
+    /// With a return line, how long to wait for an answer before giving up
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = flags::time)]
     timeout: u64,
     #[command(flatten)]

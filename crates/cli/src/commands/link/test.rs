@@ -15,7 +15,7 @@ use crate::{stop, terminal};
 
 /// Measure bit and frame errors of a wire with pseudo-random data, and its rate; both ends in this process.
 ///
-/// Exit status: 0 every frame arrived, 1 some did not, 2 it could not be measured.
+/// Exit status: 0 every frame arrived, 1 some did not, 2 measuring was not possible.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 25 --frames 200\n  sudo ontick link test --output GPIO22 --input GPIO27 --method poll\n  sudo ontick link test --table"

@@ -17,13 +17,13 @@ use crate::{flags, stop, terminal};
 
 /// Find the fastest setting that holds a wanted share of lost frames; both ends in this process.
 ///
-/// Exit status: 0 a setting holds, 1 none does, 2 it could not be measured.
+/// Exit status: 0 a setting holds, 1 none does, 2 measuring was not possible.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 25\n  sudo ontick link tune --output GPIO22 --input GPIO27 --method poll --json\n\nFor each code, the search halves the range between a width that holds and one\nthat does not: by interrupt, and for short widths also by polling. With a return\nline lost frames are repeated, so --lost 20 finds the fastest setting there. A\nsetting that lost no frame of N may still lose 3 of N (95 % sure)."
 )]
 pub struct Tune {
-    /// Share of the frames that may be lost, in percent
+    /// Largest acceptable share of lost frames
     #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
     lost: f64,
     /// Frames of each trial

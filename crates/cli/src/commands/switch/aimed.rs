@@ -43,7 +43,7 @@ impl From<PlaneFlag> for Plane {
 pub struct FileFlags {
     /// The file that describes the switch
     pub file: PathBuf,
-    /// Who does the work, whatever the file says
+    /// The data plane, overriding the file
     #[arg(long, value_enum)]
     pub plane: Option<PlaneFlag>,
     #[command(flatten)]
@@ -83,7 +83,7 @@ impl StateFlag {
 /// A switch that stands, by its name.
 #[derive(Args)]
 pub struct NameFlags {
-    /// The switch's name; may be left out where only one stands
+    /// Name of the switch; may be omitted if there is only one
     pub name: Option<String>,
     #[command(flatten)]
     pub state: StateFlag,

@@ -16,11 +16,11 @@ use super::{background, file};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, terminal};
 
-/// Set a switch up, in the kernel or with a process that does its work; what was there before is kept safe, and `ontick switch revert` brings it back.
+/// Set up a switch, in the kernel or as a process; the previous state is saved, and `ontick switch revert` restores it.
 ///
-/// All of it or nothing: everything is looked at first, and a step that is refused takes those before it back. On a
-/// switch that stands, another gate control list takes the place of the present one at its base time. The switch is gone
-/// with the next restart; `ontick switch unit` makes it stand.
+/// All of it or nothing: everything is checked first, and a step that fails undoes the steps before it. If the switch
+/// is already set up, a new gate control list replaces the present one at its base time. A restart removes the switch;
+/// `ontick switch unit` sets it up at every boot.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick switch apply cell4.toml\n  sudo ontick switch apply cell4.toml --confirm 60s   (over SSH)"
@@ -28,7 +28,7 @@ use crate::{flags, terminal};
 pub struct Apply {
     #[command(flatten)]
     file: FileFlags,
-    /// Take it away again after this time unless `ontick switch confirm` is given
+    /// Remove the switch after this time unless `ontick switch confirm` is given
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     confirm: Option<u64>,
     #[command(flatten)]

@@ -14,13 +14,13 @@ use ontick_units::exact;
 use crate::failure::{Failure, Outcome};
 use crate::{flags, stop, terminal};
 
-/// Measure what a data plane of this machine needs of a window: hand-over, its spread, spacing and forwarding.
+/// Measure the timing of a data plane on this machine: hand-over, its spread, spacing and forwarding.
 ///
 /// A switch is set up in a network namespace, with virtual Ethernet for its ports; the machine's own ports are not
-/// touched. Frames wait for a gate that opens a thousand times a second, and it is measured when they come. `plan`,
-/// `validate` and `check` take the result by --calibration.
+/// touched. Frames wait for a gate that opens a thousand times a second, and their arrival times are measured. `plan`,
+/// `validate` and `check` take the result with --calibration.
 ///
-/// Measure on the machine as it will be used: what disturbs it meanwhile is in the figures.
+/// Measure on the machine as it will be used: disturbances during the measurement are part of the figures.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick switch calibrate --out here.json\n  ontick switch plan network.toml --calibration here.json --nodes nodes\n  sudo ontick switch calibrate --plane kernel --share 99% --duration 30s"
@@ -32,10 +32,10 @@ pub struct Calibrate {
     /// CPU of the user data plane [default: the one that suits best]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
-    /// For how long the hand-over is measured, and as long again the forwarding
+    /// How long to measure the hand-over, and as long again the forwarding
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     duration: u64,
-    /// So many of all hand-overs and forwardings are within what is measured
+    /// Share of all hand-overs and forwardings that the result covers
     #[arg(long, value_name = "PERCENT", default_value = "99.9%", value_parser = share)]
     share: f64,
     /// Write the result to this file

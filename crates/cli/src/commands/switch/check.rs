@@ -16,9 +16,10 @@ use super::measured::CalibrationFlag;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// What this machine's ports can do, which data plane fits and why, and what stands in the way, worst first; reads only.
+/// Check what this machine's ports can do, which data plane fits and why, and what is in the way, worst first; changes
+/// nothing.
 ///
-/// Exit status 1 if something that the file asks for cannot be done here.
+/// Exit status 1 if this machine cannot do something that the file requires.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick switch check                  every port of this machine\n  ontick switch check cell4.toml       the ports that this switch needs\n  ontick switch check --all --json"
@@ -28,7 +29,7 @@ pub struct Check {
     file: Option<PathBuf>,
     #[command(flatten)]
     calibration: CalibrationFlag,
-    /// Show what is well, too, and all reasons with their sources
+    /// Show also what is well, and every reason with its source
     #[arg(long)]
     all: bool,
     /// Print JSON

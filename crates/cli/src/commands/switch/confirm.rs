@@ -6,9 +6,9 @@ use super::aimed::{NameFlags, lock, needs_root};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Let a switch stand that was set up with --confirm.
+/// Keep a switch that was set up with --confirm.
 ///
-/// Exit status 1 if none waits for it.
+/// Exit status 1 if no switch waits for confirmation.
 #[derive(Args)]
 #[command(after_help = "Example:\n  sudo ontick switch confirm cell4")]
 pub struct Confirm {

@@ -13,12 +13,12 @@ use super::proving::{Asked, ProvingFlags};
 use crate::failure::{Failure, Outcome};
 use crate::flags;
 
-/// Source 004's test in one command, without hardware: two senders, a switch with gates, two receivers.
+/// Run source 004's test in one command, without hardware: two senders, a switch with gates, two receivers.
 ///
-/// All of it is in network namespaces of this machine, which are gone afterwards. Blue frames (UDP to port 6666) have
+/// It runs in network namespaces of this machine, which are removed afterwards. Blue frames (UDP to port 6666) have
 /// four fifths of each cycle, red ones (UDP to port 7777) the last fifth.
 ///
-/// Exit status: 0 every frame was accounted for and within its window, 1 some were not, 2 it could not be tried.
+/// Exit status: 0 every frame was accounted for and within its window, 1 some were not, 2 the test was not possible.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick switch demo --svg switch.svg\n  sudo ontick switch demo --cycle 10ms --duration 10s --html switch.html\n  sudo ontick switch demo --plane bridge"
@@ -31,8 +31,8 @@ pub struct Demo {
     /// and class, or max
     #[arg(long, value_name = "RATE", default_value = "75%")]
     rate: Offered,
-    /// How long nothing is sent before a gate closes: none, a time, or largest-frame (12.3 us). The kernel looks at the
-    /// gate some time before a frame leaves, and wants one
+    /// How long nothing is sent before a gate closes: none, a time, or largest-frame (12.3 us). The kernel needs one,
+    /// as it checks the gate some time before a frame leaves
     #[arg(long, value_name = "TIME", default_value = "none", value_parser = config::guard_band)]
     guard_band: Guard,
     #[command(flatten)]

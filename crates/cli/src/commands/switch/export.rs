@@ -9,7 +9,7 @@ use super::file;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Print a switch in the form that network managers read, or in ontick's own with every key in its place.
+/// Print a switch in the form that network managers read, or in ontick's own normalised form.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick switch export cell4.toml --yang > gates.json\n  ontick switch export cell4.toml           the same file, in one form"
@@ -17,7 +17,7 @@ use crate::terminal;
 pub struct Export {
     /// The file that describes the switch
     file: PathBuf,
-    /// As YANG of IEEE 802.1Qcw in JSON: gate parameters, frame sizes, and classes where the tag's priority tells them
+    /// As YANG of IEEE 802.1Qcw in JSON: gate parameters, frame sizes, and classes that the tag's priority defines
     #[arg(long)]
     yang: bool,
 }

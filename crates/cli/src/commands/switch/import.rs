@@ -10,21 +10,21 @@ use super::file;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Make a switch out of the gate parameters of a network manager (YANG of IEEE 802.1Qcw in JSON).
+/// Make a switch from the gate parameters of a network manager (YANG of IEEE 802.1Qcw in JSON).
 ///
-/// Classes are called tc0 to tc7 by their number. Into an existing file, gates and frame sizes are brought port by
-/// port, and all else stays.
+/// Classes are called tc0 to tc7 by their number. In an existing file, gates and frame sizes are replaced port by port,
+/// and everything else stays.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick switch import gates.json > cell4.toml\n  ontick switch import gates.json --into cell4.toml --to new.toml"
 )]
 pub struct Import {
-    /// What the manager wrote
+    /// File that the manager wrote
     document: PathBuf,
-    /// Bring the gates into the ports of this switch
+    /// Put the gates into the ports of this switch
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
-    /// Name of a switch that is made anew
+    /// Name of a new switch
     #[arg(long, default_value = "switch0", conflicts_with = "into")]
     name: String,
     /// Write the switch to this file instead of printing it

@@ -12,7 +12,7 @@ const LARGEST: u64 = 64 << 10;
 
 #[derive(Args, Clone, Default)]
 pub struct CalibrationFlag {
-    /// What `ontick switch calibrate` measured on such a machine [default: what is assumed of the data plane]
+    /// Result of `ontick switch calibrate` on such a machine [default: built-in assumptions about the data plane]
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
 }

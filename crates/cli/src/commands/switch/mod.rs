@@ -34,7 +34,7 @@ pub use aimed::abandoned;
 
 use crate::failure::{Failure, Outcome};
 
-/// A time-aware switch (IEEE 802.1Q, enhancements for scheduled traffic) out of this machine's network ports.
+/// Make a time-aware switch (IEEE 802.1Q, enhancements for scheduled traffic) of this machine's network ports.
 #[derive(Subcommand)]
 pub enum Switch {
     Check(check::Check),

@@ -27,29 +27,29 @@ use crate::stop;
 /// How a switch is tried out, and what becomes of the result.
 #[derive(Args, Debug, Clone)]
 pub struct ProvingFlags {
-    /// What carries the frames, whatever the configuration says
+    /// The data plane, overriding the configuration
     #[arg(long, value_enum)]
     plane: Option<PlaneName>,
     /// CPU of the user data plane [default: the one that the configuration names, else the one that suits best]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
-    /// For how long frames are sent
+    /// How long to send frames
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     duration: u64,
-    /// And for how long with all gates open, to compare; 0s: not at all
+    /// How long to send frames with all gates open, to compare; 0s: not at all
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = flags::time)]
     without_gates: u64,
     /// Size of an untagged frame with its check sequence, 64 to 1518; a VLAN tag adds 4
     #[arg(long, value_name = "OCTETS", default_value_t = *SIZES.end(), value_parser = clap::value_parser!(u32).range(64..=1518))]
     size: u32,
-    /// A frame that begins so much before its gate opens, or ends so much after it closes, still counts as within its
-    /// window
+    /// Tolerance: a frame that begins this much before its gate opens, or ends this much after it closes, counts as
+    /// within its window
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = flags::time)]
     guard: u64,
     /// Exit with status 1 if more frames than this were outside their window: N/M or a percentage
     #[arg(long, value_name = "SHARE", default_value = "10/1e6", value_parser = share)]
     allow_outside: Allowed,
-    /// List each violation with its cause, as far as that is known
+    /// List each violation with its cause, if known
     #[arg(long)]
     explain: bool,
     /// Write the picture as SVG to this file
@@ -59,7 +59,7 @@ pub struct ProvingFlags {
     #[cfg(feature = "png")]
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
-    /// Write every frame that arrived to this file, with its times and how it was judged, as comma-separated values
+    /// Write every frame that arrived to this file, with its times and its judgement, as comma-separated values
     #[arg(long, value_name = "FILE")]
     frames: Option<PathBuf>,
     #[command(flatten)]

@@ -14,10 +14,10 @@ use crate::{held, terminal};
 /// Who kept the switch notices ten times a second that it is gone.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Take a switch away: everything is then as it was before, whether it had been set up in full or in part.
+/// Remove a switch and restore everything as it was before, whether it was set up in full or in part.
 ///
-/// What somebody else changed meanwhile is told and left. Exit status 1 if something could not be undone; that is kept for
-/// another try.
+/// What another program changed meanwhile is reported and left. Exit status 1 if something could not be undone; that is
+/// kept for another attempt.
 #[derive(Args)]
 #[command(after_help = "Example:\n  sudo ontick switch revert cell4")]
 pub struct Revert {

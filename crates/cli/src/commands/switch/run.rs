@@ -18,13 +18,13 @@ use super::{background, file, revert as reverting, serving};
 use crate::failure::{Failure, Outcome};
 use crate::stop;
 
-/// Set a switch up and keep it true until Ctrl-C or SIGTERM, then take it away.
+/// Set up a switch and keep it correct until Ctrl-C or SIGTERM, then remove it.
 ///
-/// Gates are set anew after each link event, without which the kernel's would stand still. What another tool changes is
-/// told and put back, ports that go and come back are set up again, steps of the clock are told. A switch that stood
-/// already (`ontick switch apply`) is kept, and still stands at the end.
+/// Gates are set again after each link event, which would stop the kernel's gates. Changes by another program are
+/// reported and undone, ports that disappear and return are set up again, steps of the clock are reported. A switch
+/// that `ontick switch apply` has set up before is taken over, and stays at the end.
 ///
-/// With several files one core does the work of all these switches by turns (user data plane); they end together.
+/// With several files, one core serves all these switches by turns (user data plane); they end together.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick switch run cell4.toml\n  sudo ontick switch run cell4.toml --metrics /run/cell4.prom\n  sudo ontick switch run --plane user nodes/s1.toml nodes/s2.toml"
@@ -33,7 +33,7 @@ pub struct Run {
     /// The file that describes the switch, or several
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Who does the work, whatever the file says
+    /// The data plane, overriding the file
     #[arg(long, value_enum)]
     plane: Option<PlaneFlag>,
     #[command(flatten)]

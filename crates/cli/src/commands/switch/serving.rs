@@ -31,7 +31,7 @@ const THROTTLING: [&str; 2] = ["rt-throttling", "rt-group-throttling"];
 /// How the core treats those that have its CPU too.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub struct RestFlags {
-    /// Leave real-time throttling as it is; the core of the user data plane then rests on an isolated CPU, too
+    /// Leave real-time throttling as it is; the core of the user data plane then rests also on an isolated CPU
     #[arg(long)]
     keep_throttling: bool,
     /// Let the core of the user data plane spin all the time on a CPU that is not isolated: a busy thread there then

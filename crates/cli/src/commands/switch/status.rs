@@ -15,9 +15,9 @@ use super::{background, forwarding, status_user};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// How a switch stands: gates in force and to come, what went through each, and what somebody else has changed.
+/// Show the state of a switch: gates in force and to come, counters of each, and what another program has changed.
 ///
-/// Exit status 1 if something is not as it was set up, or if no such switch stands.
+/// Exit status 1 if something is not as it was set up, or if there is no such switch.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sudo ontick switch status\n  sudo ontick switch status cell4 --json")]
 pub struct Status {

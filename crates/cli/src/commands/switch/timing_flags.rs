@@ -12,27 +12,27 @@ use crate::flags;
 
 #[derive(Args)]
 pub struct TimingFlags {
-    /// What carries the schedule out: any (exactly on time), user, kernel, hardware, i225, i210 or list-256
+    /// What executes the schedule: any (exactly on time), user, kernel, hardware, i225, i210 or list-256
     #[arg(long, default_value = "any", value_parser = target)]
     target: &'static Target,
     #[command(flatten)]
     pub calibration: CalibrationFlag,
-    /// From a gate's opening until a frame that waits is on the link, usually
+    /// Usual time from a gate's opening until a waiting frame is on the link
     #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
     hand_over: Option<u64>,
-    /// How much longer that may take
+    /// How much longer the hand-over may take
     #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
     spread: Option<u64>,
-    /// From the hand-over of one frame to that of the next, at least
+    /// Least time from the hand-over of one frame to that of the next
     #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
     spacing: Option<u64>,
-    /// Left free before a gate closes
+    /// Time to leave free before a gate closes
     #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
     window_guard: Option<u64>,
-    /// By how much its clock may differ from that of its node
+    /// Largest difference between its clock and that of its node
     #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
     clock_error: Option<u64>,
-    /// From a frame's last bit at one port until it waits at another, at most
+    /// Longest time from a frame's last bit at one port until it waits at another
     #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
     forwarding: Option<u64>,
 }

@@ -10,7 +10,7 @@ use super::file::note;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Print a systemd unit that sets a switch up at each boot and keeps it.
+/// Print a systemd unit that sets up a switch at each boot and keeps it correct.
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  ontick switch unit /etc/ontick/cell4.toml \\\n      | sudo tee /etc/systemd/system/ontick-cell4.service"

@@ -14,13 +14,13 @@ use super::timing_flags::TimingFlags;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Hold a schedule against its network: every message of the common period is sent through a model of it.
+/// Validate a schedule: send every message of the common period through a model of the network.
 ///
-/// The checker shares nothing with the planner, and takes schedules of others. It looks for messages that are lost, late
-/// (from the beginning of their period, the talker's wait included) or come twice; for windows that overlap, are empty
-/// or cross the end of the cycle; for messages of two streams in one queue; and for what the ports cannot do.
+/// The validator shares nothing with the planner, and also takes schedules of other planners. It detects messages that
+/// are lost, late (from the beginning of their period, the talker's wait included) or duplicated; windows that overlap,
+/// are empty or cross the end of the cycle; messages of two streams in one queue; and what the ports cannot do.
 ///
-/// Exit status: 0 it holds, 1 it does not, 2 it could not be looked at.
+/// Exit status: 0 valid, 1 not valid, 2 validation was not possible.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick switch validate network.toml plan.json\n  ontick switch validate --task task.csv --topo topo.csv \\\n      --tsnkit results/cell --payload-only\n  ontick switch validate network.toml plan.json --target user \\\n      --calibration here.json"
@@ -39,7 +39,7 @@ pub struct Validate {
     tsnkit: Option<PathBuf>,
     #[command(flatten)]
     timing: TimingFlags,
-    /// Entries of a gate control list at most, whatever the target says
+    /// Largest number of entries of a gate control list, overriding the target
     #[arg(long, value_name = "N")]
     max_entries: Option<usize>,
     /// Print JSON

@@ -12,13 +12,13 @@ use super::file;
 use super::proving::{Asked, ProvingFlags};
 use crate::failure::{Failure, Outcome};
 
-/// Send numbered flows of every class through a switch and hold their arrivals against its gates.
+/// Send numbered flows of every class through a switch and check their arrivals against its gates.
 ///
 /// The switch that FILE describes is set up in a network namespace of this machine, with virtual Ethernet for its ports;
-/// the machine's own ports are not touched. With --send and --receive the flows go through a switch that is at work
-/// already.
+/// the machine's own ports are not touched. With --send and --receive the flows pass through a switch that already
+/// runs.
 ///
-/// Exit status: 0 every frame was accounted for and within its window, 1 some were not, 2 it could not be tried.
+/// Exit status: 0 every frame was accounted for and within its window, 1 some were not, 2 the test was not possible.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick switch verify switch.toml\n  sudo ontick switch verify switch.toml --rate 150% \\\n      --duration 30s --html switch.html\n  sudo ontick switch verify switch.toml --from swp1 --to swp2 \\\n      --require \"p99 < 2us\" --allow-outside 0\n  sudo ontick switch verify switch.toml --send enp3s0 --receive enp4s0"
@@ -26,21 +26,21 @@ use crate::failure::{Failure, Outcome};
 pub struct Verify {
     /// The configuration of the switch
     file: PathBuf,
-    /// Port where flows go in [default: the first that is not --to]
+    /// Port where flows enter [default: the first that is not --to]
     #[arg(long, value_name = "PORT")]
     from: Option<String>,
-    /// Port where they come out, whose gates are held against [default: the last that has gates]
+    /// Port where they leave, and whose gates are checked [default: the last that has gates]
     #[arg(long, value_name = "PORT")]
     to: Option<String>,
     /// How many frames: a share of what each class's windows carry (above 100% some must be dropped), frames per second
     /// and class, or max
     #[arg(long, value_name = "RATE", default_value = "110%")]
     rate: Offered,
-    /// The switch is at work already, here or elsewhere: frames go to it by this interface of this machine. Where it is
-    /// ontick's user data plane on this machine, its counters tell what it dropped, and why
+    /// The switch already runs, here or elsewhere: frames are sent to it by this interface of this machine. If it is
+    /// ontick's user data plane on this machine, its counters say what it dropped, and why
     #[arg(long, value_name = "INTERFACE", requires = "receive")]
     send: Option<String>,
-    /// And come back by this one; its hardware stamps them if it can
+    /// Frames return by this interface; its hardware stamps them if it can
     #[arg(long, value_name = "INTERFACE", requires = "send")]
     receive: Option<String>,
     #[command(flatten)]

@@ -11,10 +11,10 @@ use super::{Prepared, Wanted, print_json, shown};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Change the settings; what was there before is kept safe, and `ontick tune revert` brings it back.
+/// Change the settings; the previous values are saved, and `ontick tune revert` restores them.
 ///
-/// Values of the running kernel are gone with the next restart; --boot makes them stand. Exit status 1 if
-/// a setting was refused; the others are made all the same.
+/// Values of the running kernel are lost at the next restart; --boot sets them at every boot. Exit status 1 if a
+/// setting was refused; the others are changed all the same.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick tune apply\n  sudo ontick tune apply governor stat-interval\n  sudo ontick tune apply --cpu 3 --isolate\n  sudo ontick tune apply --boot --tryboot"

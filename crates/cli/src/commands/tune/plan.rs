@@ -7,7 +7,7 @@ use super::{Wanted, print_json, shown};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Show every change that would be made, as current → wanted, with the reason; changes nothing.
+/// Show every change that would be made, as current → wanted, with the reason; change nothing.
 #[derive(Args)]
 #[command(
     name = "plan",
@@ -16,7 +16,7 @@ use crate::terminal;
 pub struct PlanCommand {
     #[command(flatten)]
     wanted: Wanted,
-    /// Show what stays as it is, too, and why
+    /// Show also what stays as it is, and why
     #[arg(long)]
     all: bool,
 }

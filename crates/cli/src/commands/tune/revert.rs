@@ -11,14 +11,14 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::{held, terminal};
 
-/// Put back exactly what was there before, boot files included, the latest change first.
+/// Restore exactly what was there before, boot files included, the latest change first.
 ///
-/// What somebody else changed meanwhile is told and left as it is. Exit status 1 if anything could not be
-/// put back; that stays in the journal for another try.
+/// What another program changed meanwhile is reported and left as it is. Exit status 1 if anything could not be
+/// restored; that stays in the journal for another attempt.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sudo ontick tune revert\n  sudo ontick tune revert --force")]
 pub struct Revert {
-    /// Put back also what somebody else changed since
+    /// Restore also what another program has changed since
     #[arg(long)]
     force: bool,
     /// Waits on standard input for the command that it guards to end

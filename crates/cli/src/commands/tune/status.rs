@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::terminal;
 
-/// What ontick changed on this machine, and whether it still stands.
+/// Show what ontick changed on this machine, and whether it is still in force.
 ///
 /// Exit status 1 if somebody else has changed something since.
 #[derive(Args)]

@@ -24,24 +24,24 @@ pub struct Delivery {
     /// Write the plan as JSON: offsets of talkers, and the windows of every port
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write a file for each node that `ontick switch apply` takes, into this folder
+    /// Write into this folder a file for each node, for `ontick switch apply`
     #[arg(long, value_name = "FOLDER")]
     nodes: Option<PathBuf>,
     /// When cycles begin, in nanoseconds of TAI; the same on all nodes [default: with the next second, where all cycles
     /// divide one]
     #[arg(long, value_name = "NS", requires = "nodes")]
     base_time: Option<u64>,
-    /// Close all other gates before each window for as long as the largest frame takes: for ports that begin a frame
-    /// without a look at its length
+    /// Close all other gates before each window for as long as the largest frame takes: for ports that start a frame
+    /// without regard to its length
     #[arg(long, requires = "nodes")]
     guard_bands: bool,
-    /// Entries of a gate control list at most [default: what the target has, and no more than 1024]
+    /// Largest number of entries of a gate control list [default: what the target has, and no more than 1024]
     #[arg(long, value_name = "N", requires = "nodes")]
     max_entries: Option<usize>,
     /// Write tsnkit's tables: PREFIX-GCL.csv, -OFFSET.csv, -QUEUE.csv, -ROUTE.csv, -DELAY.csv
     #[arg(long, value_name = "PREFIX")]
     pub tsnkit: Option<PathBuf>,
-    /// Draw who has which link when; .svg, or .png
+    /// Draw which message uses which link when; .svg or .png
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
     /// What the picture's rows are

@@ -18,12 +18,12 @@ pub use delivered::read_plan;
 
 /// Print what `apply` would do; or compute the gates of all switches of a network from its streams.
 ///
-/// With the file of a switch: the commands that `apply` stands for, which a person can read; nothing is changed.
+/// With the file of a switch, prints the commands that `apply` would run; nothing is changed.
 ///
-/// With the file of a network (switches, stations, links, streams): when each message is on which link, so that every
-/// one arrives before its deadline; the gates that follow; or why there is no such schedule.
+/// With the file of a network (switches, stations, links, streams), computes when each message is on which link, so
+/// that every message arrives before its deadline, and the gates that follow; or says why there is no such schedule.
 ///
-/// Exit status: 0 it was planned, 1 there is no such schedule or none was found, 2 it could not be tried.
+/// Exit status: 0 planned, 1 there is no such schedule or none was found, 2 planning was not possible.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick switch plan cell4.toml\n  ontick switch plan network.toml --out plan.json --nodes nodes \\\n      --picture plan.svg\n  ontick switch plan --task task.csv --topo topo.csv --tsnkit results/cell"
@@ -32,7 +32,7 @@ pub struct PlanCommand {
     /// The file that describes a switch, or a network with its streams
     #[arg(required_unless_present = "task", conflicts_with = "task")]
     file: Option<PathBuf>,
-    /// Who does the work, whatever the file says (of a switch)
+    /// The data plane, overriding the file (of a switch)
     #[arg(long, value_enum)]
     plane: Option<PlaneFlag>,
     #[command(flatten)]

@@ -21,25 +21,25 @@ const WITHOUT_MARGIN: Duration = Duration::from_secs(5);
 /// How schedules are computed, and where they go.
 #[derive(Args)]
 pub struct ScheduleFlags {
-    /// How long is searched where streams find no place at first
+    /// How long to search if streams find no place at first
     #[arg(long, value_name = "TIME", value_parser = flags::time, default_value = "60s")]
     time: u64,
-    /// Paths of each stream that are tried
+    /// Paths to try for each stream
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     paths: u8,
-    /// Frames never wait in a switch: they run through, or there is no schedule
+    /// Frames never wait in a switch: they pass without delay, or there is no schedule
     #[arg(long)]
     no_wait: bool,
-    /// Where windows go that could go anywhere
+    /// Where to place windows that could be anywhere
     #[arg(long, value_enum, default_value = "early")]
     prefer: PreferFlag,
-    /// All times of windows are multiples of it: what hardware counts in [default: 1ns; 100ns with --tsnkit]
+    /// Times of windows are multiples of this, the resolution of the hardware [default: 1ns; 100ns with --tsnkit]
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     slot: Option<u64>,
-    /// Choices by chance follow from it: the same seed, the same plan
+    /// Seed of random choices: the same seed gives the same plan
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Streams that this plan has, and that have not changed, stay as they are; new ones are fitted in
+    /// Keep the unchanged streams of this plan as they are, and fit new ones in
     #[arg(long, value_name = "PLAN")]
     keep: Option<PathBuf>,
     #[command(flatten)]
