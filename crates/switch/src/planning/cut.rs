@@ -112,8 +112,9 @@ fn nearest_first(network: &Network, start: NodeId) -> Vec<NodeId> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::random::Random;
     use super::*;
-    use crate::network::{Stream, samples};
+    use crate::network::{Kind, Link, Node, Overhead, Stream, samples};
 
     #[test]
     fn two_links_that_are_too_few_together() {
@@ -155,5 +156,141 @@ mod tests {
         let shares: Vec<u64> = (0..12).flat_map(|start| around(&network, start)).map(|cut| share(&cut)).collect();
         assert!(shares.iter().min() < shares.iter().max(), "{shares:?}");
         assert_eq!(overloaded(&network).map(|cut| share(&cut)), shares.into_iter().max());
+    }
+
+    /// A network of up to seven nodes with cables and streams by chance; all shares are binary fractions, so that sums
+    /// are exact in any order.
+    fn drawn(random: &mut Random) -> Network {
+        let mut network = samples::ring(3, 1);
+        let nodes = 3 + random.below(5) as usize;
+        let stations = random.below(3) as usize;
+        let kind = |n: usize| if n < stations { Kind::Station } else { Kind::Switch };
+        network.nodes = (0..nodes).map(|n| Node { name: format!("n{n}"), kind: kind(n) }).collect();
+        network.overhead = Overhead::PayloadOnly;
+        let (link, stream) = (network.links[0].clone(), network.streams[0].clone());
+        let mut two = || {
+            let from = random.below(nodes as u64) as usize;
+            (from, (from + 1 + random.below(nodes as u64 - 1) as usize) % nodes, random.below(1 << 32))
+        };
+        network.links.clear();
+        for _ in 0..nodes + 3 {
+            let (from, to, chance) = two();
+            let rate = 1_000_000_000 >> (chance % 3);
+            network.links.push(Link { from, to, rate, ..link.clone() });
+            if chance % 5 > 0 {
+                network.links.push(Link { from: to, to: from, rate, ..link.clone() });
+            }
+        }
+        network.streams.clear();
+        for _ in 0..6 {
+            let (talker, to, chance) = two();
+            let another = (to + 1 + chance as usize % (nodes - 1)) % nodes;
+            let mut listeners = vec![to, another];
+            listeners.truncate(1 + chance as usize % 2);
+            listeners.retain(|listener| *listener != talker);
+            listeners.sort_unstable();
+            let (size, period_ns) = (1 + chance as u32 % 4_000, 1 << (14 + chance % 3));
+            network.streams.push(Stream { talker, listeners, size, period_ns, ..stream.clone() });
+        }
+        network.streams.retain(|stream| !stream.listeners.is_empty());
+        network
+    }
+
+    /// The first part with the highest share of those that nodes in order make, one after the other.
+    fn by_hand(network: &Network, order: &[NodeId], inward: bool) -> Option<(usize, f64, usize, usize)> {
+        let fastest = network.links.iter().map(|link| link.rate).max().unwrap();
+        let mut best: Option<(usize, f64, usize, usize)> = None;
+        for n in 1..=order.len() {
+            let within = |node: &NodeId| order[..n].contains(node);
+            let crosses = |from: &NodeId, to: &NodeId| match inward {
+                false => within(from) && order[n..].contains(to),
+                true => order[n..].contains(from) && within(to),
+            };
+            let links: Vec<&Link> = network.links.iter().filter(|link| crosses(&link.from, &link.to)).collect();
+            let crossing: Vec<&Stream> = network
+                .streams
+                .iter()
+                .filter(|stream| stream.listeners.iter().any(|to| crosses(&stream.talker, to)))
+                .collect();
+            let share = |stream: &&Stream| f64::from(stream.size) * 8e9 / fastest as f64 / stream.period_ns as f64;
+            let need: f64 = crossing.iter().map(share).sum();
+            let have: f64 = links.iter().map(|link| link.rate as f64 / fastest as f64).sum();
+            let filled = need / have * links.len() as f64;
+            if links.len() > 1
+                && need > have
+                && best.is_none_or(|(_, known, of, _)| filled / links.len() as f64 > known / of as f64)
+            {
+                best = Some((n, filled, links.len(), crossing.len()));
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn the_fullest_part_of_all_is_found_both_ways() {
+        let (mut random, mut found, mut within) = (Random::new(5), [0; 2], 0);
+        for _ in 0..2_000 {
+            let network = drawn(&mut random);
+            // Whoever cannot be reached from the start is in no part.
+            let all = |order: &[NodeId]| order.len() == network.nodes.len();
+            for start in 0..network.nodes.len() {
+                let order = nearest_first(&network, start);
+                if !all(&order) {
+                    continue;
+                }
+                let mut cuts = around(&network, start).into_iter().peekable();
+                for inward_is in [false, true] {
+                    let by_hand = by_hand(&network, &order, inward_is);
+                    let of = |cut: &Certificate| matches!(cut, Certificate::Cut { inward, .. } if *inward == inward_is);
+                    let cut = cuts.next_if(of).map(|cut| match cut {
+                        Certificate::Cut { around, nodes, needed, links, streams, .. } => {
+                            assert_eq!(around, start);
+                            (nodes, needed, links, streams)
+                        }
+                        other => panic!("{other:?}"),
+                    });
+                    assert_eq!(cut, by_hand, "{network:?} {order:?}");
+                    found[usize::from(inward_is)] += usize::from(cut.is_some());
+                    within += usize::from(cut.is_some_and(|cut| cut.0 > 1));
+                }
+                assert!(cuts.next().is_none());
+            }
+        }
+        assert!(found.iter().all(|found| *found >= 200) && within >= 200, "{found:?} {within}");
+    }
+
+    /// Who has one neighbour alone stands right behind it; all others come by their distance.
+    #[test]
+    fn the_nearest_come_first_and_stations_with_their_switch() {
+        let mut random = Random::new(6);
+        for _ in 0..300 {
+            let network = drawn(&mut random);
+            let out = |node: NodeId| network.links.iter().filter(move |link| link.from == node).map(|link| link.to);
+            for start in 0..network.nodes.len() {
+                let order = nearest_first(&network, start);
+                let mut distance = vec![usize::MAX; network.nodes.len()];
+                distance[start] = 0;
+                for _ in 0..network.nodes.len() {
+                    for link in &network.links {
+                        // Nobody goes on by one that has a single way out.
+                        if distance[link.from] < usize::MAX && (link.from == start || out(link.from).count() != 1) {
+                            distance[link.to] = distance[link.to].min(distance[link.from] + 1);
+                        }
+                    }
+                }
+                let reached: Vec<NodeId> = (0..network.nodes.len()).filter(|n| distance[*n] < usize::MAX).collect();
+                let mut sorted = order.clone();
+                sorted.sort_unstable();
+                assert_eq!((order[0], sorted), (start, reached), "{network:?}");
+                let others = order.iter().filter(|node| **node == start || out(**node).count() != 1);
+                assert!(others.map(|node| distance[*node]).is_sorted(), "{order:?} {distance:?}");
+                for (place, node) in
+                    order.iter().enumerate().filter(|(_, node)| **node != start && out(**node).count() == 1)
+                {
+                    let before = order[..place].iter().rev().find(|node| **node == start || out(**node).count() != 1);
+                    assert_eq!(distance[*node], distance[*before.unwrap()] + 1, "{order:?}");
+                }
+            }
+        }
     }
 }

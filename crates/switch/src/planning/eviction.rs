@@ -345,4 +345,74 @@ mod tests {
         }
         assert!(waits >= 50 && barred >= 10, "{waits} {barred}");
     }
+
+    /// On up to four links one behind the other, in slots of up to 4 ns.
+    #[test]
+    fn on_every_link_it_waits_where_all_together_is_cheapest() {
+        let mut random = Random::new(3);
+        let (mut waits, mut free, mut barred, mut far) = (0, 0, 0, 0);
+        for _ in 0..600 {
+            let links = 1 + random.below(4) as usize;
+            let slot_ns = 1 + random.below(4);
+            let mut taken = Occupancy::new(links);
+            for (stream, link) in (1..5).flat_map(|stream| (0..links).map(move |link| (stream, link))) {
+                if random.below(3) == 0 {
+                    let (period_ns, arrives_ns) = ([24, 48, 72][random.below(3) as usize], random.below(48));
+                    let from_ns = arrives_ns + random.below(4);
+                    let end_ns = from_ns + 1 + random.below(9);
+                    taken.add(link, Use { stream, period_ns, queue: 7, arrives_ns, from_ns, end_ns });
+                }
+            }
+            let mut shift_ns = 0;
+            let hops: Vec<(LinkId, u64, u64, u64)> = (0..links)
+                .map(|link| {
+                    shift_ns += if link == 0 { 0 } else { slot_ns * (1 + random.below(5)) };
+                    (link, shift_ns, 0, slot_ns * (1 + random.below(3)))
+                })
+                .collect();
+            let drawn = Drawn {
+                course: Course::chain(&hops),
+                taken,
+                weight: (0..5).map(|_| 1 + random.below(9)).collect(),
+                fixed: (0..5).map(|_| random.below(6) == 0).collect(),
+                period_ns: 48,
+                latest_ns: random.below(30),
+                slot_ns,
+            };
+            let cost = |n: usize, at: u64| drawn.cost(drawn.met(hops[n].0, at, at + hops[n].3, None));
+            // The least that it costs to be on this link then, with all links before; by time.
+            let mut least: Vec<(u64, u64)> = Vec::new();
+            for n in 0..links {
+                let times = (0..=hops[n].1 + drawn.latest_ns).step_by(slot_ns as usize);
+                let before = |at: u64| match n {
+                    0 => Some(0),
+                    _ => least.iter().filter(|(then, _)| then + hops[n].1 - hops[n - 1].1 <= at).map(|one| one.1).min(),
+                };
+                least = times.filter_map(|at| Some((at, before(at)? + cost(n, at)))).collect();
+            }
+            let least = least.into_iter().map(|(_, cost)| cost).min().unwrap();
+            let found = drawn.eviction().waiting(&drawn.taken, &mut random);
+            assert_eq!(found.is_some(), least < BARRED);
+            let Some(begins) = found else {
+                barred += 1;
+                continue;
+            };
+            assert_eq!(begins.len(), links);
+            assert!(begins.iter().all(|begin| begin % slot_ns == 0));
+            let later = |n: usize| begins[n] - begins[n - 1] - (hops[n].1 - hops[n - 1].1);
+            assert!(begins.iter().zip(&hops).all(|(begin, hop)| *begin <= hop.1 + drawn.latest_ns), "{begins:?}");
+            waits += usize::from((1..links).any(|n| later(n) > 0));
+            assert_eq!((0..links).map(|n| cost(n, begins[n])).sum::<u64>(), least, "{begins:?}");
+            free += usize::from(least == 0);
+            far += usize::from(links > 2 && least > 0);
+        }
+        assert!(waits >= 80 && free >= 80 && barred >= 20 && far >= 40, "{waits} {free} {barred} {far}");
+    }
+
+    #[test]
+    fn nobody_waits_where_its_way_branches() {
+        let mut drawn = Drawn::new(&mut Random::new(4));
+        drawn.course.hops[1].before = None;
+        assert_eq!(drawn.eviction().waiting(&drawn.taken, &mut Random::new(1)), None);
+    }
 }

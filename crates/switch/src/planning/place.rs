@@ -164,7 +164,10 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::course::Courses;
+    use super::super::folded::gcd;
     use super::super::occupancy::Use;
+    use super::super::random::Random;
     use super::*;
     use crate::network::samples;
 
@@ -207,5 +210,200 @@ mod tests {
         let times: Vec<_> = placed.hops.iter().map(|hop| (hop.arrives_ns, hop.begin_ns, hop.end_ns)).collect();
         assert_eq!(times, [(100, 100, 110), (125, 150, 162), (187, 190, 204)]);
         assert!(placed.waits && !search.at_each(&course, &[100, 130, 170]).waits);
+    }
+
+    /// On its own way to several listeners: each time moves as its link does.
+    #[test]
+    fn who_waits_is_delivered_as_much_later_as_its_last_gate_opens() {
+        let mut network = samples::ring(5, 1);
+        network.streams[0].talker = 5;
+        network.streams[0].listeners = vec![6, 7];
+        network.sync_error_ns = 30;
+        let course = Courses::new(&network, 1, 1).nth(0, 0).unwrap();
+        let search = Search { network: &network, stream: 0, queue: 5, from_ns: 0, slot_ns: 1 };
+        let running = search.at(&course, 700);
+        let error_ns = network.sync_error_ns;
+        for (hop, way) in running.hops.iter().zip(&course.hops) {
+            let [begin_ns, end_ns] = [700 + way.shift_ns, 700 + way.shift_ns + way.length_ns];
+            assert_eq!((hop.begin_ns, hop.end_ns, hop.arrives_ns), (begin_ns, end_ns, begin_ns - way.lead_ns));
+            assert_eq!((hop.link, hop.before), (way.link, way.before));
+            let delivered_ns = end_ns - way.tail_ns + way.propagation_ns + error_ns;
+            assert_eq!(hop.delivered_ns, way.delivers.then_some(delivered_ns));
+        }
+        assert_eq!(running.hops.iter().filter(|hop| hop.delivered_ns.is_some()).count(), 2);
+        let later = [0, 40, 90, 200, 1_000];
+        let begins: Vec<u64> = running.hops.iter().zip(later).map(|(hop, later)| hop.begin_ns + later).collect();
+        let placed = search.at_each(&course, &begins);
+        assert!(placed.waits && (placed.stream, placed.queue) == (0, 5));
+        for ((hop, was), later) in placed.hops.iter().zip(&running.hops).zip(later) {
+            assert_eq!((hop.begin_ns, hop.end_ns), (was.begin_ns + later, was.end_ns + later));
+            assert_eq!(hop.delivered_ns, was.delivered_ns.map(|at| at + later));
+        }
+        assert_eq!(placed.latency_ns(), placed.hops.iter().filter_map(|hop| hop.delivered_ns).max().unwrap());
+    }
+
+    /// Small numbers in place of a real network.
+    struct Drawn {
+        network: Network,
+        taken: Occupancy,
+        course: Course,
+        from_ns: u64,
+        queue: u8,
+        slot_ns: u64,
+    }
+
+    impl Drawn {
+        fn new(random: &mut Random) -> Self {
+            let mut network = samples::ring(3, 1);
+            network.sync_error_ns = random.below(3);
+            let slot_ns = 1 + random.below(3);
+            let period_ns = slot_ns * [20, 30, 60][random.below(3) as usize];
+            let mut taken = Occupancy::new(network.links.len());
+            for stream in 1..1 + random.below(9) as usize {
+                let period_ns = slot_ns * [20, 30, 60][random.below(3) as usize];
+                let arrives_ns = slot_ns * random.below(60);
+                let from_ns = arrives_ns + slot_ns * random.below(4) * random.below(2);
+                let end_ns = from_ns + slot_ns * (1 + random.below(6));
+                let queue = 6 + random.below(2) as u8;
+                taken.add(stream % 3, Use { stream, period_ns, queue, arrives_ns, from_ns, end_ns });
+            }
+            let (mut hops, mut shift_ns) = (Vec::new(), 0);
+            for link in 0..1 + random.below(3) as usize {
+                let lead_ns = if link == 0 { 0 } else { slot_ns * random.below(3) };
+                shift_ns += if link == 0 { 0 } else { lead_ns + slot_ns * random.below(12) };
+                hops.push((link, shift_ns, lead_ns, slot_ns * (1 + random.below(5))));
+            }
+            let mut course = Course::chain(&hops);
+            let last = course.hops.len() - 1;
+            let hop = &mut course.hops[last];
+            (hop.delivers, hop.tail_ns, hop.propagation_ns) = (true, random.below(hop.length_ns), random.below(4));
+            course.delay_ns = hop.shift_ns + hop.length_ns - hop.tail_ns + hop.propagation_ns + network.sync_error_ns;
+            let deadline_ns = (course.delay_ns + random.below(50)).saturating_sub(random.below(4));
+            (network.streams[0].period_ns, network.streams[0].deadline_ns) = (period_ns, deadline_ns);
+            let from_ns = slot_ns * random.below(8);
+            Self { network, taken, course, from_ns, queue: 6 + random.below(2) as u8, slot_ns }
+        }
+
+        fn search(&self) -> Search<'_> {
+            let Self { network, from_ns, queue, slot_ns, .. } = self;
+            Search { network, stream: 0, queue: *queue, from_ns: *from_ns, slot_ns: *slot_ns }
+        }
+
+        /// Whether nobody has the link from then until then, instant by instant; of a queue: whether nobody is in it.
+        fn is_free(&self, link: usize, from_ns: u64, until_ns: u64, queue: Option<u8>) -> bool {
+            let period_ns = self.network.streams[0].period_ns;
+            let others = self.taken.uses(link).iter().filter(|one| queue.is_none_or(|queue| queue == one.queue));
+            let of = |one: &Use| if queue.is_some() { one.arrives_ns } else { one.from_ns };
+            let is_apart = |one: &Use| {
+                let common_ns = gcd(period_ns, one.period_ns);
+                let since = |at: u64| (at + common_ns - of(one) % common_ns) % common_ns;
+                (from_ns..until_ns).all(|at| since(at) >= one.end_ns - of(one))
+            };
+            // It meets its own next message, too.
+            until_ns - from_ns <= period_ns && { others }.all(is_apart)
+        }
+
+        /// Whether some use of the link stays longer in this queue than it is sent.
+        fn lingers(&self, link: usize) -> bool {
+            self.taken.uses(link).iter().any(|one| one.queue == self.queue && one.arrives_ns < one.from_ns)
+        }
+
+        fn runs_on(&self, hop: &Hop, start: u64) -> bool {
+            let (from_ns, until_ns) = (start + hop.shift_ns - hop.lead_ns, start + hop.shift_ns + hop.length_ns);
+            self.is_free(hop.link, from_ns, until_ns, None)
+                && (!self.lingers(hop.link) || self.is_free(hop.link, from_ns, until_ns, Some(self.queue)))
+        }
+
+        fn starts(&self) -> impl Iterator<Item = u64> {
+            let deadline_ns = self.network.streams[0].deadline_ns;
+            let last = deadline_ns.checked_sub(self.course.delay_ns);
+            let (from_ns, slot_ns) = (self.from_ns, self.slot_ns);
+            last.into_iter().flat_map(move |last| (from_ns..=last).step_by(slot_ns as usize))
+        }
+
+        /// When it begins on each link if it takes the first free time at each; nothing where that is too late, or where
+        /// it is not alone in its queue meanwhile.
+        fn one_after_the_other(&self, start: u64) -> Option<Vec<(u64, u64)>> {
+            let mut times: Vec<(u64, u64)> = Vec::new();
+            for (n, hop) in self.course.hops.iter().enumerate() {
+                let comes_ns = match n {
+                    0 => start,
+                    _ => times[n - 1].1 + hop.shift_ns - self.course.hops[n - 1].shift_ns,
+                };
+                let later = (comes_ns..comes_ns + 60 * self.slot_ns).step_by(self.slot_ns as usize);
+                let begins_ns = { later }.find(|at| self.is_free(hop.link, *at, at + hop.length_ns, None))?;
+                let (stays_ns, ends_ns) = (comes_ns - hop.lead_ns, begins_ns + hop.length_ns);
+                if ends_ns - stays_ns > self.network.streams[0].period_ns {
+                    return None;
+                }
+                let alone = self.is_free(hop.link, stays_ns, ends_ns, Some(self.queue));
+                if (stays_ns < begins_ns || self.lingers(hop.link)) && !alone {
+                    return None;
+                }
+                let delivered_ns = ends_ns - hop.tail_ns + hop.propagation_ns + self.network.sync_error_ns;
+                if hop.delivers && delivered_ns > self.network.streams[0].deadline_ns {
+                    return None;
+                }
+                times.push((stays_ns, begins_ns));
+            }
+            Some(times)
+        }
+    }
+
+    #[test]
+    fn the_first_start_of_all_is_found_from_which_it_runs_through() {
+        let (mut random, mut later, mut none) = (Random::new(11), 0, 0);
+        for _ in 0..3_000 {
+            let mut drawn = Drawn::new(&mut random);
+            let runs = |start: &u64| drawn.course.hops.iter().all(|hop| drawn.runs_on(hop, *start));
+            let first = drawn.starts().find(runs);
+            let mut taken = std::mem::replace(&mut drawn.taken, Occupancy::new(3));
+            let found = drawn.search().without_waiting(&drawn.course, &mut taken);
+            assert_eq!(found.as_ref().map(Placed::offset_ns), first, "{:?} {taken:?}", drawn.course);
+            assert_eq!(found, first.map(|first| drawn.search().at(&drawn.course, first)));
+            later += usize::from(first.is_some_and(|first| first > drawn.from_ns));
+            none += usize::from(first.is_none());
+        }
+        assert!(later >= 300 && none >= 300, "{later} {none}");
+    }
+
+    /// What it skips could be of use now and then, when a wait on an earlier link would have moved the frame as far.
+    #[test]
+    fn a_start_is_found_from_which_it_waits_in_time_and_seldom_a_later_one_than_the_first() {
+        let (mut random, mut waits, mut none, mut first_of_all, mut later, mut overlooked) =
+            (Random::new(12), 0, 0, 0, 0, 0);
+        for _ in 0..3_000 {
+            let mut drawn = Drawn::new(&mut random);
+            let first = drawn.starts().filter(|start| drawn.runs_on(&drawn.course.hops[0], *start));
+            let first = { first }.find_map(|start| drawn.one_after_the_other(start));
+            let mut taken = std::mem::replace(&mut drawn.taken, Occupancy::new(3));
+            let found = drawn.search().waiting(&drawn.course, &mut taken);
+            let times = found.map(|placed| {
+                assert!(placed.waits);
+                for (hop, way) in placed.hops.iter().zip(&drawn.course.hops) {
+                    let ends_ns = hop.begin_ns + way.length_ns;
+                    let delivered_ns = ends_ns - way.tail_ns + way.propagation_ns + drawn.network.sync_error_ns;
+                    assert_eq!((hop.end_ns, hop.link, hop.before), (ends_ns, way.link, way.before));
+                    assert_eq!(hop.delivered_ns, way.delivers.then_some(delivered_ns));
+                }
+                placed.hops.iter().map(|hop| (hop.arrives_ns, hop.begin_ns)).collect::<Vec<_>>()
+            });
+            match (&times, &first) {
+                (Some(times), Some(_)) if Some(times) == first.as_ref() => first_of_all += 1,
+                (Some(times), Some(first)) if times[0] > first[0] => {
+                    drawn.taken = taken;
+                    assert!(drawn.runs_on(&drawn.course.hops[0], times[0].1));
+                    assert_eq!(drawn.one_after_the_other(times[0].1).as_ref(), Some(times));
+                    later += 1;
+                }
+                (None, Some(_)) => overlooked += 1,
+                (None, None) => none += 1,
+                other => panic!("{other:?}"),
+            }
+            let lead = |n: usize| drawn.course.hops[n].lead_ns;
+            waits += usize::from(first.iter().flatten().enumerate().any(|(n, time)| time.0 + lead(n) < time.1));
+        }
+        assert!(waits >= 200 && none >= 300 && first_of_all >= 300, "{waits} {none} {first_of_all}");
+        assert!(later < first_of_all / 50 && overlooked < first_of_all / 100, "{later} {overlooked}");
     }
 }
