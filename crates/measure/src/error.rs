@@ -1,5 +1,7 @@
 //! Why a measurement could not be made.
 
+pub(crate) mod kmod;
+
 use std::io;
 use std::path::PathBuf;
 
@@ -21,7 +23,7 @@ pub enum Error {
     Impossible(String),
     /// The kernel module did not do what it was asked for.
     #[error("{0}")]
-    Kernel(#[from] crate::kmod::Error),
+    Kernel(#[from] kmod::Error),
     /// A line could not be had.
     #[error("{0}")]
     Line(#[from] ontick_gpio::Error),

@@ -12,6 +12,7 @@ pub mod edge;
 mod error;
 pub mod explain;
 pub mod kmod;
+mod limits;
 pub mod load;
 pub mod noise;
 pub mod observe;
@@ -28,8 +29,8 @@ mod track;
 pub mod wakeup;
 
 pub use error::Error;
+pub use limits::{Length, Limits};
 pub use load::Load;
 pub use observe::{Live, Observer};
 pub use place::Place;
-pub use session::{Length, Limits};
 pub use timer::Method;

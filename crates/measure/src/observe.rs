@@ -16,7 +16,7 @@ use ontick_rt::recorder::{Reader, Snapshot};
 
 use crate::Error;
 use crate::explain::{Explainer, Findings};
-use crate::session::{Length, Limits};
+use crate::limits::{Length, Limits};
 use crate::track::Track;
 
 /// How often the recorder is looked at.

@@ -14,6 +14,7 @@ use ontick_rt::watchdog::Watchdog;
 use crate::away::Away;
 use crate::conditions::Watch;
 use crate::explain::Explainer;
+use crate::limits::{Length, Limits};
 use crate::observe::{Collector, Observer};
 use crate::probe::Probe;
 use crate::{Error, Place};
@@ -24,33 +25,6 @@ const RUNAWAY_AFTER: Duration = Duration::from_secs(10);
 const WARM_UP: u32 = 200;
 /// No warm-up longer than this, in ns.
 const WARM_UP_NS: u64 = 250_000_000;
-
-/// When a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Length {
-    /// After this time, in ns; `u64::MAX` is never.
-    Duration(u64),
-    /// After this many observations.
-    Count(u64),
-}
-
-/// When a run ends, and what in it deserves attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// When it ends.
-    pub length: Length,
-    /// Latencies above this are kept one by one, in ns.
-    pub outlier_ns: u64,
-    /// The run ends at the first latency above this, in ns.
-    pub stop_over_ns: Option<u64>,
-}
-
-impl Limits {
-    /// A run of this length that keeps latencies above 10 µs as outliers.
-    pub fn new(length: Length) -> Self {
-        Self { length, outlier_ns: 10_000, stop_over_ns: None }
-    }
-}
 
 /// Runs a probe on a thread of its own at `place`. `prepare` makes the probe on that thread, after the
 /// thread has been set up.

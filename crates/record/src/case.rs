@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Measurement, Series};
+use crate::Measurement;
 
 /// A side of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -101,20 +101,6 @@ impl fmt::Display for Case {
             self.load(),
         ];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
-    }
-}
-
-/// An empty series, named after its case.
-impl From<Case> for Series {
-    fn from(case: Case) -> Self {
-        Self { name: case.to_string(), case, ..Self::default() }
-    }
-}
-
-/// Gives the series of a record from before cases were kept theirs.
-pub(crate) fn complete(measurement: &Measurement, series: &mut [Series]) {
-    for one in series.iter_mut().filter(|one| one.case.is_empty()) {
-        one.case = Case::of_name(measurement, &one.name).unwrap_or_default();
     }
 }
 

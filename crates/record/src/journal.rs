@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::case;
 use crate::histogram::Bucket;
 use crate::outliers::Outliers;
 use crate::output_file;
+use crate::reading;
 use crate::run::{Cause, Outlier, Run, Series};
 
 const JOURNAL: &str = "ontick-journal/1";
@@ -212,7 +212,7 @@ fn recover_lines(mut text: impl BufRead, longest: u64) -> Result<Run, String> {
     if header.journal != JOURNAL {
         return Err(format!("written in the format \"{}\", this ontick reads \"{JOURNAL}\"", header.journal));
     }
-    crate::store::check(&header.run).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
+    reading::check(&header.run).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
     let mut so_far = SoFar { run: header.run, outliers: header.outliers };
     so_far.outliers.resize_with(so_far.run.series.len(), Outliers::default);
     let mut number = 1;
@@ -225,7 +225,7 @@ fn recover_lines(mut text: impl BufRead, longest: u64) -> Result<Run, String> {
         }
     }
     let mut run = so_far.into_run();
-    case::complete(&run.measurement, &mut run.series);
+    reading::complete(&mut run);
     run.interrupted = true;
     run.notes.push("read from the journal of a run that did not end".into());
     Ok(run)

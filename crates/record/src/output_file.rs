@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat};
 use rustix::io::Errno;
 
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// Links that are followed, one after the other: as many as the kernel follows.
 const MOST_LINKS: usize = 40;

@@ -179,6 +179,13 @@ impl From<String> for Series {
     }
 }
 
+/// An empty series, named after its case.
+impl From<Case> for Series {
+    fn from(case: Case) -> Self {
+        Self { name: case.to_string(), case, ..Self::default() }
+    }
+}
+
 impl Series {
     /// All cycles: those acted on and those missed.
     pub fn cycles(&self) -> u64 {

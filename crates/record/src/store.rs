@@ -2,35 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::case;
+pub use crate::error::StoreError;
 use crate::import;
 use crate::journal;
 pub use crate::output_file::{check_writable, is_device, write_whole};
-use crate::run::{Run, SCHEMA};
-
-/// A record could not be read or written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The file system refused.
-    #[error("{}: {error}", path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// The text is not a record.
-    #[error("{}: {problem}", path.display())]
-    NotARecord {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong, and what to do.
-        problem: String,
-    },
-}
+use crate::reading;
+use crate::run::Run;
 
 /// Larger files are not records; reading stops rather than filling the memory.
 const LIMIT: u64 = 256 << 20;
@@ -116,15 +95,15 @@ pub fn parse(text: &str) -> Result<Run, String> {
     refuse_many_parts(text)?;
     // The format comes first: a foreign file of any size is refused without being held in memory as JSON.
     match serde_json::from_str::<Format>(text) {
-        Ok(Format { schema: Some(schema) }) => must_be_known(&schema)?,
+        Ok(Format { schema: Some(schema) }) => reading::check_schema(&schema)?,
         Ok(Format { schema: None }) => return Err(FOREIGN.into()),
         Err(e) if e.is_data() => return Err(FOREIGN.into()),
         Err(e) if e.is_eof() => return Err(format!("the record is cut off at line {}", e.line())),
         Err(e) => return Err(format!("not a record: {e}")),
     }
     let mut run: Run = serde_json::from_str(text).map_err(|e| format!("not a sound record: {e}"))?;
-    check(&run).map_err(|e| format!("not a sound record: {e}"))?;
-    case::complete(&run.measurement, &mut run.series);
+    reading::check(&run).map_err(|e| format!("not a sound record: {e}"))?;
+    reading::complete(&mut run);
     Ok(run)
 }
 
@@ -136,24 +115,6 @@ fn refuse_many_parts(text: &str) -> Result<(), String> {
         true => Err(format!("not a sound record: it has {parts} parts; the most that are read are {MOST_PARTS}")),
         false => Ok(()),
     }
-}
-
-fn must_be_known(schema: &str) -> Result<(), String> {
-    if schema == SCHEMA {
-        Ok(())
-    } else {
-        Err(format!("written in the format \"{schema}\", this ontick reads \"{SCHEMA}\""))
-    }
-}
-
-/// What makes a run from outside unusable, though it has all its fields.
-pub(crate) fn check(run: &Run) -> Result<(), String> {
-    must_be_known(&run.schema)?;
-    run.switch.as_ref().map_or(Ok(()), |switch| switch.check())?;
-    run.series.iter().try_for_each(|s| {
-        let widths = s.pulse.as_ref().map_or(Ok(()), |pulse| pulse.width.check());
-        s.latency.check().and(widths).map_err(|e| format!("series \"{}\": {e}", s.name))
-    })
 }
 
 const FOREIGN: &str = "not an ontick record (for other tools' output see: ontick import --help)";
@@ -300,16 +261,6 @@ mod tests {
         assert_eq!((read_any(&path).unwrap(), read(&path).unwrap()), (sample(), sample()));
         fs::write(&path, "# Total: 000000002\nT: 0 ( 1) P:80 I:1000 C: 2 Min: 1 Act: 1 Avg: 1 Max: 3\n").unwrap();
         assert!(read(&path).is_err(), "what others wrote is imported only where that is asked for");
-    }
-
-    #[test]
-    fn a_pulses_widths_are_checked_like_its_latencies() {
-        let mut run = sample();
-        run.series[0].pulse = Some(Default::default());
-        assert_eq!(check(&run), Ok(()));
-        let unsound: crate::Histogram = serde_json::from_str(r#"{"buckets":[[7,1,1],[3,1,1]]}"#).unwrap();
-        run.series[0].pulse.as_mut().unwrap().width = unsound;
-        assert!(check(&run).unwrap_err().starts_with("series \"hybrid\": "));
     }
 
     proptest! {

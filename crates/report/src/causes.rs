@@ -3,8 +3,8 @@
 use ontick_record::Series;
 use ontick_record::run::Cause;
 
-use crate::headline::plain;
 use crate::number::count;
+use crate::number::plain;
 
 /// Causes that a sentence names; it says how many more there were.
 const NAMED: usize = 5;

@@ -2,17 +2,13 @@
 
 use ontick_record::run::Settings;
 use ontick_record::{Environment, Measurement, Run, Side};
-use ontick_units::{exact, show};
+use ontick_units::exact;
 
 use crate::grouping::load_name;
+use crate::line::Line;
+use crate::number::plain;
 use crate::switching;
 use crate::verdict::decisive;
-
-/// One line: its label and what it says, part by part.
-pub(crate) struct Line {
-    pub label: &'static str,
-    pub parts: Vec<String>,
-}
 
 /// What was run: `ontick prove`, `ontick latency timer`, `cyclictest`.
 pub(crate) fn title(run: &Run) -> String {
@@ -185,15 +181,6 @@ fn policy(text: &str) -> String {
         Some((name, priority)) => format!("{} {priority}", name.to_uppercase()),
         None => format!("SCHED_{}", text.to_uppercase()),
     }
-}
-
-/// A time without the zeros that a table needs: `61us`, `5s`, `1.5ms`.
-pub(crate) fn plain(ns: u64) -> String {
-    let shown = show(ns);
-    let unit = shown.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(shown.len());
-    let (number, unit) = shown.split_at(unit);
-    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
-    format!("{number}{unit}")
 }
 
 /// What all series of a run have in common, in the order of the first.

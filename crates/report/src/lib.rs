@@ -4,12 +4,14 @@
 
 mod bins;
 mod causes;
+mod colour;
 pub mod compare;
 mod cyclictest;
 mod figures;
 mod grouping;
 mod headline;
 mod html;
+mod line;
 mod markup;
 mod number;
 mod openmetrics;

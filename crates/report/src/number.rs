@@ -1,6 +1,8 @@
 //! Counts and shares as people read them. A share is always rounded down: 999 999 of 1 000 000 is
 //! never shown as 100 %.
 
+use ontick_units::show;
+
 /// A count in groups of three: `30 000`.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -17,6 +19,15 @@ pub(crate) fn count(n: u64) -> String {
 /// A count with its noun: `1 cycle`, `30 000 cycles`.
 pub(crate) fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// A time without the zeros that a table needs: `61us`, `5s`, `1.5ms`.
+pub(crate) fn plain(ns: u64) -> String {
+    let shown = show(ns);
+    let unit = shown.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(shown.len());
+    let (number, unit) = shown.split_at(unit);
+    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    format!("{number}{unit}")
 }
 
 /// `part` of `whole` in percent with so many decimals, rounded down and without the sign: `99.91`.

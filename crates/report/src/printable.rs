@@ -1,6 +1,6 @@
 //! Text from a record, a file or a process's name, made harmless for terminals and line-based formats.
 
-use super::text::colour;
+use crate::colour;
 
 /// Control characters, and marks that reorder or break lines of text.
 fn steers(c: char) -> bool {

@@ -3,8 +3,8 @@
 use ontick_record::run::Pulse;
 use ontick_record::{Case, Run, Series, Side};
 
-use crate::headline::plain;
 use crate::number::count;
+use crate::number::plain;
 
 /// Whether a run made pulses.
 pub(crate) fn has_pulses(run: &Run) -> bool {

@@ -3,8 +3,8 @@
 use ontick_record::switching::{Class, Switching, Trial, Violation};
 use ontick_units::{exact, show};
 
-use crate::headline::{Line, plain};
-use crate::number::{count, counted, percent_down, telling_decimals};
+use crate::line::Line;
+use crate::number::{count, counted, percent_down, plain, telling_decimals};
 
 /// What was tried out, line by line.
 pub(crate) fn lines(switch: &Switching) -> Vec<Line> {

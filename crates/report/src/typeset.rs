@@ -9,7 +9,7 @@ pub(crate) fn time(ns: u64) -> String {
 
 /// A time without idle zeros: `5 s`, `61 µs`.
 pub(crate) fn plain_time(ns: u64) -> String {
-    spaced(&crate::headline::plain(ns))
+    spaced(&crate::number::plain(ns))
 }
 
 /// A count in groups of three that no line end parts.

@@ -7,8 +7,7 @@ use ontick_units::{exact, show};
 
 use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
-use crate::headline::plain;
-use crate::number::{count, counted, percent_down, probability_down, telling_decimals};
+use crate::number::{count, counted, percent_down, plain, probability_down, telling_decimals};
 use crate::switching;
 
 /// The verdict of a run: how often it was in time, and how sure that is.

@@ -126,7 +126,7 @@ impl Plan {
         let place = boot::find(root)?;
         let seen = loader::survey(root, facts, &place, package, &name)?;
         let initramfs = initramfs::decide(root, package, &seen, &mut notes)?;
-        let kernel = seen.kernel(package, &name, &initramfs);
+        let kernel = seen.kernel(package, &name, initramfs != Initramfs::None);
         refuse_taken(root, &kernel)?;
         let space = space::check(root, package, &kernel, &seen, &initramfs)?;
         let written = loader::write(root, facts, &place, &kernel, loader::Stage::Try)?;

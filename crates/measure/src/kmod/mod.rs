@@ -4,7 +4,6 @@
 mod abi;
 mod call;
 mod device;
-mod error;
 mod line;
 mod load;
 mod placement;
@@ -12,8 +11,8 @@ mod response;
 mod result;
 mod train;
 
+pub use crate::error::kmod::Error;
 pub use device::{Device, usable};
-pub use error::Error;
 pub use response::{Context, Response};
 pub use result::Summary;
 pub use train::{Made, Plan, Timer, Train, Undisturbed};

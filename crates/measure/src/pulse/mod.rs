@@ -5,6 +5,7 @@
 
 mod by;
 mod calibrate;
+mod edges;
 mod ending;
 mod hand;
 mod made;

@@ -4,8 +4,9 @@ use ontick_gpio::{Gone, Name};
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
+use super::edges::Seen;
 use super::ending::Ending;
-use super::sight::{Seen, Sight};
+use super::sight::Sight;
 use super::widths::Widths;
 use super::{By, Job, pwm};
 use crate::probe::{Probe, Sample};

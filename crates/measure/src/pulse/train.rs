@@ -4,11 +4,12 @@ use ontick_gpio::{Backend, Gone, Line, Name, Request};
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
+use super::edges::Seen;
 use super::ending::Ending;
 use super::hand::Hand;
 use super::made::Made;
 use super::pace::Pace;
-use super::sight::{Seen, Sight};
+use super::sight::Sight;
 use super::widths::Widths;
 use super::{By, Job};
 use crate::probe::{Probe, Sample};

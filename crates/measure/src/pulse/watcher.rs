@@ -11,7 +11,7 @@ use ontick_rt::thread::block_signals;
 use rustix::io::Errno;
 use rustix::thread::sched_setaffinity;
 
-use super::sight::{Pairs, Seen};
+use super::edges::{Pairs, Seen};
 use crate::{Error, Place, away};
 
 /// Pulses that may wait for the timed thread, which fetches them as fast as it makes new ones.

@@ -140,7 +140,7 @@ pub fn read(text: &str, name: &str, format: Option<Format>) -> Result<Run, Impor
         Format::Jitterdebugger => jitterdebugger::read(text),
         Format::RtlaTimerlat => rtla::read(text),
     }?;
-    crate::store::check(&run).map_err(ImportError::new)?;
+    crate::reading::check(&run).map_err(ImportError::new)?;
     run.notes.insert(0, format!("imported from {name}, written by {}; missed cycles are not counted there", run.tool));
     Ok(run)
 }

@@ -56,7 +56,7 @@ fn entry(f: &Finding, all: bool) -> Entry {
 
 /// The reason, with what it costs where that is known.
 pub(crate) fn why(f: &Finding) -> String {
-    let effect = f.effect_ns.map(|ns| format!(" (up to {})", crate::headline::plain(ns))).unwrap_or_default();
+    let effect = f.effect_ns.map(|ns| format!(" (up to {})", crate::number::plain(ns))).unwrap_or_default();
     format!("{}{effect}", f.why)
 }
 

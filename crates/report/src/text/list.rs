@@ -2,8 +2,8 @@
 //! labelled lines below.
 
 use super::Style;
-use super::colour::Paint;
 use super::lines::hanging;
+use crate::colour::Paint;
 use crate::printable::printable;
 
 /// How an entry is meant, which its word is coloured for.

@@ -6,7 +6,8 @@ use ontick_units::show;
 use super::lines::{hanging, shortened};
 use super::plot::EIGHTHS;
 use super::samples::{Samples, samples};
-use super::{Style, colour::Paint, plot, table};
+use super::{Style, plot, table};
+use crate::colour::Paint;
 use crate::printable::printable;
 
 /// With fewer rows not everything about samples can be shown.

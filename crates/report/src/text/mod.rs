@@ -1,7 +1,6 @@
 //! A run as text for a terminal.
 
 mod causes;
-pub(crate) mod colour;
 mod findings;
 mod lines;
 mod list;
@@ -24,9 +23,9 @@ pub use live::{Moment, live};
 pub use plot::plot;
 pub use switching::violations;
 
+use crate::colour::Paint;
 use crate::printable::printable;
 use crate::pulses::has_pulses;
-use colour::Paint;
 use lines::dotted;
 pub(crate) use lines::{hanging, shortened};
 

@@ -3,8 +3,8 @@
 use ontick_record::{Measurement, Run, Series};
 
 use super::Style;
-use super::colour::Paint;
 use super::lines::{hanging, shortened};
+use crate::colour::Paint;
 use crate::figures::latency;
 use crate::number::count;
 use crate::printable::printable;

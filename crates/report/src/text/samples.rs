@@ -1,9 +1,10 @@
 //! The part of the live screen that shows where samples go: rate, ring, who reads, and a trace of the signal.
 
 use super::Style;
-use super::colour::Paint;
 use super::lines::shortened;
 use super::trace;
+pub use super::trace::Trace;
+use crate::colour::Paint;
 use crate::number::{count, counted};
 use crate::printable::printable;
 
@@ -55,19 +56,6 @@ pub enum State {
     Gone,
     /// It could not go on.
     Failed(String),
-}
-
-/// A channel's last values.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Trace {
-    /// The channel, and of how many.
-    pub channel: String,
-    /// Their unit.
-    pub unit: String,
-    /// Oldest first.
-    pub values: Vec<f64>,
-    /// From one to the next, in ns, where that is known.
-    pub step_ns: Option<u64>,
 }
 
 /// Rows of the trace, at most.

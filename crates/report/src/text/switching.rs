@@ -5,8 +5,8 @@ use ontick_record::{Histogram, Run};
 use ontick_units::show;
 
 use super::Style;
-use super::colour::Paint;
 use super::lines::{hanging, shortened};
+use crate::colour::Paint;
 use crate::figures::latency;
 use crate::number::count;
 use crate::printable::printable;

@@ -3,8 +3,8 @@
 use ontick_record::{Run, Series};
 
 use super::Style;
-use super::colour::Paint;
 use super::lines::shortened;
+use crate::colour::Paint;
 use crate::figures::{LATENCIES, latency, missed_cycles, share_in_time};
 use crate::grouping::groups;
 use crate::printable::printable;

@@ -4,10 +4,22 @@
 use ontick_units::show;
 
 use super::Style;
-use super::colour::Paint;
 use super::lines::shortened;
-use super::samples::Trace;
+use crate::colour::Paint;
 use crate::printable::printable;
+
+/// A channel's last values.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Trace {
+    /// The channel, and of how many.
+    pub channel: String,
+    /// Their unit.
+    pub unit: String,
+    /// Oldest first.
+    pub values: Vec<f64>,
+    /// From one to the next, in ns, where that is known.
+    pub step_ns: Option<u64>,
+}
 
 /// Bits of a Braille character's dots, by column and row.
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];

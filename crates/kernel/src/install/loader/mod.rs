@@ -11,8 +11,8 @@ use ontick_machine::Root;
 use ontick_machine::boot::{Edit, Place, grubenv};
 use serde::Serialize;
 
+use super::Installed;
 use super::package::{Kind, Package};
-use super::{Initramfs, Installed};
 
 pub(in crate::install) use grub::NEXT;
 
@@ -51,13 +51,13 @@ pub(super) struct Survey {
 
 impl Survey {
     /// The kernel as it will be recorded.
-    pub fn kernel(&self, package: &Package, name: &str, initramfs: &Initramfs) -> Installed {
+    pub fn kernel(&self, package: &Package, name: &str, with_initramfs: bool) -> Installed {
         Installed {
             release: package.release.clone(),
             name: name.into(),
             folder: self.folder.clone(),
             kernel: self.kernel.clone(),
-            initramfs: (*initramfs != Initramfs::None).then(|| self.initramfs.clone()),
+            initramfs: with_initramfs.then(|| self.initramfs.clone()),
             cmdline: self.texts.first().map(|(name, _)| name.clone()),
             dtbs: package.dtbs().map(str::to_owned).collect(),
             overlays: package.has(|k| matches!(k, Kind::Overlay(name) if name != "README")),

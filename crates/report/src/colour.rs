@@ -4,7 +4,7 @@
 pub(crate) const SEQUENCES: [&str; 4] = ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"];
 
 /// Paints, or leaves text as it is.
-pub(super) struct Paint(pub bool);
+pub(crate) struct Paint(pub bool);
 
 impl Paint {
     pub fn good(&self, text: &str) -> String {
