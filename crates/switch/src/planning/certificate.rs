@@ -408,4 +408,6 @@ fn first_late(jobs: &[Job]) -> Option<u64> {
 }
 
 #[cfg(test)]
+mod models;
+#[cfg(test)]
 mod tests;

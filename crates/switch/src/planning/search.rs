@@ -385,6 +385,9 @@ fn meet(a: &Use, b: &Use) -> bool {
 }
 
 #[cfg(test)]
+mod walks;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::network::samples;

@@ -1,0 +1,214 @@
+//! Searches followed step by step: whatever a planner does, its table, what it has taken and its count agree.
+
+use super::*;
+use crate::network::{Stream, samples};
+
+/// A ring with more streams than it carries, of which some may wait and some have a queue of their own.
+fn crowded(random: &mut Random) -> Network {
+    let mut network = samples::ring(3 + random.below(2) as usize, 14);
+    let nodes = network.nodes.len() / 2;
+    for stream in &mut network.streams {
+        stream.talker = nodes + random.below(nodes as u64) as usize;
+        let to = (stream.talker - nodes + 1 + random.below(nodes as u64 - 1) as usize) % nodes;
+        stream.listeners = vec![nodes + to];
+        stream.period_ns = [100_000, 200_000, 400_000][random.below(3) as usize];
+        stream.deadline_ns = stream.period_ns / (1 + random.below(3));
+        stream.size = 200 + random.below(5_000) as u32;
+        stream.queue = (random.below(4) == 0).then_some(5);
+    }
+    network
+}
+
+/// What is taken is what the table says, and nobody is in another one's way.
+fn assert_consistent(planner: &Planner) {
+    for link in 0..planner.network.links.len() {
+        let key = |one: &Use| (one.stream, one.from_ns);
+        let mut taken = planner.taken.uses(link).to_vec();
+        let placed = planner.table.placed.iter().flatten();
+        let uses = placed.flat_map(|placed| placed.uses(planner.network).collect::<Vec<_>>());
+        let mut expected: Vec<Use> = uses.filter(|(of, _)| *of == link).map(|(_, one)| one).collect();
+        taken.sort_unstable_by_key(key);
+        expected.sort_unstable_by_key(key);
+        assert_eq!(taken, expected);
+        for (n, a) in taken.iter().enumerate() {
+            assert!(taken[..n].iter().all(|b| !meet(a, b)), "{a:?} {taken:?}");
+        }
+    }
+    for placed in planner.table.placed.iter().flatten() {
+        let of = &planner.network.streams[placed.stream];
+        assert!(placed.latency_ns() <= of.deadline_ns);
+        assert!(of.queue.is_none_or(|queue| queue == placed.queue));
+    }
+}
+
+#[test]
+fn a_search_moves_others_and_leaves_nobody_in_the_way() {
+    let mut random = Random::new(31);
+    let (mut moved, mut evicted, mut waits) = (0, 0, 0);
+    for prefer in [Prefer::Early, Prefer::Spread, Prefer::FewEntries].into_iter().cycle().take(9) {
+        let network = crowded(&mut random);
+        let wanted = Wanted { prefer, courses: 2, ..Wanted::default() };
+        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        let mut left = planner.construct(Order::LeastFreedom, Waits::AtOnce, &|| true);
+        assert_consistent(&planner);
+        for _ in 0..40 {
+            let Some(stream) = left.pop_front() else { break };
+            if planner.place(stream) {
+                continue;
+            }
+            planner.weight[stream] += 1;
+            let (before, count) = (planner.table.clone(), planner.tried.moved);
+            let out = planner.displace(stream);
+            assert_consistent(&planner);
+            match &out[..] {
+                // It is there, and so is everybody who was before.
+                [] => {
+                    let other = |(now, then): (&Option<Placed>, &Option<Placed>)| now != then && then.is_some();
+                    let others = planner.table.placed.iter().zip(&before.placed).filter(|both| other(*both)).count();
+                    assert!(planner.table.placed[stream].is_some());
+                    assert!(
+                        before.placed.iter().zip(&planner.table.placed).all(|(was, is)| was.is_none() || is.is_some())
+                    );
+                    assert!(planner.tried.moved - count >= others as u64 && planner.tried.moved > count);
+                    moved += 1;
+                }
+                // Nothing changed.
+                [same] if *same == stream => assert_eq!(planner.table, before),
+                out => {
+                    assert!(planner.table.placed[stream].is_some() && planner.tried.moved == count);
+                    for (id, (is, was)) in planner.table.placed.iter().zip(&before.placed).enumerate() {
+                        let expected = if id == stream {
+                            is
+                        } else if out.contains(&id) {
+                            &None
+                        } else {
+                            was
+                        };
+                        assert_eq!(is, expected);
+                    }
+                    assert!(out.iter().all(|id| before.placed[*id].is_some()));
+                    evicted += 1;
+                }
+            }
+            left.extend(out);
+        }
+        waits += planner.table.placed.iter().flatten().filter(|placed| placed.waits).count();
+    }
+    assert!(moved >= 5 && evicted >= 10 && waits >= 1, "{moved} {evicted} {waits}");
+}
+
+/// The cheapest first; who is in the way is who meets it, and those that are kept never are.
+#[test]
+fn choices_are_the_cheapest_and_spare_those_that_are_kept() {
+    let mut random = Random::new(32);
+    let (mut seen, mut empty, mut waiting) = (0, 0, 0);
+    for round in 0..12 {
+        let network = crowded(&mut random);
+        let wanted = Wanted { wait: round % 3 > 0, courses: 2, slot_ns: [1, 100][round % 2], ..Wanted::default() };
+        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        let left = planner.construct(Order::LargestShare, Waits::Last, &|| true);
+        for (n, weight) in planner.weight.iter_mut().enumerate() {
+            *weight = 1 + n as u64 % 4;
+        }
+        for n in 0..network.streams.len() {
+            planner.fixed[n] = n % 3 == 0 && planner.table.placed[n].is_some();
+        }
+        for stream in left {
+            let choices = planner.choices(stream);
+            assert!(choices.len() <= CHOICES && choices.is_sorted_by_key(|choice| (choice.cost, choice.chance)));
+            for choice in &choices {
+                let Choice { cost, blockers, placed, .. } = choice;
+                let mut met: Vec<StreamId> = Vec::new();
+                for (link, one) in placed.uses(&network) {
+                    met.extend(
+                        planner.taken.uses(link).iter().filter(|other| meet(&one, other)).map(|other| other.stream),
+                    );
+                }
+                met.sort_unstable();
+                met.dedup();
+                assert_eq!(*blockers, met);
+                assert_eq!(*cost, met.iter().map(|stream| planner.weight[*stream]).sum::<u64>());
+                assert!(met.iter().all(|stream| !planner.fixed[*stream]));
+                assert!(placed.stream == stream && placed.latency_ns() <= network.streams[stream].deadline_ns);
+                assert!(placed.hops.iter().all(|hop| hop.begin_ns % wanted.slot_ns == 0));
+                assert!(wanted.wait || !placed.waits);
+                assert!(network.streams[stream].queue.is_none_or(|queue| queue == placed.queue));
+                waiting += usize::from(placed.waits);
+            }
+            seen += choices.len();
+            empty += usize::from(choices.is_empty());
+        }
+    }
+    assert!(seen >= 50 && waiting >= 5, "{seen} {empty} {waiting}");
+}
+
+/// With the ways that leave links some room first, and without.
+#[test]
+fn ways_are_tried_in_the_order_in_which_they_are_meant() {
+    let network = samples::ring(5, 6);
+    for most in [1, 3] {
+        let wanted = Wanted { courses: most, ..Wanted::default() };
+        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        let mut courses = Courses::new(&network, most, 1);
+        for stream in 0..6 {
+            assert!((0..4).all(|n| planner.course(stream, n) == courses.nth(stream, n)));
+        }
+        planner.balance();
+        let balanced = balance::courses(&network, 1);
+        for stream in 0..6 {
+            // Who has one way only keeps to the shortest.
+            let first = if most == 1 { courses.nth(stream, 0) } else { balanced[stream].clone() };
+            assert_eq!(planner.course(stream, 0), first);
+            let behind = usize::from(most > 1);
+            assert!((1..4).all(|n| planner.course(stream, n) == courses.nth(stream, n - behind)), "{most} {stream}");
+        }
+    }
+}
+
+#[test]
+fn the_lowest_queue_is_everybody_elses_where_there_are_others() {
+    let (mut network, wanted) = (samples::ring(3, 2), Wanted::default());
+    let queues = |network: &Network, stream| {
+        Planner::new(network, &wanted, &Timetable::default(), 0).queues(stream).collect::<Vec<_>>()
+    };
+    assert_eq!(queues(&network, 0), [7, 6, 5, 4, 3, 2, 1]);
+    network.streams[1].queue = Some(3);
+    assert_eq!((queues(&network, 1), queues(&network, 0).len()), (vec![3], 7));
+    // The port with the fewest decides.
+    for (fewest, expected) in [(4, vec![3, 2, 1]), (3, vec![2, 1]), (2, vec![1]), (1, vec![0])] {
+        network.links[5].queues = fewest;
+        assert_eq!(queues(&network, 0), expected);
+    }
+    network.streams[1].queue = Some(0);
+    assert_eq!(queues(&network, 1), [0]);
+    network.links[5].queues = 2;
+    assert_eq!(queues(&network, 1), [0; 0]);
+}
+
+/// As early as there is room, anywhere, or next to others; never later than is in time.
+#[test]
+fn each_style_places_windows_where_it_says() {
+    let mut network = samples::ring(4, 3);
+    let first = network.streams[0].clone();
+    network.streams = vec![Stream { deadline_ns: 40_000, ..first }; 3];
+    let kept = Timetable::default();
+    let starts = |prefer, seed| {
+        let wanted = Wanted { prefer, seed, ..Wanted::default() };
+        let mut planner = Planner::new(&network, &wanted, &kept, 0);
+        let course = planner.course(0, 0).unwrap();
+        // One is there already, from 10 us on.
+        let there = planner.search(1, 7, 0).at(&course, 10_000);
+        planner.put(there);
+        let found = planner.run_through(0, &course).unwrap();
+        assert!(found.latency_ns() <= 40_000);
+        (found.offset_ns(), course)
+    };
+    let (early, course) = starts(Prefer::Early, 1);
+    assert_eq!(early, 0);
+    // Its windows end where those of the other begin, on all links.
+    assert_eq!(starts(Prefer::FewEntries, 1).0, 10_000 - course.hops[0].length_ns);
+    let spread: Vec<u64> = (0..40).map(|seed| starts(Prefer::Spread, seed).0).collect();
+    let latest = 40_000 - course.delay_ns;
+    assert!(spread.iter().all(|start| *start <= latest) && spread.iter().any(|start| *start > latest * 2 / 3));
+    assert!(spread.iter().any(|start| *start < latest / 3 && *start > 0), "{spread:?}");
+}
