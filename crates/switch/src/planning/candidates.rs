@@ -119,4 +119,38 @@ mod tests {
         }
         assert!(with_neighbours >= 50, "{with_neighbours}");
     }
+
+    /// All neighbours are on one link, which is somewhere on the way: whatever the shift, all starts beside them are weighed.
+    #[test]
+    fn a_start_beside_another_window_is_found_wherever_on_the_way_that_is() {
+        let mut random = Random::new(2);
+        let mut found = 0;
+        for _ in 0..600 {
+            let mut taken = Occupancy::new(3);
+            for stream in 0..1 + random.below(2) as usize {
+                let from_ns = random.below(PERIOD_NS);
+                let end_ns = from_ns + 1 + random.below(6);
+                let one = Use { stream, period_ns: PERIOD_NS, queue: 7, arrives_ns: from_ns, from_ns, end_ns };
+                taken.add(1, one);
+            }
+            let (shift_ns, length_ns) = (3 + random.below(100), 1 + random.below(6));
+            let lead_ns = random.below(3);
+            let course = Course::chain(&[(0, 0, 0, 2), (1, shift_ns, lead_ns, length_ns), (2, shift_ns + 9, 0, 2)]);
+            let latest_ns = random.below(PERIOD_NS);
+            let marks = marked(taken.uses(1));
+            let at = |ns: u64| marks[(ns % PERIOD_NS) as usize];
+            let neighbours = |start: u64| {
+                let begin = start + shift_ns + PERIOD_NS;
+                let free = (begin - lead_ns..begin + length_ns).all(|ns| !at(ns));
+                free.then(|| u32::from(at(begin - 1)) + u32::from(at(begin + length_ns)))
+            };
+            let most = (0..=latest_ns).filter_map(neighbours).max().unwrap_or(0);
+            let first = (0..=latest_ns).find(|start| neighbours(*start) == Some(most)).unwrap_or(0);
+            let candidates = Candidates { course: &course, period_ns: PERIOD_NS, latest_ns };
+            let best = candidates.most_adjacent(0, &mut taken);
+            assert_eq!(best, if most == 0 { 0 } else { first }, "{course:?} {taken:?}");
+            found += usize::from(most > 0);
+        }
+        assert!(found >= 200, "{found}");
+    }
 }

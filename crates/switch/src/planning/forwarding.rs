@@ -258,4 +258,22 @@ mod tests {
             assert!(error.ends_with("another `address`"), "{error}");
         }
     }
+
+    /// One address is enough for streams that go the same way.
+    #[test]
+    fn streams_on_one_way_may_share_an_address() {
+        let mut network = samples::ring(4, 2);
+        network.streams.iter_mut().for_each(|stream| stream.address = Some([2, 0, 0, 0, 0, 1]));
+        network.streams[1] = crate::network::Stream { name: "g".into(), ..network.streams[0].clone() };
+        let entries = |nodes: Vec<Forwarding>| nodes.into_iter().flat_map(|node| node.entries).collect::<Vec<_>>();
+        let both = entries(forwarding(&network, &planned(&network), None).unwrap());
+        network.streams.truncate(1);
+        assert_eq!(both, entries(forwarding(&network, &planned(&network), None).unwrap()));
+        // Where they part, another VLAN helps if the data plane looks at it.
+        network.streams.push(crate::network::Stream { listeners: vec![6], ..network.streams[0].clone() });
+        let said = |plane| forwarding(&network, &planned(&network), plane).unwrap_err().to_string();
+        assert!(said(None).ends_with("another `address` or `vlan`"), "{}", said(None));
+        let kernel = said(Some(DataPlane::Kernel));
+        assert!(kernel.ends_with("another `address`"), "{kernel}");
+    }
 }

@@ -155,4 +155,29 @@ mod tests {
         let both = [(0, 636), (10_000, 11_136), (499_500, 500_636), (999_500, 1_000_000)];
         assert_eq!(windows(&network, &table), both.map(|(begin, end)| (begin, end, 1_000_000)));
     }
+
+    /// Two streams over all links of a large ring, each of which has as many windows as a list can have.
+    #[test]
+    fn all_lists_together_are_bounded_too() {
+        let mut network = samples::ring(17, 2);
+        (network.streams[0].period_ns, network.streams[1].period_ns) = (4_000, 4_000 * (MOST_ON_LINK - 1));
+        let hop = |link| crate::planning::PlacedHop {
+            link,
+            before: None,
+            arrives_ns: 0,
+            begin_ns: 0,
+            end_ns: 1,
+            delivered_ns: None,
+        };
+        let with = |links: usize| {
+            let placed = |stream| Placed { stream, queue: 7, waits: false, hops: (0..links).map(hop).collect() };
+            cycles(&network, &Timetable { placed: vec![Some(placed(0)), Some(placed(1))] })
+        };
+        let most = (MOST_WINDOWS / MOST_ON_LINK) as usize;
+        assert!(network.links.len() > most);
+        let all = with(most).unwrap();
+        assert!(all[..most].iter().all(|cycle| *cycle == network.streams[1].period_ns));
+        assert_eq!(all[most..], vec![1; network.links.len() - most]);
+        assert_eq!(with(most + 1).unwrap_err().link, network.link_name(most));
+    }
 }

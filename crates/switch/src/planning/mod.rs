@@ -44,6 +44,8 @@ use search::{Order, Planner, Waits};
 #[cfg(test)]
 mod judged;
 #[cfg(test)]
+mod restarts;
+#[cfg(test)]
 mod tests;
 
 /// What a plan should be like.

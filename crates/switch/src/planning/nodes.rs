@@ -324,4 +324,68 @@ mod tests {
         let wrong = switches(&network, &schedule, Form { most_entries: 3, ..FORM }).unwrap_err();
         assert!(wrong.to_string().contains("entries, and a list has 3 at most"), "{wrong}");
     }
+
+    /// Windows by hand: next to each other, over the end of the cycle, and with room for a guard band or none.
+    #[test]
+    fn entries_are_windows_and_what_is_between_them() {
+        let network = samples::ring(3, 1);
+        let entries = |windows: &[(u8, u64, u64)], cycle_ns, form| {
+            let window = |&(queue, begin_ns, end_ns)| Window { link: 0, queue, begin_ns, end_ns, cycle_ns };
+            let gates = gates(&network, 0, &windows.iter().map(window).collect::<Vec<_>>(), form)?;
+            Ok::<_, TooMany>(gates.map(|gates| {
+                assert_eq!(gates.entries.iter().map(|entry| entry.for_ns).sum::<u64>(), gates.cycle_ns);
+                gates.entries.iter().map(|entry| (entry.open, entry.for_ns)).collect::<Vec<_>>()
+            }))
+        };
+        assert_eq!(entries(&[], 1_000, FORM), Ok(None));
+        let windows = [(7, 200, 300), (7, 300, 450), (6, 450, 500), (7, 900, 1_000)];
+        let all = vec![(1, 200), (1 << 7, 250), (1 << 6, 50), (1, 400), (1 << 7, 100)];
+        assert_eq!(entries(&windows, 1_000, FORM), Ok(Some(all.clone())));
+        assert_eq!(entries(&windows, 1_000, Form { most_entries: 5, ..FORM }), Ok(Some(all)));
+        let too_many = entries(&windows, 1_000, Form { most_entries: 4, ..FORM }).unwrap_err();
+        assert_eq!((too_many.entries, too_many.most), (5, 4));
+        // A guard band of 12 336 ns.
+        let guarded = Form { guard_bands: true, ..FORM };
+        let windows = [(7, 20_000, 21_000), (6, 30_000, 31_000)];
+        let all = vec![(1, 7_664), (0, 12_336), (1 << 7, 1_000), (0, 9_000), (1 << 6, 1_000), (1, 69_000)];
+        assert_eq!(entries(&windows, 100_000, guarded), Ok(Some(all)));
+        // What does not fit before the first window lies at the end of the cycle.
+        let all = vec![(0, 10_000), (1 << 7, 1_000), (1, 86_664), (0, 2_336)];
+        assert_eq!(entries(&[(7, 10_000, 11_000)], 100_000, guarded), Ok(Some(all)));
+        let all = vec![(0, 5_000), (1 << 7, 1_000), (0, 4_000)];
+        assert_eq!(entries(&[(7, 5_000, 6_000)], 10_000, guarded), Ok(Some(all)));
+    }
+
+    #[test]
+    fn a_class_is_limited_to_what_its_windows_are_made_for() {
+        let (mut network, _) = planned(1);
+        let limits = |network: &Network, schedule: &Schedule, link, gap_ns: Option<u64>| {
+            let entry = |for_ns| Entry { open: 1, for_ns };
+            let gates = gap_ns.map(|for_ns| Gates {
+                base: FORM.base,
+                cycle_ns: for_ns,
+                guard: Guard::None,
+                entries: vec![entry(for_ns)],
+            });
+            [0, 7].map(|queue| {
+                let class = classes(&[7]).into_iter().find(|class| class.queue == queue).unwrap();
+                largest_sdu(network, schedule, link, &class, gates.as_ref())
+            })
+        };
+        for (size, expected) in
+            [(10, Some(42)), (42, Some(42)), (43, Some(43)), (1_499, Some(1_499)), (1_500, None), (4_000, None)]
+        {
+            network.streams[0].size = size;
+            let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+                panic!()
+            };
+            let schedule = lists::schedule(&network, &table).unwrap();
+            let link = schedule.routes[0][0];
+            assert_eq!(limits(&network, &schedule, link, None), [None, expected], "{size}");
+            assert_eq!(limits(&network, &schedule, network.reverse(link).unwrap(), None), [None, None]);
+            // 100 octets take 1 136 ns.
+            let best = |gap_ns| limits(&network, &schedule, link, Some(gap_ns))[0];
+            assert_eq!([1_135, 1_136, 12_335, 12_336].map(best), [Some(99), Some(100), Some(1_499), None]);
+        }
+    }
 }

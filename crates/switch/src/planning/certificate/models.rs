@@ -19,7 +19,8 @@ fn drawn(random: &mut Random) -> Network {
             let (propagation_ns, processing_ns) = (random.below(500), random.below(4_000));
             network.links.push(Link { from, to, rate, propagation_ns, processing_ns, ..link.clone() });
         };
-        (one(from, to), one(to, from));
+        one(from, to);
+        one(to, from);
     };
     for n in 0..switches {
         cable(n, switches + n, random);

@@ -154,10 +154,9 @@ fn ways_are_tried_in_the_order_in_which_they_are_meant() {
             assert!((0..4).all(|n| planner.course(stream, n) == courses.nth(stream, n)));
         }
         planner.balance();
-        let balanced = balance::courses(&network, 1);
-        for stream in 0..6 {
+        for (stream, balanced) in balance::courses(&network, 1).into_iter().enumerate() {
             // Who has one way only keeps to the shortest.
-            let first = if most == 1 { courses.nth(stream, 0) } else { balanced[stream].clone() };
+            let first = if most == 1 { courses.nth(stream, 0) } else { balanced };
             assert_eq!(planner.course(stream, 0), first);
             let behind = usize::from(most > 1);
             assert!((1..4).all(|n| planner.course(stream, n) == courses.nth(stream, n - behind)), "{most} {stream}");
@@ -211,4 +210,73 @@ fn each_style_places_windows_where_it_says() {
     let latest = 40_000 - course.delay_ns;
     assert!(spread.iter().all(|start| *start <= latest) && spread.iter().any(|start| *start > latest * 2 / 3));
     assert!(spread.iter().any(|start| *start < latest / 3 && *start > 0), "{spread:?}");
+}
+
+#[test]
+fn longer_patience_is_never_worse_and_who_found_none_weighs_more() {
+    let mut random = Random::new(33);
+    let mut better = 0;
+    for _ in 0..12 {
+        let network = crowded(&mut random);
+        let wanted = Wanted { courses: 2, ..Wanted::default() };
+        let missing = |patience: usize| {
+            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+            let left = planner.construct(Order::LeastFreedom, Waits::Last, &|| true);
+            let (count, before) = (left.len(), planner.table.clone());
+            planner.improve(left, patience, &|| true);
+            if patience == 0 {
+                assert_eq!(planner.table, before);
+            }
+            let found = planner.table.missing().count();
+            assert!(found <= count && planner.weight.iter().all(|weight| *weight >= 1));
+            // Each step of which nothing came makes one stream dearer.
+            let dearer: u64 = planner.weight.iter().map(|weight| weight - 1).sum();
+            assert!(dearer <= patience as u64 && (patience < 10 || found == 0 || dearer > 0), "{dearer}");
+            found
+        };
+        let all: Vec<usize> = (0..40).map(missing).collect();
+        assert!(all.is_sorted_by(|a, b| a >= b), "{all:?}");
+        better += usize::from(all[39] < all[0]);
+    }
+    assert!(better >= 3, "{better}");
+}
+
+#[test]
+fn a_start_is_improved_for_twenty_steps_of_each_stream_and_a_thousand_besides() {
+    assert_eq!([0, 1, 50].map(Planner::patience), [1_000, 1_020, 2_000]);
+}
+
+#[test]
+fn what_was_tried_adds_up() {
+    let sum = Tried { places: 3, moved: 40 } + Tried { places: 5, moved: 200 };
+    assert_eq!(sum, Tried { places: 8, moved: 240 });
+}
+
+#[test]
+fn half_a_key_is_the_most_that_a_restart_adds() {
+    let (network, wanted) = (samples::ring(3, 1), Wanted::default());
+    let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 1);
+    for (key, expected) in [(0, vec![0]), (1, vec![1]), (2, vec![2, 3]), (5, vec![5, 6, 7])] {
+        let mut drawn: Vec<u64> = (0..100).map(|_| planner.perturbed(key)).collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn, expected);
+    }
+}
+
+/// Shortest ways around a ring fill a link with so many streams.
+#[test]
+fn a_network_is_crowded_from_three_fifths_of_its_fullest_link_on() {
+    let wanted = Wanted::default();
+    let crowded = |count: usize| {
+        let mut network = samples::ring(4, 1);
+        // 12 336 ns each.
+        let one = Stream { size: 1_500, period_ns: 123_360, deadline_ns: 123_360, ..network.streams[0].clone() };
+        network.streams = vec![one; count];
+        let shortest = (0..count).map(|n| (n, Courses::new(&network, 1, 1).nth(n, 0).unwrap())).collect::<Vec<_>>();
+        let fullest = balance::fullest(&network, shortest.into_iter());
+        assert!((fullest - count as f64 / 10.0).abs() < 1e-9, "{fullest}");
+        Planner::new(&network, &wanted, &Timetable::default(), 0).is_crowded()
+    };
+    assert_eq!([0, 1, 5, 7].map(crowded), [false, false, false, true]);
 }
