@@ -4,18 +4,16 @@
 //! puts everything back itself. For one that is killed a guardian does: a second ontick that waits, in a
 //! process group of its own, for the pipe from the first to end.
 
-use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ontick_machine::journal::JournalError;
 use ontick_machine::{Journal, Reverted, Root, revert};
+use ontick_undo::guardian::{self, Guardian, Word};
 
 use crate::failure::{Failure, Outcome};
 
-/// What a command says to its guardian when there is nothing left to do.
-const SETTLED: u8 = b'.';
 /// The journal is asked for so often.
 const TURN: Duration = Duration::from_millis(5);
 
@@ -26,7 +24,7 @@ const DYING: Duration = Duration::from_secs(1);
 pub struct Held {
     root: Root,
     journal: Option<Journal>,
-    guardian: Child,
+    guardian: Option<Guardian>,
 }
 
 impl Held {
@@ -43,8 +41,9 @@ impl Held {
                 standing.join(", ")
             )));
         }
-        let guardian = guardian().map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))?;
-        Ok(Self { root, journal: Some(journal), guardian })
+        let guardian =
+            start_guardian().map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))?;
+        Ok(Self { root, journal: Some(journal), guardian: Some(guardian) })
     }
 
     /// Where the changes are written down.
@@ -61,10 +60,9 @@ impl Held {
         let Some(mut journal) = self.journal.take() else { return Ok(()) };
         let reverted = revert(&self.root, &mut journal, false);
         journal.close();
-        if let Some(mut pipe) = self.guardian.stdin.take() {
-            let _ = pipe.write_all(&[SETTLED]);
+        if let Some(guardian) = self.guardian.take() {
+            guardian.settle();
         }
-        let _ = self.guardian.wait();
         if reverted.complete() {
             return Ok(());
         }
@@ -82,13 +80,8 @@ impl Drop for Held {
     }
 }
 
-fn guardian() -> std::io::Result<Child> {
-    Command::new("/proc/self/exe")
-        .arg0("ontick")
-        .args(["tune", "revert", "--when-killed"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
+fn start_guardian() -> std::io::Result<Guardian> {
+    Guardian::start(Command::new("/proc/self/exe").arg0("ontick").args(["tune", "revert", "--when-killed"]))
 }
 
 /// A process that is killed may close the pipe before the journal; and only another ontick of root's can hold it, which
@@ -125,11 +118,7 @@ pub fn revert_abandoned() -> Result<Option<Reverted>, Failure> {
 
 /// What the guardian does: waits, and puts back what a killed command could not.
 pub fn guard() -> Result<Outcome, Failure> {
-    // The end of a terminal or of an SSH connection is the command's alone.
-    let _ = rustix::process::setsid();
-    let mut said = Vec::new();
-    let _ = std::io::stdin().read_to_end(&mut said);
-    if said == [SETTLED] {
+    if guardian::wait() == Word::Settled {
         return Ok(Outcome::Met);
     }
     let root = Root::live();

@@ -2,7 +2,6 @@
 //! [`Run`](ontick_record::Run); nothing here prints.
 #![deny(unsafe_code)]
 
-mod aside;
 pub mod away;
 mod blocks;
 pub mod conditions;

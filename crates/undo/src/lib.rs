@@ -1,5 +1,8 @@
 //! Change a machine and put it back: what every change of a machine needs, whatever it changes.
 
+#![deny(unsafe_code)]
+
+pub mod guardian;
 mod outcome;
 pub mod state_dir;
 pub mod trust;

@@ -7,14 +7,12 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::pipe::PipeFlags;
+use ontick_undo::guardian::{Fork, Messages};
 
 use super::block::Block;
-use crate::aside::step_aside;
 
 /// The kernel has a PRU stopped when the write returns; this is for slower ones.
 const SETTLES_WITHIN_MS: u32 = 3_000;
@@ -58,39 +56,30 @@ impl Way {
 
 /// Stands while a PRU is not as it was.
 #[derive(Debug)]
-pub(super) struct Guard {
-    guard: libc::pid_t,
-    /// The guard reads steps from the other end, and acts when this end is closed, as the kernel does for a process
-    /// that ends.
-    alive: Option<OwnedFd>,
-}
+pub(super) struct Guard(Fork);
 
 impl Guard {
     /// Starts it. It has the block for itself too: a mapping is shared with a forked child.
     pub fn start(way: &Way, block: &mut Block) -> io::Result<Self> {
-        let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-        let (read_fd, write_fd) = (read.as_raw_fd(), write.as_raw_fd());
-        // SAFETY: the child makes only async-signal-safe system calls on values made before, and never returns.
-        match unsafe { libc::fork() } {
-            -1 => Err(io::Error::last_os_error()),
-            // SAFETY: this is the child of the fork.
-            0 => unsafe { stand_guard(way, block, read_fd, write_fd) },
-            guard => Ok(Self { guard, alive: Some(write) }),
-        }
+        let duty = |mut messages: Messages| {
+            let (mut made, mut step) = (0, [0]);
+            while messages.read(&mut step) {
+                made |= step[0];
+            }
+            undo(way, block, made)
+        };
+        // SAFETY: the guard makes async-signal-safe system calls only, on values made before.
+        unsafe { Fork::start(duty) }.map(Self)
     }
 
     /// Tells it of a step that is about to be made.
     pub fn tell(&self, step: Step) -> io::Result<()> {
-        match &self.alive {
-            Some(pipe) => rustix::io::write(pipe, &[step as u8]).map(drop).map_err(Into::into),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        }
+        self.0.tell(&[step as u8])
     }
 
     /// Has it put everything back; what it could not.
-    pub fn put_back(mut self) -> Vec<&'static str> {
-        let status = self.end();
-        let failed = if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) as u8 } else { u8::MAX };
+    pub fn put_back(self) -> Vec<&'static str> {
+        let failed = self.0.end().unwrap_or(u8::MAX);
         let sentences = [
             (Step::Start, "the PRU's firmware did not end: its line may not be at rest"),
             (Step::Name, "the PRU could not be given back the name of its firmware (/sys/class/remoteproc)"),
@@ -98,43 +87,6 @@ impl Guard {
             (Step::Place, "the firmware's file could not be taken away again (/lib/firmware/ontick-*)"),
         ];
         sentences.into_iter().filter(|(step, _)| failed & *step as u8 != 0).map(|(_, sentence)| sentence).collect()
-    }
-
-    fn end(&mut self) -> i32 {
-        let mut status = 0;
-        if self.alive.take().is_some() {
-            // SAFETY: the guard is a child of this process that is waited for once.
-            unsafe { libc::waitpid(self.guard, &raw mut status, 0) };
-        }
-        status
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// The guard's whole life, in the child of a fork.
-///
-/// # Safety
-/// Only to be called in a forked child: it closes descriptors and ends the process.
-unsafe fn stand_guard(way: &Way, block: &mut Block, read: i32, write: i32) -> ! {
-    let mut made: u8 = 0;
-    // SAFETY: each of these is async-signal-safe, and the buffer is valid for writes.
-    unsafe {
-        step_aside(read, write);
-        let mut step: u8 = 0;
-        loop {
-            match libc::read(read, (&raw mut step).cast(), 1) {
-                0 => break,
-                1.. => made |= step,
-                // Interrupted.
-                _ => {}
-            }
-        }
-        libc::_exit(undo(way, block, made).into())
     }
 }
 

@@ -9,7 +9,7 @@ use ontick_switch::{Switch, config, kernel};
 use ontick_units::exact;
 
 use super::aimed::{self, FileFlags, lock, needs_root, refuse_short_windows, standing};
-use super::guardian::Guardian;
+use super::guardian;
 use super::measured::{CalibrationFlag, Measured};
 use super::serving::RestFlags;
 use super::{background, file};
@@ -63,7 +63,7 @@ impl Apply {
 
     /// The process that does the work sets everything up itself, and takes it away when it is ended.
     fn apply_in_background(&self, folder: &Folder, lock: Lock, switch: &Switch) -> Result<Outcome, Failure> {
-        let guardian = self.confirm.map(|_| Guardian::start(folder, &self.file.state)).transpose()?;
+        let guardian = self.confirm.map(|_| guardian::start(folder, &self.file.state)).transpose()?;
         drop(lock);
         let report = match background::start(&self.file.file, folder, &self.file.state, &self.calibration, self.rest) {
             Ok(report) => report,
@@ -77,7 +77,7 @@ impl Apply {
         if let (Some(after_ns), Some(guardian)) = (self.confirm, guardian) {
             let until_ns = ClockId::Monotonic.now_ns() + after_ns;
             folder.set_pending(until_ns)?;
-            guardian.leave_until(until_ns);
+            guardian.leave(&until_ns.to_string());
         }
         let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
         let place = format!("in process {} on {cpu}, {}", report.pid, report.policy);
@@ -93,7 +93,7 @@ impl Apply {
         plan: &Plan,
         switch: &Switch,
     ) -> Result<(), Failure> {
-        let guardian = Guardian::start(folder, &self.file.state)?;
+        let guardian = guardian::start(folder, &self.file.state)?;
         if let Err(error) = apply(&Live, folder, lock, plan, &config::write(switch)) {
             guardian.settle();
             return Err(Failure::new(error));
@@ -101,7 +101,7 @@ impl Apply {
         let until_ns = ClockId::Monotonic.now_ns() + after_ns;
         // Should this fail, the guardian takes the switch away as this process ends.
         folder.set_pending(until_ns)?;
-        guardian.leave_until(until_ns);
+        guardian.leave(&until_ns.to_string());
         Ok(())
     }
 

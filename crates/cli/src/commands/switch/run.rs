@@ -8,9 +8,10 @@ use ontick_switch::apply::{Folder, Journal, Live, Lock, apply, revert};
 use ontick_switch::kernel::{self, Ended, Options};
 use ontick_switch::model::Plane;
 use ontick_switch::{Switch, config};
+use ontick_undo::guardian::Guardian;
 
 use super::aimed::{self, FileFlags, PlaneFlag, StateFlag, lock, needs_root, standing};
-use super::guardian::Guardian;
+use super::guardian;
 use super::measured::{CalibrationFlag, Measured};
 use super::serving::Served;
 use super::synchronised::Synchronised;
@@ -147,7 +148,7 @@ impl Run {
             None => {
                 let (switch, plan) = aimed::plan(wanted, measured)?;
                 aimed::refuse_loops(&switch)?;
-                let guardian = Guardian::start(folder, &self.state)?;
+                let guardian = guardian::start(folder, &self.state)?;
                 if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(&switch)) {
                     guardian.settle();
                     return Err(Failure::new(error));

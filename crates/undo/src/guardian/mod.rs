@@ -1,0 +1,11 @@
+//! Who acts when this process ends, however it ends: another process, which waits for a pipe from this one to end, as the
+//! kernel ends it for one that is killed.
+//!
+//! [`Guardian`] is a program of its own (a second copy of this one, say), which may do anything. [`Fork`] is a fork of this
+//! process, which is there at once and needs no program, but may make only system calls that are safe after a fork.
+
+mod fork;
+mod program;
+
+pub use fork::{Fork, Messages};
+pub use program::{Guardian, Word, wait};

@@ -1,0 +1,111 @@
+//! A program that guards another one.
+
+use std::io::{self, Read, Write};
+use std::process::{Child, Command, Stdio};
+
+/// What the guarded process says when nothing is left to do.
+const SETTLED: &str = ".";
+
+/// A guardian, as the process has it that is guarded. From its start on, the end of this process has the guardian act.
+#[derive(Debug)]
+pub struct Guardian {
+    child: Child,
+}
+
+impl Guardian {
+    /// Starts the program, which must call [`wait`]; returns once it is in a session of its own, where neither Ctrl-C
+    /// nor the end of a terminal reaches it.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut word = [0];
+        let ready = child.stdout.take().expect("it is piped").read_exact(&mut word);
+        if let Err(error) = ready {
+            // It ended, or will now that its pipe does.
+            child.stdin.take();
+            let _ = child.wait();
+            return Err(error);
+        }
+        Ok(Self { child })
+    }
+
+    /// Nothing is left to guard: it ends without acting.
+    pub fn settle(mut self) {
+        self.say(SETTLED);
+        let _ = self.child.wait();
+    }
+
+    /// Leaves it alone with a word of its own, which it acts upon whether this process goes on or not.
+    pub fn leave(mut self, word: &str) {
+        self.say(word);
+    }
+
+    fn say(&mut self, word: &str) {
+        if let Some(mut pipe) = self.child.stdin.take() {
+            let _ = pipe.write_all(word.as_bytes());
+        }
+    }
+}
+
+/// What a guardian was left with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// Nothing: what was guarded is settled.
+    Settled,
+    /// Everything: the process ended without a word.
+    Killed,
+    /// This, by [`Guardian::leave`].
+    Left(String),
+}
+
+/// What the guardian's program does first: waits on its standard input for the process that it guards to end, or to speak.
+pub fn wait() -> Word {
+    // The end of a terminal or of an SSH connection is the guarded process's alone.
+    let _ = rustix::process::setsid();
+    let _ = io::stdout().write_all(b".").and_then(|()| io::stdout().flush());
+    let mut said = String::new();
+    let _ = io::stdin().read_to_string(&mut said);
+    match said.as_str() {
+        SETTLED => Word::Settled,
+        "" => Word::Killed,
+        _ => Word::Left(said),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A guardian in shell, which writes what it was left with into a file.
+    fn shell(file: &std::path::Path) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", "printf .; cat > \"$0.part\"; mv \"$0.part\" \"$0\""]).arg(file);
+        command
+    }
+
+    fn left(file: &std::path::Path) -> String {
+        loop {
+            match std::fs::read_to_string(file) {
+                Ok(text) => return text,
+                Err(_) => std::thread::yield_now(),
+            }
+        }
+    }
+
+    #[test]
+    fn a_guardian_is_left_with_a_word_or_with_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let [settled, word, none] = ["settled", "word", "none"].map(|name| folder.path().join(name));
+        Guardian::start(&mut shell(&settled)).unwrap().settle();
+        assert_eq!(left(&settled), SETTLED);
+        Guardian::start(&mut shell(&word)).unwrap().leave("42");
+        assert_eq!(left(&word), "42");
+        drop(Guardian::start(&mut shell(&none)).unwrap());
+        assert_eq!(left(&none), "");
+    }
+
+    #[test]
+    fn a_program_that_does_not_wait_is_no_guardian() {
+        assert!(Guardian::start(&mut Command::new("true")).is_err());
+        assert!(Guardian::start(&mut Command::new("/no/such/program")).is_err());
+    }
+}
