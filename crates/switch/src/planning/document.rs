@@ -379,4 +379,53 @@ mod tests {
         assert!(Document::read("{}").unwrap_err().to_string().starts_with("not a plan of ontick: missing field"));
         assert!(Document::read(&text.replace("\"ontick_plan\": 1", "\"ontick_plan\": 2")).is_err());
     }
+
+    /// Whoever wrote the file: what could not be on the links is no plan of the stream any more.
+    #[test]
+    fn a_stream_whose_hops_could_not_be_has_no_place() {
+        let network = samples::ring(3, 1);
+        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let document = Document::new(&network, &table, &lists::schedule(&network, &table).unwrap());
+        let keeps = |change: fn(&mut Vec<PlannedHop>)| {
+            let mut document = document.clone();
+            change(&mut document.streams[0].hops);
+            document.timetable(&network).missing().next().is_none()
+        };
+        assert!(keeps(|_| ()));
+        assert!(keeps(|hops| hops[1].arrives_ns = hops[1].begin_ns) && keeps(|hops| hops[1].arrives_ns -= 1));
+        assert!(keeps(|hops| hops[2].end_ns += 5));
+        assert!(!keeps(|hops| hops[1].arrives_ns = hops[1].begin_ns + 1));
+        assert!(!keeps(|hops| hops[1].end_ns -= 1) && !keeps(|hops| hops[1].end_ns = hops[1].begin_ns));
+        assert!(!keeps(|hops| hops[1].end_ns = hops[1].begin_ns - 1));
+        assert!(!keeps(|hops| hops[2].delivered_ns = None) && !keeps(|hops| hops[1].delivered_ns = Some(9_000)));
+        // Links that do not lead on from the talker.
+        assert!(!keeps(|hops| drop(hops.remove(0))) && !keeps(|hops| hops.swap(0, 1)));
+    }
+
+    #[test]
+    fn two_years_to_the_nanosecond_are_no_more_than_two_years() {
+        let network = samples::ring(3, 1);
+        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let document = Document::new(&network, &table, &lists::schedule(&network, &table).unwrap());
+        let read = |change: fn(&mut Document, u64), ns| {
+            let mut document = document.clone();
+            change(&mut document, ns);
+            Document::read(&document.write().unwrap()).is_ok()
+        };
+        let changes: [fn(&mut Document, u64); 6] = [
+            |document, ns| document.streams[0].period_ns = ns,
+            |document, ns| document.streams[0].latency_ns = ns,
+            |document, ns| document.streams[0].hops[0].arrives_ns = ns,
+            |document, ns| document.streams[0].hops[2].delivered_ns = Some(ns),
+            |document, ns| document.gates[0].cycle_ns = ns,
+            |document, ns| document.gates[0].windows[0].1 = ns,
+        ];
+        assert!(changes.iter().all(|change| read(*change, LATEST_NS) && !read(*change, LATEST_NS + 1)));
+        let schema = Document::schema().to_string();
+        assert!(["ontick_plan", "streams", "delivered_ns", "cycle_ns"].iter().all(|field| schema.contains(field)));
+    }
 }

@@ -101,7 +101,7 @@ fn a_search_is_its_starts_and_restarts_one_after_the_other() {
         if !certificate::certificates(network).is_empty() {
             continue;
         }
-        for most in [0, 20, 120, if n < 3 { 6_000 } else { 1_600 }] {
+        for most in [0, 20, 120, if n < 3 { 3_700 } else { 600 }] {
             let (own, other) = (times(most), times(most));
             let (expected, steps) = by_hand(network, &wanted, &|| go_on(&own));
             let found = plan(network, &wanted, &Timetable::default(), &|| go_on(&other));
@@ -110,7 +110,7 @@ fn a_search_is_its_starts_and_restarts_one_after_the_other() {
             later_start += usize::from(matches!(found, Outcome::Planned(_)) && (1..100).contains(&steps));
             by_restart += usize::from(steps >= 200);
             not_found += usize::from(matches!(found, Outcome::NotFound(_)));
-            asked_on += usize::from(other.0.get() > 4_000);
+            asked_on += usize::from(other.0.get() > 3_000);
         }
     }
     assert!(later_start >= 2 && by_restart >= 2, "{later_start} {by_restart}");
