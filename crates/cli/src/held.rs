@@ -37,7 +37,7 @@ impl Held {
         standing.dedup();
         if !standing.is_empty() {
             return Err(Failure::new(format!(
-                "settings that ontick changed before still stand ({}): put them back first (sudo ontick tune revert)",
+                "settings that ontick changed before are still in force ({}): restore them first (sudo ontick tune revert)",
                 standing.join(", ")
             )));
         }

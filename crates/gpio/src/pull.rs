@@ -24,7 +24,7 @@ impl Pull {
     pub fn open(name: &Name, chip: &str, line: u32, request: &Request) -> Result<Self, Error> {
         let wrong = |why: String| Error::NotFound { name: name.clone(), why };
         if request.edges != Edges::None {
-            let what = "tell of edges from outside (read it, or name the line itself)".into();
+            let what = "report edges from outside (read it, or name the line itself)".into();
             return Err(Error::Unsupported { name: name.clone(), backend: Backend::GpioSim, what });
         }
         let attributes = attributes(chip).ok_or_else(|| wrong(format!("{chip} is no chip of gpio-sim")))?;

@@ -400,7 +400,7 @@ fn nothing_is_done_while_somebody_else_sets_up_a_line() {
     let somebody = File::open(&machine.registers).unwrap();
     rustix::fs::flock(&somebody, FlockOperation::LockExclusive).unwrap();
     let refused = machine.refusal(17, Request::output(true));
-    assert!(refused.contains("waiting for whoever sets up a line of the BCM2837"), "{refused}");
+    assert!(refused.contains("waiting for another program that sets up a line of the BCM2837"), "{refused}");
     assert_eq!(machine.changes(&before), []);
     drop(pin);
     assert_eq!(machine.changes(&before), [(0, 0)], "an output is released all the same");

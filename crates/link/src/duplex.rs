@@ -160,7 +160,7 @@ impl Duplex {
         }
     }
 
-    /// Takes a frame that was read; whether it showed that the other end was started anew.
+    /// Takes a frame that was read; whether it showed that the other end was restarted.
     pub fn take(&mut self, mut frame: Frame) -> bool {
         let is_answer = frame.kind == Kind::Acknowledgement;
         let at = if is_answer { frame.payload.len().saturating_sub(AROUND) } else { 0 };

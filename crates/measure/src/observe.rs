@@ -183,7 +183,7 @@ impl<'a> Observer<'a> {
     pub(crate) fn append(&mut self, added: Added) {
         let Some(Kept { journal, .. }) = &mut self.journal else { return };
         if let Err(error) = journal.append(&added) {
-            let note = format!("{}: {error}; the run went on while its journal stood still", journal.path().display());
+            let note = format!("{}: {error}; the run went on while its journal stopped", journal.path().display());
             self.note(note);
         }
     }

@@ -61,7 +61,7 @@ pub(crate) fn entries<'a>(runs: &[Named<'a>]) -> Vec<Vec<Entry<'a>>> {
 /// What the ratios are, or why there are none.
 pub(crate) fn explanation(runs: &[Named]) -> &'static str {
     match entries(runs).iter().flatten().any(|e| e.ratios.is_some()) {
-        true => "Below a figure stands how many times as large it is as in the first run.",
+        true => "The ratio below a figure compares it with the first run.",
         false => "There are no ratios: no series of a later run has the name of one in the first.",
     }
 }

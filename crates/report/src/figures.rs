@@ -57,7 +57,7 @@ pub(crate) fn spins(series: &Series) -> bool {
 pub(crate) fn waits_differently<'a>(mut series: impl Iterator<Item = &'a Series> + Clone) -> Option<&'static str> {
     let sleeps = |s: &Series| !s.settings.method.is_empty() && !spins(s);
     (series.clone().any(spins) && series.any(sleeps)).then_some(
-        "Not all rows pay alike: a sleeping wait shows wake latency; hybrid and spin show the error against the deadline and pay for it with CPU time.",
+        "Rows differ in cost: a sleeping wait shows wake latency; hybrid and spin show the error against the deadline and use CPU time for it.",
     )
 }
 
@@ -99,7 +99,7 @@ mod tests {
             waits_differently(series.iter())
         };
         for mixed in [["sleep", "spin"], ["hybrid", "nanosleep"]] {
-            assert!(remark(&mixed).is_some_and(|said| said.starts_with("Not all rows pay alike")), "{mixed:?}");
+            assert!(remark(&mixed).is_some_and(|said| said.starts_with("Rows differ in cost")), "{mixed:?}");
         }
         for alike in [["sleep", "nanosleep"], ["hybrid", "spin"], ["hybrid", ""], ["", "sleep"]] {
             assert_eq!(remark(&alike), None, "{alike:?}");

@@ -85,7 +85,7 @@ fn job(run: &Run) -> Vec<String> {
         Measurement::Prove | Measurement::Timer => format!("act{every}"),
         Measurement::Wakeup => format!("wake the other CPU{every}"),
         Measurement::Wallclock => format!("act at a time of day{every}"),
-        Measurement::Edge => format!("see a line change{every}"),
+        Measurement::Edge => format!("detect a line change{every}"),
         Measurement::Response => format!("answer a line's change{every}"),
         Measurement::Noise => "spin and watch for gaps".into(),
         Measurement::Pulse => pulses(run),
@@ -148,7 +148,7 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
     }
     if !s.strayed_to.is_empty() {
         let cpus: Vec<String> = s.strayed_to.iter().map(u32::to_string).collect();
-        parts.push(format!("strayed to CPU {}", cpus.join(", ")));
+        parts.push(format!("also ran on CPU {}", cpus.join(", ")));
     }
     parts.extend(s.observer.as_ref().map(|observer| format!("observed by {observer}")));
     parts.extend(s.confined_to.as_ref().map(|cpus| format!("confined to CPU {cpus}")));

@@ -46,7 +46,7 @@ fn bits(rate: u64) -> String {
 pub(crate) fn verdict(switch: &Switching) -> String {
     let arrived = |trial: &&Trial| trial.sum(|class| class.judged) > 0;
     let Some(trial) = switch.gated().filter(arrived).or_else(|| switch.trials.iter().find(arrived)) else {
-        return "No frame arrived, so nothing can be said about the gates.".into();
+        return "No frame arrived, so the gates cannot be judged.".into();
     };
     let (outside, judged) = (trial.sum(|class| class.outside), trial.sum(|class| class.judged));
     let guard =
@@ -67,8 +67,8 @@ pub(crate) fn verdict(switch: &Switching) -> String {
         ),
     };
     text.push_str(&match trial.unaccounted() {
-        0 => " None was lost uncounted.".to_string(),
-        missing if missing > 0 => format!(" {} lost and counted nowhere.", was(missing as u64)),
+        0 => " Every lost frame was counted.".to_string(),
+        missing if missing > 0 => format!(" {} lost without being counted.", was(missing as u64)),
         more => format!(" {} counted as lost than were.", was(more.unsigned_abs()).replace("frame", "more frame")),
     });
     if let Some(open) = switch.trials.iter().find(|other| trial.gates && !other.gates && arrived(other)) {
@@ -169,20 +169,20 @@ mod tests {
     fn verdicts_say_what_was_seen() {
         assert_eq!(
             verdict(&switch(0)),
-            "All 1 000 000 frames arrived within their windows, 1us of tolerance included. None was lost uncounted."
+            "All 1 000 000 frames arrived within their windows, 1us of tolerance included. Every lost frame was counted."
         );
         assert_eq!(
             verdict(&switch(3)),
-            "Of 1 000 000 frames 3 arrived outside their windows (3.0 per million), 1us of tolerance included. None was lost uncounted."
+            "Of 1 000 000 frames 3 arrived outside their windows (3.0 per million), 1us of tolerance included. Every lost frame was counted."
         );
         let mut lossy = switch(250_000);
         lossy.trials[0].classes[0].sent += 2;
         lossy.trials[0].gates = false;
         assert_eq!(
             verdict(&lossy),
-            "Without gates, 25.0 % of 1 000 000 frames arrived outside the windows. 2 frames were lost and counted nowhere."
+            "Without gates, 25.0 % of 1 000 000 frames arrived outside the windows. 2 frames were lost without being counted."
         );
-        assert_eq!(verdict(&Switching::default()), "No frame arrived, so nothing can be said about the gates.");
+        assert_eq!(verdict(&Switching::default()), "No frame arrived, so the gates cannot be judged.");
     }
 
     #[test]

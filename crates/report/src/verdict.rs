@@ -19,7 +19,7 @@ pub fn verdict(run: &Run) -> String {
     }
     match decisive(run) {
         Some(series) => sentence(run, series),
-        None => "Nothing was measured, so nothing can be said.".into(),
+        None => "Nothing was measured, so there is no verdict.".into(),
     }
 }
 
@@ -59,7 +59,7 @@ struct Wording {
 
 fn wording(measurement: &Measurement) -> Wording {
     match measurement {
-        Measurement::Edge => Wording { acts: "knows of an edge", sample: "edge" },
+        Measurement::Edge => Wording { acts: "detects an edge", sample: "edge" },
         Measurement::Response => Wording { acts: "answers", sample: "change" },
         Measurement::Wakeup => Wording { acts: "is awake", sample: "wake-up" },
         Measurement::Pulse | Measurement::PulseTable => Wording { acts: "keeps the width of a pulse", sample: "pulse" },
@@ -76,7 +76,7 @@ fn sentence(run: &Run, series: &Series) -> String {
     let (below, all) = (series.in_time(IN_TIME_NS), series.cycles());
     if below_limit(series).is_none() {
         let [seen, max] = [counted(all, sample), latency(series.latency.max_ns)];
-        return format!("{who} acted on {seen}, the largest latency was {max}; the record does not tell the others.");
+        return format!("{who} acted on {seen}, the largest latency was {max}; the record does not hold the others.");
     }
     let load = if is_loaded(series) { " under load" } else { "" };
     let bound = upper_95(all - below, all);
@@ -197,7 +197,7 @@ mod tests {
         let begins = |measurement: &str| verdict(&Run { measurement: measurement.into(), ..run(0, 30_000) });
         for (measurement, acts, samples) in [
             ("timer", "acts", "30 000 cycles"),
-            ("edge", "knows of an edge", "30 000 edges"),
+            ("edge", "detects an edge", "30 000 edges"),
             ("response", "answers", "30 000 changes"),
             ("wakeup", "is awake", "30 000 wake-ups"),
             ("pulse", "keeps the width of a pulse", "30 000 pulses"),

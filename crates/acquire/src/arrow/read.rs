@@ -100,7 +100,7 @@ impl<R: Read> Recording<R> {
             return Err(ReadError::Damaged("a message is no batch of samples".into()));
         };
         let body_length = message.body_length().map_err(damaged)?;
-        let body_length = u64::try_from(body_length).map_err(|_| damaged("a batch is shorter than nothing"))?;
+        let body_length = u64::try_from(body_length).map_err(|_| damaged("a batch has a negative length"))?;
         let Some(body) = exactly(&mut self.from, body_length)? else { return Ok(false) };
         self.take(&batch, &body)?;
         Ok(true)

@@ -24,7 +24,7 @@ impl SocketFile {
             |why: &str| Error::Asked { what: "sink", text: format!("unix:{}", path.display()), why: why.into() };
         match fs::symlink_metadata(path) {
             Ok(meta) if !meta.file_type().is_socket() => {
-                return Err(taken("something that is no socket is there (remove it, or choose another path)"));
+                return Err(taken("a file that is not a socket is there (remove it, or choose another path)"));
             }
             Ok(_) if is_listened_on(path).map_err(system)? => {
                 return Err(taken("somebody listens there already (end that program, or choose another path)"));

@@ -109,7 +109,7 @@ impl Run {
         if let (Some(SIGXCPU), Some(limit)) = (status.signal(), self.runaway_after.0) {
             let (program, limit) = (self.command[0].to_string_lossy(), exact(limit.as_nanos() as u64));
             crate::terminal::say(&format!(
-                "ontick: {program} ran for {limit} at real-time priority without once sleeping and was ended (--runaway-after off allows it)"
+                "ontick: {program} ran for {limit} at real-time priority without sleeping and was ended (--runaway-after off allows it)"
             ));
         }
     }

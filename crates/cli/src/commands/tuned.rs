@@ -60,7 +60,7 @@ fn refused(change: &Change) -> Option<String> {
     let Change { path, to, .. } = change;
     match &change.outcome {
         Outcome::Done => None,
-        Outcome::Different(now) => Some(format!("{path} was set to {to}, but shows {now}")),
+        Outcome::Different(now) => Some(format!("{path} was set to {to}, but reads {now}")),
         Outcome::Refused(why) => Some(format!("{path} could not be set to {to}: {why}")),
     }
 }

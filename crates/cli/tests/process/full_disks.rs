@@ -19,7 +19,7 @@ fn a_disk_that_fills_in_mid_run_costs_neither_the_table_nor_what_was_kept() {
     assert!(output.status.success(), "{text}{said}");
     let (run, kept) = text.split_once("status 2\n").unwrap_or_else(|| panic!("{text}{said}"));
     assert!(run.contains("clock_nanosleep") && run.contains("p99"), "{run}");
-    assert!(run.replace("\n         ", " ").contains("stood still"), "the reader knows: {run}");
+    assert!(run.replace("\n         ", " ").contains("while its journal stopped"), "the reader knows: {run}");
     assert!(said.contains("small/run.json") && said.contains("small/run.json.journal"), "{said}");
     let (names, report) = kept.split_once('\n').unwrap();
     assert_eq!(names, "run.json.journal", "neither half a record nor a temporary file stays");

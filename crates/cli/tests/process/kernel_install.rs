@@ -73,7 +73,7 @@ fn three_commands_there_and_one_back_on_every_boot_loader() {
         let installed = card.run(&["install"]);
         let said = stdout(&installed);
         assert!(installed.status.success(), "{name}: {}", stderr(&installed));
-        assert!(said.contains("What the machine boots by itself is what it was"), "{name}: {said}");
+        assert!(said.contains("The default boot entry is unchanged"), "{name}: {said}");
         assert!(said.contains("sudo ontick kernel rollback"), "{name}: {said}");
 
         let untried = card.run(&["keep"]);

@@ -145,7 +145,7 @@ fn one_end_is_killed_and_the_other_goes_on() {
     (&two).write_all(b"from the second").unwrap();
     assert_eq!(read(&one, 15), b"from the second");
     let said = first.end();
-    assert!(said.contains("the other end was started anew"), "{said}");
+    assert!(said.contains("the other end was restarted"), "{said}");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn it_is_set_up_changed_and_taken_away() {
         assert_eq!(report["rests"], !has_its_own, "{report}");
     }
     let again = bench.switch(&["apply", &bench.file()]);
-    assert_eq!(stdout(&again), "Switch cell stands as the file says.\n");
+    assert_eq!(stdout(&again), "Switch cell is already as the file says.\n");
 
     bench.configure("600us", "400us");
     let changed = bench.switch(&["apply", &bench.file()]);

@@ -32,14 +32,14 @@ impl Pin {
         };
         if request.edges != Edges::None {
             return Err(unsupported(
-                "wait for edges: registers interrupt nobody (poll the line, or wait for it as a line of the \
+                "wait for edges: registers raise no interrupts (poll the line, or wait for it as a line of the \
                  character device)",
             ));
         }
         let mut access = Access::new(window, board.layout().words(line));
         let set_up = alone(&device, || set_up(board.layout(), &mut access, line, request));
         let set_up = set_up.map_err(|error| {
-            let doing = format!("waiting for whoever sets up a line of the {board}");
+            let doing = format!("waiting for another program that sets up a line of the {board}");
             Error::System { name: name.clone(), doing, error }
         })?;
         set_up.map_err(|refusal| match refusal {

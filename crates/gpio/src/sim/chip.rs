@@ -34,7 +34,7 @@ pub(super) fn open_for(name: &Name, chip: &str, line: u32) -> Result<Page, Error
     }
 }
 
-const UNMADE: &str = "is not there (a chip is made when one of its lines is first used or wired)";
+const UNMADE: &str = "is not there (a chip is created when one of its lines is first used or wired)";
 const PREFIX: &str = "ontick-sim-";
 
 /// Where chips are: memory that all of a machine's processes can share, and that a reboot empties.
@@ -55,7 +55,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 
 fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Error> {
     let wrong = |what: String| Error::Chip { chip: chip.into(), path: path.into(), what };
-    let again = format!("(remove it, then it is made anew: ontick gpio remove sim:{chip})");
+    let again = format!("(remove it, and the next use creates it again: ontick gpio remove sim:{chip})");
     let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

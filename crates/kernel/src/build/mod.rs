@@ -114,7 +114,7 @@ pub enum BuildError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// The compiler, or another program of the build.
-    #[error("{why}; all of what make said is in {log}")]
+    #[error("{why}; the whole output of make is in {log}")]
     Make {
         /// In one sentence.
         why: CommandError,

@@ -18,7 +18,7 @@ pub(super) fn check(root: &Root, facts: &Facts, package: &Package, notes: &mut V
             ));
         }
         (Some(_), Some(_)) => {}
-        _ => notes.push("whether the kernel is for this machine's architecture could not be told".into()),
+        _ => notes.push("it is unknown whether the kernel is for this machine's architecture".into()),
     }
     let old = facts.board.raspberry_pi.as_ref().filter(|pi| (1..3).contains(&pi.generation));
     if let (Some(pi), Some(Architecture::Arm64)) = (old, built_for) {

@@ -40,7 +40,7 @@ pub struct Passed {
     pub damaged: u64,
     /// Times that something was heard that was no frame.
     pub noise: u64,
-    /// Times that the other end was started anew.
+    /// Times that the other end was restarted.
     pub anew: u64,
 }
 

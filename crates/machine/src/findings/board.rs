@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "pi-usb",
-        why: "the USB controller of a Raspberry Pi 1 to 3 interrupts 8000 times a second; its fast interrupt is not seen by the kernel at all",
+        why: "the USB controller of a Raspberry Pi 1 to 3 interrupts 8000 times a second; its fast interrupt bypasses the kernel",
         source: "Raspberry Pi kernel: drivers/usb/host/dwc_otg (fiq_enable, fiq_fsm_enable)",
         look: |look| on_pi(look, usb),
     },

@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "rcu-callbacks",
-        why: "RCU frees the kernel's memory in softirqs of the CPU that gave it up, unless told otherwise",
+        why: "RCU frees the kernel's memory in softirqs of the CPU that gave it up, unless configured otherwise",
         source: "kernel: admin-guide/kernel-per-CPU-kthreads, admin-guide/kernel-parameters (rcu_nocbs)",
         look: |look| {
             steered(look, |look| {

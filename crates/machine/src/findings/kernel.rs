@@ -77,7 +77,7 @@ fn preemption(look: &Look) -> Seen {
         Preemption::Full | Preemption::Lazy => Seen::warn(model, "PREEMPT_RT, for a bound in the worst case")
             .boot("a kernel with PREEMPT_RT (ontick kernel)"),
         Preemption::Voluntary | Preemption::None => mend(Seen::bad(model, "PREEMPT_RT, or full").costs(14 * MS)),
-        Preemption::Unknown => mend(Seen::unknown("the preemption model cannot be told", "PREEMPT_RT, or full")),
+        Preemption::Unknown => mend(Seen::unknown("the preemption model is unknown", "PREEMPT_RT, or full")),
     }
 }
 
@@ -104,7 +104,7 @@ fn clock_source(look: &Look) -> Seen {
                 .costs(US)
                 .boot("firmware update, or tsc=reliable if you know better")
         }
-        "" => Seen::unknown("the clock source cannot be told", "tsc or arch_sys_counter"),
+        "" => Seen::unknown("the clock source is unknown", "tsc or arch_sys_counter"),
         // Older ARM boards have only a timer of the chip (timer1, dmtimer, stc).
         other => Seen::warn(
             format!("{other}, a device of the chip"),

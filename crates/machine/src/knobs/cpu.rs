@@ -20,7 +20,7 @@ pub(super) const KNOBS: &[Knob] = &[
                 Want::leave("the governor \"performance\" is not there")
             }
             Some(_) => Want::set("performance"),
-            None => Want::leave("its CPUs cannot be told"),
+            None => Want::leave("its CPUs are unknown"),
         },
         why: "a CPU that was clocked down is slow when its event comes, and changing the clock takes time",
         source: "source 000 (turbo off: a changing clock moves SPI and timing); kernel: admin-guide/pm/cpufreq",
@@ -36,7 +36,7 @@ pub(super) const KNOBS: &[Knob] = &[
                 Want::leave(format!("CPU {} is not wanted for timed programs", policy.cpus))
             }
             Some((_, (_, highest))) => Want::set(highest),
-            None => Want::leave("its range cannot be told"),
+            None => Want::leave("its range is unknown"),
         },
         why: "some drivers (intel_pstate, amd-pstate) change the clock also under the governor performance",
         source: "kernel: admin-guide/pm/intel_pstate, admin-guide/pm/amd-pstate",
@@ -91,11 +91,11 @@ fn numbered(path: &str) -> Option<u32> {
 
 /// A dedicated core does not sleep at all beyond halting; otherwise states up to 10 µs are a fair price.
 fn idle_state(aim: &Aim, spot: &Spot) -> Want {
-    let Some(cpu) = numbered(spot.path) else { return Want::leave("its CPU cannot be told") };
+    let Some(cpu) = numbered(spot.path) else { return Want::leave("its CPU is unknown") };
     let number = spot.path.rsplit('/').nth(1).and_then(|s| s.strip_prefix("state")?.parse::<u32>().ok());
     let states = spot.facts.frequency.idle_states.get(&cpu);
     let Some(state) = states.and_then(|all| all.iter().find(|s| Some(s.number) == number)) else {
-        return Want::leave("what it costs to leave it cannot be told");
+        return Want::leave("the time to leave it is unknown");
     };
     let dedicated = aim.profile == Profile::DedicatedCore;
     let limit_us = if dedicated { 1 } else { 10 };

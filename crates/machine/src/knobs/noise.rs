@@ -25,7 +25,7 @@ pub(super) const KNOBS: &[Knob] = &[
         profiles: EVERY,
         isolates: false,
         want: |_, spot| match spot.shown.trim().parse::<u32>() {
-            Ok(now) if now >= 10 => Want::leave("seldom enough"),
+            Ok(now) if now >= 10 => Want::leave("rare enough"),
             _ => Want::set(10),
         },
         why: "every CPU folds its memory statistics this often, once a second, by a kernel thread",

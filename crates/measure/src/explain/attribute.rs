@@ -141,7 +141,7 @@ fn overdue(span: &Span, hard_ns: u64, machine: &Machine) -> Cause {
 }
 
 fn gap(machine: &Machine) -> Cause {
-    if machine.tells_all { Cause::OutsideTheKernel } else { Cause::Unknown("this kernel tells too little") }
+    if machine.tells_all { Cause::OutsideTheKernel } else { Cause::Unknown("this kernel records too little") }
 }
 
 fn cause(span: &Span, machine: &Machine) -> Cause {

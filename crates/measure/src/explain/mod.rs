@@ -140,7 +140,7 @@ impl Explainer {
             }
             Err(error) => {
                 let note = format!(
-                    "outliers are explained by counters, which tell less: the kernel's tracing cannot be used ({error}; it needs root and tracefs)"
+                    "outliers are explained by counters, which say less: the kernel's tracing cannot be used ({error}; it needs root and tracefs)"
                 );
                 (By::Counters(Counters::start(place.cpu)), machine::look(real_time, &[], Usual::default()), Some(note))
             }

@@ -45,9 +45,9 @@ pub fn refusal(error: &io::Error, line: &Name) -> Option<Error> {
     let why = match error.raw_os_error()? {
         libc::EBUSY => "somebody else took it just now (ontick gpio list)",
         libc::ENODEV => "its chip has gone",
-        libc::ENOTUNIQ => "another chip has the same label, and the module cannot tell the two apart",
+        libc::ENOTUNIQ => "another chip has the same label, and the module cannot distinguish the two",
         libc::ERANGE => "its chip has fewer lines (ontick gpio list)",
-        libc::ENXIO => "it has no interrupt: its chip cannot tell of edges, or not on this line",
+        libc::ENXIO => "it has no interrupt: its chip cannot report edges, or not on this line",
         _ => return None,
     };
     Some(Error::Line { line: line.clone(), why: why.into() })

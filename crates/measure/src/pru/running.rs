@@ -119,7 +119,7 @@ impl Running {
     pub(super) fn stop(&mut self) -> Result<Found, Error> {
         match self.block.end(self.patience_ms) {
             true => Ok(self.block.found()),
-            false => Err(Error::Impossible(format!("PRU {}: its firmware does not end when it is told to", self.pru))),
+            false => Err(Error::Impossible(format!("PRU {}: its firmware does not end when it is asked to", self.pru))),
         }
     }
 

@@ -39,7 +39,7 @@ pub fn calibrated(
     };
     if overhead_ns >= job.width_ns as i64 {
         observer.note(format!(
-            "{name}: its overhead of {} is more than the pulse is wide; what stands below is the shortest that it can do",
+            "{name}: its overhead of {} is more than the width of the pulse; the figures below are the shortest pulse that it can make",
             show(overhead_ns as u64)
         ));
     }

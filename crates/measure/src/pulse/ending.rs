@@ -30,7 +30,7 @@ impl Ending {
         match (self, &job.seen_by) {
             (Ending::Gone(gone), None) => Error::Gone { line: job.line.clone(), gone },
             (Ending::Gone(gone), Some(_)) => {
-                Error::Impossible(format!("{} or the line that sees it: {gone}", made_on()))
+                Error::Impossible(format!("{} or the line that watches it: {gone}", made_on()))
             }
             (Ending::Unseen(count), seen_by) => {
                 let line: &Name = seen_by.as_ref().unwrap_or(&job.line);

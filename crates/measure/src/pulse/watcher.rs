@@ -58,7 +58,7 @@ impl Watcher {
         let others = away::others(place.cpu);
         let needed = if place.cpu.is_some() { 1 } else { 2 };
         if told == Told::Level && others.is_none_or(|others| others.count() < needed) {
-            return Err(Error::NeedsTwoCpus("polling the line that sees the pulses"));
+            return Err(Error::NeedsTwoCpus("polling the line that watches the pulses"));
         }
         let (producer, seen) = RingBuffer::new(WAITING);
         let (shared, backend) = (Arc::new(Shared::default()), line.backend());

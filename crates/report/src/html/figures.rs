@@ -14,14 +14,14 @@ pub(super) fn all(body: &mut Markup, curves: &[Curve], in_blocks: bool) {
             Plot::Latency,
             curves,
             400.0,
-            "How many samples had which latency. Both axes are logarithmic: a single late sample is seen beside millions of good ones. A vertical line marks the worst case of each series.",
+            "How many samples had which latency. Both axes are logarithmic: a single late sample is visible beside millions of good ones. A vertical line marks the worst case of each series.",
         );
         figure(
             body,
             Plot::Percentiles,
             curves,
             360.0,
-            "Each step to the right adds a nine: at 99.9 % stands the latency that one sample in a thousand exceeds. A line that stays flat far to the right is a machine that keeps its word.",
+            "Each step to the right adds a nine: the value at 99.9 % is the latency that one sample in a thousand exceeds. A line that stays flat far to the right is a machine without rare late samples.",
         );
     }
     if maxima {
@@ -30,7 +30,7 @@ pub(super) fn all(body: &mut Markup, curves: &[Curve], in_blocks: bool) {
             Plot::Maxima,
             curves,
             320.0,
-            "The largest latency of each stretch of the run. Single peaks are chance meetings; peaks at equal distances have a cause that can be found.",
+            "The largest latency of each stretch of the run. Single peaks are chance; peaks at equal distances have a cause that can be found.",
         );
     }
     if blocks {
@@ -39,7 +39,7 @@ pub(super) fn all(body: &mut Markup, curves: &[Curve], in_blocks: bool) {
             Plot::Blocks,
             curves,
             300.0,
-            "The sides were measured in turn, so that a machine that drifts cannot favour one of them. Drift would show as a slope that both sides share.",
+            "The sides were measured in turn, so that drift of the machine affects both. Drift shows as a slope that both sides share.",
         );
     }
 }

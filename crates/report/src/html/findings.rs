@@ -12,7 +12,7 @@ pub(super) fn all(body: &mut Markup, runs: &[Named]) {
     for named in runs.iter().filter(|n| !n.run.findings.is_empty()) {
         let of = if runs.len() > 1 { format!(" ({})", named.name) } else { String::new() };
         let found = &named.run.findings;
-        body.leaf("h2", &[], &format!("What stands in the way{of}"));
+        body.leaf("h2", &[], &format!("What prevents good timing{of}"));
         body.leaf("p", &[("class", &"caption")], &text::count(found));
         let (fine, standing): (Vec<_>, Vec<_>) = found.iter().partition(|f| f.severity == Severity::Ok);
         body.open("ul", &[("class", &"marks findings")]);

@@ -20,7 +20,7 @@ const ALWAYS: [Entry; 7] = [
     ),
     (
         "max",
-        "The largest latency that was seen, exactly. It only says what happened in this run: a longer run can find a larger one, and on a virtual machine it is often the hypervisor’s.",
+        "The largest latency of the run, exact. It only says what happened in this run: a longer run can find a larger one, and on a virtual machine it is often the hypervisor’s.",
         "max = x(n)",
     ),
     (
@@ -53,7 +53,7 @@ const SPINS: Entry = (
 
 const BLOCKS: Entry = (
     "blocks",
-    "The two sides were measured in short blocks in the order A B B A, so that a machine which grows slower or busier during the run burdens both alike.",
+    "The two sides were measured in short blocks in the order A B B A, so that a machine that becomes slower or busier during the run affects both alike.",
     "",
 );
 

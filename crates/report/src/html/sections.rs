@@ -85,7 +85,7 @@ pub(super) fn warnings(body: &mut Markup, runs: &[Named]) {
     if all.is_empty() {
         return;
     }
-    body.leaf("h2", &[], "To know beside the figures").open("ul", &[("class", &"marks")]);
+    body.leaf("h2", &[], "Notes on the figures").open("ul", &[("class", &"marks")]);
     for sentence in all {
         body.open("li", &[("class", &"warn")]).words(&sentence).close();
     }

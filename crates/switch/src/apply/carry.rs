@@ -10,7 +10,9 @@ use super::{Difference, Folder, FolderError, Host, Journal, JournalError, Lock, 
 #[non_exhaustive]
 pub enum ApplyError {
     /// It stands already, or parts of it do.
-    #[error("switch {0} stands already: `ontick switch status {0}` shows it, `ontick switch revert {0}` takes it away")]
+    #[error(
+        "switch {0} is set up already: `ontick switch status {0}` shows it, `ontick switch revert {0}` takes it away"
+    )]
     Stands(String),
     /// Nothing was begun.
     #[error(transparent)]

@@ -63,7 +63,7 @@ pub enum JournalError {
     },
     /// It was set up in another network namespace, which still exists.
     #[error(
-        "switch {0} stands in another network namespace of this machine: run ontick there (ip netns exec), or give this one another name"
+        "switch {0} is set up in another network namespace of this machine: run ontick there (ip netns exec), or give this one another name"
     )]
     Elsewhere(String),
 }

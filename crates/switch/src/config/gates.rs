@@ -148,7 +148,7 @@ fn mask<'a>(open: At<&'a [Spanned<DeValue<'a>>]>, classes: &[Class], report: &mu
         let bit = table::text(value, "open", report).and_then(|name| {
             let index = class_index(name.get_ref(), name.span(), classes, report)?;
             if seen.contains(&index) {
-                return Err(report.error(name.span(), "the class stands twice in this entry"));
+                return Err(report.error(name.span(), "the class occurs twice in this entry"));
             }
             seen.push(index);
             let queue = classes[index].queue.as_ref().map_err(|reported| *reported)?;

@@ -132,7 +132,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 0 }"), "f:19:19", "leave the class out"),
         (changed("1Gbit\"", "1Gbit\"\nmax-sdu = { red = 20 }"), "f:19:19", "no frame carries less"),
         (changed("[\"blue\"]", "[\"bleu\"]"), "f:23:15", "did you mean `blue`"),
-        (changed("[\"blue\"]", "[\"blue\", \"blue\"]"), "f:23:23", "stands twice"),
+        (changed("[\"blue\"]", "[\"blue\", \"blue\"]"), "f:23:23", "occurs twice"),
         (
             CELL.replace("[\"red\"]", "[\"blue\"]")
                 .replace("enp2s0f0\"", "enp2s0f0\"\ngates.entries = [{ open = [\"blue\"], for = \"1ms\" }]"),

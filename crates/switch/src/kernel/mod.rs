@@ -148,7 +148,7 @@ fn lost_addresses(host: &impl Host, bridge: &str, port: &str) -> Option<String> 
     let plural = if given.len() == 1 { "does not answer" } else { "do not answer" };
     (!given.is_empty()).then(|| {
         format!(
-            "port {port} has {}: while it is in bridge {bridge} that {plural}, and a connection over it stands still. If \
+            "port {port} has {}: while it is in bridge {bridge} that {plural}, and a connection over it stops. If \
              you are connected through it, use --confirm",
             given.join(" and ")
         )

@@ -344,7 +344,7 @@ fn listeners(table: &mut Table, names: &Names, report: &mut Report) -> Result<Ve
     for name in &list {
         match named(name, names, report) {
             Ok(node) if listeners.contains(&node) => {
-                wrong = Some(report.error(name.span(), format!("\"{}\" stands twice", name.get_ref())));
+                wrong = Some(report.error(name.span(), format!("\"{}\" occurs twice", name.get_ref())));
             }
             Ok(node) => listeners.push(node),
             Err(reported) => wrong = Some(reported),

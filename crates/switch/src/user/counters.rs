@@ -71,7 +71,7 @@ pub struct Counters {
     pub rested_ns: Counter,
     /// Times that its clock was set anew.
     pub clock_steps: Counter,
-    /// Addresses that found no place in the table.
+    /// Addresses that did not fit into the table.
     pub addresses_without_place: Counter,
     /// Addresses that moved from one port to another.
     pub addresses_moved: Counter,

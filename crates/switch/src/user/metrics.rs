@@ -12,12 +12,12 @@ type OfPort = fn(&PortCounters) -> u64;
 type OfQueue = fn(&QueueCounters) -> u64;
 
 const WHOLE: [(&str, &str, Whole); 7] = [
-    ("stalls", "Times that the core was kept from its work.", |all| all.stalls.get()),
+    ("stalls", "Stalls of the core.", |all| all.stalls.get()),
     ("stalled_nanoseconds", "For how long in all.", |all| all.stalled_ns.get()),
     ("clock_steps", "Times that the clock of the gates was set.", |all| all.clock_steps.get()),
-    ("rests", "Times that the core slept to leave the CPU to others.", |all| all.rests.get()),
+    ("rests", "Rests of the core, which leave the CPU to other threads.", |all| all.rests.get()),
     ("rested_nanoseconds", "For how long in all.", |all| all.rested_ns.get()),
-    ("addresses_without_place", "Addresses that found no place in the table.", |all| all.addresses_without_place.get()),
+    ("addresses_without_place", "Addresses that did not fit into the table.", |all| all.addresses_without_place.get()),
     ("addresses_moved", "Addresses that moved from port to port.", |all| all.addresses_moved.get()),
 ];
 const OF_PORT: [(&str, &str, OfPort); 10] = [

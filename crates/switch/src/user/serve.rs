@@ -333,7 +333,8 @@ impl Service {
         };
         if without(switch) != without(&self.switch) {
             return Err(
-                "only gates can change while the switch stands; for anything else revert it and apply it again".into(),
+                "only gates can change while the switch is set up; for anything else revert it and apply it again"
+                    .into(),
             );
         }
         let base_ns = base_ns(switch);

@@ -52,7 +52,7 @@ pub fn export(switch: &Switch) -> Result<Exported, ExportError> {
     let mut notes = Vec::new();
     let priorities = Priorities::of(&switch.classes);
     if priorities.is_none() && switch.role == Role::Bridge {
-        notes.push("classes are told by more than the priority of the tag, which the document cannot say".into());
+        notes.push("rules of classes use more than the priority of the tag, which the document cannot express".into());
     }
     if switch.forwarding != crate::model::Forwarding::default() {
         notes.push("`learning`, `flood` and [[forward]] are of the bridge, which the document leaves out".into());

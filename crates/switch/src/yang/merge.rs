@@ -28,7 +28,7 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
     let first = priorities.first().copied().unwrap_or_else(|| Priorities::recommended(named(interfaces)));
     if priorities.is_empty() && first.count > 1 {
         imported.notes.push(format!(
-            "which priority belongs to which class is not said; it is as the standard recommends for {} classes",
+            "the document does not say which priority belongs to which class; it is as the standard recommends for {} classes",
             first.count
         ));
     }

@@ -76,7 +76,7 @@ impl Build {
                 Ok(Outcome::NotMet)
             }
             Err(error) if error.interrupted() => {
-                Err(Failure::new("interrupted: start it again with the same words, and it goes on"))
+                Err(Failure::new("interrupted: start it again with the same arguments, and it continues"))
             }
             Err(error) => Err(error.into()),
         }

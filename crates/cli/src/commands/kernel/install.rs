@@ -139,7 +139,7 @@ fn parts(plan: &Plan, (mark, word): (Mark, &str), files: Option<usize>) -> Vec<E
 fn afterwards(plan: &Plan, root: &Root, flag: &RootFlag) -> String {
     let words: String = flag.words().iter().map(|w| format!(" {w}")).collect();
     let style = terminal::style();
-    let mut text = String::from("\nWhat the machine boots by itself is what it was.\n");
+    let mut text = String::from("\nThe default boot entry is unchanged.\n");
     let mut line = |label: &str, said: &str| text += &labelled(label, said, &style);
     let there = if root.is_live() { "" } else { " (on that machine)" };
     match plan.try_it.is_empty() {

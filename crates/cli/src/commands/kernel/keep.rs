@@ -73,7 +73,7 @@ impl Keep {
             plan.edits.iter().for_each(|edit| text += &format!("\n{}", diff(&edit.diff, &style)));
             text += "\nNothing is changed yet.\n";
         } else if plan.edits.is_empty() {
-            text += &format!("{release} is what the machine boots already.\n");
+            text += &format!("{release} is the default at boot already.\n");
         } else {
             text += &format!("\nThe machine boots {release} from now on. The way back: sudo ontick kernel rollback\n");
         }

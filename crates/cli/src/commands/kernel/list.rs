@@ -70,9 +70,9 @@ fn verdict(listed: &Listed) -> String {
     let to_install = listed.packages.iter().find(|package| package.installed.is_none());
     match (listed.running_is_real_time, to_install) {
         (true, _) => "A real-time kernel runs already: there is nothing to build.".into(),
-        (false, Some(package)) => format!("No build is needed: sudo {} and start the machine anew.", package.install),
+        (false, Some(package)) => format!("No build is needed: sudo {} and restart the machine.", package.install),
         (false, None) if !listed.packages.is_empty() => {
-            "A real-time kernel is installed, and another one runs: start the machine anew and choose it.".into()
+            "A real-time kernel is installed, and another one runs: restart the machine and choose it.".into()
         }
         (false, None) => "No real-time kernel was found: ontick kernel build makes one.".into(),
     }

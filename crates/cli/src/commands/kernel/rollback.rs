@@ -69,9 +69,9 @@ fn shown(done: &RolledBack, style: &Style) -> String {
     match (&done.kernel, steps.is_empty()) {
         (_, true) if done.modules_stay.is_none() => text += "ontick has installed no kernel here.\n",
         (Some(kernel), false) if done.complete() => {
-            text += &format!("\n{} is taken back: the machine boots what it booted before.\n", kernel.release);
+            text += &format!("\n{} is removed: the machine boots what it booted before.\n", kernel.release);
         }
-        (None, false) if done.complete() => text += "\nWhat there was of an installation is taken back.\n",
+        (None, false) if done.complete() => text += "\nThe incomplete installation is removed.\n",
         _ => {}
     }
     text

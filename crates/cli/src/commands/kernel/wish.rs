@@ -46,6 +46,6 @@ impl WishFlags {
 fn arch(name: &str) -> Result<Arch, String> {
     Arch::named(name).ok_or_else(|| {
         let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
-        format!("no kernel for \"{name}\" is made here: one of {}", names.join(", "))
+        format!("\"{name}\" is not a known board: choose one of {}", names.join(", "))
     })
 }

@@ -71,7 +71,7 @@ impl Pty {
             shown::note(&lines)
         ));
         ends::attend(place);
-        let anew = || ends::say("the other end was started anew");
+        let anew = || ends::say("the other end was restarted");
         let ends = (&mut sender, &mut receiver);
         let passed = both_ways::run(ends, setting, session(), &mut own, &stop, anew)?;
         ends::say(&said(&passed, shown::note(&lines)));
@@ -85,7 +85,7 @@ fn said(passed: &Passed, note: &str) -> String {
         (repeated, "frames sent again"),
         (damaged, "frames damaged"),
         (noise, "times noise"),
-        (anew, "new starts of the other end"),
+        (anew, "restarts of the other end"),
     ];
     let counts: String = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
     format!("sent {sent} bytes, received {received}{counts}{note}")

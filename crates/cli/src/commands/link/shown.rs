@@ -16,7 +16,7 @@ pub fn sent(sent: &Sent, returns: bool, lines: &[Option<&Name>]) -> String {
     let end = match (complete, unanswered, returns) {
         (true, _, true) => "; all of it arrived",
         (true, _, false) => "",
-        (false, true, _) => "; given up, as nobody answers (is the receiver there, with the same code?)",
+        (false, true, _) => "; given up, as nobody answers (is the receiver running, with the same code?)",
         (false, false, _) => "; ended before everything was sent",
     };
     let again = if repeated > 0 { format!(", {repeated} of them again") } else { String::new() };

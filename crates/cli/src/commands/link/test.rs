@@ -78,7 +78,7 @@ impl Test {
         for cpus in [Cpus::Some(1), Cpus::All] {
             for by in bench.ways() {
                 if cpus == Cpus::Some(1) && by == By::Poll {
-                    ends::say("note: not polled on 1 CPU: two threads that spin would stand in each other's way");
+                    ends::say("note: not polled on 1 CPU: two threads that spin would block each other");
                     continue;
                 }
                 if by == By::Interrupt || bench.ways().len() == 1 {

@@ -99,7 +99,7 @@ impl NameFlags {
         match names.as_slice() {
             [] => Ok(None),
             [name] => self.state.folder(name).map(Some),
-            _ => Err(Failure::new(format!("several switches stand ({}): name one", names.join(", ")))),
+            _ => Err(Failure::new(format!("several switches are set up ({}): name one", names.join(", ")))),
         }
     }
 }

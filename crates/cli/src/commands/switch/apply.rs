@@ -58,7 +58,7 @@ impl Apply {
             Some(after_ns) => self.apply_for(after_ns, &folder, &lock, &plan, &switch)?,
         }
         plan.notes.iter().for_each(|note| file::note(note));
-        self.told(&switch.name, "stands in the kernel. Keep its gates alive: sudo ontick switch run")
+        self.told(&switch.name, "is set up in the kernel. Keep its gates alive: sudo ontick switch run")
     }
 
     /// The process that does the work sets everything up itself, and takes it away when it is ended.
@@ -109,7 +109,7 @@ impl Apply {
         let mut text = format!("Switch {name} {how}\n");
         if let Some(after_ns) = self.confirm {
             text +=
-                &format!("It goes again in {} unless you say: sudo ontick switch confirm {name}\n", exact(after_ns));
+                &format!("It is removed in {} unless confirmed: sudo ontick switch confirm {name}\n", exact(after_ns));
         }
         terminal::print(&text)?;
         Ok(Outcome::Met)
@@ -126,7 +126,7 @@ impl Apply {
         let name = &switch.name;
         if !journal.is_complete() {
             return Err(Failure::new(format!(
-                "an application of switch {name} was cut off: sudo ontick switch revert {name} restores what was before"
+                "setting up switch {name} was interrupted: sudo ontick switch revert {name} restores what was before"
             )));
         }
         let before = standing(folder)?;
@@ -138,15 +138,15 @@ impl Apply {
         let plan = folder.plan()?;
         let Some(regated) = kernel::regate(&Live, &plan, &before, switch, switch.clock.now_ns())? else {
             return Err(Failure::new(format!(
-                "switch {name} stands, and only the gates of ports that have some can be changed while it does: sudo \
+                "switch {name} is set up, and only the gates of ports that have some can be changed: sudo \
                  ontick switch revert {name}, then apply"
             )));
         };
         if self.confirm.is_some() {
-            return Err(Failure::new("--confirm is for a switch that does not stand yet: other gates cut nobody off"));
+            return Err(Failure::new("--confirm is for a switch that is not set up yet: new gates disconnect nobody"));
         }
         if regated.acts.is_empty() {
-            terminal::print(&format!("Switch {name} stands as the file says.\n"))?;
+            terminal::print(&format!("Switch {name} is already as the file says.\n"))?;
             return Ok(Outcome::Met);
         }
         // Before the gates: whoever keeps the switch then sets the new ones.
@@ -171,7 +171,7 @@ impl Apply {
     fn regate_user(&self, folder: &Folder, before: &Switch, after: &Switch) -> Result<Outcome, Failure> {
         let name = &before.name;
         if aimed::is_wanted(before, after) {
-            terminal::print(&format!("Switch {name} stands as the file says.\n"))?;
+            terminal::print(&format!("Switch {name} is already as the file says.\n"))?;
             return Ok(Outcome::Met);
         }
         let after = served(Switch { plane: Plane::User, ..after.clone() });
@@ -181,7 +181,7 @@ impl Apply {
         };
         if without(before) != without(&after) {
             return Err(Failure::new(format!(
-                "switch {name} stands, and only gates can be changed while it does: sudo ontick switch revert {name}, \
+                "switch {name} is set up, and only its gates can be changed: sudo ontick switch revert {name}, \
                  then apply"
             )));
         }

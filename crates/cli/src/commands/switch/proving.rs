@@ -178,7 +178,7 @@ impl ProvingFlags {
                     "--plane is for switches that are set up here, not for one between --send and --receive",
                 )),
                 (None, true) => {
-                    Err(Failure::new(format!("frames cannot go out and come back by the same interface ({send})")))
+                    Err(Failure::new(format!("frames cannot leave and return by the same interface ({send})")))
                 }
                 (None, false) => Ok(Carrier::Outside { send, receive, folder }),
             };

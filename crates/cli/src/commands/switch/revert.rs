@@ -48,7 +48,7 @@ impl Revert {
         let lock = lock(&folder)?;
         let watcher = folder.watcher();
         if watcher.is_some() {
-            file::note(&format!("somebody keeps switch {} (ontick switch run); that ends with it", folder.name()));
+            file::note(&format!("ontick switch run keeps switch {}, and ends with it", folder.name()));
         }
         let reverted = revert(&Live, &folder, &lock)?.unwrap_or_default();
         drop(lock);
@@ -87,7 +87,7 @@ fn revert_settings() -> Result<bool, Failure> {
 /// What was done, with everything named that did not go as usual.
 pub fn text(name: &str, reverted: &Reverted) -> String {
     if reverted.undone.is_empty() {
-        return "Nothing of it stands.\n".into();
+        return "Nothing of it is left.\n".into();
     }
     let mut text = String::new();
     for told in &reverted.undone {

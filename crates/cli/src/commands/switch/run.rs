@@ -127,10 +127,10 @@ impl Run {
 
     fn keep(&self, folder: &Folder, switch: &Switch, watch: &Lock, stop: &AtomicBool) -> Result<Outcome, Failure> {
         let options = Options { metrics: self.metrics.clone() };
-        file::note(&format!("switch {} stands in the kernel, and is kept (Ctrl-C ends it)", switch.name));
+        file::note(&format!("switch {} is set up in the kernel and kept correct (Ctrl-C ends it)", switch.name));
         match kernel::keep(&Live, folder, watch, switch, &options, stop, &mut |sentence| file::note(sentence))?.0 {
             Ended::Stopped => {}
-            Ended::Reverted => file::note(&format!("switch {} was taken away by somebody else", switch.name)),
+            Ended::Reverted => file::note(&format!("switch {} was removed by another program", switch.name)),
         }
         Ok(Outcome::Met)
     }
@@ -157,7 +157,7 @@ impl Run {
                 Ok((switch, Some(guardian)))
             }
             Some(journal) if !journal.is_complete() => Err(Failure::new(format!(
-                "an application of switch {name} was cut off: sudo ontick switch revert {name} restores what was before"
+                "setting up switch {name} was interrupted: sudo ontick switch revert {name} restores what was before"
             ))),
             Some(_) => match standing(folder)? {
                 standing if aimed::is_wanted(&standing, &wanted) => {
@@ -168,7 +168,7 @@ impl Run {
                     Ok((standing, None))
                 }
                 _ => Err(Failure::new(format!(
-                    "switch {name} stands, and not as the file says: sudo ontick switch apply changes its gates, sudo ontick \
+                    "switch {name} is set up, and differs from the file: sudo ontick switch apply changes its gates, sudo ontick \
                  switch revert {name} takes it away"
                 ))),
             },

@@ -98,7 +98,7 @@ pub fn serve(
     }
     let stalls: u64 = stopped.iter().map(|stopped| stopped.counters.stalls.get()).sum();
     if stalls > 0 {
-        file::note(&format!("the core was kept from its work {stalls} times"));
+        file::note(&format!("the core was stalled {stalls} times"));
     }
     if let Some(throttling) = throttling {
         throttling.restore()?;
@@ -173,7 +173,7 @@ impl<'a> Keeper<'a> {
         // What nobody asks for here: status and metrics count stalls.
         self.service.stalls().for_each(drop);
         if !folder.holds(watch) {
-            file::note(&format!("switch {} was taken away by somebody else", switch.name));
+            file::note(&format!("switch {} was removed by another program", switch.name));
             return Ok(false);
         }
         change_gates(folder, self.service, &mut self.in_force, &mut self.told);
@@ -198,7 +198,7 @@ fn change_gates(folder: &Folder, service: &mut Service, in_force: &mut (String, 
             *in_force = (text, switch);
         }
         Err(why) => {
-            file::note(&format!("the changed configuration is not taken: {why}"));
+            file::note(&format!("the changed configuration is refused: {why}"));
             *told = Some(text);
         }
     }

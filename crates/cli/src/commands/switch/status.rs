@@ -56,7 +56,7 @@ impl Status {
     }
 
     fn none(&self) -> Result<Outcome, Failure> {
-        terminal::print(if self.json { "null\n" } else { "No such switch stands.\n" })?;
+        terminal::print(if self.json { "null\n" } else { "There is no such switch.\n" })?;
         Ok(Outcome::NotMet)
     }
 
@@ -113,14 +113,14 @@ fn text(shown: &Shown, switch: &Switch) -> String {
     let standing = &shown.standing;
     let name = &standing.name;
     let state = match (shown.complete, shown.watched) {
-        (false, _) => format!("was cut off while it was set up: sudo ontick switch revert {name}"),
-        (true, true) => "kept by ontick switch run".into(),
-        (true, false) => "nobody keeps it (sudo ontick switch run)".into(),
+        (false, _) => format!("was interrupted while it was set up: sudo ontick switch revert {name}"),
+        (true, true) => "kept correct by ontick switch run".into(),
+        (true, false) => "no process keeps it correct (sudo ontick switch run)".into(),
     };
     let mut text = format!("{name}  kernel data plane · {state}\n");
     if let Some(ns) = shown.goes_in_ns {
         let seconds = ns.div_ceil(1_000_000_000);
-        text += &format!("goes in {seconds} s unless confirmed: sudo ontick switch confirm {name}\n");
+        text += &format!("is removed in {seconds} s unless confirmed: sudo ontick switch confirm {name}\n");
     }
     text += &forwarding::text(switch);
     standing.ports.iter().for_each(|port| text += &port_text(port, switch));

@@ -35,14 +35,14 @@ impl Shown {
     pub fn text(&self, switch: &Switch) -> String {
         let name = &self.name;
         let state = match (self.complete, self.watched) {
-            (false, _) => format!("was cut off while it was set up: sudo ontick switch revert {name}"),
+            (false, _) => format!("was interrupted while it was set up: sudo ontick switch revert {name}"),
             (true, true) => "at work".into(),
             (true, false) => format!("its process is gone: sudo ontick switch revert {name}"),
         };
         let mut text = format!("{name}  user data plane · {state}\n");
         if let Some(ns) = self.goes_in_ns {
             let seconds = ns.div_ceil(1_000_000_000);
-            text += &format!("goes in {seconds} s unless confirmed: sudo ontick switch confirm {name}\n");
+            text += &format!("is removed in {seconds} s unless confirmed: sudo ontick switch confirm {name}\n");
         }
         if let Some(report) = &self.report {
             text += &core(report);
@@ -68,9 +68,9 @@ fn core(report: &Report) -> String {
         false => String::new(),
     };
     let stalls = match counters.stalls.get() {
-        0 => "never kept from its work".into(),
+        0 => "never stalled".into(),
         n => format!(
-            "kept from its work {n} times, {} in all, {} at most",
+            "stalled {n} times, {} in all, {} at most",
             show(counters.stalled_ns.get()),
             show(counters.longest_stall_ns.get())
         ),

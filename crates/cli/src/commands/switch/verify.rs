@@ -72,13 +72,13 @@ impl Verify {
         let to = match &self.to {
             Some(name) => named(name)?,
             None => gated().ok_or_else(|| {
-                Failure::new(format!("{file}: no port has gates, so there is nothing to hold arrivals against"))
+                Failure::new(format!("{file}: no port has gates, so there is nothing to check arrivals against"))
             })?,
         };
         let from = match &self.from {
             Some(name) => named(name)?,
             None => (0..switch.ports.len()).find(|port| *port != to).ok_or_else(|| {
-                Failure::new(format!("{file}: the switch has one port, and frames must go in by another"))
+                Failure::new(format!("{file}: the switch has one port, and frames must enter by another"))
             })?,
         };
         Ok((from, to))

@@ -57,7 +57,7 @@ impl Revert {
         if root.is_live() {
             for name in switch::abandoned() {
                 eprintln!(
-                    "ontick: switch {name} stands without the process that did its work: sudo ontick switch revert {name}"
+                    "ontick: switch {name} is still set up, but its process is gone: sudo ontick switch revert {name}"
                 );
             }
         }

@@ -162,7 +162,7 @@ pub fn status(status: &Status, style: &Style) -> String {
     let changes: Vec<&Standing> = status.changes.iter().collect();
     let mut text = list(&grouped(&changes, |c| &c.path, standing), style);
     if changes.is_empty() {
-        text += "Nothing that ontick changed stands.\n";
+        text += "No change by ontick is in force.\n";
     }
     text + &before(status.undone_by_restart, &status.damage, style)
 }
@@ -175,7 +175,7 @@ fn standing(change: &Standing) -> Entry {
     let (mark, word, said) = match change.state {
         Stands::AsSet => (Mark::Good, "set", values),
         Stands::AsBefore => (Mark::Plain, "before", format!("{values}, as it was before")),
-        Stands::ChangedByOthers => (Mark::Look, "others", format!("{values}, and somebody else's {}", change.now)),
+        Stands::ChangedByOthers => (Mark::Look, "others", format!("{values}, and another program's {}", change.now)),
         Stands::Gone => (Mark::Plain, "gone", values),
     };
     entry(mark, word, &change.knob, said + &besides(&change.note), Vec::new())
@@ -188,7 +188,7 @@ pub fn reverted(reverted: &Reverted, commands: &[Ran], live: bool, style: &Style
     entries.extend(ran(commands));
     let mut text = list(&entries, style);
     if steps.is_empty() {
-        text += "Nothing that ontick changed stands.\n";
+        text += "No change by ontick is in force.\n";
     } else if reverted.complete() {
         text += &format!("\nEverything is as before ({} undone).\n", counted(steps.len(), "change"));
     }
@@ -206,11 +206,11 @@ pub fn undone(step: &Step) -> Entry {
     let to = if step.original.is_empty() { step.path.clone() } else { step.original.clone() };
     let (mark, word, said) = match &step.outcome {
         Undone::Restored => (Mark::Good, "restored", to),
-        Undone::TakenOut => (Mark::Good, "taken out", format!("{to}: what somebody else wrote there since stays")),
+        Undone::TakenOut => (Mark::Good, "taken out", format!("{to}: what another program wrote there since stays")),
         Undone::AlreadyAsBefore => (Mark::Good, "as before", to),
         Undone::Gone => (Mark::Plain, "gone", to),
         Undone::ChangedByOthers(now) => {
-            (Mark::Look, "left", format!("somebody else has set {now} since; it was {to} (--force restores it)"))
+            (Mark::Look, "left", format!("another program has set {now} since; it was {to} (--force restores it)"))
         }
         Undone::Superseded(why) => (Mark::Plain, "left", format!("{why}; it was {to}")),
         Undone::Refused(why) => (Mark::Bad, "refused", format!("{to}: {why}")),

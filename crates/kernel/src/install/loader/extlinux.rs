@@ -15,7 +15,7 @@ pub(super) fn survey(root: &Root, file: &str, package: &Package, name: &str) -> 
     let trees = label.value(&["fdt", "devicetree", "fdtdir", "devicetreedir"]).is_some();
     if trees && package.dtbs().next().is_none() {
         return Err(
-            "the package has no device trees, and this machine's boot loader is told to take one beside the kernel"
+            "the package has no device trees, and this machine's boot loader is configured to take one beside the kernel"
                 .into(),
         );
     }

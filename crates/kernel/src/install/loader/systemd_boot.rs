@@ -89,7 +89,10 @@ fn pattern(root: &Root, facts: &Facts, entries: &[String]) -> Result<(String, St
     let entry = match (found, entries.len()) {
         (Some(entry), _) => entry,
         (None, 1) => first,
-        _ => return Err("which entry of systemd-boot is booted now cannot be told: name it in loader.conf (default NAME.conf) first".into()),
+        _ => return Err(
+            "the entry of systemd-boot that is booted now is unknown: name it in loader.conf (default NAME.conf) first"
+                .into(),
+        ),
     };
     let text = read(root, entry)?;
     Ok(((*entry).clone(), text))

@@ -59,7 +59,10 @@ impl Board {
                 shared.over.store(true, Release);
             }
         });
-        Ok(Self { shared, thread: Some(thread.map_err(Error::system("starting the thread that hears the board"))?) })
+        Ok(Self {
+            shared,
+            thread: Some(thread.map_err(Error::system("starting the thread that receives from the board"))?),
+        })
     }
 
     /// How many seconds the board has told of.
@@ -157,7 +160,7 @@ impl Talk<'_> {
             if filled < bytes.len() && heard.elapsed() > self.patience {
                 let seconds = self.patience.as_secs_f64();
                 return Err(format!(
-                    "it said nothing for {seconds} s (it gives up when more than half of its stimuli are not answered within 1 ms: are both cables there, and is the answer the right way round?)"
+                    "it sent nothing for {seconds} s (it gives up when more than half of its stimuli are not answered within 1 ms: are both cables there, and is the answer the right way round?)"
                 ));
             }
         }

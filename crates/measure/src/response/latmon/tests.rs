@@ -87,7 +87,7 @@ fn a_board_that_falls_silent_is_given_up() {
         let _ = stream.read(&mut [0; 8]);
     });
     let error = series.unwrap_err().to_string();
-    assert!(error.contains("said nothing") && error.contains("cables"), "{error}");
+    assert!(error.contains("sent nothing") && error.contains("cables"), "{error}");
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub fn text(
             text += &streams(network, table);
         }
         Outcome::Impossible(certificates) => {
-            text += &format!("plan      there is none, whoever plans it · proved in {took}\n");
+            text += &format!("plan      none exists · proved in {took}\n");
             for certificate in certificates {
                 text += &format!("because   {}\n", certificate.in_words(network));
             }
