@@ -115,7 +115,7 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
         };
         let along = matches!(entry.undo, Undo::Along { .. });
         let note = match (along, knobs::interrupts::lags(root, entry.undo.path())) {
-            (true, _) => Some("the kernel changed it along".into()),
+            (true, _) => Some("the kernel changed it with another setting".into()),
             (_, lag) => lag.map(|cpus| format!("on CPU {cpus} until it occurs next")),
         };
         let path = entry.undo.path().into();

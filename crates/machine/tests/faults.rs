@@ -419,7 +419,7 @@ fn a_second_apply_takes_anothers_value_as_the_original() {
     assert_eq!(go().note, None);
     machine.write("/proc/sys/vm/swappiness", "42\n");
     let again = go();
-    assert!(again.note.is_some_and(|note| note.contains("somebody else had set 42")));
+    assert!(again.note.is_some_and(|note| note.contains("another program had set 42")));
     assert_eq!(machine.read("/proc/sys/vm/swappiness"), "1\n");
     assert!(back(&machine.root, false).complete());
     assert_eq!(machine.read("/proc/sys/vm/swappiness"), "42\n");
