@@ -91,7 +91,8 @@ fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, Jou
     };
     let standing = journal.entry(&item.path).cloned();
     let (original, theirs) = first_original(standing.as_ref(), item.form, &shown);
-    let note = theirs.then(|| format!("another program had set {}, to which revert goes back", item.form.value(&shown)));
+    let note =
+        theirs.then(|| format!("another program had set {}, to which revert goes back", item.form.value(&shown)));
     let (path, form, wanted) = (item.path.clone(), item.form, item.wanted.clone());
     let along = Along::of(root, item, journal);
     let mut undos = along.undos();

@@ -101,7 +101,9 @@ pub(crate) fn along(root: &Root, knob: &str, path: &str) -> Vec<String> {
 pub(crate) fn refusal(knob: &str, error: &std::io::Error) -> Option<&'static str> {
     match (knob, error.raw_os_error()) {
         // EIO before Linux 6.0.
-        ("irq-affinity", Some(1 | 5)) => Some("the kernel does not let it be moved: its driver keeps a queue for each CPU"),
+        ("irq-affinity", Some(1 | 5)) => {
+            Some("the kernel does not let it be moved: its driver keeps a queue for each CPU")
+        }
         ("pcie-power", Some(1)) => Some("the firmware keeps this to itself"),
         _ => None,
     }
