@@ -181,7 +181,7 @@ impl Apply {
         };
         if without(before) != without(&after) {
             return Err(Failure::new(format!(
-                "switch {name} is set up, and only its gates can be changed: sudo ontick switch revert {name}, \
+                "switch {name} is set up, and only gates can be changed: sudo ontick switch revert {name}, \
                  then apply"
             )));
         }
