@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use machine::Machine;
 use machine::packed::{self, Arch, MACHINES, RELEASE};
-use machine::stop::{Manner, Stop};
+use machine::stop::{Manner, at_each_step};
 use ontick_kernel::install::{self, Package, Plan, RolledBack, Wish};
 use ontick_machine::boot::grubenv;
 use ontick_machine::journal::Book;
@@ -191,22 +191,16 @@ fn stopped_at_any_step_of_install_and_keep_everything_comes_back() {
         let machine = lay(name);
         let before = state(&machine);
         let packed = kernel(arch);
-        for manner in [Manner::Before, Manner::Within, Manner::After] {
-            for at in 0.. {
-                let stop = Stop::new(at, manner);
-                let root = machine.root.clone().with_hook(stop.clone());
-                if install(&machine, &root, &packed, &wish(name)).is_ok() {
-                    let _ = keep(&machine, &root);
-                }
-                let done = back(&machine, false);
-                assert!(done.complete(), "{name}, {manner:?} step {at}: {done:?}");
-                same(&machine, &before, &format!("{name}, {manner:?} step {at}"));
-                if stop.seen.load(Ordering::Relaxed) <= at {
-                    assert!(at > 20, "{name}: only {at} steps were tried");
-                    break;
-                }
+        let steps = at_each_step(&Manner::ALL, |kill| {
+            let root = machine.root.clone().with_hook(kill.clone());
+            if install(&machine, &root, &packed, &wish(name)).is_ok() {
+                let _ = keep(&machine, &root);
             }
-        }
+            let done = back(&machine, false);
+            assert!(done.complete(), "{name}, {kill}: {done:?}");
+            same(&machine, &before, &format!("{name}, {kill}"));
+        });
+        assert!(steps > 20, "{name}: only {steps} steps were tried");
     }
 }
 
@@ -216,28 +210,19 @@ fn a_rollback_that_is_stopped_can_be_repeated_and_leaves_no_entry_without_its_ke
         let machine = lay(name);
         let before = state(&machine);
         let packed = kernel(arch);
-        for manner in [Manner::Before, Manner::Within, Manner::After] {
-            for at in 0.. {
-                install(&machine, &machine.root, &packed, &wish(name)).unwrap();
-                let kept = keep(&machine, &machine.root).unwrap();
-                let stop = Stop::new(at, manner);
-                let root = machine.root.clone().with_hook(stop.clone());
-                let mut journal = Journal::open_book(&root, Book::Kernel).unwrap();
-                install::rollback(&root, &machine.facts(), &mut journal, false, false);
-                drop(journal);
-                let image = format!("{}/{}", kept.kernel.folder, kept.kernel.kernel);
-                let names_it = kept.edits.iter().any(|e| machine.root.text(&e.path).is_ok_and(|now| now == e.after));
-                assert!(
-                    machine.root.exists(&image) || !names_it,
-                    "{name}, {manner:?} step {at}: an entry names nothing"
-                );
-                assert!(back(&machine, false).complete(), "{name}, {manner:?} step {at}");
-                same(&machine, &before, &format!("{name}, {manner:?} step {at}"));
-                if stop.seen.load(Ordering::Relaxed) <= at {
-                    break;
-                }
-            }
-        }
+        at_each_step(&Manner::ALL, |kill| {
+            install(&machine, &machine.root, &packed, &wish(name)).unwrap();
+            let kept = keep(&machine, &machine.root).unwrap();
+            let root = machine.root.clone().with_hook(kill.clone());
+            let mut journal = Journal::open_book(&root, Book::Kernel).unwrap();
+            install::rollback(&root, &machine.facts(), &mut journal, false, false);
+            drop(journal);
+            let image = format!("{}/{}", kept.kernel.folder, kept.kernel.kernel);
+            let names_it = kept.edits.iter().any(|e| machine.root.text(&e.path).is_ok_and(|now| now == e.after));
+            assert!(machine.root.exists(&image) || !names_it, "{name}, {kill}: an entry names nothing");
+            assert!(back(&machine, false).complete(), "{name}, {kill}");
+            same(&machine, &before, &format!("{name}, {kill}"));
+        });
     }
 }
 

@@ -4,10 +4,9 @@ mod machine;
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use machine::stop::{Manner, Stop};
+use machine::stop::{Kill, Manner, at_each_step};
 use machine::{MACHINES, Machine};
 use ontick_machine::apply::Outcome;
 use ontick_machine::boot;
@@ -53,24 +52,14 @@ fn stopped_at_any_step_everything_comes_back() {
         let machine = Machine::lay(name);
         let before = state(&machine);
         let (plan, facts) = (machine.plan(Profile::DedicatedCore), machine.facts());
-        for manner in [Manner::Before, Manner::Within, Manner::After] {
-            for at in 0.. {
-                let stop = Stop::new(at, manner);
-                let kernel = Arc::new(Kernel::default());
-                tune(&machine.root.clone().with_hook(Arc::new(Both(kernel.clone(), stop.clone()))), &plan, &facts);
-                let reverted = back(&machine.root.clone().with_hook(kernel), false);
-                assert!(reverted.complete(), "{name}, {manner:?} step {at}: {reverted:?}");
-                assert!(
-                    before == state(&machine),
-                    "{name}, {manner:?} step {at}: {}",
-                    difference(&before, &state(&machine))
-                );
-                if stop.seen.load(Ordering::Relaxed) <= at {
-                    assert!(at > 10, "{name}: only {at} steps were tried");
-                    break;
-                }
-            }
-        }
+        let steps = at_each_step(&Manner::ALL, |kill| {
+            let kernel = Arc::new(Kernel::default());
+            tune(&machine.root.clone().with_hook(Arc::new(Both(kernel.clone(), kill.clone()))), &plan, &facts);
+            let reverted = back(&machine.root.clone().with_hook(kernel), false);
+            assert!(reverted.complete(), "{name}, {kill}: {reverted:?}");
+            assert!(before == state(&machine), "{name}, {kill}: {}", difference(&before, &state(&machine)));
+        });
+        assert!(steps > 10, "{name}: only {steps} steps were tried");
     }
 }
 
@@ -80,25 +69,15 @@ fn a_revert_that_is_stopped_can_be_repeated() {
         let machine = Machine::lay(name);
         let before = state(&machine);
         let (plan, facts) = (machine.plan(Profile::DedicatedCore), machine.facts());
-        for manner in [Manner::Before, Manner::Within, Manner::After] {
-            for at in 0.. {
-                let kernel = Arc::new(Kernel::default());
-                let root = machine.root.clone().with_hook(kernel.clone());
-                tune(&root, &plan, &facts);
-                let stop = Stop::new(at, manner);
-                back(&machine.root.clone().with_hook(Arc::new(Both(kernel, stop.clone()))), false);
-                let reverted = back(&root, false);
-                assert!(reverted.complete(), "{name}, {manner:?} step {at}: {reverted:?}");
-                assert!(
-                    before == state(&machine),
-                    "{name}, {manner:?} step {at}: {}",
-                    difference(&before, &state(&machine))
-                );
-                if stop.seen.load(Ordering::Relaxed) <= at {
-                    break;
-                }
-            }
-        }
+        at_each_step(&Manner::ALL, |kill| {
+            let kernel = Arc::new(Kernel::default());
+            let root = machine.root.clone().with_hook(kernel.clone());
+            tune(&root, &plan, &facts);
+            back(&machine.root.clone().with_hook(Arc::new(Both(kernel, kill.clone()))), false);
+            let reverted = back(&root, false);
+            assert!(reverted.complete(), "{name}, {kill}: {reverted:?}");
+            assert!(before == state(&machine), "{name}, {kill}: {}", difference(&before, &state(&machine)));
+        });
     }
 }
 
@@ -110,7 +89,7 @@ fn difference<T: PartialEq + std::fmt::Debug>(
     format!("{paths:?} {:?} {:?}", paths.first().map(|p| a.get(*p)), paths.first().map(|p| b.get(*p)))
 }
 
-struct Both(Arc<Kernel>, Arc<Stop>);
+struct Both(Arc<Kernel>, Arc<Kill>);
 
 impl Hook for Both {
     fn before(&self, act: &Act) -> Verdict {

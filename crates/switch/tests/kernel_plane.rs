@@ -3,13 +3,16 @@
 
 #[path = "../../record/tests/judges/mod.rs"]
 mod judges;
+#[path = "../../undo/tests/kill/mod.rs"]
+mod kill;
 
-use std::cell::Cell;
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
+use kill::{Kill, Manner, Step, at_each_step};
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{
     Act, ApplyError, Expect, Folder, Host, Journal, Live, Lock, Plan, Refused, apply, differences, revert,
@@ -21,17 +24,16 @@ use ontick_switch::verify::namespace::Namespace;
 use ontick_switch::{config, ethtool};
 use ontick_undo::Undone;
 
-/// This machine with a fault: from some act on, each is refused; the one at which that begins may be done first.
+/// This machine with a fault at one act, which may be done first.
 struct Faulty {
-    left: Cell<usize>,
-    done_first: bool,
+    fault: Arc<Kill>,
     /// Nothing works any more after the fault, as if the process had been killed there.
     for_good: bool,
 }
 
 impl Host for Faulty {
     fn look(&self, argv: &[&str]) -> Result<String, Refused> {
-        if self.for_good && self.left.get() == 0 { Err(fault()) } else { Live.look(argv) }
+        if self.for_good && self.fault.happened() { Err(fault()) } else { Live.look(argv) }
     }
 
     /// Kernels of test machines may lack queueing disciplines, whose steps are then left out below.
@@ -60,20 +62,16 @@ impl Host for Faulty {
     }
 
     fn act(&self, act: &Act) -> Result<(), Refused> {
-        match self.left.get() {
-            0 if self.for_good => Err(fault()),
-            0 => Live.act(act),
-            1 => {
-                self.left.set(0);
-                if self.done_first {
+        match self.fault.step() {
+            Step::Made => Live.act(act),
+            Step::Last(manner) => {
+                if manner == Manner::After {
                     let _ = Live.act(act);
                 }
                 Err(fault())
             }
-            left => {
-                self.left.set(left - 1);
-                Live.act(act)
-            }
+            Step::Dead if self.for_good => Err(fault()),
+            Step::Dead => Live.act(act),
         }
     }
 }
@@ -81,13 +79,6 @@ impl Host for Faulty {
 fn fault() -> Refused {
     Refused { what: "this".into(), why: "the test refuses it".into() }
 }
-
-fn faulty_at(act: usize, done_first: bool, for_good: bool) -> Faulty {
-    Faulty { left: Cell::new(act + 1), done_first, for_good }
-}
-
-/// Without a fault.
-const SOUND: usize = usize::MAX - 1;
 
 fn switch(classifier: Classifier) -> Switch {
     let rule = Rule { ip_protocol: Some(17), to_port: Some(7777), ..Rule::default() };
@@ -118,7 +109,8 @@ fn switch(classifier: Classifier) -> Switch {
 }
 
 fn plan(switch: &Switch) -> Plan {
-    let mut plan = kernel::plan(&faulty_at(SOUND, false, false), switch, 0).unwrap();
+    let mut plan =
+        kernel::plan(&Faulty { fault: Kill::at(usize::MAX, Manner::Before), for_good: false }, switch, 0).unwrap();
     if !has_prio() {
         plan.steps.retain(|step| !step.what.contains("(prio)"));
     }
@@ -248,22 +240,25 @@ fn round(classifier: Classifier) {
     assert!(revert(&Live, &folder, &lock(&folder)).unwrap().is_none());
 
     let acts: usize = plan.steps.iter().map(|step| step.acts.len()).sum();
-    for act in 0..acts {
-        for done_first in [false, true] {
-            let refused = apply_with(&faulty_at(act, done_first, false), &folder, &plan, &switch).unwrap_err();
-            assert!(refused.to_string().contains("the test refuses it. Everything is as before"), "{refused}");
-            is_as(&before, &format!("after act {act} was refused"));
-            assert!(Journal::read(&folder).unwrap().is_none());
-
-            let stuck = apply_with(&faulty_at(act, done_first, true), &folder, &plan, &switch).unwrap_err();
+    for for_good in [false, true] {
+        let tried = at_each_step(&Manner::AROUND, |kill| {
+            let applied = apply_with(&Faulty { fault: kill.clone(), for_good }, &folder, &plan, &switch);
             let journal = Journal::read(&folder).unwrap();
-            // The first step may have nothing to undo that could fail.
-            if matches!(stuck, ApplyError::Stuck { .. }) {
-                assert!(!journal.unwrap().is_complete());
+            match applied {
+                Ok(()) => assert!(!kill.happened(), "{kill}: nobody noticed"),
+                Err(refused) if !for_good => {
+                    assert!(refused.to_string().contains("the test refuses it. Everything is as before"), "{refused}");
+                    assert!(journal.is_none());
+                    is_as(&before, &format!("refused where {kill}"));
+                }
+                // The first step may have nothing to undo that could fail.
+                Err(ApplyError::Stuck { .. }) => assert!(!journal.unwrap().is_complete()),
+                Err(_) => {}
             }
             revert(&Live, &folder, &lock(&folder)).unwrap();
-            is_as(&before, &format!("after an end at act {act} and a revert"));
-        }
+            is_as(&before, &format!("{kill}, and a revert"));
+        });
+        assert_eq!(tried, acts);
     }
 }
 

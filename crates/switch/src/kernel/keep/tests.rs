@@ -1,5 +1,12 @@
 //! Ports that go and come back, and keepers that are killed.
 
+#[path = "../../../../undo/tests/kill/mod.rs"]
+mod kill;
+
+use std::sync::Arc;
+
+use kill::{Kill, Manner, Step, at_each_step};
+
 use super::*;
 use crate::apply::{Live, apply, revert};
 use crate::features::Features;
@@ -99,10 +106,7 @@ fn until_set_up<H: Host>(keeper: &mut Keeper<H>) {
 }
 
 /// The machine, on which the process ends with some change: before it is made, or right after.
-struct Killed {
-    left: std::cell::Cell<u32>,
-    made: bool,
-}
+struct Killed(Arc<Kill>);
 
 impl Killed {
     const WORDS: &str = "killed here";
@@ -138,59 +142,51 @@ impl Host for Killed {
     }
 
     fn act(&self, act: &Act) -> Result<(), Refused> {
-        let last = self.left.get() == 0;
-        if last && !self.made {
+        let step = self.0.step();
+        let done = if matches!(step, Step::Made | Step::Last(Manner::After)) { Live.act(act) } else { Ok(()) };
+        if step != Step::Made {
             std::panic::resume_unwind(Box::new(Self::WORDS));
         }
-        let done = Live.act(act);
-        if last {
-            std::panic::resume_unwind(Box::new(Self::WORDS));
-        }
-        self.left.set(self.left.get() - 1);
         done
     }
 }
 
-/// Whether the keeper was killed before its work on the port was done, with the change of this number.
-fn killed_at(folder: &Folder, switch: &Switch, number: u32, made: bool) -> bool {
-    let host = Killed { left: number.into(), made };
+/// A keeper at work on the port, until that is done or it is killed.
+fn keep_until(kill: &Arc<Kill>, folder: &Folder, switch: &Switch) {
+    let host = Killed(kill.clone());
     let options = Options::default();
     let work = std::panic::AssertUnwindSafe(|| {
         let mut silent = |_: &str| {};
         let mut keeper = Keeper::new(&host, folder, switch, folder.plan().unwrap(), &options, &mut silent);
         until_set_up(&mut keeper);
     });
-    match std::panic::catch_unwind(work) {
-        Ok(()) => false,
-        Err(why) if why.downcast_ref() == Some(&Killed::WORDS) => true,
-        Err(why) => std::panic::resume_unwind(why),
+    if let Err(why) = std::panic::catch_unwind(work) {
+        if why.downcast_ref() != Some(&Killed::WORDS) {
+            std::panic::resume_unwind(why);
+        }
     }
 }
 
 /// Between a journal's entry and its change, and between two changes of one entry.
 #[test]
 fn a_keeper_killed_while_it_sets_a_returned_port_up_is_undone_exactly() {
-    for made in [false, true] {
-        let mut number = 0;
-        let mut goes_on = true;
-        while goes_on {
-            goes_on = false;
-            with_a_port_made_anew(|folder, switch| {
-                let fresh = state("p2");
-                goes_on = killed_at(folder, switch, number, made);
-                let reverted = revert(&Live, folder, &locked(folder)).unwrap().unwrap();
-                assert!(reverted.complete() && reverted.damage.is_empty(), "{number} {made}: {reverted:?}");
-                assert!(state("p2") == fresh, "killed at {number}, {made}: {}\n{fresh}", state("p2"));
-                assert!(links(&Live).unwrap().iter().all(|link| link.name != "cell4"), "{number} {made}");
-                // The same as if nothing had been.
-                let plan = kernel::plan(&Live, switch, 0).unwrap();
-                apply(&Live, folder, &locked(folder), &plan, FILE).unwrap();
-                assert!(revert(&Live, folder, &locked(folder)).unwrap().unwrap().complete());
-                assert!(state("p2") == fresh, "applied after {number}, {made}: {}\n{fresh}", state("p2"));
-                number += 1;
-            });
-        }
-        assert!(number != 1, "no change was made to the port");
-        println!("killed at each of {} changes", number.saturating_sub(1));
-    }
+    let mut is_possible = false;
+    let changes = at_each_step(&Manner::AROUND, |kill| {
+        with_a_port_made_anew(|folder, switch| {
+            is_possible = true;
+            let fresh = state("p2");
+            keep_until(kill, folder, switch);
+            let reverted = revert(&Live, folder, &locked(folder)).unwrap().unwrap();
+            assert!(reverted.complete() && reverted.damage.is_empty(), "{kill}: {reverted:?}");
+            assert!(state("p2") == fresh, "{kill}: {}\n{fresh}", state("p2"));
+            assert!(links(&Live).unwrap().iter().all(|link| link.name != "cell4"), "{kill}");
+            // The same as if nothing had been.
+            let plan = kernel::plan(&Live, switch, 0).unwrap();
+            apply(&Live, folder, &locked(folder), &plan, FILE).unwrap();
+            assert!(revert(&Live, folder, &locked(folder)).unwrap().unwrap().complete());
+            assert!(state("p2") == fresh, "applied after {kill}: {}\n{fresh}", state("p2"));
+        });
+    });
+    assert!(changes > 0 || !is_possible, "no change was made to the port");
+    println!("killed at each of {changes} changes");
 }
