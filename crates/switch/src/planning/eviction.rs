@@ -415,4 +415,49 @@ mod tests {
         drawn.course.hops[1].before = None;
         assert_eq!(drawn.eviction().waiting(&drawn.taken, &mut Random::new(1)), None);
     }
+
+    /// One link on which streams 1 and up all have every other nanosecond; the first stream needs one.
+    fn every_other(others: usize, latest_ns: u64) -> Drawn {
+        let mut taken = Occupancy::new(1);
+        for stream in 1..=others {
+            taken.add(0, Use { stream, period_ns: 2, queue: 7, arrives_ns: 0, from_ns: 0, end_ns: 1 });
+        }
+        let (weight, fixed) = (vec![1; others + 1], vec![false; others + 1]);
+        let course = Course::chain(&[(0, 0, 0, 1)]);
+        Drawn { course, taken, weight, fixed, period_ns: 2, latest_ns, slot_ns: 1 }
+    }
+
+    /// What it costs to begin where it is cheapest.
+    fn cheapest(drawn: &Drawn) -> u64 {
+        let own = [(0, 0, drawn.course.hops[0].length_ns)];
+        let steps = drawn.eviction().steps(&own, Some(7), drawn.latest_ns, &drawn.taken);
+        steps.into_iter().map(|step| step.cost).min().unwrap()
+    }
+
+    #[test]
+    fn gaps_are_looked_for_as_often_as_memory_is_for_and_no_more() {
+        // Two that fill their common divisor have one place beside each other.
+        assert_eq!(cheapest(&every_other(1, 5)), 0);
+        let mut longer = every_other(1, 5);
+        longer.course = Course::chain(&[(0, 0, 0, 2)]);
+        assert_eq!(cheapest(&longer), 1);
+        // So many times one use is followed.
+        let most_ns = 2 * MOST_COPIES;
+        assert_eq!([1, most_ns, most_ns + 1, most_ns + 2].map(|ns| cheapest(&every_other(1, ns))), [0, 0, 0, 1]);
+        // So many changes of all together: 4 096 times each comes and goes.
+        let few = most_ns - 1;
+        let changes = MOST_CHANGES / 2 / MOST_COPIES as usize;
+        assert_eq!([changes, changes + 1].map(|others| cheapest(&every_other(others, few))), [0, 0]);
+        assert_eq!(cheapest(&every_other(changes + 4, few)), 3);
+    }
+
+    #[test]
+    fn waits_are_followed_through_so_many_times_of_a_link() {
+        let most = MOST_TIMES as u64;
+        let begins = |latest_ns| {
+            let drawn = every_other(1, latest_ns);
+            drawn.eviction().waiting(&drawn.taken, &mut Random::new(1)).map(|begins| begins[0] % 2)
+        };
+        assert_eq!([1, most - 1, most].map(begins), [Some(1), Some(1), None]);
+    }
 }

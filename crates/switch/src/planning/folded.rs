@@ -198,4 +198,41 @@ mod tests {
         assert_eq!(folded.wait(0, 600), Some(400));
         assert_eq!(folded.wait(0, 601), None);
     }
+
+    #[test]
+    fn a_whole_period_is_free_where_nobody_is_and_no_longer_time() {
+        let mut folded = Folded::new(10);
+        assert_eq!([1, 9, 10, 11, 12].map(|length| folded.wait(3, length)), [Some(0), Some(0), Some(0), None, None]);
+        folded.add(4, 1, 10);
+        assert_eq!([9, 10].map(|length| folded.wait(3, length)), [Some(2), None]);
+        assert!(folded.is_free(5, 9) && !folded.is_free(5, 10) && !folded.is_free(4, 1));
+    }
+
+    /// The same as the drawn ones above, always.
+    #[test]
+    fn busy_times_that_touch_become_one() {
+        let mut random = super::super::random::Random::new(3);
+        for _ in 0..1_500 {
+            let period = 1 + random.below(40);
+            let mut folded = Folded::new(period);
+            let mut added = Vec::new();
+            for _ in 0..random.below(6) {
+                let every = if random.below(2) == 0 { period } else { 1 + random.below(40) };
+                added.push((random.below(80), 1 + random.below(6), every));
+                let (begin, length, every) = added[added.len() - 1];
+                folded.add(begin, length, every);
+            }
+            let busy = marked(period, &added);
+            assert!(folded.busy().windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", folded.busy());
+            for at in 0..period {
+                let is_busy = folded.busy().iter().any(|(from, until)| (*from..*until).contains(&at));
+                assert_eq!(is_busy, busy[at as usize], "{at}: {folded:?} {added:?}");
+            }
+            for length in [1, period.div_ceil(3), period.div_ceil(2), period] {
+                let free = |from: u64| (0..length).all(|n| !busy[((from + n) % period) as usize]);
+                let at = random.below(period);
+                assert_eq!(folded.wait(at, length), (0..period).find(|wait| free(at + wait)), "{at} {length}");
+            }
+        }
+    }
 }

@@ -203,4 +203,24 @@ mod tests {
         }
         assert!(plenty.kept > 150, "{}", plenty.kept);
     }
+
+    /// As long as somebody stays in a queue before the gate opens, that queue is looked at.
+    #[test]
+    fn a_queue_is_lingered_in_until_the_last_that_waits_is_taken_away() {
+        let mut taken = Occupancy::new(2);
+        let lingers = |taken: &Occupancy| [(0, 7), (0, 6), (1, 7)].map(|(link, queue)| taken.lingers(link, queue));
+        taken.add(0, one(1, 1_000));
+        assert_eq!(lingers(&taken), [false; 3]);
+        for stream in [2, 3] {
+            taken.add(0, Use { arrives_ns: 100 * stream as u64 - 1, ..one(stream, 1_000) });
+        }
+        assert_eq!(lingers(&taken), [true, false, false]);
+        taken.remove(0, 1);
+        taken.remove(0, 2);
+        taken.remove(1, 3);
+        assert_eq!(lingers(&taken), [true, false, false]);
+        taken.remove(0, 3);
+        assert_eq!(lingers(&taken), [false; 3]);
+        assert!(taken.uses(0).is_empty());
+    }
 }
