@@ -1,8 +1,8 @@
 //! What a receiver sees on its line.
 #![no_main]
 
-use ontick_link::decode::{Decoder, Seen};
-use ontick_link::{Code, Heard};
+use ontick_link::decode::{Decoder, LineEvent};
+use ontick_link::{Code, Decoded};
 
 const CODES: [(&str, u64, u64); 4] =
     [("2x1", 100_000, 100_000), ("4x4", 20_000, 10_000), ("16x16", 1_000, 400), ("1x2", 500, 100)];
@@ -23,13 +23,13 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         };
         level = if kind & 1 == 0 { !level } else { level };
         decoder.take(match kind & 14 {
-            0 => Seen::Quiet(time_ns),
-            2 => Seen::Edge { rising: level, time_ns, lost: length as u16, blind_ns: 0 },
-            4 => Seen::Edge { rising: level, time_ns, lost: 0, blind_ns: (length * step_ns) as u32 },
-            _ => Seen::Edge { rising: level, time_ns, lost: 0, blind_ns: 0 },
+            0 => LineEvent::Quiet(time_ns),
+            2 => LineEvent::Edge { rising: level, time_ns, lost: length as u16, blind_ns: 0 },
+            4 => LineEvent::Edge { rising: level, time_ns, lost: 0, blind_ns: (length * step_ns) as u32 },
+            _ => LineEvent::Edge { rising: level, time_ns, lost: 0, blind_ns: 0 },
         });
         while let Some(heard) = decoder.pop() {
-            if let Heard::Frame { frame, .. } = heard {
+            if let Decoded::Frame { frame, .. } = heard {
                 assert!(frame.payload.len() <= ontick_link::frame::LONGEST);
             }
         }

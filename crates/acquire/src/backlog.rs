@@ -35,12 +35,12 @@ struct Inner {
 
 /// A reader's place.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct Cursor {
     batch: u64,
     sample: u64,
 }
 
-impl Place {
+impl Cursor {
     /// Samples of the whole run that lie before it.
     pub fn samples_before(self) -> u64 {
         self.sample
@@ -98,31 +98,31 @@ impl Backlog {
     }
 
     /// The place after the newest batch: where one begins who joins now.
-    pub fn now(&self) -> Place {
+    pub fn now(&self) -> Cursor {
         let inner = self.lock();
         let samples: u64 = inner.batches.iter().map(|batch| batch.samples).sum();
-        Place { batch: inner.first + inner.batches.len() as u64, sample: inner.first_sample + samples }
+        Cursor { batch: inner.first + inner.batches.len() as u64, sample: inner.first_sample + samples }
     }
 
     /// Samples that a reader at this place has not taken yet.
-    pub fn behind(&self, place: Place) -> u64 {
+    pub fn behind(&self, place: Cursor) -> u64 {
         let inner = self.lock();
         let samples: u64 = inner.batches.iter().map(|batch| batch.samples).sum();
         (inner.first_sample + samples).saturating_sub(place.sample)
     }
 
     /// The batch after the place, waiting for it for so long.
-    pub fn next(&self, place: &mut Place, patience: Duration) -> Next {
+    pub fn next(&self, place: &mut Cursor, patience: Duration) -> Next {
         let is_idle = |inner: &mut Inner| !inner.ended && place.batch >= inner.first + inner.batches.len() as u64;
         let waited = self.came.wait_timeout_while(self.lock(), patience, is_idle);
         let (inner, _) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
         let missed = inner.first_sample.saturating_sub(place.sample);
         if missed > 0 || place.batch < inner.first {
-            *place = Place { batch: inner.first, sample: inner.first_sample };
+            *place = Cursor { batch: inner.first, sample: inner.first_sample };
         }
         match inner.batches.get((place.batch - inner.first) as usize) {
             Some(Batch { bytes, samples }) => {
-                *place = Place { batch: place.batch + 1, sample: place.sample + samples };
+                *place = Cursor { batch: place.batch + 1, sample: place.sample + samples };
                 Next::Batch { bytes: bytes.clone(), samples: *samples, missed }
             }
             None if inner.ended => Next::End,
@@ -135,7 +135,7 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    fn take(backlog: &Backlog, place: &mut Place) -> Next {
+    fn take(backlog: &Backlog, place: &mut Cursor) -> Next {
         backlog.next(place, Duration::ZERO)
     }
 
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_reader_is_told_what_it_missed() {
+    fn a_slow_reader_learns_what_it_missed() {
         let backlog = Backlog::new(10);
         let mut slow = backlog.now();
         for samples in 1..=10 {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sample_is_taken_or_told_as_missed() {
+    fn every_sample_is_taken_or_reported_as_missed() {
         let backlog = Backlog::new(64);
         let all = 5_000;
         std::thread::scope(|scope| {

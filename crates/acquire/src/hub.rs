@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sample_arrives_or_is_told_as_missing() {
+    fn every_sample_arrives_or_is_reported_as_missing() {
         let channels = channels();
         let streams = [Stream::new(Format::Binary, &channels, 1 << 20), Stream::new(Format::Csv, &channels, 1 << 20)];
         let mut places: Vec<_> = streams.iter().map(|stream| stream.backlog.now()).collect();

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_told_with_the_next() {
+    fn what_finds_no_room_is_reported_with_the_next() {
         let (mut writer, mut reader) = new(2, 1);
         (0..5).for_each(|number| writer.push(number, 0, 0, &[0]));
         assert_eq!((writer.dropped(), reader.level()), (3, 1.0));

@@ -38,7 +38,7 @@ pub enum Turn {
 /// Takes samples. Lives on the timed thread; [`turn`](Self::turn) and [`keep`](Self::keep) neither allocate nor
 /// lock.
 pub struct Sampler {
-    clockwork: Clockwork,
+    clockwork: Pace,
     sources: Vec<Box<dyn Source>>,
     ring: Writer,
     begun: bool,
@@ -48,7 +48,7 @@ pub struct Sampler {
     raw: Vec<i64>,
 }
 
-enum Clockwork {
+enum Pace {
     Cycle(Box<Cycle<Hybrid>>),
     Edge { line: Box<Line>, clock: Box<Clock> },
 }
@@ -58,16 +58,14 @@ impl Sampler {
     pub fn new(trigger: &Trigger, phase: Phase, sources: Vec<Box<dyn Source>>, ring: Writer) -> Result<Self, Error> {
         let clock = Clock::new(ClockId::Monotonic);
         let clockwork = match trigger {
-            Trigger::Every(period_ns) => Clockwork::Cycle(Box::new(Cycle::with_phase(
+            Trigger::Every(period_ns) => Pace::Cycle(Box::new(Cycle::with_phase(
                 clock,
                 Hybrid::new(*period_ns),
                 *period_ns,
                 phase,
                 Overrun::Skip,
             ))),
-            Trigger::Edge(name, edges) => {
-                Clockwork::Edge { line: Box::new(listen(name, *edges)?), clock: Box::new(clock) }
-            }
+            Trigger::Edge(name, edges) => Pace::Edge { line: Box::new(listen(name, *edges)?), clock: Box::new(clock) },
         };
         let channels = sources.iter().map(|source| source.channels().len()).sum();
         Ok(Self { clockwork, sources, ring, begun: false, number: 0, at_ns: 0, latency_ns: 0, raw: vec![0; channels] })
@@ -76,11 +74,11 @@ impl Sampler {
     /// Waits for the trigger and takes a sample.
     pub fn turn(&mut self) -> Turn {
         let (trigger_ns, missed) = match &mut self.clockwork {
-            Clockwork::Cycle(cycle) => {
+            Pace::Cycle(cycle) => {
                 let beat = cycle.next();
                 (beat.deadline_ns, beat.missed)
             }
-            Clockwork::Edge { line, clock } => match line.edge(clock.now_ns() + PATIENCE_NS) {
+            Pace::Edge { line, clock } => match line.edge(clock.now_ns() + PATIENCE_NS) {
                 Ok(Some(edge)) => (edge.time_ns, u64::from(edge.lost)),
                 Ok(None) => return Turn::Nothing(clock.now_ns()),
                 Err(gone) => return Turn::Failed { source: None, errno: gone.0 },
@@ -112,8 +110,8 @@ impl Sampler {
 
     fn clock(&mut self) -> &mut Clock {
         match &mut self.clockwork {
-            Clockwork::Cycle(cycle) => cycle.clock(),
-            Clockwork::Edge { clock, .. } => clock,
+            Pace::Cycle(cycle) => cycle.clock(),
+            Pace::Edge { clock, .. } => clock,
         }
     }
 
@@ -125,8 +123,8 @@ impl Sampler {
     /// The phase of a periodic trigger, in ns.
     pub fn phase_ns(&self) -> Option<u64> {
         match &self.clockwork {
-            Clockwork::Cycle(cycle) => Some(cycle.phase_ns()),
-            Clockwork::Edge { .. } => None,
+            Pace::Cycle(cycle) => Some(cycle.phase_ns()),
+            Pace::Edge { .. } => None,
         }
     }
 }

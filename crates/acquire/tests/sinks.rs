@@ -111,7 +111,7 @@ fn clients_come_at_any_time_and_each_gets_all_from_then_on() {
 }
 
 #[test]
-fn a_client_that_does_not_read_holds_nobody_up_and_is_told() {
+fn a_client_that_does_not_read_holds_nobody_up_and_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("samples");
     let unix = format!("unix:{},format=binary", path.display());
@@ -176,7 +176,7 @@ fn datagrams_are_sent_and_lines_are_json() {
 }
 
 #[test]
-fn a_port_in_use_is_told() {
+fn a_port_in_use_is_reported() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let sink: Sink = format!("tcp:{}", taken.local_addr().unwrap()).parse().unwrap();
     let opened = sink::open(&sink, Stream::new(Format::Csv, &[], 1), Arc::new(Clients::default()));

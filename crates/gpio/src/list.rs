@@ -68,7 +68,7 @@ pub fn chip(name: &ChipName) -> Result<Chip, String> {
         }
         ChipName::Device(chip) => {
             let (label, lines) = chardev::look(chip)?;
-            let lines = (0..).zip(lines).map(|(line, seen)| of_device(chip, line, seen)).collect();
+            let lines = (0..).zip(lines).map(|(line, state)| of_device(chip, line, state)).collect();
             Ok(Chip { name: name.clone(), label: Some(label).filter(|label| !label.is_empty()), lines })
         }
         ChipName::Registers => {
@@ -114,14 +114,14 @@ fn simulated(chip: &str, line: sim::LineState) -> LineInfo {
     }
 }
 
-fn of_device(chip: &str, line: u32, seen: chardev::Seen) -> LineInfo {
-    let chardev::Seen { own, output, active_low, bias, in_use, consumer } = seen;
+fn of_device(chip: &str, line: u32, state: chardev::LineState) -> LineInfo {
+    let chardev::LineState { own, output, active_low, bias, in_use, consumer } = state;
     let name = Name::Chip { chip: chip.into(), line };
     LineInfo { name, own, output, active_low, bias, level: None, in_use, consumer, wire: None }
 }
 
-fn of_registers(seen: registers::Seen) -> LineInfo {
-    let registers::Seen { line, output, function, level } = seen;
+fn of_registers(state: registers::PinState) -> LineInfo {
+    let registers::PinState { line, output, function, level } = state;
     LineInfo {
         name: Name::Register(line),
         own: None,
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chips_are_told_from_lines() {
+    fn chips_are_distinguished_from_lines() {
         for (text, chip) in [
             ("sim:bench", ChipName::Sim("bench".into())),
             ("gpiochip12", ChipName::Device("gpiochip12".into())),

@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use ontick_link::Code;
-use ontick_link::decode::{Decoder, Heard, Seen};
+use ontick_link::decode::{Decoded, Decoder, LineEvent};
 use ontick_link::frame::{Frame, Kind};
 use ontick_link::setting::Setting;
 use ontick_link::wave::Wave;
@@ -23,21 +23,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stretches = Wave::new(&frame, setting.shape(), setting.code).stretches;
     for stretch_ns in stretches.into_iter().chain([0]) {
         let jitter_ns = edges * 7_919 % JITTER_NS;
-        decoder.take(Seen::Edge { rising, time_ns: now_ns + jitter_ns, lost: 0, blind_ns: 0 });
+        decoder.take(LineEvent::Edge { rising, time_ns: now_ns + jitter_ns, lost: 0, blind_ns: 0 });
         now_ns += u64::from(stretch_ns);
         rising = !rising;
         edges += 1;
     }
-    decoder.take(Seen::Quiet(now_ns + 100_000_000));
+    decoder.take(LineEvent::Quiet(now_ns + 100_000_000));
 
     println!("{edges} edges, {:.1} ms on the wire", (now_ns - 1_000_000) as f64 / 1e6);
     while let Some(heard) = decoder.pop() {
         match heard {
-            Heard::Frame { frame, mended, .. } => {
+            Decoded::Frame { frame, mended, .. } => {
                 println!("\"{}\", {mended} blocks replaced by parity", String::from_utf8_lossy(&frame.payload));
             }
-            Heard::Damaged { damage, .. } => println!("a damaged frame: {damage}"),
-            Heard::Noise { stretches } => println!("noise: {stretches} stretches"),
+            Decoded::Damaged { damage, .. } => println!("a damaged frame: {damage}"),
+            Decoded::Noise { stretches } => println!("noise: {stretches} stretches"),
         }
     }
     Ok(())

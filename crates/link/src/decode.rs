@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use crate::block::{Block, Ended};
 use crate::code::Code;
+use crate::damaged::{Blocks, DamagedFrames};
 use crate::eye::Eye;
 use crate::frame::{Damage, Frame, Header, MOST_BLOCKS};
-use crate::kept::{Blocks, Kept};
 use crate::scale::{STRETCHES, Scales, Width};
 use crate::wave::{self, HEADER};
 
@@ -17,7 +17,7 @@ const NOISE: u64 = 1 << 16;
 
 /// What a receiver saw on its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum LineEvent {
     /// A change.
     Edge {
         /// Up, else down.
@@ -36,7 +36,7 @@ pub enum Seen {
 
 /// What a receiver made of what it saw.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum Decoded {
     /// A whole frame.
     Frame {
         /// It.
@@ -77,8 +77,8 @@ pub struct Decoder {
     scales: Scales,
     block: Block,
     frame: Assembly,
-    kept: Kept,
-    out: VecDeque<Heard>,
+    kept: DamagedFrames,
+    out: VecDeque<Decoded>,
     eye: Eye,
     glitches: u64,
 }
@@ -119,7 +119,7 @@ impl Decoder {
             scales: Scales::of(code),
             block: Block::new(code),
             frame: Assembly::default(),
-            kept: Kept::default(),
+            kept: DamagedFrames::default(),
             out: VecDeque::new(),
             eye: Eye::new(code),
             glitches: 0,
@@ -127,10 +127,10 @@ impl Decoder {
     }
 
     /// Takes what was seen next.
-    pub fn take(&mut self, seen: Seen) {
+    pub fn take(&mut self, seen: LineEvent) {
         match seen {
-            Seen::Quiet(until_ns) => self.quiet(until_ns),
-            Seen::Edge { rising, time_ns, lost, blind_ns } => {
+            LineEvent::Quiet(until_ns) => self.quiet(until_ns),
+            LineEvent::Edge { rising, time_ns, lost, blind_ns } => {
                 self.quiet(time_ns);
                 self.edge(rising, time_ns, lost, blind_ns);
             }
@@ -138,7 +138,7 @@ impl Decoder {
     }
 
     /// The next that was made of it.
-    pub fn pop(&mut self) -> Option<Heard> {
+    pub fn pop(&mut self) -> Option<Decoded> {
         self.out.pop_front()
     }
 
@@ -294,11 +294,11 @@ impl Decoder {
         let Assembly { header, blocks, stretches, .. } = std::mem::take(&mut self.frame);
         let heard = match header {
             None if blocks.is_empty() && stretches == 0 => return,
-            None if blocks.is_empty() => Heard::Noise { stretches },
-            None => Heard::Damaged { damage: Damage::Header, came: blocks },
+            None if blocks.is_empty() => Decoded::Noise { stretches },
+            None => Decoded::Damaged { damage: Damage::Header, came: blocks },
             Some(header) => match self.join(&header, &blocks) {
-                Ok((frame, mended)) => Heard::Frame { frame, mended, came: blocks },
-                Err(damage) => Heard::Damaged { damage, came: blocks },
+                Ok((frame, mended)) => Decoded::Frame { frame, mended, came: blocks },
+                Err(damage) => Decoded::Damaged { damage, came: blocks },
             },
         };
         self.out.push_back(heard);

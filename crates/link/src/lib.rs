@@ -11,6 +11,7 @@
 
 mod block;
 pub mod code;
+mod damaged;
 pub mod decode;
 pub mod duplex;
 pub mod eye;
@@ -18,7 +19,6 @@ mod fec;
 mod field;
 pub mod frame;
 mod guard;
-mod kept;
 #[cfg(test)]
 mod memory;
 pub mod receiver;
@@ -33,7 +33,7 @@ mod usual;
 pub mod wave;
 
 pub use code::Code;
-pub use decode::Heard;
+pub use decode::Decoded;
 pub use frame::{Frame, Kind};
 pub use receiver::{By, Receiver};
 pub use sender::Sender;

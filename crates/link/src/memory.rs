@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::decode::Seen;
+use crate::decode::LineEvent;
 use crate::receiver::{Incoming, Receiver};
 use crate::sender::Sender;
 use crate::setting::Setting;
@@ -66,13 +66,13 @@ fn pass(wave: &Wave, fate: Fate, now_ns: &mut u64, incoming: &mut Incoming) {
         Fate::Cut => &wave.stretches[..=wave.marks[2]],
         Fate::Noise => &wave.stretches[wave.marks[0] + 2..wave.marks[1] - 1],
     };
-    incoming.see(Seen::Edge { rising: true, time_ns: *now_ns, lost: 0, blind_ns: 0 });
+    incoming.see(LineEvent::Edge { rising: true, time_ns: *now_ns, lost: 0, blind_ns: 0 });
     for (n, stretch) in stretches.iter().enumerate() {
         *now_ns += u64::from(*stretch);
-        incoming.see(Seen::Edge { rising: n % 2 == 1, time_ns: *now_ns, lost: 0, blind_ns: 0 });
+        incoming.see(LineEvent::Edge { rising: n % 2 == 1, time_ns: *now_ns, lost: 0, blind_ns: 0 });
     }
     *now_ns += 1_000_000_000;
-    incoming.see(Seen::Quiet(*now_ns));
+    incoming.see(LineEvent::Quiet(*now_ns));
 }
 
 impl Drop for Wire {

@@ -14,7 +14,7 @@ use ontick_rt::wait::Hybrid;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::code::Code;
-use crate::decode::{Decoder, Heard, Seen};
+use crate::decode::{Decoded, Decoder, LineEvent};
 use crate::eye::Eye;
 use crate::guard::Guard;
 use crate::setting::{SLEPT_NS, Setting, WAKE_NS};
@@ -78,7 +78,7 @@ impl fmt::Display for By {
 
 /// The thread; ends with this.
 pub struct Receiver {
-    seen: Consumer<Seen>,
+    seen: Consumer<LineEvent>,
     decoder: Decoder,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -126,7 +126,7 @@ impl Receiver {
     }
 
     /// What came next, waiting for it until `deadline_ns` on the monotonic clock or until `stop`.
-    pub fn next(&mut self, deadline_ns: u64, stop: &AtomicBool) -> Result<Option<Heard>, Gone> {
+    pub fn next(&mut self, deadline_ns: u64, stop: &AtomicBool) -> Result<Option<Decoded>, Gone> {
         loop {
             while let Ok(seen) = self.seen.pop() {
                 self.decoder.take(seen);
@@ -203,7 +203,7 @@ impl Nap {
 struct Watcher<'a> {
     line: Line,
     code: Code,
-    seen: Producer<Seen>,
+    seen: Producer<LineEvent>,
     /// Edges that found the ring full.
     lost: u16,
     /// Edges came since the reader was woken last.
@@ -213,7 +213,7 @@ struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    fn new(line: Line, code: Code, seen: Producer<Seen>, shared: &'a Shared) -> Self {
+    fn new(line: Line, code: Code, seen: Producer<LineEvent>, shared: &'a Shared) -> Self {
         Self { line, code, seen, lost: 0, news: false, shared, clock: Clock::new(ClockId::Monotonic) }
     }
 
@@ -229,7 +229,7 @@ impl<'a> Watcher<'a> {
                 }
                 // Often enough for a frame to end, then seldom.
                 None => {
-                    self.tell(Seen::Quiet(until_ns));
+                    self.tell(LineEvent::Quiet(until_ns));
                     told = idle_ns <= PATIENCE_NS;
                 }
             }
@@ -259,7 +259,7 @@ impl<'a> Watcher<'a> {
                 }
             } else if let Some(nap) = Nap::of(level, idle_ns, edge_ns, rested_ns, now_ns) {
                 if nap == Nap::InRest {
-                    self.tell(Seen::Quiet(now_ns));
+                    self.tell(LineEvent::Quiet(now_ns));
                 }
                 self.nap(now_ns + nap.ns());
                 rested_ns = self.clock.now_ns();
@@ -277,12 +277,12 @@ impl<'a> Watcher<'a> {
     fn edge(&mut self, rising: bool, time_ns: u64, lost: u32, blind_ns: u64) {
         let lost = self.lost.saturating_add(lost.try_into().unwrap_or(u16::MAX));
         let blind_ns = blind_ns.try_into().unwrap_or(u32::MAX);
-        let told = self.seen.push(Seen::Edge { rising, time_ns, lost, blind_ns }).is_ok();
+        let told = self.seen.push(LineEvent::Edge { rising, time_ns, lost, blind_ns }).is_ok();
         self.lost = if told { 0 } else { lost.saturating_add(1) };
         self.news = true;
     }
 
-    fn tell(&mut self, seen: Seen) {
+    fn tell(&mut self, seen: LineEvent) {
         // A full ring has a reader that will look at edges first; the next rest is told again.
         let _ = self.seen.push(seen);
         if std::mem::take(&mut self.news) {
@@ -298,16 +298,16 @@ impl<'a> Watcher<'a> {
 /// The end of a receiver without a line: whoever holds it says what is seen.
 #[cfg(test)]
 pub(crate) struct Incoming {
-    seen: Producer<Seen>,
+    seen: Producer<LineEvent>,
     shared: Arc<Shared>,
 }
 
 #[cfg(test)]
 impl Incoming {
     /// This is seen next.
-    pub fn see(&mut self, seen: Seen) {
+    pub fn see(&mut self, seen: LineEvent) {
         self.seen.push(seen).expect("there is room for a test's edges");
-        if matches!(seen, Seen::Quiet(_)) {
+        if matches!(seen, LineEvent::Quiet(_)) {
             self.shared.reader.get().inspect(|reader| reader.unpark());
         }
     }
@@ -341,11 +341,11 @@ mod tests {
     }
 
     /// Waits for what is seen next, other than a rest.
-    fn edge(seen: &mut Consumer<Seen>) -> (bool, u64, u32) {
+    fn edge(seen: &mut Consumer<LineEvent>) -> (bool, u64, u32) {
         loop {
             match seen.pop() {
-                Ok(Seen::Edge { rising, time_ns, lost: 0, blind_ns }) => return (rising, time_ns, blind_ns),
-                Ok(Seen::Quiet(_)) => {}
+                Ok(LineEvent::Edge { rising, time_ns, lost: 0, blind_ns }) => return (rising, time_ns, blind_ns),
+                Ok(LineEvent::Quiet(_)) => {}
                 Ok(other) => panic!("{other:?}"),
                 Err(_) => std::thread::yield_now(),
             }
@@ -380,7 +380,7 @@ mod tests {
         });
         // Moves are an even number: the line is low, and rests.
         let last_ns = edges.last().map_or(began_ns, |edge: &(bool, u64)| edge.1);
-        while let Ok(Seen::Quiet(until_ns)) = seen.pop() {
+        while let Ok(LineEvent::Quiet(until_ns)) = seen.pop() {
             assert!(until_ns >= last_ns + code.idle_ns(), "a rest is no shorter");
         }
         drop(from);
@@ -440,7 +440,7 @@ mod tests {
 
     /// A line that rests is told to rest, again and again, and the reader is woken for what came before.
     #[test]
-    fn a_rest_is_told_when_it_is_one() {
+    fn a_rest_is_reported_when_it_is_one() {
         let code = Code::new("2x1", 5_000, 5_000).unwrap();
         let chip = format!("receiver-rests-{}", std::process::id());
         let name = |line| Name::Sim { chip: chip.clone(), line };
@@ -466,7 +466,7 @@ mod tests {
             let mut rests = Vec::new();
             while rests.len() < 3 {
                 match seen.pop() {
-                    Ok(Seen::Quiet(until_ns)) => rests.push(until_ns),
+                    Ok(LineEvent::Quiet(until_ns)) => rests.push(until_ns),
                     Ok(other) => panic!("{other:?}"),
                     Err(_) => std::thread::yield_now(),
                 }

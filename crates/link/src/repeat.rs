@@ -216,7 +216,7 @@ fn names(number: u32, bits: u32, place: u32) -> bool {
 pub struct Receiving {
     stream: Option<u8>,
     next: u32,
-    /// Came before those that they follow; the last is marked.
+    /// Delivery before those that they follow; the last is marked.
     early: BTreeMap<u32, (Vec<u8>, bool)>,
     complete: bool,
     closed: bool,

@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_thread_counted_is_told() {
+    fn what_the_thread_counted_is_reported() {
         let setting = Setting::new(code("2x2", 100_000, 100_000), 0).unwrap();
         let (sender, outgoing) = Sender::without_line(setting);
         let told = || [sender.cancelled(), sender.again(), sender.held_up_ns()];

@@ -63,7 +63,7 @@ impl Numbering {
 
 /// What a frame meant for the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Came {
+pub enum Delivery {
     /// The next bytes.
     Bytes(Vec<u8>),
     /// The next bytes that came, after frames that did not.
@@ -90,20 +90,20 @@ pub struct Incoming {
 
 impl Incoming {
     /// Takes a frame that was read.
-    pub fn take(&mut self, frame: Frame) -> Came {
+    pub fn take(&mut self, frame: Frame) -> Delivery {
         let Number { stream, index } = Number::of(frame.number);
         let is_data = matches!(frame.kind, Kind::Data | Kind::Asking | Kind::Last);
         let is_own = *self.stream.get_or_insert(stream) == stream;
         if !is_data || !is_own || self.ended || index < self.next {
-            return Came::Foreign;
+            return Delivery::Foreign;
         }
         let (first, missing) = (self.next, index - self.next);
         self.next = index + 1;
         self.missing += u64::from(missing);
         self.ended = frame.kind == Kind::Last;
         match missing {
-            0 => Came::Bytes(frame.payload),
-            _ => Came::After { first, missing, bytes: frame.payload },
+            0 => Delivery::Bytes(frame.payload),
+            _ => Delivery::After { first, missing, bytes: frame.payload },
         }
     }
 
@@ -132,7 +132,7 @@ mod tests {
     proptest! {
         /// Whatever is lost, what came is in order, and exactly what did not come is told.
         #[test]
-        fn what_is_missing_is_told(lost in proptest::collection::vec(any::<bool>(), 1..100)) {
+        fn what_is_missing_is_reported(lost in proptest::collection::vec(any::<bool>(), 1..100)) {
             let mut numbering = Numbering::new(7);
             let mut incoming = Incoming::default();
             let mut told = Vec::new();
@@ -142,12 +142,12 @@ mod tests {
                     continue;
                 }
                 match incoming.take(frame) {
-                    Came::Bytes(bytes) => told.extend(bytes.into_iter().map(Some)),
-                    Came::After { missing, bytes, .. } => {
+                    Delivery::Bytes(bytes) => told.extend(bytes.into_iter().map(Some)),
+                    Delivery::After { missing, bytes, .. } => {
                         told.extend((0..missing).map(|_| None));
                         told.extend(bytes.into_iter().map(Some));
                     }
-                    Came::Foreign => prop_assert!(false),
+                    Delivery::Foreign => prop_assert!(false),
                 }
             }
             let mut wanted: Vec<_> = lost.iter().enumerate().map(|(n, lost)| (!lost).then_some(n as u8)).collect();
@@ -168,11 +168,11 @@ mod tests {
     fn another_sender_is_not_taken_for_the_rest() {
         let (mut first, mut second) = (Numbering::new(1), Numbering::new(2));
         let mut incoming = Incoming::default();
-        assert_eq!(incoming.take(first.frame(vec![1], false).unwrap()), Came::Bytes(vec![1]));
+        assert_eq!(incoming.take(first.frame(vec![1], false).unwrap()), Delivery::Bytes(vec![1]));
         second.frame(vec![], false).unwrap();
-        assert_eq!(incoming.take(second.frame(vec![9], true).unwrap()), Came::Foreign);
+        assert_eq!(incoming.take(second.frame(vec![9], true).unwrap()), Delivery::Foreign);
         assert!(!incoming.ended());
-        assert_eq!(incoming.take(first.frame(vec![2], true).unwrap()), Came::Bytes(vec![2]));
+        assert_eq!(incoming.take(first.frame(vec![2], true).unwrap()), Delivery::Bytes(vec![2]));
         assert!(incoming.ended());
     }
 }

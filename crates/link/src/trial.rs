@@ -6,7 +6,7 @@ use ontick_gpio::{Gone, Line};
 use ontick_rt::clock::ClockId;
 use ontick_rt::thread::Setup;
 
-use crate::decode::Heard;
+use crate::decode::Decoded;
 use crate::eye::Eye;
 use crate::frame::{Frame, Kind};
 use crate::receiver::{By, Receiver};
@@ -147,17 +147,17 @@ impl Trial {
         Ok(())
     }
 
-    fn take(&mut self, heard: &Heard, setting: Setting) {
+    fn take(&mut self, heard: &Decoded, setting: Setting) {
         let (number, came) = match heard {
-            Heard::Frame { frame, mended, came } => {
+            Decoded::Frame { frame, mended, came } => {
                 self.mended += *mended as u64;
                 self.arrived += 1;
                 self.bytes += frame.payload.len() as u64;
                 self.false_frames += u64::from(*frame != random_frame(frame.number, setting.payload));
                 (Some(frame.number), came)
             }
-            Heard::Damaged { damage, came } => (damage.number(), came),
-            Heard::Noise { .. } => return,
+            Decoded::Damaged { damage, came } => (damage.number(), came),
+            Decoded::Noise { .. } => return,
         };
         let Some(number) = number else { return };
         let wanted = random_frame(number, setting.payload).parts(setting.shape()).blocks;
@@ -273,19 +273,19 @@ mod tests {
         came.last_mut().unwrap().as_mut().unwrap().pop();
         let mut trial = Trial::default();
         let frame = random_frame(7, 40);
-        trial.take(&Heard::Frame { frame: frame.clone(), mended: 2, came: came.clone() }, setting);
+        trial.take(&Decoded::Frame { frame: frame.clone(), mended: 2, came: came.clone() }, setting);
         assert_eq!((trial.arrived, trial.mended, trial.false_frames), (1, 2, 0));
         assert_eq!((trial.blocks, trial.blocks_lost), (of_frame, 1));
         assert_eq!((trial.bits, trial.wrong_bits), ((of_frame - 1) * size, 3));
         assert_eq!(trial.bit_errors(), 3.0 / ((of_frame - 1) * size) as f64);
 
         let other = Frame { payload: vec![0; 40], ..frame };
-        trial.take(&Heard::Frame { frame: other, mended: 1, came: Vec::new() }, setting);
+        trial.take(&Decoded::Frame { frame: other, mended: 1, came: Vec::new() }, setting);
         assert_eq!((trial.arrived, trial.mended, trial.false_frames, trial.bytes), (2, 3, 1, 80));
         assert_eq!((trial.blocks, trial.blocks_lost), (2 * of_frame, 1 + of_frame));
         // Whose frame that was is not known, and noise is nobody's.
-        trial.take(&Heard::Damaged { damage: Damage::Header, came }, setting);
-        trial.take(&Heard::Noise { stretches: 9 }, setting);
+        trial.take(&Decoded::Damaged { damage: Damage::Header, came }, setting);
+        trial.take(&Decoded::Noise { stretches: 9 }, setting);
         assert_eq!((trial.arrived, trial.blocks), (2, 2 * of_frame));
     }
 

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cpu_is_no_plural_and_none_is_not_told() {
+    fn one_cpu_is_no_plural_and_none_is_not_reported() {
         let with = |cpus_online| machine(&Environment { cpus_online, ..Default::default() });
         assert_eq!(with(1), ["1 CPU", "no isolation"]);
         assert_eq!(with(0), ["no isolation"]);

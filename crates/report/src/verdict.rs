@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_is_never_in_time_is_told_what_it_does() {
+    fn a_machine_that_is_never_in_time_learns_what_it_does() {
         let text = verdict(&run(2_000, 0));
         assert_eq!(text, "This machine acts within 9.00us in 99 % of cycles, and in none of 2 000 within 3 us.");
     }
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_not_known_is_not_told() {
+    fn a_length_that_is_not_known_is_not_reported() {
         let noise = Run { measurement: "noise".into(), ..run(5, 10) };
         assert!(verdict(&noise).contains("15 times: half of the gaps"), "{}", verdict(&noise));
     }

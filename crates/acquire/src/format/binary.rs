@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recording_is_told() {
+    fn what_is_no_recording_is_reported() {
         assert!(matches!(read(&b"number,monotonic"[..]), Err(ReadError::Foreign)));
         assert!(matches!(read(&b"ontickSA\x02\0\0\0\0\0\0\0"[..]), Err(ReadError::Version(2))));
         let long = read(&b"ontickSA\x01\0\0\0\xff\xff\xff\xff"[..]).unwrap_err().to_string();

@@ -19,7 +19,7 @@ use std::time::Duration;
 pub use describe::{Sink, Where};
 
 use crate::Error;
-use crate::backlog::Place;
+use crate::backlog::Cursor;
 use crate::hub::Stream;
 
 /// How long a blocking call may keep a sink's thread from seeing that the run ends.
@@ -48,7 +48,7 @@ pub struct Client {
 }
 
 impl Client {
-    fn new(name: String, place: Place, essential: bool) -> Self {
+    fn new(name: String, place: Cursor, essential: bool) -> Self {
         let (samples, missed) = (AtomicU64::new(0), AtomicU64::new(0));
         let (present, before, problem) = (AtomicBool::new(true), place.samples_before(), Mutex::new(None));
         Self { name, samples, missed, present, essential, before, problem }
@@ -80,12 +80,12 @@ const REMEMBERED: usize = 1000;
 
 impl Clients {
     /// Somebody who came to a listener, or to whom datagrams are sent.
-    fn join(&self, name: String, place: Place) -> Arc<Client> {
+    fn join(&self, name: String, place: Cursor) -> Arc<Client> {
         self.add(Client::new(name, place, false))
     }
 
     /// A reader that was asked for by name.
-    fn join_essential(&self, name: String, place: Place) -> Arc<Client> {
+    fn join_essential(&self, name: String, place: Cursor) -> Arc<Client> {
         self.add(Client::new(name, place, true))
     }
 

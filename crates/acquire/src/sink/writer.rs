@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::Client;
-use crate::backlog::{Next, Place};
+use crate::backlog::{Cursor, Next};
 use crate::format::{Gap, Why};
 use crate::hub::Stream;
 
@@ -48,7 +48,7 @@ impl<F: FnMut(&[u8]) -> io::Result<()>> Output for Plain<F> {
 }
 
 /// Writes all that comes, from `place` on, until the stream ends or the reader is gone.
-pub fn feed<O: Output>(stream: &Stream, place: Place, client: &Client, output: &mut O) -> io::Result<()> {
+pub fn feed<O: Output>(stream: &Stream, place: Cursor, client: &Client, output: &mut O) -> io::Result<()> {
     let fed = hand_on(stream, place, client, output).and_then(|()| output.end());
     if let (Err(_), Some(written)) = (&fed, output.written()) {
         client.samples.store(written, Relaxed);
@@ -56,7 +56,7 @@ pub fn feed<O: Output>(stream: &Stream, place: Place, client: &Client, output: &
     fed
 }
 
-fn hand_on<O: Output>(stream: &Stream, mut place: Place, client: &Client, output: &mut O) -> io::Result<()> {
+fn hand_on<O: Output>(stream: &Stream, mut place: Cursor, client: &Client, output: &mut O) -> io::Result<()> {
     output.begin(&stream.begin)?;
     let mut told = Vec::new();
     loop {

@@ -62,7 +62,7 @@ impl Check {
             let checked = Checked { aim, findings: found, ownership };
             terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?;
         } else {
-            terminal::print(&self.shown(&facts, &aim, &found, ownership.as_ref()))?;
+            terminal::print(&self.render(&facts, &aim, &found, ownership.as_ref()))?;
         }
         Ok(if bad { Outcome::NotMet } else { Outcome::Met })
     }
@@ -80,11 +80,11 @@ impl Check {
         own::watch(root, facts, cpu, time, || !stop.load(Relaxed)).map_err(Failure::new)
     }
 
-    fn shown(&self, facts: &Facts, aim: &Aim, found: &[Finding], ownership: Option<&Ownership>) -> String {
+    fn render(&self, facts: &Facts, aim: &Aim, found: &[Finding], ownership: Option<&Ownership>) -> String {
         let style = terminal::style();
         let mut shown = text::machine(&facts.environment(aim.cpus.last()), &style) + "\n";
         if let Some(ownership) = ownership {
-            shown += &ownership::shown(ownership, self.all, &style);
+            shown += &ownership::render(ownership, self.all, &style);
             shown += "\n";
         }
         shown += &text::findings(found, self.all, &style);

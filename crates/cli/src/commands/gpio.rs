@@ -4,9 +4,9 @@ mod get;
 mod list;
 mod pace;
 mod remove;
+mod render;
 mod set;
-mod shown;
-pub use shown::{document, note};
+pub use render::{document, note};
 mod watch;
 mod wire;
 

@@ -8,7 +8,7 @@ use ontick_units::show;
 /// Of each kind so many are shown unless all are asked for.
 const FEW: usize = 8;
 
-pub fn shown(own: &Ownership, all: bool, style: &Style) -> String {
+pub fn render(own: &Ownership, all: bool, style: &Style) -> String {
     let few = |count: usize| if all { count } else { count.min(FEW) };
     let head = format!("CPU {} in {}: {}", own.cpu, show(own.watched_ns), time(&own.time));
     let mut text = labelled("", &head, style) + "\n";

@@ -170,7 +170,7 @@ impl Pulse {
             cpu,
             // The load shares the CPUs of what it runs beside, and is started with it.
             load: &Load::None,
-            simulated: simulated::told(&self.lines()),
+            simulated: simulated::note(&self.lines()),
             ..Measurement::asked(&self.measuring, kind, series)
         };
         asked.notes.extend(note);

@@ -127,7 +127,7 @@ impl Sample {
 /// What of it is simulated, for the reader of the figures.
 fn computed(sources: &[Box<dyn Source>], trigger: &Trigger) -> Option<String> {
     let line = match trigger {
-        Trigger::Edge(name, _) => simulated::told(&[name]),
+        Trigger::Edge(name, _) => simulated::note(&[name]),
         Trigger::Every(_) => None,
     };
     let all: Vec<String> = sources.iter().filter_map(|source| source.simulated()).chain(line).collect();

@@ -5,7 +5,7 @@ use ontick_gpio::{Name, sim};
 use crate::failure::Failure;
 
 /// What of these lines is simulated, for the reader of the figures.
-pub fn told(lines: &[&Name]) -> Option<String> {
+pub fn note(lines: &[&Name]) -> Option<String> {
     let by = |simulator: &str| {
         let of_it = lines.iter().filter(|name| ontick_gpio::simulated_by(name) == Some(simulator));
         let names: Vec<String> = of_it.map(ToString::to_string).collect();

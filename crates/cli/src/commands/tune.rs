@@ -2,8 +2,8 @@
 
 mod apply;
 mod plan;
+pub mod render;
 mod revert;
-pub mod shown;
 mod status;
 
 use clap::{Args, Subcommand};

@@ -25,7 +25,7 @@ pub fn with_mounts(script: &str) -> Option<Output> {
 }
 
 #[test]
-fn what_is_read_only_is_told_and_the_rest_is_done() {
+fn what_is_read_only_is_reported_and_the_rest_is_done() {
     let _alone = alone_on_this_machine();
     if !may_tune() || !fs::exists("/sys/kernel/mm/transparent_hugepage").unwrap() {
         return;

@@ -259,7 +259,7 @@ fn what_ontick_builds_it_installs() {
 }
 
 #[test]
-fn a_boot_partition_without_room_or_read_only_is_told_before_anything_is_written() {
+fn a_boot_partition_without_room_or_read_only_is_reported_before_anything_is_written() {
     let card = Card::lay("pi4", Arch::Arm64);
     let before = card.state();
     let (root, package) = (card.machine.folder().display(), card.package());

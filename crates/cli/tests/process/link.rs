@@ -149,7 +149,7 @@ fn an_empty_stream_arrives_too() {
 
 /// Without a return line: what came is a piece of what was sent for every frame that is not told to be missing.
 #[test]
-fn without_a_return_line_what_arrives_is_right_and_what_is_missing_is_told() {
+fn without_a_return_line_what_arrives_is_right_and_what_is_missing_is_reported() {
     let chip = Chip::new("oneway", &[]);
     let receiver = Receiver::start(&["--input", &chip.line(17), "--timeout", "5s"]);
     let sent = data(1000);

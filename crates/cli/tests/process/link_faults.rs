@@ -51,7 +51,7 @@ fn a_sender_may_start_first_where_there_is_a_return_line() {
 }
 
 #[test]
-fn what_was_sent_before_there_was_a_receiver_is_told() {
+fn what_was_sent_before_there_was_a_receiver_is_reported() {
     let chip = Chip::new("late", &[]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");

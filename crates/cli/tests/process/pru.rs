@@ -17,7 +17,7 @@ fn without_pru() -> Option<&'static str> {
 }
 
 #[test]
-fn a_machine_without_a_pru_is_told_so() {
+fn a_machine_without_a_pru_says_so() {
     let Some(says) = without_pru() else {
         ontick_skip::skipped!("this is a BeagleBone");
         return;

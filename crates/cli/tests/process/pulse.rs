@@ -22,7 +22,7 @@ fn state(line: &str) -> (Value, Value, Value) {
 }
 
 #[test]
-fn the_record_tells_every_width_and_which_line_told_it() {
+fn the_record_has_every_width_and_which_line_measured_it() {
     let chip = Chip::wired("pulse-record");
     let (four, seventeen) = (chip.line(4), chip.line(17));
     let by_itself =
@@ -75,7 +75,7 @@ fn every_output_says_that_it_is_simulated() {
 }
 
 #[test]
-fn calibration_is_told_before_and_after() {
+fn calibration_is_reported_before_and_after() {
     let chip = Chip::new("pulse-calibrated");
     let arguments = ["pulse", "--output", &chip.line(4), "--method", "sleep", "--calibrate", "--count", "100"];
     let run_of = record(&run(&[&arguments[..], &["--json"]].concat()));

@@ -110,7 +110,7 @@ fn ctrl_c_ends_a_run_with_what_was_measured() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_keeps_the_journal_out_of_the_way() {
+fn a_full_disk_is_reported_and_keeps_the_journal_out_of_the_way() {
     // /dev/full takes nothing: the record cannot be written when the run is over.
     let output = run(&["latency", "timer", "--count", "5", "--html", "/dev/full"]);
     assert_eq!(output.status.code(), Some(2));

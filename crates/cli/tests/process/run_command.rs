@@ -195,7 +195,7 @@ fn what_outlives_the_program_is_left_alone() {
 }
 
 #[test]
-fn a_program_that_never_sleeps_is_ended_and_that_is_told() {
+fn a_program_that_never_sleeps_is_ended_and_that_is_reported() {
     if !may_be_real_time() || std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().trim() == "0" {
         return ontick_skip::skipped!("real-time priority on a CPU to spare is needed");
     }

@@ -24,7 +24,7 @@ pub fn numbers(lines: impl Iterator<Item = String>) -> (Vec<u64>, u64) {
 }
 
 #[test]
-fn as_many_samples_as_were_asked_for_and_every_gap_is_told() {
+fn as_many_samples_as_were_asked_for_and_every_gap_is_reported() {
     let output = run(&["sample", "--source", "wave:sine,50Hz", "--source", "wave:sine", "--count", "200"]);
     assert_eq!(output.status.code(), Some(0));
     let text = stdout(&output);

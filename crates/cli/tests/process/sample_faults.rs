@@ -137,7 +137,7 @@ fn a_client_that_is_killed_troubles_nobody() {
 }
 
 #[test]
-fn a_client_that_takes_nothing_holds_nobody_up_and_is_told_of() {
+fn a_client_that_takes_nothing_holds_nobody_up_and_is_reported() {
     let (child, address, _said) = listening_at("50kHz");
     let mut steady = lines(&address);
     let some: Vec<String> = steady.by_ref().take(10).collect();

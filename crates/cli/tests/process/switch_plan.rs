@@ -110,7 +110,7 @@ fn expect_two_of_three(found: &Output, folder: &TempDir) {
 }
 
 #[test]
-fn what_is_not_found_is_told_with_what_there_is() {
+fn what_is_not_found_is_reported_with_what_there_is() {
     let (folder, text) = network();
     let found = plan(&folder, &three_where_two_fit(&text), &["--time", "500ms", "--json", "--out", "plan.json"]);
     expect_two_of_three(&found, &folder);
@@ -202,7 +202,7 @@ fn what_ls_tb_calls_a_success_is_refused_and_planned() {
 }
 
 #[test]
-fn nonsense_is_told() {
+fn nonsense_is_reported() {
     fails(&["switch", "plan"], &["--help"]);
     fails(&["switch", "plan", "/nonexistent.toml"], &["/nonexistent.toml"]);
     fails(&["switch", "plan", "--task", "a.csv"], &["--topo"]);

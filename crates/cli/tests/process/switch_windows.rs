@@ -72,7 +72,7 @@ fn what_is_planned_for_the_user_plane_is_carried_with_real_frames() {
 
 /// Windows that are exactly as long as their message carry nothing here, which is said before and after.
 #[test]
-fn windows_that_carry_nothing_are_told_with_the_reason() {
+fn windows_that_carry_nothing_are_reported_with_the_reason() {
     let Some(_turn) = turn() else { return };
     let folder = planned(&[]);
     let record = verified(&folder, "nodes/s1.toml", "p2", "p3");

@@ -64,7 +64,7 @@ fn what_was_applied_goes_back_byte_for_byte() {
 }
 
 #[test]
-fn what_somebody_else_changed_is_told_and_left() {
+fn what_somebody_else_changed_is_reported_and_left() {
     let machine = lay("pi4");
     assert!(tune(&machine, &["apply", "stat-interval", "swappiness"]).status.success());
     machine.write("/proc/sys/vm/stat_interval", "5\n");

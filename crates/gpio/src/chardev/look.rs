@@ -7,7 +7,7 @@ use crate::Bias;
 
 /// A line as the kernel shows it.
 #[derive(Debug)]
-pub struct Seen {
+pub struct LineState {
     pub own: Option<String>,
     pub output: bool,
     pub active_low: bool,
@@ -22,18 +22,18 @@ pub fn chips() -> Vec<String> {
 }
 
 /// A chip's label and its lines, or a sentence that says why not.
-pub fn look(name: &str) -> Result<(String, Vec<Seen>), String> {
+pub fn look(name: &str) -> Result<(String, Vec<LineState>), String> {
     let chip = Chip::open(name).map_err(|refused| refused.sentence())?;
-    let line = |line| chip.line(line).map(|info| seen(&info));
-    let lines: Result<Vec<Seen>, _> = (0..chip.info.num_lines).map(line).collect();
+    let line = |line| chip.line(line).map(|info| state(&info));
+    let lines: Result<Vec<LineState>, _> = (0..chip.info.num_lines).map(line).collect();
     let lines = lines.map_err(|errno| format!("its lines cannot be looked at: {}", std::io::Error::from(errno)))?;
     Ok((String::from(&chip.info.label), lines))
 }
 
-fn seen(info: &LineInfo) -> Seen {
+fn state(info: &LineInfo) -> LineState {
     let text = |name| Some(String::from(name)).filter(|text| !text.is_empty());
     let has = |flag| info.flags.contains(flag);
-    Seen {
+    LineState {
         own: text(&info.name),
         output: has(LineFlags::OUTPUT),
         active_low: has(LineFlags::ACTIVE_LOW),

@@ -18,5 +18,5 @@ mod pin;
 
 pub(crate) use find::find;
 pub(crate) use group::Pins;
-pub(crate) use look::{Seen, chips, look};
+pub(crate) use look::{LineState, chips, look};
 pub(crate) use pin::Pin;

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_what_the_kernel_is_told() {
+    fn what_is_asked_for_is_what_the_kernel_gets() {
         let request = Request::input().edges(Edges::Both).bias(Bias::PullUp);
         let asked_for = asked(&[5], &request);
         let flags = LineFlags::INPUT | LineFlags::EDGE_RISING | LineFlags::EDGE_FALLING | LineFlags::BIAS_PULL_UP;

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::board::Board;
 use super::layout::Function;
-use super::place::{Place, is_clocked, recognise};
+use super::register_window::{RegisterWindow, is_clocked, recognise};
 use super::window::Access;
 use crate::{Error, Name};
 
 /// A line as it is.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct PinState {
     pub line: u32,
     pub output: bool,
     /// The peripheral's function that the pin serves instead of its line.
@@ -20,19 +20,19 @@ pub struct Seen {
 }
 
 /// The board of the system whose files are under `root`, and those of its lines that can be reached now.
-pub fn look(root: &Path) -> Result<(Board, Vec<Seen>), Error> {
+pub fn look(root: &Path) -> Result<(Board, Vec<PinState>), Error> {
     let (board, _) = recognise(&Name::Register(0), root)?;
     let mut lines = Vec::new();
     for line in 0..board.lines() {
         let name = Name::Register(line);
         if is_clocked(&name, root, board, line)? {
-            lines.push(seen(Place::open(&name, root, line)?, line));
+            lines.push(pin_state(RegisterWindow::open(&name, root, line)?, line));
         }
     }
     Ok((board, lines))
 }
 
-fn seen(Place { board, window, .. }: Place, line: u32) -> Seen {
+fn pin_state(RegisterWindow { board, window, .. }: RegisterWindow, line: u32) -> PinState {
     let layout = board.layout();
     let mut access = Access::new(window, layout.words(line));
     let function = layout.function(access.window(), line);
@@ -41,7 +41,7 @@ fn seen(Place { board, window, .. }: Place, line: u32) -> Seen {
         Function::Peripheral(name) => Some(name),
         Function::Input | Function::Output => None,
     };
-    Seen { line, output: function == Function::Output, function: peripheral, level }
+    PinState { line, output: function == Function::Output, function: peripheral, level }
 }
 
 #[cfg(test)]
@@ -71,10 +71,10 @@ mod tests {
         let root = machine("brcm,bcm2835\0", "gpiomem", 0x1000, &words);
         let (board, lines) = look(root.path()).unwrap();
         assert_eq!((board, lines.len()), (Board::Bcm2835, 54));
-        let seen = |line, output, function, level| Seen { line, output, function, level: Some(level) };
-        assert_eq!(lines[2], seen(2, false, None, true));
-        assert_eq!(lines[14], seen(14, false, Some("ALT0"), true));
-        assert_eq!(lines[16], seen(16, true, None, false));
+        let state = |line, output, function, level| PinState { line, output, function, level: Some(level) };
+        assert_eq!(lines[2], state(2, false, None, true));
+        assert_eq!(lines[14], state(14, false, Some("ALT0"), true));
+        assert_eq!(lines[16], state(16, true, None, false));
     }
 
     #[test]

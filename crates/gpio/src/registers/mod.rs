@@ -40,9 +40,9 @@ mod layout;
 mod lock;
 mod look;
 mod pin;
-mod place;
 #[cfg(test)]
 mod recorder;
+mod register_window;
 mod rp1;
 mod tree;
 mod window;
@@ -52,7 +52,7 @@ use std::path::Path;
 pub use board::Board;
 pub(crate) use group::Pins;
 pub use layout::Registers;
-pub(crate) use look::{Seen, look};
+pub(crate) use look::{PinState, look};
 pub(crate) use pin::Pin;
 pub use window::Window;
 

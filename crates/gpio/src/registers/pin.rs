@@ -8,7 +8,7 @@ use ontick_rt::clock::ClockId;
 use super::board::Board;
 use super::layout::{Function, Layout, Pull};
 use super::lock::alone;
-use super::place::Place;
+use super::register_window::RegisterWindow;
 use super::window::Access;
 use crate::{Bias, Direction, Edges, Error, Name, Request};
 
@@ -24,7 +24,7 @@ pub struct Pin {
 impl Pin {
     /// On the system whose files are under `root`.
     pub fn open(name: &Name, root: &Path, line: u32, request: &Request) -> Result<Self, Error> {
-        let Place { board, device, window } = Place::open(name, root, line)?;
+        let RegisterWindow { board, device, window } = RegisterWindow::open(name, root, line)?;
         let unsupported = |what: &str| Error::Unsupported {
             name: name.clone(),
             backend: crate::Backend::Registers(board),

@@ -17,12 +17,12 @@ fn codes() -> impl Strategy<Value = Code> {
 }
 
 /// The edges of stretches; what follows them on a quiet line, and the time at its end.
-fn edges(stretches: &[u64], from_ns: u64) -> Vec<Seen> {
+fn edges(stretches: &[u64], from_ns: u64) -> Vec<LineEvent> {
     let mut time_ns = from_ns;
-    let mut edges = vec![Seen::Edge { rising: true, time_ns, lost: 0, blind_ns: 0 }];
+    let mut edges = vec![LineEvent::Edge { rising: true, time_ns, lost: 0, blind_ns: 0 }];
     for (n, stretch) in stretches.iter().enumerate() {
         time_ns += stretch;
-        edges.push(Seen::Edge { rising: n % 2 == 1, time_ns, lost: 0, blind_ns: 0 });
+        edges.push(LineEvent::Edge { rising: n % 2 == 1, time_ns, lost: 0, blind_ns: 0 });
     }
     edges
 }
@@ -32,10 +32,10 @@ fn stretches(wave: &Wave) -> Vec<u64> {
 }
 
 /// What is heard of these edges and a long rest after them.
-fn hear(code: Code, seen: impl IntoIterator<Item = Seen>) -> Vec<Heard> {
+fn hear(code: Code, seen: impl IntoIterator<Item = LineEvent>) -> Vec<Decoded> {
     let mut decoder = Decoder::new(code);
     seen.into_iter().for_each(|seen| decoder.take(seen));
-    decoder.take(Seen::Quiet(u64::MAX));
+    decoder.take(LineEvent::Quiet(u64::MAX));
     std::iter::from_fn(|| decoder.pop()).collect()
 }
 
@@ -68,7 +68,7 @@ proptest! {
             *ns = (*ns as f64 * (1.0 + drift) + overhead_ns + jitter).max(1.0) as u64;
         }
         match &hear(code, edges(&heard, 5_000))[..] {
-            [Heard::Frame { frame: read, mended: 0, .. }] => prop_assert_eq!(read, &frame),
+            [Decoded::Frame { frame: read, mended: 0, .. }] => prop_assert_eq!(read, &frame),
             other => prop_assert!(false, "{:?}", other),
         }
     }
@@ -82,7 +82,7 @@ proptest! {
         prop_assume!(first >= code.shortest_ns / 4 && whole - glitch - first >= code.shortest_ns / 4);
         heard.splice(at..=at, [first, glitch, whole - glitch - first]);
         match &hear(code, edges(&heard, 0))[..] {
-            [Heard::Frame { frame: read, .. }] => prop_assert_eq!(read, &frame),
+            [Decoded::Frame { frame: read, .. }] => prop_assert_eq!(read, &frame),
             other => prop_assert!(false, "{:?}", other),
         }
     }
@@ -109,7 +109,7 @@ proptest! {
             }
         }
         for heard in hear(code, edges(&heard, 0)) {
-            if let Heard::Frame { frame: read, .. } = heard {
+            if let Decoded::Frame { frame: read, .. } = heard {
                 prop_assert_eq!(&read, &frame);
             }
         }
@@ -122,9 +122,9 @@ proptest! {
         let mut decoder = Decoder::new(code);
         for (edge, rising, time_ns, lost, blind_ns) in seen {
             let (time_ns, lost) = (if blind_ns % 2 == 0 { time_ns >> 40 } else { time_ns }, lost % 3);
-            decoder.take(if edge { Seen::Edge { rising, time_ns, lost, blind_ns } } else { Seen::Quiet(time_ns) });
+            decoder.take(if edge { LineEvent::Edge { rising, time_ns, lost, blind_ns } } else { LineEvent::Quiet(time_ns) });
             while let Some(heard) = decoder.pop() {
-                let is_frame = matches!(heard, Heard::Frame { .. });
+                let is_frame = matches!(heard, Decoded::Frame { .. });
                 prop_assert!(!is_frame);
             }
         }
@@ -141,12 +141,12 @@ fn frames_follow_one_another() {
         let whole = stretches(&Wave::new(&frame, SHAPE, code));
         edges(&whole, from_ns).into_iter().for_each(|seen| decoder.take(seen));
         from_ns += whole.iter().sum::<u64>() + code.idle_ns();
-        decoder.take(Seen::Quiet(from_ns));
+        decoder.take(LineEvent::Quiet(from_ns));
         heard.extend(std::iter::from_fn(|| decoder.pop()));
     }
     let numbers: Vec<u32> = heard
         .iter()
-        .filter_map(|heard| if let Heard::Frame { frame, .. } = heard { Some(frame.number) } else { None })
+        .filter_map(|heard| if let Decoded::Frame { frame, .. } = heard { Some(frame.number) } else { None })
         .collect();
     assert_eq!((numbers, heard.len()), (vec![0, 1, 2, 3, 4], 5));
 }
@@ -162,20 +162,20 @@ fn stops_of_the_receiver_spoil_blocks_and_not_frames() {
     let (mut seen, mut blind_until_ns, mut stops) = (Vec::new(), 0, 0);
     let mut level = false;
     for edge in all {
-        let Seen::Edge { rising, time_ns, .. } = edge else { unreachable!() };
+        let LineEvent::Edge { rising, time_ns, .. } = edge else { unreachable!() };
         if time_ns > 1_000_000 * (stops + 1) {
             (blind_until_ns, stops) = (time_ns + 15_000, stops + 1);
         }
         // Who polls sees the level as it is when it looks again, if it is another.
         if time_ns >= blind_until_ns && rising != level {
             let blind_ns = if blind_until_ns > 0 { 15_000 } else { 0 };
-            seen.push(Seen::Edge { rising, time_ns, lost: 0, blind_ns });
+            seen.push(LineEvent::Edge { rising, time_ns, lost: 0, blind_ns });
             (level, blind_until_ns) = (rising, 0);
         }
     }
     assert!(stops > 3, "{stops}");
     match &hear(code, seen)[..] {
-        [Heard::Frame { frame: read, came, .. }] => {
+        [Decoded::Frame { frame: read, came, .. }] => {
             let lost = came.iter().filter(|block| block.is_none()).count();
             assert_eq!(read, &frame);
             assert!((1..=2 * stops as usize).contains(&lost), "{lost} blocks for {stops} stops");
@@ -199,7 +199,7 @@ fn a_block_that_is_sent_again_replaces_the_spoiled_one() {
         heard[to - 1] = late_ns;
         heard.extend(again);
         match &hear(code, edges(&heard, 0))[..] {
-            [Heard::Frame { frame: read, mended: 0, .. }] => assert_eq!(read, &frame()),
+            [Decoded::Frame { frame: read, mended: 0, .. }] => assert_eq!(read, &frame()),
             other => assert!(late_ns >= GIVEN_UP_NS, "{late_ns}: {other:?}"),
         }
         heard = stretches(&wave);
@@ -212,7 +212,7 @@ fn a_frame_whose_beginning_was_not_seen_is_read_by_its_second_header() {
     let wave = Wave::new(&frame(), SHAPE, code);
     let from = wave.marks[2];
     let heard = hear(code, edges(&stretches(&wave)[from..], 0));
-    assert!(matches!(&heard[..], [Heard::Frame { frame: read, mended: 1, .. }] if *read == frame()), "{heard:?}");
+    assert!(matches!(&heard[..], [Decoded::Frame { frame: read, mended: 1, .. }] if *read == frame()), "{heard:?}");
 }
 
 #[test]
@@ -227,27 +227,27 @@ fn what_came_of_a_frame_is_put_together_when_it_is_sent_again() {
         lost.into_iter().for_each(|block| whole[wave.marks[block] + 4] = 7_000_000);
         edges(&whole, from_ns).into_iter().for_each(|seen| decoder.take(seen));
         from_ns += whole.iter().sum::<u64>() + code.idle_ns();
-        decoder.take(Seen::Quiet(from_ns));
+        decoder.take(LineEvent::Quiet(from_ns));
         heard.extend(std::iter::from_fn(|| decoder.pop()));
     }
     let asked = Frame { kind: Kind::Asking, ..frame() };
     assert!(
-        matches!(&heard[..], [Heard::Damaged { damage: Damage::Missing { .. }, .. }, Heard::Frame { frame, .. }] if *frame == asked),
+        matches!(&heard[..], [Decoded::Damaged { damage: Damage::Missing { .. }, .. }, Decoded::Frame { frame, .. }] if *frame == asked),
         "{heard:?}"
     );
 }
 
 #[test]
-fn a_frame_that_breaks_off_is_told_by_number() {
+fn a_frame_that_breaks_off_is_reported_by_number() {
     let code = Code::SOURCE_002;
     let wave = Wave::new(&frame(), SHAPE, code);
     let heard = hear(code, edges(&stretches(&wave)[..=wave.marks[6]], 0));
-    let missing = |heard: &Heard| matches!(heard, Heard::Damaged { damage: Damage::Missing { number: 3, .. }, .. });
+    let missing = |heard: &Decoded| matches!(heard, Decoded::Damaged { damage: Damage::Missing { number: 3, .. }, .. });
     assert!(matches!(&heard[..], [one] if missing(one)), "{heard:?}");
 }
 
 #[test]
-fn noise_is_told_and_fills_no_memory() {
+fn noise_is_reported_and_fills_no_memory() {
     let code = Code::SOURCE_002;
     let mut decoder = Decoder::new(code);
     let (mut stretches, mut state) = (0, 1u64);
@@ -255,12 +255,12 @@ fn noise_is_told_and_fills_no_memory() {
     for n in 0..1_000_000u64 {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         time_ns += 30_000 + (state >> 46);
-        decoder.take(Seen::Edge { rising: n % 2 == 0, time_ns, lost: 0, blind_ns: 0 });
+        decoder.take(LineEvent::Edge { rising: n % 2 == 0, time_ns, lost: 0, blind_ns: 0 });
         while let Some(heard) = decoder.pop() {
             match heard {
-                Heard::Noise { stretches: n } => stretches += n,
-                Heard::Damaged { .. } => {}
-                Heard::Frame { .. } => panic!("nothing was sent"),
+                Decoded::Noise { stretches: n } => stretches += n,
+                Decoded::Damaged { .. } => {}
+                Decoded::Frame { .. } => panic!("nothing was sent"),
             }
         }
     }
@@ -273,15 +273,15 @@ fn a_frame_of_a_slow_code_is_not_given_up_too_soon() {
     let code = Code::new("2x1", 10_000_000, 10_000_000).unwrap();
     let wave = Wave::new(&frame(), Shape { block: 32, parity: 0 }, code);
     let edges = edges(&stretches(&wave)[..=wave.marks[2]], 0);
-    let Some(Seen::Edge { time_ns: ended_ns, .. }) = edges.last().copied() else { panic!() };
+    let Some(LineEvent::Edge { time_ns: ended_ns, .. }) = edges.last().copied() else { panic!() };
     let mut decoder = Decoder::new(code);
     edges.into_iter().for_each(|seen| decoder.take(seen));
     for rested_ns in [code.idle_ns(), 2 * code.idle_ns() - 1] {
-        decoder.take(Seen::Quiet(ended_ns + rested_ns));
+        decoder.take(LineEvent::Quiet(ended_ns + rested_ns));
         assert_eq!(decoder.pop(), None, "{rested_ns}");
     }
-    decoder.take(Seen::Quiet(ended_ns + 2 * code.idle_ns()));
-    assert!(matches!(decoder.pop(), Some(Heard::Damaged { .. })));
+    decoder.take(LineEvent::Quiet(ended_ns + 2 * code.idle_ns()));
+    assert!(matches!(decoder.pop(), Some(Decoded::Damaged { .. })));
 }
 
 /// A stretch of parts is no surer than each of them: an edge that was missed in one may have been a bit.
@@ -297,13 +297,13 @@ fn a_glitch_makes_nothing_sure_that_was_not() {
     let came = |missed: u16| {
         let mut edges = edges(&heard, 0);
         // The edge that ends the last part: the first edge begins the first stretch.
-        if let Seen::Edge { lost, .. } = &mut edges[at + 3] {
+        if let LineEvent::Edge { lost, .. } = &mut edges[at + 3] {
             *lost = missed;
         }
         hear(code, edges)
     };
-    assert!(matches!(&came(0)[..], [Heard::Frame { .. }]));
-    assert!(matches!(&came(1)[..], [Heard::Damaged { .. }]));
+    assert!(matches!(&came(0)[..], [Decoded::Frame { .. }]));
+    assert!(matches!(&came(1)[..], [Decoded::Damaged { .. }]));
 }
 
 /// Where gaps carry nothing, a sender may be stopped in one for as long as it is no rest.
@@ -317,7 +317,7 @@ fn a_gap_that_carries_nothing_may_have_any_length() {
         heard[wave.marks[1] + 11] = gap_ns;
         let heard = hear(code, edges(&heard, 0));
         assert!(
-            matches!(&heard[..], [Heard::Frame { frame: read, mended: 0, .. }] if *read == frame()),
+            matches!(&heard[..], [Decoded::Frame { frame: read, mended: 0, .. }] if *read == frame()),
             "{gap_ns}: {heard:?}"
         );
     }
@@ -330,13 +330,13 @@ fn an_edge_is_sure_to_half_a_step() {
     let wave = Wave::new(&frame(), Shape { block: 32, parity: 0 }, code);
     let came = |ns: u32| {
         let mut edges = edges(&stretches(&wave), 0);
-        if let Seen::Edge { blind_ns, .. } = &mut edges[wave.marks[1] + 11] {
+        if let LineEvent::Edge { blind_ns, .. } = &mut edges[wave.marks[1] + 11] {
             *blind_ns = ns;
         }
         hear(code, edges)
     };
-    assert!(matches!(&came(30_000)[..], [Heard::Frame { .. }]));
-    assert!(matches!(&came(30_001)[..], [Heard::Damaged { .. }]));
+    assert!(matches!(&came(30_000)[..], [Decoded::Frame { .. }]));
+    assert!(matches!(&came(30_001)[..], [Decoded::Damaged { .. }]));
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn many_blocks_without_a_header_are_not_taken_for_noise() {
     assert!(heard.len() as u64 > NOISE, "{}", heard.len());
     let heard = hear(code, edges(heard, 0));
     assert!(
-        matches!(&heard[..], [Heard::Frame { frame: read, mended: 1, .. }] if *read == frame),
+        matches!(&heard[..], [Decoded::Frame { frame: read, mended: 1, .. }] if *read == frame),
         "{} heard",
         heard.len()
     );

@@ -10,7 +10,7 @@ use super::repeated::timeout_ns;
 use crate::duplex::{AROUND, Duplex};
 use crate::frame::{Frame, Kind};
 use crate::setting::Setting;
-use crate::{Heard, Receiver, Sender};
+use crate::{Decoded, Receiver, Sender};
 
 /// Frames that wait for the line at a time: one follows another at once, and an answer need not wait for long.
 const AHEAD: u64 = 2;
@@ -75,15 +75,15 @@ pub fn run(
             duplex.sent(frame.kind, left_ns);
         }
         match receiver.next(now_ns + GLANCE_NS, stop)? {
-            Some(Heard::Frame { frame, .. }) => {
+            Some(Decoded::Frame { frame, .. }) => {
                 let is_anew = duplex.take(frame);
                 passed.anew += u64::from(is_anew);
                 if is_anew {
                     anew();
                 }
             }
-            Some(Heard::Damaged { .. }) => passed.damaged += 1,
-            Some(Heard::Noise { .. }) => passed.noise += 1,
+            Some(Decoded::Damaged { .. }) => passed.damaged += 1,
+            Some(Decoded::Noise { .. }) => passed.noise += 1,
             None => {}
         }
     }

@@ -58,7 +58,7 @@ pub struct Sent {
 
 /// What a receiver got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Got {
+pub struct Reception {
     /// Bytes that were handed on.
     pub bytes: u64,
     /// Frames that were read.
@@ -79,7 +79,7 @@ pub struct Got {
     pub ended: bool,
 }
 
-impl Got {
+impl Reception {
     /// Whether it is all there.
     pub fn complete(self) -> bool {
         self.ended && self.missing == 0
@@ -88,7 +88,7 @@ impl Got {
 
 /// What a receiver tells while it is at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum Warning {
     /// A frame was damaged.
     Damaged(Damage),
     /// Frames are missing, as one that follows them came: the first, and how many.

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ontick_rt::clock::ClockId;
 
 use super::feed::Fed;
-use super::{Broken, Feed, GLANCE_NS, Got, KEEPALIVE, Sent, Told};
+use super::{Broken, Feed, GLANCE_NS, KEEPALIVE, Reception, Sent, Warning};
 use crate::setting::Setting;
-use crate::stream::{Came, Incoming, Numbering};
-use crate::{Heard, Receiver, Sender};
+use crate::stream::{Delivery, Incoming, Numbering};
+use crate::{Decoded, Receiver, Sender};
 
 /// Sends everything, as the stream with this mark; ends early when `stop` is set.
 pub fn send(
@@ -47,9 +47,9 @@ pub fn receive(
     patience_ns: u64,
     stop: &AtomicBool,
     mut out: impl FnMut(&[u8]) -> io::Result<()>,
-    mut tell: impl FnMut(Told),
-) -> Result<Got, Broken> {
-    let (mut incoming, mut got) = (Incoming::default(), Got::default());
+    mut tell: impl FnMut(Warning),
+) -> Result<Reception, Broken> {
+    let (mut incoming, mut got) = (Incoming::default(), Reception::default());
     let mut heard_ns = ClockId::Monotonic.now_ns();
     while !stop.load(Ordering::Relaxed) && !incoming.ended() {
         let now_ns = ClockId::Monotonic.now_ns();
@@ -58,17 +58,17 @@ pub fn receive(
         }
         let Some(received) = receiver.next(now_ns + GLANCE_NS, stop)? else { continue };
         match received {
-            Heard::Frame { frame, mended, .. } => {
+            Decoded::Frame { frame, mended, .. } => {
                 heard_ns = ClockId::Monotonic.now_ns();
                 got.frames += 1;
                 got.mended += mended as u64;
                 let bytes = match incoming.take(frame) {
-                    Came::Bytes(bytes) => bytes,
-                    Came::After { first, missing, bytes } => {
-                        tell(Told::Missing(first, missing));
+                    Delivery::Bytes(bytes) => bytes,
+                    Delivery::After { first, missing, bytes } => {
+                        tell(Warning::Missing(first, missing));
                         bytes
                     }
-                    Came::Foreign => {
+                    Delivery::Foreign => {
                         got.foreign += 1;
                         continue;
                     }
@@ -76,11 +76,11 @@ pub fn receive(
                 got.bytes += bytes.len() as u64;
                 out(&bytes).map_err(Broken::Output)?;
             }
-            Heard::Damaged { damage, .. } => {
+            Decoded::Damaged { damage, .. } => {
                 got.damaged += 1;
-                tell(Told::Damaged(damage));
+                tell(Warning::Damaged(damage));
             }
-            Heard::Noise { .. } => got.noise += 1,
+            Decoded::Noise { .. } => got.noise += 1,
         }
     }
     (got.missing, got.began, got.ended) = (incoming.missing(), incoming.began(), incoming.ended());

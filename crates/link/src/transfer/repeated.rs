@@ -7,10 +7,10 @@ use std::time::Duration;
 use ontick_rt::clock::ClockId;
 
 use super::feed::Fed;
-use super::{Broken, Feed, GLANCE_NS, Got, KEEPALIVE, Sent, Told};
+use super::{Broken, Feed, GLANCE_NS, KEEPALIVE, Reception, Sent, Warning};
 use crate::repeat::{Next, Receiving, Sending};
 use crate::setting::Setting;
-use crate::{Heard, Receiver, Sender};
+use crate::{Decoded, Receiver, Sender};
 
 /// Bytes of an acknowledgement.
 const ANSWER: usize = 4;
@@ -63,7 +63,7 @@ pub fn send(
             }
             Next::Wait(until_ns) => {
                 if let Some(received) = back.next(until_ns.min(now_ns + GLANCE_NS), stop)? {
-                    if matches!(&received, Heard::Frame { frame, .. } if sending.take(frame)) {
+                    if matches!(&received, Decoded::Frame { frame, .. } if sending.take(frame)) {
                         answered_ns = ClockId::Monotonic.now_ns();
                     }
                 } else if now_ns.saturating_sub(answered_ns) > patience_ns {
@@ -98,9 +98,9 @@ pub fn receive(
     patience_ns: u64,
     stop: &AtomicBool,
     mut out: impl FnMut(&[u8]) -> io::Result<()>,
-    mut tell: impl FnMut(Told),
-) -> Result<Got, Broken> {
-    let (mut receiving, mut got) = (Receiving::default(), Got::default());
+    mut tell: impl FnMut(Warning),
+) -> Result<Reception, Broken> {
+    let (mut receiving, mut got) = (Receiving::default(), Reception::default());
     let linger_ns = LINGER * timeout_ns(setting);
     let mut heard_ns = ClockId::Monotonic.now_ns();
     while !stop.load(Ordering::Relaxed) && !receiving.closed() {
@@ -111,7 +111,7 @@ pub fn receive(
         }
         let Some(received) = receiver.next(now_ns + GLANCE_NS, stop)? else { continue };
         match received {
-            Heard::Frame { frame, mended, .. } => {
+            Decoded::Frame { frame, mended, .. } => {
                 heard_ns = ClockId::Monotonic.now_ns();
                 got.frames += 1;
                 got.mended += mended as u64;
@@ -122,11 +122,11 @@ pub fn receive(
                     back.send(&answer, stop)?;
                 }
             }
-            Heard::Damaged { damage, .. } => {
+            Decoded::Damaged { damage, .. } => {
                 got.damaged += 1;
-                tell(Told::Damaged(damage));
+                tell(Warning::Damaged(damage));
             }
-            Heard::Noise { .. } => got.noise += 1,
+            Decoded::Noise { .. } => got.noise += 1,
         }
     }
     (got.began, got.ended) = (receiving.began(), receiving.complete());

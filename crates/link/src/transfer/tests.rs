@@ -36,7 +36,7 @@ fn fated(fates: &'static [Fate]) -> impl FnMut(usize) -> Fate + Send {
 
 #[test]
 fn all_is_there_when_the_end_came_and_nothing_is_missing() {
-    let got = |ended, missing| Got { ended, missing, ..Got::default() }.complete();
+    let got = |ended, missing| Reception { ended, missing, ..Reception::default() }.complete();
     assert_eq!([got(true, 0), got(true, 1), got(false, 0), got(false, 1)], [true, false, false, false]);
 }
 
@@ -69,12 +69,12 @@ mod one_way_only {
             Ok(())
         };
         let got = one_way::receive(&mut receiver, EVER, &stop, out, |told| panic!("{told:?}")).unwrap();
-        assert_eq!(got, Got { bytes: 1_000, frames: 26, began: true, ended: true, ..Got::default() });
+        assert_eq!(got, Reception { bytes: 1_000, frames: 26, began: true, ended: true, ..Reception::default() });
         assert!(got.complete() && came == all);
     }
 
     #[test]
-    fn what_does_not_arrive_is_told_and_counted() {
+    fn what_does_not_arrive_is_reported_and_counted() {
         let (stop, setting) = (AtomicBool::new(false), setting());
         const FATES: &[Fate] = &[Fate::Noise, Fate::Arrives, Fate::Lost, Fate::Cut, Fate::Arrives];
         let (mut sender, mut receiver, _wire) = wire(setting, 0, fated(FATES));
@@ -91,7 +91,7 @@ mod one_way_only {
             Ok(())
         };
         let got = one_way::receive(&mut receiver, EVER, &stop, out, |what| told.push(what)).unwrap();
-        let expected = Got {
+        let expected = Reception {
             bytes: 120,
             frames: 5,
             damaged: 1,
@@ -105,7 +105,7 @@ mod one_way_only {
         assert_eq!(got, expected);
         assert!(!got.complete());
         assert_eq!(came, [[0; 40], [3; 40], [4; 40]].concat());
-        assert!(matches!(told[..], [Told::Damaged(Damage::Missing { .. }), Told::Missing(1, 2)]), "{told:?}");
+        assert!(matches!(told[..], [Warning::Damaged(Damage::Missing { .. }), Warning::Missing(1, 2)]), "{told:?}");
     }
 
     /// However little patience there is: it begins with a stream's first whole frame, and a sender may begin late.
@@ -118,8 +118,8 @@ mod one_way_only {
         let more = || sender.send(&frame(1, 1, Kind::Data), &stop).unwrap();
         let mut more = Some(more);
         let tell = |told| match told {
-            Told::Damaged(_) => assert!(more.take().unwrap()()),
-            Told::Missing(first, count) => assert_eq!((first, count), (0, 1)),
+            Warning::Damaged(_) => assert!(more.take().unwrap()()),
+            Warning::Missing(first, count) => assert_eq!((first, count), (0, 1)),
         };
         let got = one_way::receive(&mut receiver, 0, &stop, |_| Ok(()), tell).unwrap();
         assert!(got.began && !got.ended && !got.complete(), "{got:?}");
@@ -136,7 +136,7 @@ mod with_a_return_line {
         there: &'static [Fate],
         back: &'static [Fate],
         patience_ns: u64,
-    ) -> (Sent, Got, Vec<u8>, usize) {
+    ) -> (Sent, Reception, Vec<u8>, usize) {
         let (stop, setting) = (Arc::new(AtomicBool::new(false)), setting());
         let passed = Arc::new(AtomicUsize::new(0));
         let (mut fate, counted) = (fated(there), passed.clone());
@@ -226,13 +226,14 @@ mod with_a_return_line {
                 came += bytes.len();
                 Ok(())
             };
-            let tell = |told| damaged += usize::from(matches!(told, Told::Damaged(_)));
+            let tell = |told| damaged += usize::from(matches!(told, Warning::Damaged(_)));
             let got = repeated::receive(&mut receiver, &mut back, setting, patience_ns, &stop, out, tell).unwrap();
-            let expected = Got { bytes: 40, frames: 1, damaged: 1, noise: 1, began: true, ended, ..Got::default() };
+            let expected =
+                Reception { bytes: 40, frames: 1, damaged: 1, noise: 1, began: true, ended, ..Reception::default() };
             assert_eq!((got, damaged, came), (expected, 1, 40));
             let answer = answers.next(EVER, &stop).unwrap();
             assert!(
-                matches!(&answer, Some(crate::Heard::Frame { frame, .. })
+                matches!(&answer, Some(crate::Decoded::Frame { frame, .. })
                     if frame.kind == Kind::Acknowledgement && Number::of(frame.number).index == 1),
                 "{answer:?}"
             );
@@ -298,7 +299,7 @@ mod in_both_directions {
 
     /// What is heard of another session is told, once each time.
     #[test]
-    fn an_end_that_began_anew_is_told() {
+    fn an_end_that_began_anew_is_reported() {
         let (stop, setting) = (AtomicBool::new(false), setting());
         let (mut other, mut receiver, _there) = wire(setting, 0, |_| Fate::Arrives);
         let (mut sender, _answers, _back) = wire(setting, 0, |_| Fate::Lost);

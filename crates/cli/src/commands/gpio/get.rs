@@ -3,7 +3,7 @@
 use clap::Args;
 use ontick_gpio::{Bias, Line, Name, Request};
 
-use super::{SetUp, shown};
+use super::{SetUp, render};
 use crate::failure::{Failure, Outcome};
 
 /// Read lines as they are configured; with --bias they become inputs.
@@ -29,10 +29,10 @@ impl Get {
         let read = |name: &Name| {
             let mut line = Line::open(name, &self.set_up.of(as_wanted))?;
             let value = line.read().map_err(|gone| Failure::new(format!("line {name}: {gone}")))?;
-            Ok(shown::Value::of(&line, value))
+            Ok(render::Value::of(&line, value))
         };
         let values: Result<Vec<_>, Failure> = self.lines.iter().map(read).collect();
-        shown::values(&values?, self.json)?;
+        render::values(&values?, self.json)?;
         Ok(Outcome::Met)
     }
 }

@@ -8,7 +8,7 @@ use ontick_gpio::{Bias, Name};
 use ontick_report::printable;
 use serde::Serialize;
 
-use super::{shown, wire};
+use super::{render, wire};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -65,7 +65,7 @@ impl List {
             Some(Only::Line(name)) => vec![the_line(name)?],
         };
         if self.json {
-            shown::document(&chips.iter().map(of_chip).collect::<Vec<_>>())?;
+            render::document(&chips.iter().map(of_chip).collect::<Vec<_>>())?;
         } else {
             terminal::print(&text(&chips, self.only.is_some()))?;
         }
@@ -124,7 +124,7 @@ fn chip_text(looked: &Looked, all: bool) -> String {
         1 => "1 line".into(),
         lines => format!("{lines} lines"),
     };
-    let mut text = format!("{name}  {label}{count}{}\n", shown::note(name.backend()));
+    let mut text = format!("{name}  {label}{count}{}\n", render::note(name.backend()));
     let own = |info: &LineInfo| info.own.as_deref().map(printable).unwrap_or_default();
     let width = lines.iter().map(|info| own(info).chars().count()).max().unwrap_or(0);
     for info in lines {

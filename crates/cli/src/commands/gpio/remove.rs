@@ -5,7 +5,7 @@ use ontick_gpio::list::ChipName;
 use ontick_gpio::{Backend, sim};
 use serde::Serialize;
 
-use super::shown;
+use super::render;
 use crate::failure::{Failure, Outcome};
 
 /// Remove a simulated chip with its wires; the next use creates it again.
@@ -33,7 +33,7 @@ impl Remove {
         };
         sim::remove(chip)?;
         if self.json {
-            shown::document(&Removed { chip: self.chip.to_string(), backend: Backend::Simulated.name() })?;
+            render::document(&Removed { chip: self.chip.to_string(), backend: Backend::Simulated.name() })?;
         }
         Ok(Outcome::Met)
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use ontick_gpio::{Backend, Line, Name, OnExit, Request};
 use ontick_rt::clock::ClockId;
 
-use super::{SetUp, pace, shown};
+use super::{SetUp, pace, render};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, stop};
 
@@ -69,8 +69,8 @@ impl Set {
     pub fn run(self) -> Result<Outcome, Failure> {
         let stop = stop::on_signal()?;
         let mut lines = self.take()?;
-        let values: Vec<_> = lines.iter().map(|(line, value)| shown::Value::of(line, *value)).collect();
-        shown::values(&values, self.json)?;
+        let values: Vec<_> = lines.iter().map(|(line, value)| render::Value::of(line, *value)).collect();
+        render::values(&values, self.json)?;
         self.hint(&lines);
         let end_ns = self.time.map_or(u64::MAX, |ns| ClockId::Monotonic.now_ns().saturating_add(ns));
         match self.toggle {

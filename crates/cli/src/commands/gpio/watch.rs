@@ -13,7 +13,7 @@ use ontick_units::show;
 use serde::Serialize;
 
 use super::pace::GLANCE_NS;
-use super::{SetUp, shown};
+use super::{SetUp, render};
 use crate::failure::{Failure, Outcome};
 use crate::stop;
 use crate::terminal;
@@ -43,8 +43,8 @@ pub struct Watch {
     json: bool,
 }
 
-/// What a line's thread has to tell.
-type Told = (usize, Result<Edge, Gone>);
+/// What a line's thread sends.
+type EdgeMessage = (usize, Result<Edge, Gone>);
 
 /// How a line is shown.
 struct Watched {
@@ -89,13 +89,13 @@ impl Watch {
             stop.store(true, Relaxed);
             (tally, ended)
         });
-        let simulated = watched.iter().map(|line| shown::note(line.backend)).max().unwrap_or_default();
+        let simulated = watched.iter().map(|line| render::note(line.backend)).max().unwrap_or_default();
         terminal::say(&format!("{} edges, {} lost{simulated}", tally.edges, tally.lost));
         ended.map(|()| Outcome::Met)
     }
 
     /// Prints what the threads tell, until they end or enough was told.
-    fn print(&self, watched: &[Watched], told: &Receiver<Told>, tally: &mut Tally) -> Result<(), Failure> {
+    fn print(&self, watched: &[Watched], told: &Receiver<EdgeMessage>, tally: &mut Tally) -> Result<(), Failure> {
         let mut last_ns = HashMap::new();
         while let Ok(first) = told.recv() {
             let mut text = String::new();
@@ -112,7 +112,7 @@ impl Watch {
                 tally.edges += 1;
                 tally.lost += u64::from(edge.lost);
                 let since_ns = last_ns.insert(index, edge.time_ns).map(|last| edge.time_ns.saturating_sub(last));
-                text += &self.shown(line, edge, since_ns)?;
+                text += &self.render(line, edge, since_ns)?;
                 if self.count == Some(tally.edges) {
                     return out(&text).map(|_| ());
                 }
@@ -124,7 +124,7 @@ impl Watch {
         Ok(())
     }
 
-    fn shown(&self, line: &Watched, edge: Edge, since_ns: Option<u64>) -> Result<String, Failure> {
+    fn render(&self, line: &Watched, edge: Edge, since_ns: Option<u64>) -> Result<String, Failure> {
         let direction = if edge.rising { "rising" } else { "falling" };
         let Edge { time_ns, lost, .. } = edge;
         let Watched { name, backend } = line;
@@ -135,7 +135,7 @@ impl Watch {
         let time = format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000);
         let since = since_ns.map(|ns| format!("+{}", show(ns))).unwrap_or_default();
         let lost = if lost > 0 { format!("  {lost} lost before it") } else { String::new() };
-        Ok(format!("{time:>18}  {name}  {direction:<7} {since:>8}{lost}{}\n", shown::note(backend)))
+        Ok(format!("{time:>18}  {name}  {direction:<7} {since:>8}{lost}{}\n", render::note(backend)))
     }
 }
 
@@ -144,12 +144,12 @@ fn watched(line: &Line) -> Watched {
 }
 
 fn begin(watched: &[Watched]) {
-    let names: Vec<_> = watched.iter().map(|line| format!("{}{}", line.name, shown::note(line.backend))).collect();
+    let names: Vec<_> = watched.iter().map(|line| format!("{}{}", line.name, render::note(line.backend))).collect();
     terminal::say(&format!("Watching {}; Ctrl-C ends.", names.join(", ")));
 }
 
 /// Tells of a line's edges until `stop`, or until nobody listens.
-fn follow(index: usize, mut line: Line, sender: &SyncSender<Told>, stop: &AtomicBool) {
+fn follow(index: usize, mut line: Line, sender: &SyncSender<EdgeMessage>, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
         match line.edge(ClockId::Monotonic.now_ns() + GLANCE_NS).transpose() {
             Some(told) => {

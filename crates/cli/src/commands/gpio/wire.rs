@@ -5,7 +5,7 @@ use ontick_gpio::{Backend, Name, sim};
 use ontick_units::exact;
 use serde::Serialize;
 
-use super::shown;
+use super::render;
 use crate::failure::{Failure, Outcome};
 use crate::flags;
 use crate::terminal;
@@ -78,9 +78,9 @@ impl WireCommand {
             let backend = Backend::Simulated.name();
             let sim::Wire { delay_ns, jitter_ns, dead_time_ns, loss_ppm } = wire;
             let (from, to) = (self.from.to_string(), self.to.to_string());
-            shown::document(&Wired { from, to, delay_ns, jitter_ns, dead_time_ns, loss_ppm, backend })?;
+            render::document(&Wired { from, to, delay_ns, jitter_ns, dead_time_ns, loss_ppm, backend })?;
         } else {
-            let note = shown::note(Backend::Simulated.name());
+            let note = render::note(Backend::Simulated.name());
             terminal::print(&format!("{} to {}{}{note}\n", self.from, self.to, properties(wire)))?;
         }
         Ok(Outcome::Met)
@@ -91,7 +91,7 @@ impl Unwire {
     pub fn run(self) -> Result<Outcome, Failure> {
         sim::unwire(&self.line)?;
         if self.json {
-            shown::document(&Unwired { line: self.line.to_string(), backend: Backend::Simulated.name() })?;
+            render::document(&Unwired { line: self.line.to_string(), backend: Backend::Simulated.name() })?;
         }
         Ok(Outcome::Met)
     }

@@ -76,7 +76,7 @@ impl Configure {
             };
             terminal::print(&(serde_json::to_string_pretty(&shown)? + "\n"))?;
         } else {
-            terminal::print(&shown(&source, &configured))?;
+            terminal::print(&render(&source, &configured))?;
         }
         Ok(if configured.missing.is_empty() { Outcome::Met } else { Outcome::NotMet })
     }
@@ -93,7 +93,7 @@ impl Configure {
     }
 }
 
-fn shown(source: &Source, configured: &Configured) -> String {
+fn render(source: &Source, configured: &Configured) -> String {
     let there = configured.asked - configured.missing.len();
     let style = terminal::style();
     let mut text = text::labelled("source  ", &format!("linux {}", source.version), &style);

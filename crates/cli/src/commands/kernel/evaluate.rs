@@ -60,7 +60,7 @@ const OUTLIER_NS: u64 = 95_000;
 const NOTE: &str = "source 004's figures (min/avg/max) are cyclictest's on a Raspberry Pi Model B (one CPU at 700 MHz, Linux 4.4.9-rt17) beside cat /dev/zero and pings from another host; with more tests its worst was about 166us";
 
 /// What became of clock_nanosleep: smallest, average and largest latency, in ns.
-type Seen = (u64, f64, u64);
+type Summary = (u64, f64, u64);
 
 impl Evaluate {
     pub fn run(self) -> Result<Outcome, Failure> {
@@ -133,12 +133,12 @@ fn published(series: &Series) -> Option<Published> {
     Some(Published { source: "source 004".into(), figure: figure.into(), how })
 }
 
-fn figures(series: &Series) -> Option<Seen> {
+fn figures(series: &Series) -> Option<Summary> {
     let latency = &series.latency;
     Some((latency.min_ns?, latency.mean()?, latency.max_ns?))
 }
 
-fn beside((min, mean, max): Seen) -> String {
+fn beside((min, mean, max): Summary) -> String {
     let (min, mean, max) = (show(min), show(mean.round() as u64), show(max));
     format!(
         "\nclock_nanosleep, min/avg/max\n  this machine                      {min} / {mean} / {max}\n  source 004, Raspberry Pi Model B  23us / 37us / 95us\n"

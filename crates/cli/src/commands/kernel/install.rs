@@ -12,7 +12,7 @@ use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, diff, labelled, list};
 use serde::Serialize;
 
-use crate::commands::tune::shown::{counted, entry, notes};
+use crate::commands::tune::render::{counted, entry, notes};
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::{stop, terminal};

@@ -8,7 +8,7 @@ use ontick_machine::{Facts, Journal};
 use ontick_report::text::{Mark, diff, list};
 use serde::Serialize;
 
-use crate::commands::tune::shown::{entry, notes};
+use crate::commands::tune::render::{entry, notes};
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::terminal;
@@ -36,7 +36,7 @@ pub struct Keep {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Kept<'a> {
+struct KeepOutput<'a> {
     plan: &'a Keeping,
     written: &'a [Written],
 }
@@ -59,7 +59,7 @@ impl Keep {
             }
         };
         if self.json {
-            terminal::print(&(serde_json::to_string_pretty(&Kept { plan: &plan, written: &written })? + "\n"))?;
+            terminal::print(&(serde_json::to_string_pretty(&KeepOutput { plan: &plan, written: &written })? + "\n"))?;
             return Ok(Outcome::Met);
         }
         let style = terminal::style();

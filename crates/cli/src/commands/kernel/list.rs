@@ -28,13 +28,13 @@ impl List {
         let listed = list(&self.root.open()?).map_err(Failure::new)?;
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&listed)? + "\n"))?,
-            false => terminal::print(&shown(&listed))?,
+            false => terminal::print(&render(&listed))?,
         }
         Ok(if listed.spares_a_build() { Outcome::Met } else { Outcome::NotMet })
     }
 }
 
-fn shown(listed: &Listed) -> String {
+fn render(listed: &Listed) -> String {
     let style = terminal::style();
     let mut shown = text::labelled("system   ", &listed.system, &style);
     if !listed.running.is_empty() {

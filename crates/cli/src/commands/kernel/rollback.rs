@@ -7,7 +7,7 @@ use ontick_machine::{Facts, Journal};
 use ontick_report::Style;
 use ontick_report::text::list;
 
-use crate::commands::tune::shown::{notes, undone};
+use crate::commands::tune::render::{notes, undone};
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::terminal;
@@ -44,7 +44,7 @@ impl Rollback {
         if self.json {
             terminal::print(&(serde_json::to_string_pretty(&done)? + "\n"))?;
         } else {
-            terminal::print(&shown(&done, &terminal::style()))?;
+            terminal::print(&render(&done, &terminal::style()))?;
         }
         match &done.reverted.stopped {
             Some(why) => Err(Failure::new(why)),
@@ -54,7 +54,7 @@ impl Rollback {
     }
 }
 
-fn shown(done: &RolledBack, style: &Style) -> String {
+fn render(done: &RolledBack, style: &Style) -> String {
     let steps = &done.reverted.steps;
     let mut text = list(&steps.iter().map(undone).collect::<Vec<_>>(), style);
     let mut said = done.notes.clone();

@@ -48,5 +48,5 @@ fn with_lines<'a>(
     series: impl IntoIterator<Item: Into<Series>>,
     lines: &[&Name],
 ) -> Measurement<'a> {
-    Measurement { simulated: simulated::told(lines), ..Measurement::asked(flags, kind, series) }
+    Measurement { simulated: simulated::note(lines), ..Measurement::asked(flags, kind, series) }
 }

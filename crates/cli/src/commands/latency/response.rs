@@ -195,7 +195,7 @@ impl Response {
         let stop = stop::on_signal()?;
         let mut look = |_: &Live| {};
         let mut observer = Observer::new(&stop, &mut look);
-        let simulated = simulated::told(&[&pair.input, &pair.output]).map(|what| format!("simulated {what}\n"));
+        let simulated = simulated::note(&[&pair.input, &pair.output]).map(|what| format!("simulated {what}\n"));
         terminal::print(&format!(
             "{}Answering line {} on line {} by {by} until Ctrl-C: look at it with an oscilloscope.\n",
             simulated.unwrap_or_default(),

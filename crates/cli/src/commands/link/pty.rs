@@ -10,7 +10,7 @@ use ontick_measure::Place;
 
 use super::bench::below;
 use super::ends::{self, CodeFlags};
-use super::shown;
+use super::render;
 use super::terminal::{Link, Terminal};
 use crate::failure::{Failure, Outcome};
 use crate::flags::PlaceFlags;
@@ -68,13 +68,13 @@ impl Pty {
             self.input,
             self.output,
             path.display(),
-            shown::note(&lines)
+            render::note(&lines)
         ));
         ends::attend(place);
         let anew = || ends::say("the other end was restarted");
         let ends = (&mut sender, &mut receiver);
         let passed = both_ways::run(ends, setting, session(), &mut own, &stop, anew)?;
-        ends::say(&said(&passed, shown::note(&lines)));
+        ends::say(&said(&passed, render::note(&lines)));
         Ok(Outcome::NotMet)
     }
 }

@@ -5,10 +5,10 @@ use std::io::{self, Write, stdout};
 use clap::Args;
 use ontick_gpio::Name;
 use ontick_link::By;
-use ontick_link::transfer::{Broken, Told, one_way, repeated};
+use ontick_link::transfer::{Broken, Warning, one_way, repeated};
 
 use super::ends::{self, CodeFlags};
-use super::shown;
+use super::render;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, PlaceFlags};
 use crate::stop;
@@ -52,10 +52,10 @@ impl Recv {
             None => None,
         };
         ends::tell(receiver.refused());
-        ends::say(&format!("Listening on {}{}; Ctrl-C ends.", self.input, shown::note(&[Some(&self.input)])));
+        ends::say(&format!("Listening on {}{}; Ctrl-C ends.", self.input, render::note(&[Some(&self.input)])));
         ends::attend(place);
         let received = match &mut back {
-            None => one_way::receive(&mut receiver, self.timeout, &stop, write, tell),
+            None => one_way::receive(&mut receiver, self.timeout, &stop, write, report),
             // What is damaged comes again.
             Some(back) => repeated::receive(&mut receiver, back, setting, self.timeout, &stop, write, |_| {}),
         };
@@ -64,7 +64,7 @@ impl Recv {
             Err(Broken::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::NotMet),
             other => other?,
         };
-        ends::say(&shown::got(&got, &[Some(&self.input), self.return_output.as_ref()]));
+        ends::say(&render::got(&got, &[Some(&self.input), self.return_output.as_ref()]));
         Ok(if got.complete() { Outcome::Met } else { Outcome::NotMet })
     }
 }
@@ -75,6 +75,6 @@ fn write(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-fn tell(told: Told) {
-    ends::say(&shown::told(told));
+fn report(warning: Warning) {
+    ends::say(&render::warning(warning));
 }

@@ -7,7 +7,7 @@ use ontick_gpio::Name;
 use ontick_link::transfer::{Feed, one_way, repeated};
 
 use super::ends::{self, CodeFlags};
-use super::shown;
+use super::render;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, PlaceFlags};
 use crate::stop;
@@ -58,7 +58,7 @@ impl Send {
                 repeated::send(&mut sender, &mut back, setting, &mut feed, stream, &stop)?
             }
         };
-        ends::say(&shown::sent(&sent, self.return_input.is_some(), &[Some(&self.output), self.return_input.as_ref()]));
+        ends::say(&render::sent(&sent, self.return_input.is_some(), &[Some(&self.output), self.return_input.as_ref()]));
         Ok(if sent.complete { Outcome::Met } else { Outcome::NotMet })
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::bench::{Bench, BenchFlags, Row};
 use super::ends::{self, CodeFlags};
-use super::{eye, shown, tune};
+use super::{eye, render, tune};
 use crate::commands::gpio;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
@@ -65,7 +65,7 @@ impl Test {
         if self.json {
             gpio::document(&Document { row, eye: eye::bins(&trial) })?;
         } else {
-            let note = shown::note(&bench.lines());
+            let note = render::note(&bench.lines());
             terminal::print(&(lines(&row, bench, note) + &eye::drawn(&trial, setting, note)))?;
         }
         Ok(if lost == 0 { Outcome::Met } else { Outcome::NotMet })
@@ -93,7 +93,7 @@ impl Test {
         if self.json {
             gpio::document(&Table { source_002_bits_per_s: 4_000.0, rows })?;
         } else {
-            let note = shown::note(&bench.lines());
+            let note = render::note(&bench.lines());
             let mut text = format!("{}\n", tune::HEAD);
             text += &format!(
                 "{:<26}{:<5}{:>8}{:>8}{:>13}{:>9}{:>10}\n",

@@ -10,7 +10,7 @@ use ontick_units::{exact, show};
 use serde::Serialize;
 
 use super::bench::{Bench, BenchFlags, Row};
-use super::{ends, eye, shown};
+use super::{ends, eye, render};
 use crate::commands::gpio;
 use crate::failure::{Failure, Outcome};
 use crate::{flags, stop, terminal};
@@ -63,7 +63,7 @@ impl Tune {
         search.setting(ALPHABETS[0], NOTIFIED_NS[0])?;
         let bench = self.bench.bench()?;
         let stop = stop::on_signal()?;
-        let note = shown::note(&bench.lines());
+        let note = render::note(&bench.lines());
         let (mut tried, json) = (Vec::new(), self.json);
         if !json {
             terminal::print(&format!("{HEAD}\n"))?;

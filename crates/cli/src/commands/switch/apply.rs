@@ -8,10 +8,10 @@ use ontick_switch::user::station::served;
 use ontick_switch::{Switch, config, kernel};
 use ontick_units::exact;
 
-use super::aimed::{self, FileFlags, lock, needs_root, refuse_short_windows, standing};
+use super::daemon::RestFlags;
 use super::guardian;
 use super::measured::{CalibrationFlag, Measured};
-use super::serving::RestFlags;
+use super::target_flags::{self, FileFlags, lock, needs_root, refuse_short_windows, standing};
 use super::{background, file};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, terminal};
@@ -47,8 +47,8 @@ impl Apply {
         if let Some(journal) = Journal::read(&folder)? {
             return self.apply_gates(&folder, &journal, &switch, measured.as_ref());
         }
-        let (switch, plan) = aimed::plan(switch, measured.as_ref())?;
-        aimed::refuse_loops(&switch)?;
+        let (switch, plan) = target_flags::plan(switch, measured.as_ref())?;
+        target_flags::refuse_loops(&switch)?;
         if switch.plane == Plane::User {
             plan.notes.iter().for_each(|note| file::note(note));
             return self.apply_in_background(&folder, lock, &switch);
@@ -170,7 +170,7 @@ impl Apply {
     /// Other gates for a data plane that runs.
     fn regate_user(&self, folder: &Folder, before: &Switch, after: &Switch) -> Result<Outcome, Failure> {
         let name = &before.name;
-        if aimed::is_wanted(before, after) {
+        if target_flags::is_wanted(before, after) {
             terminal::print(&format!("Switch {name} is already as the file says.\n"))?;
             return Ok(Outcome::Met);
         }

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use ontick_switch::apply::Folder;
 use ontick_switch::user::serve::Report;
 
-use super::aimed::StateFlag;
+use super::daemon::RestFlags;
 use super::measured::CalibrationFlag;
-use super::serving::RestFlags;
+use super::target_flags::StateFlag;
 use crate::failure::Failure;
 
 /// Setting up takes no longer.

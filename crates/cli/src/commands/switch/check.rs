@@ -46,12 +46,12 @@ impl Check {
         let checked = check(machine(), &interfaces, &links, switch.as_ref(), measured.as_ref());
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?,
-            false => terminal::print(&self.shown(&checked))?,
+            false => terminal::print(&self.render(&checked))?,
         }
         Ok(if any_bad(&checked.findings) { Outcome::NotMet } else { Outcome::Met })
     }
 
-    fn shown(&self, checked: &Checked) -> String {
+    fn render(&self, checked: &Checked) -> String {
         let style = terminal::style();
         let mut shown: String = checked.ports.iter().map(|one| port(one, &style)).collect();
         if let Some(plane) = &checked.plane {

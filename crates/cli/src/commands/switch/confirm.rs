@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::aimed::{NameFlags, lock, needs_root};
+use super::target_flags::{NameFlags, lock, needs_root};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 

@@ -8,7 +8,7 @@ use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Folder, Journal, Live, revert};
 use ontick_undo::guardian::{self, Guardian, Word};
 
-use super::aimed::{StateFlag, lock};
+use super::target_flags::{StateFlag, lock};
 use crate::failure::{Failure, Outcome};
 
 /// A confirmation is looked for so often.

@@ -1,11 +1,11 @@
 //! `ontick switch …`
 
-mod aimed;
 mod apply;
 mod background;
 mod calibrate;
 mod check;
 mod confirm;
+mod daemon;
 mod demo;
 mod explaining;
 mod export;
@@ -19,10 +19,10 @@ mod plan;
 mod proving;
 mod revert;
 mod run;
-mod serving;
 mod status;
 mod status_user;
 mod synchronised;
+mod target_flags;
 mod timing_flags;
 mod unit;
 mod validate;
@@ -30,7 +30,7 @@ mod verify;
 
 use clap::Subcommand;
 
-pub use aimed::abandoned;
+pub use target_flags::abandoned;
 
 use crate::failure::{Failure, Outcome};
 

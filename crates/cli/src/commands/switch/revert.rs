@@ -6,7 +6,7 @@ use clap::Args;
 use ontick_switch::apply::{Folder, Live, Reverted, revert};
 use ontick_undo::Undone;
 
-use super::aimed::{NameFlags, lock, needs_root};
+use super::target_flags::{NameFlags, lock, needs_root};
 use super::{file, guardian};
 use crate::failure::{Failure, Outcome};
 use crate::{held, terminal};

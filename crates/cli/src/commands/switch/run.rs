@@ -10,12 +10,12 @@ use ontick_switch::model::Plane;
 use ontick_switch::{Switch, config};
 use ontick_undo::guardian::Guardian;
 
-use super::aimed::{self, FileFlags, PlaneFlag, StateFlag, lock, needs_root, standing};
+use super::daemon::Served;
 use super::guardian;
 use super::measured::{CalibrationFlag, Measured};
-use super::serving::Served;
 use super::synchronised::Synchronised;
-use super::{background, file, revert as reverting, serving};
+use super::target_flags::{self, FileFlags, PlaneFlag, StateFlag, lock, needs_root, standing};
+use super::{background, daemon, file, revert as reverting};
 use crate::failure::{Failure, Outcome};
 use crate::stop;
 
@@ -45,7 +45,7 @@ pub struct Run {
     #[command(flatten)]
     calibration: CalibrationFlag,
     #[command(flatten)]
-    rest: serving::RestFlags,
+    rest: daemon::RestFlags,
     /// Started by `ontick switch apply`
     #[arg(long, hide = true)]
     background: bool,
@@ -73,7 +73,7 @@ impl Run {
         let served: Vec<&Served> = standing.iter().map(|one| &one.served).collect();
         let kept = match served.as_slice() {
             [one] if one.switch.plane != Plane::User => self.keep(&one.folder, &one.switch, &one.watch, &stop),
-            all => serving::serve(all, self.metrics.as_deref(), self.rest, &stop),
+            all => daemon::serve(all, self.metrics.as_deref(), self.rest, &stop),
         };
         // Whatever ended it: what was set up here goes.
         let mut outcome = Outcome::Met;
@@ -146,8 +146,8 @@ impl Run {
         let name = wanted.name.clone();
         match Journal::read(folder)? {
             None => {
-                let (switch, plan) = aimed::plan(wanted, measured)?;
-                aimed::refuse_loops(&switch)?;
+                let (switch, plan) = target_flags::plan(wanted, measured)?;
+                target_flags::refuse_loops(&switch)?;
                 let guardian = guardian::start(folder, &self.state)?;
                 if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(&switch)) {
                     guardian.settle();
@@ -160,10 +160,12 @@ impl Run {
                 "setting up switch {name} was interrupted: sudo ontick switch revert {name} restores what was before"
             ))),
             Some(_) => match standing(folder)? {
-                standing if aimed::is_wanted(&standing, &wanted) => {
+                standing if target_flags::is_wanted(&standing, &wanted) => {
                     // What stands is taken away for no new figure unless that was given.
                     if measured.is_some() {
-                        aimed::refuse_short_windows(&standing, measured)?.iter().for_each(|note| file::note(note));
+                        target_flags::refuse_short_windows(&standing, measured)?
+                            .iter()
+                            .for_each(|note| file::note(note));
                     }
                     Ok((standing, None))
                 }

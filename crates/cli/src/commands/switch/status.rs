@@ -10,7 +10,7 @@ use ontick_switch::qdisc::Times;
 use ontick_units::exact;
 use serde::Serialize;
 
-use super::aimed::{NameFlags, standing};
+use super::target_flags::{NameFlags, standing};
 use super::{background, forwarding, status_user};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;

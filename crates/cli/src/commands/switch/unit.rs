@@ -5,8 +5,8 @@ use clap::Args;
 use ontick_machine::service_unit::{self, ServiceUnit, UnitError};
 use ontick_undo::trust;
 
-use super::aimed::FileFlags;
 use super::file::note;
+use super::target_flags::FileFlags;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 

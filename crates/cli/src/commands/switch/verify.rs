@@ -7,9 +7,9 @@ use ontick_switch::model::Switch;
 use ontick_switch::verify::offered::Offered;
 use ontick_switch::verify::proof::Carrier;
 
-use super::aimed::StateFlag;
 use super::file;
 use super::proving::{Asked, ProvingFlags};
+use super::target_flags::StateFlag;
 use crate::failure::{Failure, Outcome};
 
 /// Send numbered flows of every class through a switch and check their arrivals against its gates.

@@ -7,7 +7,7 @@ use ontick_machine::plan::{Item, State};
 use ontick_machine::{Applied, Journal, apply};
 use serde::Serialize;
 
-use super::{Prepared, Wanted, print_json, shown};
+use super::{Prepared, Wanted, print_json, render};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -59,7 +59,7 @@ impl Apply {
         if self.wanted.json {
             print_json(&done)?;
         } else {
-            terminal::print(&shown::done(&done, &terminal::style()))?;
+            terminal::print(&render::done(&done, &terminal::style()))?;
         }
         match done.stopped() {
             Some(why) => Err(Failure::new(why)),

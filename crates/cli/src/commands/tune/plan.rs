@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{Wanted, print_json, shown};
+use super::{Wanted, print_json, render};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -29,9 +29,9 @@ impl PlanCommand {
             return Ok(Outcome::Met);
         }
         let style = terminal::style();
-        let mut text = shown::plan(&prepared.plan, self.all || !self.wanted.knobs.is_empty(), &style);
+        let mut text = render::plan(&prepared.plan, self.all || !self.wanted.knobs.is_empty(), &style);
         if let Some(boot) = &prepared.boot {
-            text += &shown::boot_plan(boot, &style);
+            text += &render::boot_plan(boot, &style);
         }
         if prepared.plan.changes().next().is_some() || prepared.boot.is_some_and(|b| !b.edits.is_empty()) {
             text += &format!("\nNothing is changed yet. This does it: sudo ontick tune apply{}\n", self.wanted.words());

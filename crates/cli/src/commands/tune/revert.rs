@@ -5,7 +5,7 @@ use ontick_machine::boot::{self, Ran};
 use ontick_machine::{Journal, Reverted, revert};
 use serde::Serialize;
 
-use super::{print_json, shown};
+use super::{print_json, render};
 use crate::commands::switch;
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
@@ -52,7 +52,7 @@ impl Revert {
         if self.json {
             print_json(&Undone { reverted: &reverted, ran: &ran })?;
         } else {
-            terminal::print(&shown::reverted(&reverted, &ran, root.is_live(), &terminal::style()))?;
+            terminal::print(&render::reverted(&reverted, &ran, root.is_live(), &terminal::style()))?;
         }
         if root.is_live() {
             for name in switch::abandoned() {

@@ -4,7 +4,7 @@ use clap::Args;
 use ontick_machine::status::Stands;
 use ontick_machine::{Journal, status};
 
-use super::{print_json, shown};
+use super::{print_json, render};
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::terminal;
@@ -29,7 +29,7 @@ impl Status {
         if self.json {
             print_json(&now)?;
         } else {
-            terminal::print(&shown::status(&now, &terminal::style()))?;
+            terminal::print(&render::status(&now, &terminal::style()))?;
         }
         let theirs = now.changes.iter().any(|c| c.state == Stands::ChangedByOthers);
         Ok(if theirs { Outcome::NotMet } else { Outcome::Met })

@@ -4,14 +4,14 @@ mod delivered;
 mod pictures;
 mod schedule;
 mod setup;
-mod told;
+mod summary;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::aimed::{FileFlags, PlaneFlag, StateFlag};
 use super::network_flags::NetworkFlags;
+use super::target_flags::{FileFlags, PlaneFlag, StateFlag};
 use crate::failure::{Failure, Outcome};
 
 pub use delivered::read_plan;

@@ -11,7 +11,7 @@ use ontick_switch::planning::{Document, Outcome as Planned, Prefer, Timetable, W
 
 use super::super::timing_flags::{Timing, TimingFlags};
 use super::delivered::Delivery;
-use super::told::{self, Margin};
+use super::summary::{self, Margin};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, stop, terminal};
 
@@ -103,8 +103,8 @@ impl ScheduleFlags {
         };
         let margin = Margin { timing: timing.in_words(), is_why: self.is_margin(&outcome, plain, &timing, &wanted) };
         let text = match json {
-            true => told::json(network, &outcome, &document, &margin)?,
-            false => told::text(network, &outcome, &table, took, &wanted, &margin),
+            true => summary::json(network, &outcome, &document, &margin)?,
+            false => summary::text(network, &outcome, &table, took, &wanted, &margin),
         };
         terminal::print(&text)?;
         notes.iter().for_each(|note| super::super::file::note(note));

@@ -7,9 +7,9 @@ use ontick_switch::apply::Plan;
 use ontick_switch::model::Plane;
 use serde::Serialize;
 
-use super::super::aimed::{self, FileFlags};
 use super::super::file;
 use super::super::measured::Measured;
+use super::super::target_flags::{self, FileFlags};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -29,9 +29,9 @@ struct ShownStep<'a> {
 }
 
 pub fn run(flags: &FileFlags, measured: Option<&Measured>, json: bool) -> Result<Outcome, Failure> {
-    let (switch, plan) = aimed::plan(flags.read()?, measured)?;
+    let (switch, plan) = target_flags::plan(flags.read()?, measured)?;
     if json {
-        terminal::print(&(serde_json::to_string_pretty(&shown(&switch, &plan))? + "\n"))?;
+        terminal::print(&(serde_json::to_string_pretty(&render(&switch, &plan))? + "\n"))?;
     } else {
         terminal::print(&text(&flags.file, &switch, &plan))?;
         plan.notes.iter().for_each(|note| file::note(note));
@@ -55,7 +55,7 @@ fn text(file: &Path, switch: &Switch, plan: &Plan) -> String {
     text
 }
 
-fn shown<'a>(switch: &Switch, plan: &'a Plan) -> Shown<'a> {
+fn render<'a>(switch: &Switch, plan: &'a Plan) -> Shown<'a> {
     let step = |step: &'_ ontick_switch::apply::Step| step.acts.iter().map(ToString::to_string).collect();
     let steps = plan.steps.iter().map(|s| ShownStep { what: &s.what, commands: step(s) }).collect();
     Shown {

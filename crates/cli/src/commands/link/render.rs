@@ -3,7 +3,7 @@
 use ontick_gpio::{Backend, Name};
 use ontick_link::frame::Damage;
 use ontick_link::stream::Number;
-use ontick_link::transfer::{Got, Sent, Told};
+use ontick_link::transfer::{Reception, Sent, Warning};
 
 /// What is said beside figures where any line is simulated.
 pub fn note(lines: &[Option<&Name>]) -> &'static str {
@@ -23,7 +23,7 @@ pub fn sent(sent: &Sent, returns: bool, lines: &[Option<&Name>]) -> String {
     format!("sent {bytes} bytes in {frames} frames{again}{end}{}", note(lines))
 }
 
-pub fn got(got: &Got, lines: &[Option<&Name>]) -> String {
+pub fn got(got: &Reception, lines: &[Option<&Name>]) -> String {
     let counts = [
         (got.damaged, "damaged"),
         (got.missing, "missing"),
@@ -43,11 +43,11 @@ pub fn got(got: &Got, lines: &[Option<&Name>]) -> String {
     format!("received {} bytes in {} frames{counts}{mended}{end}{}", got.bytes, got.frames, note(lines))
 }
 
-pub fn told(told: Told) -> String {
-    match told {
-        Told::Missing(first, 1) => format!("frame {first} is missing"),
-        Told::Missing(first, count) => format!("frames {first} to {} are missing", first + count - 1),
-        Told::Damaged(damage) => match damage.number().map(|number| Number::of(number).index) {
+pub fn warning(warning: Warning) -> String {
+    match warning {
+        Warning::Missing(first, 1) => format!("frame {first} is missing"),
+        Warning::Missing(first, count) => format!("frames {first} to {} are missing", first + count - 1),
+        Warning::Damaged(damage) => match damage.number().map(|number| Number::of(number).index) {
             None => "a frame is damaged beyond its number".into(),
             Some(index) => match damage {
                 Damage::Missing { came, wanted, .. } => {

@@ -17,7 +17,7 @@ use crate::{Error, Name};
 
 /// The registers behind a line, mapped.
 #[derive(Debug)]
-pub struct Place {
+pub struct RegisterWindow {
     /// Of this board.
     pub board: Board,
     /// The device that offers them.
@@ -34,7 +34,7 @@ struct Stretch {
     bytes: usize,
 }
 
-impl Place {
+impl RegisterWindow {
     /// Of this line, on the system whose `/dev`, `/proc` and `/sys` are under `root`.
     pub fn open(name: &Name, root: &Path, line: u32) -> Result<Self, Error> {
         let not_found = |why| Error::NotFound { name: name.clone(), why };

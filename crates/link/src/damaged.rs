@@ -12,11 +12,11 @@ pub type Blocks = Vec<Option<Vec<u8>>>;
 
 /// The blocks of the last frames that were damaged.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct DamagedFrames {
     frames: VecDeque<(Header, Blocks)>,
 }
 
-impl Kept {
+impl DamagedFrames {
     /// Keeps what came of a frame; the oldest goes when there are too many.
     pub fn keep(&mut self, header: Header, blocks: Blocks) {
         if self.frames.len() == MOST {
