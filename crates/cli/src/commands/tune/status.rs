@@ -11,7 +11,7 @@ use crate::terminal;
 
 /// Show what ontick changed on this machine, and whether it is still in force.
 ///
-/// Exit status 1 if somebody else has changed something since.
+/// Exit status 1 if another program has changed something since.
 #[derive(Args)]
 #[command(after_help = "Example:\n  ontick tune status")]
 pub struct Status {
