@@ -2,9 +2,9 @@
 //! tools' output, comparison, and the metrics format. Nothing here measures and nothing here prints.
 #![forbid(unsafe_code)]
 
-pub mod bound;
 pub mod case;
 pub mod compare;
+pub mod confidence;
 pub mod date;
 mod error;
 pub mod findings;

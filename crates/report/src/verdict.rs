@@ -1,7 +1,7 @@
 //! What a run means, in one sentence that never promises more than was seen.
 
-use ontick_record::bound::upper_95;
 use ontick_record::compare::below_limit;
+use ontick_record::confidence::upper_95;
 use ontick_record::{Case, Measurement, Run, Series, Side};
 use ontick_units::{exact, show};
 

@@ -5,7 +5,7 @@ use ontick_record::{Measurement, Run, Series};
 use crate::markup::Markup;
 use crate::number::count;
 use crate::pulses::{has_pulses, notes, parts, widths};
-use crate::source_003;
+use crate::reference_pulses;
 use crate::typeset;
 
 /// Widths in µs, with what told them; nothing where no pulses were made.
@@ -54,7 +54,7 @@ fn of_source(body: &mut Markup, run: &Run) {
             sides.iter().for_each(|series| cells(body, &three(*series)));
             body.close();
         }
-        for row in source_003::of(part.wanted_ns) {
+        for row in reference_pulses::of(part.wanted_ns) {
             body.open("tr", &[]).leaf("th", &[("scope", &"row")], "");
             body.leaf("th", &[("scope", &"row")], &format!("source 003: {}", row.how));
             cells(body, &["", "", ""].map(String::from));

@@ -4,7 +4,7 @@
 use ontick_record::switching::{Class, Switching, Trial};
 
 use super::frame::{Frame, Paper, TEXT, path, text_width};
-use super::ink::Ink;
+use super::palette::Ink;
 use super::scale::{Scale, Tick, power_of_count, round_steps};
 use crate::typeset::plain_time;
 

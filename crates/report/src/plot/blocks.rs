@@ -2,8 +2,8 @@
 //! slope that both sides share.
 
 use super::frame::{Frame, Paper, path};
-use super::ink::Curve;
 use super::latency_axis;
+use super::palette::Curve;
 use super::scale::{Scale, Tick};
 use crate::bins::Decades;
 

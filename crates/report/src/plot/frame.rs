@@ -1,6 +1,6 @@
 //! The paper of a plot: title, legend, grid, axes. The curves are drawn into it by each plot.
 
-use super::ink::{Curve, Ink};
+use super::palette::{Curve, Ink};
 use super::scale::{Scale, Tick};
 use crate::figures::IN_TIME_NS;
 use crate::markup::Markup;

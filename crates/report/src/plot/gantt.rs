@@ -2,7 +2,7 @@
 
 use super::arrivals::time_ticks;
 use super::frame::{Frame, Paper, QUIET, TEXT, px};
-use super::ink::Ink;
+use super::palette::Ink;
 use super::scale::Scale;
 
 /// A picture of bars.

@@ -1,7 +1,7 @@
 //! How figures grow with a number: panels over each other, all axes linear from zero.
 
 use super::frame::{Frame, Paper, path};
-use super::ink::Ink;
+use super::palette::Ink;
 use super::scale::{Scale, Tick, round_steps};
 
 /// What grows.

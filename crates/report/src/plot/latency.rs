@@ -1,7 +1,7 @@
 //! The latency plot: latency to the right, samples upward, the worst case of each series marked.
 
 use super::frame::{Frame, Paper, TEXT, path, text_width};
-use super::ink::Curve;
+use super::palette::Curve;
 use super::scale::{Scale, power_of_count, power_of_time};
 use crate::bins::{Decades, log_bins};
 use crate::typeset::time;

@@ -3,8 +3,8 @@
 use ontick_record::run::Maxima;
 
 use super::frame::{Frame, Paper, path};
-use super::ink::Curve;
 use super::latency_axis;
+use super::palette::Curve;
 use super::scale::{Scale, Tick, time_steps};
 use crate::bins::Decades;
 

@@ -5,9 +5,9 @@ mod blocks;
 mod frame;
 mod gantt;
 mod growth;
-mod ink;
 mod latency;
 mod maxima;
+mod palette;
 mod percentiles;
 mod scale;
 
@@ -21,7 +21,7 @@ use scale::{Scale, power_of_time};
 
 pub use gantt::{Bar, Gantt, Row, gantt};
 pub use growth::{Growth, Panel, growth};
-pub(crate) use ink::{Curve, Ink, ON_DARK, ON_LIGHT, of_run, of_runs};
+pub(crate) use palette::{Curve, Ink, ON_DARK, ON_LIGHT, of_run, of_runs};
 
 /// What a plot shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

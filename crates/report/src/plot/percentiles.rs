@@ -3,8 +3,8 @@
 use ontick_record::Series;
 
 use super::frame::{Frame, Paper, TEXT, path};
-use super::ink::Curve;
 use super::latency_axis;
+use super::palette::Curve;
 use super::scale::{Scale, Tick};
 use crate::bins::Decades;
 use crate::typeset::time;

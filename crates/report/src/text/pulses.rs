@@ -9,7 +9,7 @@ use crate::figures::latency;
 use crate::number::count;
 use crate::printable::printable;
 use crate::pulses::{notes, parts, widths};
-use crate::source_003;
+use crate::reference_pulses;
 
 const WIDTH: usize = 10;
 const ERROR: usize = 7;
@@ -66,7 +66,7 @@ fn source_table(run: &Run, style: &Style) -> String {
             let line = format!("  {:LABEL$}{}{}", shortened(&printable(name), LABEL), cells[0], cells[1]);
             text.push_str(&format!("{}\n", line.trim_end()));
         }
-        for row in source_003::of(part.wanted_ns) {
+        for row in reference_pulses::of(part.wanted_ns) {
             let label = match row.some_longer_than {
                 "" => format!("source 003: {}", row.how),
                 some => format!("source 003: {} (some > {some})", row.how),

@@ -10,7 +10,7 @@ use statrs::function::beta::beta_reg;
 /// less certain than the bound says.
 ///
 /// ```
-/// use ontick_record::bound::upper_95;
+/// use ontick_record::confidence::upper_95;
 /// assert!((upper_95(0, 100_000) - 3e-5).abs() < 1e-7);
 /// assert!((upper_95(1, 100) - 0.04656).abs() < 1e-5);
 /// ```
