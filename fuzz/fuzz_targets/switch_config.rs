@@ -1,7 +1,7 @@
 //! The file that describes a switch.
 #![no_main]
 
-use ontick_switch::config;
+use ontick_tsn::config;
 
 /// When the file is read, in ns: base times are judged by it.
 const NOW_NS: u64 = 1_795_000_000_000_000_000;

@@ -1,9 +1,9 @@
 //! Frames from any network through header and rules.
 #![no_main]
 
-use ontick_switch::frame::Header;
-use ontick_switch::model::{Class, Rule};
-use ontick_switch::rules::Rules;
+use ontick_tsn::frame::Header;
+use ontick_tsn::model::{Class, Rule};
+use ontick_tsn::rules::Rules;
 
 libfuzzer_sys::fuzz_target!(|frame: &[u8]| {
     let Some(header) = Header::read(frame) else { return assert!(frame.len() < 22) };

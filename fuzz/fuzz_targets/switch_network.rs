@@ -3,9 +3,9 @@
 
 use std::cell::Cell;
 
-use ontick_switch::network;
-use ontick_switch::planning::{Document, Outcome, Timetable, Wanted, lists, nodes, plan};
-use ontick_switch::validate::{Against, TARGETS, validate};
+use ontick_tsn::network;
+use ontick_tsn::planning::{Document, Outcome, Timetable, Wanted, lists, nodes, plan};
+use ontick_tsn::validate::{Against, TARGETS, validate};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let lines = text.matches('\n').count() + 1;
@@ -53,7 +53,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     assert_eq!(read.schedule(&network).unwrap(), schedule);
     assert_eq!(read.timetable(&network), table);
     let form = nodes::Form {
-        base: ontick_switch::model::Base::NextSecond,
+        base: ontick_tsn::model::Base::NextSecond,
         guard_bands: text.len() % 2 == 0,
         most_entries: nodes::MOST_ENTRIES,
         plane: None,

@@ -1,9 +1,9 @@
 //! tsnkit's tables of a network, and plans in either form for it: what is read can be held against the network.
 #![no_main]
 
-use ontick_switch::network::{Overhead, tsnkit};
-use ontick_switch::planning::Document;
-use ontick_switch::validate::{Against, Schedule, TARGETS, validate};
+use ontick_tsn::network::{Overhead, tsnkit};
+use ontick_tsn::planning::Document;
+use ontick_tsn::validate::{Against, Schedule, TARGETS, validate};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     // Parts are apart by a line of its own.
@@ -26,7 +26,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         }
     }
     if let [_, _, _, gcl, route, queue, offset, ..] = parts.as_slice() {
-        if let Ok(schedule) = ontick_switch::validate::tsnkit::read(gcl, route, queue, offset, &network) {
+        if let Ok(schedule) = ontick_tsn::validate::tsnkit::read(gcl, route, queue, offset, &network) {
             check(&schedule);
         }
     }

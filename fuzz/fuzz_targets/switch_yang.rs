@@ -1,7 +1,7 @@
 //! Gate parameters of a network manager.
 #![no_main]
 
-use ontick_switch::{config, yang};
+use ontick_tsn::{config, yang};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let mut imported = match yang::import(text) {
@@ -15,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(exported) = yang::export(&switch) else { return };
     let Ok(again) = yang::import(&exported.document.to_string()) else { return };
     for (interface, port) in again.interfaces.iter().zip(&switch.ports) {
-        let entries = |gates: &ontick_switch::model::Gates| (gates.cycle_ns, gates.entries.clone());
+        let entries = |gates: &ontick_tsn::model::Gates| (gates.cycle_ns, gates.entries.clone());
         assert_eq!(interface.gates.as_ref().map(entries), port.gates.as_ref().map(entries));
     }
 });

@@ -1,12 +1,11 @@
 //! Two stations with a cable, a bridge or a switch between them, all in network namespaces of this process.
 
-use ontick_rt::clock::ClockId;
 use ontick_rt::thread::Policy;
-use ontick_switch::model::{Class, Classifier, Offload, Plane, Port, Role, Rule, Socket, Switch};
 use ontick_switch::user::core::Attachment;
 use ontick_switch::user::either::EitherPort;
 use ontick_switch::user::{Place, Running};
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use ontick_tsn::model::{Class, Classifier, Offload, Plane, Port, Role, Rule, Socket, Switch};
 
 /// Of the switch's links: fast enough not to be what limits it.
 const RATE: u64 = 10_000_000_000;
@@ -120,12 +119,12 @@ pub fn model(socket: Socket) -> Switch {
         classifier: Classifier::Auto,
         socket,
         cpu: None,
-        clock: ClockId::Tai,
+        clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,
         forward_reserved: Default::default(),
-        forwarding: ontick_switch::model::Forwarding::default(),
+        forwarding: ontick_tsn::model::Forwarding::default(),
         classes: (0..8).map(class).collect(),
         ports: PORTS.iter().map(|name| port(name)).collect(),
     }

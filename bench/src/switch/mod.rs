@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use ontick_rt::cpus;
 use ontick_rt::thread::Setup;
-use ontick_switch::model::Socket;
 use ontick_switch::user::packet::{DEFAULT_FRAMES, PacketPort, PacketReader, Stamps};
+use ontick_tsn::model::Socket;
 use ontick_units::show;
 
 use cables::{Between, FAR, Scene};

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ontick_rt::rtrb::RingBuffer;
-use ontick_switch::model::Entry;
-use ontick_switch::schedule::Schedule;
 use ontick_switch::user::core::{Attachment, Channels, Core, Time};
 use ontick_switch::user::counters::Counters;
 use ontick_switch::user::port::{Port, Received, Sent};
+use ontick_tsn::model::Entry;
+use ontick_tsn::schedule::Schedule;
 
 use super::cables;
 use crate::footprint;
@@ -108,7 +108,7 @@ impl Time for Steady {
 
 /// Sends so many frames through.
 pub fn run(frames: u64) -> Seen {
-    let switch = cables::model(ontick_switch::model::Socket::Packet);
+    let switch = cables::model(ontick_tsn::model::Socket::Packet);
     let entries = [Entry { open: 0x0f, for_ns: 300_000 }, Entry { open: 0xf0, for_ns: 200_000 }];
     let left = Rc::new(Cell::new(frames));
     let port = |seed: u64| Made { state: seed, left: left.clone() };

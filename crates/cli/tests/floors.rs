@@ -23,32 +23,34 @@ const MEASURE: &str = "ontick-measure";
 const ACQUIRE: &str = "ontick-acquire";
 const LINK: &str = "ontick-link";
 const SWITCH: &str = "ontick-switch";
+const TSN: &str = "ontick-tsn";
 const REPORT: &str = "ontick-report";
 const CLI: &str = "ontick";
 
-const HOUSE: [Wing; 15] = [
+const HOUSE: [Wing; 16] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
     Wing { name: RT, floor: 1, may_use: &[UNITS] },
     Wing { name: RECORD, floor: 1, may_use: &[UNITS] },
     Wing { name: UNDO, floor: 1, may_use: &[] },
+    Wing { name: TSN, floor: 1, may_use: &[UNITS] },
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
     Wing { name: MACHINE, floor: 2, may_use: &[UNITS, RT, RECORD, UNDO] },
     Wing { name: KERNEL, floor: 3, may_use: &[UNITS, RECORD, UNDO, MACHINE] },
     Wing { name: MEASURE, floor: 3, may_use: &[UNITS, RT, UNDO, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
-    Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO] },
+    Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, TSN] },
     Wing { name: REPORT, floor: 4, may_use: &[UNITS, RECORD] },
     Wing {
         name: CLI,
         floor: 5,
-        may_use: &[UNITS, RT, RECORD, UNDO, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT],
+        may_use: &[UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT],
     },
     Wing {
         name: "ontick-bench",
         floor: 6,
-        may_use: &[UNITS, RT, RECORD, UNDO, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
+        may_use: &[UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
     },
 ];
 

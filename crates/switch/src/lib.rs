@@ -3,29 +3,15 @@
 #![deny(unsafe_code)]
 
 pub mod apply;
-mod bridge_entry;
 pub mod check;
-pub mod config;
-pub mod egress;
+pub mod clock;
 pub mod ethtool;
 pub mod features;
-pub mod frame;
+pub mod files;
 pub mod kernel;
 pub mod link;
 pub mod loops;
-pub mod model;
-pub mod network;
-pub mod planning;
 pub mod ports;
 pub mod qdisc;
-pub mod rules;
-pub mod schedule;
-pub mod target;
 pub mod user;
-pub mod validate;
 pub mod verify;
-pub mod wire;
-pub mod yang;
-
-pub use model::Switch;
-pub use schedule::Schedule;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::Entry;
+use ontick_tsn::model::Entry;
 
 /// Ours, at a port's root.
 pub const HANDLE: &str = "a100:";

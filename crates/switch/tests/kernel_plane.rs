@@ -13,15 +13,15 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use kill::{Kill, Manner, Step, at_each_step};
-use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{
     Act, ApplyError, Expect, Folder, Host, Journal, Live, Lock, Plan, Refused, apply, differences, revert,
 };
+use ontick_switch::ethtool;
 use ontick_switch::features::Features;
 use ontick_switch::kernel::{self, Ended, Options};
-use ontick_switch::model::{Class, Classifier, Forwarding, Offload, Plane, Port, Role, Rule, Socket, Switch};
 use ontick_switch::verify::namespace::Namespace;
-use ontick_switch::{config, ethtool};
+use ontick_tsn::config;
+use ontick_tsn::model::{Class, Classifier, Forwarding, Offload, Plane, Port, Role, Rule, Socket, Switch};
 use ontick_undo::Undone;
 
 /// This machine with a fault at one act, which may be done first.
@@ -97,7 +97,7 @@ fn switch(classifier: Classifier) -> Switch {
         classifier,
         socket: Socket::Packet,
         cpu: None,
-        clock: ClockId::Tai,
+        clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,

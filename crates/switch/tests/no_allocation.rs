@@ -7,11 +7,11 @@ mod model;
 
 use counting::allocations;
 use ontick_rt::rtrb::RingBuffer;
-use ontick_switch::model::{Class, Entry, Rule};
-use ontick_switch::schedule::Schedule;
 use ontick_switch::user::core::{Attachment, Channels, Core, Time};
 use ontick_switch::user::counters::Counters;
 use ontick_switch::user::port::{Port, Received, Sent};
+use ontick_tsn::model::{Class, Entry, Rule};
+use ontick_tsn::schedule::Schedule;
 
 /// Frames of three lengths and two classes, from and to addresses that are known or not, without end.
 struct Endless(u64);

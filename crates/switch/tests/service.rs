@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use ontick_rt::cpus;
 use ontick_rt::thread::{Policy, Setup, set_affinity_of};
-use ontick_switch::model::Class;
 use ontick_switch::user::Place;
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received};
 use ontick_switch::user::running::Noticed;
 use ontick_switch::user::serve::{Happened, ServeError, Service};
 use ontick_switch::verify::namespace::Namespace;
+use ontick_tsn::model::Class;
 use scene::namespace;
 
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -5,13 +5,13 @@ mod scene;
 use std::time::{Duration, Instant};
 
 use ontick_rt::thread::Policy;
-use ontick_switch::model::{Class, Entry, Rule, Switch};
-use ontick_switch::schedule::Schedule;
 use ontick_switch::user::core::{Attachment, Command};
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received, Sent};
 use ontick_switch::user::{Place, Running};
 use ontick_switch::verify::namespace::Namespace;
+use ontick_tsn::model::{Class, Entry, Rule, Switch};
+use ontick_tsn::schedule::Schedule;
 use scene::namespace;
 
 const GIGABIT: u64 = 1_000_000_000;

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use ontick_record::Run;
-use ontick_switch::{config, network, planning};
+use ontick_tsn::{config, network, planning};
 
 use crate::failure::{Failure, Outcome};
 use crate::terminal;

@@ -1,12 +1,12 @@
 //! What stands between a machine and being a switch.
 
 use ontick_record::{Finding, Severity};
-use ontick_rt::clock::ClockId;
+use ontick_tsn::model::Clock;
 
 use super::planes::Chosen;
 use super::{Port, finding, fine};
-use crate::model::{Base, Classifier, Switch};
 use crate::ports::Machine;
+use ontick_tsn::model::{Base, Classifier, Switch};
 
 pub(super) fn findings(
     machine: &Machine,
@@ -76,7 +76,7 @@ fn parts(machine: &Machine) -> Finding {
 
 fn clock(machine: &Machine, switch: Option<&Switch>) -> Finding {
     let offset = machine.tai_offset_s;
-    let tai = switch.is_none_or(|switch| switch.clock == ClockId::Tai);
+    let tai = switch.is_none_or(|switch| switch.clock == Clock::Tai);
     if offset != 0 || !tai {
         return fine("tai-offset", format!("TAI is {offset} s before UTC"));
     }
@@ -102,7 +102,7 @@ fn synchronised(machine: &Machine, switch: Option<&Switch>) -> Finding {
     let why =
         "gates follow this machine's own clock, which drifts from others' by a microsecond in a tenth of a second";
     // A clock that counts from the machine's start is nobody else's.
-    if switch.is_some_and(|switch| switch.clock == ClockId::Monotonic) {
+    if switch.is_some_and(|switch| switch.clock == Clock::Monotonic) {
         return fine(id, "the gates follow a clock of this machine alone");
     }
     match &machine.ptp.state {
@@ -181,7 +181,7 @@ fn cpu(machine: &Machine, switch: Option<&Switch>, plane: Option<&Chosen>) -> Op
 fn clocks(switch: Option<&Switch>, ports: &[Port]) -> Option<Finding> {
     let full = |port: &&Port| {
         let wanted = switch.and_then(|switch| switch.ports.iter().find(|wanted| wanted.name == port.interface.name));
-        wanted.is_some_and(|wanted| wanted.offload == crate::model::Offload::Full)
+        wanted.is_some_and(|wanted| wanted.offload == ontick_tsn::model::Offload::Full)
     };
     let mut clocks: Vec<u32> = ports.iter().filter(full).filter_map(|port| port.interface.stamps.clock).collect();
     clocks.sort_unstable();

@@ -10,11 +10,11 @@ mod windows;
 use ontick_record::{Finding, Severity};
 use serde::Serialize;
 
-use crate::egress::Calibration;
 use crate::link::Link;
 use crate::loops;
-use crate::model::{self, Plane, Role, Switch};
 use crate::ports::{Interface, Machine};
+use ontick_tsn::egress::Calibration;
+use ontick_tsn::model::{self, Plane, Role, Switch};
 
 pub use planes::{Chosen, Fits, Planes};
 pub use windows::{is_of, windows};
@@ -55,7 +55,7 @@ pub fn check(
 ) -> Check {
     let mut findings = Vec::new();
     findings.extend(switch.iter().flat_map(|switch| around(switch, links)));
-    let chosen: Vec<(&Interface, Option<&crate::model::Port>)> = match switch {
+    let chosen: Vec<(&Interface, Option<&ontick_tsn::model::Port>)> = match switch {
         Some(switch) => {
             let mut found = Vec::new();
             for port in &switch.ports {

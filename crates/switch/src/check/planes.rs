@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::Port;
-use crate::model::{self, Classifier, Offload, Plane, Role, Socket, Switch};
 use crate::ports::{Interface, Machine};
 use crate::user::plan;
+use ontick_tsn::model::{self, Classifier, Offload, Plane, Role, Socket, Switch};
 
 /// Drivers that open and close gates by themselves (`TC_SETUP_QDISC_TAPRIO` in Linux 6.12). Ports of a switch chip all
 /// call their driver `dsa`, whose chips differ in it.

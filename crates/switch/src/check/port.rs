@@ -5,10 +5,10 @@ use ontick_units::show_bit_rate;
 
 use super::planes::{Planes, not_a_port};
 use super::{finding, fine};
-use crate::config::suggest;
-use crate::model::{self, Offload, Plane, Switch};
 use crate::ports::Interface;
-use crate::wire;
+use ontick_tsn::config::suggest;
+use ontick_tsn::model::{self, Offload, Plane, Switch};
+use ontick_tsn::wire;
 
 /// A port of the file that is not there.
 pub(super) fn missing(name: &str, interfaces: &[Interface]) -> Finding {

@@ -3,9 +3,9 @@
 use ontick_record::findings::any_bad;
 
 use super::*;
-use crate::config;
-use crate::egress::{DataPlane, EgressTiming};
 use crate::ports::{Driver, Options, Parts, Stamps};
+use ontick_tsn::config;
+use ontick_tsn::egress::{DataPlane, EgressTiming};
 
 fn parts(option: Options) -> Parts {
     Parts::look("/no/such/root".as_ref(), "6.12", option)

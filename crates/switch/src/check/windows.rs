@@ -4,10 +4,10 @@ use ontick_record::{Finding, Severity};
 use ontick_units::exact;
 
 use super::finding;
-use crate::egress::{Calibration, DataPlane, EgressTiming};
-use crate::model::{Offload, Plane, Port, Switch};
-use crate::schedule::Schedule;
-use crate::wire;
+use ontick_tsn::egress::{Calibration, DataPlane, EgressTiming};
+use ontick_tsn::model::{Offload, Plane, Port, Switch};
+use ontick_tsn::schedule::Schedule;
+use ontick_tsn::wire;
 
 /// What the ports' windows lack on this plane. `rate` is that of a port's link where the file has none; `measured` counts
 /// in place of what is assumed, if it is of the same plane.

@@ -1,9 +1,9 @@
 //! The kernel's bridge: it forwards only once everything else is in place.
 
 use crate::apply::{Act, Expect, Iface, Link, Step, Undo};
-use crate::bridge_entry::{is_group, unfit_for_kernel};
-use crate::config::show_mac;
-use crate::model::{Forwarding, Switch};
+use ontick_tsn::bridge_entry::{is_group, unfit_for_kernel};
+use ontick_tsn::config::show_mac;
+use ontick_tsn::model::{Forwarding, Switch};
 
 /// Hundredths of a second.
 const TICK_NS: u64 = 10_000_000;

@@ -1,10 +1,10 @@
 //! The queueing disciplines at a port's way out.
 
 use crate::apply::{Act, Expect, Host, Iface, Link, Step, Undo, qdiscs, root_of};
-use crate::model::{Base, Gates, Guard, Offload, Port, Switch};
 use crate::qdisc::{HANDLE, Prio, Taprio};
-use crate::schedule::{guard_ns, with_guards};
-use crate::wire::LARGEST_SDU;
+use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, Switch};
+use ontick_tsn::schedule::{guard_ns, with_guards};
+use ontick_tsn::wire::LARGEST_SDU;
 
 use super::lanes::{First, Lanes};
 use super::probe::{self, Known};
@@ -163,9 +163,9 @@ pub(super) fn taprio(
         missing(&probe::etf(host))?;
     }
     let kernels_clock = match switch.clock {
-        ontick_rt::clock::ClockId::Monotonic => "MONOTONIC",
-        ontick_rt::clock::ClockId::Realtime => "REALTIME",
-        ontick_rt::clock::ClockId::Tai => "TAI",
+        ontick_tsn::model::Clock::Monotonic => "MONOTONIC",
+        ontick_tsn::model::Clock::Realtime => "REALTIME",
+        ontick_tsn::model::Clock::Tai => "TAI",
     };
     Ok(Taprio {
         map: lanes.map,

@@ -79,7 +79,7 @@ fn a_group_goes_where_its_entry_leads_and_nothing_stays() {
         }
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::of("cell4", Some(place.path())).unwrap();
-        let switch = crate::config::read(FILE).unwrap().switch;
+        let switch = ontick_tsn::config::read(FILE).unwrap().switch;
         let settled = || !state().contains("\"operstate\":\"LOWERLAYERDOWN\"");
         until("all links are up", settled);
         let before = state();

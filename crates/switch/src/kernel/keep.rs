@@ -13,8 +13,8 @@ use crate::apply::{
     Act, Difference, Expect, Folder, Host, Journal, Lock, Plan, Refused, Step, Undo, carry_out, differences, links,
 };
 use crate::link::{Change, Event, Watch};
-use crate::model::{Port, Switch};
-use crate::schedule::Schedule;
+use ontick_tsn::model::{Port, Switch};
+use ontick_tsn::schedule::Schedule;
 
 use super::clock::{Stepped, Steps};
 use super::status::{LinkState, PortStatus, Status, port_statuses};
@@ -127,7 +127,7 @@ impl<'a, H: Host> Keeper<'a, H> {
             options,
             tell,
             tally: Tally::default(),
-            clock: Steps::new(switch.clock),
+            clock: Steps::new(crate::clock::id(switch.clock)),
             due: BTreeMap::new(),
             returned: BTreeSet::new(),
             look_at: now,

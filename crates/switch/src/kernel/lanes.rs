@@ -1,7 +1,7 @@
 //! Which traffic class of the kernel, and which priority of a socket buffer, stands for which class of the model.
 
-use crate::model::{CLASSES, Class, Switch};
 use crate::qdisc::PRIORITIES;
+use ontick_tsn::model::{CLASSES, Class, Switch};
 
 /// The way of one class through the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]

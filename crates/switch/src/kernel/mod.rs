@@ -22,7 +22,7 @@ pub mod status;
 
 use crate::apply::{Host, Link, Plan, Refused, Step, links, port};
 use crate::features;
-use crate::model::{Port, Role, Switch};
+use ontick_tsn::model::{Port, Role, Switch};
 
 pub use keep::{Ended, Options, Tally, keep};
 pub use lanes::{First, Lane, Lanes, NoPriorityLeft};

@@ -2,7 +2,7 @@
 
 use crate::apply::{Act, Expect, Host, Plan, Refused, Step, links, port};
 use crate::features;
-use crate::model::{Gates, Plane, Port, Role, Switch};
+use ontick_tsn::model::{Gates, Plane, Port, Role, Switch};
 
 use super::classify::{self, Wanted};
 use super::gates::{self, Found};

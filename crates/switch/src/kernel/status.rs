@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::apply::{Difference, Host, Link, Plan, Refused, differences, links, qdiscs, root_of};
 use crate::ethtool;
-use crate::model::{Port, Switch};
 use crate::qdisc::{HANDLE, Shown, Times};
+use ontick_tsn::model::{Port, Switch};
 
 use super::{Lanes, lanes_of};
 

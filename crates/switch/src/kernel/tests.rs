@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use ontick_rt::clock::ClockId;
 use proptest::prelude::*;
 
 use super::*;
 use crate::apply::Act;
 use crate::features::{Feature, Features};
-use crate::model::Base;
-use crate::model::{
+use ontick_tsn::model::Base;
+use ontick_tsn::model::{
     Address, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Reserved, Rule, StaticEntry,
 };
-use crate::schedule::{Schedule, guard_ns, with_guards};
+use ontick_tsn::schedule::{Schedule, guard_ns, with_guards};
 
 /// A machine on paper: two ports with so many queues, at 1 Gb/s.
 struct Paper {
@@ -116,9 +115,9 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         role: Role::Bridge,
         plane: Plane::Kernel,
         classifier: Classifier::Flower,
-        socket: crate::model::Socket::Packet,
+        socket: ontick_tsn::model::Socket::Packet,
         cpu: None,
-        clock: ClockId::Tai,
+        clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,

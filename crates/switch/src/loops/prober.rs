@@ -21,7 +21,7 @@ pub struct Prober {
 
 impl Prober {
     /// Octets of a probe: the shortest frame.
-    pub const OCTETS: usize = crate::wire::SHORTEST as usize;
+    pub const OCTETS: usize = ontick_tsn::wire::SHORTEST as usize;
 
     /// With a number of its own.
     #[allow(clippy::new_without_default)] // no two are equal

@@ -11,7 +11,7 @@ use super::open::OpenError;
 use super::packet::PacketPort;
 use super::port::{Port, Received, Sent};
 use super::testbed::{Tap, frame, in_namespace, ip, until, with_cable};
-use crate::model::Socket;
+use ontick_tsn::model::Socket;
 
 /// Opens a port of an interface, with room for about so many frames.
 pub type Open<P> = fn(&str, u32) -> Result<P, OpenError>;

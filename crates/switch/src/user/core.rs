@@ -22,12 +22,12 @@ use super::usual::Usual;
 use attempts::Attempts;
 use outlet::Outlet;
 
-use crate::frame::Header;
 use crate::loops::{self, Prober};
-use crate::model::{CLASSES, Reserved, Switch};
-use crate::rules::Rules;
-use crate::schedule::{NEVER, Schedule};
-use crate::wire::{self, Pace};
+use ontick_tsn::frame::Header;
+use ontick_tsn::model::{CLASSES, Reserved, Switch};
+use ontick_tsn::rules::Rules;
+use ontick_tsn::schedule::{NEVER, Schedule};
+use ontick_tsn::wire::{self, Pace};
 
 /// The core was kept from its work when it notices that so much time has passed, in ns: less than the largest frame takes
 /// at 1 Gbit/s (12.3 us), so that whatever carries one past its gate is known.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::CLASSES;
+use ontick_tsn::model::CLASSES;
 
 /// A number that one thread counts up.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use super::open::OpenError;
 use super::packet::{DEFAULT_FRAMES, PacketPort};
 use super::port::{Port, Received, Sent};
 use super::xdp::XdpPort;
-use crate::model::Socket;
+use ontick_tsn::model::Socket;
 
 /// Octets of data that the frames of a port by such a socket carry at most, with two VLAN tags: what a slot of its ring
 /// has room for.

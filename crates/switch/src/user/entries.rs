@@ -1,6 +1,6 @@
 //! Static entries of the filtering database (IEEE 802.1Q-2022 clause 8.8.1): to which ports frames to an address go.
 
-use crate::model::StaticEntry;
+use ontick_tsn::model::StaticEntry;
 
 /// A set of ports: a switch has 256 at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

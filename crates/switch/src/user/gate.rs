@@ -1,7 +1,7 @@
 //! The gates of one port, followed in time.
 
-use crate::model::CLASSES;
-use crate::schedule::{NEVER, Schedule, View};
+use ontick_tsn::model::CLASSES;
+use ontick_tsn::schedule::{NEVER, Schedule, View};
 
 /// Follows a gate control list, and changes to a new one at its base time.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Gates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Entry;
+    use ontick_tsn::model::Entry;
 
     fn list(base_ns: u64, open: u8) -> Schedule {
         Schedule::new(base_ns, &[Entry { open, for_ns: 600 }, Entry { open: 128, for_ns: 400 }])

@@ -2,7 +2,7 @@
 
 use ontick_record::openmetrics::{Exposition, Kind, Labels};
 
-use crate::model::Switch;
+use ontick_tsn::model::Switch;
 
 use super::counters::{Counters, PortCounters, QueueCounters};
 use super::serve::Report;

@@ -5,7 +5,7 @@ use super::station;
 use crate::apply::{Host, Link, Plan, Step, links, port};
 use crate::features::{self, Features};
 use crate::kernel::CannotPlan;
-use crate::model::{Offload, Port, Reserved, Socket, Switch};
+use ontick_tsn::model::{Offload, Port, Reserved, Socket, Switch};
 
 /// Looks at everything that would be changed, and says what is to be done.
 pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {

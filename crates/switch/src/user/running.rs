@@ -20,7 +20,7 @@ use super::ending::{Ending, Patience, step_down, wait_for_end};
 use super::port::Port;
 use super::rest::{REST_NS, Rests};
 use super::time::{Distance, SwitchClock};
-use crate::model::Switch;
+use ontick_tsn::model::Switch;
 
 /// A core that shows no sign of life for so long is not trusted with its CPU any more.
 const SILENT: Duration = Duration::from_secs(2);
@@ -119,7 +119,7 @@ fn ends<P>(switch: &Switch, attachments: Vec<Attachment<P>>) -> (Outer<P>, Inner
     let (commands, to_obey) = RingBuffer::new(COMMANDS);
     let (to_free, discarded) = RingBuffer::new(COMMANDS);
     let (to_tell, stalls) = RingBuffer::new(STALLS);
-    let distance = Distance::of(switch.clock);
+    let distance = Distance::of(crate::clock::id(switch.clock));
     let channels = Channels { commands: to_obey, discarded: to_free, stalls: to_tell };
     let outer = Outer { counters: counters.clone(), commands, discarded, stalls, distance: distance.clone() };
     (outer, Inner { switch: switch.clone(), attachments, channels, counters, distance })
@@ -330,7 +330,7 @@ mod tests {
         let [first, _, ..] = cpus::allowed()[..] else { return ontick_skip::skipped!("this needs two CPUs") };
         let (closing, closed) = channel();
         let attach = |closing| Attachment { port: Some(Closing(closing)), rate: 1_000_000_000, schedule: None };
-        let switch = crate::config::read(TWO_PORTS).unwrap().switch;
+        let switch = ontick_tsn::config::read(TWO_PORTS).unwrap().switch;
         let place = Place { cpu: Some(first), policy: Policy::Other, never_rest: false };
         let running = Running::start(&switch, vec![attach(closing.clone()), attach(closing)], place).unwrap();
         // Only asked to end: nobody else moves it.

@@ -17,12 +17,12 @@ use super::packet::least_egress_ns;
 use super::running::{Noticed, Place, Running, StartError, Stopped};
 use super::settings::Settings;
 use crate::apply::{Folder, Live};
-use crate::config;
 use crate::ethtool;
 use crate::link::{self, Change, Watch};
 use crate::loops;
-use crate::model::{Base, Guard, Port, Socket, Switch};
-use crate::schedule::Schedule;
+use ontick_tsn::config;
+use ontick_tsn::model::{Base, Guard, Port, Socket, Switch};
+use ontick_tsn::schedule::Schedule;
 
 /// Rate of a link that tells none, in bits per second.
 const RATE: u64 = 1_000_000_000;
@@ -574,7 +574,7 @@ fn keep_whole(open: &mut EitherPort, name: &str, watch: &Watch) -> Option<String
 
 /// One second for all ports that begin with the next one.
 fn base_ns(switch: &Switch) -> u64 {
-    Base::NextSecond.resolve(switch.clock.now_ns())
+    Base::NextSecond.resolve(crate::clock::now_ns(switch.clock))
 }
 
 fn base(port: &Port, next_second_ns: u64) -> u64 {

@@ -2,7 +2,7 @@
 //! with two ports; the second one has the gates and leads to the wire.
 
 use crate::apply::{Act, Expect, Iface, Link, Step, Undo};
-use crate::model::{Forwarding, Offload, Plane, Port, Role, Switch};
+use ontick_tsn::model::{Forwarding, Offload, Plane, Port, Role, Switch};
 
 /// Behind the station's name, for the end that the core has.
 const INNER: &str = "-core";

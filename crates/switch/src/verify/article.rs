@@ -1,8 +1,6 @@
 //! The switch of source 004's "A Small Test".
 
-use ontick_rt::clock::ClockId;
-
-use crate::model::{
+use ontick_tsn::model::{
     Base, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch,
 };
 
@@ -41,7 +39,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         classifier: Classifier::Auto,
         socket: Socket::Packet,
         cpu: None,
-        clock: ClockId::Tai,
+        clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1_024,
         stp: false,

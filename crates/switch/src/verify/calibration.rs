@@ -9,8 +9,8 @@ use ontick_record::switching::Class;
 use super::article;
 use super::offered::Offered;
 use super::proof::{Carrier, Look, Proof, ProofError};
-use crate::egress::{DataPlane, EgressTiming};
-use crate::model::{Base, Entry, Gates, Guard, Switch};
+use ontick_tsn::egress::{DataPlane, EgressTiming};
+use ontick_tsn::model::{Base, Entry, Gates, Guard, Switch};
 
 /// Gates open so often, in ns.
 const CYCLE_NS: u64 = 1_000_000;

@@ -74,9 +74,9 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Guard;
     use crate::verify::article;
     use crate::verify::flow::Nonce;
+    use ontick_tsn::model::Guard;
 
     #[test]
     fn a_line_for_each_frame() {

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use super::flow::Flow;
 use super::sender::Rate;
-use crate::schedule::Schedule;
-use crate::wire;
+use ontick_tsn::schedule::Schedule;
+use ontick_tsn::wire;
 
 /// How many frames are offered to a switch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,9 +86,9 @@ impl FromStr for Offered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Guard;
     use crate::verify::article;
     use crate::verify::flow::{self, Nonce};
+    use ontick_tsn::model::Guard;
 
     #[test]
     fn shares_are_of_the_windows() {

@@ -22,12 +22,12 @@ use super::trial::{self, Moment, Plan, TrialError};
 use super::under_test::{Bridge, KernelPlane, KernelPlaneError, Outside, UnderTest, UserPlane, UserPlaneError};
 use crate::apply::Folder;
 use crate::ethtool;
-use crate::model::{Base, Gates, Switch};
-use crate::schedule::{self, Schedule};
 use crate::user::Place;
 use crate::user::open::OpenError;
 use crate::user::packet::{PacketPort, PacketReader, Stamps};
-use crate::wire::LARGEST_SDU;
+use ontick_tsn::model::{Base, Gates, Switch};
+use ontick_tsn::schedule::{self, Schedule};
+use ontick_tsn::wire::LARGEST_SDU;
 
 /// Cycles begin so long after everything is set up, at least, in ns.
 const SET_UP_NS: u64 = 200_000_000;
@@ -221,7 +221,7 @@ impl Proof {
                 gates,
                 offers: offers.clone(),
                 schedule: Schedule::new(base_ns, &entries),
-                clock: switch.clock,
+                clock: crate::clock::id(switch.clock),
                 duration_ns,
                 guard_ns: self.guard_ns,
                 modelled_rate: None,
@@ -372,7 +372,7 @@ impl Proof {
     /// When cycles begin: as the port's gates say, once all is set up.
     fn base_ns(&self, gates: &Gates) -> Result<u64, ProofError> {
         const SECOND: u64 = 1_000_000_000;
-        let now_ns = self.switch.clock.now_ns();
+        let now_ns = crate::clock::now_ns(self.switch.clock);
         match (gates.base, &self.carrier) {
             (Base::At(ns), _) => Ok(ns),
             // It began with some whole second, and so with this one.

@@ -142,10 +142,10 @@ fn wait(clock: ClockId, now_ns: u64, due_ns: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Guard;
     use crate::user::port::Received;
     use crate::verify::article;
     use crate::verify::flow::{Nonce, Reading};
+    use ontick_tsn::model::Guard;
 
     /// Takes frames, every so many of them not.
     struct Taken {

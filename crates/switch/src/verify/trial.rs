@@ -13,11 +13,11 @@ use super::frame_log::FrameLog;
 use super::receiver::{Receiver, Strays};
 use super::sender::{self, Count, Offer, Rate};
 use super::under_test::{Lost, UnderTest, Worker};
-use crate::model::Switch;
-use crate::schedule::Schedule;
 use crate::user::core::Stall;
 use crate::user::packet::{PacketPort, PacketReader, Stamps};
 use crate::user::time::Distance;
+use ontick_tsn::model::Switch;
+use ontick_tsn::schedule::Schedule;
 
 /// Flows start so long after everything is ready, in ns.
 const LEAD_NS: u64 = 50_000_000;

@@ -1,7 +1,6 @@
 //! A switch to begin with.
 
-use ontick_rt::clock::ClockId;
-use ontick_switch::model::{Class, Classifier, Forwarding, Offload, Plane, Port, Role, Socket, Switch};
+use ontick_tsn::model::{Class, Classifier, Forwarding, Offload, Plane, Port, Role, Socket, Switch};
 
 /// A bridge of these ports without gates.
 pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch {
@@ -19,7 +18,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         classifier: Classifier::Auto,
         socket: Socket::Packet,
         cpu: None,
-        clock: ClockId::Tai,
+        clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 64,
         stp: false,

@@ -3,9 +3,10 @@
 use clap::Args;
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Act, Folder, Host, Journal, Live, Lock, Plan, apply};
-use ontick_switch::model::{Plane, Port};
+use ontick_switch::kernel;
 use ontick_switch::user::station::served;
-use ontick_switch::{Switch, config, kernel};
+use ontick_tsn::model::{Plane, Port};
+use ontick_tsn::{config, model::Switch};
 use ontick_units::exact;
 
 use super::daemon::RestFlags;
@@ -136,7 +137,8 @@ impl Apply {
             return self.regate_user(folder, &before, switch);
         }
         let plan = folder.plan()?;
-        let Some(regated) = kernel::regate(&Live, &plan, &before, switch, switch.clock.now_ns())? else {
+        let Some(regated) = kernel::regate(&Live, &plan, &before, switch, ontick_switch::clock::now_ns(switch.clock))?
+        else {
             return Err(Failure::new(format!(
                 "switch {name} is set up, and only the gates of ports that have some can be changed: sudo \
                  ontick switch revert {name}, then apply"

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ontick_record::store;
-use ontick_switch::egress::Calibration;
-use ontick_switch::model::Guard;
 use ontick_switch::verify::article;
 use ontick_switch::verify::calibration::{Calibrated, Calibrating};
 use ontick_switch::verify::proof::{Carrier, place};
+use ontick_tsn::egress::Calibration;
+use ontick_tsn::model::Guard;
 use ontick_units::exact;
 
 use crate::failure::{Failure, Outcome};

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ontick_machine::{Facts, Root};
 use ontick_record::store;
+use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::holders;
 use ontick_switch::apply::{Folder, Lock};
@@ -15,7 +16,7 @@ use ontick_switch::user::running::{Noticed, Stopped};
 use ontick_switch::user::serve::{Happened, Service};
 use ontick_switch::user::{Place, metrics};
 use ontick_switch::verify::proof;
-use ontick_switch::{Switch, config};
+use ontick_tsn::{config, model::Switch};
 
 use super::file;
 use crate::commands::tuned::Tuned;
@@ -191,7 +192,8 @@ fn change_gates(folder: &Folder, service: &mut Service, in_force: &mut (String, 
     if text == in_force.0 || told.as_ref() == Some(&text) {
         return;
     }
-    let changed = config::read(&text).map_err(|e| e.to_string()).map(|parsed| parsed.switch);
+    let changed =
+        config::read_at(&text, ClockId::Realtime.now_ns()).map_err(|e| e.to_string()).map(|parsed| parsed.switch);
     match changed.and_then(|switch| service.change(&switch).map(|()| switch)) {
         Ok(switch) => {
             file::note("the gates change at their base time");

@@ -1,12 +1,12 @@
 //! `ontick switch demo`
 
 use clap::Args;
-use ontick_switch::config;
-use ontick_switch::model::Guard;
-use ontick_switch::schedule::guard_ns;
 use ontick_switch::verify::article;
 use ontick_switch::verify::offered::Offered;
-use ontick_switch::wire::{LARGEST_SDU, largest_frame_ns};
+use ontick_tsn::config;
+use ontick_tsn::model::Guard;
+use ontick_tsn::schedule::guard_ns;
+use ontick_tsn::wire::{LARGEST_SDU, largest_frame_ns};
 use ontick_units::exact;
 
 use super::proving::{Asked, ProvingFlags};

@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
-use ontick_switch::{Switch, config};
+use ontick_switch::files::{self, FileError};
+use ontick_tsn::config;
+use ontick_tsn::model::Switch;
 
 use crate::failure::Failure;
 use crate::terminal;
 
 /// Reads it; what is doubtful is said on standard error.
 pub fn read(file: &Path) -> Result<Switch, Failure> {
-    let parsed = config::open(file).map_err(|error| match error {
-        config::FileError::Wrong { .. } => Failure::list(error),
+    let parsed = files::switch(file).map_err(|error| match error {
+        FileError::Wrong { .. } => Failure::list(error),
         other => Failure::new(other),
     })?;
     warn(&parsed.warnings, &file.display().to_string());

@@ -1,8 +1,8 @@
 //! How a switch finds the ports of frames, in words.
 
-use ontick_switch::Switch;
-use ontick_switch::config::show_mac;
-use ontick_switch::model::StaticEntry;
+use ontick_tsn::config::show_mac;
+use ontick_tsn::model::StaticEntry;
+use ontick_tsn::model::Switch;
 
 /// Entries that are shown; of more, the number.
 const EACH: usize = 16;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ontick_record::store;
-use ontick_switch::{config, yang};
+use ontick_tsn::{config, yang};
 
 use super::file;
 use crate::failure::{Failure, Outcome};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_switch::egress::{Calibration, DataPlane};
+use ontick_tsn::egress::{Calibration, DataPlane};
 
 use crate::failure::Failure;
 
@@ -38,7 +38,7 @@ impl CalibrationFlag {
 impl Measured {
     fn read(file: &std::path::Path) -> Result<Self, Failure> {
         let shown = file.display().to_string();
-        let text = ontick_switch::config::read_text(file, LARGEST, "longer than 64 KiB, so no calibration");
+        let text = ontick_switch::files::read_text(file, LARGEST, "longer than 64 KiB, so no calibration");
         let calibration = Calibration::read(&text.map_err(Failure::new)?);
         let calibration = calibration.map_err(|wrong| Failure::new(format!("{shown}: {wrong}")))?;
         Ok(Self { file: shown, calibration })

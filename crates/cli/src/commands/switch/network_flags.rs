@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use ontick_switch::network::{self, Network, Overhead, tsnkit};
+use ontick_switch::files;
+use ontick_tsn::network::{Network, Overhead, tsnkit};
 
 use crate::failure::Failure;
 
@@ -35,7 +36,7 @@ impl NetworkFlags {
     pub fn read(&self, file: Option<&PathBuf>) -> Result<Network, Failure> {
         match (file, &self.task, &self.topo) {
             (Some(file), None, None) => {
-                let mut network = network::open(file).map_err(Failure::new)?;
+                let mut network = files::network(file).map_err(Failure::new)?;
                 if self.payload_only {
                     network.overhead = Overhead::PayloadOnly;
                 }
@@ -47,7 +48,7 @@ impl NetworkFlags {
                     RateUnit::Gbit => tsnkit::RateUnit::Gbit,
                 });
                 let overhead = if self.payload_only { Overhead::PayloadOnly } else { Overhead::Wire };
-                tsnkit::open(task, topo, unit, overhead).map_err(Failure::new)
+                files::tsnkit_network(task, topo, unit, overhead).map_err(Failure::new)
             }
             _ => Err(Failure::new("name the file of a network, or --task and --topo (see --help)")),
         }

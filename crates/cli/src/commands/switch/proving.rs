@@ -10,12 +10,12 @@ use ontick_record::run::Judged;
 use ontick_record::switching::Trial;
 use ontick_record::{Run, store};
 use ontick_report::{Plot, plot};
-use ontick_switch::model::{Plane, Switch};
 use ontick_switch::verify::flow::SIZES;
 use ontick_switch::verify::frame_log;
 use ontick_switch::verify::offered::Offered;
 use ontick_switch::verify::proof::{self, Carrier, Proof, Proven};
 use ontick_switch::verify::trial::Moment;
+use ontick_tsn::model::{Plane, Switch};
 
 use super::explaining::Explaining;
 use crate::attempts::Attempts;

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use ontick_switch::apply::{Folder, Journal, Live, Lock, apply, revert};
 use ontick_switch::kernel::{self, Ended, Options};
-use ontick_switch::model::Plane;
-use ontick_switch::{Switch, config};
+use ontick_tsn::config;
+use ontick_tsn::model::{Plane, Switch};
 use ontick_undo::guardian::Guardian;
 
 use super::daemon::Served;

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use ontick_rt::clock::ClockId;
-use ontick_switch::Switch;
 use ontick_switch::apply::{Folder, Journal, Live, differences};
 use ontick_switch::kernel::status::{LinkState, PortStatus, Status as Standing, status};
-use ontick_switch::model::Plane;
 use ontick_switch::qdisc::Times;
+use ontick_tsn::model::Plane;
+use ontick_tsn::model::Switch;
 use ontick_units::exact;
 use serde::Serialize;
 

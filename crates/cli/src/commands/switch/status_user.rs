@@ -1,10 +1,10 @@
 //! How a user data plane stands.
 
 use ontick_rt::clock::ClockId;
-use ontick_switch::Switch;
-use ontick_switch::model::{Class, Port};
 use ontick_switch::user::counters::QueueCounters;
 use ontick_switch::user::serve::{PortReport, Report};
+use ontick_tsn::model::Switch;
+use ontick_tsn::model::{Class, Port};
 use ontick_units::{exact, show};
 use serde::Serialize;
 

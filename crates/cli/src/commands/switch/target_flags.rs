@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use ontick_record::{Finding, Severity};
 use ontick_switch::apply::{Folder, FolderError, Lock, Plan};
-use ontick_switch::model::{Plane, Role};
 use ontick_switch::user::station::served;
-use ontick_switch::{Switch, apply, check, config, ethtool, kernel, link, loops, user};
+use ontick_switch::{apply, check, ethtool, kernel, link, loops, user};
+use ontick_tsn::model::{Plane, Role};
+use ontick_tsn::{config, model::Switch};
 
 use super::file;
 use super::measured::Measured;
@@ -128,7 +129,7 @@ pub fn lock(folder: &Folder) -> Result<Lock, Failure> {
 /// What is to be done, and by whom: the switch that is returned has its data plane decided.
 pub fn plan(mut switch: Switch, measured: Option<&Measured>) -> Result<(Switch, Plan), Failure> {
     refuse_short_windows(&switch, measured)?;
-    let kernel = |switch: &Switch| kernel::plan(&apply::Live, switch, switch.clock.now_ns());
+    let kernel = |switch: &Switch| kernel::plan(&apply::Live, switch, ontick_switch::clock::now_ns(switch.clock));
     let user = |switch: &Switch| user::plan::plan(&apply::Live, switch);
     let (plane, mut plan) = match switch.plane {
         Plane::Kernel => (Plane::Kernel, kernel(&switch)?),

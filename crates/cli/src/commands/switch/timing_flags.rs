@@ -1,9 +1,9 @@
 //! What is to carry a schedule out, and how exactly that sends.
 
 use clap::Args;
-use ontick_switch::egress::EgressTiming;
-use ontick_switch::network::Network;
-use ontick_switch::target::{self, TARGETS, Target};
+use ontick_tsn::egress::EgressTiming;
+use ontick_tsn::network::Network;
+use ontick_tsn::target::{self, TARGETS, Target};
 use ontick_units::exact;
 
 use super::measured::CalibrationFlag;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_switch::network::Network;
-use ontick_switch::validate::{Against, MOST_MESSAGES, Schedule, Verdict, tsnkit, validate};
+use ontick_switch::files;
+use ontick_tsn::network::Network;
+use ontick_tsn::validate::{Against, MOST_MESSAGES, Schedule, Verdict, validate};
 use ontick_units::show;
 use serde_json::json;
 
@@ -72,7 +73,7 @@ impl Validate {
                 let wrong = |error| Failure::new(format!("{}: {error}", file.display()));
                 read_plan(file)?.schedule(network).map_err(wrong)
             }
-            (None, Some(prefix)) => tsnkit::open(prefix, network).map_err(Failure::new),
+            (None, Some(prefix)) => files::tsnkit_schedule(prefix, network).map_err(Failure::new),
             _ => Err(Failure::new("name a plan, or --tsnkit PREFIX, and not both (see --help)")),
         }
     }
@@ -105,7 +106,7 @@ fn text(network: &Network, verdict: &Verdict) -> String {
 }
 
 fn json(network: &Network, verdict: &Verdict) -> Result<String, Failure> {
-    let delay = |delay: &ontick_switch::validate::Delay| {
+    let delay = |delay: &ontick_tsn::validate::Delay| {
         json!({
             "stream": network.streams[delay.stream].name,
             "listener": network.nodes[delay.listener].name,

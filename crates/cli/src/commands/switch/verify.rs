@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_switch::model::Switch;
 use ontick_switch::verify::offered::Offered;
 use ontick_switch::verify::proof::Carrier;
+use ontick_tsn::model::Switch;
 
 use super::file;
 use super::proving::{Asked, ProvingFlags};

@@ -2,7 +2,7 @@
 
 use super::{Wanted, mac};
 use crate::apply::{Act, Expect, Host, Iface, Step, Undo, preferences_at, qdiscs};
-use crate::model::{Address, Rule};
+use ontick_tsn::model::{Address, Rule};
 
 /// Filters are asked in the order of their preference, which others may have taken up to here.
 const FIRST: u16 = 40_000;

@@ -2,7 +2,7 @@
 
 use super::Wanted;
 use crate::apply::{Act, Expect, Host, Step, Undo};
-use crate::model::Rule;
+use ontick_tsn::model::Rule;
 
 const SEEN: &str = "/proc/sys/net/bridge/bridge-nf-call-";
 const TAGGED: &str = "/proc/sys/net/bridge/bridge-nf-filter-vlan-tagged";

@@ -5,7 +5,7 @@ mod iptables;
 mod nft;
 
 use crate::apply::{Host, Link, Step};
-use crate::model::{Classifier, Role, Rule, Switch};
+use ontick_tsn::model::{Classifier, Rule, Switch};
 
 use super::lanes::Lanes;
 use super::probe::{self, Known};
@@ -65,47 +65,6 @@ fn there(known: &Known) -> Result<(), String> {
     match known {
         Known::There | Known::Untold => Ok(()),
         Known::Missing(why) => Err(why.clone()),
-    }
-}
-
-impl Switch {
-    fn is_bridge(&self) -> bool {
-        self.role == Role::Bridge
-    }
-}
-
-impl Rule {
-    /// Nothing but the priority of the sender's socket, which needs no classifier.
-    pub(super) fn is_of_socket(&self) -> bool {
-        self.socket_priority.is_some() && *self == Rule { socket_priority: self.socket_priority, ..Rule::default() }
-    }
-
-    /// Whether it looks into the IP header.
-    fn is_of_ip(&self) -> bool {
-        self.dscp.is_some() || self.ip_protocol.is_some() || self.has_ports() || self.to_ip.is_some()
-    }
-
-    fn has_ports(&self) -> bool {
-        self.to_port.is_some() || self.from_port.is_some()
-    }
-
-    /// Versions of IP that it can fit: 4, 6 or both.
-    fn versions(&self) -> Vec<u8> {
-        let fits = |version: &u8| {
-            let ether_type = if *version == 4 { 0x0800 } else { 0x86dd };
-            self.ether_type.is_none_or(|wanted| wanted == ether_type) && (*version == 4 || self.to_ip.is_none())
-        };
-        [4, 6].into_iter().filter(fits).collect()
-    }
-
-    /// Protocols with ports that it can fit; none where it does not look at ports.
-    fn protocols(&self) -> Vec<Option<u8>> {
-        match (self.ip_protocol, self.has_ports()) {
-            (None, true) => vec![Some(17), Some(6)],
-            // Nothing else has ports.
-            (Some(protocol), true) if protocol != 17 && protocol != 6 => Vec::new(),
-            (protocol, _) => vec![protocol],
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Wanted, mac};
 use crate::apply::{Act, Expect, Host, Step, Undo};
-use crate::model::{Address, Rule};
+use ontick_tsn::model::{Address, Rule};
 
 const FAMILY: &str = "bridge";
 

@@ -56,7 +56,7 @@ fn with_a_port_made_anew(test: impl FnOnce(&Folder, &Switch) + Send) {
         .within(|| {
             let place = tempfile::tempdir().unwrap();
             let folder = Folder::of("cell4", Some(place.path())).unwrap();
-            let switch = crate::config::read(FILE).unwrap().switch;
+            let switch = ontick_tsn::config::read(FILE).unwrap().switch;
             let plan = kernel::plan(&Live, &switch, 0).unwrap();
             apply(&Live, &folder, &locked(&folder), &plan, FILE).unwrap();
             let run = |words: &str| Live.act(&Act::run(words)).unwrap();

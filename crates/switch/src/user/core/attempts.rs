@@ -3,7 +3,7 @@
 //! A driver whose queue is full says the same as one whose far end takes no frame of this length. Meanwhile other
 //! classes go on, and once a length was given up, frames as long wait no more until one of them is taken.
 
-use crate::model::CLASSES;
+use ontick_tsn::model::CLASSES;
 
 /// A frame that was not taken for so long is given up, in ns.
 const PATIENCE_NS: u64 = 50_000_000;

@@ -2,12 +2,12 @@
 
 use super::Attachment;
 use super::attempts::Attempts;
-use crate::egress::EgressTiming;
-use crate::model::CLASSES;
-use crate::schedule::NEVER;
 use crate::user::gate::Gates;
 use crate::user::queue::{Queue, Waiting};
-use crate::wire::Pace;
+use ontick_tsn::egress::EgressTiming;
+use ontick_tsn::model::CLASSES;
+use ontick_tsn::schedule::NEVER;
+use ontick_tsn::wire::Pace;
 
 /// The core looks at each gate that often, in ns.
 pub(super) const LOOK_NS: u64 = 500;

@@ -10,9 +10,9 @@ use ontick_rt::rtrb::RingBuffer;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Class, Classifier, Entry, Forwarding, Offload, Plane, Role, Rule};
 use crate::user::loop_guard::{Action, LoopGuard};
 use crate::user::rest::REST_NS;
+use ontick_tsn::model::{Class, Classifier, Entry, Forwarding, Offload, Plane, Role, Rule};
 
 const GIGABIT: u64 = 1_000_000_000;
 
@@ -91,7 +91,7 @@ impl Port for Near {
 fn switch(ports: usize, limit: u32) -> Switch {
     let class = |queue: u8, rules| Class { name: format!("class {queue}"), queue, rules, limit };
     let pcp = |pcp| vec![Rule { pcp: Some(pcp), ..Rule::default() }];
-    let port = |n| crate::model::Port {
+    let port = |n| ontick_tsn::model::Port {
         name: format!("port {n}"),
         rate: Some(GIGABIT),
         offload: Offload::None,
@@ -103,9 +103,9 @@ fn switch(ports: usize, limit: u32) -> Switch {
         role: Role::Bridge,
         plane: Plane::User,
         classifier: Classifier::Auto,
-        socket: crate::model::Socket::Packet,
+        socket: ontick_tsn::model::Socket::Packet,
         cpu: None,
-        clock: ClockId::Tai,
+        clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 64,
         stp: false,

@@ -7,12 +7,12 @@ use std::time::Duration;
 use ontick_rt::clock::ClockId;
 
 use super::*;
-use crate::model::Socket;
 use crate::user::conformance::{self, both, taken};
 use crate::user::open::OpenError;
 use crate::user::port::{Port, Received, Sent};
 use crate::user::testbed::{frame, in_namespace, ip, until, with_cable};
 use crate::verify::namespace::Namespace;
+use ontick_tsn::model::Socket;
 
 macro_rules! does {
     ($($what:ident),* $(,)?) => { $(
@@ -64,7 +64,7 @@ fn the_way_to_the_link_is_measured_by_frames_that_nobody_forwards() {
         let mut came = 0;
         while let Received::Frame(octets) = far.receive(&mut slot) {
             came += 1;
-            assert!(crate::frame::Header::read(&slot[..octets]).unwrap().is_reserved());
+            assert!(ontick_tsn::frame::Header::read(&slot[..octets]).unwrap().is_reserved());
         }
         assert_eq!(came, 64);
         ip("link set left down");

@@ -16,7 +16,7 @@ use crate::user::bpf::{Attached, Place};
 use crate::user::open::OpenError;
 use crate::user::packet::{Socket, checksum};
 use crate::user::port::{Port, Received, Sent};
-use crate::wire;
+use ontick_tsn::wire;
 
 /// The shortest that a frame can be: addresses and EtherType.
 const SHORTEST: usize = wire::HEADER as usize;

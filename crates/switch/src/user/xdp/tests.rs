@@ -3,12 +3,12 @@ use std::time::Duration;
 use ontick_rt::cpus;
 
 use super::*;
-use crate::model::Socket;
 use crate::user::conformance::{self, Open, taken};
 use crate::user::open::OpenError;
 use crate::user::packet::{DEFAULT_FRAMES, PacketPort};
 use crate::user::port::{Port, Received, Sent};
 use crate::user::testbed::{frame, in_namespace, ip, with_cable};
+use ontick_tsn::model::Socket;
 
 /// How ports are opened, unless the kernel has no AF_XDP.
 fn open() -> Option<Open<XdpPort>> {

@@ -1,6 +1,6 @@
 //! When frames are on the link that they arrive by, from their first bit to their last.
 
-use crate::wire;
+use ontick_tsn::wire;
 
 /// What stamps say about the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,10 +11,10 @@ mod windows;
 
 use ontick_record::Histogram;
 
-use crate::schedule::Schedule;
 pub use distribution::Distribution;
 pub use link::Link;
 use link::Occupied;
+use ontick_tsn::schedule::Schedule;
 pub use order::Order;
 pub use windows::{Place, Windows};
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Entry;
+use ontick_tsn::model::Entry;
 
 const US: u64 = 1_000;
 const BASE_NS: u64 = 1_000_000_000;

@@ -1,6 +1,6 @@
 //! Where a moment stands among the windows of a gate.
 
-use crate::schedule::Schedule;
+use ontick_tsn::schedule::Schedule;
 
 /// The windows of one gate, for ever.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::Entry;
+    use ontick_tsn::model::Entry;
 
     fn article() -> Schedule {
         Schedule::new(1_000_000, &[Entry { open: 1, for_ns: 800_000 }, Entry { open: 2, for_ns: 200_000 }])

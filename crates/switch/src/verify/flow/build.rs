@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::Mark;
-use crate::frame::{Header, Ip};
+use ontick_tsn::frame::{Header, Ip};
 
 const UDP: u8 = 17;
 const TCP: u8 = 6;

@@ -3,9 +3,9 @@
 use std::net::Ipv4Addr;
 
 use super::NoFlow;
-use crate::frame::{Header, Ip, Tag};
-use crate::model::{Address, Rule, Switch};
-use crate::rules::Rules;
+use ontick_tsn::frame::{Header, Ip, Tag};
+use ontick_tsn::model::{Address, Rule, Switch};
+use ontick_tsn::rules::Rules;
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;

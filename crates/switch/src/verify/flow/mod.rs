@@ -4,10 +4,10 @@ mod build;
 mod choose;
 mod mark;
 
-use crate::frame::Header;
-use crate::model::Switch;
-use crate::wire;
 pub use mark::{Mark, Nonce};
+use ontick_tsn::frame::Header;
+use ontick_tsn::model::Switch;
+use ontick_tsn::wire;
 
 /// Octets of the check sequence, which the port adds and takes off; they are part of a frame's size as people say it.
 pub const CHECK: u32 = 4;

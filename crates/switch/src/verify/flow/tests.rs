@@ -1,11 +1,10 @@
 use std::net::Ipv4Addr;
 
-use ontick_rt::clock::ClockId;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Address, Class, Classifier, Forwarding, Plane, Role, Rule, Socket};
-use crate::rules::Rules;
+use ontick_tsn::model::{Address, Class, Classifier, Forwarding, Plane, Role, Rule, Socket};
+use ontick_tsn::rules::Rules;
 
 const NONCE: Nonce = Nonce([7, 8, 9]);
 
@@ -23,7 +22,7 @@ fn switch(rules: Vec<Vec<Rule>>) -> Switch {
         classifier: Classifier::Auto,
         socket: Socket::Packet,
         cpu: None,
-        clock: ClockId::Tai,
+        clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 100,
         stp: false,

@@ -1,13 +1,13 @@
 use ontick_rt::thread::Policy;
 
 use super::*;
-use crate::model::{Base, Guard};
 use crate::user::Place;
 use crate::verify::article;
 use crate::verify::flow::Nonce;
 use crate::verify::namespace::NamespaceError;
 use crate::verify::scene::{HOST, Scene};
 use crate::verify::under_test::{Bridge, UserPlane};
+use ontick_tsn::model::{Base, Guard};
 
 /// Two hosts and a switch between them; nothing without root.
 fn scene(switch: &Switch) -> Option<Scene> {

@@ -5,14 +5,14 @@ use serde_json::Value;
 use super::Lost;
 use crate::apply::{Host, Refused, qdiscs, root_of};
 use crate::kernel::status::port_statuses;
-use crate::model::Switch;
+use ontick_tsn::model::Switch;
 
 /// What the kernel's data plane has counted on the way from one port to another (places in the model's ports): in each
 /// class's queue, at the gates before it, and at both interfaces.
 pub(super) fn lost(host: &impl Host, switch: &Switch, from: usize, to: usize) -> Result<Lost, Refused> {
     let statuses = port_statuses(host, switch)?;
     let (ins, out) = (&switch.ports[from].name, &switch.ports[to].name);
-    let of_class = |class: &crate::model::Class| {
+    let of_class = |class: &ontick_tsn::model::Class| {
         let counts = statuses[to].classes.iter().find(|count| count.class == class.name);
         let [drops, waiting] = counts.map_or([0, 0], |count| [count.drops, count.waiting]);
         vec![("dropped by its queue".into(), drops), ("still waiting".into(), waiting)]

@@ -3,8 +3,8 @@
 use super::{Lost, UnderTest, counted};
 use crate::apply::{self, Live, Plan, Refused, differences};
 use crate::kernel::{self, CannotPlan};
-use crate::model::Switch;
 use crate::verify::namespace::{Namespace, NamespaceError};
+use ontick_tsn::model::Switch;
 
 /// The kernel's bridge, classifier and taprio on the ports of a namespace, with which they end.
 pub struct KernelPlane<'a> {
@@ -36,7 +36,7 @@ impl<'a> KernelPlane<'a> {
     /// namespace.
     pub fn start(switch: &Switch, namespace: &'a Namespace) -> Result<Self, KernelPlaneError> {
         let set_up = || -> Result<Plan, KernelPlaneError> {
-            let plan = kernel::plan(&Live, switch, switch.clock.now_ns())?;
+            let plan = kernel::plan(&Live, switch, crate::clock::now_ns(switch.clock))?;
             for step in &plan.steps {
                 step.acts.iter().try_for_each(|act| apply::Host::act(&Live, act))?;
             }

@@ -11,9 +11,9 @@ pub use kernel::{KernelPlane, KernelPlaneError};
 pub use outside::Outside;
 pub use user::{UserPlane, UserPlaneError};
 
-use crate::model::{Class, Switch};
 use crate::user::core::Stall;
 use crate::user::counters::Counters;
+use ontick_tsn::model::{Class, Switch};
 
 /// Frames by the cause or the place of their loss.
 pub type Causes = Vec<(String, u64)>;
@@ -104,8 +104,8 @@ pub trait UnderTest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Guard;
     use crate::verify::article;
+    use ontick_tsn::model::Guard;
 
     #[test]
     fn what_was_lost_has_its_cause() {

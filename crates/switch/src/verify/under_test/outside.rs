@@ -7,8 +7,8 @@ use ontick_rt::clock::ClockId;
 use super::{Lost, UnderTest, counted};
 use crate::apply::{Folder, Journal, Live};
 use crate::kernel::status::{LinkState, port_statuses};
-use crate::model::Switch;
 use crate::user::serve::Report;
+use ontick_tsn::model::Switch;
 
 /// A data plane at work reports of itself within this.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -43,8 +43,9 @@ impl Outside {
 
 fn own(switch: &Switch, folder: Folder) -> Option<Own> {
     let names = |switch: &Switch| switch.ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
-    let is_it =
-        |configuration: &str| crate::config::read(configuration).is_ok_and(|read| names(&read.switch) == names(switch));
+    let is_it = |configuration: &str| {
+        ontick_tsn::config::read(configuration).is_ok_and(|read| names(&read.switch) == names(switch))
+    };
     if let Some(report) = report(&folder) {
         return is_it(&report.configuration).then_some(Own::User(folder));
     }

@@ -6,11 +6,11 @@ use ontick_rt::thread::Policy;
 use ontick_units::show;
 
 use super::{Lost, UnderTest, Worker};
-use crate::model::{Class, Switch};
 use crate::user::Place;
 use crate::user::core::Stall;
 use crate::user::serve::{Happened, ServeError, Service};
 use crate::verify::namespace::{Namespace, NamespaceError};
+use ontick_tsn::model::{Class, Switch};
 
 /// A user data plane on the ports of a namespace.
 pub struct UserPlane {

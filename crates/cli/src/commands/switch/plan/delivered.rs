@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ontick_record::store;
-use ontick_switch::config;
-use ontick_switch::model::Base;
-use ontick_switch::network::Network;
-use ontick_switch::planning::nodes::{self, Form};
-use ontick_switch::planning::{Document, Timetable, tsnkit};
-use ontick_switch::target::Target;
-use ontick_switch::validate::{self, Schedule};
+use ontick_switch::files;
+use ontick_tsn::config;
+use ontick_tsn::model::Base;
+use ontick_tsn::network::Network;
+use ontick_tsn::planning::nodes::{self, Form};
+use ontick_tsn::planning::{Document, Timetable, tsnkit};
+use ontick_tsn::target::Target;
+use ontick_tsn::validate::Schedule;
 
 use super::pictures;
 use crate::failure::Failure;
@@ -102,7 +103,7 @@ impl Delivery {
         }
         if let Some(prefix) = &self.tsnkit {
             for (name, text) in tsnkit::tables(network, table, schedule) {
-                store::write_whole(&validate::tsnkit::file(prefix, name), text.as_bytes())?;
+                store::write_whole(&files::tsnkit_table(prefix, name), text.as_bytes())?;
             }
         }
         if let Some(file) = &self.picture {

@@ -65,5 +65,5 @@ impl PlanCommand {
 
 /// What cannot be read is told by who reads it.
 fn is_network(file: &Path) -> bool {
-    std::fs::read_to_string(file).is_ok_and(|text| ontick_switch::network::is_meant(&text))
+    std::fs::read_to_string(file).is_ok_and(|text| ontick_tsn::network::is_meant(&text))
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use clap::ValueEnum;
 use ontick_record::store;
 use ontick_report::plot::{Bar, Gantt, Row, gantt};
-use ontick_switch::network::Network;
-use ontick_switch::planning::{Placed, Timetable};
-use ontick_switch::validate::Schedule;
+use ontick_tsn::network::Network;
+use ontick_tsn::planning::{Placed, Timetable};
+use ontick_tsn::validate::Schedule;
 use ontick_units::exact;
 
 use crate::failure::Failure;

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use ontick_switch::egress::EgressTiming;
-use ontick_switch::network::Network;
-use ontick_switch::planning::{Document, Outcome as Planned, Prefer, Timetable, Wanted, lists, plan};
+use ontick_tsn::egress::EgressTiming;
+use ontick_tsn::network::Network;
+use ontick_tsn::planning::{Document, Outcome as Planned, Prefer, Timetable, Wanted, lists, plan};
 
 use super::super::timing_flags::{Timing, TimingFlags};
 use super::delivered::Delivery;

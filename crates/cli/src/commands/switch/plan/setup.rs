@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ontick_switch::Switch;
 use ontick_switch::apply::Plan;
-use ontick_switch::model::Plane;
+use ontick_tsn::model::Plane;
+use ontick_tsn::model::Switch;
 use serde::Serialize;
 
 use super::super::file;

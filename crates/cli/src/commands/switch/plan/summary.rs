@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ontick_switch::network::{Kind, Network, Overhead};
-use ontick_switch::planning::{Document, NotFound, Outcome, Placed, Timetable, Wanted, tightest};
+use ontick_tsn::network::{Kind, Network, Overhead};
+use ontick_tsn::planning::{Document, NotFound, Outcome, Placed, Timetable, Wanted, tightest};
 use ontick_units::{exact, show};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Static entries, and ports that take nothing else.
 
 use super::*;
-use crate::model::StaticEntry;
+use ontick_tsn::model::StaticEntry;
 
 /// Of a switch with these entries, the ports that a frame leaves by which comes in by the first one.
 fn leaves_by(forwarding: &Forwarding, frames: &[(usize, Vec<u8>)]) -> (Vec<usize>, u64) {

@@ -1,11 +1,11 @@
 //! What the planner writes, the core carries: its gates in virtual time, with frames that come as planned.
 
 use super::*;
-use crate::egress::{DataPlane, EgressTiming};
-use crate::model::Base;
-use crate::network::{Kind, Network, samples};
-use crate::planning::nodes::{Form, MOST_ENTRIES, switches};
-use crate::planning::{Outcome, PlacedHop, Timetable, Wanted, lists, plan};
+use ontick_tsn::egress::{DataPlane, EgressTiming};
+use ontick_tsn::model::Base;
+use ontick_tsn::network::{Kind, Network, samples};
+use ontick_tsn::planning::nodes::{Form, MOST_ENTRIES, switches};
+use ontick_tsn::planning::{Outcome, PlacedHop, Timetable, Wanted, lists, plan};
 
 /// Cycles that are looked at.
 const CYCLES: u64 = 3;

@@ -1,0 +1,154 @@
+//! What is written reads back as the same switch.
+
+use std::net::Ipv4Addr;
+
+use crate::model::Clock;
+use proptest::collection::btree_map;
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::{Index, select, subsequence};
+
+use super::values::network_mask;
+use super::{read_at, write};
+use crate::model::*;
+
+const NOW_NS: u64 = 1_795_000_000_000_000_000;
+
+fn address() -> impl Strategy<Value = Address> {
+    let any_mask = any::<[u8; 6]>();
+    let prefix = (0u32..=48).prop_map(|length| {
+        let [_, _, mask @ ..] = (((1u64 << length) - 1) << (48 - length)).to_be_bytes();
+        mask
+    });
+    (any::<[u8; 6]>(), prop_oneof![any_mask, prefix]).prop_map(|(bytes, mask)| {
+        let mut address = Address { bytes, mask };
+        address.bytes.iter_mut().zip(mask).for_each(|(byte, mask)| *byte &= mask);
+        address
+    })
+}
+
+fn network() -> impl Strategy<Value = (Ipv4Addr, u8)> {
+    (any::<u32>(), 0u8..=32).prop_map(|(address, length)| (Ipv4Addr::from(address & network_mask(length)), length))
+}
+
+/// A rule that some frame can fit, and that no other fits the same frames as: `number` is in it.
+fn rule(number: u16) -> impl Strategy<Value = Rule> {
+    let layer_2 = (of(0u8..8), of(address()), of(address()), of(0u8..16));
+    let protocol = prop_oneof![Just(None), Just(Some(6)), Just(Some(17)), Just(Some(132))];
+    let layer_3 = (protocol, of(0u8..64), of(any::<u16>()), of(any::<u16>()), of(network()));
+    (layer_2, layer_3, of(select(vec![0x0800u16, 0x86DD, 0x88F7]))).prop_map(move |(layer_2, layer_3, ether_type)| {
+        let ((pcp, to, from, socket_priority), (ip_protocol, dscp, to_port, from_port, to_ip)) = (layer_2, layer_3);
+        let mut rule = Rule { pcp, vlan: Some(number), to, from, socket_priority, ether_type, ..Rule::default() };
+        let ports = ip_protocol != Some(132);
+        if ether_type != Some(0x88F7) {
+            (rule.ip_protocol, rule.dscp) = (ip_protocol, dscp);
+            (rule.to_port, rule.from_port) = (to_port.filter(|_| ports), from_port.filter(|_| ports));
+            rule.to_ip = to_ip.filter(|_| ether_type != Some(0x86DD));
+        }
+        rule
+    })
+}
+
+fn class(place: usize, queue: u8, rules: usize) -> impl Strategy<Value = Class> {
+    let rules: Vec<_> = (0..rules).map(|n| rule((place * 3 + n) as u16)).collect();
+    (rules, 1u32..=65_536, "[a-z][a-z0-9_-]{0,8}").prop_map(move |(rules, limit, name)| {
+        // No two are called the same.
+        Class { name: format!("{name}{place}"), queue, rules, limit }
+    })
+}
+
+fn classes() -> impl Strategy<Value = Vec<Class>> {
+    let queues = subsequence((0..CLASSES as u8).collect::<Vec<_>>(), 1..=CLASSES).prop_shuffle();
+    (queues, any::<Index>(), 1usize..=3).prop_flat_map(|(queues, others, rules)| {
+        let others = others.index(queues.len());
+        let of = |place| if place == others { 0 } else { rules };
+        queues.into_iter().enumerate().map(|(place, queue)| class(place, queue, of(place))).collect::<Vec<_>>()
+    })
+}
+
+/// Gates whose windows hold the largest frames of the fastest and the slowest link here.
+fn gates(open: u8) -> impl Strategy<Value = Gates> {
+    let entry = (any::<u8>(), 400_000u64..=u32::MAX.into());
+    let entries =
+        prop::collection::vec(entry.prop_map(move |(bits, for_ns)| Entry { open: bits & open, for_ns }), 1..6);
+    let base = prop_oneof![Just(Base::NextSecond), (946_684_800_000_000_000..NOW_NS + 1_000).prop_map(Base::At)];
+    let guard = prop_oneof![Just(Guard::None), Just(Guard::LargestFrame), (0u64..200_000).prop_map(Guard::Fixed)];
+    (entries, base, guard).prop_map(|(entries, base, guard)| Gates {
+        base,
+        cycle_ns: entries.iter().map(|entry| entry.for_ns).sum(),
+        guard,
+        entries,
+    })
+}
+
+fn port(place: usize, classes: usize, open: u8) -> impl Strategy<Value = Port> {
+    let offload = prop_oneof![
+        Just(Offload::None),
+        Just(Offload::Full),
+        (1..=u32::MAX).prop_map(|delay_ns| Offload::TxTime { delay_ns })
+    ];
+    let sizes = prop::collection::vec(of(42u32..=9_216), classes);
+    // The first one's gates are always open, so that every class gets through.
+    let gates = of(gates(open)).prop_map(move |gates| gates.filter(|_| place > 0));
+    let rate = of(prop_oneof![1_000_000_000u64..=100_000_000_000, (10u64..1_000).prop_map(|n| n * 100_000_000)]);
+    ("[a-z][a-z0-9.@_]{0,9}", rate, offload, sizes, gates).prop_map(move |(name, rate, offload, max_sdu, gates)| Port {
+        name: format!("{name}-{place}"),
+        rate,
+        offload,
+        max_sdu,
+        gates,
+    })
+}
+
+prop_compose! {
+    /// Of a switch with two ports at least.
+    fn forwarding()(
+        learning in any::<bool>(),
+        flood in select(vec![None, Some(vec![]), Some(vec![0]), Some(vec![0, 1])]),
+        entries in btree_map((1u8..=255, of(0u16..4095)), select(vec![vec![0], vec![1], vec![0, 1]]), 0..4),
+    ) -> Forwarding {
+        let entry = |((last, vlan), ports)| StaticEntry { to: [2, 0, 0, 0, 0, last], vlan, ports };
+        Forwarding { learning, flood, entries: entries.into_iter().map(entry).collect() }
+    }
+}
+
+prop_compose! {
+    fn switch()(classes in classes())(
+        ports in (2usize..5).prop_flat_map({
+            let open = classes.iter().fold(0, |open, class| open | 1 << class.queue);
+            let count = classes.len();
+            move |ports| (0..ports).map(|place| port(place, count, open)).collect::<Vec<_>>()
+        }),
+        classes in Just(classes),
+        forwarding in forwarding(),
+        name in "[a-z][a-z0-9_.]{0,14}",
+        plane in select(vec![Plane::Auto, Plane::User]),
+        classifier in select(vec![Classifier::Auto, Classifier::Flower, Classifier::Nft, Classifier::Iptables]),
+        socket in select(vec![Socket::Packet, Socket::Xdp]),
+        clock in select(vec![Clock::Tai, Clock::Realtime]),
+        (cpu, ageing_ns, addresses, stp, groups) in
+            (of(0u32..1_000), 1_000_000_000u64..1_000_000_000_000_000, 1usize..=1 << 20, any::<bool>(), subsequence(Reserved::GROUPS.to_vec(), 0..=5)),
+    ) -> Switch {
+        Switch {
+            name, role: Role::Bridge, plane, classifier, socket, cpu, clock, ageing_ns, addresses, stp, classes, ports,
+            forward_reserved: groups.into_iter().fold(Reserved::default(), |all, (_, group)| all.with(group)),
+            forwarding,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(switch in switch()) {
+        let text = write(&switch);
+        match read_at(&text, NOW_NS) {
+            Ok(parsed) => prop_assert_eq!(parsed.switch, switch, "{}", text),
+            Err(errors) => prop_assert!(false, "{errors}\n{text}"),
+        }
+    }
+
+    #[test]
+    fn no_text_ends_the_program(text in "(?s).{0,300}") {
+        let _ = read_at(&text, NOW_NS);
+    }
+}

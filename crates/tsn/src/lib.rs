@@ -1,0 +1,19 @@
+//! Time-sensitive networking without an operating system: what a switch is to do with frames and when (IEEE 802.1Q clause
+//! 8.6.8.4, enhancements for scheduled traffic), and which gate control lists make the streams of a network arrive in time.
+//!
+//! Everything goes from text to text: nothing here opens a file, looks at a clock or starts a thread.
+#![forbid(unsafe_code)]
+
+pub mod bridge_entry;
+pub mod config;
+pub mod egress;
+pub mod frame;
+pub mod model;
+pub mod network;
+pub mod planning;
+pub mod rules;
+pub mod schedule;
+pub mod target;
+pub mod validate;
+pub mod wire;
+pub mod yang;

@@ -1,0 +1,335 @@
+//! What a switch is to do, as plain values: the names are resolved, the times are nanoseconds, and everything in it
+//! was checked ([`crate::config`] makes it from a file).
+
+use std::net::Ipv4Addr;
+
+/// A traffic class can be one of eight (IEEE 802.1Q-2022 clause 8.6.6).
+pub const CLASSES: usize = 8;
+
+/// One switch, or one end station whose own frames are scheduled in the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Switch {
+    /// Its name; the kernel's bridge is called so, and everything that is kept about it.
+    pub name: String,
+    /// Whether frames are forwarded between the ports.
+    pub role: Role,
+    /// Who is to do the work.
+    pub plane: Plane,
+    /// How frames find their class in the kernel's data plane.
+    pub classifier: Classifier,
+    /// How the user data plane has frames of its ports.
+    pub socket: Socket,
+    /// The CPU of the user data plane; absent: one is chosen.
+    pub cpu: Option<u32>,
+    /// The clock that gates follow.
+    pub clock: Clock,
+    /// Addresses not seen for so long are forgotten (IEEE 802.1Q clause 8.8.3), in ns.
+    pub ageing_ns: u64,
+    /// Addresses that are remembered at most.
+    pub addresses: usize,
+    /// Whether the kernel's bridge speaks the spanning tree protocol.
+    pub stp: bool,
+    /// Of the addresses that no bridge forwards: those that are forwarded all the same.
+    pub forward_reserved: Reserved,
+    /// Traffic classes, in the order of the file.
+    pub classes: Vec<Class>,
+    /// Ports, in the order of the file.
+    pub ports: Vec<Port>,
+    /// How a bridge finds the ports of a frame.
+    pub forwarding: Forwarding,
+}
+
+/// How a bridge finds the ports of a frame (IEEE 802.1Q-2022 clause 8.8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forwarding {
+    /// Whether source addresses are learned (clause 8.7).
+    pub learning: bool,
+    /// Ports for frames without an entry, by their place in [`Switch::ports`]: such frames leave by these ports only, and
+    /// are accepted and learned from these only. Absent: all ports.
+    pub flood: Option<Vec<usize>>,
+    /// Static entries (clause 8.8.1), in the order of the file.
+    pub entries: Vec<StaticEntry>,
+}
+
+impl Default for Forwarding {
+    fn default() -> Self {
+        Self { learning: true, flood: None, entries: Vec::new() }
+    }
+}
+
+/// Frames to an address go to certain ports, whatever was learned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaticEntry {
+    /// Destination address, of a station or of a group.
+    pub to: [u8; 6],
+    /// VLAN identifier of the tag, 1 to 4094; 0: frames of no VLAN; absent: any. An entry with the VLAN goes before one
+    /// without.
+    pub vlan: Option<u16>,
+    /// By their place in [`Switch::ports`]; at least one, in ascending order.
+    pub ports: Vec<usize>,
+}
+
+/// Some of the sixteen addresses from 01-80-C2-00-00-00 on (IEEE 802.1Q-2022 Table 8-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reserved(u16);
+
+impl Reserved {
+    /// In groups by who uses them. Flow control (-01) is in none: it is for the other end of the cable alone.
+    pub const GROUPS: [(&'static str, Self); 5] = [
+        ("bpdu", Self(1)),
+        ("slow", Self(1 << 2)),
+        ("eapol", Self(1 << 3)),
+        ("lldp", Self(1 << 14)),
+        ("others", Self(0xbff0)),
+    ];
+
+    /// Whether the address with this last digit is one of them.
+    #[inline]
+    pub fn contains(self, address: u8) -> bool {
+        self.0 & 1u16.checked_shl(address.into()).unwrap_or(0) != 0
+    }
+
+    /// Those of either.
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Names of the groups that are in it.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::GROUPS.into_iter().filter(move |(_, group)| self.0 & group.0 == group.0).map(|(name, _)| name)
+    }
+
+    /// One bit for each, as the kernel's `group_fwd_mask` has it.
+    pub fn mask(self) -> u16 {
+        self.0
+    }
+}
+
+/// What stands between the ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Frames go from port to port.
+    Bridge,
+    /// Each port sends the machine's own frames.
+    Station,
+}
+
+/// The clock that gates follow; a machine's clocks are called so (clock_gettime(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// Time since the machine's start.
+    Monotonic,
+    /// UTC.
+    Realtime,
+    /// International Atomic Time, as PTP distributes it.
+    Tai,
+}
+
+impl Clock {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Clock::Monotonic => "monotonic",
+            Clock::Realtime => "realtime",
+            Clock::Tai => "tai",
+        }
+    }
+}
+
+/// Who does the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plane {
+    /// The kernel where it can, else a dedicated core.
+    Auto,
+    /// Bridge, classifier and taprio.
+    Kernel,
+    /// A dedicated core.
+    User,
+}
+
+/// How frames find their class in the kernel's data plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Classifier {
+    /// The first of the following that the machine can do and that the rules need.
+    Auto,
+    /// tc-flower(8) and `skbedit` on the way out of each port.
+    Flower,
+    /// nftables' bridge family.
+    Nft,
+    /// iptables' CLASSIFY behind `br_netfilter`, as in source 004.
+    Iptables,
+}
+
+/// How the user data plane has frames of its ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Socket {
+    /// Packet sockets with a ring (packet(7)): everywhere.
+    Packet,
+    /// AF_XDP sockets: the kernel's own network stack sees none of the frames.
+    Xdp,
+}
+
+/// A traffic class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    /// Its name in gates.
+    pub name: String,
+    /// Its number, 0 to 7: among open gates the highest number with a frame that fits goes first (strict priority,
+    /// IEEE 802.1Q-2022 clause 8.6.8.1). No two classes have the same.
+    pub queue: u8,
+    /// Frames that fit any of these belong to it. The one class without rules takes all others.
+    pub rules: Vec<Rule>,
+    /// Frames that wait on one port at most; further ones are dropped and counted.
+    pub limit: u32,
+}
+
+/// All parts that are set must fit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// Priority code point of the VLAN tag, 0 to 7.
+    pub pcp: Option<u8>,
+    /// VLAN identifier of the tag, 0 to 4094 (0: tagged for its priority alone).
+    pub vlan: Option<u16>,
+    /// EtherType behind the tag.
+    pub ether_type: Option<u16>,
+    /// Destination address and the mask of its bits that count.
+    pub to: Option<Address>,
+    /// Source address and the mask of its bits that count.
+    pub from: Option<Address>,
+    /// Differentiated services code point, 0 to 63, of IPv4 and IPv6.
+    pub dscp: Option<u8>,
+    /// IP protocol: 6 is TCP, 17 is UDP.
+    pub ip_protocol: Option<u8>,
+    /// Destination port of UDP or TCP.
+    pub to_port: Option<u16>,
+    /// Source port of UDP or TCP.
+    pub from_port: Option<u16>,
+    /// Destination of IPv4, with the length of the prefix that counts.
+    pub to_ip: Option<(Ipv4Addr, u8)>,
+    /// Priority of the sender's socket (SO_PRIORITY), 0 to 15; only on frames that this machine itself sends.
+    pub socket_priority: Option<u8>,
+}
+
+/// A MAC address with a mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// The address.
+    pub bytes: [u8; 6],
+    /// Bits that count.
+    pub mask: [u8; 6],
+}
+
+/// One port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// Name of the interface.
+    pub name: String,
+    /// Bits per second of the link; absent: what the interface says when it is set up.
+    pub rate: Option<u64>,
+    /// How the port's hardware takes part (kernel data plane only).
+    pub offload: Offload,
+    /// Largest frame of each class, as octets of the service data unit: what follows addresses, VLAN tag and
+    /// EtherType (queueMaxSDU, IEEE 802.1Q-2022 clause 12.29.1.1.1). By the class's place in [`Switch::classes`].
+    pub max_sdu: Vec<Option<u32>>,
+    /// When which gates are open; absent: all are, always.
+    pub gates: Option<Gates>,
+}
+
+/// How a port's hardware takes part in the kernel's data plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offload {
+    /// Gates in software.
+    None,
+    /// Software chooses for each frame the time at which it is sent, and etf or the port holds it until then.
+    TxTime {
+        /// Time before its transmission at which a frame is handed over, in ns.
+        delay_ns: u32,
+    },
+    /// The port itself opens and closes the gates.
+    Full,
+}
+
+/// A gate control list (IEEE 802.1Q-2022 clause 8.6.8.4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gates {
+    /// Cycles begin at this time and whole cycles after it.
+    pub base: Base,
+    /// Length of a cycle, in ns: the sum of all entries.
+    pub cycle_ns: u64,
+    /// Before a gate closes, nothing is sent through it for so long.
+    pub guard: Guard,
+    /// In order; each takes over where the one before ends.
+    pub entries: Vec<Entry>,
+}
+
+/// When cycles begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// At this time of the switch's clock, in ns.
+    At(u64),
+    /// With the next whole second of the switch's clock that leaves time to set everything up.
+    NextSecond,
+}
+
+/// Time kept free before a gate closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// None: a frame ends before its gate closes because it is not begun otherwise.
+    None,
+    /// This long, in ns.
+    Fixed(u64),
+    /// As long as the class's largest frame takes; for ports that do not look at a frame's length.
+    LargestFrame,
+}
+
+/// Some gates are open, for some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Bit n is the gate of the class with [`Class::queue`] n.
+    pub open: u8,
+    /// For how long, in ns.
+    pub for_ns: u64,
+}
+
+impl Switch {
+    /// Whether frames are forwarded between its ports.
+    pub fn is_bridge(&self) -> bool {
+        self.role == Role::Bridge
+    }
+}
+
+impl Rule {
+    /// Nothing but the priority of the sender's socket, which needs no classifier.
+    pub fn is_of_socket(&self) -> bool {
+        self.socket_priority.is_some() && *self == Rule { socket_priority: self.socket_priority, ..Rule::default() }
+    }
+
+    /// Whether it looks into the IP header.
+    pub fn is_of_ip(&self) -> bool {
+        self.dscp.is_some() || self.ip_protocol.is_some() || self.has_ports() || self.to_ip.is_some()
+    }
+
+    /// Whether it looks at a port of UDP or TCP.
+    pub fn has_ports(&self) -> bool {
+        self.to_port.is_some() || self.from_port.is_some()
+    }
+
+    /// Versions of IP that it can fit: 4, 6 or both.
+    pub fn versions(&self) -> Vec<u8> {
+        let fits = |version: &u8| {
+            let ether_type = if *version == 4 { 0x0800 } else { 0x86dd };
+            self.ether_type.is_none_or(|wanted| wanted == ether_type) && (*version == 4 || self.to_ip.is_none())
+        };
+        [4, 6].into_iter().filter(fits).collect()
+    }
+
+    /// Protocols with ports that it can fit; none where it does not look at ports.
+    pub fn protocols(&self) -> Vec<Option<u8>> {
+        match (self.ip_protocol, self.has_ports()) {
+            (None, true) => vec![Some(17), Some(6)],
+            // Nothing else has ports.
+            (Some(protocol), true) if protocol != 17 && protocol != 6 => Vec::new(),
+            (protocol, _) => vec![protocol],
+        }
+    }
+}

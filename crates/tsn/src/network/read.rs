@@ -1,0 +1,374 @@
+//! The file of a network: `[network]`, `[[switch]]`, `[[station]]`, `[[link]]` and `[[stream]]`.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream, json};
+use crate::config::problem::{Report, Reported};
+use crate::config::table::{At, Read, Table, parse, text as text_of};
+use crate::config::{Errors, suggest, values};
+use crate::egress::EgressTiming;
+
+/// More nodes, links or streams than any plan was made for.
+const MOST: usize = 1_000_000;
+/// The longest period, in ns: a gate's cycle is as long (tc-taprio(8) has 63 bits; nobody has more than a minute).
+pub(super) const LONGEST_PERIOD_NS: u64 = 60_000_000_000;
+/// Octets of one message at most: more than a thousand frames are a bulk transfer.
+pub(super) const LARGEST_SIZE: u64 = 1_500_000;
+const RATES: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
+
+/// Whether a text is meant to be a network, not a switch: it has streams, stations or links.
+pub fn is_meant(text: &str) -> bool {
+    let begins = |line: &str| {
+        let name: String = line.chars().filter(|c| !c.is_whitespace() && !"[\"".contains(*c)).collect();
+        ["stream", "station", "link", "network"]
+            .iter()
+            .any(|key| name.strip_prefix(key).is_some_and(|rest| rest.starts_with(']') || rest.starts_with('=')))
+    };
+    text.trim_start().starts_with('{') || text.lines().any(begins)
+}
+
+/// Reads its text: JSON if it begins as that does, else TOML.
+///
+/// ```
+/// let network = ontick_tsn::network::read(r#"
+/// [[switch]]
+/// name = "s1"
+///
+/// [[station]]
+/// name = "camera"
+///
+/// [[station]]
+/// name = "screen"
+///
+/// [[link]]
+/// between = ["camera", "s1"]
+///
+/// [[link]]
+/// between = ["s1", "screen"]
+/// rate = "100Mbit"
+///
+/// [[stream]]
+/// name = "video"
+/// from = "camera"
+/// to = ["screen"]
+/// size = 1400
+/// period = "1ms"
+/// deadline = "500us"
+/// "#).unwrap();
+/// assert_eq!(network.links.len(), 4, "each cable has two directions");
+/// assert_eq!(network.streams[0].period_ns, 1_000_000);
+///
+/// let errors = ontick_tsn::network::read("[[station]]\nname = \"a\"\nnmae = \"b\"\n").unwrap_err();
+/// assert!(errors.to_string().contains("unknown key `nmae` in [[station]]"), "{errors}");
+/// ```
+pub fn read(text: &str) -> Result<Network, Errors> {
+    match text.trim_start().starts_with('{') {
+        true => json::read(text),
+        false => {
+            let mut report = Report::new(text);
+            let network = network(text, &mut report);
+            finish(network, report.errors)
+        }
+    }
+}
+
+/// What was read, unless something was wrong.
+pub(super) fn finish(
+    network: Result<Network, Reported>,
+    mut errors: Vec<crate::config::Problem>,
+) -> Result<Network, Errors> {
+    errors.sort_by_key(|problem| (problem.line, problem.column));
+    match network {
+        Ok(network) if errors.is_empty() => Ok(network),
+        _ => Err(Errors { problems: errors }),
+    }
+}
+
+/// What links have that say nothing of their own.
+struct Usual {
+    rate: u64,
+    propagation_ns: u64,
+    processing_ns: u64,
+    queues: u8,
+}
+
+/// Names of nodes, and where they are declared.
+type Names<'a> = HashMap<&'a str, NodeId>;
+
+pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Reported> {
+    let document = parse(text, report)?;
+    let mut file = Table::new(document.get_ref(), 0..0, "the file");
+    let head = file.table("network", "[network]".into(), report);
+    let (usual, sync_error_ns, overhead) = head_of(head?, report)?;
+    let mut nodes = Vec::new();
+    let mut names = Names::new();
+    for (key, kind) in [("switch", Kind::Switch), ("station", Kind::Station)] {
+        for table in tables(&mut file, key, report)? {
+            node(table, kind, &mut nodes, &mut names, report);
+        }
+    }
+    let mut links = Vec::new();
+    for table in tables(&mut file, "link", report)? {
+        // What is wrong is reported; all of it is wanted.
+        let _ = cable(table, &usual, &names, &mut links, report);
+    }
+    let mut streams: Vec<At<Stream>> = Vec::new();
+    for table in tables(&mut file, "stream", report)? {
+        if let Ok(stream) = stream(table, &names, report) {
+            streams.push(stream);
+        }
+    }
+    file.finish(report);
+    check_names(&streams, report);
+    let spans: Vec<Range<usize>> = streams.iter().map(Spanned::span).collect();
+    let streams: Vec<Stream> = streams.into_iter().map(Spanned::into_inner).collect();
+    let network = Network { nodes, links, streams, sync_error_ns, overhead, timing: EgressTiming::IDEAL };
+    if network.streams.is_empty() && report.errors.is_empty() {
+        return Err(report.error(0..0, "there is no [[stream]]; write one for each that is to be carried"));
+    }
+    check_reach(&network, &spans, report);
+    Ok(network)
+}
+
+fn tables<'a>(file: &mut Table<'a>, key: &'static str, report: &mut Report) -> Result<Vec<Table<'a>>, Reported> {
+    let found = file.tables(key, report)?.unwrap_or_default();
+    match found.len() {
+        n if n > MOST => Err(report.error(0..0, format!("{n} times [[{key}]]; {MOST} are the most"))),
+        _ => Ok(found.into_iter().flatten().collect()),
+    }
+}
+
+fn head_of(head: Option<Table>, report: &mut Report) -> Result<(Usual, u64, Overhead), Reported> {
+    let usual = Usual { rate: 1_000_000_000, propagation_ns: 0, processing_ns: 0, queues: 8 };
+    let Some(mut table) = head else { return Ok((usual, 0, Overhead::Wire)) };
+    let usual = delays(&mut table, &usual, report);
+    let sync = table.parsed("sync-error", report, values::time);
+    let overhead = table.choice("overhead", &[("wire", Overhead::Wire), ("payload", Overhead::PayloadOnly)], report);
+    table.finish(report);
+    Ok((usual?, sync?.map_or(0, Spanned::into_inner), overhead?.map_or(Overhead::Wire, Spanned::into_inner)))
+}
+
+/// What `[network]` and `[[link]]` both can say.
+fn delays(table: &mut Table, usual: &Usual, report: &mut Report) -> Result<Usual, Reported> {
+    let rate = table.parsed("rate", report, |text| match values::rate(text)? {
+        rate if RATES.contains(&rate) => Ok(rate),
+        _ => Err(format!("\"{text}\" is not from 1Mbit to 1000Gbit")),
+    });
+    let propagation = table.parsed("propagation", report, within_a_second);
+    let processing = table.parsed("processing", report, within_a_second);
+    let queues = table.whole("queues", 1..=8, report);
+    Ok(Usual {
+        rate: rate?.map_or(usual.rate, Spanned::into_inner),
+        propagation_ns: propagation?.map_or(usual.propagation_ns, Spanned::into_inner),
+        processing_ns: processing?.map_or(usual.processing_ns, Spanned::into_inner),
+        queues: queues?.map_or(usual.queues, |queues| queues.into_inner() as u8),
+    })
+}
+
+fn within_a_second(text: &str) -> Result<u64, String> {
+    match values::time(text)? {
+        ns if ns <= 1_000_000_000 => Ok(ns),
+        _ => Err(format!("\"{text}\" is more than 1s")),
+    }
+}
+
+fn node<'a>(mut table: Table<'a>, kind: Kind, nodes: &mut Vec<Node>, names: &mut Names<'a>, report: &mut Report) {
+    let name = table.text("name", report);
+    let name = table.require("name", "name = \"s1\"", name, report);
+    table.finish(report);
+    let Ok(name) = name else { return };
+    if let Err(what) = check_name(name.get_ref()) {
+        report.error(name.span(), what);
+    } else if names.contains_key(name.get_ref()) {
+        report.error(name.span(), format!("there are two nodes called \"{}\"", name.get_ref()));
+    } else {
+        names.insert(name.get_ref(), nodes.len());
+        nodes.push(Node { name: name.get_ref().to_string(), kind });
+    }
+}
+
+/// Why nothing can be called so.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    match name {
+        "" => Err("a name is not empty".into()),
+        name if name.len() > LONGEST_NAME => Err(format!("a name has {LONGEST_NAME} characters at most")),
+        name if !name.bytes().all(fits) || name.starts_with(['.', '-']) => {
+            Err(format!("\"{name}\": a name is of letters a to z, digits, - _ and ., and begins with none of - and ."))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn named(value: &At<&str>, names: &Names, report: &mut Report) -> Result<NodeId, Reported> {
+    names.get(value.get_ref()).copied().ok_or_else(|| {
+        // A long list helps nobody.
+        let known: Vec<&str> = names.keys().copied().collect();
+        let hint = suggest::nearest(value.get_ref(), &known);
+        report.error(value.span(), format!("there is no node \"{}\"{hint}", value.get_ref()))
+    })
+}
+
+/// A cable: two links.
+fn cable(
+    mut table: Table,
+    usual: &Usual,
+    names: &Names,
+    links: &mut Vec<Link>,
+    report: &mut Report,
+) -> Result<(), Reported> {
+    let between = pair(&mut table, "between", report);
+    let between = table.require("between", "between = [\"camera\", \"s1\"]", between, report);
+    let ports = pair(&mut table, "ports", report);
+    let own = delays(&mut table, usual, report);
+    table.finish(report);
+    let [a, b] = between?;
+    let (from, to) = (named(&a, names, report), named(&b, names, report));
+    let (from, to, own) = (from?, to?, own?);
+    if from == to {
+        return Err(report.error(b.span(), "a link is between two nodes, not one"));
+    }
+    let ports = match ports? {
+        Some([a, b]) => [Some(interface(&a, report)?), Some(interface(&b, report)?)],
+        None => [None, None],
+    };
+    for ((from, to), port) in [(from, to), (to, from)].into_iter().zip(ports) {
+        let Usual { rate, propagation_ns, processing_ns, queues } = own;
+        links.push(Link { from, to, port, rate, propagation_ns, processing_ns, queues });
+    }
+    Ok(())
+}
+
+fn interface(name: &At<&str>, report: &mut Report) -> Result<String, Reported> {
+    values::interface(name.get_ref()).map_err(|what| report.error(name.span(), what))
+}
+
+/// Two texts.
+fn pair<'a>(table: &mut Table<'a>, key: &'static str, report: &mut Report) -> Read<[At<&'a str>; 2]> {
+    let Some(list) = table.list(key, report)? else { return Ok(None) };
+    let texts: Result<Vec<At<&str>>, Reported> =
+        list.get_ref().iter().map(|value| text_of(value, key, report)).collect();
+    match <[At<&str>; 2]>::try_from(texts?) {
+        Ok(pair) => Ok(Some(pair)),
+        Err(texts) => Err(report.error(list.span(), format!("`{key}` has two names, not {}", texts.len()))),
+    }
+}
+
+fn stream(mut table: Table, names: &Names, report: &mut Report) -> Result<At<Stream>, Reported> {
+    let span = table.span();
+    let name = table.text("name", report);
+    let name = table.require("name", "name = \"video\"", name, report);
+    let from = table.text("from", report);
+    let from = table.require("from", "from = \"camera\"", from, report);
+    let to = listeners(&mut table, names, report);
+    let size = table.whole("size", 1..=LARGEST_SIZE, report);
+    let size = table.require("size", "size = 1400, in octets", size, report);
+    let period = table.parsed("period", report, |text| match values::time(text)? {
+        0 => Err("a period is above zero".into()),
+        ns if ns > LONGEST_PERIOD_NS => Err(format!("\"{text}\" is more than a minute")),
+        ns => Ok(ns),
+    });
+    let period = table.require("period", "period = \"1ms\"", period, report);
+    let deadline = table.parsed("deadline", report, values::time);
+    let jitter = table.parsed("jitter", report, values::time);
+    let queue = table.whole("queue", 1..=7, report);
+    let address = table.parsed("address", report, values::forwarded);
+    let vlan = table.whole("vlan", 0..=4094, report);
+    table.finish(report);
+
+    let name = name.and_then(|name| match check_name(name.get_ref()) {
+        Ok(()) => Ok(Spanned::new(name.span(), name.get_ref().to_string())),
+        Err(what) => Err(report.error(name.span(), what)),
+    });
+    let talker = from.and_then(|from| Ok(At::new(from.span(), named(&from, names, report)?)));
+    let period_ns = period.map(Spanned::into_inner);
+    let deadline_ns = deadline.and_then(|deadline| match (deadline, period_ns) {
+        (Some(deadline), Ok(period)) if *deadline.get_ref() == 0 || *deadline.get_ref() > period => {
+            Err(report.error(deadline.span(), "a deadline is above zero and not beyond the period"))
+        }
+        (Some(deadline), _) => Ok(deadline.into_inner()),
+        (None, period) => period,
+    });
+    let (talker, listeners) = (talker?, to?);
+    if listeners.contains(talker.get_ref()) {
+        return Err(report.error(talker.span(), "a stream's talker is none of its listeners"));
+    }
+    let stream = Stream {
+        name: name?.into_inner(),
+        talker: talker.into_inner(),
+        listeners,
+        size: size?.into_inner() as u32,
+        period_ns: period_ns?,
+        deadline_ns: deadline_ns?,
+        jitter_ns: jitter?.map_or(0, Spanned::into_inner),
+        queue: queue?.map(|queue| queue.into_inner() as u8),
+        address: address?.map(Spanned::into_inner),
+        vlan: vlan?.map(|vlan| vlan.into_inner() as u16),
+    };
+    Ok(At::new(span, stream))
+}
+
+fn listeners(table: &mut Table, names: &Names, report: &mut Report) -> Result<Vec<NodeId>, Reported> {
+    let list = match table.get("to").map(|value| (value.span(), value.get_ref())) {
+        // One is often all.
+        Some((span, DeValue::String(one))) => vec![At::new(span, one.as_ref())],
+        Some(_) => {
+            let list = table.list("to", report);
+            let list = table.require("to", "to = [\"screen\"]", list, report)?;
+            let texts: Result<Vec<_>, Reported> =
+                list.get_ref().iter().map(|value| text_of(value, "to", report)).collect();
+            match texts? {
+                none if none.is_empty() => return Err(report.error(list.span(), "a stream has at least one listener")),
+                texts => texts,
+            }
+        }
+        None => {
+            return table.require("to", "to = [\"screen\"]", Ok(None), report);
+        }
+    };
+    let mut listeners = Vec::new();
+    let mut wrong = None;
+    for name in &list {
+        match named(name, names, report) {
+            Ok(node) if listeners.contains(&node) => {
+                wrong = Some(report.error(name.span(), format!("\"{}\" occurs twice", name.get_ref())));
+            }
+            Ok(node) => listeners.push(node),
+            Err(reported) => wrong = Some(reported),
+        }
+    }
+    wrong.map_or(Ok(listeners), Err)
+}
+
+fn check_names(streams: &[At<Stream>], report: &mut Report) {
+    let mut lines = HashMap::new();
+    for stream in streams {
+        if let Some(span) = lines.insert(stream.get_ref().name.as_str(), stream.span()) {
+            let line = report.line(&span);
+            report
+                .error(stream.span(), format!("stream \"{}\" is there already, in line {line}", stream.get_ref().name));
+        }
+    }
+}
+
+/// That every listener can be reached. Talkers with the same listener are looked at once.
+fn check_reach(network: &Network, spans: &[Range<usize>], report: &mut Report) {
+    let graph = Graph::new(network);
+    let mut known = HashMap::new();
+    for (stream, span) in network.streams.iter().zip(spans) {
+        for &to in &stream.listeners {
+            let reached = *known
+                .entry((stream.talker, to))
+                .or_insert_with(|| graph.path(stream.talker, to, |_| 1, |_, _| false).is_some());
+            if !reached {
+                let names = (&network.nodes[stream.talker].name, &network.nodes[to].name);
+                let what = format!("no links lead from \"{}\" to \"{}\" (stations forward nothing)", names.0, names.1);
+                report.error(span.clone(), what);
+            }
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! From a schedule to switches that can be set up: one [`Switch`] for each node that sends scheduled messages.
+
+use std::fmt;
+
+use crate::model::Clock;
+
+use super::forwarding::{Ambiguous, Unfit, forwarding};
+use crate::config;
+use crate::egress::DataPlane;
+use crate::model::{
+    Base, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch,
+};
+use crate::network::{Kind, LinkId, Network, NodeId};
+use crate::validate::{Schedule, Window};
+use crate::wire;
+
+/// Everybody else's queue.
+const BEST_EFFORT: u8 = 0;
+/// Of a list that ontick's files, and taprio, take.
+pub const MOST_ENTRIES: usize = 1024;
+/// Frames are padded to carry as much (IEEE 802.3 clause 4.4.2, with a VLAN tag).
+const SMALLEST_SDU: u32 = 42;
+/// Of an interface's name.
+const LONGEST_NAME: usize = 15;
+
+/// How gates are made of windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// When cycles begin.
+    pub base: Base,
+    /// Whether no gate is open before a window for as long as the largest frame takes: for ports that begin a frame
+    /// without a look at its length.
+    pub guard_bands: bool,
+    /// Entries of a list at most.
+    pub most_entries: usize,
+    /// What is to open the gates; absent: what the machine has.
+    pub plane: Option<DataPlane>,
+}
+
+/// A port needs a longer list than there may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooMany {
+    /// The link's name.
+    pub link: String,
+    /// Entries that it needs.
+    pub entries: usize,
+    /// Entries that there may be.
+    pub most: usize,
+}
+
+impl fmt::Display for TooMany {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { link, entries, most } = self;
+        write!(
+            f,
+            "the gates of link {link} take {entries} entries, and a list has {most} at most; try --prefer few-entries, periods that divide each other, or fewer streams"
+        )
+    }
+}
+
+/// Why there are no files of switches.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodesError {
+    /// A list is too long.
+    #[error("{0}")]
+    TooMany(TooMany),
+    /// A switch could not tell streams apart.
+    #[error("{0}")]
+    Ambiguous(Ambiguous),
+    /// The kernel's bridge cannot forward a stream.
+    #[error("{0}")]
+    Unfit(Unfit),
+}
+
+/// The switches, by node. The second value names ports whose interfaces the network does not name.
+pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(Vec<Switch>, Vec<String>), NodesError> {
+    let forwarding = forwarding(network, schedule, form.plane)?;
+    let mut windows: Vec<Vec<Window>> = vec![Vec::new(); network.links.len()];
+    schedule.windows.iter().for_each(|window| windows[window.link].push(*window));
+    let mut unnamed = Vec::new();
+    let mut switches = Vec::new();
+    for (node, forwarding) in forwarding.into_iter().enumerate() {
+        let out: Vec<LinkId> = (0..network.links.len()).filter(|link| network.links[*link].from == node).collect();
+        // One without windows matters still where it would close a loop.
+        if out.iter().all(|link| windows[*link].is_empty()) && forwarding.flood.is_none() {
+            continue;
+        }
+        let mut queues: Vec<u8> = out.iter().flat_map(|link| &windows[*link]).map(|window| window.queue).collect();
+        queues.sort_unstable_by(|a, b| b.cmp(a));
+        queues.dedup();
+        let classes = classes(&queues);
+        let mut ports = Vec::new();
+        for link in out {
+            let name = network.links[link].port.clone().unwrap_or_else(|| {
+                let name = name_of_port(network, link, ports.len());
+                unnamed.push(format!("{} of {}", name, network.nodes[node].name));
+                name
+            });
+            let gates = gates(network, link, &windows[link], form).map_err(NodesError::TooMany)?;
+            let max_sdu = classes.iter().map(|class| largest_sdu(network, schedule, link, class, gates.as_ref()));
+            ports.push(Port {
+                name,
+                rate: Some(network.links[link].rate),
+                offload: if form.plane == Some(DataPlane::Hardware) { Offload::Full } else { Offload::None },
+                max_sdu: max_sdu.collect(),
+                gates,
+            });
+        }
+        let own = switch(network, node, classes, ports, forwarding);
+        switches.push(Switch { plane: plane(form.plane), ..own });
+    }
+    Ok((switches, unnamed))
+}
+
+fn plane(wanted: Option<DataPlane>) -> Plane {
+    match wanted {
+        Some(DataPlane::User) => Plane::User,
+        // Ports that open gates by themselves are told so by the kernel.
+        Some(DataPlane::Kernel | DataPlane::Hardware) => Plane::Kernel,
+        None => Plane::Auto,
+    }
+}
+
+fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>, forwarding: Forwarding) -> Switch {
+    let defaults = config::defaults();
+    let node = &network.nodes[node];
+    Switch {
+        name: node.name.chars().take(LONGEST_NAME).collect(),
+        role: if node.kind == Kind::Switch { Role::Bridge } else { Role::Station },
+        plane: Plane::Auto,
+        classifier: Classifier::Auto,
+        socket: Socket::Packet,
+        cpu: None,
+        clock: Clock::Tai,
+        ageing_ns: defaults.ageing_ns,
+        addresses: defaults.addresses,
+        stp: false,
+        forward_reserved: Default::default(),
+        classes,
+        ports,
+        forwarding,
+    }
+}
+
+/// The neighbour's name where it can be an interface's.
+fn name_of_port(network: &Network, link: LinkId, place: usize) -> String {
+    let cable = match network.cable(link) {
+        0 => String::new(),
+        n => format!("-{}", n + 1),
+    };
+    let name = format!("to-{}{cable}", network.nodes[network.links[link].to].name);
+    config::values::interface(&name).unwrap_or(format!("port{place}"))
+}
+
+/// A class for each queue, found by the priority code point that the talker writes into its frames.
+fn classes(queues: &[u8]) -> Vec<Class> {
+    let limit = config::defaults().limit;
+    let scheduled = |queue: u8| Class {
+        name: format!("scheduled-{queue}"),
+        queue,
+        rules: vec![Rule { pcp: Some(queue), ..Rule::default() }],
+        limit,
+    };
+    let mut classes: Vec<Class> = queues.iter().copied().filter(|queue| *queue != BEST_EFFORT).map(scheduled).collect();
+    classes.push(Class { name: "best-effort".into(), queue: BEST_EFFORT, rules: Vec::new(), limit });
+    classes
+}
+
+/// The largest service data unit that a class's windows are made for.
+fn largest_sdu(
+    network: &Network,
+    schedule: &Schedule,
+    link: LinkId,
+    class: &Class,
+    gates: Option<&Gates>,
+) -> Option<u32> {
+    if class.queue != BEST_EFFORT {
+        let here = schedule.sends.iter().filter(|send| send.queues.contains(&(link, class.queue)));
+        let largest = here.map(|send| network.streams[send.stream].size).max()?;
+        return Some(largest.clamp(SMALLEST_SDU, wire::LARGEST_SDU)).filter(|sdu| *sdu < wire::LARGEST_SDU);
+    }
+    // What has no gap to pass through would wait for ever.
+    let gates = longest_gap(gates?);
+    let rate = network.links[link].rate;
+    let fits = |sdu: &u32| network.timing.fits(wire::largest_frame_ns(*sdu, rate), gates);
+    match fits(&wire::LARGEST_SDU) {
+        true => None,
+        false => (SMALLEST_SDU..wire::LARGEST_SDU).rev().find(fits),
+    }
+}
+
+/// The longest time at a stretch that is best effort's.
+fn longest_gap(gates: &Gates) -> u64 {
+    let gaps = gates.entries.iter().filter(|entry| entry.open & (1 << BEST_EFFORT) != 0);
+    gaps.map(|entry| entry.for_ns).max().unwrap_or(0)
+}
+
+/// Windows, and best effort between them.
+fn gates(network: &Network, link: LinkId, windows: &[Window], form: Form) -> Result<Option<Gates>, TooMany> {
+    let Some(first) = windows.first() else { return Ok(None) };
+    let guard_ns = match form.guard_bands {
+        true => wire::largest_frame_ns(wire::LARGEST_SDU, network.links[link].rate),
+        false => 0,
+    };
+    let mut sorted = windows.to_vec();
+    sorted.sort_unstable_by_key(|window| window.begin_ns);
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut push = |open: u8, for_ns: u64| match entries.last_mut() {
+        _ if for_ns == 0 => {}
+        Some(last) if last.open == open => last.for_ns += for_ns,
+        _ => entries.push(Entry { open, for_ns }),
+    };
+    let mut at = 0;
+    for window in &sorted {
+        let gap = window.begin_ns.saturating_sub(at);
+        push(1 << BEST_EFFORT, gap.saturating_sub(guard_ns));
+        push(0, gap.min(guard_ns));
+        push(1 << window.queue, window.end_ns - window.begin_ns.max(at));
+        at = window.end_ns;
+    }
+    // Behind the last one comes the first of the next cycle.
+    let gap = first.cycle_ns - at;
+    let guarded = guard_ns.saturating_sub(sorted[0].begin_ns).min(gap);
+    push(1 << BEST_EFFORT, gap - guarded);
+    push(0, guarded);
+    if entries.len() > form.most_entries {
+        let link = network.link_name(link);
+        return Err(TooMany { link, entries: entries.len(), most: form.most_entries });
+    }
+    Ok(Some(Gates { base: form.base, cycle_ns: first.cycle_ns, guard: Guard::None, entries }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::samples;
+    use crate::planning::{Outcome, Timetable, Wanted, lists, plan};
+
+    fn planned(streams: usize) -> (Network, Schedule) {
+        let network = samples::ring(4, streams);
+        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let schedule = lists::schedule(&network, &table).unwrap();
+        (network, schedule)
+    }
+
+    const FORM: Form = Form { base: Base::NextSecond, guard_bands: false, most_entries: MOST_ENTRIES, plane: None };
+
+    #[test]
+    fn each_switch_can_be_read_as_a_file() {
+        let (network, schedule) = planned(30);
+        let (switches, unnamed) = switches(&network, &schedule, FORM).unwrap();
+        assert_eq!(switches.len(), 8, "four switches and four stations");
+        assert_eq!(unnamed[0], "to-s1 of s0");
+        for switch in &switches {
+            let text = config::write(switch);
+            let read = config::read(&text).map(|parsed| parsed.switch).map_err(|errors| errors.to_string());
+            assert!(read.as_ref() == Ok(switch), "{text}\n{:?}", read.err());
+        }
+    }
+
+    #[test]
+    fn scheduled_gates_are_open_in_their_windows_alone() {
+        let (network, schedule) = planned(60);
+        for guard_bands in [false, true] {
+            let (switches, _) = switches(&network, &schedule, Form { guard_bands, ..FORM }).unwrap();
+            let gates = switches[0].ports[0].gates.as_ref().unwrap();
+            let link = (0..network.links.len()).find(|link| network.links[*link].from == 0).unwrap();
+            let open = |at: u64| {
+                let mut sum = 0;
+                gates
+                    .entries
+                    .iter()
+                    .find(|entry| {
+                        sum += entry.for_ns;
+                        at < sum
+                    })
+                    .unwrap()
+                    .open
+            };
+            for at in (0..gates.cycle_ns).step_by(97) {
+                let window = schedule.windows.iter().find(|w| w.link == link && w.begin_ns <= at && at < w.end_ns);
+                match window {
+                    Some(window) => assert_eq!(open(at), 1 << window.queue),
+                    None => assert!(open(at) == 1 || (guard_bands && open(at) == 0)),
+                }
+                // With guard bands best effort is over in time.
+                let soon = schedule
+                    .windows
+                    .iter()
+                    .any(|w| w.link == link && (w.begin_ns + gates.cycle_ns - at) % gates.cycle_ns < 12_336);
+                assert!(!guard_bands || !soon || open(at) != 1, "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn ports_are_for_the_data_plane_that_was_planned_for() {
+        let (network, schedule) = planned(8);
+        for (wanted, own, offload) in [
+            (None, Plane::Auto, Offload::None),
+            (Some(DataPlane::User), Plane::User, Offload::None),
+            (Some(DataPlane::Kernel), Plane::Kernel, Offload::None),
+            (Some(DataPlane::Hardware), Plane::Kernel, Offload::Full),
+        ] {
+            let (switches, _) = switches(&network, &schedule, Form { plane: wanted, ..FORM }).unwrap();
+            assert!(switches.iter().all(|switch| switch.plane == own), "{wanted:?}");
+            assert!(switches.iter().flat_map(|switch| &switch.ports).all(|port| port.offload == offload), "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn best_effort_has_the_longest_of_its_own_times() {
+        let entries = [(1, 300), (1 << 7, 900), (1, 500), (0, 700)].map(|(open, for_ns)| Entry { open, for_ns });
+        let gates = Gates { base: FORM.base, cycle_ns: 2_400, guard: Guard::None, entries: entries.to_vec() };
+        assert_eq!(longest_gap(&gates), 500);
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_is_told() {
+        let (network, schedule) = planned(60);
+        let wrong = switches(&network, &schedule, Form { most_entries: 3, ..FORM }).unwrap_err();
+        assert!(wrong.to_string().contains("entries, and a list has 3 at most"), "{wrong}");
+    }
+
+    /// Windows by hand: next to each other, over the end of the cycle, and with room for a guard band or none.
+    #[test]
+    fn entries_are_windows_and_what_is_between_them() {
+        let network = samples::ring(3, 1);
+        let entries = |windows: &[(u8, u64, u64)], cycle_ns, form| {
+            let window = |&(queue, begin_ns, end_ns)| Window { link: 0, queue, begin_ns, end_ns, cycle_ns };
+            let gates = gates(&network, 0, &windows.iter().map(window).collect::<Vec<_>>(), form)?;
+            Ok::<_, TooMany>(gates.map(|gates| {
+                assert_eq!(gates.entries.iter().map(|entry| entry.for_ns).sum::<u64>(), gates.cycle_ns);
+                gates.entries.iter().map(|entry| (entry.open, entry.for_ns)).collect::<Vec<_>>()
+            }))
+        };
+        assert_eq!(entries(&[], 1_000, FORM), Ok(None));
+        let windows = [(7, 200, 300), (7, 300, 450), (6, 450, 500), (7, 900, 1_000)];
+        let all = vec![(1, 200), (1 << 7, 250), (1 << 6, 50), (1, 400), (1 << 7, 100)];
+        assert_eq!(entries(&windows, 1_000, FORM), Ok(Some(all.clone())));
+        assert_eq!(entries(&windows, 1_000, Form { most_entries: 5, ..FORM }), Ok(Some(all)));
+        let too_many = entries(&windows, 1_000, Form { most_entries: 4, ..FORM }).unwrap_err();
+        assert_eq!((too_many.entries, too_many.most), (5, 4));
+        // A guard band of 12 336 ns.
+        let guarded = Form { guard_bands: true, ..FORM };
+        let windows = [(7, 20_000, 21_000), (6, 30_000, 31_000)];
+        let all = vec![(1, 7_664), (0, 12_336), (1 << 7, 1_000), (0, 9_000), (1 << 6, 1_000), (1, 69_000)];
+        assert_eq!(entries(&windows, 100_000, guarded), Ok(Some(all)));
+        // What does not fit before the first window lies at the end of the cycle.
+        let all = vec![(0, 10_000), (1 << 7, 1_000), (1, 86_664), (0, 2_336)];
+        assert_eq!(entries(&[(7, 10_000, 11_000)], 100_000, guarded), Ok(Some(all)));
+        let all = vec![(0, 5_000), (1 << 7, 1_000), (0, 4_000)];
+        assert_eq!(entries(&[(7, 5_000, 6_000)], 10_000, guarded), Ok(Some(all)));
+    }
+
+    #[test]
+    fn a_class_is_limited_to_what_its_windows_are_made_for() {
+        let (mut network, _) = planned(1);
+        let limits = |network: &Network, schedule: &Schedule, link, gap_ns: Option<u64>| {
+            let entry = |for_ns| Entry { open: 1, for_ns };
+            let gates = gap_ns.map(|for_ns| Gates {
+                base: FORM.base,
+                cycle_ns: for_ns,
+                guard: Guard::None,
+                entries: vec![entry(for_ns)],
+            });
+            [0, 7].map(|queue| {
+                let class = classes(&[7]).into_iter().find(|class| class.queue == queue).unwrap();
+                largest_sdu(network, schedule, link, &class, gates.as_ref())
+            })
+        };
+        for (size, expected) in
+            [(10, Some(42)), (42, Some(42)), (43, Some(43)), (1_499, Some(1_499)), (1_500, None), (4_000, None)]
+        {
+            network.streams[0].size = size;
+            let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+                panic!()
+            };
+            let schedule = lists::schedule(&network, &table).unwrap();
+            let link = schedule.routes[0][0];
+            assert_eq!(limits(&network, &schedule, link, None), [None, expected], "{size}");
+            assert_eq!(limits(&network, &schedule, network.reverse(link).unwrap(), None), [None, None]);
+            // 100 octets take 1 136 ns.
+            let best = |gap_ns| limits(&network, &schedule, link, Some(gap_ns))[0];
+            assert_eq!([1_135, 1_136, 12_335, 12_336].map(best), [Some(99), Some(100), Some(1_499), None]);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Makes a switch of imported gates, or brings them into one.
+
+use crate::model::Clock;
+
+use super::import::{Imported, Interface};
+use super::priorities::Priorities;
+use crate::config;
+use crate::model::{Base, CLASSES, Class, Classifier, Gates, Offload, Plane, Port, Role, Switch};
+
+/// Why gates cannot be brought into a switch; one sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// The switch has no such port.
+    #[error("the switch has no port {name}; its ports are {}", ports.join(", "))]
+    NoPort {
+        /// The interface of the document.
+        name: String,
+        /// What there is.
+        ports: Vec<String>,
+    },
+}
+
+/// A switch of all interfaces of the document; its classes are called `tc0` to `tc7`.
+pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
+    let interfaces = &imported.interfaces;
+    let priorities: Vec<Priorities> = interfaces.iter().filter_map(|interface| interface.priorities).collect();
+    let first = priorities.first().copied().unwrap_or_else(|| Priorities::recommended(named(interfaces)));
+    if priorities.is_empty() && first.count > 1 {
+        imported.notes.push(format!(
+            "the document does not say which priority belongs to which class; it is as the standard recommends for {} classes",
+            first.count
+        ));
+    }
+    if priorities.iter().any(|other| *other != first) {
+        imported
+            .notes
+            .push("the ports map priorities to classes differently; the first one's way holds for all".into());
+    }
+    let bridge = interfaces.len() > 1 && interfaces.iter().any(|interface| interface.bridged);
+    if !bridge && interfaces.iter().any(|interface| interface.bridged) {
+        imported.notes.push("only one port is known, which makes no bridge: it is taken as a station's".into());
+    }
+    let defaults = config::defaults();
+    let classes = first.classes(defaults.limit);
+    let port = |interface: &Interface| Port {
+        name: interface.name.clone(),
+        rate: None,
+        offload: Offload::None,
+        max_sdu: vec![None; classes.len()],
+        gates: None,
+    };
+    let mut switch = Switch {
+        name: name.into(),
+        role: if bridge { Role::Bridge } else { Role::Station },
+        plane: Plane::Auto,
+        classifier: Classifier::Auto,
+        socket: crate::model::Socket::Packet,
+        cpu: None,
+        clock: Clock::Tai,
+        ageing_ns: defaults.ageing_ns,
+        addresses: defaults.addresses,
+        stp: false,
+        forward_reserved: Default::default(),
+        forwarding: crate::model::Forwarding::default(),
+        ports: interfaces.iter().map(port).collect(),
+        classes,
+    };
+    for (port, interface) in switch.ports.iter_mut().zip(&imported.interfaces) {
+        bring(port, &switch.classes, interface, &mut imported.notes);
+    }
+    switch
+}
+
+/// How many classes the gates tell of; who opens all gates tells of none.
+fn named(interfaces: &[Interface]) -> u8 {
+    let entries = interfaces.iter().filter_map(|interface| interface.gates.as_ref()).flat_map(|gates| &gates.entries);
+    let gates = entries.filter(|entry| entry.open != u8::MAX).fold(0, |named, entry| named | entry.open);
+    let sized = interfaces.iter().filter_map(|interface| interface.max_sdu.iter().rposition(Option::is_some)).max();
+    match (gates, sized.map_or(0, |class| class as u8 + 1)) {
+        (0, 0) => CLASSES as u8,
+        (gates, sized) => sized.max(8 - gates.leading_zeros() as u8),
+    }
+}
+
+/// Brings gates and frame sizes into the ports of the same names; all else stays as it is, also ports of which the
+/// document says nothing.
+pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeError> {
+    for interface in imported.interfaces.iter().filter(|interface| interface.has_table) {
+        let ports = switch.ports.iter().map(|port| port.name.clone()).collect();
+        let Some(port) = switch.ports.iter_mut().find(|port| port.name == interface.name) else {
+            return Err(MergeError::NoPort { name: interface.name.clone(), ports });
+        };
+        bring(port, &switch.classes, interface, &mut imported.notes);
+        let dated = port.gates.as_ref().is_some_and(|gates| matches!(gates.base, Base::At(_)));
+        if dated && switch.clock != Clock::Tai {
+            let (name, clock) = (&interface.name, switch.clock.name());
+            imported.notes.push(format!("{name}: the base time is TAI, and the switch follows the {clock} clock"));
+        }
+    }
+    Ok(())
+}
+
+fn bring(port: &mut Port, classes: &[Class], interface: &Interface, notes: &mut Vec<String>) {
+    port.gates = interface.gates.as_ref().map(|gates| known(gates, classes, &interface.name, notes));
+    for (class, size) in classes.iter().zip(&mut port.max_sdu) {
+        *size = interface.max_sdu[usize::from(class.queue)];
+    }
+}
+
+/// The list without the gates of classes that there are not.
+fn known(gates: &Gates, classes: &[Class], name: &str, notes: &mut Vec<String>) -> Gates {
+    let known = classes.iter().fold(0u8, |known, class| known | 1 << class.queue);
+    // Who opens all gates means those that there are.
+    let named = gates.entries.iter().filter(|entry| entry.open != u8::MAX).fold(0, |named, entry| named | entry.open);
+    let unknown: Vec<String> = (0..CLASSES).filter(|n| named & !known & (1 << n) != 0).map(|n| n.to_string()).collect();
+    if !unknown.is_empty() {
+        notes.push(format!("{name}: no class has queue {}, whose gates are left out", unknown.join(", ")));
+    }
+    let mut gates = gates.clone();
+    gates.entries.iter_mut().for_each(|entry| entry.open &= known);
+    gates
+}
