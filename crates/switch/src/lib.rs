@@ -1,5 +1,5 @@
-//! A time-aware switch (IEEE 802.1Q clause 8.6.8.4, enhancements for scheduled traffic): one [`model`] of ports,
-//! traffic classes and gates, data planes that carry it out, and the proof that they do.
+//! A time-aware switch (IEEE 802.1Q clause 8.6.8.4, enhancements for scheduled traffic): data planes that do what a
+//! [`Switch`](ontick_tsn::model::Switch) says, and the proof that they do.
 #![deny(unsafe_code)]
 
 pub mod apply;

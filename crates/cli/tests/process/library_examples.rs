@@ -17,7 +17,7 @@ const EXAMPLES: [Example; 9] = [
     ("acquire", "own_source", &[], "sample 0: load = "),
     ("link", "frames", &[], "\"carried by the widths of pulses\", 0 blocks"),
     ("link", "transfer", &[], "arrived: every byte arrives, once and in order"),
-    ("switch", "plan_network", &[], "0 faults"),
+    ("tsn", "plan_network", &[], "0 faults"),
 ];
 
 /// Tools for whoever works on the crate, which take root or tables of their own.
