@@ -17,3 +17,8 @@ pub mod target;
 pub mod validate;
 pub mod wire;
 pub mod yang;
+
+// The README's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
