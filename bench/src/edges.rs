@@ -14,7 +14,7 @@ use crate::versus::load_name;
 
 /// What blocks under one load saw, all together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct Figures {
     /// As the tables call the load.
     pub load: String,
     /// Of all edges.
@@ -37,7 +37,7 @@ pub fn command(job: &Job) -> Words {
 }
 
 /// Measures `blocks` blocks under a load.
-pub fn measure(job: &Job, load: &Load, blocks: u32) -> Result<Seen, String> {
+pub fn measure(job: &Job, load: &Load, blocks: u32) -> Result<Figures, String> {
     let running = load.start().map_err(|e| e.to_string())?;
     let mut all = Series::default();
     for _ in 0..blocks {
@@ -53,15 +53,15 @@ pub fn measure(job: &Job, load: &Load, blocks: u32) -> Result<Seen, String> {
     seen(load_name(load), &all).ok_or_else(|| "ontick latency edge saw no edge".into())
 }
 
-fn seen(load: String, all: &Series) -> Option<Seen> {
+fn seen(load: String, all: &Series) -> Option<Figures> {
     let latency = &all.latency;
     let (p50_ns, p99_ns) = (latency.quantile(0.5)?, latency.quantile(0.99)?);
     let (in_time, edges) = (all.share_in_time(LIMIT_NS), latency.count());
-    Some(Seen { load, p50_ns, p99_ns, max_ns: latency.max_ns?, in_time, edges })
+    Some(Figures { load, p50_ns, p99_ns, max_ns: latency.max_ns?, in_time, edges })
 }
 
 /// One row for each load.
-pub fn table(all: &[Seen]) -> Table {
+pub fn table(all: &[Figures]) -> Table {
     let mut table = Table::new(&["load", "edges", "p50", "p99", "max", "< 3us"]);
     for seen in all {
         let figures = [seen.p50_ns, seen.p99_ns, seen.max_ns].map(show);
@@ -75,8 +75,8 @@ pub fn table(all: &[Seen]) -> Table {
 pub mod tests {
     use super::*;
 
-    pub fn seen_of(load: &str, p50_ns: u64, in_time: f64) -> Seen {
-        Seen { load: load.into(), p50_ns, p99_ns: p50_ns, max_ns: p50_ns, in_time, edges: 100 }
+    pub fn seen_of(load: &str, p50_ns: u64, in_time: f64) -> Figures {
+        Figures { load: load.into(), p50_ns, p99_ns: p50_ns, max_ns: p50_ns, in_time, edges: 100 }
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Goal {
 }
 
 /// Everything that the goals are held against.
-pub struct Seen<'a> {
+pub struct Figures<'a> {
     /// One for each load.
     pub versus: &'a [Versus],
     /// Of single operations; the full sample is the last.
@@ -78,15 +78,15 @@ pub struct Seen<'a> {
     /// Trains of pulses, by both mechanisms.
     pub pulses: &'a [pulses::Block],
     /// Edges seen by polling, one for each load.
-    pub edges: &'a [edges::Seen],
+    pub edges: &'a [edges::Figures],
     /// Samples for clients, one for each rate.
-    pub samples: &'a [sample::Seen],
+    pub samples: &'a [sample::Figures],
     /// Files over simulated wires.
     pub links: &'a [link::Moved],
 }
 
 /// All of them, in order.
-pub fn judge(seen: &Seen) -> Vec<Goal> {
+pub fn judge(seen: &Figures) -> Vec<Goal> {
     let under = |load: &str| seen.versus.iter().find(|versus| versus.load == load);
     let mut goals: Vec<Goal> = SHARES.iter().map(|(load, least)| share(load, *least, under(load))).collect();
     goals.extend(RATIO_LOADS.iter().map(|load| ratio(load, under(load))));
@@ -177,7 +177,7 @@ fn pulse(blocks: &[pulses::Block], name: &str, figure: fn(&pulses::Block) -> f64
     Goal::new(what, format!("≤ {}", show(most_ns)), seen)
 }
 
-fn edge(load: &str, all: &[edges::Seen]) -> Goal {
+fn edge(load: &str, all: &[edges::Figures]) -> Goal {
     let seen = all.iter().find(|seen| seen.load == load).map(|seen| {
         let reached = seen.p50_ns <= EDGE_P50_NS && seen.in_time >= EDGE_SHARE;
         (format!("{}, {} within 3us", show(seen.p50_ns), percent_down(seen.in_time)), reached)
@@ -186,12 +186,12 @@ fn edge(load: &str, all: &[edges::Seen]) -> Goal {
     Goal::new(what, format!("≤ {}, {} % within 3us", show(EDGE_P50_NS), EDGE_SHARE * 100.0), seen)
 }
 
-fn sampled_in_time(seen: Option<&sample::Seen>) -> Goal {
+fn sampled_in_time(seen: Option<&sample::Figures>) -> Goal {
     let seen = seen.map(|seen| (percent_down(seen.in_time), seen.in_time >= SAMPLE_SHARE));
     Goal::new("samples within 3us of their time, 1 kHz", format!("≥ {} %", SAMPLE_SHARE * 100.0), seen)
 }
 
-fn complete(khz: u64, seen: Option<&sample::Seen>) -> Goal {
+fn complete(khz: u64, seen: Option<&sample::Figures>) -> Goal {
     let seen = seen.map(|seen| {
         let (lost, unsound): (u64, u64) = (seen.lost.iter().sum(), seen.unsound.iter().sum());
         let text = format!("{lost} of {} lost, {unsound} numbers or times wrong", seen.samples * CLIENTS.len() as u64);
@@ -200,7 +200,7 @@ fn complete(khz: u64, seen: Option<&sample::Seen>) -> Goal {
     Goal::new(format!("samples lost between core and four clients, {khz} kHz"), "0 lost, 0 wrong", seen)
 }
 
-fn lateness_named(khz: u64, seen: Option<&sample::Seen>) -> Goal {
+fn lateness_named(khz: u64, seen: Option<&sample::Figures>) -> Goal {
     let seen = seen.and_then(|seen| {
         let (late, named) = seen.late;
         named.map(|named| (format!("{named} of {late}"), named == late))
@@ -245,7 +245,7 @@ mod tests {
         let growth = Growth { short: memory_of(8_000), long: memory_of(long_kib) };
         let start_up = ontick_record::compare::paired([start_up_ms]).unwrap();
         let accesses = [access_of(0.1), access_of(more_ns)];
-        let seen = Seen {
+        let seen = Figures {
             versus,
             costs: &costs,
             accesses: &accesses,
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(of(0, (5, Some(5)), 0.99), [Some(true); 3]);
         assert_eq!(of(1, (5, Some(4)), 0.9899), [Some(false); 3]);
         assert_eq!(of(0, (5, None), 1.0), [Some(true), Some(true), None]);
-        let unsound = sample::Seen { unsound: [0, 0, 0, 1], ..sample::tests::seen_of(1, 0, (0, Some(0)), 1.0) };
+        let unsound = sample::Figures { unsound: [0, 0, 0, 1], ..sample::tests::seen_of(1, 0, (0, Some(0)), 1.0) };
         assert_eq!(complete(1, Some(&unsound)).reached, Some(false));
     }
 

@@ -96,7 +96,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     let samples = samples(scale, &job, &mut page)?;
     let links = links(arguments, &job, &mut page)?;
 
-    let seen = goals::Seen {
+    let seen = goals::Figures {
         versus: &versus,
         costs: &costs,
         accesses: &accesses,
@@ -255,7 +255,7 @@ fn trains(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<pulses::Block>
     Ok(blocks)
 }
 
-fn edges(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<edges::Seen>, String> {
+fn edges(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<edges::Figures>, String> {
     page.heading("Edges between two CPUs on simulated lines, seen by polling");
     page.commands(&[edges::command(&Job { ontick: "ontick".into(), ..job.clone() }).join(" ")]);
     let all: Result<Vec<_>, String> =
@@ -270,7 +270,7 @@ fn edges(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Res
     Ok(all)
 }
 
-fn samples(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<sample::Seen>, String> {
+fn samples(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<sample::Figures>, String> {
     page.heading("Samples for four clients at once");
     let (shown, seconds) = (Job { ontick: "ontick".into(), ..job.clone() }, scale.sample_ns / 1_000_000_000);
     page.commands(&sample::RATES_KHZ.map(|khz| sample::command(&shown, khz, seconds, Path::new("DIR")).join(" ")));

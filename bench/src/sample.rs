@@ -30,7 +30,7 @@ pub type Counted = Vec<(String, u64)>;
 
 /// One rate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct Figures {
     /// The rate, in kHz.
     pub khz: u64,
     /// Samples taken.
@@ -70,7 +70,7 @@ pub fn command(job: &Job, khz: u64, seconds: u64, folder: &Path) -> Words {
 }
 
 /// Samples at one rate for so long.
-pub fn measure(job: &Job, khz: u64, seconds: u64) -> Result<Seen, String> {
+pub fn measure(job: &Job, khz: u64, seconds: u64) -> Result<Figures, String> {
     let folder = tempfile::Builder::new().prefix("ontick-bench-").tempdir();
     let folder = folder.map_err(|e| format!("no folder for samples: {e} (set TMPDIR)"))?;
     // The clients inherit it: they must not run where samples are taken.
@@ -115,7 +115,7 @@ fn addresses(running: &mut Running) -> Result<[String; 2], String> {
     Err(format!("ontick sample does not listen: {}", running.said()?.trim()))
 }
 
-fn seen(khz: u64, run: &Run, clients: &[Got; 4]) -> Result<Seen, String> {
+fn seen(khz: u64, run: &Run, clients: &[Got; 4]) -> Result<Figures, String> {
     let series = run.series.first().ok_or("ontick's result has no series")?;
     let of = |q| series.latency.quantile(q).ok_or("ontick took no sample");
     let samples = series.latency.count();
@@ -124,7 +124,7 @@ fn seen(khz: u64, run: &Run, clients: &[Got; 4]) -> Result<Seen, String> {
     let owed = |client: &Got| client.first.map_or(samples, |first| samples.saturating_sub(file.before(first)));
     let (late, causes) = late(series);
     let ring = run.notes.iter().find_map(|note| note.split("never fuller than ").nth(1)).unwrap_or("—");
-    Ok(Seen {
+    Ok(Figures {
         khz,
         samples,
         missed: series.missed,
@@ -159,7 +159,7 @@ fn late(series: &Series) -> ((u64, Option<u64>), Counted) {
 }
 
 /// Whose figures stand beside the rates.
-pub fn table(all: &[Seen]) -> Table {
+pub fn table(all: &[Figures]) -> Table {
     let mut table = Table::new(&[
         "rate",
         "samples",
@@ -191,7 +191,7 @@ pub fn table(all: &[Seen]) -> Table {
 }
 
 /// What made samples later than a period, at each rate.
-pub fn causes(all: &[Seen]) -> Table {
+pub fn causes(all: &[Figures]) -> Table {
     let mut table = Table::of_words(&["rate", "causes of samples later than a period"]);
     for seen in all {
         let named: Vec<String> = seen.causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
@@ -206,10 +206,10 @@ pub mod tests {
 
     use super::*;
 
-    pub fn seen_of(khz: u64, lost: u64, late: (u64, Option<u64>), in_time: f64) -> Seen {
+    pub fn seen_of(khz: u64, lost: u64, late: (u64, Option<u64>), in_time: f64) -> Figures {
         let (lost, unsound) = ([0, lost, 0, 0], [0; 4]);
         let (ring, causes) = ("0.1 %".into(), Vec::new());
-        Seen {
+        Figures {
             khz,
             samples: 100,
             missed: 0,

@@ -46,7 +46,7 @@ pub struct Size {
 }
 
 /// What was seen.
-pub struct Seen {
+pub struct Figures {
     versus: Vec<Versus>,
     /// On the 20 switches.
     small: Vec<Grown>,
@@ -60,7 +60,7 @@ pub fn check() -> Result<(), String> {
 }
 
 /// Everything, on the page.
-pub fn measure(ontick: &Path, size: Size, page: &mut Page) -> Result<Seen, String> {
+pub fn measure(ontick: &Path, size: Size, page: &mut Page) -> Result<Figures, String> {
     let version = peers::version()?;
     page.heading(&format!("Planning: beside {version}, on networks of its own generator"));
     let folder = tempfile::tempdir().map_err(|e| format!("a folder for networks: {e}"))?;
@@ -96,11 +96,11 @@ pub fn measure(ontick: &Path, size: Size, page: &mut Page) -> Result<Seen, Strin
             "Grid meshes with a station at each switch; streams between stations by chance (seeded), periods of 0.5, 1, 2 and 4 ms, 100 to 500 octets, deadline: the period; all that the wire carries is counted. Time is of the whole process, memory its largest resident set (wait4). On 100 switches time grows with the {power:.2}th power of the streams (least squares over the logarithms)."
         ));
     }
-    Ok(Seen { versus, small, large })
+    Ok(Figures { versus, small, large })
 }
 
 /// Draws how planning grows, into `images` beside the page.
-pub fn draw(seen: &Seen, page_file: &Path, page: &mut Page) -> Result<(), String> {
+pub fn draw(seen: &Figures, page_file: &Path, page: &mut Page) -> Result<(), String> {
     let panel = |name: &str, figure: fn(&Grown) -> f64| Panel {
         name: name.into(),
         points: seen.large.iter().map(|one| (one.streams as f64, figure(one))).collect(),
@@ -124,7 +124,7 @@ pub fn draw(seen: &Seen, page_file: &Path, page: &mut Page) -> Result<(), String
 }
 
 /// What must be reached.
-pub fn goals(seen: &Seen) -> Vec<Goal> {
+pub fn goals(seen: &Figures) -> Vec<Goal> {
     let mut goals = vec![all_that_peers_do(&seen.versus)];
     goals.extend(FASTER_AT.map(|streams| faster(streams, &seen.versus)));
     goals.push(hard(&seen.versus));

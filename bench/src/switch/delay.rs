@@ -14,14 +14,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SENT: usize = 14;
 
 /// What was seen.
-pub struct Seen {
+pub struct Figures {
     /// From just before a frame was handed to the kernel until the kernel stamped its arrival, in ns; the least first.
     pub delays: Vec<u64>,
     pub sent: u64,
     pub received: u64,
 }
 
-impl Seen {
+impl Figures {
     /// What this share of the frames did not exceed, in ns.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let last = self.delays.len().checked_sub(1)?;
@@ -30,9 +30,9 @@ impl Seen {
 }
 
 /// Sends frames of 64 octets for so long; both ends are looked after by the calling thread, which spins.
-pub fn run(into: &mut PacketPort, out_of: &mut PacketReader, duration: Duration) -> Seen {
+pub fn run(into: &mut PacketPort, out_of: &mut PacketReader, duration: Duration) -> Figures {
     let expected = (duration.as_secs_f64() * RATE as f64) as usize + 1;
-    let mut seen = Seen { delays: Vec::with_capacity(expected), sent: 0, received: 0 };
+    let mut seen = Figures { delays: Vec::with_capacity(expected), sent: 0, received: 0 };
     let mut frame = [0; 60];
     frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb6]);
     let (began, interval) = (Instant::now(), Duration::from_nanos(1_000_000_000 / RATE));
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn quantiles_are_of_what_was_seen() {
-        let seen = Seen { delays: (1..=101).collect(), sent: 101, received: 101 };
+        let seen = Figures { delays: (1..=101).collect(), sent: 101, received: 101 };
         assert_eq!([0.0, 0.5, 0.99, 1.0].map(|share| seen.quantile(share)), [Some(1), Some(51), Some(100), Some(101)]);
-        assert_eq!(Seen { delays: vec![], ..seen }.quantile(0.5), None);
+        assert_eq!(Figures { delays: vec![], ..seen }.quantile(0.5), None);
     }
 }

@@ -16,7 +16,7 @@ const FIRST_P99_NS: u64 = 1_500;
 const OUTSIDE: f64 = 10.0;
 
 /// What was seen, turn by turn.
-pub struct Seen {
+pub struct Figures {
     trials: Vec<Trial>,
 }
 
@@ -28,17 +28,17 @@ pub fn command(job: &Job, seconds: u64) -> Words {
     line.split(' ').map(String::from).collect()
 }
 
-pub fn measure(job: &Job, turns: u32, seconds: u64) -> Result<Seen, String> {
+pub fn measure(job: &Job, turns: u32, seconds: u64) -> Result<Figures, String> {
     let turn = |_| {
         let printed = child::run_whether_met(&command(job, seconds))?.stdout;
         let run = store::parse(&printed).map_err(|e| format!("ontick's result: {e}"))?;
         let trial = run.switch.as_ref().and_then(|switch| switch.gated()).ok_or("ontick's result has no gates")?;
         Ok(trial.clone())
     };
-    Ok(Seen { trials: (0..turns).map(turn).collect::<Result<_, String>>()? })
+    Ok(Figures { trials: (0..turns).map(turn).collect::<Result<_, String>>()? })
 }
 
-impl Seen {
+impl Figures {
     /// Names of the classes.
     fn classes(&self) -> impl Iterator<Item = &str> {
         self.trials.first().into_iter().flat_map(|trial| &trial.classes).map(|class| class.name.as_str())
@@ -148,7 +148,7 @@ mod tests {
             |cause: Option<&str>| Violation { frames: 10, cause: cause.map(Into::into), ..Violation::default() };
         let met = |class: &Class, cause| {
             let trial = Trial { classes: vec![class.clone()], violations: vec![violation(cause)], ..Trial::default() };
-            Seen { trials: vec![trial] }.goals()[2].reached
+            Figures { trials: vec![trial] }.goals()[2].reached
         };
         assert_eq!(met(&class, Some("the vCPU was taken")), Some(true));
         assert_eq!(met(&class, None), Some(false));
@@ -163,7 +163,7 @@ mod tests {
             class
         };
         let trials = [300, 90_000, 200].map(|ns| Trial { classes: vec![class(ns)], ..Trial::default() }).to_vec();
-        let seen = Seen { trials };
+        let seen = Figures { trials };
         assert_eq!(seen.sum(|class| class.outside), 3);
         assert_eq!(seen.goals()[1].reached, Some(true));
         assert!(spread(&seen.first_ns("red", 0.99)).starts_with("300ns (200ns to 90"));

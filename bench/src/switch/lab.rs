@@ -14,7 +14,7 @@ use crate::page::Table;
 const RESTORED_MS: u64 = 1_000;
 
 /// What was seen.
-pub struct Seen {
+pub struct Figures {
     /// Cycles of 10 ms as they pass, and of 1 ms in virtual time.
     trials: Vec<(&'static str, Trial)>,
     flaps: u64,
@@ -48,7 +48,7 @@ pub fn commands(ontick: &Path, flaps: u64) -> Vec<Words> {
 }
 
 /// Runs all of it; from the top of the sources.
-pub fn measure(ontick: &Path, flaps: u64) -> Result<Seen, String> {
+pub fn measure(ontick: &Path, flaps: u64) -> Result<Figures, String> {
     let commands = commands(ontick, flaps);
     let mut trials = Vec::new();
     for ((name, ..), words) in CASES.iter().zip(&commands) {
@@ -60,7 +60,7 @@ pub fn measure(ontick: &Path, flaps: u64) -> Result<Seen, String> {
     println!("    kernel's data plane, {flaps} link events, virtual time");
     let said = child::run(&commands[CASES.len()])?.stdout;
     let (flaps, longest_ms) = flapped(&said).ok_or("lab/tests/guest/switch-flaps did not say how it went")?;
-    Ok(Seen { trials, flaps, longest_ms })
+    Ok(Figures { trials, flaps, longest_ms })
 }
 
 /// Of `20 flaps, the longest time until a frame arrived: 57 ms, above 1 s: 0`.
@@ -71,7 +71,7 @@ fn flapped(said: &str) -> Option<(u64, u64)> {
     })
 }
 
-impl Seen {
+impl Figures {
     pub fn table(&self) -> Table {
         let mut table = Table::new(&["gates", "class", "frames", "outside", "first p50", "p99"]);
         for (name, trial) in &self.trials {
@@ -121,7 +121,7 @@ mod tests {
     fn each_goal_can_be_missed() {
         let class = |outside| Class { received: 1_000, judged: 1_000, outside, ..Class::default() };
         let trial = |outside| Trial { classes: vec![class(outside)], ..Trial::default() };
-        let seen = Seen { trials: vec![("a", trial(0)), ("b", trial(1))], flaps: 3, longest_ms: 1_001 };
+        let seen = Figures { trials: vec![("a", trial(0)), ("b", trial(1))], flaps: 3, longest_ms: 1_001 };
         assert_eq!(
             seen.goals().iter().map(|goal| goal.reached).collect::<Vec<_>>(),
             [Some(true), Some(false), Some(false)]

@@ -46,14 +46,14 @@ pub struct Size {
 }
 
 /// What was seen.
-pub struct Seen {
+pub struct Figures {
     /// Frames per second of each turn.
     forwarded: Vec<(Between, f64)>,
     endurance: Endurance,
-    delays: Vec<(Between, delay::Seen)>,
-    gates: gates::Seen,
-    random: random::Seen,
-    lab: Option<lab::Seen>,
+    delays: Vec<(Between, delay::Figures)>,
+    gates: gates::Figures,
+    random: random::Figures,
+    lab: Option<lab::Figures>,
 }
 
 /// Many frames in one go, and what the switch counted.
@@ -66,7 +66,7 @@ struct Endurance {
 }
 
 /// Everything, on the page.
-pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
+pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Figures, String> {
     let _unthrottled = Unthrottled::begin(job.cpu)?;
     page.heading("The switch: frames forwarded, 64 octets, eight classes, virtual Ethernet");
     let mut forwarded = Vec::new();
@@ -126,10 +126,10 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Seen, String> {
         random.grown_kib
     ));
     let lab = size.flaps.map(|flaps| in_the_lab(job, flaps, page)).transpose()?;
-    Ok(Seen { forwarded, endurance, delays, gates, random, lab })
+    Ok(Figures { forwarded, endurance, delays, gates, random, lab })
 }
 
-fn in_the_lab(job: &Job, flaps: u64, page: &mut Page) -> Result<lab::Seen, String> {
+fn in_the_lab(job: &Job, flaps: u64, page: &mut Page) -> Result<lab::Figures, String> {
     page.heading("The switch in the kernel: taprio of PREEMPT_RT 6.12 in an emulated machine (lab)");
     page.commands(&lab::commands(Path::new("ontick"), flaps).iter().map(|words| words.join(" ")).collect::<Vec<_>>());
     let seen = lab::measure(&job.ontick, flaps)?;
@@ -174,7 +174,7 @@ fn endure(job: &Job, frames: u64) -> Result<Endurance, String> {
     })
 }
 
-fn delayed(job: &Job, between: Between, duration: Duration) -> Result<delay::Seen, String> {
+fn delayed(job: &Job, between: Between, duration: Duration) -> Result<delay::Figures, String> {
     let scene = Scene::new(between, job.cpu, job.priority)?;
     let mut into = port(&scene, 0)?;
     let open = || PacketReader::open(FAR[1], DEFAULT_FRAMES, Stamps::Software);
@@ -224,7 +224,7 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-fn delay_table(all: &[(Between, delay::Seen)]) -> Table {
+fn delay_table(all: &[(Between, delay::Figures)]) -> Table {
     let mut table = Table::new(&["between", "p50", "p99", "p99.9", "max", "sent", "lost"]);
     for (between, seen) in all {
         let figures = [0.5, 0.99, 0.999, 1.0].map(|share| seen.quantile(share).map_or("—".into(), show));
@@ -235,7 +235,7 @@ fn delay_table(all: &[(Between, delay::Seen)]) -> Table {
 }
 
 /// What must be reached.
-pub fn goals(seen: &Seen) -> Vec<Goal> {
+pub fn goals(seen: &Figures) -> Vec<Goal> {
     let user = Between::User(Socket::Packet);
     let [own, bridge] = [user, Between::Bridge].map(|side| median(&of_side(&seen.forwarded, side)));
     let Endurance { passed, dropped, .. } = &seen.endurance;
@@ -270,6 +270,6 @@ pub fn goals(seen: &Seen) -> Vec<Goal> {
             )),
         ),
     ]);
-    goals.extend(seen.lab.iter().flat_map(lab::Seen::goals));
+    goals.extend(seen.lab.iter().flat_map(lab::Figures::goals));
     goals
 }

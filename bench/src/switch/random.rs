@@ -19,7 +19,7 @@ const STEP_NS: u64 = 400;
 
 /// What came of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen {
+pub struct Figures {
     /// Frames that came in.
     pub frames: u64,
     /// Of those, and their copies, what went out.
@@ -34,12 +34,12 @@ pub struct Seen {
 }
 
 /// A port that makes frames up, and swallows those that go out.
-struct Made {
+struct RandomPort {
     state: u64,
     left: Rc<Cell<u64>>,
 }
 
-impl Made {
+impl RandomPort {
     /// xorshift64 (Marsaglia 2003).
     fn next(&mut self) -> u64 {
         self.state ^= self.state << 13;
@@ -49,7 +49,7 @@ impl Made {
     }
 }
 
-impl Port for Made {
+impl Port for RandomPort {
     fn receive(&mut self, slot: &mut [u8]) -> Received {
         let Some(left) = self.left.get().checked_sub(1) else { return Received::Nothing };
         self.left.set(left);
@@ -107,11 +107,11 @@ impl Time for Steady {
 }
 
 /// Sends so many frames through.
-pub fn run(frames: u64) -> Seen {
+pub fn run(frames: u64) -> Figures {
     let switch = cables::model(ontick_tsn::model::Socket::Packet);
     let entries = [Entry { open: 0x0f, for_ns: 300_000 }, Entry { open: 0xf0, for_ns: 200_000 }];
     let left = Rc::new(Cell::new(frames));
-    let port = |seed: u64| Made { state: seed, left: left.clone() };
+    let port = |seed: u64| RandomPort { state: seed, left: left.clone() };
     let attach = |seed, schedule| Attachment { port: Some(port(seed)), rate: 10_000_000_000, schedule };
     let attachments = vec![attach(0x5eed, None), attach(0xfeed, Some(Schedule::new(0, &entries)))];
     let counters = Counters::new(2);
@@ -127,7 +127,7 @@ pub fn run(frames: u64) -> Seen {
         }
     }
     let (took, late_kib) = (began.elapsed(), footprint::resident_kib());
-    let mut seen = Seen {
+    let mut seen = Figures {
         frames,
         sent: 0,
         dropped: 0,

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use faults::Fault;
-use faults::truth::{Made, Making, made as made_by};
+use faults::truth::{Attributed, Making, made as made_by};
 use ontick_record::run::Series;
 use ontick_rt::cpus;
 use rustix::process::Pid;
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     println!("|---|---:|---:|---:|---:|---|");
     let mut reached = true;
     for fault in chosen {
-        let (mut made, mut times) = (Made::default(), 0);
+        let (mut made, mut times) = (Attributed::default(), 0);
         for _ in 0..rounds(fault) {
             let (series, makings) = match fault {
                 Fault::Stop => stopped(cpu),
@@ -67,7 +67,7 @@ fn rounds(fault: Fault) -> u32 {
 }
 
 /// Shows a row; returns the share that was named rightly, in percent.
-fn row(fault: Fault, times: usize, made: &Made) -> f64 {
+fn row(fault: Fault, times: usize, made: &Attributed) -> f64 {
     let (right, wrong): (Vec<_>, Vec<_>) = made.causes.iter().partition(|(c, d, _)| fault.is_named_by(c, d));
     let right: u64 = right.iter().map(|(_, _, count)| count).sum();
     let share = right as f64 / made.all.max(1) as f64 * 100.0;

@@ -42,7 +42,7 @@ impl Causes {
         }
     }
 
-    /// Told just before the line is driven, so that whoever sees the edge finds its cause.
+    /// Announced just before the line is driven, so that whoever sees the edge finds its cause.
     fn tell(&self, number: u64, at_ns: u64) {
         self.at_ns[number as usize % REMEMBERED].store(at_ns, Ordering::Relaxed);
         self.newest.store(number, Ordering::Release);

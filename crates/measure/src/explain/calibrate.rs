@@ -20,7 +20,7 @@ const SLEEP_NS: u64 = 400_000;
 const ENOUGH: usize = 10;
 
 /// What was made, when.
-pub struct Made {
+pub struct Calibration {
     tid: i32,
     /// Around each interrupt: the last reading of the time before it and the first after it, in ns.
     interrupted: Vec<(u64, u64)>,
@@ -28,7 +28,7 @@ pub struct Made {
 
 /// Medians, in ns; `None` where too few could be seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usual {
+pub struct Overheads {
     /// From the thread into the kernel and back, without what the kernel's events tell of.
     pub edge_ns: Option<u64>,
     /// The longest stretch without an event in the interrupt.
@@ -38,13 +38,13 @@ pub struct Usual {
 }
 
 /// Makes interrupts and sleeps on a thread of its own at `place`, while the kernel is traced.
-pub fn make(place: Place) -> Option<Made> {
+pub fn make(place: Place) -> Option<Calibration> {
     let thread = std::thread::Builder::new().name("ontick-timed".into());
     let made = move || {
         let _ready = place.take();
         let interrupted = (0..INTERRUPTS).filter_map(|_| interrupt()).collect();
         (0..SLEEPS).for_each(|_| sleep());
-        Made { tid: rustix::thread::gettid().as_raw_nonzero().get(), interrupted }
+        Calibration { tid: rustix::thread::gettid().as_raw_nonzero().get(), interrupted }
     };
     thread.spawn(made).ok()?.join().ok()
 }
@@ -80,9 +80,9 @@ fn sleep() {
 }
 
 /// Looks up in the trace what was made.
-pub fn usual(events: &[Event], made: &Made) -> Usual {
+pub fn usual(events: &[Event], made: &Calibration) -> Overheads {
     let seen: Vec<(u64, u64)> = made.interrupted.iter().filter_map(|gap| interrupted(events, made.tid, *gap)).collect();
-    Usual {
+    Overheads {
         edge_ns: median(seen.iter().map(|(untold_ns, _)| *untold_ns)),
         handler_ns: median(seen.iter().map(|(_, silent_ns)| *silent_ns)),
         idle_exit_ns: median(idle_exits(events, made.tid)),
@@ -135,8 +135,8 @@ mod tests {
     }
 
     /// An interrupt whose edges take 700 ns, and a sleep that the CPU leaves 6 µs late, `n` times.
-    fn made(n: u64) -> (Vec<Event>, Made) {
-        let (mut events, mut made) = (Vec::new(), Made { tid: 7, interrupted: Vec::new() });
+    fn made(n: u64) -> (Vec<Event>, Calibration) {
+        let (mut events, mut made) = (Vec::new(), Calibration { tid: 7, interrupted: Vec::new() });
         for i in 0..n {
             let at = i * 1_000_000;
             events.extend([
@@ -163,7 +163,7 @@ mod tests {
     fn medians_of_what_was_made_are_told() {
         let (events, made) = made(20);
         let usual = usual(&events, &made);
-        assert_eq!(usual, Usual { edge_ns: Some(700), handler_ns: Some(2_100), idle_exit_ns: Some(6_000) });
+        assert_eq!(usual, Overheads { edge_ns: Some(700), handler_ns: Some(2_100), idle_exit_ns: Some(6_000) });
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn few_tell_nothing() {
         let (events, made) = made(9);
-        assert_eq!(usual(&events, &made), Usual::default());
+        assert_eq!(usual(&events, &made), Overheads::default());
     }
 
     #[test]

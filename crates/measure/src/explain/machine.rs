@@ -6,7 +6,7 @@ use std::path::Path;
 use ontick_machine::{Facts, Root};
 
 use super::attribute::Machine;
-use super::calibrate::Usual;
+use super::calibrate::Overheads;
 
 /// What takes up to this many times the usual is still usual. The usual is a median, which half of the samples
 /// can be disturbed without moving; the same way taken with cold caches stays below thrice of it.
@@ -15,7 +15,7 @@ const SPREAD: u64 = 3;
 const SILENCE: u64 = 10;
 /// Where the usual could not be seen: as cautious as slow machines ask for, in ns. Longer stretches are told as
 /// outside the kernel; an outlier made by a shorter one is told as the kernel's own way.
-const UNSEEN: Usual = Usual { edge_ns: Some(4_000), handler_ns: Some(5_000), idle_exit_ns: Some(16_000) };
+const UNSEEN: Overheads = Overheads { edge_ns: Some(4_000), handler_ns: Some(5_000), idle_exit_ns: Some(16_000) };
 
 /// What the machine says of itself.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +33,7 @@ struct Said {
 }
 
 /// Looks at this machine, on which ways in and out of the kernel take as long as `usual`.
-pub fn look(real_time: bool, missing: &[&str], usual: Usual) -> Machine {
+pub fn look(real_time: bool, missing: &[&str], usual: Overheads) -> Machine {
     let facts = Facts::gather(&Root::live());
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let said = Said {
@@ -48,7 +48,7 @@ pub fn look(real_time: bool, missing: &[&str], usual: Usual) -> Machine {
     known(&said, real_time, missing, usual)
 }
 
-fn known(said: &Said, real_time: bool, missing: &[&str], usual: Usual) -> Machine {
+fn known(said: &Said, real_time: bool, missing: &[&str], usual: Overheads) -> Machine {
     Machine {
         edge_ns: SPREAD * usual.edge_ns.or(UNSEEN.edge_ns).unwrap_or(0),
         handler_ns: SILENCE * usual.handler_ns.or(UNSEEN.handler_ns).unwrap_or(0),
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_known() {
-        let machine = look(true, &["irq/softirq_entry"], Usual { edge_ns: Some(700), ..Usual::default() });
+        let machine = look(true, &["irq/softirq_entry"], Overheads { edge_ns: Some(700), ..Overheads::default() });
         assert_eq!((machine.edge_ns, machine.real_time, machine.tells_all), (2_100, true, false));
     }
 
@@ -144,16 +144,16 @@ mod tests {
             let machine = known(&said, true, &[], usual);
             [machine.edge_ns, machine.handler_ns, machine.idle_exit_ns]
         };
-        let usual = Usual { edge_ns: Some(500), handler_ns: Some(2_000), idle_exit_ns: Some(8_000) };
+        let usual = Overheads { edge_ns: Some(500), handler_ns: Some(2_000), idle_exit_ns: Some(8_000) };
         assert_eq!(times(usual), [1_500, 20_000, 724_000]);
-        assert_eq!(times(Usual::default()), [12_000, 50_000, 748_000]);
+        assert_eq!(times(Overheads::default()), [12_000, 50_000, 748_000]);
     }
 
     #[test]
     fn throttling_is_what_the_kernel_has_and_what_is_on() {
         let throttles = |release, rt_runtime_us: &str, rt_groups| {
             let said = Said { release, rt_runtime_us: rt_runtime_us.into(), rt_groups, ..Said::default() };
-            known(&said, true, &[], Usual::default()).throttling
+            known(&said, true, &[], Overheads::default()).throttling
         };
         assert!(throttles((6, 11), "950000\n", false) && throttles((6, 11), "0", false));
         assert!(!throttles((6, 12), "950000\n", false) && throttles((6, 12), "950000\n", true));
@@ -168,14 +168,14 @@ mod tests {
             release: (6, 12),
             ..Said::default()
         };
-        let machine = known(&said, true, &[], Usual::default());
+        let machine = known(&said, true, &[], Overheads::default());
         assert!(machine.guest && machine.fair_server && machine.real_time && machine.tells_all);
         assert_eq!(machine.timers.len(), 1);
-        let machine = known(&Said { release: (6, 11), ..Said::default() }, false, &[], Usual::default());
+        let machine = known(&Said { release: (6, 11), ..Said::default() }, false, &[], Overheads::default());
         assert!(!machine.guest && !machine.fair_server && !machine.real_time && machine.timers.is_empty());
         // A kernel that does not say is taken for one that leaves interrupts out.
         let accounts = |irq_time_accounting| {
-            known(&Said { irq_time_accounting, ..Said::default() }, true, &[], Usual::default())
+            known(&Said { irq_time_accounting, ..Said::default() }, true, &[], Overheads::default())
                 .accounts_without_interrupts
         };
         assert_eq!([None, Some(true), Some(false)].map(accounts), [true, true, false]);

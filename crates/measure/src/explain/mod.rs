@@ -30,7 +30,7 @@ use ontick_rt::cpus;
 use crate::Place;
 use crate::away::Away;
 use attribute::{Machine, Window, attribute};
-use calibrate::Usual;
+use calibrate::Overheads;
 use cause::Cause;
 use counters::Counters;
 use events::Event;
@@ -142,7 +142,11 @@ impl Explainer {
                 let note = format!(
                     "outliers are explained by counters, which say less: the kernel's tracing cannot be used ({error}; it needs root and tracefs)"
                 );
-                (By::Counters(Counters::start(place.cpu)), machine::look(real_time, &[], Usual::default()), Some(note))
+                (
+                    By::Counters(Counters::start(place.cpu)),
+                    machine::look(real_time, &[], Overheads::default()),
+                    Some(note),
+                )
             }
         };
         (Self { by, machine, cpu: place.cpu, events: Vec::new(), mender: Mender::default(), waiting: Vec::new() }, note)
@@ -200,8 +204,8 @@ fn settled_ns(ended: bool, now_ns: u64) -> u64 {
 }
 
 /// How long ways in and out of the kernel take now, as the trace tells it.
-fn usual(tracer: &mut Tracer, place: Place) -> Usual {
-    let Some(made) = calibrate::make(place) else { return Usual::default() };
+fn usual(tracer: &mut Tracer, place: Place) -> Overheads {
+    let Some(made) = calibrate::make(place) else { return Overheads::default() };
     let mut events = Vec::new();
     tracer.take(|event| events.push(event));
     events.sort_by_key(|event| event.at_ns);

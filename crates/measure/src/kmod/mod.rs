@@ -15,4 +15,4 @@ pub use crate::error::kmod::Error;
 pub use device::{Device, usable};
 pub use response::{Context, Response};
 pub use result::Summary;
-pub use train::{Made, Plan, Timer, Train, Undisturbed};
+pub use train::{KernelPulse, Timer, Train, TrainRequest, Undisturbed};

@@ -76,7 +76,7 @@ impl std::str::FromStr for Undisturbed {
 
 /// A train for the kernel to make, until it is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct TrainRequest {
     /// The line that is driven.
     pub line: Name,
     /// What it is left at.
@@ -95,7 +95,7 @@ pub struct Plan {
 
 /// A pulse as the module made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Made {
+pub struct KernelPulse {
     /// Just before the line was driven, in ns on the monotonic clock.
     pub rose_ns: u64,
     /// Until just after it was driven back, in ns.
@@ -118,7 +118,7 @@ pub struct Train {
 
 impl Train {
     /// Takes the line and starts.
-    pub fn start(plan: &Plan) -> Result<Self, Error> {
+    pub fn start(plan: &TrainRequest) -> Result<Self, Error> {
         check(plan)?;
         let (cpu, priority) = placement::placement(plan.place)?;
         let flags = match plan.undisturbed {
@@ -145,13 +145,13 @@ impl Train {
 
     /// The next pulse, waiting for it.
     #[inline]
-    pub fn pulse(&mut self) -> Result<Made, Gone> {
+    pub fn pulse(&mut self) -> Result<KernelPulse, Gone> {
         if self.next == self.filled {
             (self.next, self.filled) = (0, self.fetch()?);
         }
         let pulse = self.fetched[self.next];
         self.next += 1;
-        Ok(Made { rose_ns: pulse.rose_ns, width_ns: pulse.width_ns, missed: pulse.missed + pulse.lost })
+        Ok(KernelPulse { rose_ns: pulse.rose_ns, width_ns: pulse.width_ns, missed: pulse.missed + pulse.lost })
     }
 
     fn fetch(&mut self) -> Result<usize, Gone> {
@@ -183,7 +183,7 @@ impl Train {
 }
 
 /// What the module would refuse with a number only.
-fn check(plan: &Plan) -> Result<(), Error> {
+fn check(plan: &TrainRequest) -> Result<(), Error> {
     let refused = |why: String| Err(Error::Refused(why));
     let (off, longest_ns) = match plan.undisturbed {
         Undisturbed::No => ("", u64::MAX),
@@ -210,7 +210,7 @@ fn check(plan: &Plan) -> Result<(), Error> {
     Ok(())
 }
 
-fn refusal(error: io::Error, plan: &Plan) -> Error {
+fn refusal(error: io::Error, plan: &TrainRequest) -> Error {
     match error.raw_os_error() {
         Some(libc::EOPNOTSUPP) => Error::Line {
             line: plan.line.clone(),
@@ -224,14 +224,14 @@ fn refusal(error: io::Error, plan: &Plan) -> Error {
 mod tests {
     use super::*;
 
-    fn plan(timer: Timer, undisturbed: Undisturbed, width_ns: u64, period_ns: u64) -> Plan {
+    fn plan(timer: Timer, undisturbed: Undisturbed, width_ns: u64, period_ns: u64) -> TrainRequest {
         let line = Name::Sim { chip: "none".into(), line: 1 };
-        Plan { line, on_exit: OnExit::Low, width_ns, period_ns, timer, undisturbed, place: Place::stock() }
+        TrainRequest { line, on_exit: OnExit::Low, width_ns, period_ns, timer, undisturbed, place: Place::stock() }
     }
 
     #[test]
     fn what_the_module_would_refuse_is_explained() {
-        let told = |plan: &Plan| check(plan).unwrap_err().to_string();
+        let told = |plan: &TrainRequest| check(plan).unwrap_err().to_string();
         assert!(told(&plan(Timer::Usleep, Undisturbed::Preemption, 1_000, 9_000)).contains("while usleep sleeps"));
         let long = told(&plan(Timer::Udelay, Undisturbed::Interrupts, 10_000_001, 90_000_000));
         assert!(long.contains("interrupts may be off for 10ms"), "{long}");

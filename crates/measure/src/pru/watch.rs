@@ -48,7 +48,7 @@ pub(super) fn watch(
     latency: impl Fn(&Found) -> Histogram,
 ) -> Result<Watched, Error> {
     let (began, conditions) = (Instant::now(), Watch::start(None));
-    let mut seen = Seen::default();
+    let mut seen = Progress::default();
     let (mut shown, mut ended) = (began, false);
     while !ended {
         sleep(LOOK.min(left(limits, began)).max(Duration::from_millis(1)));
@@ -91,7 +91,7 @@ fn left(limits: Limits, began: Instant) -> Duration {
 
 /// What was seen so far, second by second.
 #[derive(Default)]
-struct Seen {
+struct Progress {
     track: Track,
     seconds: u64,
     kept: Histogram,
@@ -100,7 +100,7 @@ struct Seen {
     largest_ns: u64,
 }
 
-impl Seen {
+impl Progress {
     fn look(
         &mut self,
         name: &str,

@@ -4,7 +4,7 @@ use ontick_gpio::Edge;
 
 /// A pulse as it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct ObservedPulse {
     /// When it began, in ns on the monotonic clock.
     pub rose_ns: u64,
     /// How wide it was, in ns.
@@ -20,13 +20,13 @@ pub struct Pairs {
 impl Pairs {
     /// The pulse that ends with this edge. One of whose edges any was lost is none: its width is not known.
     #[inline]
-    pub fn add(&mut self, edge: Edge) -> Option<Seen> {
+    pub fn add(&mut self, edge: Edge) -> Option<ObservedPulse> {
         if edge.rising {
             self.rose_ns = Some(edge.time_ns);
             return None;
         }
         let rose_ns = self.rose_ns.take().filter(|_| edge.lost == 0)?;
-        Some(Seen { rose_ns, width_ns: edge.time_ns.saturating_sub(rose_ns) })
+        Some(ObservedPulse { rose_ns, width_ns: edge.time_ns.saturating_sub(rose_ns) })
     }
 }
 
@@ -38,7 +38,7 @@ mod tests {
     fn a_pulse_is_a_rise_and_the_fall_after_it() {
         let edge = |rising, time_ns, lost| Edge { rising, time_ns, lost };
         let mut pairs = Pairs::default();
-        let seen: Vec<Option<Seen>> = [
+        let seen: Vec<Option<ObservedPulse>> = [
             edge(false, 50, 0),
             edge(true, 100, 0),
             edge(false, 130, 0),
@@ -52,7 +52,7 @@ mod tests {
         .into_iter()
         .map(|edge| pairs.add(edge))
         .collect();
-        let pulse = |rose_ns, width_ns| Some(Seen { rose_ns, width_ns });
+        let pulse = |rose_ns, width_ns| Some(ObservedPulse { rose_ns, width_ns });
         assert_eq!(seen, [None, None, pulse(100, 30), None, None, None, None, pulse(2_000, 10)]);
     }
 }

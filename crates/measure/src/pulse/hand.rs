@@ -26,8 +26,8 @@ pub struct Stroke {
     pub left_out: u64,
 }
 
-impl From<kmod::Made> for Stroke {
-    fn from(made: kmod::Made) -> Self {
+impl From<kmod::KernelPulse> for Stroke {
+    fn from(made: kmod::KernelPulse) -> Self {
         Self { before_ns: made.rose_ns, after_ns: made.rose_ns + made.width_ns, left_out: made.missed }
     }
 }

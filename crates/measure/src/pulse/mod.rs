@@ -5,10 +5,10 @@
 
 mod by;
 mod calibrate;
+mod driven;
 mod edges;
 mod ending;
 mod hand;
-mod made;
 mod pace;
 mod pwm;
 mod running;
@@ -36,7 +36,7 @@ pub use table::Table;
 pub use trains::Trains;
 
 use crate::edge::Wiring;
-use crate::kmod::{Plan, Timer, Undisturbed};
+use crate::kmod::{Timer, TrainRequest, Undisturbed};
 use crate::pru;
 use crate::{Error, Limits, Observer, Place, session};
 use running::Running;
@@ -98,9 +98,17 @@ impl Job {
     }
 
     /// The train that the kernel module makes.
-    fn planned(&self, timer: Timer, undisturbed: Undisturbed, place: Place) -> Plan {
+    fn planned(&self, timer: Timer, undisturbed: Undisturbed, place: Place) -> TrainRequest {
         let (line, on_exit) = (self.line.clone(), self.on_exit);
-        Plan { line, on_exit, width_ns: self.asked_ns(), period_ns: self.period_ns(), timer, undisturbed, place }
+        TrainRequest {
+            line,
+            on_exit,
+            width_ns: self.asked_ns(),
+            period_ns: self.period_ns(),
+            timer,
+            undisturbed,
+            place,
+        }
     }
 
     fn pulse(&self) -> Pulse {

@@ -4,7 +4,7 @@ use ontick_gpio::{Gone, Name};
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
-use super::edges::Seen;
+use super::edges::ObservedPulse;
 use super::ending::Ending;
 use super::sight::Sight;
 use super::widths::Widths;
@@ -39,7 +39,7 @@ pub struct Running {
     sight: Sight,
     clock: Clock,
     widths: Widths,
-    last: Option<Seen>,
+    last: Option<ObservedPulse>,
     began_ns: u64,
     ending: Option<Ending>,
 }
@@ -75,7 +75,7 @@ impl Running {
         }
     }
 
-    fn sample(&mut self, seen: Seen) -> Sample {
+    fn sample(&mut self, seen: ObservedPulse) -> Sample {
         let missed =
             self.last.map_or(0, |last| unseen(seen.rose_ns.saturating_sub(last.rose_ns), self.job.period_ns()));
         self.last = Some(seen);

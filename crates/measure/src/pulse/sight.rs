@@ -2,7 +2,7 @@
 
 use ontick_gpio::{Backend, Edges, Gone, Line, Name, Request};
 
-use super::edges::{Pairs, Seen};
+use super::edges::{ObservedPulse, Pairs};
 use super::hand::Stroke;
 use super::watcher::Watcher;
 use crate::{Error, Place};
@@ -14,9 +14,9 @@ pub enum Sight {
     /// A thread that watches another line, joined to the driven one.
     Other { watcher: Watcher, line: Name },
     /// Nobody: the clock is read before the one write and after the other.
-    Clock { last: Option<Seen> },
+    Clock { last: Option<ObservedPulse> },
     /// The same by the kernel module, around its own writes.
-    Kernel { last: Option<Seen> },
+    Kernel { last: Option<ObservedPulse> },
 }
 
 impl Sight {
@@ -45,13 +45,13 @@ impl Sight {
     pub fn made(&mut self, stroke: Stroke) {
         if let Sight::Clock { last } | Sight::Kernel { last } = self {
             let width_ns = stroke.after_ns.saturating_sub(stroke.before_ns);
-            *last = Some(Seen { rose_ns: stroke.before_ns, width_ns });
+            *last = Some(ObservedPulse { rose_ns: stroke.before_ns, width_ns });
         }
     }
 
     /// The next pulse that was seen, if one was by now.
     #[inline]
-    pub fn take(&mut self) -> Result<Option<Seen>, Gone> {
+    pub fn take(&mut self) -> Result<Option<ObservedPulse>, Gone> {
         match self {
             Sight::Itself { line, pairs } => {
                 while let Some(edge) = line.edge(0)? {

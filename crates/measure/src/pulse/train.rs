@@ -4,10 +4,10 @@ use ontick_gpio::{Backend, Gone, Line, Name, Request};
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
-use super::edges::Seen;
+use super::driven::DrivenPulses;
+use super::edges::ObservedPulse;
 use super::ending::Ending;
 use super::hand::Hand;
-use super::made::Made;
 use super::pace::Pace;
 use super::sight::Sight;
 use super::widths::Widths;
@@ -22,9 +22,9 @@ pub struct Train {
     sight: Sight,
     pace: Pace,
     clock: Clock,
-    made: Made,
+    made: DrivenPulses,
     widths: Widths,
-    last: Seen,
+    last: ObservedPulse,
     began_ns: u64,
     ending: Option<Ending>,
 }
@@ -53,8 +53,8 @@ impl Train {
         let mut clock = Clock::new(ClockId::Monotonic);
         let began_ns = clock.now_ns();
         let pace = Pace::new(&job.by, job.width_ns, job.gap_ns, began_ns);
-        let last = Seen { rose_ns: began_ns, width_ns: 0 };
-        let (job, made) = (job.clone(), Made::new());
+        let last = ObservedPulse { rose_ns: began_ns, width_ns: 0 };
+        let (job, made) = (job.clone(), DrivenPulses::new());
         Ok(Self { job, hand, sight, pace, clock, made, widths, last, began_ns, ending: None })
     }
 
@@ -80,7 +80,7 @@ impl Train {
         }
     }
 
-    fn sample(&mut self, seen: Seen, left_out: u64) -> Sample {
+    fn sample(&mut self, seen: ObservedPulse, left_out: u64) -> Sample {
         let nothing = self.nothing(left_out);
         // Not one of ours: somebody else's pulse on a line that should follow this one.
         let Some(unseen) = self.made.saw(seen.rose_ns) else { return nothing };

@@ -11,7 +11,7 @@ use ontick_rt::thread::block_signals;
 use rustix::io::Errno;
 use rustix::thread::sched_setaffinity;
 
-use super::edges::{Pairs, Seen};
+use super::edges::{ObservedPulse, Pairs};
 use crate::{Error, Place, away};
 
 /// Pulses that may wait for the timed thread, which fetches them as fast as it makes new ones.
@@ -24,7 +24,7 @@ const REST_NS: u64 = 200_000;
 
 /// How the thread knows of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Detection {
     /// It is notified, with the time of the edge.
     Edges,
     /// It reads the level again and again.
@@ -33,9 +33,9 @@ enum Told {
 
 /// The thread, which ends with this.
 pub struct Watcher {
-    seen: Consumer<Seen>,
+    seen: Consumer<ObservedPulse>,
     shared: Arc<Shared>,
-    told: Told,
+    told: Detection,
     backend: Backend,
     thread: Option<JoinHandle<()>>,
 }
@@ -51,13 +51,13 @@ impl Watcher {
     /// Watches this line, from another CPU than that of `place`.
     pub fn start(name: &Name, place: Place) -> Result<Self, Error> {
         let (line, told) = match Line::open(name, &Request::input().edges(Edges::Both)) {
-            Err(GpioError::Unsupported { .. }) => (Line::open(name, &Request::input())?, Told::Level),
-            line => (line?, Told::Edges),
+            Err(GpioError::Unsupported { .. }) => (Line::open(name, &Request::input())?, Detection::Level),
+            line => (line?, Detection::Edges),
         };
         // This thread may be pinned already.
         let others = away::others(place.cpu);
         let needed = if place.cpu.is_some() { 1 } else { 2 };
-        if told == Told::Level && others.is_none_or(|others| others.count() < needed) {
+        if told == Detection::Level && others.is_none_or(|others| others.count() < needed) {
             return Err(Error::NeedsTwoCpus("polling the line that watches the pulses"));
         }
         let (producer, seen) = RingBuffer::new(WAITING);
@@ -70,8 +70,8 @@ impl Watcher {
                     let _ = sched_setaffinity(None, &others);
                 }
                 let watched = match told {
-                    Told::Edges => watch(line, producer, &shared),
-                    Told::Level => {
+                    Detection::Edges => watch(line, producer, &shared),
+                    Detection::Level => {
                         let _ready = Place { cpu: None, ..place }.take();
                         poll(line, producer, &shared)
                     }
@@ -87,7 +87,7 @@ impl Watcher {
 
     /// The next pulse that was seen, if one was by now.
     #[inline]
-    pub fn take(&mut self) -> Result<Option<Seen>, Gone> {
+    pub fn take(&mut self) -> Result<Option<ObservedPulse>, Gone> {
         match self.seen.pop() {
             Ok(seen) => Ok(Some(seen)),
             Err(_) => match self.shared.gone.load(Ordering::Acquire) {
@@ -105,9 +105,9 @@ impl Watcher {
     /// How the pulses are seen, in words.
     pub fn describe(&self, line: &Name) -> String {
         match (self.told, self.backend) {
-            (Told::Edges, Backend::Simulated) => format!("edges of line {line} (simulated)"),
-            (Told::Edges, _) => format!("the kernel's time stamps of edges on line {line}"),
-            (Told::Level, _) => format!("polling line {line} from another CPU"),
+            (Detection::Edges, Backend::Simulated) => format!("edges of line {line} (simulated)"),
+            (Detection::Edges, _) => format!("the kernel's time stamps of edges on line {line}"),
+            (Detection::Level, _) => format!("polling line {line} from another CPU"),
         }
     }
 }
@@ -119,7 +119,7 @@ impl Drop for Watcher {
     }
 }
 
-fn watch(mut line: Line, mut seen: Producer<Seen>, shared: &Shared) -> Result<(), Gone> {
+fn watch(mut line: Line, mut seen: Producer<ObservedPulse>, shared: &Shared) -> Result<(), Gone> {
     let (mut clock, mut pairs) = (Clock::new(ClockId::Monotonic), Pairs::default());
     while !shared.stop.load(Ordering::Acquire) {
         let deadline_ns = clock.now_ns() + PATIENCE_NS;
@@ -132,7 +132,7 @@ fn watch(mut line: Line, mut seen: Producer<Seen>, shared: &Shared) -> Result<()
 }
 
 /// Reads the level until it changes. Rests after every pulse; the gap is long enough for that, or pulses are missed.
-fn poll(mut line: Line, mut seen: Producer<Seen>, shared: &Shared) -> Result<(), Gone> {
+fn poll(mut line: Line, mut seen: Producer<ObservedPulse>, shared: &Shared) -> Result<(), Gone> {
     let (mut clock, mut pairs) = (Clock::new(ClockId::Monotonic), Pairs::default());
     let (mut level, mut patience_ns) = (line.read()?, 0);
     while !shared.stop.load(Ordering::Acquire) {

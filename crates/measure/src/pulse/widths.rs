@@ -17,17 +17,17 @@ pub struct Widths {
 }
 
 /// The other end.
-pub struct Seen {
+pub struct WidthReader {
     wanted_ns: u64,
     longer: Reader,
     shorter: Reader,
 }
 
 /// A recorder for pulses that should be `wanted_ns` wide.
-pub fn channel(wanted_ns: u64) -> (Widths, Seen) {
+pub fn channel(wanted_ns: u64) -> (Widths, WidthReader) {
     let (longer, longer_seen) = recorder::channel(u64::MAX);
     let (shorter, shorter_seen) = recorder::channel(u64::MAX);
-    (Widths { wanted_ns, longer, shorter }, Seen { wanted_ns, longer: longer_seen, shorter: shorter_seen })
+    (Widths { wanted_ns, longer, shorter }, WidthReader { wanted_ns, longer: longer_seen, shorter: shorter_seen })
 }
 
 impl Widths {
@@ -40,7 +40,7 @@ impl Widths {
     }
 }
 
-impl Seen {
+impl WidthReader {
     /// The widths so far.
     pub fn histogram(&self) -> Histogram {
         joined(self.wanted_ns, &histogram(&self.longer.snapshot()), &histogram(&self.shorter.snapshot()))

@@ -7,7 +7,7 @@ use ontick_record::run::Settings;
 use super::Job;
 use super::answerer::Answerer;
 use super::follow::Lost;
-use super::scope::{Scope, Seen, Shared};
+use super::scope::{Observation, Scope, Shared};
 use crate::probe::{Probe, Sample};
 use crate::{Error, Place};
 
@@ -25,7 +25,7 @@ pub struct Responder {
     job: Job,
     answerer: Answerer,
     scope: Scope,
-    seen: rtrb::Consumer<Seen>,
+    seen: rtrb::Consumer<Observation>,
     observer_cpu: Option<u32>,
     /// A rest that is due, in ns: one who polls would never leave the CPU.
     owes_ns: u64,

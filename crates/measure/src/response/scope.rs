@@ -39,13 +39,13 @@ pub struct Ends {
 
 /// What it saw: an answer, or that there was none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct Observation {
     at_ns: u64,
     latency_ns: Option<u64>,
     missed: u64,
 }
 
-impl Seen {
+impl Observation {
     /// As the responder publishes it.
     pub fn sample(self) -> Sample {
         Sample { now_ns: self.at_ns, latency_ns: self.latency_ns, missed: self.missed, early: false, napped: false }
@@ -114,7 +114,7 @@ impl Scope {
         interval_ns: u64,
         place: Place,
         shared: Arc<Shared>,
-    ) -> Result<(Self, rtrb::Consumer<Seen>), Error> {
+    ) -> Result<(Self, rtrb::Consumer<Observation>), Error> {
         let stimulus = Line::open(&ends.stimulus, &Request::output(false).on_exit(OnExit::Low))?;
         let scope = Line::open(&ends.scope, &Request::input())?;
         let (seen, taken) = rtrb::RingBuffer::new(WAITING);
@@ -149,7 +149,7 @@ struct Bench {
     interval_ns: u64,
     clock: Clock,
     chance: Chance,
-    seen: rtrb::Producer<Seen>,
+    seen: rtrb::Producer<Observation>,
     shared: Arc<Shared>,
     level: bool,
     /// Intervals without an answer that nobody was told of yet.
@@ -275,7 +275,7 @@ impl Bench {
         if latency_ns.is_none() && self.missed == 0 {
             return;
         }
-        match self.seen.push(Seen { at_ns, latency_ns, missed: self.missed }) {
+        match self.seen.push(Observation { at_ns, latency_ns, missed: self.missed }) {
             Ok(()) => self.missed = 0,
             Err(_) => self.missed += u64::from(latency_ns.is_some()),
         }

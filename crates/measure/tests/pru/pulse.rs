@@ -4,13 +4,13 @@ use std::process::Command;
 
 use ontick_measure::pru::layout::{Kind, at, flag, state};
 
-use super::simulator::{BUSY, Costs, MEASURED, SIMULATED, STARTED, Script, Seen, WORKS, built};
+use super::simulator::{BUSY, Costs, MEASURED, Outcome, SIMULATED, STARTED, Script, WORKS, built};
 
 /// What the firmware needs between two pulses (SHORTEST of pulse.s).
 const SHORTEST: u32 = 120;
 const COUNT: u32 = 5;
 
-fn train(costs: Costs, pru: u32, output: u32, width: u32, gap: u32) -> Option<Seen> {
+fn train(costs: Costs, pru: u32, output: u32, width: u32, gap: u32) -> Option<Outcome> {
     let until = 2 * WORKS + u64::from(COUNT + 1) * u64::from(width + gap + 300);
     let parameters = [
         (at::OUTPUT, output),
@@ -23,7 +23,7 @@ fn train(costs: Costs, pru: u32, output: u32, width: u32, gap: u32) -> Option<Se
 }
 
 /// Widths and gaps, in cycles, of pulses on this pin.
-fn pulses(seen: &Seen, output: u32) -> (Vec<u64>, Vec<u64>) {
+fn pulses(seen: &Outcome, output: u32) -> (Vec<u64>, Vec<u64>) {
     let levels: Vec<u32> = seen.changes.iter().map(|(_, pins)| *pins).collect();
     let expected = (0..levels.len()).map(|i| if i % 2 == 0 { 1 << output } else { 0 });
     assert_eq!(levels, expected.collect::<Vec<_>>());

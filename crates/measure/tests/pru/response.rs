@@ -2,7 +2,7 @@
 
 use ontick_measure::pru::layout::{Kind, at, flag, state};
 
-use super::simulator::{MEASURED, SIMULATED, STARTED, Script, Seen, WORKS};
+use super::simulator::{MEASURED, Outcome, SIMULATED, STARTED, Script, WORKS};
 
 const OUTPUT: u32 = 5;
 const INPUT: u32 = 14;
@@ -13,7 +13,7 @@ const BEST: u64 = 2;
 const BOOKKEEPING: u64 = 80;
 
 /// Changes the input so often, this far apart and a little more each time, and gives for each how long the answer took.
-fn answered(script: &mut Script, times: usize, apart: u64) -> Option<(Seen, Vec<u64>)> {
+fn answered(script: &mut Script, times: usize, apart: u64) -> Option<(Outcome, Vec<u64>)> {
     // A round of looks is 9 cycles here: every phase of it comes.
     let changes: Vec<u64> = (0..times as u64).map(|i| WORKS + i * apart + i * i % 31).collect();
     for (i, cycle) in changes.iter().enumerate() {

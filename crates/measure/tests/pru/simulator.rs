@@ -83,7 +83,7 @@ impl Script {
     }
 
     /// Runs it until then; `None` where there is no simulator.
-    pub fn run(&mut self, until: u64) -> Option<Seen> {
+    pub fn run(&mut self, until: u64) -> Option<Outcome> {
         let (run, firmware) = (built("bin/pru-elf-run")?, built(&format!("firmware/{}", self.kind.file(self.pru)))?);
         let mut acts = self.acts.clone();
         acts.sort_by_key(|(cycle, _)| *cycle);
@@ -106,9 +106,9 @@ impl Script {
         Some(self.read(&String::from_utf8(output.stdout).unwrap()))
     }
 
-    fn read(&self, text: &str) -> Seen {
+    fn read(&self, text: &str) -> Outcome {
         let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
-        let mut seen = Seen { changes: Vec::new(), words: BTreeMap::new() };
+        let mut seen = Outcome { changes: Vec::new(), words: BTreeMap::new() };
         for line in text.lines() {
             match line.split(' ').collect::<Vec<_>>()[..] {
                 // The instruction that began in this cycle changed the pins; they are changed at its end.
@@ -124,13 +124,13 @@ impl Script {
 }
 
 /// What came of it.
-pub struct Seen {
+pub struct Outcome {
     /// The output pins, each time they changed: in which cycle they had, and to what.
     pub changes: Vec<(u64, u32)>,
     words: BTreeMap<usize, u32>,
 }
 
-impl Seen {
+impl Outcome {
     pub fn word(&self, offset: usize) -> u32 {
         self.words[&offset]
     }

@@ -38,7 +38,7 @@ pub fn judged(mut makings: Vec<Making>) -> Vec<Making> {
 
 /// Outliers that a fault made, by the cause that was named.
 #[derive(Debug, Default)]
-pub struct Made {
+pub struct Attributed {
     /// Cause, detail, how many; most frequent first.
     pub causes: Vec<(String, String, u64)>,
     /// How many in all.
@@ -47,7 +47,7 @@ pub struct Made {
     pub others: u64,
 }
 
-impl Made {
+impl Attributed {
     fn count(&mut self, cause: String, detail: String, more: u64) {
         self.all += more;
         match self.causes.iter_mut().find(|(c, d, _)| *c == cause && *d == detail) {
@@ -57,7 +57,7 @@ impl Made {
     }
 
     /// Adds those of another round.
-    pub fn add(&mut self, other: Made) {
+    pub fn add(&mut self, other: Attributed) {
         other.causes.into_iter().for_each(|(cause, detail, count)| self.count(cause, detail, count));
         self.others += other.others;
     }
@@ -67,8 +67,8 @@ impl Made {
 ///
 /// An outlier is the fault's if makings fill half of it or more. What of a making was not the fault's for certain
 /// is taken to lie within the outlier: it is only counted where the fault has its half all the same.
-pub fn made(series: &Series, makings: &[Making]) -> Made {
-    let mut made = Made::default();
+pub fn made(series: &Series, makings: &[Making]) -> Attributed {
+    let mut made = Attributed::default();
     for outlier in &series.outliers {
         let (from, to) = (outlier.at_ns - outlier.latency_ns, outlier.at_ns);
         let first = makings.partition_point(|making| making.to_ns <= from);

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// What came from the board.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct BoardReport {
     pub bulks: Vec<Bulk>,
     /// Samples of each µs; empty until the end.
     pub cells: Vec<u32>,
@@ -30,7 +30,7 @@ pub struct Told {
 /// What both sides share.
 #[derive(Debug, Default)]
 struct Shared {
-    told: Mutex<Told>,
+    told: Mutex<BoardReport>,
     bulks: AtomicU64,
     /// It is time to end.
     end: AtomicBool,
@@ -81,7 +81,7 @@ impl Board {
     }
 
     /// All that it told so far.
-    pub fn told(&self) -> Told {
+    pub fn told(&self) -> BoardReport {
         std::mem::take(&mut *self.shared.told.lock().unwrap_or_else(|e| e.into_inner()))
     }
 }

@@ -24,7 +24,7 @@ use super::alone::Alone;
 use super::{By, Pair, check_interval};
 use crate::probe::{Probe, Sample};
 use crate::{Error, Length, Limits, Observer, Place, session};
-use board::{Board, Told, connect};
+use board::{Board, BoardReport, connect};
 
 /// A board that says nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -62,7 +62,7 @@ fn measure_within(
         return Err(Error::Impossible("with a board one who polls needs an interval of 500us or more to rest".into()));
     }
     let stream = connect(&job.board, patience)?;
-    let told = Arc::new(std::sync::Mutex::new(Told::default()));
+    let told = Arc::new(std::sync::Mutex::new(BoardReport::default()));
     let prepare = |_: &Ready| {
         let alone = Alone::start(job.by, &job.pair, job.interval_ns, place, Arc::new(AtomicU64::new(0)))?;
         let board = Board::start(stream, (job.interval_ns / 1_000) as u32, patience)?;
@@ -87,7 +87,7 @@ struct Observed {
     board: Board,
     address: Address,
     /// Where what the board told is left.
-    told: Arc<std::sync::Mutex<Told>>,
+    told: Arc<std::sync::Mutex<BoardReport>>,
 }
 
 impl Probe for Observed {

@@ -3,14 +3,14 @@
 use ontick_record::histogram::Bucket;
 use ontick_record::{Histogram, Series};
 
-use super::board::Told;
+use super::board::BoardReport;
 use crate::track::Track;
 
 /// Width of a cell, in ns.
 const CELL_NS: u64 = 1_000;
 
 /// The series with what the board told.
-pub fn of(told: &Told, series: Series) -> Series {
+pub fn of(told: &BoardReport, series: Series) -> Series {
     let mut track = Track::default();
     told.bulks.iter().for_each(|bulk| track.push(bulk.max_ns.into()));
     Series {
@@ -23,7 +23,7 @@ pub fn of(told: &Told, series: Series) -> Series {
 
 /// The cells, with the exact figures of the records. The board counts the samples of its first second in the cells
 /// only, so a cell may lie outside what the records tell.
-fn latency(told: &Told) -> Histogram {
+fn latency(told: &BoardReport) -> Histogram {
     let samples: u64 = told.bulks.iter().map(|bulk| u64::from(bulk.samples)).sum();
     let sum_ns: u64 = told.bulks.iter().fold(0, |sum, bulk| sum.saturating_add(bulk.sum_ns));
     let min_ns = told.bulks.iter().map(|bulk| u64::from(bulk.min_ns)).min();
@@ -57,10 +57,10 @@ mod tests {
     use super::super::message::Bulk;
     use super::*;
 
-    fn told(cells: &[(usize, u32)], bulks: &[Bulk]) -> Told {
+    fn told(cells: &[(usize, u32)], bulks: &[Bulk]) -> BoardReport {
         let mut all = vec![0; 10];
         cells.iter().for_each(|(i, n)| all[*i] = *n);
-        Told { bulks: bulks.to_vec(), cells: all, problem: None }
+        BoardReport { bulks: bulks.to_vec(), cells: all, problem: None }
     }
 
     const BULK: Bulk = Bulk { sum_ns: 9_300, min_ns: 2_100, max_ns: 3_900, overruns: 1, samples: 3 };
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn without_cells_there_are_no_percentiles() {
-        let silent = Told { bulks: vec![BULK], cells: Vec::new(), problem: Some("gone".into()) };
+        let silent = BoardReport { bulks: vec![BULK], cells: Vec::new(), problem: Some("gone".into()) };
         let latency = of(&silent, Series::default()).latency;
         assert_eq!((latency.count(), latency.max_ns, latency.quantile(0.5)), (3, Some(3_900), None));
     }

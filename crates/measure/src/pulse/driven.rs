@@ -6,13 +6,13 @@ const REMEMBERED: usize = 256;
 const SKEW_NS: u64 = 2_000;
 
 /// When the last pulses were made; they are numbered from 1.
-pub struct Made {
+pub struct DrivenPulses {
     newest: u64,
     seen: u64,
     rose_ns: [u64; REMEMBERED],
 }
 
-impl Made {
+impl DrivenPulses {
     pub fn new() -> Self {
         Self { newest: 0, seen: 0, rose_ns: [0; REMEMBERED] }
     }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_pulse_from_elsewhere_is_not_counted() {
-        let mut made = Made::new();
+        let mut made = DrivenPulses::new();
         assert_eq!(made.saw(1_000_000), None);
         made.add(1_000_000);
         assert_eq!(made.saw(1_000_100), Some(0));
@@ -64,7 +64,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_pulse_is_either_seen_or_counted(sights in prop::collection::vec((any::<bool>(), 0u64..40_000), 1..600)) {
-            let (mut made, mut now_ns, mut missed, mut saw) = (Made::new(), 0, 0, 0);
+            let (mut made, mut now_ns, mut missed, mut saw) = (DrivenPulses::new(), 0, 0, 0);
             for (is_seen, late_ns) in &sights {
                 now_ns += 50_000;
                 made.add(now_ns);
