@@ -63,6 +63,17 @@ fn stopped_at_any_step_everything_comes_back() {
     }
 }
 
+/// A journal of version 0.1.0, with all that it had changed: what later versions must go on reading.
+#[test]
+fn a_journal_that_an_earlier_version_left_is_reverted() {
+    let (tuned, before) = (Machine::lay("x86-grub-tuned"), state(&Machine::lay("x86-grub")));
+    assert!(tuned.read(PATH).lines().count() > 50 && state(&tuned) != before);
+    let reverted = back(&tuned.root, false);
+    assert!(reverted.complete() && reverted.damage.is_empty() && reverted.steps.len() > 25, "{reverted:?}");
+    let now = state(&tuned);
+    assert!(before == now, "{}", difference(&before, &now));
+}
+
 #[test]
 fn a_revert_that_is_stopped_can_be_repeated() {
     for name in ["pi5", "x86-grub", "pi3b-stretch", "vm"] {
