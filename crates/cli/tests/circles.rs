@@ -15,7 +15,7 @@ const STANDING: [&str; 17] = [
     "source/spi/{adc, ads1256, ads131m}",
     "{arrow, format}",
     // cli
-    "commands/tune/{apply, shown}",
+    "commands/tune/{apply, render}",
     "{failure, terminal}",
     // gpio
     "sim/{chip, wire}",
