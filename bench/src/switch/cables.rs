@@ -1,7 +1,7 @@
 //! Two stations with a cable, a bridge or a switch between them, all in network namespaces of this process.
 
 use ontick_rt::thread::Policy;
-use ontick_switch::user::core::Attachment;
+use ontick_switch::user::core::PortConfig;
 use ontick_switch::user::either::EitherPort;
 use ontick_switch::user::{Place, Running};
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
@@ -38,13 +38,13 @@ impl Between {
 }
 
 /// The stations, and what is between them for as long as this lives.
-pub struct Scene {
+pub struct Testbed {
     pub stations: [Namespace; 2],
     pub plane: Option<Running<EitherPort>>,
     _here: Option<Namespace>,
 }
 
-impl Scene {
+impl Testbed {
     pub fn new(between: Between, cpu: u32, priority: u8) -> Result<Self, String> {
         let made = || -> Result<Self, Box<dyn std::error::Error>> {
             let stations = [Namespace::new()?, Namespace::new()?];
@@ -66,7 +66,7 @@ impl Scene {
     }
 }
 
-impl Scene {
+impl Testbed {
     /// Frames that have come in at the second station.
     pub fn arrived(&self) -> Result<u64, String> {
         let told =
@@ -95,7 +95,7 @@ fn user(
     let mut attachments = Vec::new();
     for port in PORTS {
         let port = here.within(|| EitherPort::open(port, socket))??;
-        attachments.push(Attachment { port: Some(port), rate: RATE, schedule: None });
+        attachments.push(PortConfig { port: Some(port), rate: RATE, schedule: None });
     }
     let place = Place { cpu: Some(cpu), policy: Policy::Fifo(priority), never_rest: false };
     Ok(Running::start(&model(socket), attachments, place)?)

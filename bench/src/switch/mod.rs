@@ -17,7 +17,7 @@ use ontick_switch::user::packet::{DEFAULT_FRAMES, PacketPort, PacketReader, Stam
 use ontick_tsn::model::Socket;
 use ontick_units::show;
 
-use cables::{Between, FAR, Scene};
+use cables::{Between, FAR, Testbed};
 use load::Passed;
 use unthrottled::Unthrottled;
 
@@ -145,15 +145,15 @@ fn elsewhere(job: &Job) -> Option<u32> {
 
 /// Frames per second that come out.
 fn flooded(job: &Job, between: Between) -> Result<f64, String> {
-    let scene = Scene::new(between, job.cpu, job.priority)?;
+    let scene = Testbed::new(between, job.cpu, job.priority)?;
     let mut into = port(&scene, 0)?;
     let before = scene.arrived()?;
     let took = beside(job, || load::flood(&mut into, TURN))?;
     Ok((scene.arrived()? - before) as f64 / took.as_secs_f64())
 }
 
-fn forward(job: &Job, between: Between, frames: u64) -> Result<(Passed, Scene), String> {
-    let scene = Scene::new(between, job.cpu, job.priority)?;
+fn forward(job: &Job, between: Between, frames: u64) -> Result<(Passed, Testbed), String> {
+    let scene = Testbed::new(between, job.cpu, job.priority)?;
     let [mut into, mut out_of] = [port(&scene, 0)?, port(&scene, 1)?];
     let passed = beside(job, || load::run(&mut into, &mut out_of, frames))?;
     Ok((passed, scene))
@@ -175,7 +175,7 @@ fn endure(job: &Job, frames: u64) -> Result<Endurance, String> {
 }
 
 fn delayed(job: &Job, between: Between, duration: Duration) -> Result<delay::Figures, String> {
-    let scene = Scene::new(between, job.cpu, job.priority)?;
+    let scene = Testbed::new(between, job.cpu, job.priority)?;
     let mut into = port(&scene, 0)?;
     let open = || PacketReader::open(FAR[1], DEFAULT_FRAMES, Stamps::Software);
     let opened = scene.stations[1].within(open).map_err(|e| format!("switch: {e}"))?;
@@ -183,7 +183,7 @@ fn delayed(job: &Job, between: Between, duration: Duration) -> Result<delay::Fig
     beside(job, || delay::run(&mut into, &mut out_of, duration))
 }
 
-fn port(scene: &Scene, station: usize) -> Result<PacketPort, String> {
+fn port(scene: &Testbed, station: usize) -> Result<PacketPort, String> {
     let open = || PacketPort::open(FAR[station], DEFAULT_FRAMES);
     scene.stations[station].within(open).map_err(|e| format!("switch: {e}"))?.map_err(|e| format!("switch: {e}"))
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ontick_rt::rtrb::RingBuffer;
-use ontick_switch::user::core::{Attachment, Channels, Core, Time};
+use ontick_switch::user::core::{Channels, Core, PortConfig, Time};
 use ontick_switch::user::counters::Counters;
 use ontick_switch::user::port::{Port, Received, Sent};
 use ontick_tsn::model::Entry;
@@ -112,7 +112,7 @@ pub fn run(frames: u64) -> Figures {
     let entries = [Entry { open: 0x0f, for_ns: 300_000 }, Entry { open: 0xf0, for_ns: 200_000 }];
     let left = Rc::new(Cell::new(frames));
     let port = |seed: u64| RandomPort { state: seed, left: left.clone() };
-    let attach = |seed, schedule| Attachment { port: Some(port(seed)), rate: 10_000_000_000, schedule };
+    let attach = |seed, schedule| PortConfig { port: Some(port(seed)), rate: 10_000_000_000, schedule };
     let attachments = vec![attach(0x5eed, None), attach(0xfeed, Some(Schedule::new(0, &entries)))];
     let counters = Counters::new(2);
     let ((_tell, commands), (discarded, _), (stalls, _)) = (RingBuffer::new(1), RingBuffer::new(2), RingBuffer::new(1));

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use kill::{Kill, Manner, Step, at_each_step};
 use ontick_switch::apply::{
-    Act, ApplyError, Expect, Folder, Host, Journal, Live, Lock, Plan, Refused, apply, differences, revert,
+    Act, ApplyError, Expect, Host, Journal, Live, Lock, Plan, Refused, SwitchDir, apply, differences, revert,
 };
 use ontick_switch::ethtool;
 use ontick_switch::features::Features;
@@ -197,16 +197,16 @@ fn is_as(before: &str, when: &str) {
     }
 }
 
-fn folder(place: &Path) -> Folder {
-    Folder::of("cell4", Some(place)).unwrap()
+fn folder(place: &Path) -> SwitchDir {
+    SwitchDir::of("cell4", Some(place)).unwrap()
 }
 
 /// A program that another test starts at this moment has the lock's file open, too, until it is itself.
-fn lock(folder: &Folder) -> Lock {
+fn lock(folder: &SwitchDir) -> Lock {
     wait_for(|| folder.lock().ok())
 }
 
-fn apply_with(host: &impl Host, folder: &Folder, plan: &Plan, switch: &Switch) -> Result<(), ApplyError> {
+fn apply_with(host: &impl Host, folder: &SwitchDir, plan: &Plan, switch: &Switch) -> Result<(), ApplyError> {
     let lock = lock(folder);
     apply(host, folder, &lock, plan, &config::write(switch))
 }
@@ -298,7 +298,8 @@ fn kept() {
             let options = Options { metrics: Some(metrics) };
             let held = folder.watch().unwrap().expect("nobody else watches it");
             let ended =
-                kernel::keep(&Live, folder, &held, switch, &options, stop, &mut |s| said.push(s.to_owned())).unwrap();
+                kernel::reconcile::run(&Live, folder, &held, switch, &options, stop, &mut |s| said.push(s.to_owned()))
+                    .unwrap();
             (ended, said)
         });
         let stopped = SetAtTheEnd(stop);
@@ -361,7 +362,7 @@ impl Drop for SetAtTheEnd<'_> {
 }
 
 /// Until nothing differs from the plan that stands.
-fn until_as_planned(folder: &Folder) {
+fn until_as_planned(folder: &SwitchDir) {
     wait_for(|| {
         let plan = folder.plan().ok()?;
         let expects: Vec<Expect> = plan.steps.iter().flat_map(|step| step.expects.clone()).collect();

@@ -2,12 +2,12 @@
 
 #[path = "../../rt/tests/counting/mod.rs"]
 mod counting;
-#[path = "scene/model.rs"]
+#[path = "testbed/model.rs"]
 mod model;
 
 use counting::allocations;
 use ontick_rt::rtrb::RingBuffer;
-use ontick_switch::user::core::{Attachment, Channels, Core, Time};
+use ontick_switch::user::core::{Channels, Core, PortConfig, Time};
 use ontick_switch::user::counters::Counters;
 use ontick_switch::user::port::{Port, Received, Sent};
 use ontick_tsn::model::{Class, Entry, Rule};
@@ -51,7 +51,7 @@ fn the_core_allocates_nothing() {
     let red = vec![Rule { pcp: Some(5), ..Rule::default() }];
     let switch = model::switch(&["a", "b", "c"], Some(1_000_000_000), vec![class(0, vec![]), class(1, red)]);
     let gates = Schedule::new(0, &[Entry { open: 1, for_ns: 80_000 }, Entry { open: 2, for_ns: 20_000 }]);
-    let attach = |seed| Attachment { port: Some(Endless(seed)), rate: 1_000_000_000, schedule: Some(gates.clone()) };
+    let attach = |seed| PortConfig { port: Some(Endless(seed)), rate: 1_000_000_000, schedule: Some(gates.clone()) };
     let counters = Counters::new(3);
     let ((_tell, commands), (discarded, _freed), (stalls, _told)) =
         (RingBuffer::new(8), RingBuffer::new(8), RingBuffer::new(8));

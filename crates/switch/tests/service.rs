@@ -1,6 +1,6 @@
 //! The user data plane over the life of its ports: cables pulled, interfaces deleted and made again, loops closed.
 
-mod scene;
+mod testbed;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,7 +17,7 @@ use ontick_switch::user::running::Noticed;
 use ontick_switch::user::serve::{Happened, ServeError, Service};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_tsn::model::Class;
-use scene::namespace;
+use testbed::namespace;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -25,7 +25,7 @@ fn start(here: &Namespace, ports: &[&str]) -> Result<Service, ServeError> {
     let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
     here.within(|| {
         Service::start(
-            &scene::switch(ports, None, classes),
+            &testbed::switch(ports, None, classes),
             Place { cpu: None, policy: Policy::Other, never_rest: false },
         )
     })
@@ -38,7 +38,7 @@ fn until(here: &Namespace, service: &mut Service, wanted: &Happened) {
     loop {
         assert!(began.elapsed() < PATIENCE, "{wanted:?} did not happen");
         // Interfaces are opened in the thread's own namespace.
-        let happened = here.within(|| service.tend(Duration::from_millis(50))).unwrap().unwrap();
+        let happened = here.within(|| service.service(Duration::from_millis(50))).unwrap().unwrap();
         if !happened.is_empty() {
             return assert_eq!(happened, std::slice::from_ref(wanted));
         }
@@ -82,14 +82,14 @@ fn cables_and_interfaces_come_and_go() {
     let mut seen = Vec::new();
     while !seen.contains(&Happened::Gone("port1".into())) {
         assert!(began.elapsed() < PATIENCE, "only {seen:?}");
-        seen.extend(here.within(|| service.tend(Duration::from_millis(50))).unwrap().unwrap());
+        seen.extend(here.within(|| service.service(Duration::from_millis(50))).unwrap().unwrap());
     }
     assert!(!service.report().ports[1].open);
     here.join("port1", &far, "far1").unwrap();
     let began = Instant::now();
     while !(service.report().ports[1].open && service.report().ports[1].link) {
         assert!(began.elapsed() < PATIENCE);
-        here.within(|| service.tend(Duration::from_millis(50))).unwrap().unwrap();
+        here.within(|| service.service(Duration::from_millis(50))).unwrap().unwrap();
     }
     let mut b = open("far1");
     assert!(passes(&mut a, &mut b, 3));
@@ -115,7 +115,7 @@ fn a_loop_is_refused_before_and_closed_after() {
     let mut seen = Vec::new();
     while !seen.iter().any(|happened| matches!(happened, Happened::Loop(_))) {
         assert!(began.elapsed() < PATIENCE, "only {seen:?}");
-        seen.extend(here.within(|| service.tend(Duration::from_millis(50))).unwrap().unwrap());
+        seen.extend(here.within(|| service.service(Duration::from_millis(50))).unwrap().unwrap());
     }
     assert_eq!(seen, [Happened::Loop("port2".into())], "one of the two, always the same");
     let closed = |service: &Service| service.report().ports.iter().map(|port| port.closed).collect::<Vec<_>>();
@@ -148,7 +148,7 @@ fn a_core_that_is_kept_from_its_cpu_ends_all_the_same() {
         return ontick_skip::skipped!("one CPU");
     };
     let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
-    let switch = scene::switch(&["port0", "port1"], None, classes);
+    let switch = testbed::switch(&["port0", "port1"], None, classes);
     let place = Place { cpu: Some(cpu), policy: Policy::Fifo(10), never_rest: false };
     let service = match here.within(|| Service::start(&switch, place)).unwrap() {
         Err(ServeError::Start(held)) => return ontick_skip::skipped!("{held}"),
@@ -191,7 +191,7 @@ fn a_core_that_loses_its_cpu_says_so() {
     let allowed = cpus::allowed();
     let [first, .., last] = allowed[..] else { return ontick_skip::skipped!("one CPU") };
     let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
-    let switch = scene::switch(&["port0", "port1"], None, classes);
+    let switch = testbed::switch(&["port0", "port1"], None, classes);
     let place = Place { cpu: Some(first), policy: Policy::Other, never_rest: false };
     let mut service = here.within(|| Service::start(&switch, place)).unwrap().unwrap();
     assert!(service.report().strayed_to.is_empty());

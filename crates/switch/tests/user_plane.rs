@@ -1,18 +1,18 @@
 //! The user data plane between two virtual Ethernet ports: station a — port0 [switch] port1 — station b.
 
-mod scene;
+mod testbed;
 
 use std::time::{Duration, Instant};
 
 use ontick_rt::thread::Policy;
-use ontick_switch::user::core::{Attachment, Command};
+use ontick_switch::user::core::{Command, PortConfig};
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received, Sent};
 use ontick_switch::user::{Place, Running};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_tsn::model::{Class, Entry, Rule, Switch};
 use ontick_tsn::schedule::Schedule;
-use scene::namespace;
+use testbed::namespace;
 
 const GIGABIT: u64 = 1_000_000_000;
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn switch() -> Switch {
     let class = |queue: u8, rules| Class { name: format!("class {queue}"), queue, rules, limit: 64 };
     let red = vec![Rule { pcp: Some(5), ..Rule::default() }];
-    scene::switch(&["port0", "port1"], Some(GIGABIT), vec![class(0, vec![]), class(1, red)])
+    testbed::switch(&["port0", "port1"], Some(GIGABIT), vec![class(0, vec![]), class(1, red)])
 }
 
 struct Bench {
@@ -39,7 +39,7 @@ fn bench(schedule: Option<&Schedule>) -> Option<Bench> {
         far[n].within(|| PacketPort::open(name, 512)).unwrap().unwrap()
     };
     let (a, b) = (far_end(0, "a"), far_end(1, "b"));
-    let attach = |name: &str| Attachment {
+    let attach = |name: &str| PortConfig {
         port: Some(here.within(|| PacketPort::open(name, 512)).unwrap().unwrap()),
         rate: GIGABIT,
         schedule: schedule.cloned(),
@@ -111,7 +111,7 @@ fn a_closed_gate_holds_frames_until_the_list_changes() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(receive(&mut bench.b), frame(1, 2, 5, 3, 100));
-    assert!(bench.plane.tend().is_empty());
+    assert!(bench.plane.service().is_empty());
     let counters = bench.plane.stop().counters;
     let red = &counters.ports[1].queues[1];
     assert!(red.sent.get() + red.no_window.get() <= sent);
@@ -132,5 +132,5 @@ fn an_interface_that_vanishes_takes_nothing_along() {
         assert!(began.elapsed() < PATIENCE, "{} of 10", dropped(&bench));
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert!(bench.plane.tend().is_empty(), "the core goes on");
+    assert!(bench.plane.service().is_empty(), "the core goes on");
 }

@@ -9,8 +9,8 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::failed;
-use super::{Folder, FolderError, Undo};
+use super::switch_dir::failed;
+use super::{SwitchDir, SwitchDirError, Undo};
 
 const FILE: &str = "journal.jsonl";
 const FORMAT: &str = "ontick-switch/1";
@@ -38,7 +38,7 @@ pub struct Entry {
 /// What stands of a switch.
 #[derive(Debug)]
 pub struct Journal {
-    folder: Folder,
+    folder: SwitchDir,
     entries: Vec<Entry>,
     complete: bool,
     damage: Vec<String>,
@@ -50,7 +50,7 @@ pub struct Journal {
 pub enum JournalError {
     /// Its folder cannot be.
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    SwitchDir(#[from] SwitchDirError),
     /// It was written by a version of ontick that knows more.
     #[error(
         "{place} is written in the form {format}, which this ontick does not know: revert with the one that wrote it"
@@ -70,7 +70,7 @@ pub enum JournalError {
 
 impl Journal {
     /// What stands; none if nothing does.
-    pub fn read(folder: &Folder) -> Result<Option<Self>, JournalError> {
+    pub fn read(folder: &SwitchDir) -> Result<Option<Self>, JournalError> {
         folder.check()?;
         let place = folder.path(FILE);
         let text = match fs::read(&place) {
@@ -110,7 +110,7 @@ impl Journal {
     }
 
     /// A new one, which says that nothing was done so far. Whoever calls it holds the folder's lock.
-    pub fn begin(folder: &Folder) -> Result<Self, JournalError> {
+    pub fn begin(folder: &SwitchDir) -> Result<Self, JournalError> {
         folder.remove()?;
         folder.make()?;
         let journal = Self { folder: folder.clone(), entries: Vec::new(), complete: false, damage: Vec::new() };
@@ -204,9 +204,9 @@ mod tests {
         Undo::NftTable { family: "bridge".into(), table: table.into() }
     }
 
-    fn folder() -> (tempfile::TempDir, Folder) {
+    fn folder() -> (tempfile::TempDir, SwitchDir) {
         let place = tempfile::tempdir().unwrap();
-        let folder = Folder::of("cell4", Some(place.path())).unwrap();
+        let folder = SwitchDir::of("cell4", Some(place.path())).unwrap();
         (place, folder)
     }
 
@@ -251,18 +251,18 @@ mod tests {
     fn it_goes_at_once_and_what_a_kill_left_of_it_is_in_nobodys_way() {
         let place = tempfile::tempdir().unwrap();
         // Beside the file of the lock.
-        let folder = Folder::of("lock", Some(place.path())).unwrap();
+        let folder = SwitchDir::of("lock", Some(place.path())).unwrap();
         let _lock = folder.lock().unwrap();
         for _ in 0..2 {
             let mut journal = Journal::begin(&folder).unwrap();
             journal.intend("one", &[undo("a")]).unwrap();
-            assert_eq!(Folder::all(Some(place.path())), ["lock"]);
+            assert_eq!(SwitchDir::all(Some(place.path())), ["lock"]);
             journal.forget().unwrap();
-            assert!(Journal::read(&folder).unwrap().is_none() && Folder::all(Some(place.path())).is_empty());
+            assert!(Journal::read(&folder).unwrap().is_none() && SwitchDir::all(Some(place.path())).is_empty());
             // Killed while the files went one by one.
             fs::create_dir(place.path().join(".lock.gone")).unwrap();
             fs::write(place.path().join(".lock.gone/plan.json"), "").unwrap();
-            assert!(Folder::all(Some(place.path())).is_empty());
+            assert!(SwitchDir::all(Some(place.path())).is_empty());
         }
     }
 
@@ -271,7 +271,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let place = tempfile::tempdir().unwrap();
         let home = place.path().join("ontick/switch");
-        let folder = Folder::of("cell4", Some(&home)).unwrap();
+        let folder = SwitchDir::of("cell4", Some(&home)).unwrap();
         let _lock = folder.lock().unwrap();
         Journal::begin(&folder).unwrap().intend("one", &[undo("a")]).unwrap();
         for at_fault in [home.join("cell4"), home.clone(), place.path().join("ontick")] {
@@ -289,15 +289,15 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let (place, folder) = folder();
         let lock = folder.lock().unwrap();
-        assert!(matches!(folder.lock(), Err(FolderError::Busy(_))));
+        assert!(matches!(folder.lock(), Err(SwitchDirError::Busy(_))));
         drop(lock);
         Journal::begin(&folder).unwrap();
         let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&place.path().join("cell4")), mode(&folder.path(FILE))), (0o700, 0o600));
         fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(matches!(folder.lock(), Err(FolderError::NotSafe(_))));
+        assert!(matches!(folder.lock(), Err(SwitchDirError::NotSafe(_))));
         for name in ["", "..", "a/b", "sixteen-letters-x", ".lock"] {
-            assert!(matches!(Folder::of(name, None), Err(FolderError::Name(_))), "{name}");
+            assert!(matches!(SwitchDir::of(name, None), Err(SwitchDirError::Name(_))), "{name}");
         }
     }
 }

@@ -6,24 +6,24 @@
 //! what there is: at once after the step, and later, when somebody asks or watches.
 
 mod act;
-mod carry;
+mod execute;
 mod expect;
-mod folder;
 mod host;
 mod journal;
 pub mod port;
+mod switch_dir;
 mod undo;
 
 use serde::{Deserialize, Serialize};
 
 pub use act::Act;
-pub(crate) use carry::carry_out;
-pub use carry::{ApplyError, Reverted, Told, apply, revert};
+pub(crate) use execute::carry_out;
+pub use execute::{ApplyError, Reverted, UndoneStep, apply, revert};
 pub use expect::{Difference, Expect, differences};
-pub use folder::{Folder, FolderError, Lock, Watcher};
 pub(crate) use host::parsed;
 pub use host::{Host, Link, Live, Refused, links};
 pub use journal::{Entry, Journal, JournalError};
+pub use switch_dir::{Lock, SwitchDir, SwitchDirError, Watcher};
 pub use undo::{Iface, Undo};
 pub(crate) use undo::{preferences_at, qdiscs, root_of};
 

@@ -6,7 +6,7 @@ use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, Switch};
 use ontick_tsn::schedule::{guard_ns, with_guards};
 use ontick_tsn::wire::LARGEST_SDU;
 
-use super::lanes::{First, Lanes};
+use super::priority_map::{First, Lanes};
 use super::probe::{self, Known};
 
 const SECOND: u64 = 1_000_000_000;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::keep;
-use crate::apply::{Act, Folder, Host, Live, apply, differences, revert};
+use super::reconcile;
+use crate::apply::{Act, Host, Live, SwitchDir, apply, differences, revert};
 use crate::user::packet::PacketPort;
 use crate::user::port::{Port, Received, Sent};
 use crate::user::testbed::{frame, in_namespace, ip, locked, until};
@@ -78,7 +78,7 @@ fn a_group_goes_where_its_entry_leads_and_nothing_stays() {
             ip(&format!("link set p{n} up"));
         }
         let place = tempfile::tempdir().unwrap();
-        let folder = Folder::of("cell4", Some(place.path())).unwrap();
+        let folder = SwitchDir::of("cell4", Some(place.path())).unwrap();
         let switch = ontick_tsn::config::read(FILE).unwrap().switch;
         let settled = || !state().contains("\"operstate\":\"LOWERLAYERDOWN\"");
         until("all links are up", settled);
@@ -112,7 +112,7 @@ fn a_group_goes_where_its_entry_leads_and_nothing_stays() {
             said.push(sentence.to_owned());
             stop.store(sentence.contains("put back"), std::sync::atomic::Ordering::Relaxed);
         };
-        keep::keep(&Live, &folder, &lock, &switch, &keep::Options::default(), &stop, &mut report).unwrap();
+        reconcile::run(&Live, &folder, &lock, &switch, &reconcile::Options::default(), &stop, &mut report).unwrap();
         assert_eq!(said, ["p2 has no entry for 03:00:00:00:00:01 in cell4: put back (port p2: group addresses)"]);
         assert_eq!(differences(&Live, &expects()), []);
 

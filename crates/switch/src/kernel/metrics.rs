@@ -2,8 +2,8 @@
 
 use ontick_record::openmetrics::{Exposition, Kind, Labels};
 
-use super::keep::Tally;
 use super::status::{ClassCount, LinkState, Status};
+use super::tally::Tally;
 
 type Count = fn(&ClassCount) -> u64;
 

@@ -13,22 +13,24 @@ mod clock;
 mod gates;
 #[cfg(test)]
 mod groups_test;
-pub mod keep;
-mod lanes;
 mod metrics;
+mod priority_map;
 pub mod probe;
-mod standing;
+pub mod reconcile;
+mod reconfigure;
 pub mod status;
+mod tally;
 
 use crate::apply::{Host, Link, Plan, Refused, Step, links, port};
 use crate::features;
 use ontick_tsn::model::{Port, Role, Switch};
 
-pub use keep::{Ended, Options, Tally, keep};
-pub use lanes::{First, Lane, Lanes, NoPriorityLeft};
 pub use metrics::text as metrics;
-pub use standing::{Regated, regate, rejoin};
+pub use priority_map::{First, Lane, Lanes, NoPriorityLeft};
+pub use reconcile::{Ended, Options};
+pub use reconfigure::{Regated, regate, rejoin};
 pub use status::{Status, status};
+pub use tally::Tally;
 
 pub use bridge::unfit as unfit_entries;
 use classify::Wanted;

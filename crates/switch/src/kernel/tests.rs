@@ -186,7 +186,7 @@ const ARTICLE: &str = "tc qdisc replace dev enp2s0f1 parent root handle 100 tapr
 
 /// What a taprio command says.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct TaprioCommand {
     map: Vec<usize>,
     queues: Vec<String>,
     base_ns: u64,
@@ -194,7 +194,7 @@ struct Told {
     clock: String,
 }
 
-fn told(command: &str) -> Told {
+fn parse_taprio(command: &str) -> TaprioCommand {
     let words: Vec<&str> = command.split_whitespace().collect();
     let after = |key: &str| words.iter().position(|word| *word == key).map(|at| &words[at + 1..]).unwrap();
     let classes: usize = after("num_tc")[0].parse().unwrap();
@@ -202,7 +202,7 @@ fn told(command: &str) -> Told {
         assert_eq!(words[at + 1], "S");
         (u32::from_str_radix(words[at + 2], 16).unwrap(), words[at + 3].parse().unwrap())
     });
-    Told {
+    TaprioCommand {
         map: after("map")[..16].iter().map(|class| class.parse().unwrap()).collect(),
         queues: after("queues")[..classes].iter().map(|queue| (*queue).to_owned()).collect(),
         base_ns: after("base-time")[0].parse().unwrap(),
@@ -212,7 +212,7 @@ fn told(command: &str) -> Told {
 }
 
 /// The gate of frames with a priority, at an offset into the cycle.
-fn is_open(told: &Told, priority: u8, mut offset_ns: u64) -> bool {
+fn is_open(told: &TaprioCommand, priority: u8, mut offset_ns: u64) -> bool {
     for (mask, for_ns) in &told.entries {
         if offset_ns < *for_ns {
             return mask & (1 << told.map[usize::from(priority)]) != 0;
@@ -244,10 +244,10 @@ fn priority_of(commands: &[String], port: &str, to: u16) -> u8 {
 
 #[test]
 fn the_article_s_commands_have_the_article_s_schedule() {
-    let theirs = told(ARTICLE);
+    let theirs = parse_taprio(ARTICLE);
     let plan = plan(&PAPER, &article(), 0).unwrap();
     let commands = commands(&plan);
-    let ours = told(only(&commands, &["dev b", "taprio"]));
+    let ours = parse_taprio(only(&commands, &["dev b", "taprio"]));
     assert_eq!(
         (ours.base_ns, &ours.entries, &ours.queues, &ours.clock),
         (theirs.base_ns, &theirs.entries, &theirs.queues, &theirs.clock)
@@ -392,7 +392,7 @@ proptest! {
             return Ok(());
         };
         let commands = commands(&plan);
-        let ours = told(only(&commands, &["dev b", "taprio"]));
+        let ours = parse_taprio(only(&commands, &["dev b", "taprio"]));
         let Gates { entries, guard, .. } = switch.ports[1].gates.clone().unwrap();
         let guards = [guard_ns(guard, 1500, 1_000_000_000); 8];
         let wanted = Schedule::new(0, &with_guards(&entries, &guards));

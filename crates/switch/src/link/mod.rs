@@ -23,7 +23,7 @@ mod watch;
 
 pub use socket::list;
 pub use state::{Change, Link};
-pub use traffic::{Place, TrafficChange};
+pub use traffic::{AttachPoint, TrafficChange};
 pub use watch::{Event, Watch};
 
 #[cfg(test)]

@@ -110,15 +110,15 @@ fn queueing_disciplines_that_come_and_go() {
         let (name, change) = traffic("pfifo", false);
         assert_eq!(
             (name.as_deref(), change.index, change.place, change.filter),
-            (Some("left"), index, Place::Root, false)
+            (Some("left"), index, AttachPoint::Root, false)
         );
         assert_ne!(change.by, 0);
         tc("qdisc add dev left clsact");
-        assert_eq!(traffic("clsact", false).1.place, Place::Filters);
+        assert_eq!(traffic("clsact", false).1.place, AttachPoint::Filters);
         tc("qdisc replace dev left root handle 2: bfifo limit 3000");
-        assert_eq!(traffic("bfifo", false).1.place, Place::Root);
+        assert_eq!(traffic("bfifo", false).1.place, AttachPoint::Root);
         tc("qdisc del dev left root");
-        assert_eq!(traffic("bfifo", true).1.place, Place::Root);
+        assert_eq!(traffic("bfifo", true).1.place, AttachPoint::Root);
     });
 }
 

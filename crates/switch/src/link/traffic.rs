@@ -14,14 +14,14 @@ pub struct TrafficChange {
     /// Its kind: `taprio`, `clsact`, `flower`, …
     pub kind: String,
     /// Where it is.
-    pub place: Place,
+    pub place: AttachPoint,
     /// Netlink port of who asked for it, mostly the number of the process (`tc`'s is over by now); 0: the kernel.
     pub by: u32,
 }
 
 /// Where a queueing discipline is attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum AttachPoint {
     /// It is the interface's own.
     Root,
     /// It holds filters for what comes in, and for what goes out before it is queued (`clsact`, `ingress`).
@@ -47,9 +47,9 @@ impl TrafficChange {
         let parent = u32_at(message.body, 12)?;
         let kind = attributes(message.body.get(TRAFFIC..)?).find(|(kind, _)| *kind == libc::TCA_KIND);
         let place = match parent {
-            u32::MAX => Place::Root,
-            parent if parent & FILTERS == FILTERS => Place::Filters,
-            parent => Place::Below(parent),
+            u32::MAX => AttachPoint::Root,
+            parent if parent & FILTERS == FILTERS => AttachPoint::Filters,
+            parent => AttachPoint::Below(parent),
         };
         Some(Self {
             index: u32_at(message.body, 4)?,

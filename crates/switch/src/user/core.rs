@@ -4,7 +4,7 @@
 //! its gate closes; among open gates the highest queue with such a frame goes first.
 
 mod attempts;
-mod outlet;
+mod egress_port;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,10 +17,10 @@ use super::pool::{Pool, SLOT, Slot};
 use super::port::{Port, Received, Sent};
 use super::queue::Waiting;
 use super::rest::LATE_NS;
-use super::table::{Seen, Table};
+use super::table::{Learning, Table};
 use super::usual::Usual;
 use attempts::Attempts;
-use outlet::Outlet;
+use egress_port::EgressPort;
 
 use crate::loops::{self, Prober};
 use ontick_tsn::frame::Header;
@@ -63,7 +63,7 @@ pub trait Time {
 }
 
 /// How a port is to be used.
-pub struct Attachment<P> {
+pub struct PortConfig<P> {
     /// The port itself; absent while its interface is gone.
     pub port: Option<P>,
     /// Bits per second of its link.
@@ -119,7 +119,7 @@ pub struct Channels<P> {
 
 /// The data plane.
 pub struct Core<'c, P, T> {
-    outlets: Vec<Outlet<P>>,
+    outlets: Vec<EgressPort<P>>,
     rules: Rules,
     /// Of the addresses that no bridge forwards.
     forwarded: Reserved,
@@ -147,7 +147,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     /// Takes all the memory that it will ever need. Attachments are in the order of the model's ports.
     pub fn new(
         switch: &Switch,
-        attachments: Vec<Attachment<P>>,
+        attachments: Vec<PortConfig<P>>,
         mut time: T,
         counters: &'c Counters,
         channels: Channels<P>,
@@ -159,7 +159,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let mut pool = Pool::new(waiting * attachments.len() as u32 + 2);
         let spare = pool.take().expect("there is more than one slot");
         let outlets = attachments.into_iter().enumerate();
-        let outlets = outlets.map(|(index, at)| Outlet::new(at, &limits, max_sdu(switch, index))).collect();
+        let outlets = outlets.map(|(index, at)| EgressPort::new(at, &limits, max_sdu(switch, index))).collect();
         Self {
             outlets,
             rules: Rules::new(&switch.classes),
@@ -190,7 +190,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             if turns % SELDOM == 0 {
                 for core in &mut *cores {
                     core.counters.turns.add(SELDOM);
-                    core.seldom();
+                    core.housekeeping();
                 }
             }
         }
@@ -203,13 +203,13 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let now_ns = self.time.now_ns();
         self.look_for_stall(now_ns);
         for index in 0..self.outlets.len() {
-            self.let_out(index);
+            self.transmit(index);
         }
         if self.edge_within(TAKING_IN_NS, usize::MAX) {
-            return self.warm();
+            return self.prefetch();
         }
         for index in 0..self.outlets.len() {
-            self.take_in(index);
+            self.receive(index);
         }
     }
 
@@ -221,7 +221,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     }
 
     /// Just before a gate opens: brings the frame that will go first close to the processor.
-    fn warm(&mut self) {
+    fn prefetch(&mut self) {
         for outlet in &mut self.outlets {
             let Some(first) = outlet.opening() else { continue };
             let octets = &self.pool.get(first.slot)[..usize::from(first.octets)];
@@ -277,7 +277,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
 
     /// Takes one frame in, if one is there.
     #[inline]
-    fn take_in(&mut self, index: usize) {
+    fn receive(&mut self, index: usize) {
         let Some(port) = &mut self.outlets[index].port else { return };
         let slot = self.pool.get_mut(self.spare);
         match port.receive(slot) {
@@ -320,9 +320,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let floods = self.flood.contains(from);
         if self.learning && floods {
             match self.table.learn(&header.from, from as u16, now_ns) {
-                Seen::Known | Seen::New => {}
-                Seen::Moved => counters.addresses_moved.add(1),
-                Seen::NoPlace => counters.addresses_without_place.add(1),
+                Learning::Known | Learning::New => {}
+                Learning::Moved => counters.addresses_moved.add(1),
+                Learning::NoPlace => counters.addresses_without_place.add(1),
             }
         }
         let frame = Classified { queue: usize::from(self.rules.queue(&header)), octets, sdu: header.sdu(octets) };
@@ -408,7 +408,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
 
     /// Hands one frame over, if the link is free and one may go.
     #[inline]
-    fn let_out(&mut self, index: usize) {
+    fn transmit(&mut self, index: usize) {
         let (now_ns, handing_over_ns) = (self.seen_ns, self.handing_over.ns());
         let outlet = &mut self.outlets[index];
         if outlet.waiting == 0 || outlet.free_ns > now_ns + handing_over_ns + EARLY_NS {
@@ -461,7 +461,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     }
 
     #[cold]
-    fn seldom(&mut self) {
+    fn housekeeping(&mut self) {
         if self.time.was_set() {
             self.counters.clock_steps.add(1);
             self.outlets.iter_mut().for_each(|outlet| {
@@ -480,7 +480,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         // Only as much as can be given back.
         while self.channels.discarded.slots() > 1 {
             let Ok(command) = self.channels.commands.pop() else { break };
-            self.obey(command);
+            self.handle_command(command);
         }
     }
 
@@ -511,7 +511,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         }
     }
 
-    fn obey(&mut self, command: Command<P>) {
+    fn handle_command(&mut self, command: Command<P>) {
         let discarded = match command {
             Command::Gates(index, schedule) => {
                 self.outlets.get_mut(index).and_then(|at| at.gates.change(schedule)).map(Discarded::Schedule)

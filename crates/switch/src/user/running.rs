@@ -14,7 +14,7 @@ use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
 use ontick_rt::thread::{Policy, Setup, current_tid, set_policy};
 use ontick_rt::{cpus, watchdog};
 
-use super::core::{Attachment, Channels, Command, Core, Discarded, Stall};
+use super::core::{Channels, Command, Core, Discarded, PortConfig, Stall};
 use super::counters::Counters;
 use super::ending::{Ending, Patience, step_down, wait_for_end};
 use super::port::Port;
@@ -108,13 +108,13 @@ struct Outer<P> {
 /// And what its core has.
 struct Inner<P> {
     switch: Switch,
-    attachments: Vec<Attachment<P>>,
+    attachments: Vec<PortConfig<P>>,
     channels: Channels<P>,
     counters: Arc<Counters>,
     distance: Distance,
 }
 
-fn ends<P>(switch: &Switch, attachments: Vec<Attachment<P>>) -> (Outer<P>, Inner<P>) {
+fn ends<P>(switch: &Switch, attachments: Vec<PortConfig<P>>) -> (Outer<P>, Inner<P>) {
     let counters = Arc::new(Counters::new(attachments.len()));
     let (commands, to_obey) = RingBuffer::new(COMMANDS);
     let (to_free, discarded) = RingBuffer::new(COMMANDS);
@@ -140,13 +140,13 @@ fn quiet_ns<P: Port>(cores: &mut [Core<'_, P, SwitchClock>]) -> u64 {
 
 impl<P: Port + Send + 'static> Running<P> {
     /// Starts the core; ports are in the order of the model.
-    pub fn start(switch: &Switch, attachments: Vec<Attachment<P>>, place: Place) -> Result<Self, StartError> {
+    pub fn start(switch: &Switch, attachments: Vec<PortConfig<P>>, place: Place) -> Result<Self, StartError> {
         let mut one = Self::start_together(vec![(switch, attachments)], place)?;
         Ok(one.swap_remove(0))
     }
 
     /// Starts one core that does the work of several switches by turns. It ends for all of them when the first is stopped.
-    pub fn start_together(planes: Vec<(&Switch, Vec<Attachment<P>>)>, place: Place) -> Result<Vec<Self>, StartError> {
+    pub fn start_together(planes: Vec<(&Switch, Vec<PortConfig<P>>)>, place: Place) -> Result<Vec<Self>, StartError> {
         if place.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;
             place.cpu.map_or(Ok(()), |cpu| claim(cpu, Occupancy::Spins))?;
@@ -249,7 +249,7 @@ impl<P: Port + Send + 'static> Running<P> {
     }
 
     /// Frees what the core gave back, follows the clock, and sees that the core is alive.
-    pub fn tend(&mut self) -> Vec<Noticed> {
+    pub fn service(&mut self) -> Vec<Noticed> {
         while self.discarded.pop().is_ok() {}
         let mut noticed: Vec<Noticed> = self.distance.follow().map(Noticed::ClockSet).into_iter().collect();
         if self.thread.lock().is_ok_and(|thread| thread.as_ref().is_none_or(JoinHandle::is_finished)) {
@@ -329,7 +329,7 @@ mod tests {
     fn a_core_has_left_its_cpu_before_it_closes_its_ports() {
         let [first, _, ..] = cpus::allowed()[..] else { return ontick_skip::skipped!("this needs two CPUs") };
         let (closing, closed) = channel();
-        let attach = |closing| Attachment { port: Some(Closing(closing)), rate: 1_000_000_000, schedule: None };
+        let attach = |closing| PortConfig { port: Some(Closing(closing)), rate: 1_000_000_000, schedule: None };
         let switch = ontick_tsn::config::read(TWO_PORTS).unwrap().switch;
         let place = Place { cpu: Some(first), policy: Policy::Other, never_rest: false };
         let running = Running::start(&switch, vec![attach(closing.clone()), attach(closing)], place).unwrap();

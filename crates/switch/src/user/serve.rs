@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ontick_rt::clock::ClockId;
 use serde::{Deserialize, Serialize};
 
-use super::core::{Attachment, Command, Stall};
+use super::core::{Command, PortConfig, Stall};
 use super::counters::Counters;
 use super::either::EitherPort;
 use super::loop_guard::{Action, LoopGuard, QUIET};
@@ -16,7 +16,7 @@ use super::open::OpenError;
 use super::packet::least_egress_ns;
 use super::running::{Noticed, Place, Running, StartError, Stopped};
 use super::settings::Settings;
-use crate::apply::{Folder, Live};
+use crate::apply::{Live, SwitchDir};
 use crate::ethtool;
 use crate::link::{self, Change, Watch};
 use crate::loops;
@@ -197,7 +197,7 @@ struct Opened {
     watch: Watch,
     ports: Vec<Watched>,
     base_ns: u64,
-    attachments: Vec<Attachment<EitherPort>>,
+    attachments: Vec<PortConfig<EitherPort>>,
 }
 
 impl Opened {
@@ -234,7 +234,7 @@ impl Opened {
                 put_back: 0,
                 said: None,
             });
-            attachments.push(Attachment {
+            attachments.push(PortConfig {
                 port: Some(open),
                 rate,
                 schedule: Schedule::of(switch, port, base(port, base_ns), rate),
@@ -284,12 +284,12 @@ impl Service {
     }
 
     /// From now on the settings of the ports are kept, too; the folder has the journal of what was set.
-    pub fn keep_settings(&mut self, folder: &Folder) {
+    pub fn keep_settings(&mut self, folder: &SwitchDir) {
         self.settings = Some(Settings::new(Live, folder.clone()));
     }
 
     /// Looks after everything for about so long, and tells what happened.
-    pub fn tend(&mut self, at_most: Duration) -> io::Result<Vec<Happened>> {
+    pub fn service(&mut self, at_most: Duration) -> io::Result<Vec<Happened>> {
         let mut happened = Vec::new();
         let until = Instant::now() + at_most;
         loop {
@@ -301,7 +301,7 @@ impl Service {
                 None => break,
             }
         }
-        happened.extend(self.running.tend().into_iter().map(Happened::Core));
+        happened.extend(self.running.service().into_iter().map(Happened::Core));
         happened.extend(self.look_for_loops());
         happened.extend(self.look_for_refused());
         happened.extend(self.look_at_settings());
@@ -490,7 +490,7 @@ impl Service {
         let open: Vec<(&str, u32)> =
             named.filter_map(|(port, watched)| Some((port.name.as_str(), watched.index?))).collect();
         let mut happened = Vec::new();
-        for done in settings.tend(&open) {
+        for done in settings.service(&open) {
             let Some(at) = self.switch.ports.iter().position(|port| port.name == done.port) else { continue };
             self.ports[at].put_back += 1;
             // One who insists is not told of every second.

@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use super::plan;
-use crate::apply::{Act, Expect, Folder, Host, Journal, Step, carry_out, links};
+use crate::apply::{Act, Expect, Host, Journal, Step, SwitchDir, carry_out, links};
 use crate::features;
 
 /// How often offloads are looked at: nobody tells of them.
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Settings<H> {
     host: H,
-    folder: Folder,
+    folder: SwitchDir,
     look_at: Instant,
 }
 
@@ -33,7 +33,7 @@ pub struct PutBack {
 
 impl<H: Host> Settings<H> {
     /// Of a switch that stands.
-    pub fn new(host: H, folder: Folder) -> Self {
+    pub fn new(host: H, folder: SwitchDir) -> Self {
         Self { host, folder, look_at: Instant::now() + LOOK }
     }
 
@@ -54,7 +54,7 @@ impl<H: Host> Settings<H> {
     }
 
     /// Now and then: looks at ports that are open, each with the index of its interface, and puts back what differs.
-    pub fn tend(&mut self, open: &[(&str, u32)]) -> Vec<PutBack> {
+    pub fn service(&mut self, open: &[(&str, u32)]) -> Vec<PutBack> {
         if Instant::now() < self.look_at {
             return Vec::new();
         }

@@ -28,7 +28,7 @@ impl Learned {
 
 /// What came of an address that was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum Learning {
     /// It was known to be there.
     Known,
     /// It is known from now on.
@@ -57,22 +57,22 @@ impl Table {
 
     /// A frame came in from this address on this port. Addresses of groups are not learned.
     #[inline]
-    pub fn learn(&mut self, address: &[u8; 6], port: u16, now_ns: u64) -> Seen {
+    pub fn learn(&mut self, address: &[u8; 6], port: u16, now_ns: u64) -> Learning {
         let (address, ageing_ns) = (number(address), self.ageing_ns);
         let set = self.set(address);
         let (set, key) = (&mut self.sets[set], address << 16 | u64::from(port + 1));
         if let Some(known) = set.iter_mut().find(|place| place.key != 0 && place.address() == address) {
             let moved = known.key != key;
             *known = Learned { key, seen_ns: now_ns };
-            return if moved { Seen::Moved } else { Seen::Known };
+            return if moved { Learning::Moved } else { Learning::Known };
         }
         let free = |place: &&mut Learned| place.key == 0 || now_ns.saturating_sub(place.seen_ns) > ageing_ns;
         match set.iter_mut().find(free) {
             Some(place) => {
                 *place = Learned { key, seen_ns: now_ns };
-                Seen::New
+                Learning::New
             }
-            None => Seen::NoPlace,
+            None => Learning::NoPlace,
         }
     }
 
@@ -111,11 +111,11 @@ mod tests {
         let mut table = Table::new(1024, 1_000, 7);
         let address = [2, 0, 0, 0, 0, 1];
         assert_eq!(table.port(&address, 0), None);
-        assert_eq!(table.learn(&address, 0, 0), Seen::New);
-        assert_eq!(table.learn(&address, 0, 500), Seen::Known);
+        assert_eq!(table.learn(&address, 0, 0), Learning::New);
+        assert_eq!(table.learn(&address, 0, 500), Learning::Known);
         assert_eq!(table.port(&address, 1_500), Some(0));
         assert_eq!(table.port(&address, 1_501), None);
-        assert_eq!(table.learn(&address, 1, 600), Seen::Moved);
+        assert_eq!(table.learn(&address, 1, 600), Learning::Moved);
         assert_eq!(table.port(&address, 700), Some(1));
         table.forget(1);
         assert_eq!(table.port(&address, 700), None);
@@ -125,10 +125,10 @@ mod tests {
     fn a_flood_of_addresses_finds_no_place_and_displaces_nobody() {
         let mut table = Table::new(64, 1_000, 0x5eed);
         let address = |n: u16| [2, 0, 0, 0, (n >> 8) as u8, n as u8];
-        let placed: Vec<u16> = (0..5_000).filter(|n| table.learn(&address(*n), 3, 10) == Seen::New).collect();
+        let placed: Vec<u16> = (0..5_000).filter(|n| table.learn(&address(*n), 3, 10) == Learning::New).collect();
         assert_eq!(placed.len(), 64);
         assert!(placed.iter().all(|n| table.port(&address(*n), 10) == Some(3)));
-        assert_eq!(table.learn(&address(6_000), 3, 2_000), Seen::New, "old ones make room");
+        assert_eq!(table.learn(&address(6_000), 3, 2_000), Learning::New, "old ones make room");
     }
 
     proptest! {
@@ -137,7 +137,7 @@ mod tests {
             let (mut table, mut model) = (Table::new(128, u64::MAX, seed), HashMap::new());
             let address = |n: u16| [2, 0, 0, 0, (n >> 8) as u8, n as u8];
             for (n, port) in seen {
-                if table.learn(&address(n), port, 1) != Seen::NoPlace {
+                if table.learn(&address(n), port, 1) != Learning::NoPlace {
                     model.insert(n, port);
                 }
             }

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::apply::{Folder, Lock};
+use crate::apply::{Lock, SwitchDir};
 use crate::verify::namespace::{Namespace, NamespaceError};
 
 /// Does `test` in a fresh namespace with `left` and `right`, joined and up; says so and does nothing without root.
@@ -46,7 +46,7 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
 }
 
 /// The lock of what is known of switches. A program that another test starts holds it for a moment after it was let go.
-pub fn locked(folder: &Folder) -> Lock {
+pub fn locked(folder: &SwitchDir) -> Lock {
     let mut lock = None;
     until("the lock is free", || {
         lock = folder.lock().ok();

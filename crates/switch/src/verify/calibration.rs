@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use ontick_record::Histogram;
 use ontick_record::switching::Class;
 
-use super::article;
 use super::offered::Offered;
 use super::proof::{Carrier, Look, Proof, ProofError};
+use super::source_004_test;
 use ontick_tsn::egress::{DataPlane, EgressTiming};
 use ontick_tsn::model::{Base, Entry, Gates, Guard, Switch};
 
@@ -99,7 +99,7 @@ impl Calibrating {
 
 /// One class whose gate is shut for half of the cycle.
 fn switch() -> Switch {
-    let mut switch = article::switch(CYCLE_NS, Guard::None);
+    let mut switch = source_004_test::switch(CYCLE_NS, Guard::None);
     let entries = vec![Entry { open: 0, for_ns: SHUT_NS }, Entry { open: u8::MAX, for_ns: CYCLE_NS - SHUT_NS }];
     switch.ports[1].gates = Some(Gates { base: Base::NextSecond, cycle_ns: CYCLE_NS, guard: Guard::None, entries });
     switch

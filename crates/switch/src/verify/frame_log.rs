@@ -74,13 +74,13 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::article;
     use crate::verify::flow::Nonce;
+    use crate::verify::source_004_test;
     use ontick_tsn::model::Guard;
 
     #[test]
     fn a_line_for_each_frame() {
-        let switch = article::switch(1_000_000, Guard::None);
+        let switch = source_004_test::switch(1_000_000, Guard::None);
         let flows = [Flow::new(&switch, 1, 64, Nonce([1, 2, 3])).unwrap()];
         let arrival = Arrival { flow: 0, number: 7, sent_ns: 5, at_ns: 10 };
         let ends = Judgement::Outside { ends: true, by_ns: 3, late: true, edge_ns: 20 };

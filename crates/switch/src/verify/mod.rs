@@ -1,7 +1,6 @@
 //! The proof: numbered flows of every class are sent through a switch, and their arrivals held against the gates.
 
 pub mod analysis;
-pub mod article;
 pub mod calibration;
 mod causes;
 pub mod flow;
@@ -11,7 +10,8 @@ pub mod namespace;
 pub mod offered;
 pub mod proof;
 pub mod receiver;
-pub mod scene;
 pub mod sender;
+pub mod source_004_test;
+pub mod testbed;
 pub mod trial;
 pub mod under_test;

@@ -86,20 +86,20 @@ impl FromStr for Offered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::article;
     use crate::verify::flow::{self, Nonce};
+    use crate::verify::source_004_test;
     use ontick_tsn::model::Guard;
 
     #[test]
     fn shares_are_of_the_windows() {
-        let switch = article::switch(1_000_000, Guard::None);
+        let switch = source_004_test::switch(1_000_000, Guard::None);
         let schedule = Schedule::new(0, &switch.ports[1].gates.as_ref().unwrap().entries);
         let (mut flows, _) = flow::of_all_classes(&switch, 1518, Nonce::new());
         // 1514 octets and 24 of overhead take 12 304 ns: 65 frames in 800 us.
-        let rates = Offered::Share(0.5).rates(&flows, &schedule, article::RATE);
+        let rates = Offered::Share(0.5).rates(&flows, &schedule, source_004_test::RATE);
         assert_eq!(rates, [32_509, 4_063, 4_063].map(Rate::PerSecond));
         flows.truncate(2);
-        let rates = Offered::Share(0.5).rates(&flows, &schedule, article::RATE);
+        let rates = Offered::Share(0.5).rates(&flows, &schedule, source_004_test::RATE);
         assert_eq!(rates, [32_509, 8_127].map(Rate::PerSecond));
     }
 

@@ -16,11 +16,11 @@ use super::flow::{self, Flow, Nonce};
 use super::guard_band;
 use super::namespace::NamespaceError;
 use super::offered::Offered;
-use super::scene::{self, HOST, Scene};
 use super::sender::Offer;
+use super::testbed::{self, HOST, Testbed};
 use super::trial::{self, Moment, Plan, TrialError};
 use super::under_test::{Bridge, KernelPlane, KernelPlaneError, Outside, UnderTest, UserPlane, UserPlaneError};
-use crate::apply::Folder;
+use crate::apply::SwitchDir;
 use crate::ethtool;
 use crate::user::Place;
 use crate::user::open::OpenError;
@@ -59,7 +59,7 @@ pub enum Carrier {
         /// And come back by this one.
         receive: String,
         /// Where what is known of the switch lies, if it is one of this machine.
-        folder: Option<Folder>,
+        folder: Option<SwitchDir>,
     },
 }
 
@@ -275,7 +275,7 @@ impl Proof {
             }
         }
         let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
-        let scene = Scene::new(&names)?;
+        let scene = Testbed::new(&names)?;
         let (mut under_test, note) = self.set_up(&switch, &scene)?;
         let open = |port: usize| scene.hosts[port].within(|| PacketPort::open(HOST, 256));
         let (mut sender, mut receiver) = (open(plan.ports.0)??, open(plan.ports.1)??);
@@ -285,10 +285,10 @@ impl Proof {
         drop(receiver);
         let reader = scene.hosts[plan.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
         let mut look = |moment: Moment| look(&plan.name, moment);
-        let cable = || scene::dropped(&scene.hosts[plan.ports.0], HOST);
+        let cable = || testbed::dropped(&scene.hosts[plan.ports.0], HOST);
         // The kernel's planes count what the far end did not take.
         let counts_itself = under_test.plane() != "user";
-        let far = || scene::not_received(&scene.hosts[plan.ports.1], HOST);
+        let far = || testbed::not_received(&scene.hosts[plan.ports.1], HOST);
         let (before, before_far) = (cable()?, far()?);
         plan.modelled_rate = Some(match counts_itself {
             false => self.rate(plan.ports.1),
@@ -342,7 +342,7 @@ impl Proof {
     fn set_up<'a>(
         &self,
         switch: &Switch,
-        scene: &'a Scene,
+        scene: &'a Testbed,
     ) -> Result<(Box<dyn UnderTest + 'a>, Option<String>), ProofError> {
         let here = &scene.switch;
         let user = |place| -> Result<Box<dyn UnderTest + 'a>, ProofError> {

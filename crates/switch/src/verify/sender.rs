@@ -143,8 +143,8 @@ fn wait(clock: ClockId, now_ns: u64, due_ns: u64) {
 mod tests {
     use super::*;
     use crate::user::port::Received;
-    use crate::verify::article;
     use crate::verify::flow::{Nonce, Reading};
+    use crate::verify::source_004_test;
     use ontick_tsn::model::Guard;
 
     /// Takes frames, every so many of them not.
@@ -174,7 +174,7 @@ mod tests {
     }
 
     fn offers(rates: [Rate; 2]) -> Vec<Offer> {
-        let switch = article::switch(1_000_000, Guard::None);
+        let switch = source_004_test::switch(1_000_000, Guard::None);
         (0..2)
             .map(|class| Offer { flow: Flow::new(&switch, class, 64, Nonce([1, 2, 3])).unwrap(), rate: rates[class] })
             .collect()

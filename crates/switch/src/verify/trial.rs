@@ -128,7 +128,7 @@ pub fn run(
     look: &mut dyn FnMut(Moment),
 ) -> Result<Outcome, TrialError> {
     let before = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?;
-    let mut told = Told { notes: under_test.tend(), stalls: Vec::new() };
+    let mut told = SwitchReport { notes: under_test.service(), stalls: Vec::new() };
     // What was before does not count.
     under_test.stalls();
     // All that takes long is done: a slow machine would spend the trial on it.
@@ -253,15 +253,15 @@ impl Progress {
 }
 
 /// What the switch said of itself meanwhile.
-struct Told {
+struct SwitchReport {
     notes: Vec<String>,
     stalls: Vec<Stall>,
 }
 
-impl Told {
+impl SwitchReport {
     /// Stalls since this was last asked come back.
     fn ask(&mut self, under_test: &mut dyn UnderTest) -> Vec<Stall> {
-        for note in under_test.tend() {
+        for note in under_test.service() {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }

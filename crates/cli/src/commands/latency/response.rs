@@ -48,7 +48,7 @@ pub struct Response {
     /// pins, and another device changes the input (docs/pru.md)
     #[arg(long, default_value = "poll", value_parser = mechanisms)]
     method: Mechanisms<By>,
-    /// Folder of the firmware for --method pru [default: where it is installed, or was built]
+    /// SwitchDir of the firmware for --method pru [default: where it is installed, or was built]
     #[arg(long, value_name = "FOLDER")]
     firmware: Option<PathBuf>,
     /// Mean time between changes, as a time or a rate; each comes up to half of it earlier or later

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ontick_rt::clock::ClockId;
-use ontick_switch::apply::{Act, Folder, Host, Journal, Live, Lock, Plan, apply};
+use ontick_switch::apply::{Act, Host, Journal, Live, Lock, Plan, SwitchDir, apply};
 use ontick_switch::kernel;
 use ontick_switch::user::station::served;
 use ontick_tsn::model::{Plane, Port};
@@ -63,7 +63,7 @@ impl Apply {
     }
 
     /// The process that does the work sets everything up itself, and takes it away when it is ended.
-    fn apply_in_background(&self, folder: &Folder, lock: Lock, switch: &Switch) -> Result<Outcome, Failure> {
+    fn apply_in_background(&self, folder: &SwitchDir, lock: Lock, switch: &Switch) -> Result<Outcome, Failure> {
         let guardian = self.confirm.map(|_| guardian::start(folder, &self.file.state)).transpose()?;
         drop(lock);
         let report = match background::start(&self.file.file, folder, &self.file.state, &self.calibration, self.rest) {
@@ -89,7 +89,7 @@ impl Apply {
     fn apply_for(
         &self,
         after_ns: u64,
-        folder: &Folder,
+        folder: &SwitchDir,
         lock: &Lock,
         plan: &Plan,
         switch: &Switch,
@@ -119,7 +119,7 @@ impl Apply {
     /// On a switch that stands.
     fn apply_gates(
         &self,
-        folder: &Folder,
+        folder: &SwitchDir,
         journal: &Journal,
         switch: &Switch,
         measured: Option<&Measured>,
@@ -170,7 +170,7 @@ impl Apply {
 
 impl Apply {
     /// Other gates for a data plane that runs.
-    fn regate_user(&self, folder: &Folder, before: &Switch, after: &Switch) -> Result<Outcome, Failure> {
+    fn regate_user(&self, folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<Outcome, Failure> {
         let name = &before.name;
         if target_flags::is_wanted(before, after) {
             terminal::print(&format!("Switch {name} is already as the file says.\n"))?;

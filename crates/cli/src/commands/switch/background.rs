@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ontick_switch::apply::Folder;
+use ontick_switch::apply::SwitchDir;
 use ontick_switch::user::serve::Report;
 
 use super::daemon::RestFlags;
@@ -24,7 +24,7 @@ const LOG: &str = "log";
 /// Starts it and waits until it works.
 pub fn start(
     file: &Path,
-    folder: &Folder,
+    folder: &SwitchDir,
     state: &StateFlag,
     calibration: &CalibrationFlag,
     rest: RestFlags,
@@ -61,19 +61,19 @@ fn why(mut child: Child) -> Failure {
 
 /// From here on Ctrl-C at the terminal, and its end, are none of this process's business, and what it says goes into a
 /// file beside the switch's journal: whoever started it leaves.
-pub fn settle(folder: &Folder) -> Result<(), Failure> {
+pub fn settle(folder: &SwitchDir) -> Result<(), Failure> {
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(folder.path(LOG))?;
     rustix::process::setsid()?;
     Ok(rustix::stdio::dup2_stderr(log)?)
 }
 
 /// What the data plane reports of itself.
-pub fn report(folder: &Folder) -> Option<Report> {
+pub fn report(folder: &SwitchDir) -> Option<Report> {
     serde_json::from_str(&folder.report()?).ok()
 }
 
 /// Waits until a changed configuration is in force.
-pub fn took(folder: &Folder, configuration: &str) -> bool {
+pub fn took(folder: &SwitchDir, configuration: &str) -> bool {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         if report(folder).is_some_and(|report| report.configuration == configuration) {

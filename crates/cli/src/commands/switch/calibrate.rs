@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ontick_record::store;
-use ontick_switch::verify::article;
 use ontick_switch::verify::calibration::{Calibrated, Calibrating};
 use ontick_switch::verify::proof::{Carrier, place};
+use ontick_switch::verify::source_004_test;
 use ontick_tsn::egress::Calibration;
 use ontick_tsn::model::Guard;
 use ontick_units::exact;
@@ -73,7 +73,7 @@ impl Calibrate {
             store::check_writable(out)?;
         }
         let carrier = match self.plane {
-            PlaneName::User => Carrier::User(place(&article::switch(1_000_000, Guard::None), self.cpu)),
+            PlaneName::User => Carrier::User(place(&source_004_test::switch(1_000_000, Guard::None), self.cpu)),
             PlaneName::Kernel => Carrier::Kernel,
         };
         let stop = stop::on_signal()?;

@@ -9,7 +9,7 @@ use ontick_record::store;
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::holders;
-use ontick_switch::apply::{Folder, Lock};
+use ontick_switch::apply::{Lock, SwitchDir};
 use ontick_switch::user::ending::Ending;
 use ontick_switch::user::rest::is_preempt_rt;
 use ontick_switch::user::running::{Noticed, Stopped};
@@ -51,7 +51,7 @@ impl RestFlags {
 
 /// A switch that stands, and that this process keeps.
 pub struct Served {
-    pub folder: Folder,
+    pub folder: SwitchDir,
     pub switch: Switch,
     pub watch: Lock,
 }
@@ -166,7 +166,7 @@ impl<'a> Keeper<'a> {
     /// Looks after everything for so long; whether the switch still stands.
     fn look(&mut self, turn: Duration, metrics: Option<&Path>) -> Result<bool, Failure> {
         let Served { folder, switch, watch } = self.served;
-        let happened = self.service.tend(turn)?;
+        let happened = self.service.service(turn)?;
         happened.iter().for_each(|happened| file::note(&happened.to_string()));
         if happened.contains(&Happened::Core(Noticed::Ended)) {
             return Err(Failure::new("the core ended by itself: that is a fault of ontick"));
@@ -187,7 +187,7 @@ impl<'a> Keeper<'a> {
 }
 
 /// Another configuration may have been put into the folder.
-fn change_gates(folder: &Folder, service: &mut Service, in_force: &mut (String, Switch), told: &mut Option<String>) {
+fn change_gates(folder: &SwitchDir, service: &mut Service, in_force: &mut (String, Switch), told: &mut Option<String>) {
     let Ok(text) = folder.configuration() else { return };
     if text == in_force.0 || told.as_ref() == Some(&text) {
         return;
@@ -206,7 +206,7 @@ fn change_gates(folder: &Folder, service: &mut Service, in_force: &mut (String, 
     }
 }
 
-fn count(folder: &Folder, service: &Service, switch: &Switch, path: Option<&Path>) -> Result<(), Failure> {
+fn count(folder: &SwitchDir, service: &Service, switch: &Switch, path: Option<&Path>) -> Result<(), Failure> {
     let report = service.report();
     folder.keep_report(&serde_json::to_string(&report)?)?;
     if let Some(path) = path {

@@ -1,8 +1,8 @@
 //! `ontick switch demo`
 
 use clap::Args;
-use ontick_switch::verify::article;
 use ontick_switch::verify::offered::Offered;
+use ontick_switch::verify::source_004_test;
 use ontick_tsn::config;
 use ontick_tsn::model::Guard;
 use ontick_tsn::schedule::guard_ns;
@@ -51,8 +51,9 @@ fn cycle(text: &str) -> Result<u64, String> {
 
 impl Demo {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (guard_ns, red_ns) = (guard_ns(self.guard_band, LARGEST_SDU, article::RATE), self.cycle / article::RED);
-        if guard_ns + largest_frame_ns(LARGEST_SDU, article::RATE) > red_ns {
+        let (guard_ns, red_ns) =
+            (guard_ns(self.guard_band, LARGEST_SDU, source_004_test::RATE), self.cycle / source_004_test::RED);
+        if guard_ns + largest_frame_ns(LARGEST_SDU, source_004_test::RATE) > red_ns {
             return Err(Failure::new(format!(
                 "a guard band of {} leaves no room for a frame in the {} that red has: make it shorter, or --cycle longer",
                 exact(guard_ns),
@@ -61,7 +62,7 @@ impl Demo {
         }
         self.proving.prove(Asked {
             measurement: "switch demo",
-            switch: article::switch(self.cycle, self.guard_band),
+            switch: source_004_test::switch(self.cycle, self.guard_band),
             ports: (0, 1),
             classes: vec![0, 1],
             offered: self.rate,

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ontick_rt::clock::ClockId;
-use ontick_switch::apply::{Folder, Journal, Live, revert};
+use ontick_switch::apply::{Journal, Live, SwitchDir, revert};
 use ontick_undo::guardian::{self, Guardian, Word};
 
 use super::target_flags::{StateFlag, lock};
@@ -16,14 +16,14 @@ const TURN: Duration = Duration::from_millis(100);
 
 /// Starts it; from here on, the end of this process takes the switch away. Left with a time, it takes the switch away
 /// then, unless it is confirmed.
-pub fn start(folder: &Folder, state: &StateFlag) -> Result<Guardian, Failure> {
+pub fn start(folder: &SwitchDir, state: &StateFlag) -> Result<Guardian, Failure> {
     let mut command = Command::new("/proc/self/exe");
     command.args(["switch", "revert", folder.name(), "--guard"]).args(state.words()).stderr(Stdio::null());
     Guardian::start(&mut command).map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))
 }
 
 /// What the guardian does.
-pub fn guard(folder: &Folder) -> Result<Outcome, Failure> {
+pub fn guard(folder: &SwitchDir) -> Result<Outcome, Failure> {
     let until_ns = match guardian::wait() {
         Word::Settled => return Ok(Outcome::Met),
         Word::Left(time) => time.parse::<u64>().ok(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use ontick_switch::apply::{Folder, Live, Reverted, revert};
+use ontick_switch::apply::{Live, Reverted, SwitchDir, revert};
 use ontick_undo::Undone;
 
 use super::target_flags::{NameFlags, lock, needs_root};
@@ -43,7 +43,7 @@ impl Revert {
         Ok(if revert_settings()? { switch } else { Outcome::NotMet })
     }
 
-    fn switch(&self, folder: Option<Folder>) -> Result<Outcome, Failure> {
+    fn switch(&self, folder: Option<SwitchDir>) -> Result<Outcome, Failure> {
         let Some(folder) = folder else { return self.tell("", &Reverted::default()) };
         let lock = lock(&folder)?;
         let watcher = folder.watcher();

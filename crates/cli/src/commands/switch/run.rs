@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
-use ontick_switch::apply::{Folder, Journal, Live, Lock, apply, revert};
+use ontick_switch::apply::{Journal, Live, Lock, SwitchDir, apply, revert};
 use ontick_switch::kernel::{self, Ended, Options};
 use ontick_tsn::config;
 use ontick_tsn::model::{Plane, Switch};
@@ -125,10 +125,14 @@ impl Run {
         Ok(Standing { served: Served { folder, switch, watch }, guardian })
     }
 
-    fn keep(&self, folder: &Folder, switch: &Switch, watch: &Lock, stop: &AtomicBool) -> Result<Outcome, Failure> {
+    fn keep(&self, folder: &SwitchDir, switch: &Switch, watch: &Lock, stop: &AtomicBool) -> Result<Outcome, Failure> {
         let options = Options { metrics: self.metrics.clone() };
         file::note(&format!("switch {} is set up in the kernel and kept correct (Ctrl-C ends it)", switch.name));
-        match kernel::keep(&Live, folder, watch, switch, &options, stop, &mut |sentence| file::note(sentence))?.0 {
+        match kernel::reconcile::run(&Live, folder, watch, switch, &options, stop, &mut |sentence| {
+            file::note(sentence)
+        })?
+        .0
+        {
             Ended::Stopped => {}
             Ended::Reverted => file::note(&format!("switch {} was removed by another program", switch.name)),
         }
@@ -138,7 +142,7 @@ impl Run {
     /// Sets it up if it does not stand; the guardian takes away what was set up here should this process be killed.
     fn set_up(
         &self,
-        folder: &Folder,
+        folder: &SwitchDir,
         wanted: Switch,
         measured: Option<&Measured>,
     ) -> Result<(Switch, Option<Guardian>), Failure> {
@@ -179,7 +183,7 @@ impl Run {
 }
 
 /// What was set up here; not another switch of the same name, which took its place.
-fn take_away(folder: &Folder, watch: &Lock, guardian: Guardian) -> Result<Outcome, Failure> {
+fn take_away(folder: &SwitchDir, watch: &Lock, guardian: Guardian) -> Result<Outcome, Failure> {
     let reverted = {
         let lock = lock(folder)?;
         if folder.holds(watch) { revert(&Live, folder, &lock)? } else { None }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ontick_rt::clock::ClockId;
-use ontick_switch::apply::{Folder, Journal, Live, differences};
+use ontick_switch::apply::{Journal, Live, SwitchDir, differences};
 use ontick_switch::kernel::status::{LinkState, PortStatus, Status as Standing, status};
 use ontick_switch::qdisc::Times;
 use ontick_tsn::model::Plane;
@@ -60,7 +60,7 @@ impl Status {
         Ok(Outcome::NotMet)
     }
 
-    fn of(&self, folder: &Folder, journal: &Journal) -> Result<Outcome, Failure> {
+    fn of(&self, folder: &SwitchDir, journal: &Journal) -> Result<Outcome, Failure> {
         let switch = standing(folder)?;
         if switch.plane == Plane::User {
             return self.user(folder, journal, &switch);
@@ -76,7 +76,7 @@ impl Status {
 }
 
 impl Status {
-    fn user(&self, folder: &Folder, journal: &Journal, switch: &Switch) -> Result<Outcome, Failure> {
+    fn user(&self, folder: &SwitchDir, journal: &Journal, switch: &Switch) -> Result<Outcome, Failure> {
         let plan = folder.plan()?;
         let expects = plan.steps.iter().flat_map(|step| &step.expects);
         let shown = status_user::Shown {
@@ -96,11 +96,11 @@ impl Status {
     }
 }
 
-fn goes_in_ns(folder: &Folder) -> Option<u64> {
+fn goes_in_ns(folder: &SwitchDir) -> Option<u64> {
     folder.pending().map(|until_ns| until_ns.saturating_sub(ClockId::Monotonic.now_ns()))
 }
 
-fn look(folder: &Folder, journal: &Journal, switch: &Switch) -> Result<Shown, Failure> {
+fn look(folder: &SwitchDir, journal: &Journal, switch: &Switch) -> Result<Shown, Failure> {
     Ok(Shown {
         standing: status(&Live, switch, &folder.plan()?)?,
         complete: journal.is_complete(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use ontick_record::{Finding, Severity};
-use ontick_switch::apply::{Folder, FolderError, Lock, Plan};
+use ontick_switch::apply::{Lock, Plan, SwitchDir, SwitchDirError};
 use ontick_switch::user::station::served;
 use ontick_switch::{apply, check, ethtool, kernel, link, loops, user};
 use ontick_tsn::model::{Plane, Role};
@@ -71,8 +71,8 @@ pub struct StateFlag {
 
 impl StateFlag {
     /// The folder of a switch.
-    pub fn folder(&self, name: &str) -> Result<Folder, Failure> {
-        Ok(Folder::of(name, self.state.as_deref())?)
+    pub fn folder(&self, name: &str) -> Result<SwitchDir, Failure> {
+        Ok(SwitchDir::of(name, self.state.as_deref())?)
     }
 
     /// As it is handed on to an ontick that this one starts.
@@ -92,11 +92,11 @@ pub struct NameFlags {
 
 impl NameFlags {
     /// The folder of the switch that is meant; none if no switch stands.
-    pub fn folder(&self) -> Result<Option<Folder>, Failure> {
+    pub fn folder(&self) -> Result<Option<SwitchDir>, Failure> {
         if let Some(name) = &self.name {
             return self.state.folder(name).map(Some);
         }
-        let names = Folder::all(self.state.state.as_deref());
+        let names = SwitchDir::all(self.state.state.as_deref());
         match names.as_slice() {
             [] => Ok(None),
             [name] => self.state.folder(name).map(Some),
@@ -116,11 +116,11 @@ pub fn needs_root(command: &str) -> Result<(), Failure> {
 }
 
 /// Waits for another ontick that is changing a switch.
-pub fn lock(folder: &Folder) -> Result<Lock, Failure> {
+pub fn lock(folder: &SwitchDir) -> Result<Lock, Failure> {
     let began = Instant::now();
     loop {
         match folder.lock() {
-            Err(FolderError::Busy(_)) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+            Err(SwitchDirError::Busy(_)) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
             other => return Ok(other?),
         }
     }
@@ -195,15 +195,15 @@ pub fn is_wanted(standing: &Switch, wanted: &Switch) -> bool {
 }
 
 /// The switch that stands, as it was set up.
-pub fn standing(folder: &Folder) -> Result<Switch, Failure> {
+pub fn standing(folder: &SwitchDir) -> Result<Switch, Failure> {
     let text = folder.configuration()?;
     Ok(config::read(&text)?.switch)
 }
 
 /// Switches of the user data plane whose process was killed, and its guardian with it.
 pub fn abandoned() -> Vec<String> {
-    let folders = Folder::all(None).into_iter().filter_map(|name| Folder::of(&name, None).ok());
-    let abandoned = |folder: &Folder| {
+    let folders = SwitchDir::all(None).into_iter().filter_map(|name| SwitchDir::of(&name, None).ok());
+    let abandoned = |folder: &SwitchDir| {
         let works = standing(folder).is_ok_and(|switch| switch.plane != Plane::User) || folder.is_watched();
         !works && matches!(apply::Journal::read(folder), Ok(Some(_)))
     };

@@ -7,7 +7,7 @@ mod nft;
 use crate::apply::{Host, Link, Step};
 use ontick_tsn::model::{Classifier, Rule, Switch};
 
-use super::lanes::Lanes;
+use super::priority_map::Lanes;
 use super::probe::{self, Known};
 
 /// What a classifier is made from.

@@ -162,7 +162,7 @@ impl Bench {
         switch: &Switch,
         list: Option<&Schedule>,
     ) -> Core<'c, Near, Clock> {
-        let at = |far: &Far| Attachment {
+        let at = |far: &Far| PortConfig {
             port: Some(Near(far.clone(), clock.clone())),
             rate: GIGABIT,
             schedule: list.cloned(),
@@ -257,12 +257,12 @@ fn a_link_that_is_down_keeps_nothing() {
     bench.far[0].0.borrow_mut().coming.extend([frame(1, 2, 0, 1, 60), frame(1, 2, 0, 2, 60)]);
     (0..20).for_each(|_| core.turn());
     assert!(bench.tell.push(Command::Link(1, false)).is_ok());
-    core.seldom();
+    core.housekeeping();
     assert!(core.is_idle());
     bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 3, 60));
     (0..20).for_each(|_| core.turn());
     assert!(bench.tell.push(Command::Link(1, true)).is_ok());
-    core.seldom();
+    core.housekeeping();
     bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 4, 60));
     (0..60_000).for_each(|_| core.turn());
     assert_eq!(gone(&bench.far[1]).iter().map(|frame| number(frame)).collect::<Vec<_>>(), [4]);
@@ -336,7 +336,7 @@ fn probes_find_a_loop_and_go_no_further() {
     let mut bench = Bench::new(3);
     let mut core = core!(bench, &switch(3, 8), None);
     assert!(bench.tell.push(Command::Probe).is_ok());
-    core.seldom();
+    core.housekeeping();
     let probes: Vec<Vec<u8>> = bench.far.iter().map(|far| far.0.borrow_mut().gone.remove(0).1).collect();
     // The first port's probe comes in at the third, and the second's is reflected.
     bench.far[2].0.borrow_mut().coming.push_back(probes[0].clone());
@@ -386,7 +386,7 @@ fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {
                 Action::Reopen(port) => panic!("port {port} still makes a loop"),
             };
             assert!(bench.tell.push(command).is_ok());
-            core.seldom();
+            core.housekeeping();
         }
         last_round = std::mem::take(&mut round);
     }
@@ -438,10 +438,10 @@ fn an_interface_is_replaced_and_the_old_one_handed_back() {
     let mut core = core!(bench, &switch(2, 8), None);
     let new = Far::default();
     assert!(bench.tell.push(Command::Replace(1, None, GIGABIT)).is_ok());
-    core.seldom();
+    core.housekeeping();
     assert!(matches!(bench._discarded.pop(), Ok(Discarded::Port(_))));
     assert!(bench.tell.push(Command::Replace(1, Some(Near(new.clone(), bench.clock.clone())), GIGABIT)).is_ok());
-    core.seldom();
+    core.housekeeping();
     bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 1, 60));
     (0..20).for_each(|_| core.turn());
     assert_eq!((gone(&new).len(), gone(&bench.far[1]).len()), (1, 0));
@@ -493,7 +493,7 @@ fn what_waits_for_a_gate_leaves_as_it_opens() {
     let mut core = core!(bench, &switch(2, 60), Some(&list));
     let mut opened_at = |core: &mut Core<Near, Clock>, ahead_ns, cycle: u64| {
         assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
-        core.seldom();
+        core.housekeeping();
         bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, cycle as u32, 60));
         while bench.clock.0.get() < (cycle + 1) * 1_000_000 {
             core.turn();
@@ -510,7 +510,7 @@ fn a_link_that_has_become_slower_is_not_overrun() {
     let mut bench = Bench::new(2);
     let mut core = core!(bench, &switch(2, 60), None);
     assert!(bench.tell.push(Command::Rate(1, GIGABIT / 10)).is_ok());
-    core.seldom();
+    core.housekeeping();
     bench.far[0].0.borrow_mut().coming.extend((0..50).map(|n| frame(1, 2, 0, n, 1514)));
     (0..400_000).for_each(|_| core.turn());
     let far = bench.far[1].0.borrow();
@@ -549,7 +549,7 @@ proptest! {
         bench.far.iter().for_each(|far| far.0.borrow_mut().costs_ns = cost_ns);
         let mut core = core!(bench, &switch(2, limit), Some(&schedule));
         prop_assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
-        core.seldom();
+        core.housekeeping();
         let count = frames.len() as u64;
         for (n, (class, octets, pause_ns)) in frames.into_iter().enumerate() {
             bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, [0, 5, 7][class], n as u32, octets));

@@ -16,7 +16,7 @@ pub use link::Link;
 use link::Occupied;
 use ontick_tsn::schedule::Schedule;
 pub use order::Order;
-pub use windows::{Place, Windows};
+pub use windows::{Position, Windows};
 
 /// How arrivals are to be held against the gates.
 #[derive(Debug, Clone)]
@@ -221,16 +221,16 @@ impl Analysis {
     fn judge(&mut self, arrival: &Arrival, (begins_ns, ends_ns): (u64, u64)) -> Judgement {
         let (windows, guard_ns) = (&self.windows[arrival.flow], self.terms.guard_ns);
         let (opened_ns, closes_ns) = match windows.place(begins_ns, guard_ns) {
-            Place::Unjudged => return Judgement::Unjudged,
-            Place::Outside { by_ns, late, edge_ns } => {
+            Position::Unjudged => return Judgement::Unjudged,
+            Position::Outside { by_ns, late, edge_ns } => {
                 return Judgement::Outside { ends: false, by_ns, late, edge_ns };
             }
-            Place::Inside { opened_ns, closes_ns } => (opened_ns, closes_ns),
+            Position::Inside { opened_ns, closes_ns } => (opened_ns, closes_ns),
         };
         let late_ns = ends_ns.saturating_sub(closes_ns);
         // Where the next window opens within the tolerance, it is taken to be of that one.
         let next = match windows.place(begins_ns + guard_ns, 0) {
-            Place::Inside { opened_ns, closes_ns } if ends_ns <= closes_ns + guard_ns => Some(opened_ns),
+            Position::Inside { opened_ns, closes_ns } if ends_ns <= closes_ns + guard_ns => Some(opened_ns),
             _ => None,
         };
         let in_time = Some(opened_ns).filter(|_| late_ns <= guard_ns).or(next);

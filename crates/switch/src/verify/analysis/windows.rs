@@ -12,7 +12,7 @@ pub struct Windows {
 
 /// Where a moment stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Position {
     /// The gate has no edges: it is always open, or the schedule is not in force yet.
     Unjudged,
     /// Within a window that opened at this time; earlier than that by no more than the tolerance.
@@ -46,15 +46,15 @@ impl Windows {
 
     /// Where a moment stands: within a window from its opening (`guard_ns` earlier is early enough) until its closing
     /// (`guard_ns` later is late enough).
-    pub fn place(&self, at_ns: u64, guard_ns: u64) -> Place {
+    pub fn place(&self, at_ns: u64, guard_ns: u64) -> Position {
         let cycle_ns = self.schedule.cycle_ns();
         if at_ns < self.schedule.base_ns() || self.within.iter().any(|window| window.1 >= cycle_ns) {
-            return Place::Unjudged;
+            return Position::Unjudged;
         }
         let offset_ns = self.schedule.offset_ns(at_ns);
         let (Some(first), Some(last)) = (self.within.first(), self.within.last()) else {
             // A gate that never opens: the schedule knows no edge that would be near.
-            return Place::Outside { by_ns: cycle_ns, late: true, edge_ns: at_ns.saturating_sub(offset_ns) };
+            return Position::Outside { by_ns: cycle_ns, late: true, edge_ns: at_ns.saturating_sub(offset_ns) };
         };
         let after = self.within.partition_point(|window| window.0 <= offset_ns);
         let (begin_ns, length_ns) = match after {
@@ -67,7 +67,7 @@ impl Windows {
         let early_ns = next_ns - offset_ns;
         let this = || {
             let opened_ns = at_ns.saturating_sub(since_open_ns);
-            Place::Inside { opened_ns, closes_ns: (at_ns + length_ns).saturating_sub(since_open_ns) }
+            Position::Inside { opened_ns, closes_ns: (at_ns + length_ns).saturating_sub(since_open_ns) }
         };
         if since_open_ns < length_ns {
             return this();
@@ -77,10 +77,10 @@ impl Windows {
             (true, early) if !early || late_ns < early_ns => this(),
             (_, true) => {
                 let opened_ns = at_ns + early_ns;
-                Place::Inside { opened_ns, closes_ns: opened_ns + next_length_ns }
+                Position::Inside { opened_ns, closes_ns: opened_ns + next_length_ns }
             }
-            _ if late_ns <= early_ns => Place::Outside { by_ns: late_ns, late: true, edge_ns: at_ns - late_ns },
-            _ => Place::Outside { by_ns: early_ns, late: false, edge_ns: at_ns + early_ns },
+            _ if late_ns <= early_ns => Position::Outside { by_ns: late_ns, late: true, edge_ns: at_ns - late_ns },
+            _ => Position::Outside { by_ns: early_ns, late: false, edge_ns: at_ns + early_ns },
         }
     }
 }
@@ -99,20 +99,20 @@ mod tests {
     #[test]
     fn the_article_s_windows() {
         let (blue, red) = (Windows::new(&article(), 0), Windows::new(&article(), 1));
-        assert_eq!(blue.place(999_999, 0), Place::Unjudged);
-        assert_eq!(blue.place(3_000_000, 0), Place::Inside { opened_ns: 3_000_000, closes_ns: 3_800_000 });
-        assert_eq!(blue.place(3_800_000, 0), Place::Outside { by_ns: 0, late: true, edge_ns: 3_800_000 });
-        assert_eq!(blue.place(3_800_999, 1_000), Place::Inside { opened_ns: 3_000_000, closes_ns: 3_800_000 });
-        assert_eq!(blue.place(3_801_000, 1_000), Place::Outside { by_ns: 1_000, late: true, edge_ns: 3_800_000 });
-        assert_eq!(red.place(3_799_000, 1_000), Place::Inside { opened_ns: 3_800_000, closes_ns: 4_000_000 });
-        assert_eq!(red.place(3_798_999, 1_000), Place::Outside { by_ns: 1_001, late: false, edge_ns: 3_800_000 });
+        assert_eq!(blue.place(999_999, 0), Position::Unjudged);
+        assert_eq!(blue.place(3_000_000, 0), Position::Inside { opened_ns: 3_000_000, closes_ns: 3_800_000 });
+        assert_eq!(blue.place(3_800_000, 0), Position::Outside { by_ns: 0, late: true, edge_ns: 3_800_000 });
+        assert_eq!(blue.place(3_800_999, 1_000), Position::Inside { opened_ns: 3_000_000, closes_ns: 3_800_000 });
+        assert_eq!(blue.place(3_801_000, 1_000), Position::Outside { by_ns: 1_000, late: true, edge_ns: 3_800_000 });
+        assert_eq!(red.place(3_799_000, 1_000), Position::Inside { opened_ns: 3_800_000, closes_ns: 4_000_000 });
+        assert_eq!(red.place(3_798_999, 1_000), Position::Outside { by_ns: 1_001, late: false, edge_ns: 3_800_000 });
         assert_eq!(Windows::new(&article(), 5).place(3_000_500, 9).outside(), Some(1_000_000));
     }
 
-    impl Place {
+    impl Position {
         fn outside(self) -> Option<u64> {
             match self {
-                Place::Outside { by_ns, .. } => Some(by_ns),
+                Position::Outside { by_ns, .. } => Some(by_ns),
                 _ => None,
             }
         }
@@ -135,9 +135,9 @@ mod tests {
                     (at_ns.saturating_sub(within)..=at_ns + within).filter(|ns| *ns >= 5_000).any(open)
                 };
                 match place {
-                    Place::Unjudged => prop_assert!((0..schedule.cycle_ns()).all(|ns| open(5_000 + ns))),
-                    Place::Inside { .. } => prop_assert!(near(guard_ns) || at_ns < 5_000 + guard_ns),
-                    Place::Outside { by_ns, .. } => {
+                    Position::Unjudged => prop_assert!((0..schedule.cycle_ns()).all(|ns| open(5_000 + ns))),
+                    Position::Inside { .. } => prop_assert!(near(guard_ns) || at_ns < 5_000 + guard_ns),
+                    Position::Outside { by_ns, .. } => {
                         prop_assert!(!open(at_ns));
                         prop_assert!(by_ns >= schedule.cycle_ns() || !near(by_ns.saturating_sub(1)));
                         prop_assert!(by_ns >= guard_ns.min(schedule.cycle_ns()));

@@ -2,17 +2,17 @@ use ontick_rt::thread::Policy;
 
 use super::*;
 use crate::user::Place;
-use crate::verify::article;
 use crate::verify::flow::Nonce;
 use crate::verify::namespace::NamespaceError;
-use crate::verify::scene::{HOST, Scene};
+use crate::verify::source_004_test;
+use crate::verify::testbed::{HOST, Testbed};
 use crate::verify::under_test::{Bridge, UserPlane};
 use ontick_tsn::model::{Base, Guard};
 
 /// Two hosts and a switch between them; nothing without root.
-fn scene(switch: &Switch) -> Option<Scene> {
+fn scene(switch: &Switch) -> Option<Testbed> {
     let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
-    match Scene::new(&names) {
+    match Testbed::new(&names) {
         Ok(scene) => Some(scene),
         Err(NamespaceError::Privilege(what)) => {
             ontick_skip::skipped!("{what} needs root");
@@ -35,7 +35,7 @@ fn plan(switch: &Switch, gates: bool, base_ns: u64) -> Plan {
         clock: ClockId::Tai,
         duration_ns: 200_000_000,
         guard_ns: 1_000,
-        modelled_rate: Some(article::RATE),
+        modelled_rate: Some(source_004_test::RATE),
         link_rate: None,
         log_frames: false,
         bins: 100,
@@ -44,7 +44,7 @@ fn plan(switch: &Switch, gates: bool, base_ns: u64) -> Plan {
     }
 }
 
-fn tried(scene: &Scene, switch: &Switch, plan: &Plan, under_test: &mut dyn UnderTest) -> Outcome {
+fn tried(scene: &Testbed, switch: &Switch, plan: &Plan, under_test: &mut dyn UnderTest) -> Outcome {
     let port = |host: usize| scene.hosts[host].within(|| PacketPort::open(HOST, 256)).unwrap().unwrap();
     let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
     let (mut sender, mut receiver) = (port(0), port(1));
@@ -70,7 +70,7 @@ fn is_sound(trial: &switching::Trial) {
 
 #[test]
 fn a_plain_bridge_keeps_to_no_window() {
-    let switch = article::switch(1_000_000, Guard::None);
+    let switch = source_004_test::switch(1_000_000, Guard::None);
     let Some(scene) = scene(&switch) else { return };
     let mut bridge = Bridge::new(&scene.switch, &["port1", "port2"], 3).unwrap();
     let outcome = tried(&scene, &switch, &plan(&switch, false, 0), &mut bridge);
@@ -84,7 +84,7 @@ fn a_plain_bridge_keeps_to_no_window() {
 
 #[test]
 fn the_user_plane_keeps_to_its_windows() {
-    let mut switch = article::switch(1_000_000, Guard::None);
+    let mut switch = source_004_test::switch(1_000_000, Guard::None);
     let Some(scene) = scene(&switch) else { return };
     let place = Place { cpu: None, policy: Policy::Other, never_rest: false };
     let base_ns = ClockId::Tai.now_ns() + 10_000_000;
@@ -97,12 +97,12 @@ fn the_user_plane_keeps_to_its_windows() {
     }
     // Whoever else wants the CPU may carry frames past a closing; nothing makes them leave before an opening.
     assert!(outcome.trial.violations.iter().all(|violation| violation.late), "{:?}", outcome.trial.violations);
-    assert_eq!(outcome.link, Link::Modelled(article::RATE));
+    assert_eq!(outcome.link, Link::Modelled(source_004_test::RATE));
 }
 
 #[test]
 fn what_a_switch_drops_is_counted() {
-    let mut switch = article::switch(1_000_000, Guard::None);
+    let mut switch = source_004_test::switch(1_000_000, Guard::None);
     switch.classes[0].limit = 20;
     let Some(scene) = scene(&switch) else { return };
     let place = Place { cpu: None, policy: Policy::Other, never_rest: false };

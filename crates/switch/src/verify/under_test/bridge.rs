@@ -2,7 +2,7 @@
 
 use super::{Lost, UnderTest};
 use crate::verify::namespace::{Namespace, NamespaceError};
-use crate::verify::scene;
+use crate::verify::testbed;
 
 /// A plain bridge in a namespace; it ends with the namespace.
 pub struct Bridge<'a> {
@@ -35,7 +35,7 @@ impl UnderTest for Bridge<'_> {
 
     fn lost(&mut self, _from: usize, to: usize) -> Result<Lost, String> {
         let port = &self.ports[to];
-        let dropped = scene::dropped(self.namespace, port).map_err(|e| e.to_string())?;
+        let dropped = testbed::dropped(self.namespace, port).map_err(|e| e.to_string())?;
         Ok(Lost { classes: vec![Vec::new(); self.classes], elsewhere: vec![(format!("out of port {port}"), dropped)] })
     }
 }

@@ -96,7 +96,7 @@ pub trait UnderTest {
     }
 
     /// Looks after it; call it several times a second. What a reader must know comes back.
-    fn tend(&mut self) -> Vec<String> {
+    fn service(&mut self) -> Vec<String> {
         Vec::new()
     }
 }
@@ -104,12 +104,12 @@ pub trait UnderTest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::article;
+    use crate::verify::source_004_test;
     use ontick_tsn::model::Guard;
 
     #[test]
     fn what_was_lost_has_its_cause() {
-        let switch = article::switch(1_000_000, Guard::None);
+        let switch = source_004_test::switch(1_000_000, Guard::None);
         let counters = Counters::new(2);
         let before = Lost::by(&switch, &counters, 0, 1);
         let red = &counters.ports[1].queues[1];

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ontick_rt::clock::ClockId;
 
 use super::{Lost, UnderTest, counted};
-use crate::apply::{Folder, Journal, Live};
+use crate::apply::{Journal, Live, SwitchDir};
 use crate::kernel::status::{LinkState, port_statuses};
 use crate::user::serve::Report;
 use ontick_tsn::model::Switch;
@@ -24,14 +24,14 @@ pub struct Outside {
 /// Whose counters are to be had.
 enum Own {
     /// The core's, which it reports.
-    User(Folder),
+    User(SwitchDir),
     /// The kernel's, at the ports themselves.
     Kernel,
 }
 
 impl Outside {
     /// `folder` is where a switch of this name would keep what is known of it.
-    pub fn new(switch: &Switch, folder: Option<Folder>) -> Self {
+    pub fn new(switch: &Switch, folder: Option<SwitchDir>) -> Self {
         Self { switch: switch.clone(), own: folder.and_then(|folder| own(switch, folder)) }
     }
 
@@ -41,7 +41,7 @@ impl Outside {
     }
 }
 
-fn own(switch: &Switch, folder: Folder) -> Option<Own> {
+fn own(switch: &Switch, folder: SwitchDir) -> Option<Own> {
     let names = |switch: &Switch| switch.ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
     let is_it = |configuration: &str| {
         ontick_tsn::config::read(configuration).is_ok_and(|read| names(&read.switch) == names(switch))
@@ -92,6 +92,6 @@ impl UnderTest for Outside {
     }
 }
 
-fn report(folder: &Folder) -> Option<Report> {
+fn report(folder: &SwitchDir) -> Option<Report> {
     serde_json::from_str(&folder.report()?).ok()
 }

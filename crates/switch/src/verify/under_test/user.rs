@@ -83,8 +83,8 @@ impl UnderTest for UserPlane {
         self.service.stalls().collect()
     }
 
-    fn tend(&mut self) -> Vec<String> {
-        match self.service.tend(Duration::ZERO) {
+    fn service(&mut self) -> Vec<String> {
+        match self.service.service(Duration::ZERO) {
             // Every cable here was plugged in a moment ago.
             Ok(happened) => {
                 happened.iter().filter(|what| !matches!(what, Happened::Up(_))).map(ToString::to_string).collect()

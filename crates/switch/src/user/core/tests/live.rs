@@ -102,7 +102,7 @@ fn late_is_every_frame_that_may_have_missed_its_own_window() {
         let (discarded, _discarded) = RingBuffer::new(8);
         let (stalls, _stalls) = RingBuffer::new(8);
         let channels = Channels { commands, discarded, stalls };
-        let at = |port| Attachment { port: Some(port), rate: GIGABIT, schedule: Some(schedule.clone()) };
+        let at = |port| PortConfig { port: Some(port), rate: GIGABIT, schedule: Some(schedule.clone()) };
         let attachments = vec![at(End::Source(0, watched.clone())), at(cable)];
         let mut core = Core::new(&switch(2, 60), attachments, watched.clone(), &counters, channels, 3);
         let queue = &counters.ports[1].queues[0];

@@ -22,7 +22,7 @@ struct Due {
 
 /// A plane at least as slow as the core assumes until it has measured.
 fn timing() -> impl Strategy<Value = EgressTiming> {
-    let least_ns = HANDING_OVER_NS + outlet::LOOK_NS;
+    let least_ns = HANDING_OVER_NS + egress_port::LOOK_NS;
     let times = (500u64..3_000, 500u64..3_000, 0u64..1_000)
         .prop_map(move |(hand, spread, guard)| (hand, spread.max(least_ns.saturating_sub(hand)), guard));
     times.prop_map(|(hand_over_ns, spread_ns, guard_ns)| EgressTiming {
@@ -113,7 +113,7 @@ proptest! {
                 bench.clock.pass(BEGIN_NS - 10_000);
                 let mut core = core!(bench, &model, list.as_ref());
                 prop_assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
-                core.seldom();
+                core.housekeeping();
                 // What is left of the hand-over when the core has looked at the gate.
                 let most_ns = timing.latest_ns() - 400;
                 let mut coming = due.iter().peekable();
@@ -164,7 +164,7 @@ fn a_short_frame_is_carried_in_a_short_window() {
             Schedule::new(0, &[Entry { open: 0, for_ns: 1_000_000 - window_ns }, Entry { open: 1, for_ns: window_ns }]);
         let mut core = core!(bench, &switch(2, 60), Some(&list));
         assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
-        core.seldom();
+        core.housekeeping();
         for cycle in 0..100u64 {
             bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, cycle as u32, 118));
             while bench.clock.0.get() < (cycle + 1) * 1_000_000 {

@@ -19,7 +19,7 @@ fn until(core: &mut Core<Near, Clock>, clock: &Clock, ns: u64) {
 fn a_clock_that_goes_on_was_not_set() {
     let mut bench = Bench::new(2);
     let mut core = core!(bench, &switch(2, 8), None);
-    (0..10).for_each(|_| core.seldom());
+    (0..10).for_each(|_| core.housekeeping());
     assert_eq!(bench.counters.clock_steps.get(), 0);
 }
 
@@ -53,7 +53,7 @@ fn nothing_is_begun_just_before_a_gate_opens_for_a_frame_of_another_port() {
     let mut bench = Bench::new(3);
     let mut core = core!(bench, &switch(3, 8), Some(&list(100_000)));
     assert!(bench.tell.push(Command::Gates(2, None)).is_ok());
-    core.seldom();
+    core.housekeeping();
     // Where stations 2 and 3 are.
     bench.far[1].0.borrow_mut().coming.push_back(frame(2, 9, 7, 0, 60));
     bench.far[2].0.borrow_mut().coming.push_back(frame(3, 9, 7, 0, 60));
@@ -87,15 +87,15 @@ fn frames_whose_gate_will_never_open_do_not_wait_for_ever() {
     let coming = [frame(1, 2, 0, 1, 200), frame(1, 2, 0, 2, 200), frame(1, 2, 0, 3, 60)];
     bench.far[0].0.borrow_mut().coming.extend(coming);
     (0..20).for_each(|_| core.turn());
-    core.seldom();
+    core.housekeeping();
     let waiting = || bench.counters.ports[1].queues[0].waiting.get();
     assert!(waiting() == 3 && !core.is_idle(), "their gate opens in the next cycle");
     // Room for the smallest frame, and for no other.
     let narrow = Schedule::new(0, &[Entry { open: 1, for_ns: 3_600 }, Entry { open: 0, for_ns: CYCLE_NS - 3_600 }]);
     assert!(bench.tell.push(Command::Gates(1, Some(narrow))).is_ok());
-    core.seldom();
+    core.housekeeping();
     (0..20).for_each(|_| core.turn());
-    core.seldom();
+    core.housekeeping();
     assert_eq!((waiting(), bench.counters.ports[1].queues[0].no_window.get()), (1, 2));
     until(&mut core, &bench.clock, CYCLE_NS + 50_000);
     assert_eq!(gone(&bench.far[1]).iter().map(|frame| number(frame)).collect::<Vec<_>>(), [3]);

@@ -1,6 +1,6 @@
 //! One port's way out: its gates, what waits before them, and the link behind.
 
-use super::Attachment;
+use super::PortConfig;
 use super::attempts::Attempts;
 use crate::user::gate::Gates;
 use crate::user::queue::{Queue, Waiting};
@@ -16,7 +16,7 @@ pub(super) const LOOK_NS: u64 = 500;
 const BEYOND_AHEAD: u64 = 3;
 
 /// One port, with what waits to leave by it.
-pub(super) struct Outlet<P> {
+pub(super) struct EgressPort<P> {
     pub port: Option<P>,
     pub up: bool,
     /// It makes a loop: nothing leaves by it, and of what comes in only probes are looked at.
@@ -39,8 +39,8 @@ pub(super) struct Outlet<P> {
     warmed_ns: u64,
 }
 
-impl<P> Outlet<P> {
-    pub fn new(at: Attachment<P>, limits: &[u32; CLASSES], max_sdu: [u32; CLASSES]) -> Self {
+impl<P> EgressPort<P> {
+    pub fn new(at: PortConfig<P>, limits: &[u32; CLASSES], max_sdu: [u32; CLASSES]) -> Self {
         Self {
             up: at.port.is_some(),
             closed: false,

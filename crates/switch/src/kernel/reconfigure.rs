@@ -6,7 +6,7 @@ use ontick_tsn::model::{Gates, Plane, Port, Role, Switch};
 
 use super::classify::{self, Wanted};
 use super::gates::{self, Found};
-use super::lanes::{First, Lanes};
+use super::priority_map::{First, Lanes};
 use super::{CannotPlan, bridge, lanes_of};
 
 /// What other gates take.

@@ -24,7 +24,7 @@ const WATCH: &str = "watch";
 
 /// The folder of one switch.
 #[derive(Debug, Clone)]
-pub struct Folder {
+pub struct SwitchDir {
     home: PathBuf,
     name: String,
 }
@@ -32,7 +32,7 @@ pub struct Folder {
 /// The folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum FolderError {
+pub enum SwitchDirError {
     /// Another ontick is changing a switch.
     #[error("another ontick is changing a switch (it holds {0}): wait until it has ended")]
     Busy(PathBuf),
@@ -80,11 +80,11 @@ impl Watcher {
     }
 }
 
-impl Folder {
+impl SwitchDir {
     /// That of the switch with this name, in the usual place or in `home`.
-    pub fn of(name: &str, home: Option<&Path>) -> Result<Self, FolderError> {
+    pub fn of(name: &str, home: Option<&Path>) -> Result<Self, SwitchDirError> {
         if !is_name(name) {
-            return Err(FolderError::Name(name.into()));
+            return Err(SwitchDirError::Name(name.into()));
         }
         Ok(Self { home: home.unwrap_or(Path::new(HOME)).to_owned(), name: name.into() })
     }
@@ -112,30 +112,30 @@ impl Folder {
     }
 
     /// Makes the folder, for root alone, and holds off every other ontick that would change a switch.
-    pub fn lock(&self) -> Result<Lock, FolderError> {
+    pub fn lock(&self) -> Result<Lock, SwitchDirError> {
         make(&self.home)?;
         let place = self.home.join(LOCK);
         let file = open_private(&place).map_err(|e| refused(&place, "written", e))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Lock(file)),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(FolderError::Busy(place)),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(SwitchDirError::Busy(place)),
             Err(e) => Err(failed(&place, "written", &e.into())),
         }
     }
 
     /// Checks that no other user could have written what lies in it, before it is believed.
-    pub(super) fn check(&self) -> Result<(), FolderError> {
+    pub(super) fn check(&self) -> Result<(), SwitchDirError> {
         let place = self.home.join(&self.name);
         state_dir::check(&place, Path::new("/")).map_err(|e| refused(&place, "read", e))
     }
 
     /// Makes the folder of the switch itself.
-    pub(super) fn make(&self) -> Result<(), FolderError> {
+    pub(super) fn make(&self) -> Result<(), SwitchDirError> {
         make(&self.home.join(&self.name))
     }
 
     /// Says that this process watches the switch, as long as the lock lives; none if another one does.
-    pub fn watch(&self) -> Result<Option<Lock>, FolderError> {
+    pub fn watch(&self) -> Result<Option<Lock>, SwitchDirError> {
         let place = self.path(WATCH);
         let file = open_private(&place).map_err(|e| refused(&place, "written", e))?;
         Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(Lock(file)))
@@ -150,7 +150,7 @@ impl Folder {
     }
 
     /// Says that the switch goes at this time of the monotonic clock (in ns) unless somebody confirms it.
-    pub fn set_pending(&self, until_ns: u64) -> Result<(), FolderError> {
+    pub fn set_pending(&self, until_ns: u64) -> Result<(), SwitchDirError> {
         self.replace(PENDING, &until_ns.to_string())
     }
 
@@ -177,31 +177,31 @@ impl Folder {
     }
 
     /// The configuration with which it was set up.
-    pub fn configuration(&self) -> Result<String, FolderError> {
+    pub fn configuration(&self) -> Result<String, SwitchDirError> {
         let place = self.path(CONFIGURATION);
         fs::read_to_string(&place).map_err(|e| failed(&place, "read", &e))
     }
 
     /// The plan that was carried out.
-    pub fn plan(&self) -> Result<super::Plan, FolderError> {
+    pub fn plan(&self) -> Result<super::Plan, SwitchDirError> {
         let place = self.path(PLAN);
         let text = fs::read_to_string(&place).map_err(|e| failed(&place, "read", &e))?;
         serde_json::from_str(&text).map_err(|e| failed(&place, "read", &io::Error::other(e)))
     }
 
     /// Keeps configuration and plan.
-    pub fn keep_configuration(&self, configuration: &str, plan: &super::Plan) -> Result<(), FolderError> {
+    pub fn keep_configuration(&self, configuration: &str, plan: &super::Plan) -> Result<(), SwitchDirError> {
         self.replace(CONFIGURATION, configuration)?;
         self.keep_plan(plan)
     }
 
     /// Keeps a plan that has changed while it stands.
-    pub fn keep_plan(&self, plan: &super::Plan) -> Result<(), FolderError> {
+    pub fn keep_plan(&self, plan: &super::Plan) -> Result<(), SwitchDirError> {
         self.replace(PLAN, &serde_json::to_string(plan).expect("a plan is always representable as JSON"))
     }
 
     /// Keeps what the process that does the work reports of itself.
-    pub fn keep_report(&self, report: &str) -> Result<(), FolderError> {
+    pub fn keep_report(&self, report: &str) -> Result<(), SwitchDirError> {
         self.replace(REPORT, report)
     }
 
@@ -210,7 +210,7 @@ impl Folder {
         fs::read_to_string(self.path(REPORT)).ok()
     }
 
-    pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), FolderError> {
+    pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), SwitchDirError> {
         let (new, place) = (self.path(&format!(".{file}")), self.path(file));
         let mut open = open_private(&new).map_err(|e| refused(&place, "written", e))?;
         let written = open.set_len(0).and_then(|()| {
@@ -221,7 +221,7 @@ impl Folder {
     }
 
     /// Nothing of the switch stands any more. It goes at once: nobody sees, and no kill leaves, a part of it.
-    pub(super) fn remove(&self) -> Result<(), FolderError> {
+    pub(super) fn remove(&self) -> Result<(), SwitchDirError> {
         let (place, gone) = (self.home.join(&self.name), self.home.join(format!(".{}.gone", self.name)));
         let was_there = |done: io::Result<()>| match done {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -242,18 +242,18 @@ fn is_name(name: &str) -> bool {
 }
 
 /// A folder, and those above it, in which nobody but root and its owner can write.
-fn make(place: &Path) -> Result<(), FolderError> {
+fn make(place: &Path) -> Result<(), SwitchDirError> {
     state_dir::create(place, Path::new("/"), 0o700).map_err(|e| refused(place, "written", e))
 }
 
-fn refused(place: &Path, verb: &'static str, error: StateDirError) -> FolderError {
+fn refused(place: &Path, verb: &'static str, error: StateDirError) -> SwitchDirError {
     match error {
         StateDirError::Io(error) => failed(place, verb, &error),
-        untrusted => FolderError::NotSafe(untrusted.to_string()),
+        untrusted => SwitchDirError::NotSafe(untrusted.to_string()),
     }
 }
 
-pub(super) fn failed(place: &Path, verb: &'static str, error: &io::Error) -> FolderError {
+pub(super) fn failed(place: &Path, verb: &'static str, error: &io::Error) -> SwitchDirError {
     let hint = if error.kind() == io::ErrorKind::PermissionDenied { " (run it with sudo)" } else { "" };
-    FolderError::Io { place: place.to_owned(), verb, why: format!("{error}{hint}") }
+    SwitchDirError::Io { place: place.to_owned(), verb, why: format!("{error}{hint}") }
 }

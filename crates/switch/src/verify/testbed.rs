@@ -8,14 +8,14 @@ pub const HOST: &str = "host";
 
 /// A namespace for a switch, and one for the host behind each of its ports.
 #[derive(Debug)]
-pub struct Scene {
+pub struct Testbed {
     /// Where the switch is; its ports have their names there.
     pub switch: Namespace,
     /// In the order of the ports.
     pub hosts: Vec<Namespace>,
 }
 
-impl Scene {
+impl Testbed {
     /// With ports of these names.
     pub fn new(ports: &[&str]) -> Result<Self, NamespaceError> {
         let switch = Namespace::new()?;

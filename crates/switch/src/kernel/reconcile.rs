@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ontick_record::store;
 
 use crate::apply::{
-    Act, Difference, Expect, Folder, Host, Journal, Lock, Plan, Refused, Step, Undo, carry_out, differences, links,
+    Act, Difference, Expect, Host, Journal, Lock, Plan, Refused, Step, SwitchDir, Undo, carry_out, differences, links,
 };
 use crate::link::{Change, Event, Watch};
 use ontick_tsn::model::{Port, Switch};
@@ -18,7 +18,8 @@ use ontick_tsn::schedule::Schedule;
 
 use super::clock::{Stepped, Steps};
 use super::status::{LinkState, PortStatus, Status, port_statuses};
-use super::{gates, metrics, standing};
+use super::tally::Tally;
+use super::{gates, metrics, reconfigure};
 
 /// How often everything is compared, for what no event tells of (nft, sysctl).
 const LOOK: Duration = Duration::from_secs(2);
@@ -36,17 +37,6 @@ pub struct Options {
     pub metrics: Option<PathBuf>,
 }
 
-/// What was done to keep the switch.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Times that each port's gates were set anew.
-    pub reissued: BTreeMap<String, u64>,
-    /// Things that another tool had changed and that were put back.
-    pub put_back: u64,
-    /// Times that the clock was set.
-    pub clock_steps: u64,
-}
-
 /// Why keeping ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -56,10 +46,10 @@ pub enum Ended {
     Reverted,
 }
 
-/// Keeps a switch that stands, until `stop`; `tell` hears of everything that happens, one sentence at a time.
-pub fn keep(
+/// Reconciles a switch until `stop`; `tell` gets a sentence for each thing that happens.
+pub fn run(
     host: &impl Host,
-    folder: &Folder,
+    folder: &SwitchDir,
     held: &Lock,
     switch: &Switch,
     options: &Options,
@@ -81,7 +71,7 @@ pub fn keep(
             keeper.hear(&heard);
             event = watch.next(Duration::ZERO)?;
         }
-        if !folder.holds(held) || keeper.tend() {
+        if !folder.holds(held) || keeper.service() {
             break Ended::Reverted;
         }
     };
@@ -90,7 +80,7 @@ pub fn keep(
 
 struct Keeper<'a, H> {
     host: &'a H,
-    folder: &'a Folder,
+    folder: &'a SwitchDir,
     switch: &'a Switch,
     plan: Plan,
     options: &'a Options,
@@ -112,7 +102,7 @@ struct Keeper<'a, H> {
 impl<'a, H: Host> Keeper<'a, H> {
     fn new(
         host: &'a H,
-        folder: &'a Folder,
+        folder: &'a SwitchDir,
         switch: &'a Switch,
         plan: Plan,
         options: &'a Options,
@@ -205,7 +195,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     }
 
     /// Does what is due; whether somebody has reverted the switch.
-    fn tend(&mut self) -> bool {
+    fn service(&mut self) -> bool {
         self.look_at_clock();
         let now = Instant::now();
         let has_work = !self.returned.is_empty()
@@ -281,7 +271,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     }
 
     fn rejoin_one(&mut self, journal: &mut Journal, name: &str) -> Result<(), String> {
-        let steps = standing::rejoin(self.host, self.switch, &self.plan, name).map_err(|e| e.to_string())?;
+        let steps = reconfigure::rejoin(self.host, self.switch, &self.plan, name).map_err(|e| e.to_string())?;
         for (at, step) in steps.iter().enumerate() {
             if let Err(error) = carry_out(self.host, journal, step) {
                 // All of it or nothing, so that it can be tried again.

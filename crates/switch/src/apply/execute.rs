@@ -3,7 +3,9 @@
 use ontick_undo::Undone;
 use serde::Serialize;
 
-use super::{Difference, Folder, FolderError, Host, Journal, JournalError, Lock, Plan, Refused, Step, differences};
+use super::{
+    Difference, Host, Journal, JournalError, Lock, Plan, Refused, Step, SwitchDir, SwitchDirError, differences,
+};
 
 /// A plan was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -45,8 +47,8 @@ pub enum ApplyError {
     },
 }
 
-impl From<FolderError> for ApplyError {
-    fn from(error: FolderError) -> Self {
+impl From<SwitchDirError> for ApplyError {
+    fn from(error: SwitchDirError) -> Self {
         ApplyError::Journal(error.into())
     }
 }
@@ -54,7 +56,7 @@ impl From<FolderError> for ApplyError {
 /// Carries a plan out, all of it or nothing. `configuration` is kept beside the journal.
 pub fn apply(
     host: &impl Host,
-    folder: &Folder,
+    folder: &SwitchDir,
     _lock: &Lock,
     plan: &Plan,
     configuration: &str,
@@ -101,14 +103,14 @@ fn compare(host: &impl Host, step: &Step) -> Result<(), ApplyError> {
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Reverted {
     /// One after the other, the last change first.
-    pub undone: Vec<Told>,
+    pub undone: Vec<UndoneStep>,
     /// What of the journal could not be read.
     pub damage: Vec<String>,
 }
 
 /// What became of one change.
 #[derive(Debug, Clone, Serialize)]
-pub struct Told {
+pub struct UndoneStep {
     /// The step that made it.
     pub step: String,
     /// What was to be put back.
@@ -131,7 +133,7 @@ impl Reverted {
 }
 
 /// Takes everything back that stands of a switch; none if nothing does.
-pub fn revert(host: &impl Host, folder: &Folder, _lock: &Lock) -> Result<Option<Reverted>, JournalError> {
+pub fn revert(host: &impl Host, folder: &SwitchDir, _lock: &Lock) -> Result<Option<Reverted>, JournalError> {
     match Journal::read(folder)? {
         Some(journal) => Ok(Some(undo_all(host, journal)?)),
         None => {
@@ -148,7 +150,7 @@ fn undo_all(host: &impl Host, journal: Journal) -> Result<Reverted, JournalError
     for entry in journal.entries().iter().rev() {
         for undo in entry.undos.iter().rev() {
             let outcome = undo.carry_out(host);
-            reverted.undone.push(Told { step: entry.step.clone(), what: undo.what(), outcome });
+            reverted.undone.push(UndoneStep { step: entry.step.clone(), what: undo.what(), outcome });
         }
     }
     if reverted.complete() {

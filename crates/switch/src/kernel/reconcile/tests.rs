@@ -44,7 +44,7 @@ fn make(network: &Namespace, port: &str, other: &str) {
 }
 
 /// A switch of p1 and p2 in a new network namespace, set up; p2 deleted since and made anew.
-fn with_a_port_made_anew(test: impl FnOnce(&Folder, &Switch) + Send) {
+fn with_a_port_made_anew(test: impl FnOnce(&SwitchDir, &Switch) + Send) {
     let network = match Namespace::new() {
         Ok(network) => network,
         Err(NamespaceError::Privilege(what)) => return ontick_skip::skipped!("{what} needs root"),
@@ -55,7 +55,7 @@ fn with_a_port_made_anew(test: impl FnOnce(&Folder, &Switch) + Send) {
     network
         .within(|| {
             let place = tempfile::tempdir().unwrap();
-            let folder = Folder::of("cell4", Some(place.path())).unwrap();
+            let folder = SwitchDir::of("cell4", Some(place.path())).unwrap();
             let switch = ontick_tsn::config::read(FILE).unwrap().switch;
             let plan = kernel::plan(&Live, &switch, 0).unwrap();
             apply(&Live, &folder, &locked(&folder), &plan, FILE).unwrap();
@@ -86,7 +86,7 @@ fn a_port_deleted_and_made_anew_is_changed_only_with_a_journal_entry() {
         assert_eq!(differences(&Live, plan.steps.iter().flat_map(|step| &step.expects)), []);
         // Looked at again, it is the port that was set up.
         keeper.look_at = Instant::now();
-        assert!(!keeper.tend() && keeper.replaced().unwrap().is_empty());
+        assert!(!keeper.service() && keeper.replaced().unwrap().is_empty());
         assert_eq!(said, ["port p2 is back, and set up again"]);
         assert_ne!(state("p2"), fresh);
 
@@ -102,7 +102,7 @@ fn a_port_deleted_and_made_anew_is_changed_only_with_a_journal_entry() {
 
 /// Another try is made where the lock is held.
 fn until_set_up<H: Host>(keeper: &mut Keeper<H>) {
-    until("the port is set up again", || !keeper.tend() && keeper.replaced().unwrap().is_empty());
+    until("the port is set up again", || !keeper.service() && keeper.replaced().unwrap().is_empty());
 }
 
 /// The machine, on which the process ends with some change: before it is made, or right after.
@@ -152,7 +152,7 @@ impl Host for Killed {
 }
 
 /// A keeper at work on the port, until that is done or it is killed.
-fn keep_until(kill: &Arc<Kill>, folder: &Folder, switch: &Switch) {
+fn keep_until(kill: &Arc<Kill>, folder: &SwitchDir, switch: &Switch) {
     let host = Killed(kill.clone());
     let options = Options::default();
     let work = std::panic::AssertUnwindSafe(|| {
