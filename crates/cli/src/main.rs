@@ -5,12 +5,12 @@ mod attempts;
 mod commands;
 mod failure;
 mod flags;
-mod held;
 mod launch;
 #[cfg(test)]
 mod options;
 mod progress;
 mod stop;
+mod temporary_settings;
 mod terminal;
 
 use std::process::ExitCode;

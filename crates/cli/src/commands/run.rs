@@ -15,8 +15,8 @@ use ontick_units::{CpuList, exact};
 
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, Cpu};
-use crate::held::Held;
 use crate::launch::{Account, Launch};
+use crate::temporary_settings::TemporarySettings;
 
 /// What the kernel sends to a program that runs at real-time priority for too long.
 const SIGXCPU: i32 = 24;
@@ -99,7 +99,7 @@ impl Run {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let status = launch.run(command)?;
-        held.map(Held::restore).transpose()?;
+        held.map(TemporarySettings::restore).transpose()?;
         self.explain(status);
         Ok(Outcome::Ended(passed_on(status)))
     }
@@ -116,7 +116,7 @@ impl Run {
 }
 
 /// Keeps a CPU for one program; the file lets a process into the group that has it.
-fn isolated(cpu: u32) -> Result<(Option<Held>, File), Failure> {
+fn isolated(cpu: u32) -> Result<(Option<TemporarySettings>, File), Failure> {
     let root = Root::live();
     flags::needs_root(&root, "run --isolate")?;
     if let Some(group) = standing(&root, cpu)? {
@@ -125,7 +125,7 @@ fn isolated(cpu: u32) -> Result<(Option<Held>, File), Failure> {
     let facts = Facts::gather(&root);
     let mut aim = Aim::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(Failure::new)?;
     aim.isolate = true;
-    let mut held = Held::begin()?;
+    let mut held = TemporarySettings::begin()?;
     let done = isolate::isolate(&root, &facts, &aim, held.journal()).map_err(Failure::new)?;
     let group = match (done.refused, done.group) {
         (None, Some(group)) => group,

@@ -7,11 +7,11 @@ use ontick_units::CpuList;
 
 use crate::failure::Failure;
 use crate::flags::needs_root;
-use crate::held::Held;
+use crate::temporary_settings::TemporarySettings;
 
 /// Settings as `ontick tune plan` proposes them, until it is dropped.
 pub struct Tuned {
-    held: Held,
+    held: TemporarySettings,
     /// What was refused.
     pub notes: Vec<String>,
 }
@@ -26,7 +26,7 @@ impl Tuned {
         let mut aim = aim(&facts, cpu)?;
         aim.only = knobs.iter().filter(|knob| !knob.is_empty()).cloned().collect();
         let plan = Plan::make(&root, &facts, &aim).map_err(Failure::new)?;
-        let mut held = Held::begin()?;
+        let mut held = TemporarySettings::begin()?;
         let applied = apply(&root, &plan, held.journal());
         match applied.stopped {
             Some(why) => Err(Failure::new(why)),

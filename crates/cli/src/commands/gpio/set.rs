@@ -116,7 +116,7 @@ impl Set {
     fn hint(&self, lines: &[(Line, bool)]) {
         let by_driver = self.on_exit == OnExit::Keep && lines.iter().any(|(l, _)| l.backend() == Backend::Chardev);
         let hint = match self.time {
-            None if self.count.is_none() => "Held until Ctrl-C (--for 0s sets and leaves).",
+            None if self.count.is_none() => "TemporarySettings until Ctrl-C (--for 0s sets and leaves).",
             Some(0) if by_driver => "Not held: from now on the chip's driver decides about the value.",
             _ => return,
         };

@@ -9,7 +9,7 @@ use ontick_undo::Undone;
 use super::target_flags::{NameFlags, lock, needs_root};
 use super::{file, guardian};
 use crate::failure::{Failure, Outcome};
-use crate::{held, terminal};
+use crate::{temporary_settings, terminal};
 
 /// Who kept the switch notices ten times a second that it is gone.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -70,7 +70,7 @@ impl Revert {
 
 /// Puts back the settings of the machine that a killed command left; whether none is left.
 fn revert_settings() -> Result<bool, Failure> {
-    let Some(reverted) = held::revert_abandoned()? else { return Ok(true) };
+    let Some(reverted) = temporary_settings::revert_abandoned()? else { return Ok(true) };
     let mut paths: Vec<&str> = reverted.steps.iter().map(|step| step.path.as_str()).collect();
     paths.sort_unstable();
     paths.dedup();

@@ -9,7 +9,7 @@ use super::{print_json, render};
 use crate::commands::switch;
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
-use crate::{held, terminal};
+use crate::{temporary_settings, terminal};
 
 /// Restore exactly what was there before, boot files included, the latest change first.
 ///
@@ -42,7 +42,7 @@ struct Undone<'a> {
 impl Revert {
     pub fn run(self) -> Result<Outcome, Failure> {
         if self.when_killed {
-            return held::guard();
+            return temporary_settings::guard();
         }
         let root = self.root.open_to_change("tune revert")?;
         let mut journal = Journal::open(&root)?;

@@ -21,13 +21,13 @@ const TURN: Duration = Duration::from_millis(5);
 const DYING: Duration = Duration::from_secs(1);
 
 /// The right to change settings for as long as it lives.
-pub struct Held {
+pub struct TemporarySettings {
     root: Root,
     journal: Option<Journal>,
     guardian: Option<Guardian>,
 }
 
-impl Held {
+impl TemporarySettings {
     /// Begins, if no earlier change stands: that would be put back with ours.
     pub fn begin() -> Result<Self, Failure> {
         let root = Root::live();
@@ -72,7 +72,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for TemporarySettings {
     fn drop(&mut self) {
         if let Err(failure) = self.put_back() {
             failure.report();
