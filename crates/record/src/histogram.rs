@@ -159,8 +159,11 @@ impl Histogram {
     /// the maximum), or where the rank lies beyond the last bucket and no maximum is known.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let count = self.count();
+        if count == 0 {
+            return None;
+        }
         let rank = rank(q, count);
-        if rank == count && self.max_ns.is_some() && count > 0 {
+        if rank == count && self.max_ns.is_some() {
             return self.max_ns;
         }
         let mut seen = 0u64;
@@ -238,7 +241,10 @@ mod tests {
     #[test]
     fn buckets_without_samples_have_no_percentile() {
         let h: Histogram = serde_json::from_str(r#"{"max_ns":95,"buckets":[[3,1,0]]}"#).unwrap();
-        assert_eq!((h.is_empty(), h.quantile(0.5)), (true, None));
+        assert!(h.is_empty());
+        for q in [0.0, 0.5, 1.0] {
+            assert_eq!(h.quantile(q), None, "{q}");
+        }
     }
 
     #[test]
