@@ -87,7 +87,7 @@ fn an_interrupted_build_goes_on() {
     send(child.id(), Signal::INT);
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(2));
-    assert!(stderr(&ended).contains("it goes on"), "{}", stderr(&ended));
+    assert!(stderr(&ended).contains("it continues"), "{}", stderr(&ended));
     let whole = built(&tree.build(&words));
     assert_eq!(whole["already"], false);
     assert!(file(&whole).exists());
