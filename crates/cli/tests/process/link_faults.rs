@@ -74,7 +74,7 @@ fn ends_with_different_settings_say_so() {
     let (line, back) = (chip.line(4), chip.line(18));
     let (status, said) = send_it(&data(200), &["--output", &line, "--return-input", &back, "--timeout", "2s"]);
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("nobody answers (is the receiver there, with the same"), "{said}");
+    assert!(said.contains("nobody answers (is the receiver running, with the same"), "{said}");
     send(receiver.id(), Signal::INT);
     let (status, came, said) = receiver.end();
     assert_eq!((status, came.len()), (Some(1), 0), "{said}");

@@ -169,7 +169,7 @@ fn what_is_at_a_unix_sockets_path_stays_unless_nobody_listens() {
     assert!(!path.exists(), "the socket goes with its listener");
 
     fs::write(&path, "somebody's").unwrap();
-    fails(&arguments, &["something that is no socket is there"]);
+    fails(&arguments, &["a file that is not a socket is there"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's");
 
     let sink = format!("unix:{}/none/samples", folder.path().display());
