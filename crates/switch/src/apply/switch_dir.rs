@@ -21,6 +21,8 @@ const PENDING: &str = "pending";
 const REPORT: &str = "report.json";
 /// Held by whoever watches the switch.
 const WATCH: &str = "watch";
+/// A lock that is held longer is held by another one that watches.
+const A_MOMENT: Duration = Duration::from_millis(500);
 
 /// The folder of one switch.
 #[derive(Debug, Clone)]
@@ -134,11 +136,19 @@ impl SwitchDir {
         make(&self.home.join(&self.name))
     }
 
-    /// Says that this process watches the switch, as long as the lock lives; none if another one does.
+    /// Marks this process as the one that watches the switch, as long as the lock lives; none if another one does.
     pub fn watch(&self) -> Result<Option<Lock>, SwitchDirError> {
         let place = self.path(WATCH);
         let file = open_private(&place).map_err(|e| refused(&place, "written", e))?;
-        Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(Lock(file)))
+        let began = Instant::now();
+        // Whoever asks whether the switch is watched has the lock for a moment, as has a child before its exec.
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if began.elapsed() > A_MOMENT {
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(Some(Lock(file)))
     }
 
     /// Whether the switch that stands is still the one that this lock was taken for: somebody may have taken that away,
@@ -256,4 +266,31 @@ fn refused(place: &Path, verb: &'static str, error: StateDirError) -> SwitchDirE
 pub(super) fn failed(place: &Path, verb: &'static str, error: &io::Error) -> SwitchDirError {
     let hint = if error.kind() == io::ErrorKind::PermissionDenied { " (run it with sudo)" } else { "" };
     SwitchDirError::Io { place: place.to_owned(), verb, why: format!("{error}{hint}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asking_whether_a_switch_is_watched_keeps_nobody_from_watching_it() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = SwitchDir::of("cell", Some(home.path())).unwrap();
+        folder.make().unwrap();
+        let watch = folder.watch().unwrap().unwrap();
+        assert!(folder.is_watched());
+        assert!(folder.watch().unwrap().is_none());
+        drop(watch);
+        let asking = File::open(folder.path(WATCH)).unwrap();
+        flock(&asking, FlockOperation::LockShared).unwrap();
+        let (asked, has_asked) = std::sync::mpsc::channel();
+        let asks = std::thread::spawn(move || {
+            asked.send(()).unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+            drop(asking);
+        });
+        has_asked.recv().unwrap();
+        assert!(folder.watch().unwrap().is_some());
+        asks.join().unwrap();
+    }
 }
