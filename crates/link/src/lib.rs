@@ -29,7 +29,6 @@ pub mod setting;
 pub mod stream;
 pub mod transfer;
 pub mod trial;
-mod usual;
 pub mod wave;
 
 pub use code::Code;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ontick_gpio::{Edges, Gone, Line, Request};
 use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::ewma::Ewma;
 use ontick_rt::thread::{Setup, block_signals};
 use ontick_rt::wait::Hybrid;
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -18,7 +19,6 @@ use crate::decode::{Decoded, Decoder, LineEvent};
 use crate::eye::Eye;
 use crate::guard::Guard;
 use crate::setting::{SLEPT_NS, Setting, WAKE_NS};
-use crate::usual::Usual;
 
 /// What the reading thread may be behind by.
 const WAITING: usize = 1 << 18;
@@ -245,7 +245,7 @@ impl<'a> Watcher<'a> {
         let mut wait = Hybrid::with_duty(still_ns, DUTY);
         let (mut level, mut edge_ns, mut rested_ns) = (false, self.clock.now_ns(), self.clock.now_ns());
         // An edge is as old as the look before, at most.
-        let (mut looked_ns, mut usual) = (edge_ns, Usual::default());
+        let (mut looked_ns, mut usual) = (edge_ns, Ewma::<64>::from(0));
         while !self.stopped() {
             let now = self.line.read()?;
             let mut now_ns = self.clock.now_ns();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ontick_gpio::{Gone, Line};
 use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::ewma::Ewma;
 use ontick_rt::thread::{Setup, block_signals};
 use ontick_rt::wait::Hybrid;
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -14,7 +15,6 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::Frame;
 use crate::guard::Guard;
 use crate::setting::{SLEPT_NS, Setting, WAKE_NS};
-use crate::usual::Usual;
 use crate::wave::Wave;
 
 /// Frames that wait to be sent.
@@ -154,7 +154,7 @@ struct Driver<'a> {
     shared: &'a Shared,
     clock: Clock,
     wait: Hybrid,
-    late: Usual,
+    late: Ewma<64>,
     level: bool,
     edge_ns: u64,
 }
@@ -188,7 +188,7 @@ impl<'a> Driver<'a> {
         let wait =
             if shortest_ns < SLEPT_NS { Hybrid::with_margin(SLEPT_NS) } else { Hybrid::with_duty(shortest_ns, DUTY) };
         let clock = Clock::new(ClockId::Monotonic);
-        Self { line, setting, shared, clock, wait, late: Usual::default(), level: false, edge_ns: 0 }
+        Self { line, setting, shared, clock, wait, late: Ewma::from(0), level: false, edge_ns: 0 }
     }
 
     fn run(mut self, mut waves: Consumer<Wave>) {

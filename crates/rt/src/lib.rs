@@ -22,6 +22,7 @@ pub mod buckets;
 pub mod clock;
 pub mod cpus;
 pub mod cycle;
+pub mod ewma;
 pub mod gaps;
 pub mod phase;
 pub mod recorder;

@@ -31,6 +31,11 @@ const BINS: usize = 200;
 /// More gaps than this are not kept; by then the picture is clear.
 const MOST_GAPS: usize = 65_536;
 
+/// How long [`Phase::Auto`] is looked for, in ns.
+pub const SCAN_NS: u64 = 500_000_000;
+/// A scan of [`SCAN_NS`] sees a longer period too seldom to tell a quiet phase of it, in ns.
+pub const LONGEST_SCANNED_NS: u64 = SCAN_NS / 5;
+
 /// Spins for `duration_ns` on the calling thread and notes when it was held up. The thread should be set
 /// up as the timed loop will be: pinned, real-time.
 pub fn scan(clock: &mut Clock, duration_ns: u64) -> Scan {

@@ -47,7 +47,7 @@ impl Job {
 
     fn with_phase_that_can_be_found(self) -> Self {
         match self.phase {
-            Phase::Auto if self.interval_ns > LONGEST_SCANNED_NS => Self { phase: Phase::Chance, ..self },
+            Phase::Auto if self.interval_ns > phase::LONGEST_SCANNED_NS => Self { phase: Phase::Chance, ..self },
             _ => self,
         }
     }
@@ -78,11 +78,6 @@ impl Job {
 /// of any interval can be ended.
 const NAP_NS: u64 = 300_000_000;
 
-/// How long `Phase::Auto` looks for, in ns.
-const SCAN_NS: u64 = 500_000_000;
-/// A scan sees a longer period too seldom to tell a quiet phase of it, in ns.
-const LONGEST_SCANNED_NS: u64 = SCAN_NS / 5;
-
 /// Measures the job at `place`.
 pub fn measure(name: &str, job: Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
     job.check(place)?;
@@ -96,7 +91,7 @@ pub fn measure(name: &str, job: Job, place: Place, limits: Limits, observer: &mu
         let phase = match job.phase {
             // Ctrl-C may already have come while the measurement before was ending.
             Phase::Auto if !stop.load(Relaxed) => {
-                Phase::Fixed(phase::scan(&mut clock, SCAN_NS).quietest(job.interval_ns))
+                Phase::Fixed(phase::scan(&mut clock, phase::SCAN_NS).quietest(job.interval_ns))
             }
             other => other,
         };
@@ -132,7 +127,7 @@ pub fn find_phase(interval_ns: u64, place: Place) -> Result<u64, Error> {
     std::thread::scope(|scope| {
         let scan = scope.spawn(|| {
             let _ready = place.take();
-            phase::scan(&mut Clock::new(ClockId::Monotonic), SCAN_NS).quietest(interval_ns)
+            phase::scan(&mut Clock::new(ClockId::Monotonic), phase::SCAN_NS).quietest(interval_ns)
         });
         Ok(scan.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })

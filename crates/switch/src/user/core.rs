@@ -9,6 +9,7 @@ mod egress_port;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
+use ontick_rt::ewma::Ewma;
 use ontick_rt::rtrb::{Consumer, Producer};
 
 use super::counters::Counters;
@@ -18,7 +19,6 @@ use super::port::{Port, Received, Sent};
 use super::queue::Waiting;
 use super::rest::LATE_NS;
 use super::table::{Learning, Table};
-use super::usual::Usual;
 use attempts::Attempts;
 use egress_port::EgressPort;
 
@@ -137,7 +137,7 @@ pub struct Core<'c, P, T> {
     /// When the core last looked at the clock.
     seen_ns: u64,
     /// What it usually costs to hand a frame over.
-    handing_over: Usual,
+    handing_over: Ewma<256>,
     prober: Prober,
     /// Until ports are asked what found no room.
     overflow_due: i32,
@@ -174,7 +174,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             time,
             counters,
             channels,
-            handing_over: Usual::from(HANDING_OVER_NS),
+            handing_over: Ewma::from(HANDING_OVER_NS),
             prober: Prober::new(),
             overflow_due: OVERFLOW,
         }

@@ -28,7 +28,6 @@ pub mod table;
 #[cfg(test)]
 pub(crate) mod testbed;
 pub mod time;
-mod usual;
 pub mod xdp;
 
 pub use running::{Place, Running};

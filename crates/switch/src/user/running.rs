@@ -56,7 +56,7 @@ pub enum StartError {
     Thread(std::io::Error),
 }
 
-/// A data plane at work. Call [`tend`](Self::tend) several times a second.
+/// A data plane at work. Call [`service`](Self::service) several times a second.
 pub struct Running<P> {
     counters: Arc<Counters>,
     stop: Arc<AtomicBool>,

@@ -11,11 +11,6 @@ use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::{Phase, phase};
 use rustix::io::Errno;
 
-/// How long a quiet phase is looked for, in ns.
-const SCAN_NS: u64 = 300_000_000;
-/// A scan sees a longer period too seldom to tell a quiet phase of it, in ns.
-const LONGEST_SCANNED_NS: u64 = SCAN_NS / 5;
-
 /// Sources, and what they were asked for as.
 pub struct Named {
     pub all: Vec<Box<dyn Source>>,
@@ -35,8 +30,8 @@ pub struct Acquiring {
 impl Acquiring {
     pub fn new(trigger: &Trigger, sources: Named, ring: Writer) -> Result<Self, Error> {
         let phase = match trigger {
-            Trigger::Every(period_ns) if *period_ns <= LONGEST_SCANNED_NS => {
-                Phase::Fixed(phase::scan(&mut Clock::new(ClockId::Monotonic), SCAN_NS).quietest(*period_ns))
+            Trigger::Every(period_ns) if *period_ns <= phase::LONGEST_SCANNED_NS => {
+                Phase::Fixed(phase::scan(&mut Clock::new(ClockId::Monotonic), phase::SCAN_NS).quietest(*period_ns))
             }
             _ => Phase::Chance,
         };
@@ -88,7 +83,7 @@ impl Probe for Acquiring {
                 settings.method = "hybrid".into();
                 settings.interval_ns = *period_ns;
                 settings.phase_ns = self.sampler.phase_ns();
-                settings.phase_choice = if *period_ns <= LONGEST_SCANNED_NS { "auto" } else { "chance" }.into();
+                settings.phase_choice = if *period_ns <= phase::LONGEST_SCANNED_NS { "auto" } else { "chance" }.into();
             }
             Trigger::Edge(name, edges) => {
                 settings.method = format!("{edges} edges");
