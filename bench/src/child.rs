@@ -110,7 +110,7 @@ impl Running {
         Ok(status.is_some())
     }
 
-    /// Whether it ends in time. It is not reaped, so that what it used can be told.
+    /// Whether it ends in time. It is not reaped, so that what it used can be known.
     fn ends_within(&self, limit: Duration) -> io::Result<bool> {
         let pid = Pid::from_child(&self.child);
         let handle = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_prints_and_uses_is_told() {
+    fn what_a_program_prints_and_uses_is_reported() {
         let finished = sh("i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; echo done").unwrap();
         assert_eq!(finished.stdout, "done\n");
         assert!(

@@ -17,7 +17,7 @@ pub struct Got {
     /// See `first`.
     pub last: u64,
     /// Samples that it was told are missing, by reason.
-    pub told: [u64; 3],
+    pub reported: [u64; 3],
     /// Numbers left out or repeated without a word.
     pub untold: u64,
     /// Samples whose time on either clock is not after the one before, or whose deadline is not that of its number.
@@ -49,7 +49,7 @@ impl Got {
         while from.read_line(&mut line).map_err(|e: io::Error| e.to_string())? > 0 {
             let wrong = || format!("a line that is no sample: {line:?}");
             match line.strip_prefix("# missed ") {
-                Some(gap) => got.gap(told(gap).ok_or_else(wrong)?),
+                Some(gap) => got.gap(reported(gap).ok_or_else(wrong)?),
                 None if line.starts_with("number,") => {}
                 None => {
                     let mut fields = line.split(',').map(|field| field.parse().ok());
@@ -64,7 +64,7 @@ impl Got {
     }
 
     fn gap(&mut self, gap: Gap) {
-        self.told[gap.why as usize] += gap.missed;
+        self.reported[gap.why as usize] += gap.missed;
         self.pending += gap.missed;
     }
 
@@ -95,7 +95,7 @@ impl Got {
 }
 
 /// `4: late`
-fn told(text: &str) -> Option<Gap> {
+fn reported(text: &str) -> Option<Gap> {
     let (missed, why) = text.trim_end().split_once(": ")?;
     let why = Why::ALL.into_iter().find(|reason| reason.name() == why)?;
     Some(Gap { missed: missed.parse().ok()?, why })
@@ -115,7 +115,7 @@ mod tests {
             "number,monotonic_ns,tai_ns,latency_ns,a\n3,3001,10,1,0\n# missed 2: late\n6,6005,20,5,0\n8,8000,30,0,0\n",
         );
         assert_eq!((got.samples, got.first, got.last), (3, Some(3), 8));
-        assert_eq!((got.told, got.untold, got.wrong_times), ([2, 0, 0], 1, 0));
+        assert_eq!((got.reported, got.untold, got.wrong_times), ([2, 0, 0], 1, 0));
         assert_eq!([got.before(5), got.before(6)], [5, 4]);
     }
 

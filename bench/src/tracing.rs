@@ -78,13 +78,13 @@ pub fn command(job: &Job, explain: bool) -> Words {
 /// Of pairs of a block with tracing and one without.
 fn cost(load: String, pairs: &[(Block, Block)]) -> Option<Cost> {
     let more = |of: fn(&Block) -> u64| paired(pairs.iter().map(|(with, without)| of(with) as f64 - of(without) as f64));
-    let told = |of: fn(Tracing) -> f64| paired(pairs.iter().filter_map(|(with, _)| with.tracing.map(of)));
+    let reported = |of: fn(Tracing) -> f64| paired(pairs.iter().filter_map(|(with, _)| with.tracing.map(of)));
     Some(Cost {
         load,
         p50_ns: more(|block| block.p50_ns)?,
         p99_ns: more(|block| block.p99_ns)?,
-        events: told(|tracing| tracing.events as f64)?.median / (BLOCK_NS as f64 / 1e9),
-        event_ns: told(|tracing| tracing.event_cost_ns as f64)?.median,
+        events: reported(|tracing| tracing.events as f64)?.median / (BLOCK_NS as f64 / 1e9),
+        event_ns: reported(|tracing| tracing.event_cost_ns as f64)?.median,
     })
 }
 

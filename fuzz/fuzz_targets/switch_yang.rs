@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         Err(error) => return assert!(!error.path.is_empty() && !error.what.is_empty()),
     };
     let switch = yang::new_switch("fuzz", &mut imported);
-    // What no file may say (names, frames that do not fit) is told by reading it.
+    // What no file may say (names, frames that do not fit) is reported by reading it.
     let Ok(read) = config::read_at(&config::write(&switch), 1_795_000_000_000_000_000) else { return };
     assert_eq!(read.switch, switch);
     let Ok(exported) = yang::export(&switch) else { return };

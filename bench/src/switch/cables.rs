@@ -69,10 +69,10 @@ impl Testbed {
 impl Testbed {
     /// Frames that have come in at the second station.
     pub fn arrived(&self) -> Result<u64, String> {
-        let told =
+        let reported =
             self.stations[1].run("ip", &["-s", "-j", "link", "show", "dev", FAR[1]]).map_err(|e| e.to_string())?;
-        let told: serde_json::Value = serde_json::from_str(&told).map_err(|e| format!("ip -s -j link: {e}"))?;
-        let link = &told[0];
+        let reported: serde_json::Value = serde_json::from_str(&reported).map_err(|e| format!("ip -s -j link: {e}"))?;
+        let link = &reported[0];
         let packets = ["stats64", "stats"].iter().find_map(|stats| link[*stats]["rx"]["packets"].as_u64());
         packets.ok_or_else(|| "ip does not tell how many frames arrived".into())
     }

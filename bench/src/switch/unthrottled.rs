@@ -11,20 +11,20 @@ pub struct Unthrottled {
 
 impl Unthrottled {
     pub fn begin(cpu: u32) -> Result<Self, String> {
-        let told = |e: &dyn std::fmt::Display| format!("real-time throttling cannot be lifted: {e}");
+        let reported = |e: &dyn std::fmt::Display| format!("real-time throttling cannot be lifted: {e}");
         let root = Root::live();
         let facts = Facts::gather(&root);
-        let mut aim = Aim::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(|e| told(&e))?;
+        let mut aim = Aim::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(|e| reported(&e))?;
         aim.only = ["rt-throttling", "rt-group-throttling"].map(String::from).to_vec();
-        let plan = Plan::make(&root, &facts, &aim).map_err(|e| told(&e))?;
-        let mut journal = Journal::open(&root).map_err(|e| told(&e))?;
+        let plan = Plan::make(&root, &facts, &aim).map_err(|e| reported(&e))?;
+        let mut journal = Journal::open(&root).map_err(|e| reported(&e))?;
         if journal.entries().next().is_some() {
-            return Err(told(&"settings that ontick changed before still stand (sudo ontick tune revert)"));
+            return Err(reported(&"settings that ontick changed before still stand (sudo ontick tune revert)"));
         }
         let applied = apply(&root, &plan, &mut journal);
         let held = Self { root, journal: Some(journal) };
         match applied.stopped {
-            Some(why) => Err(told(&why)),
+            Some(why) => Err(reported(&why)),
             None => Ok(held),
         }
     }

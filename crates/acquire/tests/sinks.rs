@@ -67,7 +67,7 @@ impl Chain {
     }
 }
 
-/// Numbers of the samples in a binary stream; every gap is told.
+/// Numbers of the samples in a binary stream; every gap is reported.
 fn numbers(from: impl Read) -> (Vec<u64>, u64) {
     let mut recording = read(from).unwrap();
     let (mut numbers, mut missed) = (Vec::new(), 0);

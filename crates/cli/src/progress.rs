@@ -17,13 +17,13 @@ pub struct Progress {
     kind: Measurement,
     view: View,
     waits_for: Option<String>,
-    /// Readers whose failure was told.
-    told: Vec<String>,
+    /// Readers whose failure was reported.
+    reported: Vec<String>,
 }
 
 enum View {
     /// Not asked for, or no terminal to itself. That something is waited for is said once.
-    None { told: bool },
+    None { reported: bool },
     /// A line that is rewritten.
     Line,
     /// The other screen of the terminal, so that what was there comes back.
@@ -44,12 +44,12 @@ impl Progress {
             (true, true) => View::Screen,
             (true, false) if !shared => View::Line,
             (false, true) => View::Log { last: None },
-            _ => View::None { told: false },
+            _ => View::None { reported: false },
         };
         if matches!(view, View::Screen) {
             terminal::enter_other_screen();
         }
-        Self { kind, view, waits_for, told: Vec::new() }
+        Self { kind, view, waits_for, reported: Vec::new() }
     }
 
     /// Shows how things are now.
@@ -58,9 +58,9 @@ impl Progress {
         let waits_for = self.waits_for.as_deref().filter(|_| live.latency.count() == 0);
         let line = || waits_for.map_or_else(|| line(live, samples), |what| format!("waiting for {what}"));
         match &mut self.view {
-            View::None { told } => {
-                if let Some(what) = waits_for.filter(|_| !*told && live.elapsed > PATIENCE) {
-                    *told = true;
+            View::None { reported } => {
+                if let Some(what) = waits_for.filter(|_| !*reported && live.elapsed > PATIENCE) {
+                    *reported = true;
                     terminal::say(&format!("waiting for {what}"));
                 }
             }
@@ -81,14 +81,14 @@ impl Progress {
     fn tell_failures(&mut self, samples: Option<&Samples>) {
         for reader in samples.iter().flat_map(|samples| &samples.readers) {
             let State::Failed(why) = &reader.state else { continue };
-            if matches!(self.view, View::Screen) || self.told.contains(&reader.name) {
+            if matches!(self.view, View::Screen) || self.reported.contains(&reader.name) {
                 continue;
             }
             if matches!(self.view, View::Line) {
                 terminal::clear_line();
             }
             terminal::say(&format!("{}: {why} (after {} samples)", reader.name, reader.samples));
-            self.told.push(reader.name.clone());
+            self.reported.push(reader.name.clone());
         }
     }
 }

@@ -137,7 +137,7 @@ fn a_swallowed_pulse_is_missed_by_all_who_look() {
         let lossy = Wire { loss_ppm: 200_000, delay_ns, ..Wire::default() };
         let (_chip, a, b) = Chip::wired(&format!("loss-{delay_ns}"), lossy);
         let mut out = Line::open(&a, &Request::output(false)).unwrap();
-        let mut told = Line::open(&b, &Request::input().edges(Edges::Both)).unwrap();
+        let mut reported = Line::open(&b, &Request::input().edges(Edges::Both)).unwrap();
         let mut polled = Line::open(&b, &Request::input()).unwrap();
         let (mut before, mut changes, mut edges) = (false, Vec::new(), Vec::new());
         for n in 0..1000 {
@@ -150,7 +150,7 @@ fn a_swallowed_pulse_is_missed_by_all_who_look() {
                 changes.push(level);
                 before = level;
             }
-            while let Some(edge) = told.edge(0).unwrap() {
+            while let Some(edge) = reported.edge(0).unwrap() {
                 assert_eq!(edge.lost, 0);
                 edges.push(edge.rising);
             }

@@ -122,8 +122,8 @@ fn every_boot_loader_gets_an_entry_that_nobody_boots_by_himself_and_loses_it_aga
 }
 
 #[test]
-fn what_each_boot_loader_is_told() {
-    let told = |name: &str, arch: Arch, stage: fn(&Machine)| {
+fn what_each_boot_loader_is_reported() {
+    let reported = |name: &str, arch: Arch, stage: fn(&Machine)| {
         let machine = lay(name);
         install(&machine, &machine.root, &kernel(arch), &wish(name)).unwrap();
         stage(&machine);
@@ -133,7 +133,7 @@ fn what_each_boot_loader_is_told() {
     let tried: fn(&Machine) = |_| {};
     let own = format!("ontick-{RELEASE}");
 
-    let pi = told("pi4", Arch::Arm64, tried);
+    let pi = reported("pi4", Arch::Arm64, tried);
     let config = pi.read("/boot/firmware/tryboot.txt");
     for line in [&format!("os_prefix={own}/"), "kernel=kernel8.img", "arm_64bit=1"] {
         assert!(config.contains(&format!("{line}\n")), "{line}: {config}");
@@ -155,11 +155,11 @@ fn what_each_boot_loader_is_told() {
     );
     assert_eq!(pi.root.list(&format!("/boot/firmware/{own}/overlays")), ["README", "uart0.dtbo"]);
     assert_eq!(pi.read(&format!("/boot/firmware/{own}/cmdline.txt")), pi.read("/boot/firmware/cmdline.txt"));
-    let pi = told("pi4", Arch::Arm64, kept);
+    let pi = reported("pi4", Arch::Arm64, kept);
     assert!(pi.read("/boot/firmware/config.txt").ends_with(&config[config.len() - 60..]));
     assert!(!pi.root.exists("/boot/firmware/tryboot.txt"));
 
-    let pc = told("x86-grub", Arch::Amd64, tried);
+    let pc = reported("x86-grub", Arch::Amd64, tried);
     let entry = pc.read("/boot/grub/custom.cfg");
     assert!(
         entry.contains(&format!("linux /boot/{own}/vmlinuz root=UUID=0e1b4b4c")) && !entry.contains("set default"),
@@ -169,18 +169,18 @@ fn what_each_boot_loader_is_told() {
     keep(&pc, &pc.root).unwrap();
     assert!(pc.read("/boot/grub/custom.cfg").contains(&format!("set default='{own}'")));
 
-    let pc = told("x86-systemd-boot", Arch::Amd64, kept);
+    let pc = reported("x86-systemd-boot", Arch::Amd64, kept);
     let entry = pc.read(&format!("/boot/loader/entries/{own}.conf"));
     assert!(entry.contains(&format!("linux   /{own}/linux\n")) && entry.contains("options root=UUID="), "{entry}");
     assert!(pc.read("/boot/loader/loader.conf").starts_with(&format!("default {own}.conf\n")));
 
-    let bone = told("arm-extlinux", Arch::Arm, tried);
+    let bone = reported("arm-extlinux", Arch::Arm, tried);
     let conf = bone.read("/boot/extlinux/extlinux.conf");
     assert!(conf.contains("default l0\n") && conf.contains(&format!("\tfdtdir /boot/{own}/dtbs/\n")), "{conf}");
     keep(&bone, &bone.root).unwrap();
     assert!(bone.read("/boot/extlinux/extlinux.conf").contains(&format!("default {own}\n")));
 
-    let bone = told("beaglebone", Arch::Arm, kept);
+    let bone = reported("beaglebone", Arch::Arm, kept);
     assert!(bone.read("/boot/uEnv.txt").contains(&format!("uname_r={RELEASE}\n")));
     assert!(bone.root.exists(&format!("/boot/dtbs/{RELEASE}/am335x-boneblack.dtb")));
 }

@@ -219,18 +219,18 @@ impl<'a> Watcher<'a> {
 
     /// Sleeps until it is notified, as long as nobody says stop.
     fn follow(&mut self) -> Result<(), Gone> {
-        let (mut told, idle_ns) = (true, self.code.idle_ns());
+        let (mut reported, idle_ns) = (true, self.code.idle_ns());
         while !self.stopped() {
-            let until_ns = self.clock.now_ns() + if told { PATIENCE_NS } else { idle_ns.min(PATIENCE_NS) };
+            let until_ns = self.clock.now_ns() + if reported { PATIENCE_NS } else { idle_ns.min(PATIENCE_NS) };
             match self.line.edge(until_ns)? {
                 Some(edge) => {
                     self.edge(edge.rising, edge.time_ns, edge.lost, 0);
-                    told = false;
+                    reported = false;
                 }
                 // Often enough for a frame to end, then seldom.
                 None => {
                     self.tell(LineEvent::Quiet(until_ns));
-                    told = idle_ns <= PATIENCE_NS;
+                    reported = idle_ns <= PATIENCE_NS;
                 }
             }
         }
@@ -277,8 +277,8 @@ impl<'a> Watcher<'a> {
     fn edge(&mut self, rising: bool, time_ns: u64, lost: u32, blind_ns: u64) {
         let lost = self.lost.saturating_add(lost.try_into().unwrap_or(u16::MAX));
         let blind_ns = blind_ns.try_into().unwrap_or(u32::MAX);
-        let told = self.seen.push(LineEvent::Edge { rising, time_ns, lost, blind_ns }).is_ok();
-        self.lost = if told { 0 } else { lost.saturating_add(1) };
+        let reported = self.seen.push(LineEvent::Edge { rising, time_ns, lost, blind_ns }).is_ok();
+        self.lost = if reported { 0 } else { lost.saturating_add(1) };
         self.news = true;
     }
 

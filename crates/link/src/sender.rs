@@ -475,12 +475,12 @@ mod tests {
     fn what_the_thread_counted_is_reported() {
         let setting = Setting::new(code("2x2", 100_000, 100_000), 0).unwrap();
         let (sender, outgoing) = Sender::without_line(setting);
-        let told = || [sender.cancelled(), sender.again(), sender.held_up_ns()];
-        assert_eq!(told(), [0; 3]);
+        let reported = || [sender.cancelled(), sender.again(), sender.held_up_ns()];
+        assert_eq!(reported(), [0; 3]);
         outgoing.shared.cancelled.store(3, Ordering::Relaxed);
         outgoing.shared.again.store(5, Ordering::Relaxed);
         outgoing.shared.held_up_ns.store(70, Ordering::Relaxed);
-        assert_eq!(told(), [3, 5, 70]);
+        assert_eq!(reported(), [3, 5, 70]);
     }
 
     #[test]

@@ -130,22 +130,22 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever is lost, what came is in order, and exactly what did not come is told.
+        /// Whatever is lost, what came is in order, and exactly what did not come is reported.
         #[test]
         fn what_is_missing_is_reported(lost in proptest::collection::vec(any::<bool>(), 1..100)) {
             let mut numbering = Numbering::new(7);
             let mut incoming = Incoming::default();
-            let mut told = Vec::new();
+            let mut reported = Vec::new();
             for (n, lost) in lost.iter().enumerate() {
                 let frame = numbering.frame(vec![n as u8], n + 1 == 100).unwrap();
                 if *lost {
                     continue;
                 }
                 match incoming.take(frame) {
-                    Delivery::Bytes(bytes) => told.extend(bytes.into_iter().map(Some)),
+                    Delivery::Bytes(bytes) => reported.extend(bytes.into_iter().map(Some)),
                     Delivery::After { missing, bytes, .. } => {
-                        told.extend((0..missing).map(|_| None));
-                        told.extend(bytes.into_iter().map(Some));
+                        reported.extend((0..missing).map(|_| None));
+                        reported.extend(bytes.into_iter().map(Some));
                     }
                     Delivery::Foreign => prop_assert!(false),
                 }
@@ -154,7 +154,7 @@ mod tests {
             while wanted.last() == Some(&None) {
                 wanted.pop();
             }
-            prop_assert_eq!(told, wanted);
+            prop_assert_eq!(reported, wanted);
         }
 
         #[test]

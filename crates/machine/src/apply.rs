@@ -77,7 +77,7 @@ pub fn apply(root: &Root, plan: &Plan, journal: &mut Journal) -> Applied {
 }
 
 fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, JournalError> {
-    let told = |outcome, note| Change {
+    let reported = |outcome, note| Change {
         knob: item.knob.into(),
         path: item.path.clone(),
         from: item.current.clone(),
@@ -87,7 +87,7 @@ fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, Jou
     };
     let shown = match root.text(&item.path) {
         Ok(text) => text,
-        Err(e) => return Ok(told(Outcome::Refused(format!("cannot be read: {}", reason(&e))), None)),
+        Err(e) => return Ok(reported(Outcome::Refused(format!("cannot be read: {}", reason(&e))), None)),
     };
     let standing = journal.entry(&item.path).cloned();
     let (original, theirs) = first_original(standing.as_ref(), item.form, &shown);
@@ -122,7 +122,7 @@ fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, Jou
         (false, _) => journal.done(seq, Some(now))?,
     }
     along.settle(root, first, refused, journal)?;
-    Ok(told(outcome, note))
+    Ok(reported(outcome, note))
 }
 
 /// What the kernel may change along with one setting.
@@ -174,7 +174,7 @@ impl Along {
 }
 
 /// A value that ontick set before goes back to what was there before that; one that somebody else set
-/// since is the new original, which is told.
+/// since is the new original, which is reported.
 fn first_original(standing: Option<&Entry>, form: Form, shown: &str) -> (String, bool) {
     let (entry, original, wanted) = match standing.map(|e| (e, &e.undo)) {
         Some((entry, Undo::Value { original, wanted, .. })) => (entry, original, Some(wanted.as_str())),

@@ -8,7 +8,7 @@ pub struct ConfigTxt(Vec<(String, String)>);
 
 impl ConfigTxt {
     /// Reads the text for a board. Settings under filters that depend on a display, a pin or a serial
-    /// number are left out: whether they hold cannot be told from here.
+    /// number are left out: whether they hold cannot be known from here.
     pub fn parse(text: &str, model: &str, generation: u32) -> Self {
         Self::parse_with(text, model, generation, &|_| None)
     }

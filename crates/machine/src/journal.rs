@@ -623,7 +623,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_a_killed_command_are_told_from_those_that_stay() {
+    fn settings_of_a_killed_command_are_reported_from_those_that_stay() {
         let (_dir, root) = machine();
         let mut journal = Journal::open(&root).unwrap();
         assert!(!journal.is_abandoned());

@@ -200,7 +200,7 @@ impl Hook for Rounding {
 }
 
 #[test]
-fn what_the_kernel_rounds_is_told_and_comes_back() {
+fn what_the_kernel_rounds_is_reported_and_comes_back() {
     let machine = Machine::lay("x86-grub");
     let before = state(&machine);
     let applied = applied(&machine, &machine.plan(Profile::DedicatedCore), Rounding);
@@ -272,7 +272,7 @@ fn a_setting_that_is_refused_has_changed_nothing_along() {
 }
 
 #[test]
-fn an_interrupt_that_has_not_moved_yet_is_told() {
+fn an_interrupt_that_has_not_moved_yet_is_reported() {
     let machine = Machine::lay("vm");
     machine.write("/proc/irq/36/effective_affinity_list", "1\n");
     machine.write("/proc/irq/41/effective_affinity_list", "0\n");
@@ -292,7 +292,7 @@ fn an_interrupt_that_has_not_moved_yet_is_told() {
 }
 
 #[test]
-fn a_refused_write_is_told_and_the_others_are_done() {
+fn a_refused_write_is_reported_and_the_others_are_done() {
     for (code, word) in [(1, "EPERM"), (22, "EINVAL"), (5, "EIO")] {
         let machine = Machine::lay("vm");
         let before = state(&machine);
@@ -370,7 +370,7 @@ fn a_full_boot_partition_leaves_the_old_files() {
 }
 
 #[test]
-fn what_others_changed_is_told_and_left() {
+fn what_others_changed_is_reported_and_left() {
     let machine = Machine::lay("x86-grub");
     let before = state(&machine);
     let mut journal = Journal::open(&machine.root).unwrap();

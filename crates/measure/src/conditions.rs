@@ -114,7 +114,7 @@ ERR:          0
 ";
 
     #[test]
-    fn interrupts_are_told_by_device_and_cpu() {
+    fn interrupts_are_reported_by_device_and_cpu() {
         let of_cpu_1 = parse_interrupts(INTERRUPTS, Some(1));
         assert_eq!(of_cpu_1["virtio0-input.0 (24)"], 12);
         assert_eq!(of_cpu_1["LOC"], 29_931);

@@ -32,8 +32,8 @@ impl Place {
     /// For a place whose CPU nobody named: why it is that one, if it is not the one that would be expected.
     pub fn why_there(&self) -> Option<String> {
         let choice = cpus::preference();
-        let told = self.cpu == Some(choice.cpu) && choice.why.is_unexpected();
-        told.then(|| format!("CPU {} was taken, as none was named: {}", choice.cpu, choice.why))
+        let reported = self.cpu == Some(choice.cpu) && choice.why.is_unexpected();
+        reported.then(|| format!("CPU {} was taken, as none was named: {}", choice.cpu, choice.why))
     }
 
     /// Refuses a CPU that does not exist, or that another process spins on, before anything is started. One for a

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_ends_too_soon_is_told() {
+    fn a_load_that_ends_too_soon_is_reported() {
         let load = "cmd:sleep 2".parse().unwrap();
         let plan = Plan { interval_ns: 1_000_000, duration_ns: 2_400_000_000, cpu: None, load };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});

@@ -12,7 +12,7 @@ pub enum Severity {
     Bad,
     /// It may be seen, or matters to some programs.
     Warn,
-    /// It could not be told.
+    /// It could not be known.
     #[default]
     Unknown,
     /// It is as it should be.

@@ -316,7 +316,7 @@ fn apply(run: &mut Run, added: &Added) -> Result<(), String> {
     Ok(())
 }
 
-/// How often each cause was is counted; the rest is told by a fair sample of the outliers, and by the worst.
+/// How often each cause was is counted; the rest is reported by a fair sample of the outliers, and by the worst.
 fn describe_causes(series: &mut Series, sample: &[Outlier]) {
     let known = series.causes.len();
     let all: u64 = series.causes.iter().map(|cause| cause.count).fold(0, u64::saturating_add);
@@ -396,9 +396,9 @@ mod tests {
         journal.append(&Added { causes: vec![named("softirq")], outliers: later, ..second(2) }).unwrap();
         let run = recover(&std::fs::read_to_string(path).unwrap()).unwrap();
         let series = &run.series[0];
-        let told: Vec<_> =
+        let reported: Vec<_> =
             series.causes.iter().map(|c| (c.cause.as_str(), c.count, c.share, c.p50_ns, c.max_ns)).collect();
-        assert_eq!(told, [("steal", 2, 0.5, 70, 70), ("softirq", 2, 0.5, 50, 50)]);
+        assert_eq!(reported, [("steal", 2, 0.5, 70, 70), ("softirq", 2, 0.5, 50, 50)]);
         assert_eq!(series.causes[1].detail, "of softirq");
         assert_eq!(series.outliers.iter().find(|outlier| outlier.latency_ns == 9).unwrap().cause, None);
     }

@@ -292,8 +292,8 @@ mod tests {
         fs::write(&left, "half").unwrap();
         let path = dir.path().join("run.json");
         for error in [write_whole(&path, b"x").unwrap_err(), check_writable(&path).unwrap_err()] {
-            let told = error.to_string();
-            assert!(told.contains(left.to_str().unwrap()) && told.contains("remove it"), "{told}");
+            let reported = error.to_string();
+            assert!(reported.contains(left.to_str().unwrap()) && reported.contains("remove it"), "{reported}");
         }
         assert_eq!(fs::read_to_string(&left).unwrap(), "half");
     }

@@ -460,7 +460,7 @@ pub struct Environment {
     pub clocksource: String,
     /// Timer tick rate in Hz, where it is known.
     pub tick_hz: Option<u32>,
-    /// The hypervisor that the machine runs under; empty on bare metal, `unknown` where it cannot be told.
+    /// The hypervisor that the machine runs under; empty on bare metal, `unknown` where it cannot be known.
     pub hypervisor: String,
     /// `sched_rt_runtime_us / sched_rt_period_us`; `-1` is throttling off.
     pub rt_throttling: String,

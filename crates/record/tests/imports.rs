@@ -125,9 +125,9 @@ fn nanoseconds_are_recognised() {
     let run = read("jitterdebugger-nanoseconds.json");
     assert_eq!((run.series[0].latency.count(), run.series[0].latency.buckets()[0].width_ns), (60, 1));
     // A histogram alone does not show it.
-    let told = import::read(&fixture("cyclictest.hist"), "x", Some(Format::CyclictestNanoseconds)).unwrap();
+    let reported = import::read(&fixture("cyclictest.hist"), "x", Some(Format::CyclictestNanoseconds)).unwrap();
     let taken = read("cyclictest.hist");
-    assert_eq!(told.series[0].latency.min_ns.map(|ns| ns * 1_000), taken.series[0].latency.min_ns);
+    assert_eq!(reported.series[0].latency.min_ns.map(|ns| ns * 1_000), taken.series[0].latency.min_ns);
 }
 
 #[test]

@@ -30,14 +30,14 @@ fn micros(ns: u64) -> String {
 /// What must be known beside the widths: what calibration subtracted, and what told them.
 pub(crate) fn notes(run: &Run) -> Vec<String> {
     let mut notes: Vec<String> = run.series.iter().filter_map(subtracted).collect();
-    let mut told: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     for pulse in run.series.iter().filter_map(|s| s.pulse.as_ref()).filter(|p| !p.measured_by.is_empty()) {
-        if !told.contains(&pulse.measured_by.as_str()) {
-            told.push(&pulse.measured_by);
+        if !reported.contains(&pulse.measured_by.as_str()) {
+            reported.push(&pulse.measured_by);
         }
     }
-    if !told.is_empty() {
-        notes.push(format!("Measured by {}.", told.join("; ")));
+    if !reported.is_empty() {
+        notes.push(format!("Measured by {}.", reported.join("; ")));
     }
     let published = run.series.iter().find_map(|s| s.published.as_ref());
     notes.extend(published.map(|p| format!("In {}: {} ({}).", p.source, p.figure, p.how)));

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_watches_for_as_long_as_it_is_told() {
+    fn a_scan_watches_for_as_long_as_it_is_reported() {
         let mut clock = Clock::new(ClockId::Monotonic);
         let scan = scan(&mut clock, 30_000_000);
         assert!(scan.watched_ns >= 15_000_000, "{}", scan.watched_ns);

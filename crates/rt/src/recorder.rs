@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_are_told_from_those_of_an_earlier_moment() {
+    fn buckets_are_reported_from_those_of_an_earlier_moment() {
         let (mut writer, reader) = channel(u64::MAX);
         let of = |latency_ns, count| {
             let (low_ns, width_ns) = buckets::range(buckets::index(latency_ns));

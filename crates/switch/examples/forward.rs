@@ -96,9 +96,9 @@ fn bridge() -> Result<(), Box<dyn Error>> {
 
 /// Frames that have come out of the machine.
 fn arrived(outside: &Namespace) -> Result<u64, Box<dyn Error>> {
-    let told = outside.run("ip", &["-j", "-s", "link", "show", "far1"])?;
-    let told: serde_json::Value = serde_json::from_str(&told)?;
-    told[0]["stats64"]["rx"]["packets"].as_u64().ok_or_else(|| "ip does not tell of packets".into())
+    let reported = outside.run("ip", &["-j", "-s", "link", "show", "far1"])?;
+    let reported: serde_json::Value = serde_json::from_str(&reported)?;
+    reported[0]["stats64"]["rx"]["packets"].as_u64().ok_or_else(|| "ip does not tell of packets".into())
 }
 
 fn flood(source: &mut PacketPort) {

@@ -273,7 +273,7 @@ fn every_step_goes_back_with_iptables() {
 }
 
 #[test]
-fn what_others_change_is_told_and_put_back() {
+fn what_others_change_is_reported_and_put_back() {
     let Some(network) = ports() else { return };
     network.within(kept).unwrap();
 }
@@ -340,7 +340,7 @@ fn kept() {
     let reverted = revert(&Live, &folder, &lock(&folder)).unwrap().unwrap();
     assert!(reverted.complete());
     // The first p2 took its part with it.
-    assert_eq!(reverted.undone.iter().any(|told| told.outcome == Undone::Gone), has_prio());
+    assert_eq!(reverted.undone.iter().any(|reported| reported.outcome == Undone::Gone), has_prio());
     let ours =
         |snapshot: &str| snapshot.lines().filter(|line| !line.contains("p2")).map(str::to_owned).collect::<Vec<_>>();
     let known = |lines: Vec<String>| {

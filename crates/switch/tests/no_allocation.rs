@@ -53,7 +53,7 @@ fn the_core_allocates_nothing() {
     let gates = Schedule::new(0, &[Entry { open: 1, for_ns: 80_000 }, Entry { open: 2, for_ns: 20_000 }]);
     let attach = |seed| PortConfig { port: Some(Endless(seed)), rate: 1_000_000_000, schedule: Some(gates.clone()) };
     let counters = Counters::new(3);
-    let ((_tell, commands), (discarded, _freed), (stalls, _told)) =
+    let ((_tell, commands), (discarded, _freed), (stalls, _reported)) =
         (RingBuffer::new(8), RingBuffer::new(8), RingBuffer::new(8));
     let channels = Channels { commands, discarded, stalls };
     let attachments = vec![attach(0), attach(100), attach(200)];

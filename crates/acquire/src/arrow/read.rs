@@ -22,7 +22,7 @@ pub struct Recording<R> {
     columns: Vec<Vec<u64>>,
     row: usize,
     /// Reasons for gaps before this row that were looked at.
-    told: usize,
+    reported: usize,
     raw: Vec<i64>,
 }
 
@@ -43,7 +43,7 @@ pub fn read<R: Read>(mut from: R) -> Result<Recording<R>, ReadError> {
     let channels = described(text.as_bytes())?;
     let columns = vec![Vec::new(); FIXED.len() + channels.len()];
     let raw = vec![0; channels.len()];
-    Ok(Recording { channels, from, columns, row: 0, told: 0, raw })
+    Ok(Recording { channels, from, columns, row: 0, reported: 0, raw })
 }
 
 fn description<'a>(schema: &SchemaRef<'a>) -> planus::Result<Option<&'a str>> {
@@ -66,9 +66,9 @@ impl<R: Read> Recording<R> {
             }
         }
         let of = |column: usize| self.columns[column][self.row];
-        while let Some(why) = Why::ALL.get(self.told) {
-            let missed = of(MISSED + self.told);
-            self.told += 1;
+        while let Some(why) = Why::ALL.get(self.reported) {
+            let missed = of(MISSED + self.reported);
+            self.reported += 1;
             if missed > 0 {
                 return Ok(Some(Entry::Gap(Gap { missed, why: *why })));
             }
@@ -81,7 +81,7 @@ impl<R: Read> Recording<R> {
             };
         }
         let (number, tai_ns, monotonic_ns, latency_ns) = (of(0), of(2), of(3), of(4));
-        (self.row, self.told) = (self.row + 1, 0);
+        (self.row, self.reported) = (self.row + 1, 0);
         Ok(Some(Entry::Sample(Stamped { number, monotonic_ns, tai_ns, latency_ns, raw: &self.raw })))
     }
 
@@ -125,7 +125,7 @@ impl<R: Read> Recording<R> {
             column.clear();
             column.extend(words.chunks_exact(8).map(word));
         }
-        (self.row, self.told) = (0, 0);
+        (self.row, self.reported) = (0, 0);
         Ok(())
     }
 }

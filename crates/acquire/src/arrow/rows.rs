@@ -72,7 +72,7 @@ impl Rows {
 
 const _: () = assert!(MISSED + 3 == FIXED.len());
 
-/// TAI minus UTC: whole seconds, of which the kernel was told, or 0.
+/// TAI minus UTC: whole seconds, as the kernel has them, or 0.
 fn leap_ns() -> u64 {
     let utc_ns = ClockId::Realtime.now_ns();
     let apart_ns = ClockId::Tai.now_ns().saturating_sub(utc_ns);

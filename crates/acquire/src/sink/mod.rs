@@ -1,5 +1,5 @@
 //! Where samples go: listeners with many clients, datagrams, files, standard output. Each has threads of its
-//! own, off the timed CPU, that take from a backlog; a slow one misses samples and is told, the others are not
+//! own, off the timed CPU, that take from a backlog; a slow one misses samples and learns of it, the others are not
 //! held up.
 
 #[cfg(feature = "arrow")]

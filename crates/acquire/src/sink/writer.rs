@@ -58,14 +58,14 @@ pub fn feed<O: Output>(stream: &Stream, place: Cursor, client: &Client, output: 
 
 fn hand_on<O: Output>(stream: &Stream, mut place: Cursor, client: &Client, output: &mut O) -> io::Result<()> {
     output.begin(&stream.begin)?;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     loop {
         match stream.backlog.next(&mut place, O::PATIENCE) {
             Next::Batch { bytes, samples, missed } => {
                 if missed > 0 {
-                    told.clear();
-                    stream.encoder.gap(Gap { missed, why: Why::Slow }, &mut told);
-                    output.write(&told)?;
+                    reported.clear();
+                    stream.encoder.gap(Gap { missed, why: Why::Slow }, &mut reported);
+                    output.write(&reported)?;
                     client.missed.fetch_add(missed, Relaxed);
                 }
                 output.write(&bytes)?;

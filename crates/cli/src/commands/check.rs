@@ -68,7 +68,7 @@ impl Check {
     }
 
     fn watch(&self, root: &Root, facts: &Facts, cpu: u32) -> Result<Ownership, Failure> {
-        // In a folder nothing runs: only who may run there can be told.
+        // In a folder nothing runs: only who may run there can be known.
         let time = if root.is_live() { Duration::from_nanos(self.duration) } else { Duration::ZERO };
         let stop = stop::on_signal()?;
         // Who watches must not be who is seen.

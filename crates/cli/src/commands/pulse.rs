@@ -121,7 +121,7 @@ impl FromStr for Mechanism {
 
 /// A gap that nobody chose: long enough for a thread to sleep in.
 const SHORTEST_GAP_NS: u64 = 1_000_000;
-/// All blocks of the table, unless told otherwise.
+/// All blocks of the table, unless set otherwise.
 const TABLE_NS: u64 = 60_000_000_000;
 
 impl Pulse {

@@ -12,8 +12,8 @@ pub fn note(lines: &[&Name]) -> Option<String> {
         let word = if names.len() == 1 { "line" } else { "lines" };
         (!names.is_empty()).then(|| format!("{word} {} in {simulator}", names.join(", ")))
     };
-    let told: Vec<String> = ["shared memory", "the kernel's gpio-sim"].into_iter().filter_map(by).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let reported: Vec<String> = ["shared memory", "the kernel's gpio-sim"].into_iter().filter_map(by).collect();
+    (!reported.is_empty()).then(|| reported.join("; "))
 }
 
 /// A line of the chip for who has none.

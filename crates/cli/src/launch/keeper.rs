@@ -141,12 +141,12 @@ fn keep(
     };
     settle();
     close_others(reporter.as_raw_fd());
-    let told = tell(&mut reporter, 0).and_then(|()| tell(&mut reporter, program));
+    let reported = tell(&mut reporter, 0).and_then(|()| tell(&mut reporter, program));
     let is_orphan = || {
         // SAFETY: getppid has no preconditions.
         unsafe { libc::getppid() != parent }
     };
-    while told.is_ok() && !is_orphan() {
+    while reported.is_ok() && !is_orphan() {
         match reaped() {
             Reaped::One(process, status) if process == program => {
                 // Whoever kills the whole process group kills both, and the program may be the first to end.
@@ -165,11 +165,11 @@ fn keep(
 
 /// Tells how the program ended; whether the stand-in has heard it, and is not killed.
 fn is_acknowledged(reporter: &mut UnixStream, parent: libc::pid_t, status: i32) -> bool {
-    let told = tell(reporter, status).map(|()| {
+    let reported = tell(reporter, status).map(|()| {
         // SAFETY: plain numbers. Should the stand-in have died, and its number be another's, that one passes it over.
         unsafe { libc::kill(parent, libc::SIGCHLD) }
     });
-    told.and_then(|_| word(reporter)).is_ok_and(|word| word == ACKNOWLEDGED)
+    reported.and_then(|_| word(reporter)).is_ok_and(|word| word == ACKNOWLEDGED)
 }
 
 /// Asks the program to end, and kills what is left of it and of all that it started.

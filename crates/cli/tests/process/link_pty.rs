@@ -63,11 +63,11 @@ impl Drop for Pty {
 
 /// Reads so many bytes.
 fn read(file: &File, length: usize) -> Vec<u8> {
-    let (told, heard) = mpsc::channel();
+    let (reported, heard) = mpsc::channel();
     let mut file = file.try_clone().unwrap();
     std::thread::spawn(move || {
         let mut bytes = vec![0; length];
-        let _ = told.send(file.read_exact(&mut bytes).map(|()| bytes));
+        let _ = reported.send(file.read_exact(&mut bytes).map(|()| bytes));
     });
     heard.recv_timeout(PATIENCE).expect("it comes in time").unwrap()
 }

@@ -78,8 +78,8 @@ fn a_gate_control_list_has_no_more_entries_than_asked_for() {
     let (folder, _) = planned_with(&[]);
     assert_eq!(validate(&folder, &["--max-entries", "3"]).status.code(), Some(0));
     let over = validate(&folder, &["--max-entries", "2", "--json"]);
-    let told: Value = serde_json::from_slice(&over.stdout).unwrap();
-    assert_eq!((over.status.code(), &told["counts"]), (Some(1), &serde_json::json!({"entries": 3})), "{told}");
+    let reported: Value = serde_json::from_slice(&over.stdout).unwrap();
+    assert_eq!((over.status.code(), &reported["counts"]), (Some(1), &serde_json::json!({"entries": 3})), "{reported}");
 }
 
 #[test]

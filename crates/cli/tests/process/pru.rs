@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::errors::fails;
 use crate::{run, stderr};
 
-/// What this machine is told, if it has no PRU.
+/// What this machine prints, if it has no PRU.
 fn without_pru() -> Option<&'static str> {
     let tree = Path::new("/proc/device-tree/compatible");
     let compatible = std::fs::read_to_string(tree).unwrap_or_default();

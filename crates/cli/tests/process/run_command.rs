@@ -40,8 +40,8 @@ fn input_output_and_status_are_the_programs_own() {
 #[test]
 fn the_program_has_its_cpu_and_policy() {
     let cpu = "0";
-    let told = script(&["--cpu", cpu], "grep Cpus_allowed_list /proc/$$/status; cut -d' ' -f40,41 /proc/$$/stat");
-    let text = stdout(&{ told }.output().unwrap());
+    let reported = script(&["--cpu", cpu], "grep Cpus_allowed_list /proc/$$/status; cut -d' ' -f40,41 /proc/$$/stat");
+    let text = stdout(&{ reported }.output().unwrap());
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0].split_whitespace().last(), Some(cpu), "{text}");
     // Fields 40 and 41 of proc(5): priority and policy.

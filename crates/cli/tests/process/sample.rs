@@ -78,17 +78,17 @@ fn a_client_gets_samples_and_ctrl_c_ends_the_run() {
 
 /// Reads the lines of a stream: the numbers of its samples, and how many it was told are missing, by reason.
 fn accounted(lines: impl Iterator<Item = String>) -> (Vec<u64>, [u64; 3]) {
-    let (mut numbers, mut told) = (Vec::new(), [0; 3]);
+    let (mut numbers, mut reported) = (Vec::new(), [0; 3]);
     for line in lines.filter(|line| !line.starts_with("number,")) {
         match line.strip_prefix("# missed ").map(|gap| gap.split_once(": ").expect("a reason")) {
             Some((missed, why)) => {
                 let why = ["late", "ring full", "slow client"].iter().position(|name| *name == why);
-                told[why.expect("a reason that there is")] += missed.parse::<u64>().unwrap();
+                reported[why.expect("a reason that there is")] += missed.parse::<u64>().unwrap();
             }
             None => numbers.push(line.split(',').next().unwrap().parse().expect("a number")),
         }
     }
-    (numbers, told)
+    (numbers, reported)
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn at_ten_thousand_a_second_every_sample_is_accounted_for() {
     let clients = clients.map(|client| client.join().unwrap());
     let produced = crate::samples(&crate::record(&output)["series"][0]);
     let text = stdout(&run(&["sample", "--read", path.to_str().unwrap()]));
-    let (all, told) = accounted(text.lines().map(String::from));
-    let [late, full, slow] = told;
+    let (all, reported) = accounted(text.lines().map(String::from));
+    let [late, full, slow] = reported;
     // Slots that were missed have numbers, too: a second has ten thousand, whatever the machine made of them.
     let slots = all.last().unwrap() + 1;
     assert!((9_000..=10_010).contains(&slots), "{slots} slots in a second");
@@ -132,7 +132,7 @@ fn at_ten_thousand_a_second_every_sample_is_accounted_for() {
         assert_eq!(numbers.last(), all.last());
         assert_eq!(numbers.last().unwrap() - from + 1, numbers.len() as u64 + late + full + slow);
         assert!(numbers.is_sorted_by(|a, b| a < b));
-        if slow == 0 && told[2] == 0 {
+        if slow == 0 && reported[2] == 0 {
             assert!(numbers.iter().eq(all.iter().skip_while(|number| *number < from)), "what the file has");
         }
     }
@@ -194,10 +194,10 @@ fn an_arrow_file_is_read_also_after_kill_9() {
     crate::wait_until("a batch", || std::fs::metadata(&path).is_ok_and(|meta| meta.len() > 40_000));
     child.kill().unwrap();
     child.wait().unwrap();
-    let (numbers, told) =
+    let (numbers, reported) =
         accounted(stdout(&run(&["sample", "--read", path.to_str().unwrap()])).lines().map(String::from));
     assert!(numbers.len() > 100);
-    assert_eq!(numbers.last().unwrap() + 1, numbers.len() as u64 + told.iter().sum::<u64>());
+    assert_eq!(numbers.last().unwrap() + 1, numbers.len() as u64 + reported.iter().sum::<u64>());
     fails(&["sample", "--source", "wave:ramp", "--to", "udp:127.0.0.1:9,format=arrow"], &["longer than datagrams"]);
 }
 

@@ -44,7 +44,7 @@ fn lines(address: &str) -> impl Iterator<Item = String> + use<> {
     lines
 }
 
-/// Between its first and its last sample a client has all, or was told.
+/// Between its first and its last sample a client has all, or learned what is missing.
 fn assert_complete(lines: impl Iterator<Item = String>) {
     let (numbers, missed) = numbers(lines);
     let (first, last) = (numbers.first().unwrap(), numbers.last().unwrap());

@@ -75,15 +75,15 @@ fn what_cannot_be_carried_is_proved() {
     let late = plan(&folder, &text.replace("\"50us\"", "\"4us\""), &[]);
     assert_eq!(late.status.code(), Some(1), "{}", stderr(&late));
     assert!(stdout(&late).contains("because   stream setpoint takes"), "{}", stdout(&late));
-    let told = plan(&folder, &text.replace("\"250us\"", "\"250001ns\""), &["--json", "--out", "plan.json"]);
-    assert_eq!(told.status.code(), Some(0), "they share no link: {}", stdout(&told));
+    let reported = plan(&folder, &text.replace("\"250us\"", "\"250001ns\""), &["--json", "--out", "plan.json"]);
+    assert_eq!(reported.status.code(), Some(0), "they share no link: {}", stdout(&reported));
     let text = text.lines().filter(|line| !line.starts_with("deadline")).collect::<Vec<_>>().join("\n") + "\n";
     let second = text[text.rfind("[[stream]]").unwrap()..].replace("\"setpoint\"", "\"more\"");
     let full =
         plan(&folder, &(text.replace("size = 100", "size = 20000") + &second.replace("100", "20000")), &["--json"]);
-    let told: Value = serde_json::from_slice(&full.stdout).unwrap();
-    assert_eq!((full.status.code(), &told["outcome"]), (Some(1), &"impossible".into()));
-    assert!(told["because"].to_string().contains("which need 131.8 %"), "{told}");
+    let reported: Value = serde_json::from_slice(&full.stdout).unwrap();
+    assert_eq!((full.status.code(), &reported["outcome"]), (Some(1), &"impossible".into()));
+    assert!(reported["because"].to_string().contains("which need 131.8 %"), "{reported}");
 }
 
 /// Periods of 2, 3 and 5 times 100 us meet at every 100 us: any two of the streams fit in there, three do not, and no
@@ -100,13 +100,13 @@ pub fn three_where_two_fit(head: &str) -> String {
 
 /// All that there is holds, but for the one that is missing.
 fn expect_two_of_three(found: &Output, folder: &TempDir) {
-    let told: Value = serde_json::from_slice(&found.stdout).unwrap();
-    assert_eq!((found.status.code(), &told["outcome"]), (Some(1), &"not found".into()), "{told}");
-    assert_eq!(told["without_place"].as_array().unwrap().len(), 1, "{told}");
+    let reported: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!((found.status.code(), &reported["outcome"]), (Some(1), &"not found".into()), "{reported}");
+    assert_eq!(reported["without_place"].as_array().unwrap().len(), 1, "{reported}");
     let held = validate(folder, &["--json"]);
-    let told: Value = serde_json::from_slice(&held.stdout).unwrap();
-    let kinds: Vec<&String> = told["counts"].as_object().unwrap().keys().collect();
-    assert_eq!(kinds, ["not sent", "route"], "{told}");
+    let reported: Value = serde_json::from_slice(&held.stdout).unwrap();
+    let kinds: Vec<&String> = reported["counts"].as_object().unwrap().keys().collect();
+    assert_eq!(kinds, ["not sent", "route"], "{reported}");
 }
 
 #[test]
@@ -139,9 +139,12 @@ fn a_schedule_that_was_tampered_with_does_not_hold() {
     *window = (window.as_u64().unwrap() - 1).into();
     fs::write(&file, document.to_string()).unwrap();
     let missing = validate(&folder, &["--json"]);
-    let told: Value = serde_json::from_slice(&missing.stdout).unwrap();
-    assert_eq!((missing.status.code(), &told["holds"]), (Some(1), &false.into()), "{told}");
-    assert!(told["counts"].as_object().unwrap().keys().any(|kind| kind == "missing" || kind == "late"), "{told}");
+    let reported: Value = serde_json::from_slice(&missing.stdout).unwrap();
+    assert_eq!((missing.status.code(), &reported["holds"]), (Some(1), &false.into()), "{reported}");
+    assert!(
+        reported["counts"].as_object().unwrap().keys().any(|kind| kind == "missing" || kind == "late"),
+        "{reported}"
+    );
     fs::write(&file, good.replace("\"video\"", "\"audio\"")).unwrap();
     let other = validate(&folder, &[]);
     assert_eq!(other.status.code(), Some(2));
@@ -189,9 +192,12 @@ fn what_ls_tb_calls_a_success_is_refused_and_planned() {
     let (task, topology) = (of("task.csv"), of("topo.csv"));
     let network = ["--task", &task, "--topo", &topology, "--payload-only", "--json", "--tsnkit"];
     let refused = run(&[&["switch", "validate"], &network[..], &[&of("ls_tb")]].concat());
-    let told: Value = serde_json::from_slice(&refused.stdout).unwrap();
-    assert_eq!((refused.status.code(), &told["counts"]["overlap"]), (Some(1), &22.into()), "{told}");
-    assert!(told["counts"]["late"].as_u64() > Some(0) && told["counts"]["queue crossing"].as_u64() > Some(0), "{told}");
+    let reported: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!((refused.status.code(), &reported["counts"]["overlap"]), (Some(1), &22.into()), "{reported}");
+    assert!(
+        reported["counts"]["late"].as_u64() > Some(0) && reported["counts"]["queue crossing"].as_u64() > Some(0),
+        "{reported}"
+    );
 
     let folder = tempfile::tempdir().unwrap();
     let ours = folder.path().join("ontick").display().to_string();
@@ -244,14 +250,17 @@ fn a_plan_holds_on_the_data_plane_that_it_was_made_for() {
 fn a_margin_that_makes_a_plan_impossible_is_said_with_what_helps() {
     let (folder, text) = network();
     let kernel = plan(&folder, &text, &["--target", "kernel"]);
-    let told = stdout(&kernel);
-    assert_eq!(kernel.status.code(), Some(1), "{told}");
+    let reported = stdout(&kernel);
+    assert_eq!(kernel.status.code(), Some(1), "{reported}");
     assert!(
-        told.contains("its deadline is 50us (the data plane takes up to 50us to send and 20us to forward)"),
-        "{told}"
+        reported.contains("its deadline is 50us (the data plane takes up to 50us to send and 20us to forward)"),
+        "{reported}"
     );
-    assert!(told.contains("without what the data plane needs of each window and node there is a plan"), "{told}");
-    assert!(told.contains("ontick switch calibrate"), "{told}");
+    assert!(
+        reported.contains("without what the data plane needs of each window and node there is a plan"),
+        "{reported}"
+    );
+    assert!(reported.contains("ontick switch calibrate"), "{reported}");
     // It is not the margin's doing where there is none anyway.
     let late = plan(&folder, &text.replace("\"50us\"", "\"4us\""), &["--target", "kernel"]);
     assert!(!stdout(&late).contains("there is a plan"), "{}", stdout(&late));

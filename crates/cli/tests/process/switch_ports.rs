@@ -133,8 +133,8 @@ fn tcp_with_default_offloads(socket: &str) {
     wait_until("16 MiB to be sent by TCP", || client.0.try_wait().unwrap().is_some());
     let mut said = String::new();
     std::io::Read::read_to_string(&mut client.0.stdout.take().unwrap(), &mut said).unwrap();
-    let told: Value = serde_json::from_str(&said).unwrap();
-    let end = &told["end"]["sum_received"];
+    let reported: Value = serde_json::from_str(&said).unwrap();
+    let end = &reported["end"]["sum_received"];
     // What was on its way when the client ended does not count there.
     let octets = end["bytes"].as_u64().unwrap_or(0);
     assert!(octets > 8 << 20, "{said}");

@@ -65,8 +65,9 @@ fn what_is_planned_for_the_user_plane_is_carried_with_real_frames() {
             trial["elsewhere"].as_array().unwrap().iter().map(|lost| lost["frames"].as_u64().unwrap()).sum();
         assert!(sent <= received + dropped + elsewhere, "{trial}");
         assert!(!record["notes"].to_string().contains("no window long enough"), "{}", record["notes"]);
-        let told: u64 = trial["violations"].as_array().unwrap().iter().map(|one| one["frames"].as_u64().unwrap()).sum();
-        assert!(outside <= told + trial["more_violations"].as_u64().unwrap(), "{trial}");
+        let reported: u64 =
+            trial["violations"].as_array().unwrap().iter().map(|one| one["frames"].as_u64().unwrap()).sum();
+        assert!(outside <= reported + trial["more_violations"].as_u64().unwrap(), "{trial}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// A program and its process, as far as known. `consumer` is what the kernel was told.
+/// A program and its process, as far as known. `consumer` is what the kernel was given.
 pub fn holder(chip: &str, line: u32, consumer: &str) -> String {
     match (consumer, process(chip, line)) {
         (consumer, Some((pid, program))) if consumer == program || consumer.is_empty() => {

@@ -75,7 +75,7 @@ pub enum Event<'a> {
         done: usize,
         /// Of about so many.
         total: usize,
-        /// Until the end, as far as can be told.
+        /// Until the end, as far as can be known.
         left: Option<Duration>,
     },
 }
@@ -291,7 +291,7 @@ fn compiles(line: &str) -> bool {
     matches!(words.next(), Some("CC" | "AS")) && words.next_back().is_some_and(|what| !what.ends_with(".mod.o"))
 }
 
-/// Nothing can be told from the first few.
+/// Nothing can be known from the first few.
 fn left(elapsed: Duration, count: usize, still: usize) -> Option<Duration> {
     const ENOUGH: usize = 20;
     (count >= ENOUGH).then(|| elapsed.mul_f64(still as f64 / count as f64))

@@ -58,11 +58,11 @@ pub(super) fn take_back(root: &Root, journal: &mut Journal, before: &[Undo]) -> 
         reverted = revert_but(root, journal, false, |undo| before.contains(undo));
     }
     let open = reverted.steps.iter().filter(|s| !s.outcome.settled());
-    let told = open.map(|s| match &s.outcome {
+    let reported = open.map(|s| match &s.outcome {
         Undone::Refused(why) | Undone::ChangedByOthers(why) => format!("{}: {why}", s.path),
         _ => s.path.clone(),
     });
-    let left: Vec<String> = told.chain(reverted.stopped.clone()).collect();
+    let left: Vec<String> = reported.chain(reverted.stopped.clone()).collect();
     if left.is_empty() { Ok(()) } else { Err(left.join(", ")) }
 }
 

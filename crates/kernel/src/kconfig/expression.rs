@@ -46,7 +46,7 @@ impl Expression {
         }
     }
 
-    /// Its value in a configuration, where that can be told.
+    /// Its value in a configuration, where that can be known.
     pub fn value(&self, config: &KernelConfig) -> Option<Tri> {
         match self {
             Self::Symbol(name) => Some(value(name, config)),
@@ -68,7 +68,7 @@ impl Expression {
         }
     }
 
-    /// The parts that do not hold, in words; none where it holds or cannot be told.
+    /// The parts that do not hold, in words; none where it holds or cannot be known.
     pub fn unmet(&self, config: &KernelConfig) -> Vec<String> {
         if self.value(config) != Some(Tri::No) {
             return Vec::new();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_have_three_values_or_cannot_be_told() {
+    fn conditions_have_three_values_or_cannot_be_reported() {
         let cases = [
             ("Y", Some(Tri::Yes)),
             ("M && Y", Some(Tri::Module)),

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_real_time_kernels_are_told_from_others() {
+    fn names_of_real_time_kernels_are_reported_from_others() {
         let found = "linux-image-rt-amd64 - x\nlinux-image-rt-amd64-dbg - x\nlinux-image-6.12-rt-amd64 - x\n\
             linux-image-rpi-v8-rt - y\nlinux-image-amd64 - z\nlinux-image-realtime - u\nlinux-realtime - u\n\
             linux-image-6.1.0-50-rt-amd64-unsigned - x\n";

@@ -38,11 +38,11 @@ impl Feed {
                     other => other,
                 };
                 let ends = matches!(read, Ok(0) | Err(_));
-                let told = sender.send(read.map(|length| {
+                let reported = sender.send(read.map(|length| {
                     block.truncate(length);
                     block
                 }));
-                if ends || told.is_err() {
+                if ends || reported.is_err() {
                     return;
                 }
             }

@@ -1,4 +1,4 @@
-//! Without a return line: every frame is sent once, and what does not arrive is told.
+//! Without a return line: every frame is sent once, and what does not arrive is reported.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -68,7 +68,7 @@ mod one_way_only {
             came.extend_from_slice(bytes);
             Ok(())
         };
-        let got = one_way::receive(&mut receiver, EVER, &stop, out, |told| panic!("{told:?}")).unwrap();
+        let got = one_way::receive(&mut receiver, EVER, &stop, out, |reported| panic!("{reported:?}")).unwrap();
         assert_eq!(got, Reception { bytes: 1_000, frames: 26, began: true, ended: true, ..Reception::default() });
         assert!(got.complete() && came == all);
     }
@@ -85,12 +85,12 @@ mod one_way_only {
         for other in [frame(2, 4, Kind::Data), frame(1, 0, Kind::Data), frame(1, 4, Kind::Last)] {
             sender.send(&other, &stop).unwrap();
         }
-        let (mut came, mut told) = (Vec::new(), Vec::new());
+        let (mut came, mut reported) = (Vec::new(), Vec::new());
         let out = |bytes: &[u8]| {
             came.extend_from_slice(bytes);
             Ok(())
         };
-        let got = one_way::receive(&mut receiver, EVER, &stop, out, |what| told.push(what)).unwrap();
+        let got = one_way::receive(&mut receiver, EVER, &stop, out, |what| reported.push(what)).unwrap();
         let expected = Reception {
             bytes: 120,
             frames: 5,
@@ -105,7 +105,10 @@ mod one_way_only {
         assert_eq!(got, expected);
         assert!(!got.complete());
         assert_eq!(came, [[0; 40], [3; 40], [4; 40]].concat());
-        assert!(matches!(told[..], [Warning::Damaged(Damage::Missing { .. }), Warning::Missing(1, 2)]), "{told:?}");
+        assert!(
+            matches!(reported[..], [Warning::Damaged(Damage::Missing { .. }), Warning::Missing(1, 2)]),
+            "{reported:?}"
+        );
     }
 
     /// However little patience there is: it begins with a stream's first whole frame, and a sender may begin late.
@@ -117,7 +120,7 @@ mod one_way_only {
         // The first whole frame is sent when the receiver is at work already.
         let more = || sender.send(&frame(1, 1, Kind::Data), &stop).unwrap();
         let mut more = Some(more);
-        let tell = |told| match told {
+        let tell = |reported| match reported {
             Warning::Damaged(_) => assert!(more.take().unwrap()()),
             Warning::Missing(first, count) => assert_eq!((first, count), (0, 1)),
         };
@@ -226,7 +229,7 @@ mod with_a_return_line {
                 came += bytes.len();
                 Ok(())
             };
-            let tell = |told| damaged += usize::from(matches!(told, Warning::Damaged(_)));
+            let tell = |reported| damaged += usize::from(matches!(reported, Warning::Damaged(_)));
             let got = repeated::receive(&mut receiver, &mut back, setting, patience_ns, &stop, out, tell).unwrap();
             let expected =
                 Reception { bytes: 40, frames: 1, damaged: 1, noise: 1, began: true, ended, ..Reception::default() };
@@ -297,7 +300,7 @@ mod in_both_directions {
         assert!(of_a.repeated + of_b.repeated >= 1, "{of_a:?} {of_b:?}");
     }
 
-    /// What is heard of another session is told, once each time.
+    /// What is heard of another session is reported, once each time.
     #[test]
     fn an_end_that_began_anew_is_reported() {
         let (stop, setting) = (AtomicBool::new(false), setting());

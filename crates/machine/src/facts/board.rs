@@ -8,7 +8,7 @@ use crate::root::Root;
 /// The board.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Board {
-    /// Board or product name; empty where it cannot be told.
+    /// Board or product name; empty where it cannot be known.
     pub model: String,
     /// What the device tree says that it is compatible with, the board first.
     #[serde(skip)]

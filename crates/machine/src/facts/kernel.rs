@@ -20,7 +20,7 @@ pub enum Preemption {
     Voluntary,
     /// Only on the way back to user space.
     None,
-    /// It could not be told.
+    /// It could not be known.
     #[default]
     Unknown,
 }
@@ -52,13 +52,13 @@ pub struct Kernel {
     pub version: (u32, u32),
     /// `uname -v`.
     pub build: String,
-    /// `x86_64`, `aarch64`, `armv7l`; empty where it cannot be told.
+    /// `x86_64`, `aarch64`, `armv7l`; empty where it cannot be known.
     pub architecture: String,
     /// The distribution, as it names itself.
     pub system: String,
     /// Preemption model.
     pub preemption: Preemption,
-    /// Whether the model can be chosen at boot (`preempt=`); `None` where it cannot be told.
+    /// Whether the model can be chosen at boot (`preempt=`); `None` where it cannot be known.
     pub preemption_dynamic: Option<bool>,
     /// Whether the model can be changed while the kernel runs (debugfs).
     pub preemption_switch: bool,

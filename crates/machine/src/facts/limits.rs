@@ -7,7 +7,7 @@ use crate::root::Root;
 /// Limits and privileges.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Limits {
-    /// Effective user; `None` where it cannot be told.
+    /// Effective user; `None` where it cannot be known.
     pub user: Option<u32>,
     /// Highest real-time priority without a capability.
     pub priority: Option<u64>,

@@ -9,7 +9,7 @@ use crate::root::Root;
 pub struct Memory {
     /// Transparent huge pages: `always`, `madvise`, `never`; empty where the kernel has none.
     pub huge_pages: String,
-    /// When memory is compacted to make them: `always`, `madvise`, …; empty where it cannot be told.
+    /// When memory is compacted to make them: `always`, `madvise`, …; empty where it cannot be known.
     pub huge_page_defrag: String,
     /// Same-page merging is running.
     pub merging: Option<bool>,

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_not_joined_are_told_before_anything_is_measured() {
+    fn lines_that_are_not_joined_are_reported_before_anything_is_measured() {
         if cpus::allowed().len() < 2 {
             return;
         }

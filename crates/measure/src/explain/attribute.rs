@@ -1,6 +1,6 @@
 //! One named cause for a late sample.
 //!
-//! The time between the deadline and the sample is divided into stretches in which nothing was told, each is
+//! The time between the deadline and the sample is divided into stretches in which nothing was reported, each is
 //! given to who or what had the CPU, and the cause with most of the time is named. Where an account says that
 //! the hypervisor took time, it took it in the longest stretch, and that stretch is its own if it took at
 //! least half of it.
@@ -29,7 +29,7 @@ pub struct Machine {
     pub throttling: bool,
     /// The timed thread runs under a real-time policy.
     pub real_time: bool,
-    /// Interrupts of the CPU's own are told, so that a gap is known to be one.
+    /// Interrupts of the CPU's own are reported, so that a gap is known to be one.
     pub tells_all: bool,
     /// Accounts of tasks leave interrupts out.
     pub accounts_without_interrupts: bool,

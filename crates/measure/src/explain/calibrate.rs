@@ -103,9 +103,9 @@ fn interrupted(events: &[Event], tid: i32, (from_ns, to_ns): (u64, u64)) -> Opti
     let cpu = events[from..to].iter().find(|event| event.pid == tid)?.cpu;
     let inside: Vec<&Event> = events[from..to].iter().filter(|event| event.cpu == cpu).collect();
     let fired = inside.iter().any(|event| matches!(event.kind, Kind::TimerFires { .. }));
-    let told_ns = inside.last()?.at_ns - inside.first()?.at_ns;
+    let reported_ns = inside.last()?.at_ns - inside.first()?.at_ns;
     let silent_ns = inside.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns).max()?;
-    fired.then_some((to_ns - from_ns - told_ns, silent_ns))
+    fired.then_some((to_ns - from_ns - reported_ns, silent_ns))
 }
 
 /// How late the CPU's first event came where the thread slept and left the CPU idle.
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_of_what_was_made_are_told() {
+    fn medians_of_what_was_made_are_reported() {
         let (events, made) = made(20);
         let usual = usual(&events, &made);
         assert_eq!(usual, Overheads { edge_ns: Some(700), handler_ns: Some(2_100), idle_exit_ns: Some(6_000) });

@@ -40,7 +40,7 @@ pub enum Cause {
     TimerSlack,
     /// The kernel's own way from the timer's interrupt to the thread.
     WakeUpPath,
-    /// It cannot be told, for this reason.
+    /// It cannot be known, for this reason.
     Unknown(&'static str),
 }
 

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_told_by_the_kernels_priority() {
+    fn a_policy_is_reported_by_the_kernels_priority() {
         let policy = |priority| Task { priority, ..Task::unnamed(1) }.policy();
         assert_eq!([-1, 0, 98, 100].map(policy), ["deadline", "fifo:99", "fifo:1", "other"]);
         let normal = |priority| Task { priority, ..Task::unnamed(1) }.is_normal();

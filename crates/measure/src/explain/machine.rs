@@ -13,8 +13,8 @@ use super::calibrate::Overheads;
 const SPREAD: u64 = 3;
 /// Handlers have more or less to do; one silent for this many times the usual does nothing at all.
 const SILENCE: u64 = 10;
-/// Where the usual could not be seen: as cautious as slow machines ask for, in ns. Longer stretches are told as
-/// outside the kernel; an outlier made by a shorter one is told as the kernel's own way.
+/// Where the usual could not be seen: as cautious as slow machines ask for, in ns. Longer stretches are reported as
+/// outside the kernel; an outlier made by a shorter one is reported as the kernel's own way.
 const UNSEEN: Overheads = Overheads { edge_ns: Some(4_000), handler_ns: Some(5_000), idle_exit_ns: Some(16_000) };
 
 /// What the machine says of itself.
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_known_to_be_an_interrupt_only_where_all_are_told() {
+    fn a_gap_is_known_to_be_an_interrupt_only_where_all_are_reported() {
         assert!(tells_all(&["sched/sched_wakeup", "power/cpu_idle"]));
         assert!(!tells_all(&["irq/irq_handler_entry"]) && !tells_all(&["irq/softirq_entry"]));
         let own = if cfg!(target_arch = "x86_64") { "irq_vectors/call_function_entry" } else { "ipi/ipi_entry" };

@@ -112,14 +112,14 @@ mod tests {
 
     #[test]
     fn nothing_is_put_in_where_the_kernel_tells_or_where_nobody_was_woken() {
-        let told = vec![
+        let reported = vec![
             event(10, 7, switch(7, 0)),
             event(50, 0, Kind::VectorEntry(Vector::Timer)),
             event(51, 0, Kind::Wakeup(7)),
             event(56, 0, switch(0, 7)),
             event(90, 7, switch(7, 0)),
         ];
-        assert_eq!(mended(told.clone()), told);
+        assert_eq!(mended(reported.clone()), reported);
         // It may have left idle at any time since.
         let polled = vec![event(10, 7, switch(7, 0)), event(90, 7, switch(7, 0))];
         assert_eq!(mended(polled.clone()), polled);
@@ -141,7 +141,7 @@ mod tests {
             event(90, 7, Kind::PageFault),
         ];
         let events = mended(came.clone());
-        // Its name and priority are told by no later event.
+        // Its name and priority are reported by no later event.
         assert_eq!(events, [&came[..3], &[left(55, 120)], &came[3..]].concat());
         let called = |vector| mended(vec![came[0].clone(), event(50, 0, Kind::VectorEntry(vector)), came[3].clone()]);
         assert_eq!((called(Vector::Reschedule).len(), called(Vector::Call).len()), (4, 3));

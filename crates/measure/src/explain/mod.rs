@@ -64,7 +64,7 @@ pub fn clean() -> Vec<String> {
 pub struct Findings {
     tally: Tally,
     /// Largest first, with the index of their cause.
-    told: Vec<(u32, Explained)>,
+    reported: Vec<(u32, Explained)>,
     tracing: Tracing,
     /// So many causes stand in the journal.
     journalled: usize,
@@ -81,7 +81,7 @@ impl Findings {
     /// Writes what was found to a series.
     pub fn describe(&self, series: &mut Series) {
         series.causes = self.tally.causes();
-        series.explained = self.told.iter().map(|(_, told)| told.clone()).collect();
+        series.explained = self.reported.iter().map(|(_, reported)| reported.clone()).collect();
         series.tracing = (self.tracing.events > 0).then_some(Tracing { outliers: self.tally.total(), ..self.tracing });
     }
 
@@ -94,17 +94,17 @@ impl Findings {
 
     fn tell(&mut self, index: u32, cause: &Cause, outlier: Outlier, spans: &[Span]) {
         let latency_ns = outlier.latency_ns;
-        let larger = self.told.partition_point(|(_, told)| told.latency_ns >= latency_ns);
-        let of_this_cause = self.told[..larger].iter().filter(|(of, _)| *of == index).count();
+        let larger = self.reported.partition_point(|(_, reported)| reported.latency_ns >= latency_ns);
+        let of_this_cause = self.reported[..larger].iter().filter(|(of, _)| *of == index).count();
         if larger >= TOLD || of_this_cause >= TOLD_OF_A_CAUSE {
             return;
         }
-        self.told.insert(larger, (index, story::told(cause, outlier, spans)));
-        let mut of_this_cause = (0..self.told.len()).filter(|i| self.told[*i].0 == index);
+        self.reported.insert(larger, (index, story::reported(cause, outlier, spans)));
+        let mut of_this_cause = (0..self.reported.len()).filter(|i| self.reported[*i].0 == index);
         if let Some(smallest) = of_this_cause.nth(TOLD_OF_A_CAUSE) {
-            self.told.remove(smallest);
+            self.reported.remove(smallest);
         }
-        self.told.truncate(TOLD);
+        self.reported.truncate(TOLD);
     }
 }
 
@@ -292,24 +292,24 @@ mod tests {
 
     /// The largest of each cause, and of all causes the largest.
     #[test]
-    fn so_many_outliers_are_told_in_full() {
-        let told = |outliers: &[(usize, u64)]| {
+    fn so_many_outliers_are_reported_in_full() {
+        let reported = |outliers: &[(usize, u64)]| {
             let mut findings = Findings::default();
             for (cause, latency_ns) in outliers {
                 let cause = Cause::DeviceInterrupt(format!("dev{cause}"));
                 findings.add(cause, Outlier { at_ns: 1 << 40, latency_ns: *latency_ns, cause: None }, &[]);
             }
-            findings.told.iter().map(|(_, told)| told.latency_ns).collect::<Vec<_>>()
+            findings.reported.iter().map(|(_, reported)| reported.latency_ns).collect::<Vec<_>>()
         };
         let of_one: Vec<(usize, u64)> = [3, 1, 9, 4, 12, 7, 10, 2, 11, 8, 5, 6].map(|ns| (0, ns)).to_vec();
-        assert_eq!(told(&of_one), [12, 11, 10, 9, 8, 7, 6, 5]);
+        assert_eq!(reported(&of_one), [12, 11, 10, 9, 8, 7, 6, 5]);
         // Those of a cause that was seen before do not lose to another's.
         let of_two = [&of_one[..], &[(1, 1), (1, 20)]].concat();
-        assert_eq!(told(&of_two), [20, 12, 11, 10, 9, 8, 7, 6, 5, 1]);
+        assert_eq!(reported(&of_two), [20, 12, 11, 10, 9, 8, 7, 6, 5, 1]);
         let of_ten: Vec<(usize, u64)> = (0..100).map(|n| (n as usize % 10, 1_000 + n)).collect();
-        assert_eq!(told(&of_ten), (1_050..1_100).rev().collect::<Vec<_>>());
+        assert_eq!(reported(&of_ten), (1_050..1_100).rev().collect::<Vec<_>>());
         let falling: Vec<(usize, u64)> = of_ten.iter().rev().copied().collect();
-        assert_eq!(told(&falling), (1_050..1_100).rev().collect::<Vec<_>>());
+        assert_eq!(reported(&falling), (1_050..1_100).rev().collect::<Vec<_>>());
     }
 
     fn cause_of(events: &[Event], outlier: Outlier) -> &'static str {

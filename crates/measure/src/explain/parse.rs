@@ -203,7 +203,7 @@ format:
 
     /// The name lies behind the fields, which say where.
     #[test]
-    fn a_handler_is_told_with_its_device() {
+    fn a_handler_is_reported_with_its_device() {
         let text = KERNELS[1].1.split("\n\n").find(|text| text.trim_start().starts_with("name: irq_handler_entry"));
         let reader = WANTED.iter().find(|(name, _)| *name == "irq/irq_handler_entry").unwrap().1;
         let mut parser = Parser::default();
@@ -250,14 +250,17 @@ format:
         assert_eq!(read("power/cpu_frequency", &[("state", 1_500_000)]), Kind::Frequency(1_500_000));
     }
 
-    /// Coming back from idle is told as a state that there is not.
+    /// Coming back from idle is reported as a state that there is not.
     #[test]
     fn a_cpu_goes_idle_and_comes_back() {
         let text = "name: cpu_idle\nID: 9\nformat:\n\tfield:u32 state;\toffset:8;\tsize:4;\tsigned:0;\n";
         let format = Format::parse(text).unwrap();
         assert!(format.has("state") && !format.has("cpu"));
-        let told = |state: u32| idle(&format, &[&[0; 8], &state.to_ne_bytes()[..]].concat());
-        assert_eq!([told(u32::MAX), told(0), told(3)].map(Option::unwrap), [None, Some(0), Some(3)].map(Kind::Idle));
+        let reported = |state: u32| idle(&format, &[&[0; 8], &state.to_ne_bytes()[..]].concat());
+        assert_eq!(
+            [reported(u32::MAX), reported(0), reported(3)].map(Option::unwrap),
+            [None, Some(0), Some(3)].map(Kind::Idle)
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ const LINES: usize = 40;
 const BEFORE_NS: u64 = 100_000;
 
 /// The outlier with who had the CPU, in order.
-pub fn told(cause: &Cause, outlier: Outlier, spans: &[Span]) -> Explained {
+pub fn reported(cause: &Cause, outlier: Outlier, spans: &[Span]) -> Explained {
     let deadline_ns = outlier.at_ns.saturating_sub(outlier.latency_ns);
     let near = spans.iter().filter(|span| span.to_ns > deadline_ns.saturating_sub(BEFORE_NS));
     let happened = near.map(|span| Happening {
@@ -90,9 +90,9 @@ mod tests {
             detail: "mmc0".into(),
             happened: vec![happening(-100_000, 1), happening(-99_999, 106_999)],
         };
-        assert_eq!(told(&cause, outlier, &spans), expected);
+        assert_eq!(reported(&cause, outlier, &spans), expected);
         let many: Vec<Span> = (0..45).map(|n| between(450_000 + n, 450_001 + n)).collect();
-        let happened = told(&cause, outlier, &many).happened;
+        let happened = reported(&cause, outlier, &many).happened;
         assert_eq!((happened.len(), happened[0].from_ns, happened[39].from_ns), (40, -49_995, -49_956));
     }
 

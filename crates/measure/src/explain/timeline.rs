@@ -31,7 +31,7 @@ impl Occupant {
 /// What a timer interrupt was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fires {
-    /// Nothing that was told.
+    /// Nothing that was reported.
     Nothing,
     /// The timed thread's own timer.
     Own,
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn what_a_timer_interrupt_fires_is_its_own_before_all_others() {
-        let told = |fired: &[(u64, u64)]| {
+        let reported = |fired: &[(u64, u64)]| {
             let mut events = vec![event(0, TID, armed(1)), event(10, TID, Kind::VectorEntry(Vector::Timer))];
             events
                 .extend(fired.iter().zip(20..).map(|((timer, function), at)| event(at, TID, fires(*timer, *function))));
@@ -408,11 +408,11 @@ mod tests {
             (last[0].who.clone(), last[1].who.clone(), last[1].timer.is_some())
         };
         let timer = |fires, waits| (Occupant::Timer(fires), Occupant::Thread, waits);
-        assert_eq!(told(&[]), timer(Fires::Nothing, true));
-        assert_eq!(told(&[(1, 9)]), timer(Fires::Own, false));
-        assert_eq!(told(&[(2, 9)]), timer(Fires::Other(9), true));
-        assert_eq!(told(&[(2, 9), (3, 8)]), timer(Fires::Other(9), true), "the first of others");
-        assert_eq!(told(&[(2, 9), (1, 8), (3, 7)]), timer(Fires::Own, false));
+        assert_eq!(reported(&[]), timer(Fires::Nothing, true));
+        assert_eq!(reported(&[(1, 9)]), timer(Fires::Own, false));
+        assert_eq!(reported(&[(2, 9)]), timer(Fires::Other(9), true));
+        assert_eq!(reported(&[(2, 9), (3, 8)]), timer(Fires::Other(9), true), "the first of others");
+        assert_eq!(reported(&[(2, 9), (1, 8), (3, 7)]), timer(Fires::Own, false));
     }
 
     #[test]
@@ -477,7 +477,7 @@ mod tests {
 
     /// A change of frequency belongs to what was before and what comes after.
     #[test]
-    fn a_change_of_frequency_is_told_on_both_sides() {
+    fn a_change_of_frequency_is_reported_on_both_sides() {
         let events = [
             event(0, TID, Kind::SoftirqEntry(1)),
             event(10, TID, Kind::SoftirqExit),
@@ -508,9 +508,9 @@ mod tests {
     #[test]
     fn the_threads_cpu_is_where_it_is_seen_first() {
         let on = |cpu, event: Event| Event { cpu, ..event };
-        let home_of = |told: Event| {
+        let home_of = |reported: Event| {
             let before = on(3, event(0, 9, switch(9, 0, 8)));
-            home(&[before.clone(), on(4, event(5, 9, Kind::LeftIdle(Task::unnamed(9)))), on(5, told), before], TID)
+            home(&[before.clone(), on(4, event(5, 9, Kind::LeftIdle(Task::unnamed(9)))), on(5, reported), before], TID)
         };
         assert_eq!([switch(TID, 1, 0), switch(0, 0, TID)].map(|kind| home_of(event(10, 0, kind))), [5, 5]);
         assert_eq!(home_of(event(10, 0, Kind::LeftIdle(Task::unnamed(TID)))), 5);

@@ -185,7 +185,7 @@ mod tests {
             Command::new("cc").args(["-Wall", "-Werror", "-I", header, "-o"]).args([&program, &source]).output();
         let built = built.unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let told = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
-        assert_eq!(told, structures + &values);
+        let reported = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
+        assert_eq!(reported, structures + &values);
     }
 }

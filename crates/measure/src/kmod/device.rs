@@ -60,12 +60,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_version_is_told_with_both_numbers() {
+    fn another_version_is_reported_with_both_numbers() {
         let mut version = abi::Version { abi: abi::ABI, ..abi::Version::default() };
         assert!(check(&version).is_ok());
         version.abi = 7;
         version.module[..5].copy_from_slice(b"9.8.7");
-        let told = check(&version).unwrap_err().to_string();
-        assert!(told.contains("ontick 9.8.7 speaks version 7") && told.contains("this program version 1"), "{told}");
+        let reported = check(&version).unwrap_err().to_string();
+        assert!(
+            reported.contains("ontick 9.8.7 speaks version 7") && reported.contains("this program version 1"),
+            "{reported}"
+        );
     }
 }

@@ -61,14 +61,14 @@ mod tests {
 
     #[test]
     fn refusals_say_what_to_do() {
-        let told = |errno| {
+        let reported = |errno| {
             let refused =
                 explain(io::Error::from_raw_os_error(errno), Path::new("/lib/modules/1/ontick.ko"), "1".into());
             refused.map_err(|error| error.to_string())
         };
-        assert!(told(libc::EEXIST).is_ok());
-        assert!(told(libc::EKEYREJECTED).unwrap_err().contains("mokutil"));
-        assert!(told(libc::ENOEXEC).unwrap_err().contains("another kernel than 1"));
-        assert!(told(libc::ENOMEM).unwrap_err().contains("dmesg"));
+        assert!(reported(libc::EEXIST).is_ok());
+        assert!(reported(libc::EKEYREJECTED).unwrap_err().contains("mokutil"));
+        assert!(reported(libc::ENOEXEC).unwrap_err().contains("another kernel than 1"));
+        assert!(reported(libc::ENOMEM).unwrap_err().contains("dmesg"));
     }
 }

@@ -231,11 +231,11 @@ mod tests {
 
     #[test]
     fn what_the_module_would_refuse_is_explained() {
-        let told = |plan: &TrainRequest| check(plan).unwrap_err().to_string();
-        assert!(told(&plan(Timer::Usleep, Undisturbed::Preemption, 1_000, 9_000)).contains("while usleep sleeps"));
-        let long = told(&plan(Timer::Udelay, Undisturbed::Interrupts, 10_000_001, 90_000_000));
+        let reported = |plan: &TrainRequest| check(plan).unwrap_err().to_string();
+        assert!(reported(&plan(Timer::Usleep, Undisturbed::Preemption, 1_000, 9_000)).contains("while usleep sleeps"));
+        let long = reported(&plan(Timer::Udelay, Undisturbed::Interrupts, 10_000_001, 90_000_000));
         assert!(long.contains("interrupts may be off for 10ms"), "{long}");
-        let dense = told(&plan(Timer::Udelay, Undisturbed::No, 900_000, 990_000));
+        let dense = reported(&plan(Timer::Udelay, Undisturbed::No, 900_000, 990_000));
         assert!(dense.contains("100us at least"), "{dense}");
         assert!(check(&plan(Timer::Udelay, Undisturbed::Interrupts, 10_000_000, 12_000_000)).is_ok());
         assert!(check(&plan(Timer::Hrtimer, Undisturbed::No, 900_000, 990_000)).is_ok());

@@ -206,8 +206,8 @@ mod tests {
 
     /// Its children go on, and their group must stay theirs until it is ended.
     #[test]
-    fn a_leader_that_ended_is_told_and_keeps_its_groups_id() {
-        for (script, told) in [("sleep 2; exit 3", "exit status: 3"), ("sleep 2; kill -USR1 $$", "signal: 10")] {
+    fn a_leader_that_ended_is_reported_and_keeps_its_groups_id() {
+        for (script, reported) in [("sleep 2; exit 3", "exit status: 3"), ("sleep 2; kill -USR1 $$", "signal: 10")] {
             let running = Load::Command(vec!["sh".into(), "-c".into(), script.into()]).start().unwrap();
             let leader = running.0.as_ref().unwrap().child.id();
             let status = loop {
@@ -216,7 +216,7 @@ mod tests {
                     None => std::thread::sleep(Duration::from_millis(10)),
                 }
             };
-            assert!(status.contains(told), "{status}");
+            assert!(status.contains(reported), "{status}");
             assert_eq!(running.ended(), Some(status));
             assert!(std::path::Path::new(&format!("/proc/{leader}")).exists(), "not collected yet");
             drop(running);

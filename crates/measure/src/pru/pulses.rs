@@ -78,7 +78,7 @@ impl Train {
         }
     }
 
-    /// What the firmware is told.
+    /// What the firmware gets.
     fn words(&self, count: u32) -> [(usize, u32); 7] {
         let (width, gap) = (Self::cycles(self.width_ns), Self::cycles(self.gap_ns));
         let rest = u32::from(self.on_exit == OnExit::High) << flag::REST_HIGH;

@@ -1,6 +1,6 @@
 //! Trains of pulses on a line, and how wide they really are.
 //!
-//! The width is told by the line itself wherever something can look at it (`sight`): a program that reads the
+//! The width is reported by the line itself wherever something can look at it (`sight`): a program that reads the
 //! clock around its own writes sees its own delays only.
 
 mod by;

@@ -105,8 +105,8 @@ impl Device {
 
 /// What the driver takes at a time.
 fn chunk() -> usize {
-    let told = fs::read_to_string("/sys/module/spidev/parameters/bufsiz");
-    told.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(CHUNK)
+    let reported = fs::read_to_string("/sys/module/spidev/parameters/bufsiz");
+    reported.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(CHUNK)
 }
 
 /// An open device.
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_spi_device_is_told_so() {
+    fn a_file_that_is_no_spi_device_is_reported_so() {
         let file = OpenOptions::new().write(true).open("/dev/null").unwrap();
         let sender = Sender { file, pattern: pattern(10_000, FASTEST_HZ, CHUNK).unwrap() };
         assert_eq!(sender.pulse(), Err(Gone(Errno::NOTTY)));

@@ -35,7 +35,7 @@ enum Detection {
 pub struct Watcher {
     seen: Consumer<ObservedPulse>,
     shared: Arc<Shared>,
-    told: Detection,
+    reported: Detection,
     backend: Backend,
     thread: Option<JoinHandle<()>>,
 }
@@ -50,14 +50,14 @@ struct Shared {
 impl Watcher {
     /// Watches this line, from another CPU than that of `place`.
     pub fn start(name: &Name, place: Place) -> Result<Self, Error> {
-        let (line, told) = match Line::open(name, &Request::input().edges(Edges::Both)) {
+        let (line, reported) = match Line::open(name, &Request::input().edges(Edges::Both)) {
             Err(GpioError::Unsupported { .. }) => (Line::open(name, &Request::input())?, Detection::Level),
             line => (line?, Detection::Edges),
         };
         // This thread may be pinned already.
         let others = away::others(place.cpu);
         let needed = if place.cpu.is_some() { 1 } else { 2 };
-        if told == Detection::Level && others.is_none_or(|others| others.count() < needed) {
+        if reported == Detection::Level && others.is_none_or(|others| others.count() < needed) {
             return Err(Error::NeedsTwoCpus("polling the line that watches the pulses"));
         }
         let (producer, seen) = RingBuffer::new(WAITING);
@@ -69,7 +69,7 @@ impl Watcher {
                 if let Some(others) = others {
                     let _ = sched_setaffinity(None, &others);
                 }
-                let watched = match told {
+                let watched = match reported {
                     Detection::Edges => watch(line, producer, &shared),
                     Detection::Level => {
                         let _ready = Place { cpu: None, ..place }.take();
@@ -82,7 +82,7 @@ impl Watcher {
             }
         });
         let thread = thread.map_err(Error::system("starting the watching thread"))?;
-        Ok(Self { seen, shared, told, backend, thread: Some(thread) })
+        Ok(Self { seen, shared, reported, backend, thread: Some(thread) })
     }
 
     /// The next pulse that was seen, if one was by now.
@@ -104,7 +104,7 @@ impl Watcher {
 
     /// How the pulses are seen, in words.
     pub fn describe(&self, line: &Name) -> String {
-        match (self.told, self.backend) {
+        match (self.reported, self.backend) {
             (Detection::Edges, Backend::Simulated) => format!("edges of line {line} (simulated)"),
             (Detection::Edges, _) => format!("the kernel's time stamps of edges on line {line}"),
             (Detection::Level, _) => format!("polling line {line} from another CPU"),

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nanosecond_is_told_from_the_next_at_ten_milliseconds() {
+    fn a_nanosecond_is_reported_from_the_next_at_ten_milliseconds() {
         let (mut widths, seen) = channel(10_000_000);
         for width_ns in [9_999_999, 10_000_000, 10_000_001] {
             widths.record(1, width_ns);

@@ -64,7 +64,7 @@ pub struct Shared {
     /// Answers that came while the observer itself was away.
     blurred: AtomicU64,
     /// What the answering side has to say of itself.
-    told: Mutex<Option<String>>,
+    reported: Mutex<Option<String>>,
 }
 
 impl Shared {
@@ -84,7 +84,7 @@ impl Shared {
 
     /// The answering side has this to say of itself.
     pub fn tell(&self, note: Option<String>) {
-        *self.told.lock().unwrap_or_else(|e| e.into_inner()) = note;
+        *self.reported.lock().unwrap_or_else(|e| e.into_inner()) = note;
     }
 
     /// What a reader must know of both sides, if anything; what answers is called `name`.
@@ -95,8 +95,13 @@ impl Shared {
                 AWAY_NS / 1_000
             )
         });
-        let told = self.told.lock().unwrap_or_else(|e| e.into_inner()).take().map(|told| format!("{name}: {told}"));
-        blurred.into_iter().chain(told).collect()
+        let reported = self
+            .reported
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .take()
+            .map(|reported| format!("{name}: {reported}"));
+        blurred.into_iter().chain(reported).collect()
     }
 }
 

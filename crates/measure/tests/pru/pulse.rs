@@ -46,8 +46,8 @@ fn widths_and_gaps_are_exact_to_the_cycle() {
         assert_eq!(made, vec![u64::from(width); COUNT as usize], "width {width}");
         assert_eq!(apart, vec![u64::from(gap); COUNT as usize - 1], "gap {gap}");
         // Its own counter says the same.
-        let told = [at::DONE, at::LEAST, at::MOST, at::BELOW, at::ABOVE, at::LATE].map(|offset| seen.word(offset));
-        assert_eq!(told, [COUNT, width, width, 0, 0, 0], "width {width}");
+        let reported = [at::DONE, at::LEAST, at::MOST, at::BELOW, at::ABOVE, at::LATE].map(|offset| seen.word(offset));
+        assert_eq!(reported, [COUNT, width, width, 0, 0, 0], "width {width}");
         assert_eq!((seen.word(at::SUM_LOW), seen.word(at::SUM_HIGH)), (COUNT * width, 0));
         assert_eq!(seen.cells(), [(width, COUNT)]);
     }
@@ -64,7 +64,7 @@ fn every_gap_is_exact_whatever_its_remainder() {
     }
 }
 
-/// However slow memory is: a pulse is as wide as ever, and a gap that cannot be kept is told.
+/// However slow memory is: a pulse is as wide as ever, and a gap that cannot be kept is reported.
 #[test]
 fn memory_that_is_busy_makes_no_pulse_wider() {
     for (width, gap) in [(4, SHORTEST), (5, SHORTEST + 7), (200, 400), (1_001, 2_000)] {
@@ -161,9 +161,9 @@ fn when_the_counter_is_set_back_one_gap_is_longer_and_no_pulse() {
     assert_eq!((seen.cells(), seen.word(at::LATE)), (vec![(101, 20)], 0));
 }
 
-/// What a late gap does: the pulse is as wide as ever, and it is told.
+/// What a late gap does: the pulse is as wide as ever, and it is reported.
 #[test]
-fn a_gap_that_the_counter_missed_is_told() {
+fn a_gap_that_the_counter_missed_is_reported() {
     let counter = 0x2_200c;
     let parameters = [(at::OUTPUT, 0), (at::COUNT, 6), (at::WIDTH, 50), (at::GAP, 2_000), (at::BASE, 0)];
     let mut script = Script::new(Kind::Pulse, 0);

@@ -66,7 +66,7 @@ fn the_output_follows_or_opposes_from_the_start() {
 }
 
 #[test]
-fn it_ends_after_so_many_and_when_it_is_told_to() {
+fn it_ends_after_so_many_and_when_it_is_reported_to() {
     let mut script = Script::new(Kind::Response, 0);
     script.start(&parameters(4, 0)).input(WORKS + 5_000, 1 << INPUT);
     let Some((seen, _)) = answered(&mut script, 4, 400) else { return };
@@ -84,7 +84,7 @@ fn it_ends_after_so_many_and_when_it_is_told_to() {
 
 /// A change during the bookkeeping of the one before waits for it, and the bound says so.
 #[test]
-fn changes_too_close_wait_for_the_bookkeeping_and_are_told_as_late_as_they_were() {
+fn changes_too_close_wait_for_the_bookkeeping_and_are_reported_as_late_as_they_were() {
     for apart in 10..60 {
         let mut script = Script::new(Kind::Response, 0);
         script.start(&parameters(0, 0)).input(WORKS, 1 << INPUT).input(WORKS + apart, 0);
@@ -98,7 +98,7 @@ fn changes_too_close_wait_for_the_bookkeeping_and_are_told_as_late_as_they_were(
 
 /// After 21 s without a change the counter has stopped: that answer is as quick, and is told to be without a measure.
 #[test]
-fn a_counter_that_stopped_is_told_and_set_back() {
+fn a_counter_that_stopped_is_reported_and_set_back() {
     let mut script = Script::new(Kind::Response, 0);
     script.start(&parameters(0, 0)).poke(WORKS - 100, 0x2_200c, 0xffff_fff0);
     let Some((seen, took)) = answered(&mut script, 5, 301) else { return };

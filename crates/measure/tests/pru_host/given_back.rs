@@ -85,7 +85,7 @@ fn firmware_that_was_installed_stays() {
 }
 
 #[test]
-fn a_firmware_that_does_not_fit_is_told_and_taken_away() {
+fn a_firmware_that_does_not_fit_is_reported_and_taken_away() {
     for (player, says) in
         [(play_another_version as super::machine::Player, "another version"), (play_dead, "did not answer")]
     {

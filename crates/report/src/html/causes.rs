@@ -25,7 +25,7 @@ pub(super) fn causes(body: &mut Markup, run: &Run) {
         body.words(&typeset::sentence(&sentence)).close();
         if !series.causes.is_empty() {
             table(body, series);
-            told(body, series);
+            reported(body, series);
         }
         if let Some(price) = price(series) {
             body.leaf("p", &[("class", &"caption")], &typeset::sentence(&price));
@@ -51,7 +51,7 @@ fn table(body: &mut Markup, series: &Series) {
     body.close().close().close();
 }
 
-fn told(body: &mut Markup, series: &Series) {
+fn reported(body: &mut Markup, series: &Series) {
     for outlier in series.explained.iter().filter(|o| !o.happened.is_empty()).take(TOLD) {
         let Explained { latency_ns, cause, detail, happened, .. } = outlier;
         body.open("details", &[]);

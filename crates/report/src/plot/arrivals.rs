@@ -66,7 +66,7 @@ fn legend(frame: &mut Frame, trial: &Trial) {
         frame.text(x + 22.0, y + 4.0, &class.name, &[("fill", &TEXT), ("class", &"word")]);
         x += 22.0 + text_width(&class.name, 12.0) + 20.0;
         if x > frame.right - 60.0 {
-            // The rest is told by the lanes' names.
+            // The rest is reported by the lanes' names.
             return;
         }
     }

@@ -41,7 +41,7 @@ fn ends(frame: &mut Frame, curves: &[Curve], y: Scale) {
     let room = if frame.right > 600.0 { 20.0 } else { 36.0 };
     let mut largest: Vec<u64> = curves.iter().filter_map(|c| c.series.latency.max_ns).collect();
     largest.sort_unstable();
-    // Among many curves only the worst case can be told from the rest.
+    // Among many curves only the worst case can be known from the rest.
     let labelled = if largest.len() > 4 { 1 } else { largest.len() };
     let mut above = frame.top - room + 3.0;
     for ns in largest.into_iter().rev().take(labelled) {

@@ -81,13 +81,13 @@ pub(super) fn samples(samples: &Samples, style: &Style, rows: usize) -> String {
     // The trace may be lower for the sake of the first readers, and has what the others leave.
     let for_trace = left(&lines).saturating_sub(table.min(2 + FIRST_READERS));
     let for_readers = left(&lines).saturating_sub(if for_trace >= 2 + LOWEST { 2 + LOWEST } else { 0 });
-    let told = who_reads(&samples.readers, style, for_readers.min(table));
-    let for_trace = left(&lines).saturating_sub(told.len()).min(2 + TALLEST);
+    let reported = who_reads(&samples.readers, style, for_readers.min(table));
+    let for_trace = left(&lines).saturating_sub(reported.len()).min(2 + TALLEST);
     if for_trace >= 2 + LOWEST {
         lines.push(String::new());
         lines.extend(trace::trace(&samples.trace, style, for_trace - 1));
     }
-    lines.extend(told);
+    lines.extend(reported);
     lines.truncate(rows);
     lines.into_iter().flat_map(|line| [line, "\n".into()]).collect()
 }

@@ -149,8 +149,8 @@ mod tests {
         let network = interrupt(39, false, &[0, 1], &[0], &[4_000, 6_000]);
         let choice = choose(&[0, 1], &[0, 1], &[], &[network, disk]);
         assert_eq!(choice.cpu, 0);
-        let told = "the interrupt device36 (36) is delivered to CPU 1, and the kernel does not let it be moved";
-        assert_eq!(choice.why.to_string(), told);
+        let reported = "the interrupt device36 (36) is delivered to CPU 1, and the kernel does not let it be moved";
+        assert_eq!(choice.why.to_string(), reported);
         assert!(choice.why.is_unexpected());
     }
 

@@ -197,7 +197,7 @@ mod tests {
         drop(second);
     }
 
-    /// Holds with and without privileges: either the policy is in force or the reason is told.
+    /// Holds with and without privileges: either the policy is in force or the reason is reported.
     #[test]
     fn a_policy_is_in_force_or_explained() {
         for wanted in [Policy::Fifo(10), Policy::RoundRobin(10), Policy::Other] {

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_spun_is_told() {
+    fn what_was_spun_is_reported() {
         let mut clock = Clock::new(ClockId::Monotonic);
         let mut wait = Hybrid::with_margin(300_000);
         for _ in 0..3 {

@@ -13,7 +13,7 @@ pub use spin::Spin;
 
 use crate::clock::Clock;
 
-/// Share of the time that a waiting loop may spin unless told otherwise. Linux ≥ 6.12 gives normal tasks
+/// Share of the time that a waiting loop may spin unless set otherwise. Linux ≥ 6.12 gives normal tasks
 /// that starve 50 ms of every second by its fair server, also where real-time throttling is off; a thread
 /// that itself leaves a tenth of the CPU is not interrupted for that.
 pub const DUTY: f64 = 0.9;

@@ -123,12 +123,12 @@ pub struct UndoneStep {
 impl Reverted {
     /// Whether nothing of it is left.
     pub fn complete(&self) -> bool {
-        self.undone.iter().all(|told| told.outcome.settled())
+        self.undone.iter().all(|reported| reported.outcome.settled())
     }
 
     fn open(&self) -> String {
-        let open = self.undone.iter().filter(|told| !told.outcome.settled());
-        open.map(|told| told.what.as_str()).collect::<Vec<_>>().join(", ")
+        let open = self.undone.iter().filter(|reported| !reported.outcome.settled());
+        open.map(|reported| reported.what.as_str()).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_told_and_slewing_is_not() {
+    fn steps_are_reported_and_slewing_is_not() {
         let mut steps = Steps { clock: ClockId::Tai, ahead_ns: 5_000, offset_s: 0 };
         assert_eq!(steps.compare(5_000 + 100_000, 0), None);
         assert_eq!(steps.compare(105_000 - 2_000_000, 0), Some(Stepped::By(-2_000_000)));

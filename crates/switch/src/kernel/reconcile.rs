@@ -96,7 +96,7 @@ struct Keeper<'a, H> {
     progress: BTreeMap<String, (u64, Instant)>,
     differences: Vec<Difference>,
     /// What could not be put back, so that it is told once.
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
 }
 
 impl<'a, H: Host> Keeper<'a, H> {
@@ -124,7 +124,7 @@ impl<'a, H: Host> Keeper<'a, H> {
             count_at: now,
             progress: BTreeMap::new(),
             differences: Vec::new(),
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     }
 
     fn say_once(&mut self, sentence: String) {
-        if self.told.insert(sentence.clone()) {
+        if self.reported.insert(sentence.clone()) {
             self.say(&sentence);
         }
     }
@@ -330,7 +330,7 @@ impl<'a, H: Host> Keeper<'a, H> {
         let steps = self.plan.steps.clone();
         let all = differences(self.host, steps.iter().flat_map(|step| &step.expects));
         if all.is_empty() {
-            self.told.clear();
+            self.reported.clear();
         }
         self.differences = all;
         if self.differences.is_empty() {

@@ -92,10 +92,10 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
         return Err(one(format!("port {name} belongs to {master} now")));
     }
     let found = Found { port, link, queues: host.transmit_queues(name), rate: host.rate(name) };
-    let told = |e: Refused| one(e.to_string());
+    let reported = |e: Refused| one(e.to_string());
     let mut steps: Vec<Step> = Vec::new();
     let offloads = port::offloads_off(host, link, "no offloads that merge frames", features::breaks_shaping);
-    steps.extend(offloads.map_err(told)?);
+    steps.extend(offloads.map_err(reported)?);
     steps.extend(port::up(link));
     let lanes = Lanes::new(switch, First::Highest).map_err(|e| one(e.to_string()))?;
     // One that looks at the way out of the whole switch sees the port by its name.

@@ -143,9 +143,9 @@ fn counts(switch: &Switch, port: &Port, lanes: &Lanes, qdiscs: &[Value]) -> Vec<
 /// Counters of the driver that tell of frames that missed their time, under whatever name.
 fn about_time(port: &str) -> Vec<(String, u64)> {
     let words = ["txtime", "qbv", "taprio", "window", "gate", "overrun", "launch", "tsn", "est_"];
-    let told = |(name, count): &(String, u64)| {
+    let reported = |(name, count): &(String, u64)| {
         let name = name.to_ascii_lowercase();
         *count > 0 && words.iter().any(|word| name.contains(word))
     };
-    ethtool::counters(port).unwrap_or_default().into_iter().filter(told).collect()
+    ethtool::counters(port).unwrap_or_default().into_iter().filter(reported).collect()
 }

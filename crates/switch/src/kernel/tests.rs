@@ -212,10 +212,10 @@ fn parse_taprio(command: &str) -> TaprioCommand {
 }
 
 /// The gate of frames with a priority, at an offset into the cycle.
-fn is_open(told: &TaprioCommand, priority: u8, mut offset_ns: u64) -> bool {
-    for (mask, for_ns) in &told.entries {
+fn is_open(reported: &TaprioCommand, priority: u8, mut offset_ns: u64) -> bool {
+    for (mask, for_ns) in &reported.entries {
         if offset_ns < *for_ns {
-            return mask & (1 << told.map[usize::from(priority)]) != 0;
+            return mask & (1 << reported.map[usize::from(priority)]) != 0;
         }
         offset_ns -= for_ns;
     }

@@ -11,7 +11,7 @@ use rustix::net::{
 use super::message::{Message, messages};
 use super::state::Link;
 
-/// The kernel's messages are far shorter; a longer one is told as cut.
+/// The kernel's messages are far shorter; a longer one is reported as cut.
 const LONGEST: usize = 64 << 10;
 /// Octets of messages that may wait: thousands of events.
 const WAITING: usize = 4 << 20;
@@ -20,7 +20,7 @@ const WAITING: usize = 4 << 20;
 pub fn open(groups: u32) -> io::Result<OwnedFd> {
     // Protocol 0 is NETLINK_ROUTE.
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    // Without the right to have more, the usual room has to do: what does not fit is told.
+    // Without the right to have more, the usual room has to do: what does not fit is reported.
     let _ = sockopt::set_socket_recv_buffer_size_force(&socket, WAITING);
     bind(&socket, &SocketAddrNetlink::new(0, groups))?;
     Ok(socket)

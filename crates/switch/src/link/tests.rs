@@ -53,7 +53,7 @@ fn a_link_from_its_beginning_to_its_end() {
         ip("link set left nomaster");
         let events =
             heard(&mut watch, |event| matches!(event, Event::Link { change: Change::Master { to: None, .. }, .. }));
-        // Leaving a bridge is told by a message that looks like the interface's end.
+        // Leaving a bridge is reported by a message that looks like the interface's end.
         assert!(!events.iter().any(is("left", Change::Gone)));
 
         ip("link set left down");
@@ -67,13 +67,13 @@ fn a_link_from_its_beginning_to_its_end() {
 }
 
 #[test]
-fn a_link_that_only_flickers_is_told() {
+fn a_link_that_only_flickers_is_reported() {
     in_namespace(|| {
         ip("link add left type veth peer name right");
         ip("link set left up");
         ip("link set right up");
         let mut watch = Watch::begin().unwrap();
-        let told = |events: &[Event]| {
+        let reported = |events: &[Event]| {
             events.iter().any(|e| matches!(e, Event::Link { name, change, .. } if name == "left" && matches!(change, Change::Flapped | Change::CarrierDown)))
         };
         ip("link set right down");
@@ -81,7 +81,7 @@ fn a_link_that_only_flickers_is_told() {
         // Either as one event or as two, but never as nothing.
         let events =
             heard(&mut watch, |event| is("left", Change::CarrierUp)(event) || is("left", Change::Flapped)(event));
-        assert!(told(&events), "{events:?}");
+        assert!(reported(&events), "{events:?}");
     });
 }
 
@@ -123,7 +123,7 @@ fn queueing_disciplines_that_come_and_go() {
 }
 
 #[test]
-fn lost_events_are_told_and_made_up_for() {
+fn lost_events_are_reported_and_made_up_for() {
     in_namespace(|| {
         ip("link add left type veth peer name right");
         let mut watch = Watch::begin().unwrap();

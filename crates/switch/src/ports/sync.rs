@@ -58,21 +58,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_is_told_once() {
+    fn what_changes_is_reported_once() {
         let seen = |port: &str, offset_ns: i64| Ptp {
             running: vec!["ptp4l"],
             state: Some(Synchronised { to_grandmaster: true, offset_ns: Some(offset_ns), ports: vec![port.into()] }),
         };
         let mut sync = Synchronisation::default();
-        let mut told = |ptp: &Ptp| sync.look(ptp).unwrap_or_default();
-        assert_eq!(told(&seen("SLAVE", 40)), "");
-        assert_eq!(told(&seen("SLAVE", -90)), "");
-        assert!(told(&seen("UNCALIBRATED", 0)).contains("lost (PTP ports: UNCALIBRATED)"));
-        assert_eq!(told(&seen("UNCALIBRATED", 0)), "");
-        assert!(told(&seen("SLAVE", 25_000)).contains("25000 ns from the grandmaster's"));
-        assert!(told(&seen("SLAVE", 70)).contains("in time with the network's (70 ns)"));
-        assert!(told(&Ptp::default()).contains("does not answer any more"));
-        assert_eq!(told(&Ptp::default()), "");
+        let mut reported = |ptp: &Ptp| sync.look(ptp).unwrap_or_default();
+        assert_eq!(reported(&seen("SLAVE", 40)), "");
+        assert_eq!(reported(&seen("SLAVE", -90)), "");
+        assert!(reported(&seen("UNCALIBRATED", 0)).contains("lost (PTP ports: UNCALIBRATED)"));
+        assert_eq!(reported(&seen("UNCALIBRATED", 0)), "");
+        assert!(reported(&seen("SLAVE", 25_000)).contains("25000 ns from the grandmaster's"));
+        assert!(reported(&seen("SLAVE", 70)).contains("in time with the network's (70 ns)"));
+        assert!(reported(&Ptp::default()).contains("does not answer any more"));
+        assert_eq!(reported(&Ptp::default()), "");
     }
 
     #[test]

@@ -116,11 +116,11 @@ pub fn what_finds_no_room_is_counted<P: Port>(open: Open<P>, twice: bool) {
 
 /// Frames that the kernel dropped before they reached any socket: its own queues between veth interfaces are bounded.
 fn dropped_by_kernel(interface: &str) -> u64 {
-    let told: serde_json::Value = serde_json::from_str(&ip(&format!("-j -s link show {interface}"))).unwrap();
-    told[0]["stats64"]["rx"]["dropped"].as_u64().unwrap()
+    let reported: serde_json::Value = serde_json::from_str(&ip(&format!("-j -s link show {interface}"))).unwrap();
+    reported[0]["stats64"]["rx"]["dropped"].as_u64().unwrap()
 }
 
-pub fn frames_longer_than_the_slot_are_told<P: Port>(open: Open<P>) {
+pub fn frames_longer_than_the_slot_are_reported<P: Port>(open: Open<P>) {
     with_cable(|| {
         let (mut a, mut b) = both(open);
         let mut slot = [0; 512];
@@ -318,8 +318,8 @@ pub fn a_killed_process_leaves_nothing_behind<P: Port>(open: Open<P>, test: &str
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let told = BufReader::new(victim.stdout.take().unwrap()).lines().map_while(Result::ok);
-        assert!(told.into_iter().any(|line| line.contains(OPEN)), "the other process did not open the port");
+        let reported = BufReader::new(victim.stdout.take().unwrap()).lines().map_while(Result::ok);
+        assert!(reported.into_iter().any(|line| line.contains(OPEN)), "the other process did not open the port");
         assert_ne!(ip("-d link show left"), free);
         victim.kill().unwrap();
         victim.wait().unwrap();

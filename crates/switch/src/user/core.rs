@@ -109,7 +109,7 @@ pub struct Stall {
 
 /// The ends of the core's channels.
 pub struct Channels<P> {
-    /// What it is told.
+    /// What it gets.
     pub commands: Consumer<Command<P>>,
     /// What it gives back.
     pub discarded: Producer<Discarded<P>>,

@@ -92,11 +92,11 @@ fn keeps_tags(port: &str, features: &Features) -> Option<String> {
 }
 
 fn steps(host: &impl Host, link: &Link) -> Result<Vec<Step>, String> {
-    let told = |refused: crate::apply::Refused| refused.to_string();
+    let reported = |refused: crate::apply::Refused| refused.to_string();
     // Frames must come in as they are on the wire, each for itself and with its tag.
     let hiding = port::offloads_off(host, link, "no offloads that merge frames or hide octets", features::hides_octets);
     let silent = port::no_ipv6(host, link)?;
-    Ok([hiding.map_err(told)?, silent, port::up(link)].into_iter().flatten().collect())
+    Ok([hiding.map_err(reported)?, silent, port::up(link)].into_iter().flatten().collect())
 }
 
 #[cfg(test)]

@@ -343,8 +343,8 @@ impl Service {
                 continue;
             }
             let schedule = Schedule::of(switch, port, base(port, base_ns), rate(port));
-            let told = self.running.tell(Command::Gates(index, schedule));
-            told.map_err(|_| "the core does not take commands at the moment; try again".to_string())?;
+            let reported = self.running.tell(Command::Gates(index, schedule));
+            reported.map_err(|_| "the core does not take commands at the moment; try again".to_string())?;
         }
         (self.switch, self.base_ns) = (switch.clone(), base_ns);
         // Ports that have gates for the first time.
@@ -520,9 +520,9 @@ impl Service {
         let counters = self.running.counters().clone();
         let mut happened = Vec::new();
         for (at, counters) in counters.ports.iter().enumerate() {
-            let (before, told) = self.ports[at].refused;
+            let (before, reported) = self.ports[at].refused;
             let refused = counters.queues.iter().map(|queue| queue.refused.get()).sum();
-            if refused == before || told.is_some_and(|told| told.elapsed() < AGAIN) {
+            if refused == before || reported.is_some_and(|reported| reported.elapsed() < AGAIN) {
                 continue;
             }
             self.ports[at].refused = (refused, Some(Instant::now()));

@@ -73,9 +73,9 @@ pub fn interface_mtu(socket: impl AsFd, interface: &str) -> io::Result<u32> {
 
 /// What the hardware of an interface stamps (`SIOCGHWTSTAMP`), by any socket.
 pub fn hardware_stamps(socket: impl AsFd, interface: &str) -> io::Result<libc::hwtstamp_config> {
-    let mut told = libc::hwtstamp_config { flags: 0, tx_type: 0, rx_filter: 0 };
-    stamp_request(socket, interface, libc::SIOCGHWTSTAMP as _, &mut told)?;
-    Ok(told)
+    let mut reported = libc::hwtstamp_config { flags: 0, tx_type: 0, rx_filter: 0 };
+    stamp_request(socket, interface, libc::SIOCGHWTSTAMP as _, &mut reported)?;
+    Ok(reported)
 }
 
 /// Has the hardware of an interface stamp (`SIOCSHWTSTAMP`); it may choose to stamp more, which `wanted` tells then.

@@ -128,7 +128,7 @@ pub fn run(
     look: &mut dyn FnMut(Moment),
 ) -> Result<Outcome, TrialError> {
     let before = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?;
-    let mut told = SwitchReport { notes: under_test.service(), stalls: Vec::new() };
+    let mut reported = SwitchReport { notes: under_test.service(), stalls: Vec::new() };
     // What was before does not count.
     under_test.stalls();
     // All that takes long is done: a slow machine would spend the trial on it.
@@ -160,25 +160,25 @@ pub fn run(
             receiver.receive(&mut analysis, &all_sent, quiet, enough, |analysis| progress.publish(analysis))
         });
         while !receiving.is_finished() {
-            let stalls = told.ask(under_test);
+            let stalls = reported.ask(under_test);
             look(Moment { stalls, worker: under_test.worker(), ..moment(plan, from_ns, sent(), &progress) });
             std::thread::sleep(TEND);
         }
         let took_ns = sending.join().expect("the sender does not panic");
         (receiving.join().expect("the receiver does not panic"), took_ns)
     });
-    let stalls = told.ask(under_test);
+    let stalls = reported.ask(under_test);
     look(Moment { stalls, worker: under_test.worker(), ..moment(plan, from_ns, sent(), &progress) });
     let (strays, log) = received.map_err(TrialError::Receive)?;
     let lost = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?.since(&before);
     let trial = Found { switch, plan, analysis: &analysis, counts: &counts, strays: &strays, lost, from_ns, took_ns };
-    let trial = trial.recorded(&told.stalls);
-    told.notes.extend(beside(&strays, &counts));
+    let trial = trial.recorded(&reported.stalls);
+    reported.notes.extend(beside(&strays, &counts));
     if log.left_out > 0 {
-        told.notes.push(format!("{} further frames are not in the table of frames", log.left_out));
+        reported.notes.push(format!("{} further frames are not in the table of frames", log.left_out));
     }
-    told.notes.extend(under_test.drop_reasons(plan.ports.1));
-    Ok(Outcome { trial, stamps, link, log, notes: told.notes })
+    reported.notes.extend(under_test.drop_reasons(plan.ports.1));
+    Ok(Outcome { trial, stamps, link, log, notes: reported.notes })
 }
 
 /// The calling thread comes before ordinary work of this machine, where that is allowed: whoever sends and receives late

@@ -75,7 +75,7 @@ pub fn read(text: &str) -> Result<Parsed, Errors> {
     read_at(text, 0)
 }
 
-/// Reads a text when it is this time, in ns since 1970: base times beyond reason are told by that.
+/// Reads a text when it is this time, in ns since 1970: base times beyond reason are reported by that.
 pub fn read_at(text: &str, now_ns: u64) -> Result<Parsed, Errors> {
     let mut report = Report::new(text);
     let switch = switch::switch(text, now_ns, &mut report);

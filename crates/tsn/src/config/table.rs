@@ -151,8 +151,8 @@ impl<'a> Table<'a> {
 /// A file's text as a tree. Where it is no TOML that alone is told: what follows from it would only confuse.
 pub(crate) fn parse<'a>(text: &'a str, report: &mut Report) -> Result<Spanned<DeTable<'a>>, Reported> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let told = errors.iter().map(|error| report.error(error.span().unwrap_or_default(), error.message()));
-    told.last().map_or(Ok(document), Err)
+    let reported = errors.iter().map(|error| report.error(error.span().unwrap_or_default(), error.message()));
+    reported.last().map_or(Ok(document), Err)
 }
 
 /// A value that must be a table.

@@ -1,4 +1,4 @@
-//! Files as people write them, and what they are told.
+//! Files as people write them, and the messages that they get.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Why no schedule exists, where that can be told for sure.
+//! Why no schedule exists, where that can be known for sure.
 //!
 //! Each of these holds whatever a planner does: it is about links that every path takes, about all links between two
 //! parts of the network, and about times that no path undercuts. Frames may wait anywhere, in any order and apart from
@@ -15,7 +15,7 @@ use crate::network::{Bits, Graph, LinkId, Network, NodeId, StreamId};
 
 /// Messages on one link that are looked at.
 const MOST_JOBS: usize = 1_000_000;
-/// Certificates of one kind that are told.
+/// Certificates of one kind that are reported.
 const TOLD: usize = 20;
 
 /// Proof that not all streams can be carried.
@@ -251,7 +251,7 @@ pub(super) fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
     let mut unavoidable: HashMap<(NodeId, NodeId), Vec<LinkId>> = HashMap::new();
     let mut musts: HashMap<LinkId, Vec<Must>> = HashMap::new();
     for (stream, of) in network.streams.iter().enumerate() {
-        // Whose deadline no way keeps is told by that.
+        // Whose deadline no way keeps is reported by that.
         if of.listeners.iter().any(|listener| bounds.talker_to(stream, *listener) > of.deadline_ns) {
             continue;
         }

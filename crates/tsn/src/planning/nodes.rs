@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_too_long_is_told() {
+    fn a_list_that_is_too_long_is_reported() {
         let (network, schedule) = planned(60);
         let wrong = switches(&network, &schedule, Form { most_entries: 3, ..FORM }).unwrap_err();
         assert!(wrong.to_string().contains("entries, and a list has 3 at most"), "{wrong}");

@@ -30,7 +30,7 @@ impl Priorities {
         Self { count, class: RECOMMENDED[usize::from(count) - 1] }
     }
 
-    /// Where classes are told by the priority alone, what belongs where.
+    /// Where classes are reported by the priority alone, what belongs where.
     pub fn of(classes: &[Class]) -> Option<Self> {
         let others = classes.iter().find(|class| class.rules.is_empty())?.queue;
         let mut priorities = Self { count: classes.iter().map(|class| class.queue).max()? + 1, class: [others; 8] };

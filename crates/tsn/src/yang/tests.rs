@@ -1,4 +1,4 @@
-//! Documents as managers write them, and what they are told.
+//! Documents as managers write them, and the messages that they get.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -185,7 +185,7 @@ struct LineShown<'a> {
     direction: &'static str,
     active_low: bool,
     bias: &'static str,
-    /// On the wire; missing where only whoever takes the line is told.
+    /// On the wire; missing where only who takes the line is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<u8>,
     in_use: bool,

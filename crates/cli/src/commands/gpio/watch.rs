@@ -94,13 +94,13 @@ impl Watch {
         ended.map(|()| Outcome::Met)
     }
 
-    /// Prints what the threads tell, until they end or enough was told.
-    fn print(&self, watched: &[Watched], told: &Receiver<EdgeMessage>, tally: &mut Tally) -> Result<(), Failure> {
+    /// Prints what the threads tell, until they end or enough was reported.
+    fn print(&self, watched: &[Watched], reported: &Receiver<EdgeMessage>, tally: &mut Tally) -> Result<(), Failure> {
         let mut last_ns = HashMap::new();
-        while let Ok(first) = told.recv() {
+        while let Ok(first) = reported.recv() {
             let mut text = String::new();
             // All that are there go out at once.
-            for (index, edge) in std::iter::once(first).chain(told.try_iter()) {
+            for (index, edge) in std::iter::once(first).chain(reported.try_iter()) {
                 let line = &watched[index];
                 let edge = match edge {
                     Ok(edge) => edge,
@@ -152,9 +152,9 @@ fn begin(watched: &[Watched]) {
 fn follow(index: usize, mut line: Line, sender: &SyncSender<EdgeMessage>, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
         match line.edge(ClockId::Monotonic.now_ns() + GLANCE_NS).transpose() {
-            Some(told) => {
-                let gone = told.is_err();
-                if sender.send((index, told)).is_err() || gone {
+            Some(reported) => {
+                let gone = reported.is_err();
+                if sender.send((index, reported)).is_err() || gone {
                     return;
                 }
             }

@@ -1,4 +1,4 @@
-//! What a kernel is for and what it is made of, as `configure` and `build` are told.
+//! What a kernel is for and what it is made of, as `configure` and `build` get it.
 
 use std::path::PathBuf;
 

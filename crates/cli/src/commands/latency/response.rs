@@ -78,7 +78,7 @@ pub struct Response {
     measuring: MeasuringFlags,
 }
 
-/// How long each case of the table takes unless told otherwise, in ns.
+/// How long each case of the table takes unless set otherwise, in ns.
 const CASE_NS: u64 = 2_000_000_000;
 
 /// A PRU is none of the ways in which a thread answers: where it does, there are no such mechanisms.

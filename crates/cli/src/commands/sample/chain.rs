@@ -118,13 +118,13 @@ impl Chain {
             passed.ring_peak.load(Relaxed) as f64 / 10.0
         )];
         let (clients, handed_on) = (self.clients.all(), passed.samples.load(Relaxed));
-        notes.extend(clients.iter().map(|client| told(client, handed_on)));
+        notes.extend(clients.iter().map(|client| reported(client, handed_on)));
         let failed = clients.iter().filter(|client| client.essential && client.problem().is_some());
-        End { notes, incomplete: failed.map(|client| told(client, handed_on)).collect() }
+        End { notes, incomplete: failed.map(|client| reported(client, handed_on)).collect() }
     }
 }
 
-fn told(client: &Client, handed_on: u64) -> String {
+fn reported(client: &Client, handed_on: u64) -> String {
     let (samples, missed) = (client.samples.load(Relaxed), client.missed.load(Relaxed));
     let missed = if missed > 0 { format!(", was too slow for {missed}") } else { String::new() };
     let lacks = client.behind(handed_on);

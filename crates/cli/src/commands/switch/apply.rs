@@ -59,7 +59,7 @@ impl Apply {
             Some(after_ns) => self.apply_for(after_ns, &folder, &lock, &plan, &switch)?,
         }
         plan.notes.iter().for_each(|note| file::note(note));
-        self.told(&switch.name, "is set up in the kernel. Keep its gates alive: sudo ontick switch run")
+        self.reported(&switch.name, "is set up in the kernel. Keep its gates alive: sudo ontick switch run")
     }
 
     /// The process that does the work sets everything up itself, and takes it away when it is ended.
@@ -82,7 +82,7 @@ impl Apply {
         }
         let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
         let place = format!("in process {} on {cpu}, {}", report.pid, report.policy);
-        self.told(&switch.name, &format!("works {place}. Look at it: ontick switch status"))
+        self.reported(&switch.name, &format!("works {place}. Look at it: ontick switch status"))
     }
 
     /// With a guardian from before the first step on, as that may be what cuts the connection.
@@ -106,7 +106,7 @@ impl Apply {
         Ok(())
     }
 
-    fn told(&self, name: &str, how: &str) -> Result<Outcome, Failure> {
+    fn reported(&self, name: &str, how: &str) -> Result<Outcome, Failure> {
         let mut text = format!("Switch {name} {how}\n");
         if let Some(after_ns) = self.confirm {
             text +=

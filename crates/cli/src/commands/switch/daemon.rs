@@ -116,7 +116,7 @@ fn may_spin(place: Place) -> bool {
     !is_preempt_rt() && (isolated || place.never_rest && fair_server())
 }
 
-/// Lifts real-time throttling for as long as this lives; what stands in the way is told, and the core rests then.
+/// Lifts real-time throttling for as long as this lives; what stands in the way is reported, and the core rests then.
 fn unthrottled(place: Place) -> Option<Tuned> {
     if !place.policy.is_real_time() {
         return None;
@@ -153,14 +153,14 @@ struct Keeper<'a> {
     served: &'a Served,
     service: &'a mut Service,
     in_force: (String, Switch),
-    told: Option<String>,
+    reported: Option<String>,
     counted: Option<Instant>,
 }
 
 impl<'a> Keeper<'a> {
     fn new(served: &'a Served, service: &'a mut Service) -> Self {
         let in_force = (config::write(&served.switch), served.switch.clone());
-        Self { served, service, in_force, told: None, counted: None }
+        Self { served, service, in_force, reported: None, counted: None }
     }
 
     /// Looks after everything for so long; whether the switch still stands.
@@ -177,7 +177,7 @@ impl<'a> Keeper<'a> {
             file::note(&format!("switch {} was removed by another program", switch.name));
             return Ok(false);
         }
-        change_gates(folder, self.service, &mut self.in_force, &mut self.told);
+        change_gates(folder, self.service, &mut self.in_force, &mut self.reported);
         if self.counted.is_none_or(|at| at.elapsed() >= COUNT) {
             self.counted = Some(Instant::now());
             count(folder, self.service, &self.in_force.1, metrics)?;
@@ -187,9 +187,14 @@ impl<'a> Keeper<'a> {
 }
 
 /// Another configuration may have been put into the folder.
-fn change_gates(folder: &SwitchDir, service: &mut Service, in_force: &mut (String, Switch), told: &mut Option<String>) {
+fn change_gates(
+    folder: &SwitchDir,
+    service: &mut Service,
+    in_force: &mut (String, Switch),
+    reported: &mut Option<String>,
+) {
     let Ok(text) = folder.configuration() else { return };
-    if text == in_force.0 || told.as_ref() == Some(&text) {
+    if text == in_force.0 || reported.as_ref() == Some(&text) {
         return;
     }
     let changed =
@@ -201,7 +206,7 @@ fn change_gates(folder: &SwitchDir, service: &mut Service, in_force: &mut (Strin
         }
         Err(why) => {
             file::note(&format!("the changed configuration is refused: {why}"));
-            *told = Some(text);
+            *reported = Some(text);
         }
     }
 }

@@ -90,13 +90,13 @@ pub fn text(name: &str, reverted: &Reverted) -> String {
         return "Nothing of it is left.\n".into();
     }
     let mut text = String::new();
-    for told in &reverted.undone {
-        let why = match &told.outcome {
+    for reported in &reverted.undone {
+        let why = match &reported.outcome {
             Undone::Restored | Undone::TakenOut | Undone::AlreadyAsBefore => continue,
             Undone::Gone => "the interface is gone",
             Undone::ChangedByOthers(why) | Undone::Superseded(why) | Undone::Refused(why) => why,
         };
-        text += &format!("{}: {why}\n", told.what);
+        text += &format!("{}: {why}\n", reported.what);
     }
     reverted.damage.iter().for_each(|damage| text += &format!("{damage}\n"));
     text + &match reverted.complete() {

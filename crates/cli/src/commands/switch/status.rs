@@ -51,7 +51,7 @@ impl Status {
         match self.of(&folder, &journal) {
             // It was taken away while it was looked at.
             Err(_) if matches!(Journal::read(&folder), Ok(None)) => self.none(),
-            told => told,
+            reported => reported,
         }
     }
 

@@ -78,7 +78,7 @@ fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Done, Failure>
         return Ok(done);
     }
     if aim.isolate {
-        // What cannot be isolated is told; the settings that were made stand.
+        // What cannot be isolated is reported; the settings that were made stand.
         let refused = |why| Isolated { refused: Some(why), ..Isolated::default() };
         done.isolated = Some(isolate::isolate(&root, &facts, &aim, journal).unwrap_or_else(refused));
     }

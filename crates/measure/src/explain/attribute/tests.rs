@@ -16,14 +16,16 @@ fn switch(prev: Task, state: i64, next: Task) -> Kind {
 }
 
 /// Events at µs after the deadline, on one CPU; the current task follows from the switches.
-fn events(told: Vec<(i64, Kind)>) -> Vec<Event> {
-    let mut pid =
-        match told.iter().find_map(|(_, k)| if let Kind::Switch { prev, .. } = k { Some(prev.pid) } else { None }) {
-            Some(pid) => pid,
-            None => TID,
-        };
+fn events(reported: Vec<(i64, Kind)>) -> Vec<Event> {
+    let mut pid = match reported
+        .iter()
+        .find_map(|(_, k)| if let Kind::Switch { prev, .. } = k { Some(prev.pid) } else { None })
+    {
+        Some(pid) => pid,
+        None => TID,
+    };
     let mut events = Vec::new();
-    for (us, kind) in told {
+    for (us, kind) in reported {
         let next = if let Kind::Switch { next, .. } = &kind { next.pid } else { pid };
         events.push(Event { at_ns: (DEADLINE as i64 + us * 1_000) as u64, cpu: 1, pid, kind });
         pid = next;
@@ -31,9 +33,9 @@ fn events(told: Vec<(i64, Kind)>) -> Vec<Event> {
     events
 }
 
-fn cause_of(told: Vec<(i64, Kind)>, late_us: u64, machine: &Machine) -> Cause {
+fn cause_of(reported: Vec<(i64, Kind)>, late_us: u64, machine: &Machine) -> Cause {
     let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + late_us * 1_000 };
-    attribute(&events(told), TID, window, machine).0
+    attribute(&events(reported), TID, window, machine).0
 }
 
 fn machine() -> Machine {
@@ -67,22 +69,22 @@ fn a_device_and_its_softirq_are_told_apart_by_their_time() {
 }
 
 #[test]
-fn a_gap_without_events_is_outside_the_kernel_only_where_all_is_told() {
-    let told = || vec![(-300, switch(task(0, 120), 0, thread()))];
-    assert_eq!(cause_of(told(), 80, &machine()), Cause::OutsideTheKernel);
+fn a_gap_without_events_is_outside_the_kernel_only_where_all_is_reported() {
+    let reported = || vec![(-300, switch(task(0, 120), 0, thread()))];
+    assert_eq!(cause_of(reported(), 80, &machine()), Cause::OutsideTheKernel);
     let blind = Machine { tells_all: false, ..machine() };
-    assert!(matches!(cause_of(told(), 80, &blind), Cause::Unknown(_)));
+    assert!(matches!(cause_of(reported(), 80, &blind), Cause::Unknown(_)));
 }
 
 #[test]
 fn an_account_that_falls_short_is_steal() {
-    let told = vec![
+    let reported = vec![
         (-300, switch(task(0, 120), 0, thread())),
         (5_100, Kind::VectorEntry(Vector::Timer)),
         (5_101, Kind::Ran { pid: TID, ns: 401_000 }),
         (5_105, Kind::VectorExit(Vector::Timer)),
     ];
-    assert_eq!(cause_of(told, 5_050, &machine()), Cause::Steal);
+    assert_eq!(cause_of(reported, 5_050, &machine()), Cause::Steal);
 }
 
 /// 0.2 ms of a software interrupt, and an account of 4 ms that lacks `lacking_us`.
@@ -115,7 +117,7 @@ fn a_theft_of_half_a_stretch_is_its_cause() {
 
 #[test]
 fn what_was_before_the_deadline_does_not_count() {
-    let told = |softirq_us: i64| {
+    let reported = |softirq_us: i64| {
         vec![
             (-3_000, switch(task(0, 120), 0, thread())),
             (-500, Kind::IrqEntry { irq: 36, name: "mmc0".into() }),
@@ -125,14 +127,14 @@ fn what_was_before_the_deadline_does_not_count() {
         ]
     };
     // Of the interrupt's 520 us, 20 are after the deadline.
-    assert_eq!(cause_of(told(30), 51, &machine()), Cause::Softirq("BLOCK".into()));
-    assert_eq!(cause_of(told(10), 31, &machine()), Cause::DeviceInterrupt("mmc0".into()));
+    assert_eq!(cause_of(reported(30), 51, &machine()), Cause::Softirq("BLOCK".into()));
+    assert_eq!(cause_of(reported(10), 31, &machine()), Cause::DeviceInterrupt("mmc0".into()));
 }
 
 #[test]
 fn an_account_that_ended_before_the_deadline_does_not_name_a_window() {
     let other = task(9, 39);
-    let told = |account_ends_us: i64| {
+    let reported = |account_ends_us: i64| {
         vec![
             (-3_000, switch(task(0, 120), 0, other)),
             (account_ends_us, Kind::Ran { pid: 9, ns: 1_000_000 }),
@@ -140,14 +142,14 @@ fn an_account_that_ended_before_the_deadline_does_not_name_a_window() {
             (300, switch(other, 0, thread())),
         ]
     };
-    assert_eq!(cause_of(told(-1), 301, &machine()), Cause::AnotherTask("task9 (fifo:60)".into()));
-    assert_eq!(cause_of(told(200), 301, &machine()), Cause::Steal);
+    assert_eq!(cause_of(reported(-1), 301, &machine()), Cause::AnotherTask("task9 (fifo:60)".into()));
+    assert_eq!(cause_of(reported(200), 301, &machine()), Cause::Steal);
 }
 
 #[test]
 fn a_theft_elsewhere_does_not_name_a_window_of_another_account() {
     let other = task(9, 39);
-    let told = vec![
+    let reported = vec![
         (-3_000, switch(task(0, 120), 0, thread())),
         (-100, Kind::Ran { pid: TID, ns: 1_000_000 }),
         (-100, switch(thread(), 0, other)),
@@ -155,22 +157,22 @@ fn a_theft_elsewhere_does_not_name_a_window_of_another_account() {
         (200, switch(other, 1, thread())),
         (900, Kind::Ran { pid: TID, ns: 700_000 }),
     ];
-    assert_eq!(cause_of(told, 202, &machine()), Cause::AnotherTask("task9 (fifo:60)".into()));
+    assert_eq!(cause_of(reported, 202, &machine()), Cause::AnotherTask("task9 (fifo:60)".into()));
 }
 
 #[test]
 fn a_cpu_that_wakes_the_thread_itself_is_out_of_idle() {
     let woken_on = |cpu: u32, runs_us: i64| {
-        let mut told = events(vec![
+        let mut reported = events(vec![
             (-300, switch(thread(), 1, task(0, 120))),
             (-2, Kind::VectorEntry(Vector::Timer)),
             (-1, Kind::Wakeup(TID)),
             (0, Kind::VectorExit(Vector::Timer)),
             (runs_us, switch(task(0, 120), 0, thread())),
         ]);
-        told[2].cpu = cpu;
+        reported[2].cpu = cpu;
         let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + runs_us as u64 * 1_000 + 1_000 };
-        attribute(&told, TID, window, &machine()).0
+        attribute(&reported, TID, window, &machine()).0
     };
     assert_eq!(woken_on(1, 2), Cause::WakeUpPath);
     assert_eq!(woken_on(1, 30), Cause::OutsideTheKernel);
@@ -181,71 +183,71 @@ fn a_cpu_that_wakes_the_thread_itself_is_out_of_idle() {
 #[test]
 fn a_timer_that_is_not_due_yet_explains_nothing() {
     let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
-    let told = vec![
+    let reported = vec![
         (-300, Kind::TimerStart { timer: 1, soft_ns: at(500), hard_ns: at(600) }),
         (-299, switch(thread(), 1, task(0, 120))),
     ];
-    assert_eq!(cause_of(told, 100, &machine()), Cause::Unknown("nothing was traced"));
+    assert_eq!(cause_of(reported, 100, &machine()), Cause::Unknown("nothing was traced"));
 }
 
 #[test]
 fn what_was_traced_begins_behind_the_loss() {
-    let told = vec![
+    let reported = vec![
         (-900, switch(task(0, 120), 0, thread())),
         (-5, Kind::Lost),
         (2, Kind::IrqEntry { irq: 36, name: "mmc0".into() }),
         (25, Kind::IrqExit),
     ];
-    assert_eq!(cause_of(told, 25, &machine()), Cause::Unknown("the trace does not reach back"));
+    assert_eq!(cause_of(reported, 25, &machine()), Cause::Unknown("the trace does not reach back"));
 }
 
 /// What lies beside an account, however long, was not robbed in it.
 #[test]
 fn a_theft_is_in_a_stretch_of_its_account() {
-    let told = vec![
+    let reported = vec![
         (-3_000, switch(task(0, 120), 0, thread())),
         (-300, Kind::SoftirqEntry(3)),
         (10, Kind::Ran { pid: TID, ns: 3_010_000 }),
         (10, Kind::SoftirqExit),
         (110, Kind::Ran { pid: TID, ns: 40_000 }),
     ];
-    assert_eq!(cause_of(told, 110, &machine()), Cause::Steal);
+    assert_eq!(cause_of(reported, 110, &machine()), Cause::Steal);
 }
 
 /// A sleeping thread's timer does not explain what interrupts the CPU meanwhile.
 #[test]
-fn an_interrupt_while_a_timer_may_fire_is_told_by_its_device() {
+fn an_interrupt_while_a_timer_may_fire_is_reported_by_its_device() {
     let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
-    let told = vec![
+    let reported = vec![
         (-300, Kind::TimerStart { timer: 1, soft_ns: at(0), hard_ns: at(50) }),
         (-299, switch(thread(), 1, task(0, 120))),
         (2, Kind::IrqEntry { irq: 36, name: "mmc0".into() }),
         (40, Kind::IrqExit),
     ];
-    assert_eq!(cause_of(told, 44, &machine()), Cause::DeviceInterrupt("mmc0".into()));
+    assert_eq!(cause_of(reported, 44, &machine()), Cause::DeviceInterrupt("mmc0".into()));
 }
 
 #[test]
 fn a_timer_that_is_overdue_while_the_frequency_changes_was_held_up_by_that() {
     let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
-    let told = vec![
+    let reported = vec![
         (-300, Kind::TimerStart { timer: 1, soft_ns: at(0), hard_ns: at(0) }),
         (-299, switch(thread(), 1, task(0, 120))),
         (0, Kind::Frequency(1_500_000)),
     ];
-    assert_eq!(cause_of(told, 30, &machine()), Cause::Frequency);
+    assert_eq!(cause_of(reported, 30, &machine()), Cause::Frequency);
 }
 
 /// Elsewhere the kernel keeps no share for normal tasks.
 #[test]
 fn only_a_normal_task_before_a_real_time_thread_has_a_share() {
     let instead = |other: Task, real_time| {
-        let told = vec![
+        let reported = vec![
             (-300, switch(task(0, 120), 0, thread())),
             (-5, switch(thread(), 0, other)),
             (900, switch(other, 1, thread())),
         ];
-        cause_of(told, 905, &Machine { fair_server: true, real_time, ..machine() })
+        cause_of(reported, 905, &Machine { fair_server: true, real_time, ..machine() })
     };
     assert_eq!(instead(task(9, 120), true), Cause::FairServer(""));
     assert_eq!(instead(task(9, 120), false), Cause::AnotherTask("task9 (other)".into()));
@@ -255,35 +257,35 @@ fn only_a_normal_task_before_a_real_time_thread_has_a_share() {
 #[test]
 fn a_thread_that_was_moved_to_a_busy_cpu_waits_by_its_move() {
     let waits = |moves: bool| {
-        let mut told = events(vec![
+        let mut reported = events(vec![
             (-300, switch(thread(), 1, task(9, 39))),
             (0, Kind::Wakeup(TID)),
             (1, if moves { Kind::Migrate { pid: TID, from: 1, to: 2 } } else { Kind::PageFault }),
             (300, switch(task(9, 39), 0, thread())),
         ]);
         if moves {
-            told.iter_mut().skip(1).for_each(|event| event.cpu = 2);
-            told[0].cpu = 1;
+            reported.iter_mut().skip(1).for_each(|event| event.cpu = 2);
+            reported[0].cpu = 1;
         }
         let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + 300_000 };
-        attribute(&told, TID, window, &machine()).0
+        attribute(&reported, TID, window, &machine()).0
     };
     assert_eq!(waits(true), Cause::Migration);
     assert_eq!(waits(false), Cause::AnotherTask("task9 (fifo:60)".into()));
 }
 
 #[test]
-fn a_timer_is_told_by_what_it_calls() {
+fn a_timer_is_reported_by_what_it_calls() {
     let timers = vec![(16, "tick_nohz_handler".to_string()), (32, "posix_timer_fn".to_string())];
     let machine = Machine { timers, ..machine() };
     let fired = |function| {
-        let told = vec![
+        let reported = vec![
             (-300, switch(task(0, 120), 0, thread())),
             (0, Kind::VectorEntry(Vector::Timer)),
             (1, Kind::TimerFires { timer: 9, function }),
             (40, Kind::VectorExit(Vector::Timer)),
         ];
-        cause_of(told, 41, &machine)
+        cause_of(reported, 41, &machine)
     };
     let expected = [Cause::TimerTick, Cause::OtherTimer("posix_timer_fn".into()), Cause::TimerTick];
     assert_eq!([16, 32, 48].map(fired), expected, "one that is not known is the tick, most likely");
@@ -293,12 +295,12 @@ fn a_timer_is_told_by_what_it_calls() {
 #[test]
 fn a_guests_interrupt_that_takes_too_long_was_outside_the_kernel() {
     let cause = |took_us: i64, guest| {
-        let told = vec![
+        let reported = vec![
             (-300, switch(task(0, 120), 0, thread())),
             (0, Kind::VectorEntry(Vector::Call)),
             (took_us, Kind::VectorExit(Vector::Call)),
         ];
-        cause_of(told, took_us as u64 + 1, &Machine { guest, ..machine() })
+        cause_of(reported, took_us as u64 + 1, &Machine { guest, ..machine() })
     };
     assert_eq!([cause(50, true), cause(51, false)], [Cause::vector(Vector::Call), Cause::vector(Vector::Call)]);
     assert_eq!(cause(51, true), Cause::OutsideTheKernel);
@@ -308,17 +310,17 @@ fn a_guests_interrupt_that_takes_too_long_was_outside_the_kernel() {
 #[test]
 fn being_moved_does_not_explain_an_idle_cpu_that_is_late() {
     let moved = |runs_us: i64| {
-        let mut told = events(vec![
+        let mut reported = events(vec![
             (-300, switch(thread(), 1, task(0, 120))),
             (0, Kind::Wakeup(TID)),
             (0, Kind::Migrate { pid: TID, from: 1, to: 2 }),
             (runs_us, switch(task(0, 120), 0, thread())),
         ]);
         // Another CPU wakes the thread and moves it.
-        told[1..3].iter_mut().for_each(|event| event.cpu = 0);
-        told[3].cpu = 2;
+        reported[1..3].iter_mut().for_each(|event| event.cpu = 0);
+        reported[3].cpu = 2;
         let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + runs_us as u64 * 1_000 };
-        attribute(&told, TID, window, &machine()).0
+        attribute(&reported, TID, window, &machine()).0
     };
     assert_eq!([50, 51].map(moved), [Cause::IdleExit, Cause::OutsideTheKernel]);
 }
@@ -328,13 +330,13 @@ fn being_moved_does_not_explain_an_idle_cpu_that_is_late() {
 fn a_timer_that_is_overdue_by_little_was_on_its_way() {
     let overdue = |fires_us: i64, machine: &Machine| {
         let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
-        let told = vec![
+        let reported = vec![
             (-300, Kind::TimerStart { timer: 1, soft_ns: at(0), hard_ns: at(0) }),
             (-299, switch(thread(), 1, task(9, 120))),
             (fires_us, Kind::VectorEntry(Vector::Timer)),
             (fires_us, Kind::TimerFires { timer: 1, function: 5 }),
         ];
-        cause_of(told, fires_us as u64 + 1, machine)
+        cause_of(reported, fires_us as u64 + 1, machine)
     };
     assert_eq!(overdue(3, &machine()), Cause::WakeUpPath);
     assert_eq!(overdue(4, &machine()), Cause::AnotherTask("task9 (other)".into()));
@@ -343,22 +345,22 @@ fn a_timer_that_is_overdue_by_little_was_on_its_way() {
 
 #[test]
 fn an_idle_that_was_left_unseen_ends_with_the_interrupt_that_woke() {
-    let told = |late_us| {
-        let told = vec![
+    let reported = |late_us| {
+        let reported = vec![
             (-300, switch(thread(), 1, task(0, 120))),
             (-200, Kind::VectorEntry(Vector::Timer)),
             (-199, Kind::Wakeup(TID)),
             (-195, Kind::VectorExit(Vector::Timer)),
             (-195, Kind::LeftIdle(thread())),
         ];
-        cause_of(told, late_us, &machine())
+        cause_of(reported, late_us, &machine())
     };
-    assert_eq!(told(40), Cause::OutsideTheKernel);
+    assert_eq!(reported(40), Cause::OutsideTheKernel);
 }
 
 #[test]
 fn what_was_lost_is_not_guessed() {
-    let told = |lost_us: i64| {
+    let reported = |lost_us: i64| {
         vec![
             (-900, switch(task(0, 120), 0, thread())),
             (lost_us, Kind::Lost),
@@ -366,12 +368,12 @@ fn what_was_lost_is_not_guessed() {
             (lost_us + 20, Kind::IrqExit),
         ]
     };
-    assert!(matches!(cause_of(told(2), 25, &machine()), Cause::Unknown(_)));
-    assert_eq!(cause_of(told(-5), 16, &machine()), Cause::DeviceInterrupt("mmc0".into()));
+    assert!(matches!(cause_of(reported(2), 25, &machine()), Cause::Unknown(_)));
+    assert_eq!(cause_of(reported(-5), 16, &machine()), Cause::DeviceInterrupt("mmc0".into()));
 }
 
 #[test]
-fn who_had_the_cpu_instead_is_told_with_its_right_to_it() {
+fn who_had_the_cpu_instead_is_reported_with_its_right_to_it() {
     let instead = |other: Task, state| {
         vec![
             (-300, switch(task(0, 120), 0, thread())),
@@ -415,9 +417,9 @@ fn a_late_timer_is_slack_before_it_must_fire_and_idle_exit_after() {
 fn a_short_stretch_belongs_to_what_lies_beside_it() {
     let softirq = |number, from, to| [(from, Kind::SoftirqEntry(number)), (to, Kind::SoftirqExit)];
     let between = |from, to, late_us| {
-        let told = [(-300, switch(task(0, 120), 0, thread()))].into_iter();
-        let told = told.chain(softirq(3, -200, from)).chain(softirq(4, to, to + 50));
-        cause_of(told.collect(), late_us, &machine())
+        let reported = [(-300, switch(task(0, 120), 0, thread()))].into_iter();
+        let reported = reported.chain(softirq(3, -200, from)).chain(softirq(4, to, to + 50));
+        cause_of(reported.collect(), late_us, &machine())
     };
     let (before, after) = (Cause::Softirq("NET_RX".into()), Cause::Softirq("BLOCK".into()));
     assert_eq!(between(-2, 2, 3), after, "it began before the deadline");
@@ -428,33 +430,33 @@ fn a_short_stretch_belongs_to_what_lies_beside_it() {
     // Where the trace begins with it, what comes next is all that is known.
     let first = [(0, switch(task(0, 120), 0, thread()))].into_iter().chain(softirq(4, 2, 50));
     assert_eq!(cause_of(first.collect(), 3, &machine()), after);
-    // Of nothing beside it but the thread's own, nothing is told.
+    // Of nothing beside it but the thread's own, nothing is reported.
     let alone = vec![(-300, switch(task(0, 120), 0, thread()))];
     assert_eq!(cause_of(alone, 2, &machine()), Cause::OutsideTheKernel);
 }
 
 #[test]
 fn a_thread_that_waits_for_a_page_is_not_asleep() {
-    let told = vec![
+    let reported = vec![
         (-300, switch(task(0, 120), 0, thread())),
         (-20, Kind::PageFault),
         (-10, switch(thread(), 2, task(0, 120))),
         (800, switch(task(0, 120), 0, thread())),
     ];
-    assert_eq!(cause_of(told, 810, &machine()), Cause::PageFault);
+    assert_eq!(cause_of(reported, 810, &machine()), Cause::PageFault);
 }
 
 #[test]
 fn a_switch_that_was_not_recorded_shows_by_the_current_task() {
-    let mut told = events(vec![
+    let mut reported = events(vec![
         (-300, switch(thread(), 1, task(0, 120))),
         (-50, Kind::VectorEntry(Vector::Call)),
         (-49, Kind::VectorExit(Vector::Call)),
     ]);
-    told[1].pid = TID;
-    told[2].pid = TID;
+    reported[1].pid = TID;
+    reported[2].pid = TID;
     let window = Window { deadline_ns: DEADLINE, now_ns: DEADLINE + 40_000 };
-    assert_eq!(attribute(&told, TID, window, &machine()).0, Cause::OutsideTheKernel);
+    assert_eq!(attribute(&reported, TID, window, &machine()).0, Cause::OutsideTheKernel);
 }
 
 #[test]

@@ -71,15 +71,18 @@ fn masks_have_groups() {
 #[test]
 fn what_is_traced_is_what_was_asked_for() {
     let (folder, tracer) = tracer(0);
-    let told = |name| text(folder.path(), name);
-    assert_eq!([told("tracing_on"), told("trace_clock"), told("tracing_cpumask")], ["1", "mono", "00000002"]);
-    assert_eq!(told("per_cpu/cpu1/buffer_size_kb"), "16384");
-    assert_eq!(told("trace"), "", "what was recorded before is not read");
-    assert_eq!(told("events/sched/sched_switch/enable"), "1");
-    assert_eq!(told("events/exceptions/page_fault_user/enable"), "1");
+    let reported = |name| text(folder.path(), name);
+    assert_eq!(
+        [reported("tracing_on"), reported("trace_clock"), reported("tracing_cpumask")],
+        ["1", "mono", "00000002"]
+    );
+    assert_eq!(reported("per_cpu/cpu1/buffer_size_kb"), "16384");
+    assert_eq!(reported("trace"), "", "what was recorded before is not read");
+    assert_eq!(reported("events/sched/sched_switch/enable"), "1");
+    assert_eq!(reported("events/exceptions/page_fault_user/enable"), "1");
     assert!(!folder.path().join("events/irq/irq_handler_exit/enable").exists());
     drop(tracer);
-    assert_eq!(told("tracing_on"), "0");
+    assert_eq!(reported("tracing_on"), "0");
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub struct BoardReport {
 /// What both sides share.
 #[derive(Debug, Default)]
 struct Shared {
-    told: Mutex<BoardReport>,
+    reported: Mutex<BoardReport>,
     bulks: AtomicU64,
     /// It is time to end.
     end: AtomicBool,
@@ -54,7 +54,7 @@ impl Board {
                 block_signals();
                 let mut talk = Talk { stream, patience, shared: &shared };
                 if let Err(problem) = talk.talk(period_us) {
-                    shared.told.lock().unwrap_or_else(|e| e.into_inner()).problem = Some(problem);
+                    shared.reported.lock().unwrap_or_else(|e| e.into_inner()).problem = Some(problem);
                 }
                 shared.over.store(true, Release);
             }
@@ -81,8 +81,8 @@ impl Board {
     }
 
     /// All that it told so far.
-    pub fn told(&self) -> BoardReport {
-        std::mem::take(&mut *self.shared.told.lock().unwrap_or_else(|e| e.into_inner()))
+    pub fn reported(&self) -> BoardReport {
+        std::mem::take(&mut *self.shared.reported.lock().unwrap_or_else(|e| e.into_inner()))
     }
 }
 
@@ -132,7 +132,7 @@ impl Talk<'_> {
             if bulk.is_last() {
                 break;
             }
-            self.shared.told.lock().unwrap_or_else(|e| e.into_inner()).bulks.push(bulk);
+            self.shared.reported.lock().unwrap_or_else(|e| e.into_inner()).bulks.push(bulk);
             self.shared.bulks.fetch_add(1, Relaxed);
         }
         if !stopping {
@@ -140,7 +140,7 @@ impl Talk<'_> {
         }
         let mut bytes = vec![0; CELLS as usize * 4];
         self.read(&mut bytes, false)?;
-        self.shared.told.lock().unwrap_or_else(|e| e.into_inner()).cells = cells(&bytes);
+        self.shared.reported.lock().unwrap_or_else(|e| e.into_inner()).cells = cells(&bytes);
         Ok(())
     }
 

@@ -62,11 +62,11 @@ fn measure_within(
         return Err(Error::Impossible("with a board one who polls needs an interval of 500us or more to rest".into()));
     }
     let stream = connect(&job.board, patience)?;
-    let told = Arc::new(std::sync::Mutex::new(BoardReport::default()));
+    let reported = Arc::new(std::sync::Mutex::new(BoardReport::default()));
     let prepare = |_: &Ready| {
         let alone = Alone::start(job.by, &job.pair, job.interval_ns, place, Arc::new(AtomicU64::new(0)))?;
         let board = Board::start(stream, (job.interval_ns / 1_000) as u32, patience)?;
-        Ok(Observed { alone, board, address: job.board.clone(), told: told.clone() })
+        Ok(Observed { alone, board, address: job.board.clone(), reported: reported.clone() })
     };
     // The board does not count for us; it measures for as long as that many would take.
     let length = match limits.length {
@@ -74,11 +74,11 @@ fn measure_within(
         duration => duration,
     };
     let series = session::run(name, place, Limits { length, ..limits }, prepare, observer)?;
-    let told = std::mem::take(&mut *told.lock().unwrap_or_else(|e| e.into_inner()));
-    if let Some(problem) = &told.problem {
+    let reported = std::mem::take(&mut *reported.lock().unwrap_or_else(|e| e.into_inner()));
+    if let Some(problem) = &reported.problem {
         observer.note(format!("{name}: observer {} ended before its time: {problem}", job.board));
     }
-    Ok(summary::of(&told, series))
+    Ok(summary::of(&reported, series))
 }
 
 /// Answers while the board measures.
@@ -87,7 +87,7 @@ struct Observed {
     board: Board,
     address: Address,
     /// Where what the board told is left.
-    told: Arc<std::sync::Mutex<BoardReport>>,
+    reported: Arc<std::sync::Mutex<BoardReport>>,
 }
 
 impl Probe for Observed {
@@ -104,7 +104,7 @@ impl Probe for Observed {
         self.alone.failure().or_else(|| {
             let silent = self.board.over() && self.board.bulks() == 0;
             silent.then(|| {
-                let problem = self.board.told().problem.unwrap_or_else(|| "it measured nothing".into());
+                let problem = self.board.reported().problem.unwrap_or_else(|| "it measured nothing".into());
                 Error::Board { board: self.address.to_string(), problem }
             })
         })
@@ -116,7 +116,7 @@ impl Probe for Observed {
         while !self.board.over() && self.alone.failure().is_none() {
             self.alone.next();
         }
-        *self.told.lock().unwrap_or_else(|e| e.into_inner()) = self.board.told();
+        *self.reported.lock().unwrap_or_else(|e| e.into_inner()) = self.board.reported();
         self.alone.describe(settings);
         settings.observer = Some(self.address.to_string());
     }

@@ -10,12 +10,12 @@ use crate::track::Track;
 const CELL_NS: u64 = 1_000;
 
 /// The series with what the board told.
-pub fn of(told: &BoardReport, series: Series) -> Series {
+pub fn of(reported: &BoardReport, series: Series) -> Series {
     let mut track = Track::default();
-    told.bulks.iter().for_each(|bulk| track.push(bulk.max_ns.into()));
+    reported.bulks.iter().for_each(|bulk| track.push(bulk.max_ns.into()));
     Series {
-        latency: latency(told),
-        missed: told.bulks.iter().map(|bulk| u64::from(bulk.overruns)).sum(),
+        latency: latency(reported),
+        missed: reported.bulks.iter().map(|bulk| u64::from(bulk.overruns)).sum(),
         maxima: track.into_maxima(),
         ..series
     }
@@ -23,21 +23,21 @@ pub fn of(told: &BoardReport, series: Series) -> Series {
 
 /// The cells, with the exact figures of the records. The board counts the samples of its first second in the cells
 /// only, so a cell may lie outside what the records tell.
-fn latency(told: &BoardReport) -> Histogram {
-    let samples: u64 = told.bulks.iter().map(|bulk| u64::from(bulk.samples)).sum();
-    let sum_ns: u64 = told.bulks.iter().fold(0, |sum, bulk| sum.saturating_add(bulk.sum_ns));
-    let min_ns = told.bulks.iter().map(|bulk| u64::from(bulk.min_ns)).min();
-    let max_ns = told.bulks.iter().map(|bulk| u64::from(bulk.max_ns)).max();
+fn latency(reported: &BoardReport) -> Histogram {
+    let samples: u64 = reported.bulks.iter().map(|bulk| u64::from(bulk.samples)).sum();
+    let sum_ns: u64 = reported.bulks.iter().fold(0, |sum, bulk| sum.saturating_add(bulk.sum_ns));
+    let min_ns = reported.bulks.iter().map(|bulk| u64::from(bulk.min_ns)).min();
+    let max_ns = reported.bulks.iter().map(|bulk| u64::from(bulk.max_ns)).max();
     let mean_ns = (samples > 0).then(|| sum_ns as f64 / samples as f64);
 
     // The last cell has all that were longer.
-    let (last, cells) = told.cells.split_last().map_or((0, &[][..]), |(last, cells)| (*last, cells));
+    let (last, cells) = reported.cells.split_last().map_or((0, &[][..]), |(last, cells)| (*last, cells));
     let ends_ns = cells.len() as u64 * CELL_NS;
     let rows = (0..).map(|i| i * CELL_NS).zip(cells);
     let mut latency =
         Histogram::from_buckets(rows.map(|(low_ns, n)| Bucket { low_ns, width_ns: CELL_NS, count: u64::from(*n) }));
     // Without cells, of a board that fell silent, only the records' figures are known.
-    latency.overflow = if told.cells.is_empty() { samples } else { last.into() };
+    latency.overflow = if reported.cells.is_empty() { samples } else { last.into() };
     let (lowest, highest) = (latency.buckets().first().copied(), latency.buckets().last().copied());
     latency.min_ns = match (min_ns, lowest) {
         (Some(min_ns), Some(lowest)) if lowest.high_ns() < min_ns => Some(lowest.low_ns),
@@ -57,7 +57,7 @@ mod tests {
     use super::super::message::Bulk;
     use super::*;
 
-    fn told(cells: &[(usize, u32)], bulks: &[Bulk]) -> BoardReport {
+    fn reported(cells: &[(usize, u32)], bulks: &[Bulk]) -> BoardReport {
         let mut all = vec![0; 10];
         cells.iter().for_each(|(i, n)| all[*i] = *n);
         BoardReport { bulks: bulks.to_vec(), cells: all, problem: None }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn exact_figures_stand_where_the_cells_agree() {
-        let series = of(&told(&[(2, 1), (3, 2)], &[BULK, BULK]), Series::default());
+        let series = of(&reported(&[(2, 1), (3, 2)], &[BULK, BULK]), Series::default());
         let latency = &series.latency;
         assert_eq!((latency.min_ns, latency.max_ns, latency.mean_ns), (Some(2_100), Some(3_900), Some(3_100.0)));
         assert_eq!((latency.count(), series.missed, series.maxima.max_ns.len()), (3, 2, 2));
@@ -76,12 +76,12 @@ mod tests {
 
     #[test]
     fn what_only_the_cells_know_is_not_hidden() {
-        let warm = of(&told(&[(1, 1), (3, 2), (7, 1)], &[BULK]), Series::default()).latency;
+        let warm = of(&reported(&[(1, 1), (3, 2), (7, 1)], &[BULK]), Series::default()).latency;
         assert_eq!((warm.min_ns, warm.max_ns), (Some(1_000), Some(7_999)));
-        let beyond = of(&told(&[(3, 2), (9, 1)], &[BULK]), Series::default()).latency;
+        let beyond = of(&reported(&[(3, 2), (9, 1)], &[BULK]), Series::default()).latency;
         assert_eq!((beyond.overflow, beyond.max_ns, beyond.count()), (1, None, 3));
         let long = Bulk { max_ns: 800_000, sum_ns: 900_000, ..BULK };
-        assert_eq!(of(&told(&[(3, 2), (9, 1)], &[long]), Series::default()).latency.max_ns, Some(800_000));
+        assert_eq!(of(&reported(&[(3, 2), (9, 1)], &[long]), Series::default()).latency.max_ns, Some(800_000));
     }
 
     #[test]

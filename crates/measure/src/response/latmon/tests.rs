@@ -105,7 +105,7 @@ fn a_short_record_and_garbage_are_told_apart() {
 }
 
 #[test]
-fn what_a_board_told_before_it_was_lost_is_kept() {
+fn what_a_board_reported_before_it_was_lost_is_kept() {
     let (series, notes) = with("lost", LONG, |mut stream| {
         asked(&mut stream);
         stream.write_all(&bulk(90_000, 25_000, 33_000, 0, 3)).unwrap();

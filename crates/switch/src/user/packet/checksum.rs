@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_was_left_to_hardware_is_told_from_one_that_was_made() {
+    fn a_sum_that_was_left_to_hardware_is_reported_from_one_that_was_made() {
         let mut left = FRAME;
         // c000 + 0201 + c000 + 0202 + 0011 + 000e = 18422: what Linux leaves there.
         left[40..42].copy_from_slice(&0x8423u16.to_be_bytes());

@@ -24,7 +24,7 @@ pub(super) use socket::Socket;
 pub use stamps::Stamps;
 pub use tag::Tag;
 
-/// Frames of a ring that have room unless told otherwise: 4 ms of shortest frames at 1 Mframe/s, 8 MiB.
+/// Frames of a ring that have room unless set otherwise: 4 ms of shortest frames at 1 Mframe/s, 8 MiB.
 pub const DEFAULT_FRAMES: u32 = 4096;
 
 #[cfg(test)]

@@ -95,19 +95,19 @@ impl Ring {
 /// The header begins a slot that is ours and stays so for `'a`.
 unsafe fn slot<'a>(header: NonNull<Header>, status: u32) -> Slot<'a> {
     // SAFETY: as the caller promises; any bytes are a valid header.
-    let told = unsafe { header.read() };
-    let from = usize::from(told.tp_mac).min(SLOT);
-    let octets = (told.tp_snaplen as usize).min(SLOT - from);
+    let reported = unsafe { header.read() };
+    let from = usize::from(reported.tp_mac).min(SLOT);
+    let octets = (reported.tp_snaplen as usize).min(SLOT - from);
     // SAFETY: within the slot, as was just made sure of.
     let frame = unsafe { std::slice::from_raw_parts(header.as_ptr().cast::<u8>().add(from), octets) };
     Slot {
         frame,
-        cut: octets < told.tp_len as usize,
+        cut: octets < reported.tp_len as usize,
         status,
-        tag_type: told.tp_vlan_tpid,
-        tag_control: told.tp_vlan_tci,
-        seconds: told.tp_sec,
-        nanoseconds: told.tp_nsec,
+        tag_type: reported.tp_vlan_tpid,
+        tag_control: reported.tp_vlan_tci,
+        seconds: reported.tp_sec,
+        nanoseconds: reported.tp_nsec,
     }
 }
 

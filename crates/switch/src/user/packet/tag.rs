@@ -21,8 +21,8 @@ impl Tag {
         if slot.status & libc::TP_STATUS_VLAN_VALID == 0 {
             return None;
         }
-        let told = slot.status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
-        Some(Self { kind: if told { slot.tag_type } else { 0x8100 }, control: slot.tag_control })
+        let reported = slot.status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+        Some(Self { kind: if reported { slot.tag_type } else { 0x8100 }, control: slot.tag_control })
     }
 
     /// As it stands in a frame, behind the addresses.

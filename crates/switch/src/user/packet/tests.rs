@@ -26,7 +26,7 @@ does!(
     frames_of_every_length_arrive_bit_for_bit,
     a_service_tag_and_the_tag_behind_it_stay,
     a_frame_too_long_for_the_interface_is_refused,
-    frames_longer_than_the_slot_are_told,
+    frames_longer_than_the_slot_are_reported,
     an_interface_that_goes_down_and_comes_back,
     an_interface_that_vanishes,
     a_full_queue_of_the_driver_is_busy,
@@ -74,7 +74,7 @@ fn the_way_to_the_link_is_measured_by_frames_that_nobody_forwards() {
 }
 
 #[test]
-fn frames_that_the_ring_cut_are_told() {
+fn frames_that_the_ring_cut_are_reported() {
     with_cable(|| {
         ip("link set left mtu 9000");
         ip("link set right mtu 9000");
@@ -186,9 +186,9 @@ fn what_hosts_on_this_machine_send_arrives_with_its_checksum() {
             let from = near.within(|| UdpSocket::bind("192.0.2.1:0")).unwrap().unwrap();
             to.set_read_timeout(patience).unwrap();
             from.send_to(b"by UDP", "192.0.2.2:4660").unwrap();
-            let mut told = [0; 6];
-            to.recv(&mut told).unwrap();
-            assert_eq!(&told, b"by UDP");
+            let mut reported = [0; 6];
+            to.recv(&mut reported).unwrap();
+            assert_eq!(&reported, b"by UDP");
 
             let to = far.within(|| TcpListener::bind("192.0.2.2:4660")).unwrap().unwrap();
             let connect = || TcpStream::connect_timeout(&"192.0.2.2:4660".parse().unwrap(), Duration::from_secs(30));
@@ -196,8 +196,8 @@ fn what_hosts_on_this_machine_send_arrives_with_its_checksum() {
             let (mut to, _) = to.accept().unwrap();
             to.set_read_timeout(patience).unwrap();
             from.write_all(b"by TCP").unwrap();
-            to.read_exact(&mut told).unwrap();
-            assert_eq!(&told, b"by TCP");
+            to.read_exact(&mut reported).unwrap();
+            assert_eq!(&reported, b"by TCP");
         });
     });
 }

@@ -103,8 +103,8 @@ impl Queue {
     /// Takes the next frame, if there is one.
     #[inline]
     pub fn receive(&mut self, slot: &mut [u8]) -> Received {
-        let Some(told) = self.received.take() else { return Received::Nothing };
-        let received = match (self.frames.get(told.addr, told.len), slot.get_mut(..told.len as usize)) {
+        let Some(reported) = self.received.take() else { return Received::Nothing };
+        let received = match (self.frames.get(reported.addr, reported.len), slot.get_mut(..reported.len as usize)) {
             (Some(frame), Some(to)) => {
                 to.copy_from_slice(frame);
                 Received::Frame(frame.len())
@@ -112,7 +112,7 @@ impl Queue {
             _ => Received::Oversized,
         };
         let piece = Frames::PIECE as u64;
-        self.room.put(told.addr / piece * piece);
+        self.room.put(reported.addr / piece * piece);
         received
     }
 
@@ -148,9 +148,9 @@ impl Queue {
 
     /// Frames that came in and found no room, or had more octets than a piece has, since this was last asked.
     pub fn take_drops(&mut self) -> u64 {
-        let Ok(told) = sockopt::xdp_statistics(&self.socket) else { return 0 };
+        let Ok(reported) = sockopt::xdp_statistics(&self.socket) else { return 0 };
         // An empty ring of room is counted among rx_dropped, too.
-        let all = told.rx_dropped + told.rx_ring_full.unwrap_or_default();
+        let all = reported.rx_dropped + reported.rx_ring_full.unwrap_or_default();
         all - std::mem::replace(&mut self.dropped, all)
     }
 }

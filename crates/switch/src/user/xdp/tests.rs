@@ -40,7 +40,7 @@ does!(
     frames_of_every_length_arrive_bit_for_bit,
     a_service_tag_and_the_tag_behind_it_stay,
     a_frame_too_long_for_the_interface_is_refused,
-    frames_longer_than_the_slot_are_told,
+    frames_longer_than_the_slot_are_reported,
     an_interface_that_goes_down_and_comes_back,
     an_interface_that_vanishes,
     a_full_queue_of_the_driver_is_busy,

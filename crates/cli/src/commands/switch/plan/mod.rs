@@ -63,7 +63,7 @@ impl PlanCommand {
     }
 }
 
-/// What cannot be read is told by who reads it.
+/// What cannot be read is reported by its reader.
 fn is_network(file: &Path) -> bool {
     std::fs::read_to_string(file).is_ok_and(|text| ontick_tsn::network::is_meant(&text))
 }

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// Streams of which each is told; of more, those that are nearest to their deadline.
+/// Streams of which each is reported; of more, those that are nearest to their deadline.
 const EACH: usize = 12;
-/// Links that are told.
+/// Links that are reported.
 const LINKS: usize = 3;
 
 /// What the data plane needs, and what that does to the plan.
