@@ -1,7 +1,7 @@
 //! Whether a schedule holds, whoever made it: its gates are looked at one by one, and every message of the common
 //! period is sent through a model of the network, event by event.
 //!
-//! Nothing here is used by the planner, and nothing of the planner is used here.
+//! It shares the network model and the form of a schedule with the planner, and no algorithm.
 
 mod event;
 mod fault;
