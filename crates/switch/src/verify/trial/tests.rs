@@ -95,8 +95,11 @@ fn the_user_plane_keeps_to_its_windows() {
     for class in &outcome.trial.classes {
         assert!(class.first.count() > 0 || class.unqueued > 0, "{class:?}");
     }
-    // Whoever else wants the CPU may carry frames past a closing; nothing makes them leave before an opening.
-    assert!(outcome.trial.violations.iter().all(|violation| violation.late), "{:?}", outcome.trial.violations);
+    // Other programs may hold frames up past a closing, some so long that the next opening is nearer. A gate that opened
+    // early would let out frames of every cycle so.
+    let early = outcome.trial.violations.iter().filter(|violation| !violation.late).count() as u64;
+    let received: u64 = outcome.trial.classes.iter().map(|class| class.received).sum();
+    assert!(early * 100 <= received, "{early} of {received}: {:?}", outcome.trial.violations);
     assert_eq!(outcome.link, Link::Modelled(source_004_test::RATE));
 }
 
