@@ -10,7 +10,7 @@ use ontick_link::receiver::By;
 use ontick_link::setting::Setting;
 use ontick_link::transfer::{Feed, repeated};
 use ontick_link::{Code, Receiver, Sender};
-use ontick_rt::thread::Setup;
+use ontick_rt::thread::{Policy, Setup};
 
 /// Nobody answered for so long: the transfer is given up, in ns.
 const PATIENCE_NS: u64 = 10_000_000_000;
@@ -23,13 +23,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // As wide as source 002's pulses, so that both ends sleep between edges and need no core of their own.
     let setting = Setting::new(Code::SOURCE_002, 0)?;
+    // Ahead of other programs where the system allows it: late edges are damaged frames, which are sent again.
+    let setup = || Setup::new().policy(Policy::Fifo(80));
     let output = |line: &Name| Line::open(line, &Request::output(false));
     let input = |line: &Name| Line::open(line, &By::Interrupt.request());
     let message = b"every byte arrives, once and in order";
 
     let receiving = std::thread::spawn({
-        let mut receiver = Receiver::start(input(&arrives)?, setting, By::Interrupt, Setup::new())?;
-        let mut answers = Sender::start(output(&back)?, setting, Setup::new())?;
+        let mut receiver = Receiver::start(input(&arrives)?, setting, By::Interrupt, setup())?;
+        let mut answers = Sender::start(output(&back)?, setting, setup())?;
         move || {
             let (stop, mut got) = (AtomicBool::new(false), Vec::new());
             let take = |bytes: &[u8]| {
@@ -41,8 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     });
 
-    let mut sender = Sender::start(output(&there)?, setting, Setup::new())?;
-    let mut answers = Receiver::start(input(&returns)?, setting, By::Interrupt, Setup::new())?;
+    let mut sender = Sender::start(output(&there)?, setting, setup())?;
+    let mut answers = Receiver::start(input(&returns)?, setting, By::Interrupt, setup())?;
     let mut feed = Feed::new(Cursor::new(message.to_vec()))?;
     let stop = AtomicBool::new(false);
     let sent = repeated::send(&mut sender, &mut answers, setting, &mut feed, (1, PATIENCE_NS), &stop)?;

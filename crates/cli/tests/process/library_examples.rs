@@ -45,7 +45,9 @@ fn the_crates_examples_run_as_their_pages_say() {
     let _alone = alone_on_this_machine();
     let folder = tempfile::tempdir().unwrap();
     for (_, name, arguments, printed) in EXAMPLES {
-        let output = Command::new(built.join(name)).args(arguments).current_dir(&folder).output().unwrap();
+        // Ended where it hangs: no other test is run meanwhile.
+        let mut limited = Command::new("timeout");
+        let output = limited.arg("60").arg(built.join(name)).args(arguments).current_dir(&folder).output().unwrap();
         assert!(output.status.success(), "{name}: {}", stderr(&output));
         assert!(stdout(&output).contains(printed), "{name}: {}", stdout(&output));
     }

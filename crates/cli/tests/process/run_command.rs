@@ -2,9 +2,9 @@
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::{has, ontick, run, runs, send, stderr, stdout, wait_until};
 
@@ -55,7 +55,8 @@ fn signals_pass_through() {
         let folder = tempfile::tempdir().unwrap();
         let ready = folder.path().join("ready");
         let text = format!("trap 'exit 42' {name}; touch {}; while :; do sleep 0.02; done", ready.display());
-        let mut child = script(&[], &text).spawn().unwrap();
+        let mut group = Group(script(&[], &text).process_group(0).spawn().unwrap());
+        let child = &mut group.0;
         wait_until("the trap", || ready.exists());
         send(child.id(), signal);
         assert_eq!(child.wait().unwrap().code(), Some(42), "{name}");
@@ -80,14 +81,16 @@ fn a_signal_to_the_whole_group_is_not_passed_on() {
     let mut traced = Command::new("strace");
     traced.args(["-DD", "-e", "trace=kill,pidfd_send_signal", "-e", "signal=none", "-o"]).arg(path("sent"));
     traced.args([env!("CARGO_BIN_EXE_ontick"), "run", "--policy", "other", "--", "sh", "-c", &text]);
-    let mut child = traced.process_group(0).spawn().unwrap();
+    let mut group = Group(traced.process_group(0).spawn().unwrap());
+    let child = &mut group.0;
     wait_until("the trap", || path("ready").exists());
-    let group = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
     let lines = || std::fs::read_to_string(path("count")).unwrap().lines().count();
     for sent in 1..=6 {
+        // One that comes before the last was taken is the same one to it.
+        wait_until("ontick to wait for signals", || waits_for_signals(child.id()));
         match sent % 2 {
             0 => send(child.id(), Signal::USR1),
-            _ => rustix::process::kill_process_group(group, Signal::USR1).unwrap(),
+            _ => kill_process_group(Pid::from_child(child), Signal::USR1).unwrap(),
         }
         wait_until("the signal", || lines() >= sent);
     }
@@ -98,13 +101,30 @@ fn a_signal_to_the_whole_group_is_not_passed_on() {
     assert_eq!(trace.matches("SIGUSR1").count(), 3, "{trace}");
 }
 
+/// A command that leads a process group, all of which ends with the test.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether it sleeps in sigwaitinfo(2), as proc(5) numbers system calls.
+fn waits_for_signals(pid: u32) -> bool {
+    let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+    call.split(' ').next() == Some(&libc::SYS_rt_sigtimedwait.to_string())
+}
+
 #[test]
 fn the_program_stops_and_goes_on_with_its_stand_in() {
     let folder = tempfile::tempdir().unwrap();
     let pid_file = folder.path().join("pid");
     let text = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid_file.display());
     // A process group with a session above it, as a shell's job: an orphaned one is not stopped by SIGTSTP.
-    let mut child = script(&[], &text).process_group(0).spawn().unwrap();
+    let mut group = Group(script(&[], &text).process_group(0).spawn().unwrap());
+    let child = &mut group.0;
     wait_until("the program", || pid_file.exists());
     let program: u32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
     let state = |pid: u32| {
@@ -124,7 +144,8 @@ fn a_killed_stand_in_takes_the_program_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let pid_file = folder.path().join("pid");
     let text = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid_file.display());
-    let mut child = script(&[], &text).spawn().unwrap();
+    let mut group = Group(script(&[], &text).process_group(0).spawn().unwrap());
+    let child = &mut group.0;
     wait_until("the program", || pid_file.exists());
     let program: i32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
     child.kill().unwrap();
@@ -153,7 +174,8 @@ fn a_killed_stand_in_ends_the_whole_tree() {
     let names = ["deaf", "detached", "other", "program"];
     let real_time = may_be_real_time();
     for group in [false, true] {
-        let mut child = script(&[], &text).process_group(0).spawn().unwrap();
+        let mut started = Group(script(&[], &text).process_group(0).spawn().unwrap());
+        let child = &mut started.0;
         let mut pids = Vec::new();
         for name in names {
             wait_until(name, || path(name).exists());
@@ -163,8 +185,7 @@ fn a_killed_stand_in_ends_the_whole_tree() {
         }
         match group {
             true => {
-                let group = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
-                rustix::process::kill_process_group(group, Signal::KILL).unwrap();
+                kill_process_group(Pid::from_child(child), Signal::KILL).unwrap();
             }
             false => child.kill().unwrap(),
         }
@@ -191,7 +212,7 @@ fn what_outlives_the_program_is_left_alone() {
     assert_eq!(script(&[], &text).output().unwrap().status.code(), Some(3));
     let pid: i32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
     assert!(runs(pid));
-    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
 #[test]
