@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build test test-quick test-kernel test-kernel-debug test-pru bench cross lab fresh fmt lint crates mutants clean help
+.PHONY: prove build install uninstall test test-quick test-kernel test-kernel-debug test-pru bench cross lab fresh fmt lint crates mutants clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -9,6 +9,14 @@ build: ## target/release/ontick, with a Rust from the distribution if none is he
 	packaging/needs build
 	packaging/rust --install >/dev/null
 	packaging/cargo build --release --locked
+
+# Root would own what it builds: what is built already is only copied.
+install: ## PREFIX/bin/ontick; PREFIX is /usr/local for root and ~/.local for others
+	@[ -x target/release/ontick ] || $(MAKE) build
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install
+
+uninstall: ## takes it away again, and nothing else
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install --uninstall
 
 test: ## everything that CI runs
 	packaging/test

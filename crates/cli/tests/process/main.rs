@@ -13,6 +13,7 @@ mod explain;
 mod foreign_chips;
 mod full_disks;
 mod gpio;
+mod install;
 #[path = "../../../record/tests/judges/mod.rs"]
 mod judges;
 mod kernel;
