@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ontick_record::Run;
 
 use crate::terminal;
@@ -24,10 +25,14 @@ impl Outcome {
     }
 }
 
+/// The exit status of a command that could not be done.
+const NOT_POSSIBLE: u8 = 2;
+
 /// Why a command could not be done, in one sentence.
 #[derive(Debug)]
 pub struct Failure {
     sentence: String,
+    status: u8,
     /// What lines after the first begin with.
     indent: &'static str,
 }
@@ -35,16 +40,24 @@ pub struct Failure {
 impl Failure {
     pub fn new(sentence: impl Display) -> Self {
         // A name with a line end must not begin a line that looks like another's.
-        Self { sentence: sentence.to_string(), indent: "  " }
+        Self { sentence: sentence.to_string(), status: NOT_POSSIBLE, indent: "  " }
     }
 
     /// Several problems with a line for each, as compilers list them; no name in them has a line end.
     pub fn list(problems: impl Display) -> Self {
-        Self { sentence: problems.to_string(), indent: "" }
+        Self { sentence: problems.to_string(), status: NOT_POSSIBLE, indent: "" }
+    }
+
+    /// With an exit status of its own.
+    pub fn with_status(self, status: u8) -> Self {
+        Self { status, ..self }
     }
 
     /// What is wrong with the command line, without clap's frame around it.
     pub fn usage(error: &clap::Error) -> Self {
+        if let Some(number) = negative_number(error) {
+            return Self::new(format!("\"{number}\" is negative: no option takes a negative number (see --help)"));
+        }
         let text = error.render().to_string();
         let sentence: Vec<&str> = text
             .lines()
@@ -61,7 +74,17 @@ impl Failure {
         let mut lines = self.sentence.lines();
         terminal::say(&format!("ontick: {}", lines.next().unwrap_or_default()));
         lines.for_each(|line| terminal::say(&format!("{}{line}", self.indent)));
-        ExitCode::from(2)
+        ExitCode::from(self.status)
+    }
+}
+
+/// What looks like an option to clap and is meant as the value of one.
+fn negative_number(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidArg)? {
+        ContextValue::String(word) if error.kind() == ErrorKind::UnknownArgument => {
+            word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).then_some(word)
+        }
+        _ => None,
     }
 }
 

@@ -61,6 +61,8 @@ pub enum LaunchError {
         program: String,
         /// Why not.
         why: String,
+        /// What a shell would end with: 127 if there is no such program, 126 if it cannot be run (sh(1p)).
+        status: u8,
     },
     /// The system failed.
     #[error("{0}")]
@@ -84,12 +86,12 @@ impl Launch {
         let group = rustix::process::getpgrp().as_raw_nonzero().get();
         let prepare = |command: &mut Command| child::prepare(command, &self, signals.before(), group);
         let keeper = Keeper::start(command, prepare, || self.step_aside()).map_err(|error| {
-            let why = match error.kind() {
-                io::ErrorKind::NotFound => "there is no such program".into(),
-                io::ErrorKind::PermissionDenied => "it may not be run (is it executable?)".into(),
-                _ => error.to_string(),
+            let (why, status) = match error.kind() {
+                io::ErrorKind::NotFound => ("there is no such program".into(), 127),
+                io::ErrorKind::PermissionDenied => ("it may not be run (is it executable?)".into(), 126),
+                _ => (error.to_string(), 126),
             };
-            LaunchError::Program { program, why }
+            LaunchError::Program { program, why, status }
         })?;
         self.step_aside();
         stand_in(keeper, &signals).map_err(LaunchError::from)

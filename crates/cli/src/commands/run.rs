@@ -15,7 +15,7 @@ use ontick_units::{CpuList, exact};
 
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, Cpu};
-use crate::launch::{Account, Launch};
+use crate::launch::{Account, Launch, LaunchError};
 use crate::temporary_settings::TemporarySettings;
 
 /// What the kernel sends to a program that runs at real-time priority for too long.
@@ -23,7 +23,8 @@ const SIGXCPU: i32 = 24;
 
 /// Run any program on time: on its own CPU, at real-time priority.
 ///
-/// Input, output, signals and exit status are the program's own (128 + N where signal N ended it). Called through
+/// Input, output, signals and exit status are the program's own (128 + N where signal N ended it,
+/// 127 where there is no such program, 126 where it cannot be run). Called through
 /// sudo, it runs as the user who called sudo, with the scheduling that only root may give. Its settings are undone when
 /// it ends, for whatever reason. If ontick itself is killed, the program gets SIGTERM, and a second later SIGKILL with
 /// every process that it started.
@@ -98,7 +99,10 @@ impl Run {
         };
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
-        let status = launch.run(command)?;
+        let status = launch.run(command).map_err(|error| match error {
+            LaunchError::Program { status, .. } => Failure::new(error).with_status(status),
+            _ => Failure::new(error),
+        })?;
         held.map(TemporarySettings::restore).transpose()?;
         self.explain(status);
         Ok(Outcome::Ended(passed_on(status)))

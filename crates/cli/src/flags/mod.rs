@@ -19,10 +19,13 @@ pub fn time(text: &str) -> Result<u64, String> {
     parse_time(text).map_err(|e| e.to_string())
 }
 
+const ZERO_INTERVAL: &str = "an interval must be above 0";
+
 /// An interval as a time or a rate, in ns.
 pub fn interval(text: &str) -> Result<u64, String> {
     match parse_interval(text) {
-        Ok(0) => Err("an interval must be above 0".into()),
+        _ if text.trim() == "0" => Err(ZERO_INTERVAL.into()),
+        Ok(0) => Err(ZERO_INTERVAL.into()),
         other => other.map_err(|e| e.to_string()),
     }
 }

@@ -21,6 +21,7 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--cpu", "4000"], &["CPU 4000", "online"]);
     fails(&["latency", "timer", "--cpu", "first"], &["first"]);
     fails(&["latency", "timer", "--interval", "1"], &["unit"]);
+    fails(&["latency", "timer", "--interval", "0"], &["above 0"]);
     fails(&["latency", "timer", "--interval", "0s"], &["above 0"]);
     fails(&["latency", "timer", "--interval", "10ns"], &["at least 1us"]);
     fails(&["latency", "timer", "--interval", "2h"], &["at most 1h"]);
@@ -51,8 +52,18 @@ fn nonsense_on_the_command_line() {
     fails(&["run", "--policy", "idle", "--", "true"], &["fifo:1 to fifo:99"]);
     fails(&["run", "--cpu", "4000", "--", "true"], &["CPU 4000", "online"]);
     fails(&["run", "--runaway-after", "1us", "--", "true"], &["1ms"]);
-    fails(&["run", "--policy", "other", "--", "/no/such/program"], &["/no/such/program", "no such program"]);
-    fails(&["run", "--policy", "other", "--", "/dev/null"], &["/dev/null", "executable"]);
+    fails(&["switch", "demo", "--cpu", "4000"], &["CPU 4000", "online"]);
+}
+
+#[test]
+fn negative_numbers_are_named_as_such() {
+    for words in [&["latency", "timer", "--count", "-5"][..], &["sample", "--rate", "-5Hz"], &["check", "--cpu", "-1"]]
+    {
+        // Of letters behind the number clap does not know.
+        fails(words, &[&words[words.len() - 1][..2], "is negative"]);
+    }
+    // No number, so an option that there is not.
+    fails(&["latency", "timer", "--count", "--fast"], &["--fast", "--help"]);
 }
 
 #[test]
@@ -67,6 +78,8 @@ fn lines_that_are_not_there_or_cannot_do_that() {
     fails(&["gpio", "set", &format!("{line}=2")], &["LINE=1"]);
     fails(&["gpio", "set", &format!("{line}=1"), "--count", "3"], &["--toggle"]);
     fails(&["gpio", "set", &format!("{line}=1"), "--on-exit", "off"], &["keep, low, high or input"]);
+    fails(&["gpio", "set", &format!("{line}=1"), &format!("{line}=0")], &[&line, "twice"]);
+    assert!(stdout(&run(&["gpio", "get", &line])).contains("=0"), "nothing was set");
     fails(&["gpio", "watch", &line, "--edges", "up"], &["rising, falling or both"]);
     fails(&["gpio", "wire", &line, &line], &["two different lines"]);
     fails(&["gpio", "wire", &line, "sim:other/4"], &["one chip"]);

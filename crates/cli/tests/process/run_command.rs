@@ -37,6 +37,17 @@ fn input_output_and_status_are_the_programs_own() {
     assert_eq!(code(&run(&["run", "--policy", "other", "--", "true", "--help", "--cpu"])), Some(0));
 }
 
+/// As shells and env(1) do.
+#[test]
+fn a_program_that_cannot_be_run_has_a_status_of_its_own() {
+    for (program, status, why) in [("/no/such/program", 127, "no such program"), ("/dev/null", 126, "executable")] {
+        let output = run(&["run", "--policy", "other", "--", program]);
+        let said = stderr(&output);
+        assert_eq!(code(&output), Some(status), "{said}");
+        assert!(said.starts_with(&format!("ontick: {program}: ")) && said.contains(why), "{said}");
+    }
+}
+
 #[test]
 fn the_program_has_its_cpu_and_policy() {
     let cpu = "0";

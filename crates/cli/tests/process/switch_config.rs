@@ -95,6 +95,8 @@ fn files_that_are_no_switch() {
     fails(&["switch", "check", path.to_str().unwrap()], &["cell4.toml:1:"]);
     fails(&["switch", "export"], &["FILE"]);
     fails(&["schema", "house"], &["house", "switch"]);
+    let (_network, network) = file("network.toml", include_str!("../../../../fuzz/seeds/switch_network/network.toml"));
+    fails(&["switch", "check", network.to_str().unwrap()], &["describes a network", "switch plan"]);
 }
 
 #[test]

@@ -68,6 +68,7 @@ impl FromStr for Assignment {
 impl Set {
     pub fn run(self) -> Result<Outcome, Failure> {
         let stop = stop::on_signal()?;
+        self.names_each_line_once()?;
         let mut lines = self.take()?;
         let values: Vec<_> = lines.iter().map(|(line, value)| render::Value::of(line, *value)).collect();
         render::values(&values, self.json)?;
@@ -80,6 +81,17 @@ impl Set {
             }
         }
         Ok(Outcome::Met)
+    }
+
+    fn names_each_line_once(&self) -> Result<(), Failure> {
+        let twice =
+            (1..self.lines.len()).find(|i| self.lines[..*i].iter().any(|other| other.name == self.lines[*i].name));
+        match twice {
+            Some(i) => {
+                Err(Failure::new(format!("line {} is named twice: give each line one value", self.lines[i].name)))
+            }
+            None => Ok(()),
+        }
     }
 
     fn take(&self) -> Result<Vec<(Line, bool)>, Failure> {
@@ -116,7 +128,7 @@ impl Set {
     fn hint(&self, lines: &[(Line, bool)]) {
         let by_driver = self.on_exit == OnExit::Keep && lines.iter().any(|(l, _)| l.backend() == Backend::Chardev);
         let hint = match self.time {
-            None if self.count.is_none() => "TemporarySettings until Ctrl-C (--for 0s sets and leaves).",
+            None if self.count.is_none() => "Held until Ctrl-C (--for 0s sets and leaves).",
             Some(0) if by_driver => "Not held: from now on the chip's driver decides about the value.",
             _ => return,
         };

@@ -10,12 +10,14 @@ use ontick_record::run::Judged;
 use ontick_record::switching::Trial;
 use ontick_record::{Run, store};
 use ontick_report::{Plot, plot};
+use ontick_rt::cpus;
 use ontick_switch::verify::flow::SIZES;
 use ontick_switch::verify::frame_log;
 use ontick_switch::verify::offered::Offered;
 use ontick_switch::verify::proof::{self, Carrier, Proof, Proven};
 use ontick_switch::verify::trial::Moment;
 use ontick_tsn::model::{Plane, Switch};
+use ontick_units::CpuList;
 
 use super::explaining::Explaining;
 use crate::attempts::Attempts;
@@ -182,6 +184,10 @@ impl ProvingFlags {
                 }
                 (None, false) => Ok(Carrier::Outside { send, receive, folder }),
             };
+        }
+        if let Some(cpu) = self.cpu.filter(|cpu| !cpus::online().contains(cpu)) {
+            let online = cpus::online().into_iter().collect::<CpuList>();
+            return Err(Failure::new(format!("CPU {cpu} is not online (this machine has CPU {online})")));
         }
         let switch = &asked.switch;
         // Only where it is needed, as it takes a CPU.
