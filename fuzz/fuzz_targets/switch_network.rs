@@ -4,8 +4,8 @@
 use std::cell::Cell;
 
 use ontick_tsn::network;
-use ontick_tsn::planning::{Document, Outcome, Timetable, Wanted, lists, nodes, plan};
-use ontick_tsn::validate::{Against, TARGETS, validate};
+use ontick_tsn::planning::{Document, Outcome, PlanOptions, Timetable, gate_control_list, nodes, plan};
+use ontick_tsn::validate::{TARGETS, ValidationInput, validate};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let lines = text.matches('\n').count() + 1;
@@ -25,10 +25,10 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         steps.set(steps.get() + 1);
         steps.get() < 60
     };
-    if let Some(too_long) = lists::too_long_in_any_plan(&network) {
+    if let Some(too_long) = gate_control_list::too_long_in_any_plan(&network) {
         return drop(too_long.to_string());
     }
-    let wanted = Wanted::default();
+    let wanted = PlanOptions::default();
     let table = match plan(&network, &wanted, &Timetable::default(), &go_on) {
         Outcome::Planned(table) => table,
         Outcome::NotFound(_) => return,
@@ -37,15 +37,15 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             return;
         }
     };
-    let schedule = match lists::schedule(&network, &table) {
+    let schedule = match gate_control_list::schedule(&network, &table) {
         Ok(schedule) => schedule,
         Err(too_long) => return drop(too_long.to_string()),
     };
     if schedule.windows.len() > 10_000 {
         return;
     }
-    let against = Against { network: &network, schedule: &schedule, target: &TARGETS[0], most_messages: 20_000 };
-    let verdict = validate(&against);
+    let input = ValidationInput { network: &network, schedule: &schedule, target: &TARGETS[0], most_messages: 20_000 };
+    let verdict = validate(&input);
     let faults: Vec<String> = verdict.faults.iter().map(|fault| fault.in_words(&network)).collect();
     assert!(verdict.holds(), "{faults:?}");
     let written = Document::new(&network, &table, &schedule).write().unwrap();

@@ -3,7 +3,7 @@
 
 use ontick_tsn::network::{Overhead, tsnkit};
 use ontick_tsn::planning::Document;
-use ontick_tsn::validate::{Against, Schedule, TARGETS, validate};
+use ontick_tsn::validate::{Schedule, TARGETS, ValidationInput, validate};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     // Parts are apart by a line of its own.
@@ -15,8 +15,8 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         return;
     }
     let check = |schedule: &Schedule| {
-        let against = Against { network: &network, schedule, target: &TARGETS[1], most_messages: 5_000 };
-        let verdict = validate(&against);
+        let input = ValidationInput { network: &network, schedule, target: &TARGETS[1], most_messages: 5_000 };
+        let verdict = validate(&input);
         verdict.faults.iter().for_each(|fault| drop(fault.in_words(&network)));
     };
     if let Some(document) = parts.get(2).and_then(|text| Document::read(text).ok()) {

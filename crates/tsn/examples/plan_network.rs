@@ -5,9 +5,9 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use ontick_tsn::network;
-use ontick_tsn::planning::{Outcome, Timetable, Wanted, lists, plan};
+use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
 use ontick_tsn::target;
-use ontick_tsn::validate::{Against, MOST_MESSAGES, validate};
+use ontick_tsn::validate::{MOST_MESSAGES, ValidationInput, validate};
 
 const NETWORK: &str = r#"
 [[switch]]
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let network = network::read(&text)?;
     let begun = Instant::now();
     let within_time = || begun.elapsed() < Duration::from_secs(10);
-    let timetable = match plan(&network, &Wanted::default(), &Timetable::default(), &within_time) {
+    let timetable = match plan(&network, &PlanOptions::default(), &Timetable::default(), &within_time) {
         Outcome::Planned(timetable) => timetable,
         Outcome::Impossible(proofs) => {
             proofs.iter().for_each(|proof| println!("{}", proof.in_words(&network)));
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         Outcome::NotFound(_) => return Err("no plan was found within ten seconds".into()),
     };
-    let schedule = lists::schedule(&network, &timetable)?;
+    let schedule = gate_control_list::schedule(&network, &timetable)?;
     for window in &schedule.windows {
         let (from_us, to_us) = (window.begin_ns as f64 / 1e3, window.end_ns as f64 / 1e3);
         let cycle_us = window.cycle_ns / 1000;
@@ -70,7 +70,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The validator shares nothing with the planner but the network.
     let target = target::named("any").ok_or("no such target")?;
-    let verdict = validate(&Against { network: &network, schedule: &schedule, target, most_messages: MOST_MESSAGES });
+    let verdict =
+        validate(&ValidationInput { network: &network, schedule: &schedule, target, most_messages: MOST_MESSAGES });
     for delay in &verdict.delays {
         let (stream, listener) = (&network.streams[delay.stream].name, &network.nodes[delay.listener].name);
         println!("{stream:<14} to {listener}: {} to {} ns", delay.least_ns, delay.most_ns);

@@ -1,7 +1,7 @@
 //! How long planning takes, on tsnkit's tables: `cargo run --release -p ontick-tsn --example planning -- TASK TOPO`
 use ontick_tsn::network::{Overhead, tsnkit};
-use ontick_tsn::planning::{Outcome, Timetable, Wanted, lists, plan};
-use ontick_tsn::validate::{Against, MOST_MESSAGES, TARGETS, validate};
+use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
+use ontick_tsn::validate::{MOST_MESSAGES, TARGETS, ValidationInput, validate};
 use std::time::Instant;
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -12,7 +12,7 @@ fn main() {
     let network = tsnkit::read(&task, &topo, None, overhead).unwrap_or_else(|e| panic!("{e}"));
     println!("read {:?}", t.elapsed());
     let t = Instant::now();
-    let out = plan(&network, &Wanted::default(), &Timetable::default(), &|| t.elapsed().as_secs() < 60);
+    let out = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| t.elapsed().as_secs() < 60);
     println!("plan {:?}", t.elapsed());
     let table = match out {
         Outcome::Planned(table) => table,
@@ -21,15 +21,15 @@ fn main() {
             return;
         }
         Outcome::NotFound(f) => {
-            println!("not found: {} missing {:?}", f.table.missing().count(), f.tried);
+            println!("not found: {} missing {:?}", f.table.missing().count(), f.effort);
             f.table
         }
     };
     let t = Instant::now();
-    let schedule = lists::schedule(&network, &table).unwrap();
+    let schedule = gate_control_list::schedule(&network, &table).unwrap();
     println!("lists {:?} windows {}", t.elapsed(), schedule.windows.len());
     let t = Instant::now();
-    let v = validate(&Against {
+    let v = validate(&ValidationInput {
         network: &network,
         schedule: &schedule,
         target: &TARGETS[0],

@@ -1,4 +1,4 @@
-//! The JSON twin of the file: the same tables and keys. It is carried over into TOML text, with each value's place kept,
+//! The JSON twin of the file: the same tables and keys. It is translated into TOML text, with each value's place kept,
 //! so that there is one reader, and errors name the line of the JSON text.
 
 use super::Network;
@@ -13,12 +13,12 @@ pub(super) fn read(text: &str) -> Result<Network, Errors> {
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) {
         return Err(alone(error.line(), error.column(), error.to_string()));
     }
-    let mut carried = Carried { text, at: 0, toml: String::new(), places: Vec::new() };
-    if let Err(what) = carried.document() {
-        let (line, column) = Report::new(text).place(carried.at);
+    let mut translator = Translator { text, at: 0, toml: String::new(), places: Vec::new() };
+    if let Err(what) = translator.document() {
+        let (line, column) = Report::new(text).place(translator.at);
         return Err(alone(line, column, what));
     }
-    let Carried { toml, places, .. } = carried;
+    let Translator { toml, places, .. } = translator;
     let mut report = Report::translated(text, places);
     let network = network(&toml, &mut report);
     finish(network, report.errors)
@@ -29,7 +29,7 @@ fn alone(line: usize, column: usize, what: String) -> Errors {
 }
 
 /// A walk through text that is JSON, for sure.
-struct Carried<'a> {
+struct Translator<'a> {
     text: &'a str,
     at: usize,
     toml: String,
@@ -37,7 +37,7 @@ struct Carried<'a> {
     places: Vec<(usize, usize)>,
 }
 
-impl Carried<'_> {
+impl Translator<'_> {
     fn next(&mut self) -> u8 {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
@@ -53,15 +53,15 @@ impl Carried<'_> {
     /// `{ "stream": [ {…}, … ], "network": {…} }`
     fn document(&mut self) -> Result<(), String> {
         let mut blocks = Vec::new();
-        self.members(|carried, key| {
-            blocks.push((key.to_owned(), carried.at));
-            carried.skip();
+        self.members(|translator, key| {
+            blocks.push((key.to_owned(), translator.at));
+            translator.skip();
             Ok(())
         })?;
         for (key, at) in blocks {
             self.at = at;
             match self.next() {
-                b'[' => self.items(|carried| carried.block(&format!("[[{key}]]\n")))?,
+                b'[' => self.items(|translator| translator.block(&format!("[[{key}]]\n")))?,
                 b'{' => self.block(&format!("[{key}]\n"))?,
                 _ => return Err(format!("{key} is a list of objects, or an object")),
             }
@@ -76,11 +76,11 @@ impl Carried<'_> {
         }
         self.place();
         self.toml += heading;
-        self.members(|carried, key| {
-            carried.place();
-            carried.toml += &format!("{key} = ");
-            carried.value(1)?;
-            carried.toml.push('\n');
+        self.members(|translator, key| {
+            translator.place();
+            translator.toml += &format!("{key} = ");
+            translator.value(1)?;
+            translator.toml.push('\n');
             Ok(())
         })
     }
@@ -94,9 +94,9 @@ impl Carried<'_> {
         match first {
             b'[' => {
                 self.toml.push('[');
-                self.items(|carried| {
-                    carried.value(depth + 1)?;
-                    carried.toml.push(',');
+                self.items(|translator| {
+                    translator.value(depth + 1)?;
+                    translator.toml.push(',');
                     Ok(())
                 })?;
                 self.toml.push(']');
@@ -104,10 +104,10 @@ impl Carried<'_> {
             b'{' => {
                 self.toml.push('{');
                 let mut first = true;
-                self.members(|carried, key| {
-                    carried.toml += &format!("{}{key} = ", if first { "" } else { ", " });
+                self.members(|translator, key| {
+                    translator.toml += &format!("{}{key} = ", if first { "" } else { ", " });
                     first = false;
-                    carried.value(depth + 1)
+                    translator.value(depth + 1)
                 })?;
                 self.toml.push('}');
             }

@@ -89,7 +89,7 @@ pub(super) fn finish(
 }
 
 /// What links have that say nothing of their own.
-struct Usual {
+struct Defaults {
     rate: u64,
     propagation_ns: u64,
     processing_ns: u64,
@@ -103,7 +103,7 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     let document = parse(text, report)?;
     let mut file = Table::new(document.get_ref(), 0..0, "the file");
     let head = file.table("network", "[network]".into(), report);
-    let (usual, sync_error_ns, overhead) = head_of(head?, report)?;
+    let (defaults, sync_error_ns, overhead) = head_of(head?, report)?;
     let mut nodes = Vec::new();
     let mut names = Names::new();
     for (key, kind) in [("switch", Kind::Switch), ("station", Kind::Station)] {
@@ -114,7 +114,7 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     let mut links = Vec::new();
     for table in tables(&mut file, "link", report)? {
         // What is wrong is reported; all of it is wanted.
-        let _ = cable(table, &usual, &names, &mut links, report);
+        let _ = cable(table, &defaults, &names, &mut links, report);
     }
     let mut streams: Vec<At<Stream>> = Vec::new();
     for table in tables(&mut file, "stream", report)? {
@@ -142,18 +142,18 @@ fn tables<'a>(file: &mut Table<'a>, key: &'static str, report: &mut Report) -> R
     }
 }
 
-fn head_of(head: Option<Table>, report: &mut Report) -> Result<(Usual, u64, Overhead), Reported> {
-    let usual = Usual { rate: 1_000_000_000, propagation_ns: 0, processing_ns: 0, queues: 8 };
-    let Some(mut table) = head else { return Ok((usual, 0, Overhead::Wire)) };
-    let usual = delays(&mut table, &usual, report);
+fn head_of(head: Option<Table>, report: &mut Report) -> Result<(Defaults, u64, Overhead), Reported> {
+    let defaults = Defaults { rate: 1_000_000_000, propagation_ns: 0, processing_ns: 0, queues: 8 };
+    let Some(mut table) = head else { return Ok((defaults, 0, Overhead::Wire)) };
+    let defaults = delays(&mut table, &defaults, report);
     let sync = table.parsed("sync-error", report, values::time);
     let overhead = table.choice("overhead", &[("wire", Overhead::Wire), ("payload", Overhead::PayloadOnly)], report);
     table.finish(report);
-    Ok((usual?, sync?.map_or(0, Spanned::into_inner), overhead?.map_or(Overhead::Wire, Spanned::into_inner)))
+    Ok((defaults?, sync?.map_or(0, Spanned::into_inner), overhead?.map_or(Overhead::Wire, Spanned::into_inner)))
 }
 
 /// What `[network]` and `[[link]]` both can say.
-fn delays(table: &mut Table, usual: &Usual, report: &mut Report) -> Result<Usual, Reported> {
+fn delays(table: &mut Table, defaults: &Defaults, report: &mut Report) -> Result<Defaults, Reported> {
     let rate = table.parsed("rate", report, |text| match values::rate(text)? {
         rate if RATES.contains(&rate) => Ok(rate),
         _ => Err(format!("\"{text}\" is not from 1Mbit to 1000Gbit")),
@@ -161,11 +161,11 @@ fn delays(table: &mut Table, usual: &Usual, report: &mut Report) -> Result<Usual
     let propagation = table.parsed("propagation", report, within_a_second);
     let processing = table.parsed("processing", report, within_a_second);
     let queues = table.whole("queues", 1..=8, report);
-    Ok(Usual {
-        rate: rate?.map_or(usual.rate, Spanned::into_inner),
-        propagation_ns: propagation?.map_or(usual.propagation_ns, Spanned::into_inner),
-        processing_ns: processing?.map_or(usual.processing_ns, Spanned::into_inner),
-        queues: queues?.map_or(usual.queues, |queues| queues.into_inner() as u8),
+    Ok(Defaults {
+        rate: rate?.map_or(defaults.rate, Spanned::into_inner),
+        propagation_ns: propagation?.map_or(defaults.propagation_ns, Spanned::into_inner),
+        processing_ns: processing?.map_or(defaults.processing_ns, Spanned::into_inner),
+        queues: queues?.map_or(defaults.queues, |queues| queues.into_inner() as u8),
     })
 }
 
@@ -216,7 +216,7 @@ fn named(value: &At<&str>, names: &Names, report: &mut Report) -> Result<NodeId,
 /// A cable: two links.
 fn cable(
     mut table: Table,
-    usual: &Usual,
+    defaults: &Defaults,
     names: &Names,
     links: &mut Vec<Link>,
     report: &mut Report,
@@ -224,7 +224,7 @@ fn cable(
     let between = pair(&mut table, "between", report);
     let between = table.require("between", "between = [\"camera\", \"s1\"]", between, report);
     let ports = pair(&mut table, "ports", report);
-    let own = delays(&mut table, usual, report);
+    let own = delays(&mut table, defaults, report);
     table.finish(report);
     let [a, b] = between?;
     let (from, to) = (named(&a, names, report), named(&b, names, report));
@@ -237,7 +237,7 @@ fn cable(
         None => [None, None],
     };
     for ((from, to), port) in [(from, to), (to, from)].into_iter().zip(ports) {
-        let Usual { rate, propagation_ns, processing_ns, queues } = own;
+        let Defaults { rate, propagation_ns, processing_ns, queues } = own;
         links.push(Link { from, to, port, rate, propagation_ns, processing_ns, queues });
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Ways that leave all links some room, where the shortest ones would fill some: each stream takes the cheapest way by
 //! what links carry already, and takes it again as the others are known.
 
-use super::course::Course;
+use super::route::Route;
 use crate::network::{Graph, LinkId, Network, StreamId};
 
 /// Times that each stream chooses.
@@ -40,16 +40,16 @@ impl Loads<'_> {
 }
 
 /// The share of its time that the fullest link would carry on shortest ways.
-pub fn fullest(network: &Network, shortest: impl Iterator<Item = (StreamId, Course)>) -> f64 {
+pub fn fullest(network: &Network, shortest: impl Iterator<Item = (StreamId, Route)>) -> f64 {
     let mut loads = Loads { network, of: vec![0.0; network.links.len()] };
-    for (stream, course) in shortest {
-        course.hops.iter().for_each(|hop| loads.of[hop.link] += loads.share(stream, hop.link));
+    for (stream, route) in shortest {
+        route.hops.iter().for_each(|hop| loads.of[hop.link] += loads.share(stream, hop.link));
     }
     loads.of.into_iter().fold(0.0, f64::max)
 }
 
 /// Each stream's way.
-pub fn courses(network: &Network, slot_ns: u64) -> Vec<Option<Course>> {
+pub fn routes(network: &Network, slot_ns: u64) -> Vec<Option<Route>> {
     let graph = Graph::new(network);
     let mut loads = Loads { network, of: vec![0.0; network.links.len()] };
     let mut ways: Vec<Vec<Vec<LinkId>>> = vec![Vec::new(); network.streams.len()];
@@ -68,11 +68,11 @@ pub fn courses(network: &Network, slot_ns: u64) -> Vec<Option<Course>> {
             loads.carry(stream, &ways[stream], 1.0);
         }
     }
-    let course = |stream: StreamId| {
+    let route = |stream: StreamId| {
         let complete = ways[stream].len() == network.streams[stream].listeners.len();
-        complete.then(|| Course::along(network, stream, &ways[stream], slot_ns))
+        complete.then(|| Route::along(network, stream, &ways[stream], slot_ns))
     };
-    (0..network.streams.len()).map(course).collect()
+    (0..network.streams.len()).map(route).collect()
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
         let half = |size| Stream { size, period_ns: 100_000, deadline_ns: 100_000, ..network.streams[0].clone() };
         network.streams = vec![half(7_000), half(7_000), half(100)];
         let hops = |network: &Network| {
-            let ways = courses(network, 1).into_iter().map(|course| course.unwrap().hops.len());
+            let ways = routes(network, 1).into_iter().map(|route| route.unwrap().hops.len());
             ways.collect::<Vec<_>>()
         };
         let mut both = hops(&network)[..2].to_vec();
@@ -164,9 +164,9 @@ mod tests {
                 stream.listeners = vec![5 + (stream.talker - 5 + 1 + random.below(4) as usize) % 5];
             }
             let by_hand = by_hand(&network);
-            let found = courses(&network, 1);
-            for (stream, (course, way)) in found.into_iter().zip(&by_hand).enumerate() {
-                let links: Vec<LinkId> = course.unwrap().hops.iter().map(|hop| hop.link).collect();
+            let found = routes(&network, 1);
+            for (stream, (route, way)) in found.into_iter().zip(&by_hand).enumerate() {
+                let links: Vec<LinkId> = route.unwrap().hops.iter().map(|hop| hop.link).collect();
                 assert_eq!(links, *way, "{stream}");
                 around += usize::from(way.len() > 4);
             }

@@ -1,15 +1,15 @@
 //! Starts at which a stream's windows touch others: gates then stay open instead of closing and opening again.
 
-use super::course::{Course, Hop};
 use super::occupancy::Occupancy;
+use super::route::{Hop, Route};
 
 /// Starts that are weighed at most.
 const MOST: usize = 512;
 
-/// A course whose start is sought.
+/// A route whose start is sought.
 pub struct Candidates<'a> {
     /// The way.
-    pub course: &'a Course,
+    pub route: &'a Route,
     /// Of the stream.
     pub period_ns: u64,
     /// The last start that is in time.
@@ -20,7 +20,7 @@ impl Candidates<'_> {
     /// The start with the most edges shared with others, or `first` where none has more.
     pub fn most_adjacent(&self, first: u64, taken: &mut Occupancy) -> u64 {
         let mut starts = vec![first];
-        for hop in &self.course.hops {
+        for hop in &self.route.hops {
             for &(begin, end) in taken.wire(hop.link, self.period_ns).busy() {
                 // Right behind it, or right before it.
                 let behind = (end + self.period_ns - hop.shift_ns % self.period_ns) % self.period_ns;
@@ -48,18 +48,18 @@ impl Candidates<'_> {
     /// Edges of its windows that are edges of others; nothing where some link is not free.
     fn shared_edges(&self, start: u64, taken: &mut Occupancy) -> Option<u32> {
         let edges = |hop: &Hop, taken: &mut Occupancy| {
-            let folded = taken.wire(hop.link, self.period_ns);
+            let intervals = taken.wire(hop.link, self.period_ns);
             let begin = (start + hop.shift_ns) % self.period_ns;
             let end = (begin + hop.length_ns) % self.period_ns;
-            folded.is_free((begin + self.period_ns - hop.lead_ns) % self.period_ns, hop.lead_ns + hop.length_ns).then(
-                || {
-                    let before = folded.busy().iter().any(|busy| busy.1 % self.period_ns == begin);
-                    let behind = folded.busy().iter().any(|busy| busy.0 == end);
+            intervals
+                .is_free((begin + self.period_ns - hop.lead_ns) % self.period_ns, hop.lead_ns + hop.length_ns)
+                .then(|| {
+                    let before = intervals.busy().iter().any(|busy| busy.1 % self.period_ns == begin);
+                    let behind = intervals.busy().iter().any(|busy| busy.0 == end);
                     u32::from(before) + u32::from(behind)
-                },
-            )
+                })
         };
-        self.course.hops.iter().map(|hop| edges(hop, taken)).sum()
+        self.route.hops.iter().map(|hop| edges(hop, taken)).sum()
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
                 taken.add(stream % 2, one);
             }
             let (shift_ns, lead_ns) = (10 + random.below(60), random.below(3) * random.below(2));
-            let course = Course::chain(&[(0, 0, 0, 1 + random.below(6)), (1, shift_ns, lead_ns, 1 + random.below(6))]);
+            let route = Route::chain(&[(0, 0, 0, 1 + random.below(6)), (1, shift_ns, lead_ns, 1 + random.below(6))]);
             let latest_ns = random.below(PERIOD_NS);
             let marks = [0, 1].map(|link| marked(taken.uses(link)));
             let neighbours = |start: u64| {
@@ -105,7 +105,7 @@ mod tests {
                     let free = (0..hop.lead_ns + hop.length_ns).all(|ns| !at(ns + PERIOD_NS - hop.lead_ns));
                     free.then(|| u32::from(at(PERIOD_NS - 1)) + u32::from(at(hop.length_ns)))
                 };
-                course.hops.iter().map(of).sum::<Option<u32>>()
+                route.hops.iter().map(of).sum::<Option<u32>>()
             };
             let Some(first) = (0..=latest_ns).find(|start| neighbours(*start).is_some()) else { continue };
             let most = (0..=latest_ns).filter_map(neighbours).max().unwrap();
@@ -113,8 +113,8 @@ mod tests {
                 0 => first,
                 _ => (0..=latest_ns).find(|start| neighbours(*start) == Some(most)).unwrap(),
             };
-            let candidates = Candidates { course: &course, period_ns: PERIOD_NS, latest_ns };
-            assert_eq!(candidates.most_adjacent(first, &mut taken), best, "{course:?} {taken:?}");
+            let candidates = Candidates { route: &route, period_ns: PERIOD_NS, latest_ns };
+            assert_eq!(candidates.most_adjacent(first, &mut taken), best, "{route:?} {taken:?}");
             with_neighbours += usize::from(most > 0 && best != first);
         }
         assert!(with_neighbours >= 50, "{with_neighbours}");
@@ -135,7 +135,7 @@ mod tests {
             }
             let (shift_ns, length_ns) = (3 + random.below(100), 1 + random.below(6));
             let lead_ns = random.below(3);
-            let course = Course::chain(&[(0, 0, 0, 2), (1, shift_ns, lead_ns, length_ns), (2, shift_ns + 9, 0, 2)]);
+            let route = Route::chain(&[(0, 0, 0, 2), (1, shift_ns, lead_ns, length_ns), (2, shift_ns + 9, 0, 2)]);
             let latest_ns = random.below(PERIOD_NS);
             let marks = marked(taken.uses(1));
             let at = |ns: u64| marks[(ns % PERIOD_NS) as usize];
@@ -146,9 +146,9 @@ mod tests {
             };
             let most = (0..=latest_ns).filter_map(neighbours).max().unwrap_or(0);
             let first = (0..=latest_ns).find(|start| neighbours(*start) == Some(most)).unwrap_or(0);
-            let candidates = Candidates { course: &course, period_ns: PERIOD_NS, latest_ns };
+            let candidates = Candidates { route: &route, period_ns: PERIOD_NS, latest_ns };
             let best = candidates.most_adjacent(0, &mut taken);
-            assert_eq!(best, if most == 0 { 0 } else { first }, "{course:?} {taken:?}");
+            assert_eq!(best, if most == 0 { 0 } else { first }, "{route:?} {taken:?}");
             found += usize::from(most > 0);
         }
         assert!(found >= 200, "{found}");

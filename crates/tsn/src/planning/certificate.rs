@@ -9,8 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
-use super::cut;
-use super::folded::gcd;
+use super::cut_bound;
+use super::periodic_intervals::gcd;
 use crate::network::{Bits, Graph, LinkId, Network, NodeId, StreamId};
 
 /// Messages on one link that are looked at.
@@ -144,7 +144,7 @@ fn plane(network: &Network) -> String {
 
 /// A stream on a link that it cannot avoid.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Must {
+pub(super) struct Demand {
     pub stream: StreamId,
     period_ns: u64,
     /// The gaps behind all frames included.
@@ -157,7 +157,7 @@ pub(super) struct Must {
     latest_ns: u64,
 }
 
-impl Must {
+impl Demand {
     /// What it takes at least of each multiple of a divisor of its period.
     fn within(&self, common_ns: u64) -> u64 {
         self.frame_ns.max((u128::from(self.needs_ns) * u128::from(common_ns) / u128::from(self.period_ns)) as u64)
@@ -167,11 +167,11 @@ impl Must {
 /// All proofs of these kinds that there are, up to a number that can be read.
 pub fn certificates(network: &Network) -> Vec<Certificate> {
     let mut found = deadlines(network);
-    let musts = musts(network);
-    let mut links: Vec<LinkId> = musts.keys().copied().collect();
+    let demands = demands(network);
+    let mut links: Vec<LinkId> = demands.keys().copied().collect();
     links.sort_unstable();
     for link in links {
-        let streams = &musts[&link];
+        let streams = &demands[&link];
         let before = found.len();
         found.extend(overloaded(network, link, streams));
         found.extend(exclusive(link, streams));
@@ -180,7 +180,7 @@ pub fn certificates(network: &Network) -> Vec<Certificate> {
         }
     }
     if found.is_empty() {
-        found.extend(cut::overloaded(network));
+        found.extend(cut_bound::overloaded(network));
     }
     found
 }
@@ -245,11 +245,11 @@ impl<'a> Bounds<'a> {
 }
 
 /// Streams by the links that they cannot avoid.
-pub(super) fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
+pub(super) fn demands(network: &Network) -> HashMap<LinkId, Vec<Demand>> {
     let graph = Graph::new(network);
     let mut bounds = Bounds::new(network);
     let mut unavoidable: HashMap<(NodeId, NodeId), Vec<LinkId>> = HashMap::new();
-    let mut musts: HashMap<LinkId, Vec<Must>> = HashMap::new();
+    let mut demands: HashMap<LinkId, Vec<Demand>> = HashMap::new();
     for (stream, of) in network.streams.iter().enumerate() {
         // Whose deadline no way keeps is reported by that.
         if of.listeners.iter().any(|listener| bounds.talker_to(stream, *listener) > of.deadline_ns) {
@@ -270,51 +270,51 @@ pub(super) fn musts(network: &Network) -> HashMap<LinkId, Vec<Must>> {
                 let gap_ns = Bits::most_ns(bits.gap, way.rate);
                 let latest_ns = of.deadline_ns.saturating_sub(behind + way.propagation_ns) + gap_ns;
                 let [needs_ns, frame_ns] = [bits.all, bits.first].map(|bits| Bits::least_ns(bits, way.rate));
-                let must = Must { stream, period_ns: of.period_ns, needs_ns, frame_ns, earliest_ns, latest_ns };
-                let there = musts.entry(link).or_default();
+                let demand = Demand { stream, period_ns: of.period_ns, needs_ns, frame_ns, earliest_ns, latest_ns };
+                let there = demands.entry(link).or_default();
                 match there.last_mut().filter(|last| last.stream == stream) {
                     // The listener that is farther away decides.
                     Some(last) => last.latest_ns = last.latest_ns.min(latest_ns),
-                    None => there.push(must),
+                    None => there.push(demand),
                 }
             }
         }
     }
-    musts
+    demands
 }
 
-fn overloaded(network: &Network, link: LinkId, musts: &[Must]) -> Option<Certificate> {
+fn overloaded(network: &Network, link: LinkId, demands: &[Demand]) -> Option<Certificate> {
     let rate = network.links[link].rate as f64;
     // However short a frame is, the next one begins no sooner than a spacing later.
     let paced = |bits: u64| (bits as f64 * 1e9 / rate).max(network.timing.spacing_ns as f64);
-    let share = |must: &Must| {
-        let (bits, frames) = (network.bits(must.stream), network.carried(must.stream, link).frames);
-        (f64::from(frames - 1) * paced(bits.first) + paced(bits.last_alone + bits.gap)) / must.period_ns as f64
+    let share = |demand: &Demand| {
+        let (bits, frames) = (network.bits(demand.stream), network.carried(demand.stream, link).frames);
+        (f64::from(frames - 1) * paced(bits.first) + paced(bits.last_alone + bits.gap)) / demand.period_ns as f64
     };
-    let utilisation: f64 = musts.iter().map(share).sum();
+    let utilisation: f64 = demands.iter().map(share).sum();
     // What is but rounding is no proof.
-    (utilisation > 1.0 + 1e-9).then_some(Certificate::Overloaded { link, utilisation, streams: musts.len() })
+    (utilisation > 1.0 + 1e-9).then_some(Certificate::Overloaded { link, utilisation, streams: demands.len() })
 }
 
 /// Those of any two periods that take most: if they fit, others do.
-fn exclusive(link: LinkId, musts: &[Must]) -> Vec<Certificate> {
+fn exclusive(link: LinkId, demands: &[Demand]) -> Vec<Certificate> {
     // The one with the longest frame, and the one with the longest message.
-    let mut longest: BTreeMap<u64, [Must; 2]> = BTreeMap::new();
-    for must in musts {
-        let [frame, message] = longest.entry(must.period_ns).or_insert([*must; 2]);
-        if must.frame_ns > frame.frame_ns {
-            *frame = *must;
+    let mut longest: BTreeMap<u64, [Demand; 2]> = BTreeMap::new();
+    for demand in demands {
+        let [frame, message] = longest.entry(demand.period_ns).or_insert([*demand; 2]);
+        if demand.frame_ns > frame.frame_ns {
+            *frame = *demand;
         }
-        if must.needs_ns > message.needs_ns {
-            *message = *must;
+        if demand.needs_ns > message.needs_ns {
+            *message = *demand;
         }
     }
-    let longest: Vec<[Must; 2]> = longest.into_values().collect();
+    let longest: Vec<[Demand; 2]> = longest.into_values().collect();
     let mut found = Vec::new();
     for (n, of_period) in longest.iter().enumerate() {
         for of_other in &longest[..n] {
             let common_ns = gcd(of_period[0].period_ns, of_other[0].period_ns);
-            let most = |[frame, message]: [Must; 2]| match message.within(common_ns) > frame.within(common_ns) {
+            let most = |[frame, message]: [Demand; 2]| match message.within(common_ns) > frame.within(common_ns) {
                 true => message,
                 false => frame,
             };
@@ -338,8 +338,8 @@ struct Job {
 
 /// If the link cannot carry all messages in time even if it could interrupt each for a more urgent one, some stretch
 /// of time has too much in it (earliest deadline first is optimal then: Liu and Layland, JACM 20, 1973).
-fn crowded(link: LinkId, musts: &[Must]) -> Option<Certificate> {
-    let mut jobs = jobs(musts)?;
+fn crowded(link: LinkId, demands: &[Demand]) -> Option<Certificate> {
+    let mut jobs = jobs(demands)?;
     jobs.sort_unstable_by_key(|job| (job.from_ns, job.to_ns));
     let late = first_late(&jobs)?;
     // Somewhere before the late one too much begins.
@@ -356,20 +356,20 @@ fn crowded(link: LinkId, musts: &[Must]) -> Option<Certificate> {
 }
 
 /// All messages until the periods begin together again, or of a stretch that can be looked at.
-fn jobs(musts: &[Must]) -> Option<Vec<Job>> {
-    let longest = musts.iter().map(|must| must.period_ns).max()?;
-    let common = musts.iter().try_fold(1u64, |common, must| {
-        (common / gcd(common, must.period_ns)).checked_mul(must.period_ns).filter(|ns| *ns <= 64 * longest)
+fn jobs(demands: &[Demand]) -> Option<Vec<Job>> {
+    let longest = demands.iter().map(|demand| demand.period_ns).max()?;
+    let common = demands.iter().try_fold(1u64, |common, demand| {
+        (common / gcd(common, demand.period_ns)).checked_mul(demand.period_ns).filter(|ns| *ns <= 64 * longest)
     });
     let horizon = common.unwrap_or(8 * longest);
     let mut jobs = Vec::new();
-    for must in musts {
-        for n in 0..horizon.div_ceil(must.period_ns) {
-            let begin = n * must.period_ns;
+    for demand in demands {
+        for n in 0..horizon.div_ceil(demand.period_ns) {
+            let begin = n * demand.period_ns;
             jobs.push(Job {
-                from_ns: begin + must.earliest_ns,
-                to_ns: begin + must.latest_ns,
-                needs_ns: must.needs_ns,
+                from_ns: begin + demand.earliest_ns,
+                to_ns: begin + demand.latest_ns,
+                needs_ns: demand.needs_ns,
             });
             if jobs.len() > MOST_JOBS {
                 return None;

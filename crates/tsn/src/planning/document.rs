@@ -317,17 +317,17 @@ fn same(network: &Network, names: &Names, stream: StreamId, planned: &PlannedStr
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Outcome, Wanted, lists, plan};
+    use super::super::{Outcome, PlanOptions, gate_control_list, plan};
     use super::*;
     use crate::network::samples;
 
     #[test]
     fn times_that_nobody_can_follow_are_errors() {
         let network = samples::ring(3, 3);
-        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
             panic!()
         };
-        let document = Document::new(&network, &table, &lists::schedule(&network, &table).unwrap());
+        let document = Document::new(&network, &table, &gate_control_list::schedule(&network, &table).unwrap());
         let said = |change: fn(&mut Document)| {
             let mut document = document.clone();
             change(&mut document);
@@ -350,10 +350,10 @@ mod tests {
     #[test]
     fn a_plan_survives_its_document() {
         let network = samples::ring(5, 60);
-        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
             panic!()
         };
-        let schedule = lists::schedule(&network, &table).unwrap();
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
         let text = Document::new(&network, &table, &schedule).write().unwrap();
         let read = Document::read(&text).unwrap();
         assert_eq!(read.timetable(&network), table);
@@ -384,10 +384,10 @@ mod tests {
     #[test]
     fn a_stream_whose_hops_could_not_be_has_no_place() {
         let network = samples::ring(3, 1);
-        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
             panic!()
         };
-        let document = Document::new(&network, &table, &lists::schedule(&network, &table).unwrap());
+        let document = Document::new(&network, &table, &gate_control_list::schedule(&network, &table).unwrap());
         let keeps = |change: fn(&mut Vec<PlannedHop>)| {
             let mut document = document.clone();
             change(&mut document.streams[0].hops);
@@ -407,10 +407,10 @@ mod tests {
     #[test]
     fn two_years_to_the_nanosecond_are_no_more_than_two_years() {
         let network = samples::ring(3, 1);
-        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
             panic!()
         };
-        let document = Document::new(&network, &table, &lists::schedule(&network, &table).unwrap());
+        let document = Document::new(&network, &table, &gate_control_list::schedule(&network, &table).unwrap());
         let read = |change: fn(&mut Document, u64), ns| {
             let mut document = document.clone();
             change(&mut document, ns);

@@ -3,10 +3,10 @@
 //! Another use of a link is in the way at an interval of times, again and again at the greatest common divisor of both
 //! periods. Between the ends of such intervals nothing changes, so that looking at these ends is looking at every time.
 
-use super::course::Course;
-use super::folded::gcd;
 use super::occupancy::{Occupancy, Use};
+use super::periodic_intervals::gcd;
 use super::random::Random;
+use super::route::Route;
 use crate::network::{LinkId, StreamId};
 
 /// Times that one use is in the way at most; one that is more often is always in the way.
@@ -23,7 +23,7 @@ pub struct Eviction<'a> {
     /// Whose place.
     pub stream: StreamId,
     /// Along which links.
-    pub course: &'a Course,
+    pub route: &'a Route,
     /// Its period.
     pub period_ns: u64,
     /// The last start that is in time.
@@ -53,7 +53,7 @@ struct Step {
 
 /// A time on one link, and how it is come by.
 #[derive(Debug, Clone, Copy)]
-struct Reached {
+struct Label {
     slot: u64,
     cost: u64,
     /// The time on the link before, by its place.
@@ -63,7 +63,7 @@ struct Reached {
 impl Eviction<'_> {
     /// The cheapest starts from which it runs through, up to `most`, the cheapest first; between equals chance decides.
     pub fn running(&self, queue: u8, most: usize, taken: &Occupancy, random: &mut Random) -> Vec<u64> {
-        let hops = self.course.hops.iter();
+        let hops = self.route.hops.iter();
         let own: Vec<(LinkId, u64, u64)> =
             hops.map(|hop| (hop.link, hop.shift_ns - hop.lead_ns, hop.shift_ns + hop.length_ns)).collect();
         let steps = self.steps(&own, Some(queue), self.latest_ns, taken);
@@ -81,16 +81,16 @@ impl Eviction<'_> {
     /// When it begins on each link, if it waits where that is cheapest; nothing where its way branches. Queues are not
     /// looked at.
     pub fn waiting(&self, taken: &Occupancy, random: &mut Random) -> Option<Vec<u64>> {
-        let hops = &self.course.hops;
+        let hops = &self.route.hops;
         if hops.iter().enumerate().any(|(n, hop)| hop.before != n.checked_sub(1)) {
             return None;
         }
-        let mut reached: Vec<Vec<Reached>> = Vec::with_capacity(hops.len());
+        let mut reached: Vec<Vec<Label>> = Vec::with_capacity(hops.len());
         for (n, hop) in hops.iter().enumerate() {
             let last_ns = hop.shift_ns + self.latest_ns;
             let steps = self.steps(&[(hop.link, 0, hop.length_ns)], None, last_ns, taken);
             let times = match n.checked_sub(1) {
-                None => steps.iter().map(|step| Reached { slot: step.slot, cost: step.cost, from: 0 }).collect(),
+                None => steps.iter().map(|step| Label { slot: step.slot, cost: step.cost, from: 0 }).collect(),
                 Some(before) => {
                     let shift = (hop.shift_ns - hops[before].shift_ns) / self.slot_ns;
                     follow(&reached[before], shift, &steps, last_ns / self.slot_ns, random)
@@ -175,7 +175,7 @@ impl Eviction<'_> {
 }
 
 /// The cheapest times on a link behind those on the one before: as soon as the frame is there, or when it gets cheaper.
-fn follow(before: &[Reached], shift: u64, steps: &[Step], last: u64, random: &mut Random) -> Vec<Reached> {
+fn follow(before: &[Label], shift: u64, steps: &[Step], last: u64, random: &mut Random) -> Vec<Label> {
     let cheaper = steps.windows(2).filter(|pair| pair[1].cost < pair[0].cost).map(|pair| pair[1].slot);
     let mut slots: Vec<u64> = before.iter().map(|time| time.slot + shift).chain(cheaper).collect();
     slots.sort_unstable();
@@ -193,7 +193,7 @@ fn follow(before: &[Reached], shift: u64, steps: &[Step], last: u64, random: &mu
             step += 1;
         }
         if let Some((cost, _, from)) = best {
-            times.push(Reached { slot, cost: cost + steps[step].cost, from });
+            times.push(Label { slot, cost: cost + steps[step].cost, from });
         }
     }
     times
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     struct Drawn {
-        course: Course,
+        route: Route,
         taken: Occupancy,
         weight: Vec<u64>,
         fixed: Vec<bool>,
@@ -254,7 +254,7 @@ mod tests {
             let mut slots = |least: u64, most: u64| slot_ns * (least + random.below(most + 1 - least));
             let hops = [(0, 0, 0, slots(1, 4)), (1, slots(5, 9), slots(0, 2), slots(1, 4))];
             Self {
-                course: Course::chain(&hops),
+                route: Route::chain(&hops),
                 taken,
                 weight: (0..6).map(|_| 1 + random.below(9)).collect(),
                 fixed: (0..6).map(|_| random.below(5) == 0).collect(),
@@ -265,9 +265,9 @@ mod tests {
         }
 
         fn eviction(&self) -> Eviction<'_> {
-            let Self { course, weight, fixed, period_ns, latest_ns, slot_ns, .. } = self;
+            let Self { route, weight, fixed, period_ns, latest_ns, slot_ns, .. } = self;
             let (period_ns, latest_ns, slot_ns) = (*period_ns, *latest_ns, *slot_ns);
-            Eviction { stream: 0, course, period_ns, latest_ns, slot_ns, weight, fixed }
+            Eviction { stream: 0, route, period_ns, latest_ns, slot_ns, weight, fixed }
         }
 
         /// Whom it would meet on a link from one time until another, instant by instant.
@@ -296,11 +296,11 @@ mod tests {
         for _ in 0..400 {
             let drawn = Drawn::new(&mut random);
             let cost = |start: u64| {
-                let on = |hop: &super::super::course::Hop| {
+                let on = |hop: &super::super::route::Hop| {
                     let (from_ns, until_ns) = (hop.shift_ns - hop.lead_ns, hop.shift_ns + hop.length_ns);
                     drawn.met(hop.link, start + from_ns, start + until_ns, Some(7))
                 };
-                drawn.cost(drawn.course.hops.iter().flat_map(on).collect())
+                drawn.cost(drawn.route.hops.iter().flat_map(on).collect())
             };
             let least = (0..=drawn.latest_ns).step_by(drawn.slot_ns as usize).map(cost).min().unwrap();
             let all = drawn.eviction().running(7, 1_000, &drawn.taken, &mut random);
@@ -327,7 +327,7 @@ mod tests {
         let (mut waits, mut barred) = (0, 0);
         for _ in 0..400 {
             let drawn = Drawn::new(&mut random);
-            let hops = &drawn.course.hops;
+            let hops = &drawn.route.hops;
             let cost = |n: usize, at: u64| drawn.cost(drawn.met(hops[n].link, at, at + hops[n].length_ns, None));
             let times =
                 |from: u64, n: usize| (from..=hops[n].shift_ns + drawn.latest_ns).step_by(drawn.slot_ns as usize);
@@ -371,7 +371,7 @@ mod tests {
                 })
                 .collect();
             let drawn = Drawn {
-                course: Course::chain(&hops),
+                route: Route::chain(&hops),
                 taken,
                 weight: (0..5).map(|_| 1 + random.below(9)).collect(),
                 fixed: (0..5).map(|_| random.below(6) == 0).collect(),
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn nobody_waits_where_its_way_branches() {
         let mut drawn = Drawn::new(&mut Random::new(4));
-        drawn.course.hops[1].before = None;
+        drawn.route.hops[1].before = None;
         assert_eq!(drawn.eviction().waiting(&drawn.taken, &mut Random::new(1)), None);
     }
 
@@ -423,13 +423,13 @@ mod tests {
             taken.add(0, Use { stream, period_ns: 2, queue: 7, arrives_ns: 0, from_ns: 0, end_ns: 1 });
         }
         let (weight, fixed) = (vec![1; others + 1], vec![false; others + 1]);
-        let course = Course::chain(&[(0, 0, 0, 1)]);
-        Drawn { course, taken, weight, fixed, period_ns: 2, latest_ns, slot_ns: 1 }
+        let route = Route::chain(&[(0, 0, 0, 1)]);
+        Drawn { route, taken, weight, fixed, period_ns: 2, latest_ns, slot_ns: 1 }
     }
 
     /// What it costs to begin where it is cheapest.
     fn cheapest(drawn: &Drawn) -> u64 {
-        let own = [(0, 0, drawn.course.hops[0].length_ns)];
+        let own = [(0, 0, drawn.route.hops[0].length_ns)];
         let steps = drawn.eviction().steps(&own, Some(7), drawn.latest_ns, &drawn.taken);
         steps.into_iter().map(|step| step.cost).min().unwrap()
     }
@@ -439,7 +439,7 @@ mod tests {
         // Two that fill their common divisor have one place beside each other.
         assert_eq!(cheapest(&every_other(1, 5)), 0);
         let mut longer = every_other(1, 5);
-        longer.course = Course::chain(&[(0, 0, 0, 2)]);
+        longer.route = Route::chain(&[(0, 0, 0, 2)]);
         assert_eq!(cheapest(&longer), 1);
         // So many times one use is followed.
         let most_ns = 2 * MOST_COPIES;

@@ -142,13 +142,13 @@ fn branches(network: &Network, route: &[LinkId], place: &[usize]) -> Vec<(NodeId
 mod tests {
     use super::*;
     use crate::network::samples;
-    use crate::planning::{Outcome, Timetable, Wanted, lists, plan};
+    use crate::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
 
     fn planned(network: &Network) -> Schedule {
-        let Outcome::Planned(table) = plan(network, &Wanted::default(), &Timetable::default(), &|| true) else {
+        let Outcome::Planned(table) = plan(network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
             panic!()
         };
-        lists::schedule(network, &table).unwrap()
+        gate_control_list::schedule(network, &table).unwrap()
     }
 
     /// The links that a frame passes, each as often as it does; `to` is its address.

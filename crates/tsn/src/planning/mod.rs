@@ -3,29 +3,26 @@
 //! Streams are placed one after the other, those with the least freedom first, each at the first start from which it
 //! runs through without waiting (`place`; no-wait scheduling: Dürr and Nayak, No-wait Packet Scheduling for IEEE
 //! Time-sensitive Networks, RTNS 2016), on the first of its k shortest paths where there is one, else waiting in
-//! queues (Craciunas et al., RTNS 2016). What is taken is kept as intervals modulo each period ([`folded`]), not as a
-//! list of instants or of all messages of a hyperperiod. A stream that finds no place takes one, and those in its way
-//! are placed anew: ejection with weights that grow with each failure (as in Nagata and Braysy's route minimisation,
-//! Operations Research Letters 37, 2009).
+//! queues (Craciunas et al., RTNS 2016). What is taken is kept as intervals modulo each period
+//! ([`periodic_intervals`]), not as a list of instants or of all messages of a hyperperiod. A stream that finds no
+//! place takes one, and those in its way are placed anew: ejection with weights that grow with each failure (as in
+//! Nagata and Braysy's route minimisation, Operations Research Letters 37, 2009).
 
 mod balance;
 mod candidates;
 pub mod certificate;
-mod course;
-mod cut;
+mod cut_bound;
 mod document;
 mod eviction;
 pub mod forwarding;
-pub mod lists;
+pub mod gate_control_list;
 pub mod nodes;
-
-pub mod folded;
-
 pub mod occupancy;
+pub mod periodic_intervals;
 mod place;
 mod random;
+mod route;
 mod search;
-
 pub mod timetable;
 pub mod tsnkit;
 
@@ -36,13 +33,13 @@ use crate::network::{LinkId, Network, StreamId};
 pub use certificate::Certificate;
 
 pub use document::{Document, DocumentError};
-pub use search::Tried;
+pub use search::SearchEffort;
 pub use timetable::{Placed, PlacedHop, Timetable};
 
 use search::{Order, Planner, Waits};
 
 #[cfg(test)]
-mod judged;
+mod known_instances;
 #[cfg(test)]
 mod restarts;
 #[cfg(test)]
@@ -50,9 +47,9 @@ mod tests;
 
 /// What a plan should be like.
 #[derive(Debug, Clone)]
-pub struct Wanted {
-    /// Ways of each stream that are tried.
-    pub courses: usize,
+pub struct PlanOptions {
+    /// Routes of each stream that are tried.
+    pub routes: usize,
     /// Whether frames may wait in switches where they cannot run through.
     pub wait: bool,
     /// Where windows go that could go anywhere.
@@ -63,9 +60,9 @@ pub struct Wanted {
     pub seed: u64,
 }
 
-impl Default for Wanted {
+impl Default for PlanOptions {
     fn default() -> Self {
-        Self { courses: 4, wait: true, prefer: Prefer::Early, slot_ns: 1, seed: 1 }
+        Self { routes: 4, wait: true, prefer: Prefer::Early, slot_ns: 1, seed: 1 }
     }
 }
 
@@ -97,7 +94,7 @@ pub struct NotFound {
     /// It holds for the streams that have a place in it.
     pub table: Timetable,
     /// What was done.
-    pub tried: Tried,
+    pub effort: SearchEffort,
     /// Links by the share of their time that the placed streams take on them, the fullest first.
     pub tightest: Vec<(LinkId, f64)>,
 }
@@ -120,7 +117,7 @@ const BEGINNINGS: [(bool, Order, Waits); 9] = [
 ///
 /// ```
 /// use ontick_tsn::network;
-/// use ontick_tsn::planning::{Outcome, Timetable, Wanted, plan};
+/// use ontick_tsn::planning::{Outcome, Timetable, PlanOptions, plan};
 /// let network = network::read(r#"
 /// switch = [{ name = "s1" }]
 /// station = [{ name = "a" }, { name = "b" }]
@@ -130,19 +127,19 @@ const BEGINNINGS: [(bool, Order, Waits); 9] = [
 ///   { name = "y", from = "a", to = "b", size = 200, period = "1ms", deadline = "50us" },
 /// ]
 /// "#).unwrap();
-/// let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else { panic!() };
+/// let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else { panic!() };
 /// let [x, y] = [0, 1].map(|stream| table.placed[stream].as_ref().unwrap());
 /// // The one with the nearer deadline goes first; the other follows at once.
 /// assert_eq!((y.offset_ns(), x.offset_ns()), (0, y.hops[0].end_ns));
 /// ```
-pub fn plan(network: &Network, wanted: &Wanted, kept: &Timetable, go_on: &dyn Fn() -> bool) -> Outcome {
+pub fn plan(network: &Network, options: &PlanOptions, kept: &Timetable, go_on: &dyn Fn() -> bool) -> Outcome {
     let mut best: Option<(VecDeque<StreamId>, Planner)> = None;
-    let crowded = Planner::new(network, wanted, kept, 0).is_crowded();
+    let crowded = Planner::new(network, options, kept, 0).is_crowded();
     let mut proofs = None;
     // Windows next to each other leave the longest gaps: where nothing fits as it was wanted, that is tried.
-    let packed = Wanted { prefer: Prefer::FewEntries, ..wanted.clone() };
-    let another = (wanted.prefer != packed.prefer).then_some(&packed);
-    let styles = [wanted].into_iter().chain(another);
+    let packed = PlanOptions { prefer: Prefer::FewEntries, ..options.clone() };
+    let another = (options.prefer != packed.prefer).then_some(&packed);
+    let styles = [options].into_iter().chain(another);
     let beginnings = BEGINNINGS.into_iter().filter(|(balanced, ..)| *balanced || !crowded);
     let beginnings: Vec<Beginning> = styles.flat_map(|style| beginnings.clone().map(move |b| (style, b))).collect();
     for beginning in &beginnings {
@@ -164,7 +161,7 @@ pub fn plan(network: &Network, wanted: &Wanted, kept: &Timetable, go_on: &dyn Fn
     let Some((left, mut planner)) = best else { return Outcome::Impossible(Vec::new()) };
     let mut patience = Planner::patience(network.streams.len());
     planner.improve(left, patience, go_on);
-    let mut tried = planner.tried;
+    let mut effort = planner.effort;
     let mut table = planner.into_table();
     // Another start and other choices by chance find what one long search does not.
     for (restart, beginning) in (1..).zip(beginnings.iter().cycle()) {
@@ -177,17 +174,17 @@ pub fn plan(network: &Network, wanted: &Wanted, kept: &Timetable, go_on: &dyn Fn
         let (mut planner, left) = begin(network, *beginning, kept, restart, go_on);
         planner.improve(left, patience, go_on);
         patience = patience.saturating_add(patience / 8);
-        tried = tried + planner.tried;
+        effort = effort + planner.effort;
         let other = planner.into_table();
         if other.missing().count() < table.missing().count() {
             table = other;
         }
     }
-    Outcome::NotFound(NotFound { tightest: tightest(network, &table), tried, table })
+    Outcome::NotFound(NotFound { tightest: tightest(network, &table), effort, table })
 }
 
 /// A style, and what is begun with.
-type Beginning<'a> = (&'a Wanted, (bool, Order, Waits));
+type Beginning<'a> = (&'a PlanOptions, (bool, Order, Waits));
 
 /// Places streams one after the other; those that found no place are left over. Restarts begin in a different order each.
 fn begin<'a>(

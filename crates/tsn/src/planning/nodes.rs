@@ -235,14 +235,14 @@ fn gates(network: &Network, link: LinkId, windows: &[Window], form: Form) -> Res
 mod tests {
     use super::*;
     use crate::network::samples;
-    use crate::planning::{Outcome, Timetable, Wanted, lists, plan};
+    use crate::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
 
     fn planned(streams: usize) -> (Network, Schedule) {
         let network = samples::ring(4, streams);
-        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
             panic!()
         };
-        let schedule = lists::schedule(&network, &table).unwrap();
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
         (network, schedule)
     }
 
@@ -376,10 +376,11 @@ mod tests {
             [(10, Some(42)), (42, Some(42)), (43, Some(43)), (1_499, Some(1_499)), (1_500, None), (4_000, None)]
         {
             network.streams[0].size = size;
-            let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+            let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true)
+            else {
                 panic!()
             };
-            let schedule = lists::schedule(&network, &table).unwrap();
+            let schedule = gate_control_list::schedule(&network, &table).unwrap();
             let link = schedule.routes[0][0];
             assert_eq!(limits(&network, &schedule, link, None), [None, expected], "{size}");
             assert_eq!(limits(&network, &schedule, network.reverse(link).unwrap(), None), [None, None]);

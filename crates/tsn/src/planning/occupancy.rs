@@ -1,6 +1,6 @@
 //! Which link and which queue is taken when.
 
-use super::folded::Folded;
+use super::periodic_intervals::PeriodicIntervals;
 use crate::network::{LinkId, StreamId};
 
 /// One stream's use of one link, in each of its periods.
@@ -29,7 +29,7 @@ impl Use {
 
 /// What was asked for before, in order: periods are few, and hashing them is most of a look.
 #[derive(Debug, Clone)]
-struct Views<K>(Vec<(K, Folded)>);
+struct Views<K>(Vec<(K, PeriodicIntervals)>);
 
 impl<K> Default for Views<K> {
     fn default() -> Self {
@@ -44,7 +44,7 @@ impl<K: Ord + Copy> Views<K> {
 
     /// Busy times in all of them; each counts as one more.
     fn size(&self) -> usize {
-        self.0.iter().map(|(_, folded)| 1 + folded.busy().len()).sum()
+        self.0.iter().map(|(_, intervals)| 1 + intervals.busy().len()).sum()
     }
 }
 
@@ -96,35 +96,35 @@ impl Occupancy {
     }
 
     /// When the link is taken, as a stream of this period sees it.
-    pub fn wire(&mut self, link: LinkId, period_ns: u64) -> &Folded {
+    pub fn wire(&mut self, link: LinkId, period_ns: u64) -> &PeriodicIntervals {
         let place = self.tracks[link].wire.place(period_ns).unwrap_or_else(|place| {
-            let mut folded = Folded::new(period_ns);
+            let mut intervals = PeriodicIntervals::new(period_ns);
             let uses = self.tracks[link].uses.iter();
-            uses.for_each(|one| folded.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns));
-            let place = self.make_room(&folded, place);
-            self.tracks[link].wire.0.insert(place, (period_ns, folded));
+            uses.for_each(|one| intervals.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns));
+            let place = self.make_room(&intervals, place);
+            self.tracks[link].wire.0.insert(place, (period_ns, intervals));
             place
         });
         &self.tracks[link].wire.0[place].1
     }
 
     /// When frames are in a queue, as a stream of this period sees it.
-    pub fn queue(&mut self, link: LinkId, queue: u8, period_ns: u64) -> &Folded {
+    pub fn queue(&mut self, link: LinkId, queue: u8, period_ns: u64) -> &PeriodicIntervals {
         let key = (queue, period_ns);
         let place = self.tracks[link].queue.place(key).unwrap_or_else(|place| {
-            let mut folded = Folded::new(period_ns);
+            let mut intervals = PeriodicIntervals::new(period_ns);
             let uses = self.tracks[link].uses.iter().filter(|one| one.queue == queue);
-            uses.for_each(|one| folded.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns));
-            let place = self.make_room(&folded, place);
-            self.tracks[link].queue.0.insert(place, (key, folded));
+            uses.for_each(|one| intervals.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns));
+            let place = self.make_room(&intervals, place);
+            self.tracks[link].queue.0.insert(place, (key, intervals));
             place
         });
         &self.tracks[link].queue.0[place].1
     }
 
     /// Before busy times are kept at this place among others: where it is then.
-    fn make_room(&mut self, folded: &Folded, place: usize) -> usize {
-        let size = 1 + folded.busy().len();
+    fn make_room(&mut self, intervals: &PeriodicIntervals, place: usize) -> usize {
+        let size = 1 + intervals.busy().len();
         self.kept += size;
         if self.kept <= self.most_kept {
             return place;
@@ -143,12 +143,12 @@ impl Occupancy {
     pub fn add(&mut self, link: LinkId, one: Use) {
         let track = &mut self.tracks[link];
         self.kept -= track.size();
-        for (_, folded) in &mut track.wire.0 {
-            folded.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns);
+        for (_, intervals) in &mut track.wire.0 {
+            intervals.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns);
         }
-        for ((queue, _), folded) in &mut track.queue.0 {
+        for ((queue, _), intervals) in &mut track.queue.0 {
             if *queue == one.queue {
-                folded.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns);
+                intervals.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns);
             }
         }
         self.kept += track.size();

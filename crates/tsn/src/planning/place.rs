@@ -1,7 +1,7 @@
 //! A place in time for one stream among those that have theirs.
 
-use super::course::{Course, Hop};
 use super::occupancy::Occupancy;
+use super::route::{Hop, Route};
 use super::timetable::{Placed, PlacedHop};
 use crate::network::{Network, StreamId};
 
@@ -36,19 +36,19 @@ impl Search<'_> {
     ///
     /// Each hop moves the start to where it would be free next, until none of them moves it any more: free times are
     /// searched, never instants.
-    pub fn without_waiting(&self, course: &Course, taken: &mut Occupancy) -> Option<Placed> {
-        let latest = self.deadline_ns().checked_sub(course.delay_ns)?;
+    pub fn without_waiting(&self, route: &Route, taken: &mut Occupancy) -> Option<Placed> {
+        let latest = self.deadline_ns().checked_sub(route.delay_ns)?;
         let mut start = self.from_ns;
         loop {
             let before = start;
-            for hop in &course.hops {
+            for hop in &route.hops {
                 start += self.wait_at(hop, start, taken)?;
                 if start > latest {
                     return None;
                 }
             }
             if start == before {
-                return Some(self.at(course, start));
+                return Some(self.at(route, start));
             }
         }
     }
@@ -64,7 +64,7 @@ impl Search<'_> {
     }
 
     /// The place that begins then and runs through.
-    pub fn at(&self, course: &Course, start: u64) -> Placed {
+    pub fn at(&self, route: &Route, start: u64) -> Placed {
         let error_ns = self.network.sync_error_ns;
         let hop = |hop: &Hop| {
             let begin_ns = start + hop.shift_ns;
@@ -78,19 +78,19 @@ impl Search<'_> {
                 delivered_ns: hop.delivers.then_some(end_ns - hop.tail_ns + hop.propagation_ns + error_ns),
             }
         };
-        Placed { stream: self.stream, queue: self.queue, waits: false, hops: course.hops.iter().map(hop).collect() }
+        Placed { stream: self.stream, queue: self.queue, waits: false, hops: route.hops.iter().map(hop).collect() }
     }
 
     /// The place that begins then on each link, and waits there until then.
-    pub fn at_each(&self, course: &Course, begins: &[u64]) -> Placed {
-        let running = self.at(course, begins[0]);
+    pub fn at_each(&self, route: &Route, begins: &[u64]) -> Placed {
+        let running = self.at(route, begins[0]);
         let later = |(hop, begin_ns): (&PlacedHop, &u64)| {
             let by = |time_ns: u64| time_ns + begin_ns - hop.begin_ns;
             PlacedHop { begin_ns: *begin_ns, end_ns: by(hop.end_ns), delivered_ns: hop.delivered_ns.map(by), ..*hop }
         };
         let mut hops: Vec<PlacedHop> = running.hops.iter().zip(begins).map(later).collect();
         for n in 1..hops.len() {
-            let [before, of] = [n - 1, n].map(|n| &course.hops[n]);
+            let [before, of] = [n - 1, n].map(|n| &route.hops[n]);
             hops[n].arrives_ns = hops[n - 1].begin_ns + (of.shift_ns - before.shift_ns) - of.lead_ns;
         }
         let waits = running.hops.iter().zip(begins).any(|(hop, begin_ns)| hop.begin_ns < *begin_ns);
@@ -101,16 +101,16 @@ impl Search<'_> {
     /// free time. While it is in a queue no other frame is in that queue, so that what leaves when a gate opens is
     /// never in doubt (frame isolation: Craciunas et al., Scheduling Real-Time Communication in IEEE 802.1Qbv Time
     /// Sensitive Networks, RTNS 2016).
-    pub fn waiting(&self, course: &Course, taken: &mut Occupancy) -> Option<Placed> {
-        let latest = self.deadline_ns().checked_sub(course.delay_ns)?;
+    pub fn waiting(&self, route: &Route, taken: &mut Occupancy) -> Option<Placed> {
+        let latest = self.deadline_ns().checked_sub(route.delay_ns)?;
         let mut start = self.from_ns;
         for _ in 0..MOST_STARTS {
-            let first = &course.hops[0];
+            let first = &route.hops[0];
             start += self.wait_at(first, start, taken)?;
             if start > latest {
                 return None;
             }
-            match self.hop_by_hop(course, start, taken) {
+            match self.hop_by_hop(route, start, taken) {
                 Ok(placed) => return Some(placed),
                 // Later it can only come later; up to there the same time is free or not.
                 Err(step) => start += step.max(self.slot_ns),
@@ -120,14 +120,14 @@ impl Search<'_> {
     }
 
     /// Or by how much later a start could be of use: where a wait was too long, starting later by as much makes it none.
-    fn hop_by_hop(&self, course: &Course, start: u64, taken: &mut Occupancy) -> Result<Placed, u64> {
+    fn hop_by_hop(&self, route: &Route, start: u64, taken: &mut Occupancy) -> Result<Placed, u64> {
         let (network, period_ns) = (self.network, self.period_ns());
-        let mut hops: Vec<PlacedHop> = Vec::with_capacity(course.hops.len());
-        for hop in &course.hops {
+        let mut hops: Vec<PlacedHop> = Vec::with_capacity(route.hops.len());
+        for hop in &route.hops {
             let arrives = match hop.before {
                 None => start,
                 // All frames are reckoned from the earlier hop's delay.
-                Some(before) => hops[before].begin_ns + (hop.shift_ns - course.hops[before].shift_ns),
+                Some(before) => hops[before].begin_ns + (hop.shift_ns - route.hops[before].shift_ns),
             };
             let (stays_from, lead) = (arrives - hop.lead_ns, hop.lead_ns);
             let wait = taken.wire(hop.link, period_ns).wait(arrives, hop.length_ns).ok_or(period_ns)?;
@@ -164,10 +164,10 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::course::Courses;
-    use super::super::folded::gcd;
     use super::super::occupancy::Use;
+    use super::super::periodic_intervals::gcd;
     use super::super::random::Random;
+    use super::super::route::Routes;
     use super::*;
     use crate::network::samples;
 
@@ -178,10 +178,10 @@ mod tests {
         let mut taken = Occupancy::new(network.links.len());
         let other = Use { stream: 1, period_ns: 500_000, queue: 7, arrives_ns: 40, from_ns: 40, end_ns: 60 };
         taken.add(1, other);
-        let course = Course::chain(&[(0, 0, 0, 10), (1, 30, 0, 10)]);
+        let route = Route::chain(&[(0, 0, 0, 10), (1, 30, 0, 10)]);
         let mut hops = |queue| {
             let search = Search { network: &network, stream: 0, queue, from_ns: 15, slot_ns: 1 };
-            let placed = search.waiting(&course, &mut taken).unwrap();
+            let placed = search.waiting(&route, &mut taken).unwrap();
             placed.hops.iter().map(|hop| (hop.arrives_ns, hop.begin_ns)).collect::<Vec<_>>()
         };
         assert_eq!(hops(6), [(15, 15), (45, 60)]);
@@ -193,10 +193,10 @@ mod tests {
         let network = samples::ring(3, 1);
         let mut taken = Occupancy::new(network.links.len());
         taken.add(0, Use { stream: 1, period_ns: 500_000, queue: 7, arrives_ns: 40, from_ns: 80, end_ns: 90 });
-        let course = Course::chain(&[(0, 0, 0, 10)]);
+        let route = Route::chain(&[(0, 0, 0, 10)]);
         let mut begins = |queue| {
             let search = Search { network: &network, stream: 0, queue, from_ns: 35, slot_ns: 1 };
-            search.without_waiting(&course, &mut taken).unwrap().offset_ns()
+            search.without_waiting(&route, &mut taken).unwrap().offset_ns()
         };
         assert_eq!((begins(6), begins(7)), (35, 90));
     }
@@ -205,11 +205,11 @@ mod tests {
     fn who_waits_is_there_when_it_would_have_run_through() {
         let network = samples::ring(3, 1);
         let search = Search { network: &network, stream: 0, queue: 7, from_ns: 0, slot_ns: 1 };
-        let course = Course::chain(&[(0, 0, 0, 10), (1, 30, 5, 12), (2, 70, 3, 14)]);
-        let placed = search.at_each(&course, &[100, 150, 190]);
+        let route = Route::chain(&[(0, 0, 0, 10), (1, 30, 5, 12), (2, 70, 3, 14)]);
+        let placed = search.at_each(&route, &[100, 150, 190]);
         let times: Vec<_> = placed.hops.iter().map(|hop| (hop.arrives_ns, hop.begin_ns, hop.end_ns)).collect();
         assert_eq!(times, [(100, 100, 110), (125, 150, 162), (187, 190, 204)]);
-        assert!(placed.waits && !search.at_each(&course, &[100, 130, 170]).waits);
+        assert!(placed.waits && !search.at_each(&route, &[100, 130, 170]).waits);
     }
 
     /// On its own way to several listeners: each time moves as its link does.
@@ -219,11 +219,11 @@ mod tests {
         network.streams[0].talker = 5;
         network.streams[0].listeners = vec![6, 7];
         network.sync_error_ns = 30;
-        let course = Courses::new(&network, 1, 1).nth(0, 0).unwrap();
+        let route = Routes::new(&network, 1, 1).nth(0, 0).unwrap();
         let search = Search { network: &network, stream: 0, queue: 5, from_ns: 0, slot_ns: 1 };
-        let running = search.at(&course, 700);
+        let running = search.at(&route, 700);
         let error_ns = network.sync_error_ns;
-        for (hop, way) in running.hops.iter().zip(&course.hops) {
+        for (hop, way) in running.hops.iter().zip(&route.hops) {
             let [begin_ns, end_ns] = [700 + way.shift_ns, 700 + way.shift_ns + way.length_ns];
             assert_eq!((hop.begin_ns, hop.end_ns, hop.arrives_ns), (begin_ns, end_ns, begin_ns - way.lead_ns));
             assert_eq!((hop.link, hop.before), (way.link, way.before));
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(running.hops.iter().filter(|hop| hop.delivered_ns.is_some()).count(), 2);
         let later = [0, 40, 90, 200, 1_000];
         let begins: Vec<u64> = running.hops.iter().zip(later).map(|(hop, later)| hop.begin_ns + later).collect();
-        let placed = search.at_each(&course, &begins);
+        let placed = search.at_each(&route, &begins);
         assert!(placed.waits && (placed.stream, placed.queue) == (0, 5));
         for ((hop, was), later) in placed.hops.iter().zip(&running.hops).zip(later) {
             assert_eq!((hop.begin_ns, hop.end_ns), (was.begin_ns + later, was.end_ns + later));
@@ -246,7 +246,7 @@ mod tests {
     struct Drawn {
         network: Network,
         taken: Occupancy,
-        course: Course,
+        route: Route,
         from_ns: u64,
         queue: u8,
         slot_ns: u64,
@@ -273,15 +273,15 @@ mod tests {
                 shift_ns += if link == 0 { 0 } else { lead_ns + slot_ns * random.below(12) };
                 hops.push((link, shift_ns, lead_ns, slot_ns * (1 + random.below(5))));
             }
-            let mut course = Course::chain(&hops);
-            let last = course.hops.len() - 1;
-            let hop = &mut course.hops[last];
+            let mut route = Route::chain(&hops);
+            let last = route.hops.len() - 1;
+            let hop = &mut route.hops[last];
             (hop.delivers, hop.tail_ns, hop.propagation_ns) = (true, random.below(hop.length_ns), random.below(4));
-            course.delay_ns = hop.shift_ns + hop.length_ns - hop.tail_ns + hop.propagation_ns + network.sync_error_ns;
-            let deadline_ns = (course.delay_ns + random.below(50)).saturating_sub(random.below(4));
+            route.delay_ns = hop.shift_ns + hop.length_ns - hop.tail_ns + hop.propagation_ns + network.sync_error_ns;
+            let deadline_ns = (route.delay_ns + random.below(50)).saturating_sub(random.below(4));
             (network.streams[0].period_ns, network.streams[0].deadline_ns) = (period_ns, deadline_ns);
             let from_ns = slot_ns * random.below(8);
-            Self { network, taken, course, from_ns, queue: 6 + random.below(2) as u8, slot_ns }
+            Self { network, taken, route, from_ns, queue: 6 + random.below(2) as u8, slot_ns }
         }
 
         fn search(&self) -> Search<'_> {
@@ -316,7 +316,7 @@ mod tests {
 
         fn starts(&self) -> impl Iterator<Item = u64> {
             let deadline_ns = self.network.streams[0].deadline_ns;
-            let last = deadline_ns.checked_sub(self.course.delay_ns);
+            let last = deadline_ns.checked_sub(self.route.delay_ns);
             let (from_ns, slot_ns) = (self.from_ns, self.slot_ns);
             last.into_iter().flat_map(move |last| (from_ns..=last).step_by(slot_ns as usize))
         }
@@ -325,10 +325,10 @@ mod tests {
         /// it is not alone in its queue meanwhile.
         fn one_after_the_other(&self, start: u64) -> Option<Vec<(u64, u64)>> {
             let mut times: Vec<(u64, u64)> = Vec::new();
-            for (n, hop) in self.course.hops.iter().enumerate() {
+            for (n, hop) in self.route.hops.iter().enumerate() {
                 let comes_ns = match n {
                     0 => start,
-                    _ => times[n - 1].1 + hop.shift_ns - self.course.hops[n - 1].shift_ns,
+                    _ => times[n - 1].1 + hop.shift_ns - self.route.hops[n - 1].shift_ns,
                 };
                 let later = (comes_ns..comes_ns + 60 * self.slot_ns).step_by(self.slot_ns as usize);
                 let begins_ns = { later }.find(|at| self.is_free(hop.link, *at, at + hop.length_ns, None))?;
@@ -355,12 +355,12 @@ mod tests {
         let (mut random, mut later, mut none) = (Random::new(11), 0, 0);
         for _ in 0..3_000 {
             let mut drawn = Drawn::new(&mut random);
-            let runs = |start: &u64| drawn.course.hops.iter().all(|hop| drawn.runs_on(hop, *start));
+            let runs = |start: &u64| drawn.route.hops.iter().all(|hop| drawn.runs_on(hop, *start));
             let first = drawn.starts().find(runs);
             let mut taken = std::mem::replace(&mut drawn.taken, Occupancy::new(3));
-            let found = drawn.search().without_waiting(&drawn.course, &mut taken);
-            assert_eq!(found.as_ref().map(Placed::offset_ns), first, "{:?} {taken:?}", drawn.course);
-            assert_eq!(found, first.map(|first| drawn.search().at(&drawn.course, first)));
+            let found = drawn.search().without_waiting(&drawn.route, &mut taken);
+            assert_eq!(found.as_ref().map(Placed::offset_ns), first, "{:?} {taken:?}", drawn.route);
+            assert_eq!(found, first.map(|first| drawn.search().at(&drawn.route, first)));
             later += usize::from(first.is_some_and(|first| first > drawn.from_ns));
             none += usize::from(first.is_none());
         }
@@ -374,13 +374,13 @@ mod tests {
             (Random::new(12), 0, 0, 0, 0, 0);
         for _ in 0..3_000 {
             let mut drawn = Drawn::new(&mut random);
-            let first = drawn.starts().filter(|start| drawn.runs_on(&drawn.course.hops[0], *start));
+            let first = drawn.starts().filter(|start| drawn.runs_on(&drawn.route.hops[0], *start));
             let first = { first }.find_map(|start| drawn.one_after_the_other(start));
             let mut taken = std::mem::replace(&mut drawn.taken, Occupancy::new(3));
-            let found = drawn.search().waiting(&drawn.course, &mut taken);
+            let found = drawn.search().waiting(&drawn.route, &mut taken);
             let times = found.map(|placed| {
                 assert!(placed.waits);
-                for (hop, way) in placed.hops.iter().zip(&drawn.course.hops) {
+                for (hop, way) in placed.hops.iter().zip(&drawn.route.hops) {
                     let ends_ns = hop.begin_ns + way.length_ns;
                     let delivered_ns = ends_ns - way.tail_ns + way.propagation_ns + drawn.network.sync_error_ns;
                     assert_eq!((hop.end_ns, hop.link, hop.before), (ends_ns, way.link, way.before));
@@ -392,7 +392,7 @@ mod tests {
                 (Some(times), Some(_)) if Some(times) == first.as_ref() => first_of_all += 1,
                 (Some(times), Some(first)) if times[0] > first[0] => {
                     drawn.taken = taken;
-                    assert!(drawn.runs_on(&drawn.course.hops[0], times[0].1));
+                    assert!(drawn.runs_on(&drawn.route.hops[0], times[0].1));
                     assert_eq!(drawn.one_after_the_other(times[0].1).as_ref(), Some(times));
                     later += 1;
                 }
@@ -400,7 +400,7 @@ mod tests {
                 (None, None) => none += 1,
                 other => panic!("{other:?}"),
             }
-            let lead = |n: usize| drawn.course.hops[n].lead_ns;
+            let lead = |n: usize| drawn.route.hops[n].lead_ns;
             waits += usize::from(first.iter().flatten().enumerate().any(|(n, time)| time.0 + lead(n) < time.1));
         }
         assert!(waits >= 200 && none >= 300 && first_of_all >= 300, "{waits} {none} {first_of_all}");

@@ -43,13 +43,13 @@ fn drawn(random: &mut Random) -> Network {
 }
 
 /// Step by step: starts, then the best of them improved, then restarts, each an eighth more patient than the one before.
-fn by_hand(network: &Network, wanted: &Wanted, go_on: &dyn Fn() -> bool) -> (Outcome, usize) {
+fn by_hand(network: &Network, options: &PlanOptions, go_on: &dyn Fn() -> bool) -> (Outcome, usize) {
     let kept = Timetable::default();
-    let crowded = Planner::new(network, wanted, &kept, 0).is_crowded();
-    let packed = Wanted { prefer: Prefer::FewEntries, ..wanted.clone() };
+    let crowded = Planner::new(network, options, &kept, 0).is_crowded();
+    let packed = PlanOptions { prefer: Prefer::FewEntries, ..options.clone() };
     let mut starts: Vec<Beginning> = Vec::new();
-    for style in [wanted, &packed] {
-        if starts.is_empty() || wanted.prefer != Prefer::FewEntries {
+    for style in [options, &packed] {
+        if starts.is_empty() || options.prefer != Prefer::FewEntries {
             starts.extend(BEGINNINGS.iter().filter(|of| of.0 || !crowded).map(|of| (style, *of)));
         }
     }
@@ -68,15 +68,15 @@ fn by_hand(network: &Network, wanted: &Wanted, go_on: &dyn Fn() -> bool) -> (Out
     let (mut planner, left) = begun.into_iter().find(|(_, left)| left.len() == least).unwrap();
     let mut patience = 20 * network.streams.len() + 1_000;
     planner.improve(left, patience, go_on);
-    let (mut places, mut moved) = (planner.tried.places, planner.tried.moved);
+    let (mut places, mut moved) = (planner.effort.places, planner.effort.moved);
     let mut tables = vec![planner.into_table()];
     while tables.last().unwrap().missing().count() > 0 && go_on() {
         let start = starts[(tables.len() - 1) % starts.len()];
         let (mut planner, left) = begin(network, start, &kept, tables.len() as u64, go_on);
         planner.improve(left, patience, go_on);
         patience += patience / 8;
-        places += planner.tried.places;
-        moved += planner.tried.moved;
+        places += planner.effort.places;
+        moved += planner.effort.moved;
         tables.push(planner.into_table());
     }
     let restarts = tables.len() - 1;
@@ -84,7 +84,11 @@ fn by_hand(network: &Network, wanted: &Wanted, go_on: &dyn Fn() -> bool) -> (Out
     let table = tables.into_iter().find(|table| table.missing().count() == least).unwrap();
     let outcome = match least {
         0 => Outcome::Planned(table),
-        _ => Outcome::NotFound(NotFound { tightest: tightest(network, &table), tried: Tried { places, moved }, table }),
+        _ => Outcome::NotFound(NotFound {
+            tightest: tightest(network, &table),
+            effort: SearchEffort { places, moved },
+            table,
+        }),
     };
     (outcome, 100 * (restarts + 1))
 }
@@ -97,14 +101,14 @@ fn a_search_is_its_starts_and_restarts_one_after_the_other() {
     let (mut later_start, mut by_restart, mut not_found, mut asked_on) = (0, 0, 0, 0);
     for (n, network) in networks.iter().enumerate() {
         let prefer = [Prefer::Early, Prefer::FewEntries, Prefer::Spread][n % 3];
-        let wanted = Wanted { prefer, courses: 2, ..Wanted::default() };
+        let options = PlanOptions { prefer, routes: 2, ..PlanOptions::default() };
         if !certificate::certificates(network).is_empty() {
             continue;
         }
         for most in [0, 20, 120, if n < 3 { 3_700 } else { 600 }] {
             let (own, other) = (times(most), times(most));
-            let (expected, steps) = by_hand(network, &wanted, &|| go_on(&own));
-            let found = plan(network, &wanted, &Timetable::default(), &|| go_on(&other));
+            let (expected, steps) = by_hand(network, &options, &|| go_on(&own));
+            let found = plan(network, &options, &Timetable::default(), &|| go_on(&other));
             assert_eq!(found, expected, "{n} {most}");
             assert_eq!(own.0.get(), other.0.get());
             later_start += usize::from(matches!(found, Outcome::Planned(_)) && (1..100).contains(&steps));

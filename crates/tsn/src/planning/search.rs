@@ -5,14 +5,14 @@ use std::ops::Add;
 
 use super::balance;
 use super::candidates::Candidates;
-use super::course::{Course, Courses};
 use super::eviction::Eviction;
-use super::folded::gcd;
 use super::occupancy::{Occupancy, Use};
+use super::periodic_intervals::gcd;
 use super::place::Search;
 use super::random::Random;
+use super::route::{Route, Routes};
 use super::timetable::{Placed, Timetable};
-use super::{Prefer, Wanted};
+use super::{PlanOptions, Prefer};
 use crate::network::{Network, StreamId};
 
 /// Share of a link's time above which first fit leaves streams over.
@@ -44,14 +44,14 @@ pub enum Waits {
 
 /// What was done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tried {
+pub struct SearchEffort {
     /// Places that were looked for.
     pub places: u64,
     /// Streams that had to make room for another one.
     pub moved: u64,
 }
 
-impl Add for Tried {
+impl Add for SearchEffort {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -71,12 +71,12 @@ struct Choice {
 /// Streams on their places.
 pub struct Planner<'a> {
     network: &'a Network,
-    wanted: &'a Wanted,
-    courses: Courses<'a>,
+    options: &'a PlanOptions,
+    routes: Routes<'a>,
     taken: Occupancy,
     table: Timetable,
     /// Ways that leave all links some room, which are tried before others.
-    balanced: Vec<Option<Course>>,
+    balanced: Vec<Option<Route>>,
     /// Streams that may not be moved.
     fixed: Vec<bool>,
     /// How often each stream found no place: who finds none often is not moved lightly.
@@ -85,24 +85,24 @@ pub struct Planner<'a> {
     /// How many planners were there before it: restarts differ by chance.
     restart: u64,
     /// What was done.
-    pub tried: Tried,
+    pub effort: SearchEffort,
 }
 
 impl<'a> Planner<'a> {
     /// With those that have their place already, if any have.
-    pub fn new(network: &'a Network, wanted: &'a Wanted, kept: &Timetable, restart: u64) -> Self {
+    pub fn new(network: &'a Network, options: &'a PlanOptions, kept: &Timetable, restart: u64) -> Self {
         let mut planner = Self {
             network,
-            wanted,
-            courses: Courses::new(network, wanted.courses, wanted.slot_ns),
+            options,
+            routes: Routes::new(network, options.routes, options.slot_ns),
             taken: Occupancy::new(network.links.len()),
             table: Timetable { placed: vec![None; network.streams.len()] },
             balanced: vec![None; network.streams.len()],
             fixed: vec![false; network.streams.len()],
             weight: vec![1; network.streams.len()],
-            random: Random::new(wanted.seed.wrapping_add(restart << 32)),
+            random: Random::new(options.seed.wrapping_add(restart << 32)),
             restart,
-            tried: Tried::default(),
+            effort: SearchEffort::default(),
         };
         for placed in kept.placed.iter().flatten() {
             planner.fixed[placed.stream] = true;
@@ -119,24 +119,24 @@ impl<'a> Planner<'a> {
     /// Whether shortest ways fill some link so much that others are better.
     pub fn is_crowded(&mut self) -> bool {
         let streams = 0..self.network.streams.len();
-        let shortest: Vec<_> = streams.filter_map(|stream| Some((stream, self.courses.nth(stream, 0)?))).collect();
+        let shortest: Vec<_> = streams.filter_map(|stream| Some((stream, self.routes.nth(stream, 0)?))).collect();
         balance::fullest(self.network, shortest.into_iter()) > CROWDED
     }
 
     /// Ways that leave all links some room are tried first from now on; not where each stream is to have one way only.
     pub fn balance(&mut self) {
-        if self.courses.most() == 1 {
+        if self.routes.most() == 1 {
             return;
         }
-        self.balanced = balance::courses(self.network, self.wanted.slot_ns.max(1));
+        self.balanced = balance::routes(self.network, self.options.slot_ns.max(1));
     }
 
     /// The stream's n-th way in the order in which they are tried.
-    fn course(&mut self, stream: StreamId, n: usize) -> Option<Course> {
+    fn route(&mut self, stream: StreamId, n: usize) -> Option<Route> {
         match (n, &self.balanced[stream]) {
-            (0, Some(course)) => Some(course.clone()),
-            (n, Some(_)) => self.courses.nth(stream, n - 1),
-            (n, None) => self.courses.nth(stream, n),
+            (0, Some(route)) => Some(route.clone()),
+            (n, Some(_)) => self.routes.nth(stream, n - 1),
+            (n, None) => self.routes.nth(stream, n),
         }
     }
 
@@ -146,8 +146,8 @@ impl<'a> Planner<'a> {
         for stream in self.table.missing().collect::<Vec<_>>() {
             let of = &self.network.streams[stream];
             let (delay, need) = self
-                .course(stream, 0)
-                .map_or((0, 0), |course| (course.delay_ns, course.hops.iter().map(|hop| hop.length_ns).sum()));
+                .route(stream, 0)
+                .map_or((0, 0), |route| (route.delay_ns, route.hops.iter().map(|hop| hop.length_ns).sum()));
             let (first, then) = match order {
                 Order::LeastFreedom => (of.deadline_ns.saturating_sub(delay), u64::MAX - need),
                 Order::ShortestPeriod => (of.period_ns, u64::MAX - delay),
@@ -209,24 +209,24 @@ impl<'a> Planner<'a> {
         self.place_running(stream) || self.place_waiting(stream)
     }
 
-    /// Where it runs through, on each of its courses.
+    /// Where it runs through, on each of its routes.
     fn place_running(&mut self, stream: StreamId) -> bool {
-        self.tried.places += 1;
-        let found = (0..self.courses.most()).find_map(|n| {
-            let course = self.course(stream, n)?;
-            self.run_through(stream, &course)
+        self.effort.places += 1;
+        let found = (0..self.routes.most()).find_map(|n| {
+            let route = self.route(stream, n)?;
+            self.run_through(stream, &route)
         });
         found.map(|placed| self.put(placed)).is_some()
     }
 
     /// Where it waits, if it may.
     fn place_waiting(&mut self, stream: StreamId) -> bool {
-        let found = if self.wanted.wait { self.wait_somewhere(stream) } else { None };
+        let found = if self.options.wait { self.wait_somewhere(stream) } else { None };
         found.map(|placed| self.put(placed)).is_some()
     }
 
     fn search(&self, stream: StreamId, queue: u8, from_ns: u64) -> Search<'a> {
-        Search { network: self.network, stream, queue, from_ns, slot_ns: self.wanted.slot_ns.max(1) }
+        Search { network: self.network, stream, queue, from_ns, slot_ns: self.options.slot_ns.max(1) }
     }
 
     /// Queues that the stream may use, the most urgent first: the lowest is everybody else's.
@@ -237,31 +237,31 @@ impl<'a> Planner<'a> {
         all.rev().filter(move |queue| chosen.is_none_or(|chosen| chosen == *queue))
     }
 
-    fn run_through(&mut self, stream: StreamId, course: &Course) -> Option<Placed> {
+    fn run_through(&mut self, stream: StreamId, route: &Route) -> Option<Placed> {
         let queue = self.queues(stream).next()?;
-        let latest = self.network.streams[stream].deadline_ns.checked_sub(course.delay_ns)?;
-        match self.wanted.prefer {
-            Prefer::Early => self.search(stream, queue, 0).without_waiting(course, &mut self.taken),
+        let latest = self.network.streams[stream].deadline_ns.checked_sub(route.delay_ns)?;
+        match self.options.prefer {
+            Prefer::Early => self.search(stream, queue, 0).without_waiting(route, &mut self.taken),
             Prefer::Spread => {
                 let from = self.chance(latest);
-                let later = self.search(stream, queue, from).without_waiting(course, &mut self.taken);
-                later.or_else(|| self.search(stream, queue, 0).without_waiting(course, &mut self.taken))
+                let later = self.search(stream, queue, from).without_waiting(route, &mut self.taken);
+                later.or_else(|| self.search(stream, queue, 0).without_waiting(route, &mut self.taken))
             }
             Prefer::FewEntries => {
-                let first = self.search(stream, queue, 0).without_waiting(course, &mut self.taken)?;
+                let first = self.search(stream, queue, 0).without_waiting(route, &mut self.taken)?;
                 let period_ns = self.network.streams[stream].period_ns;
-                let start = Candidates { course, period_ns, latest_ns: latest }
+                let start = Candidates { route, period_ns, latest_ns: latest }
                     .most_adjacent(first.offset_ns(), &mut self.taken);
-                self.search(stream, queue, start).without_waiting(course, &mut self.taken)
+                self.search(stream, queue, start).without_waiting(route, &mut self.taken)
             }
         }
     }
 
     fn wait_somewhere(&mut self, stream: StreamId) -> Option<Placed> {
-        for n in 0..self.courses.most() {
-            let course = self.course(stream, n)?;
+        for n in 0..self.routes.most() {
+            let route = self.route(stream, n)?;
             for queue in self.queues(stream).take(WAITING_QUEUES) {
-                let placed = self.search(stream, queue, 0).waiting(&course, &mut self.taken);
+                let placed = self.search(stream, queue, 0).waiting(&route, &mut self.taken);
                 if placed.is_some() {
                     return placed;
                 }
@@ -301,26 +301,26 @@ impl<'a> Planner<'a> {
     /// The cheapest places for a stream, with those that are in its way.
     fn choices(&mut self, stream: StreamId) -> Vec<Choice> {
         let mut choices = Vec::new();
-        for n in 0..=self.courses.most() {
-            let Some(course) = self.course(stream, n) else { break };
+        for n in 0..=self.routes.most() {
+            let Some(route) = self.route(stream, n) else { break };
             let of = &self.network.streams[stream];
-            let Some(latest_ns) = of.deadline_ns.checked_sub(course.delay_ns) else { continue };
+            let Some(latest_ns) = of.deadline_ns.checked_sub(route.delay_ns) else { continue };
             let Some(queue) = self.queues(stream).next() else { break };
             let eviction = Eviction {
                 stream,
-                course: &course,
+                route: &route,
                 period_ns: of.period_ns,
                 latest_ns,
-                slot_ns: self.wanted.slot_ns.max(1),
+                slot_ns: self.options.slot_ns.max(1),
                 weight: &self.weight,
                 fixed: &self.fixed,
             };
             let running = eviction.running(queue, CHOICES, &self.taken, &mut self.random);
-            let waiting = if self.wanted.wait { eviction.waiting(&self.taken, &mut self.random) } else { None };
-            let running = running.into_iter().map(|start| self.search(stream, queue, start).at(&course, start));
+            let waiting = if self.options.wait { eviction.waiting(&self.taken, &mut self.random) } else { None };
+            let running = running.into_iter().map(|start| self.search(stream, queue, start).at(&route, start));
             let mut places: Vec<Placed> = running.collect();
             for queue in waiting.iter().flat_map(|_| self.queues(stream).take(WAITING_QUEUES)) {
-                places.extend(waiting.iter().map(|begins| self.search(stream, queue, 0).at_each(&course, begins)));
+                places.extend(waiting.iter().map(|begins| self.search(stream, queue, 0).at_each(&route, begins)));
             }
             choices.extend(places.into_iter().filter_map(|placed| self.choice(placed)));
         }
@@ -344,7 +344,7 @@ impl<'a> Planner<'a> {
         choice.blockers.iter().for_each(|blocker| self.take_away(*blocker));
         self.put(choice.placed.clone());
         if choice.blockers.iter().all(|blocker| self.place(*blocker)) {
-            self.tried.moved += choice.blockers.len() as u64;
+            self.effort.moved += choice.blockers.len() as u64;
             return true;
         }
         self.take_away(choice.placed.stream);
@@ -356,7 +356,7 @@ impl<'a> Planner<'a> {
     /// Any start up to the latest.
     fn chance(&mut self, latest: u64) -> u64 {
         let start = self.random.below(latest + 1);
-        start - start % self.wanted.slot_ns.max(1)
+        start - start % self.options.slot_ns.max(1)
     }
 
     /// Who is in the way of a place.
@@ -401,11 +401,11 @@ mod tests {
     #[test]
     fn in_an_empty_network_all_run_through() {
         let network = samples::ring(6, 60);
-        let wanted = Wanted { wait: false, ..Wanted::default() };
+        let options = PlanOptions { wait: false, ..PlanOptions::default() };
         for order in [Order::LeastFreedom, Order::ShortestPeriod, Order::LargestShare] {
-            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+            let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
             assert_eq!(planner.construct(order, Waits::AtOnce, &|| true), [0; 0]);
-            assert_eq!((planner.tried.places, planner.tried.moved), (60, 0));
+            assert_eq!((planner.effort.places, planner.effort.moved), (60, 0));
             assert!(planner.into_table().placed.iter().flatten().all(|placed| !placed.waits));
         }
     }
@@ -421,11 +421,11 @@ mod tests {
             (Order::LeastFreedom, [(100, 500_000, 500_000), (1_400, 2_000_000, 400_000)]),
         ];
         for (order, streams) in orders {
-            let (mut network, wanted) = (two(), Wanted::default());
+            let (mut network, options) = (two(), PlanOptions::default());
             for (stream, (size, period_ns, deadline_ns)) in network.streams.iter_mut().zip(streams) {
                 (stream.size, stream.period_ns, stream.deadline_ns) = (size, period_ns, deadline_ns);
             }
-            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+            let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
             assert_eq!(planner.construct(order, Waits::Last, &|| true), [0; 0]);
             let offsets: Vec<u64> = planner.table.placed.iter().flatten().map(Placed::offset_ns).collect();
             assert!(offsets[1] == 0 && offsets[0] > 0, "{order:?} {streams:?}: {offsets:?}");
@@ -435,9 +435,9 @@ mod tests {
     /// The first start has its order; the others shift keys by up to a half, not all alike.
     #[test]
     fn restarts_begin_in_another_order() {
-        let (network, wanted) = (two(), Wanted::default());
+        let (network, options) = (two(), PlanOptions::default());
         let keys = |restart| {
-            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), restart);
+            let mut planner = Planner::new(&network, &options, &Timetable::default(), restart);
             [(); 20].map(|()| planner.perturbed(1_000))
         };
         assert_eq!(keys(0), [1_000; 20]);
@@ -449,8 +449,8 @@ mod tests {
     fn every_start_up_to_the_latest_can_be_drawn() {
         let network = two();
         for (slot_ns, starts) in [(1, vec![0, 1, 2, 3]), (2, vec![0, 2])] {
-            let wanted = Wanted { slot_ns, ..Wanted::default() };
-            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+            let options = PlanOptions { slot_ns, ..PlanOptions::default() };
+            let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
             let mut drawn: Vec<u64> = (0..200).map(|_| planner.chance(3)).collect();
             drawn.sort_unstable();
             drawn.dedup();
@@ -462,12 +462,12 @@ mod tests {
     /// Three streams of which a cable carries two.
     #[test]
     fn who_cannot_be_placed_is_tried_no_longer_than_patience_lasts() {
-        let (mut network, wanted) = (two(), Wanted::default());
+        let (mut network, options) = (two(), PlanOptions::default());
         let of = &mut network.streams[0];
         (of.size, of.period_ns, of.deadline_ns) = (1_400, 30_000, 30_000);
         network.streams = vec![of.clone(), of.clone(), of.clone()];
         network.streams.iter_mut().for_each(|stream| stream.deadline_ns = 1_000_000);
-        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
         let left = planner.construct(Order::LeastFreedom, Waits::Last, &|| true);
         assert_eq!(left.len(), 1);
         let asked = std::cell::Cell::new(0);
@@ -482,8 +482,8 @@ mod tests {
 
     #[test]
     fn who_is_taken_away_leaves_its_place_to_others() {
-        let (network, wanted) = (two(), Wanted::default());
-        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        let (network, options) = (two(), PlanOptions::default());
+        let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
         assert!(planner.place(0));
         let first = planner.table.placed[0].clone().unwrap();
         planner.take_away(0);
@@ -494,12 +494,12 @@ mod tests {
 
     #[test]
     fn who_is_in_the_way_is_named_once() {
-        let (network, wanted) = (two(), Wanted::default());
-        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
-        let course = planner.course(0, 0).unwrap();
-        planner.put(planner.search(0, 7, 0).at(&course, 5_000));
-        let length_ns = course.hops[0].length_ns;
-        let at = |start: u64| planner.search(1, 7, 0).at(&course, start);
+        let (network, options) = (two(), PlanOptions::default());
+        let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
+        let route = planner.route(0, 0).unwrap();
+        planner.put(planner.search(0, 7, 0).at(&route, 5_000));
+        let length_ns = route.hops[0].length_ns;
+        let at = |start: u64| planner.search(1, 7, 0).at(&route, start);
         let starts = [0, 5_000 - length_ns, 5_001 - length_ns, 5_000, 4_999 + length_ns, 5_000 + length_ns];
         assert_eq!(
             starts.map(|start| planner.blockers(&at(start))),

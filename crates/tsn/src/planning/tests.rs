@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::egress::{DataPlane, EgressTiming};
 use crate::network::{Stream, samples};
-use crate::validate::{Against, MOST_MESSAGES, TARGETS, Verdict, validate};
+use crate::validate::{MOST_MESSAGES, TARGETS, ValidationInput, Verdict, validate};
 
 fn judged(network: &Network, table: &Timetable) -> Verdict {
-    let schedule = lists::schedule(network, table).unwrap();
-    validate(&Against { network, schedule: &schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES })
+    let schedule = gate_control_list::schedule(network, table).unwrap();
+    validate(&ValidationInput { network, schedule: &schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES })
 }
 
 fn in_words(network: &Network, verdict: &Verdict) -> Vec<String> {
@@ -19,7 +19,9 @@ fn in_words(network: &Network, verdict: &Verdict) -> Vec<String> {
 #[test]
 fn a_ring_full_of_streams() {
     let network = samples::ring(8, 800);
-    let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else { panic!() };
+    let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+        panic!()
+    };
     let verdict = judged(&network, &table);
     assert!(verdict.holds(), "{:?}", in_words(&network, &verdict));
     assert!(verdict.complete);
@@ -34,7 +36,9 @@ fn a_ring_full_of_streams() {
 fn the_fullest_links_come_first() {
     let mut network = samples::ring(4, 2);
     network.streams[1] = Stream { listeners: vec![7], ..network.streams[0].clone() };
-    let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else { panic!() };
+    let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+        panic!()
+    };
     let shares = tightest(&network, &table);
     assert_eq!(shares.len(), network.links.len());
     assert!(shares.is_sorted_by(|a, b| a.1 >= b.1));
@@ -49,10 +53,12 @@ fn the_fullest_links_come_first() {
 fn those_that_were_kept_stay_where_they_are() {
     let network = samples::ring(6, 120);
     let fewer = Network { streams: network.streams[..100].to_vec(), ..network.clone() };
-    let Outcome::Planned(before) = plan(&fewer, &Wanted::default(), &Timetable::default(), &|| true) else { panic!() };
+    let Outcome::Planned(before) = plan(&fewer, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+        panic!()
+    };
     let mut kept = before.clone();
     kept.placed.resize(120, None);
-    let Outcome::Planned(after) = plan(&network, &Wanted::default(), &kept, &|| true) else { panic!() };
+    let Outcome::Planned(after) = plan(&network, &PlanOptions::default(), &kept, &|| true) else { panic!() };
     assert_eq!(after.placed[..100], before.placed[..]);
     assert!(judged(&network, &after).holds());
 }
@@ -61,7 +67,7 @@ fn those_that_were_kept_stay_where_they_are() {
 fn the_same_seed_gives_the_same_plan() {
     let network = samples::ring(6, 300);
     for prefer in [Prefer::Early, Prefer::Spread, Prefer::FewEntries] {
-        let wanted = Wanted { prefer, ..Wanted::default() };
+        let wanted = PlanOptions { prefer, ..PlanOptions::default() };
         let again = || plan(&network, &wanted, &Timetable::default(), &|| true);
         let first = again();
         assert_eq!(first, again());
@@ -85,9 +91,9 @@ fn with_one_path_each_takes_the_shortest() {
             ..first.clone()
         };
     }
-    let mut shortest = course::Courses::new(&network, 1, 1);
+    let mut shortest = route::Routes::new(&network, 1, 1);
     let mut longer = |paths| {
-        let wanted = Wanted { courses: paths, ..Wanted::default() };
+        let wanted = PlanOptions { routes: paths, ..PlanOptions::default() };
         let table = match plan(&network, &wanted, &Timetable::default(), &|| true) {
             Outcome::Planned(table) => table,
             Outcome::NotFound(best) => best.table,
@@ -122,8 +128,8 @@ fn a_frame_waits_where_it_cannot_run_through() {
     .unwrap();
     // From the talker a: 117 us of its own, then 371 us of ad. On the way to c: bc, from 20 us to 267 us and 267 us on.
     let kept = |stream, start_ns| {
-        let course = course::Courses::new(&network, 1, 1).nth(stream, 0).unwrap();
-        place::Search { network: &network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&course, start_ns)
+        let route = route::Routes::new(&network, 1, 1).nth(stream, 0).unwrap();
+        place::Search { network: &network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&route, start_ns)
     };
     let kept = Timetable { placed: vec![Some(kept(0, 120_000)), Some(kept(1, 0)), None, None] };
     let deadline = |network: &Network, ns| {
@@ -133,7 +139,7 @@ fn a_frame_waits_where_it_cannot_run_through() {
     };
     // Two hops of 116 800 ns and 1 us: to begin at 0 and run through is to meet bc, which leaves until 372 us.
     let network = deadline(&network, 500_000);
-    let no_wait = Wanted { wait: false, ..Wanted::default() };
+    let no_wait = PlanOptions { wait: false, ..PlanOptions::default() };
     let steps = std::cell::Cell::new(0);
     let go_on = || {
         steps.set(steps.get() + 1);
@@ -141,11 +147,11 @@ fn a_frame_waits_where_it_cannot_run_through() {
     };
     assert!(matches!(plan(&network, &no_wait, &kept, &go_on), Outcome::NotFound(_)));
     // It needs nobody else to be moved for that.
-    for (wanted, is_left) in [(&no_wait, true), (&Wanted::default(), false)] {
+    for (wanted, is_left) in [(&no_wait, true), (&PlanOptions::default(), false)] {
         let mut planner = Planner::new(&network, wanted, &kept, 0);
         assert_eq!(planner.construct(Order::LeastFreedom, Waits::Last, &|| true).contains(&2), is_left);
     }
-    let Outcome::Planned(table) = plan(&network, &Wanted::default(), &kept, &|| true) else { panic!() };
+    let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &kept, &|| true) else { panic!() };
     let placed = table.placed[2].as_ref().unwrap();
     assert!(placed.hops[1].arrives_ns < placed.hops[1].begin_ns, "{placed:?}");
     let verdict = judged(&network, &table);
@@ -157,19 +163,19 @@ fn a_frame_waits_where_it_cannot_run_through() {
 fn a_list_of_gigabytes_is_an_error() {
     let network = crate::network::read(include_str!("../../../../fuzz/seeds/switch_network/meet_seldom.toml")).unwrap();
     let placed = |stream| {
-        let course = course::Courses::new(&network, 1, 1).nth(stream, 0).unwrap();
-        place::Search { network: &network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&course, 2_000 * stream as u64)
+        let route = route::Routes::new(&network, 1, 1).nth(stream, 0).unwrap();
+        place::Search { network: &network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&route, 2_000 * stream as u64)
     };
     let table = Timetable { placed: vec![Some(placed(0)), Some(placed(1))] };
-    let error = lists::schedule(&network, &table).unwrap_err().to_string();
+    let error = gate_control_list::schedule(&network, &table).unwrap_err().to_string();
     assert!(error.contains("which takes too long a list"), "{error}");
     // Nobody needs to look for a plan to know.
-    assert_eq!(lists::too_long_in_any_plan(&network).unwrap().to_string(), error);
+    assert_eq!(gate_control_list::too_long_in_any_plan(&network).unwrap().to_string(), error);
     // 65 535 windows of the one and one of the other are the longest list; there is another way round a ring.
     let with = |network: &Network, period_ns| {
         let mut network = network.clone();
         (network.streams[1].period_ns, network.streams[1].deadline_ns) = (period_ns, period_ns);
-        lists::too_long_in_any_plan(&network)
+        gate_control_list::too_long_in_any_plan(&network)
     };
     assert!(with(&network, 4_000 * 65_535).is_none() && with(&network, 4_000 * 65_536).is_some());
     let mut ring = samples::ring(3, 2);
@@ -256,7 +262,7 @@ fn windows(timing: EgressTiming) -> (Network, Outcome) {
         stream = [{ name = "x", from = "a", to = "b", size = 100, period = "1ms", deadline = "20us" }]"#,
     );
     let network = network.unwrap().timed(timing);
-    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    let outcome = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true);
     (network, outcome)
 }
 
@@ -300,7 +306,7 @@ proptest! {
         let network = network_of(&drawn);
         let prefer = [Prefer::Early, Prefer::Spread, Prefer::FewEntries][prefer];
         let slot_ns = [1, 8, 100][slot];
-        let wanted = Wanted { prefer, slot_ns, ..Wanted::default() };
+        let wanted = PlanOptions { prefer, slot_ns, ..PlanOptions::default() };
         let steps = std::cell::Cell::new(0);
         let go_on = || { steps.set(steps.get() + 1); steps.get() < 300 };
         let table = match plan(&network, &wanted, &Timetable::default(), &go_on) {

@@ -44,7 +44,7 @@ fn behind_the_first_hop(network: &Network, placed: &Placed) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Outcome, Wanted, lists, plan};
+    use super::super::{Outcome, PlanOptions, gate_control_list, plan};
     use super::*;
     use crate::network::samples;
 
@@ -53,10 +53,10 @@ mod tests {
     #[test]
     fn delays_begin_where_the_first_switch_could_send() {
         let network = samples::ring(4, 1);
-        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
             panic!()
         };
-        let tables = tables(&network, &table, &lists::schedule(&network, &table).unwrap());
+        let tables = tables(&network, &table, &gate_control_list::schedule(&network, &table).unwrap());
         let of = |end: &str| tables.iter().find(|(name, _)| *name == end).unwrap().1.as_str();
         assert_eq!(of("DELAY"), "stream,frame,delay\nf0,0,6230\n");
         assert_eq!(of("OFFSET"), "stream,frame,offset\nf0,0,0\n");

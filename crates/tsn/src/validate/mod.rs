@@ -6,7 +6,7 @@
 mod event;
 mod fault;
 mod gate;
-mod list;
+mod gate_control_list;
 mod schedule;
 mod simulate;
 #[cfg(test)]
@@ -22,7 +22,7 @@ pub use simulate::Delay;
 
 /// How a schedule is held against a network.
 #[derive(Debug, Clone, Copy)]
-pub struct Against<'a> {
+pub struct ValidationInput<'a> {
     /// What has to be carried.
     pub network: &'a Network,
     /// What carries it.
@@ -37,9 +37,9 @@ pub struct Against<'a> {
 pub const MOST_MESSAGES: u64 = 20_000_000;
 
 /// Everything that is wrong with a schedule, and how long messages take in it.
-pub fn validate(against: &Against) -> Verdict {
+pub fn validate(input: &ValidationInput) -> Verdict {
     let mut verdict = Verdict::default();
-    list::check(against, &mut verdict);
-    simulate::run(against, &mut verdict);
+    gate_control_list::check(input, &mut verdict);
+    simulate::run(input, &mut verdict);
     verdict
 }

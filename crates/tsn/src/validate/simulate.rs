@@ -12,7 +12,7 @@ use super::event::{Event, Events, Frame};
 use super::fault::{Fault, Verdict};
 use super::gate::Gates;
 use super::schedule::Send;
-use super::{Against, Schedule};
+use super::{Schedule, ValidationInput};
 use crate::egress::EgressTiming;
 use crate::network::{LinkId, Network, NodeId, StreamId};
 
@@ -40,17 +40,17 @@ pub struct Delay {
     pub received: u64,
 }
 
-pub(super) fn run(against: &Against, verdict: &mut Verdict) {
-    let Some(plan) = Plan::new(against, verdict) else { return };
+pub(super) fn run(input: &ValidationInput, verdict: &mut Verdict) {
+    let Some(plan) = FollowedSchedule::new(input, verdict) else { return };
     verdict.followed_ns = plan.horizon_ns;
     verdict.complete = plan.complete;
-    let same = against.network.sync_error_ns == 0 && against.network.timing == EgressTiming::IDEAL;
+    let same = input.network.sync_error_ns == 0 && input.network.timing == EgressTiming::IDEAL;
     let ways = if same { 1 } else { 1 + WAYS };
     let mut delays: HashMap<(StreamId, NodeId), Delay> = HashMap::new();
     let mut crossed = HashSet::new();
     for way in 0..ways {
-        let ahead = ahead(against.network, way);
-        let mut world = World::new(against.network, &plan, &ahead, way, (verdict, &mut delays));
+        let ahead = ahead(input.network, way);
+        let mut world = Simulation::new(input.network, &plan, &ahead, way, (verdict, &mut delays));
         let followed = world.run();
         if followed.is_ok() {
             world.judge();
@@ -72,16 +72,16 @@ pub(super) fn run(against: &Against, verdict: &mut Verdict) {
     let mut delays: Vec<Delay> = delays.into_values().collect();
     delays.sort_unstable_by_key(|delay| (delay.stream, delay.listener));
     for delay in &delays {
-        let of = &against.network.streams[delay.stream];
+        let of = &input.network.streams[delay.stream];
         let spread = delay.most_ns - delay.least_ns;
         // What clocks and data planes differ by is no doing of the schedule's; frames that come behind the first of their
         // message need not wait for a gate, so it adds up from link to link.
         let of_link = |link: &LinkId| {
-            let (least, most) = against.network.processing_ns(*link);
-            against.network.timing.latest_ns() + most - least
+            let (least, most) = input.network.processing_ns(*link);
+            input.network.timing.latest_ns() + most - least
         };
-        let of_links: u64 = against.schedule.routes[delay.stream].iter().map(of_link).sum();
-        let unsteady_ns = 2 * against.network.sync_error_ns + of_links;
+        let of_links: u64 = input.schedule.routes[delay.stream].iter().map(of_link).sum();
+        let unsteady_ns = 2 * input.network.sync_error_ns + of_links;
         if spread > of.jitter_ns + unsteady_ns {
             verdict.add(Fault::Jitter(delay.stream, delay.listener, spread));
         }
@@ -107,7 +107,7 @@ fn upper(place: usize, way: u64) -> bool {
 }
 
 /// The schedule in the form that it is followed in.
-struct Plan<'a> {
+struct FollowedSchedule<'a> {
     gates: Vec<Option<Gates>>,
     /// Sendings of each stream, which take turns.
     sends: Vec<Vec<&'a Send>>,
@@ -117,9 +117,9 @@ struct Plan<'a> {
     complete: bool,
 }
 
-impl<'a> Plan<'a> {
-    fn new(against: &Against<'a>, verdict: &mut Verdict) -> Option<Self> {
-        let (network, schedule) = (against.network, against.schedule);
+impl<'a> FollowedSchedule<'a> {
+    fn new(input: &ValidationInput<'a>, verdict: &mut Verdict) -> Option<Self> {
+        let (network, schedule) = (input.network, input.schedule);
         let mut by_link: Vec<Vec<&super::Window>> = vec![Vec::new(); network.links.len()];
         schedule.windows.iter().for_each(|window| by_link[window.link].push(window));
         let gates = by_link.iter().map(|windows| Gates::new(windows.iter().copied())).collect();
@@ -136,7 +136,7 @@ impl<'a> Plan<'a> {
             }
         }
         let next = (0..network.streams.len()).map(|stream| route(network, schedule, stream, verdict)).collect();
-        let (horizon_ns, complete) = horizon(against)?;
+        let (horizon_ns, complete) = horizon(input)?;
         Some(Self { gates, sends, next, horizon_ns, complete })
     }
 
@@ -187,9 +187,9 @@ fn route(
 }
 
 /// Twice the time until everything begins together again, or as much of it as there may be frames.
-fn horizon(against: &Against) -> Option<(u64, bool)> {
-    let network = against.network;
-    let times = against.schedule.windows.iter().map(|window| window.cycle_ns);
+fn horizon(input: &ValidationInput) -> Option<(u64, bool)> {
+    let network = input.network;
+    let times = input.schedule.windows.iter().map(|window| window.cycle_ns);
     let times = times.chain(network.streams.iter().map(|stream| stream.period_ns)).filter(|ns| *ns > 0);
     let common = times.clone().try_fold(1u64, |common, ns| (common / gcd(common, ns)).checked_mul(ns));
     times.max()?;
@@ -197,13 +197,13 @@ fn horizon(against: &Against) -> Option<(u64, bool)> {
     let per_ns: f64 = network
         .streams
         .iter()
-        .zip(&against.schedule.routes)
+        .zip(&input.schedule.routes)
         .map(|(stream, route)| {
             let frames = network.overhead.carried(stream.size, 1).frames;
             route.len().max(1) as f64 * f64::from(frames) / stream.period_ns as f64
         })
         .sum();
-    let most = (against.most_messages as f64 / per_ns.max(1e-18)) as u64;
+    let most = (input.most_messages as f64 / per_ns.max(1e-18)) as u64;
     let horizon = wanted.min(most.max(1));
     Some((horizon, horizon == wanted))
 }
@@ -220,9 +220,9 @@ struct Port {
     busy_until_ns: u64,
 }
 
-struct World<'a> {
+struct Simulation<'a> {
     network: &'a Network,
-    plan: &'a Plan<'a>,
+    plan: &'a FollowedSchedule<'a>,
     ahead: &'a [i64],
     /// Which extremes data planes are at.
     way: u64,
@@ -246,10 +246,10 @@ struct Arrived {
     came: Vec<u16>,
 }
 
-impl<'a> World<'a> {
+impl<'a> Simulation<'a> {
     fn new(
         network: &'a Network,
-        plan: &'a Plan<'a>,
+        plan: &'a FollowedSchedule<'a>,
         ahead: &'a [i64],
         way: u64,
         (verdict, delays): (&'a mut Verdict, &'a mut HashMap<(StreamId, NodeId), Delay>),

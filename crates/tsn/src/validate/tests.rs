@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::*;
 use crate::egress::EgressTiming;
 use crate::network::{LinkId, Stream, samples};
-use crate::planning::{Outcome, Timetable, Wanted, lists, plan};
+use crate::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
 
 /// Cases of each fault.
 const CASES: usize = 100;
@@ -24,7 +24,7 @@ impl Chance {
 }
 
 fn judged(network: &Network, schedule: &Schedule) -> Verdict {
-    validate(&Against { network, schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES })
+    validate(&ValidationInput { network, schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES })
 }
 
 /// Streams by chance on a ring, planned to the nanosecond: every window is as long as what it is for.
@@ -52,9 +52,9 @@ fn is_found(seed: Seed, kinds: &[&str]) {
     let mut cases = 0;
     while cases < CASES {
         let mut network = network_by_chance(&mut chance);
-        let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+        let outcome = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true);
         let Outcome::Planned(table) = outcome else { continue };
-        let mut schedule = lists::schedule(&network, &table).unwrap();
+        let mut schedule = gate_control_list::schedule(&network, &table).unwrap();
         assert!(judged(&network, &schedule).holds());
         if seed(&mut chance, &mut network, &mut schedule).is_none() {
             continue;
@@ -79,15 +79,15 @@ fn a_frame_that_fits_into_no_window_is_missing_and_not_waited_for() {
     let mut network = samples::ring(3, 1);
     network.streams[0].period_ns = 60_000_000_000;
     network.streams[0].deadline_ns = 60_000_000_000;
-    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    let outcome = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true);
     let Outcome::Planned(table) = outcome else { panic!("{outcome:?}") };
-    let mut schedule = lists::schedule(&network, &table).unwrap();
+    let mut schedule = gate_control_list::schedule(&network, &table).unwrap();
     let link = schedule.windows[0].link;
     for window in schedule.windows.iter_mut().filter(|window| window.link == link) {
         (window.begin_ns, window.end_ns, window.cycle_ns) = (0, 600, 2_000);
     }
     let target = &TARGETS[0];
-    let verdict = validate(&Against { network: &network, schedule: &schedule, target, most_messages: 100_000 });
+    let verdict = validate(&ValidationInput { network: &network, schedule: &schedule, target, most_messages: 100_000 });
     assert!(verdict.counts.contains_key("missing"), "{:?}", verdict.counts);
 }
 
@@ -171,9 +171,9 @@ fn frames_under_way_are_bounded() {
     let mut network = samples::ring(3, 1);
     network.streams[0] =
         Stream { size: 1_500_000, period_ns: 20_000_000, deadline_ns: 20_000_000, ..network.streams[0].clone() };
-    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    let outcome = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true);
     let Outcome::Planned(table) = outcome else { panic!("{outcome:?}") };
-    let mut schedule = lists::schedule(&network, &table).unwrap();
+    let mut schedule = gate_control_list::schedule(&network, &table).unwrap();
     // A second stream has so much in common with nothing that many messages are followed.
     network.streams.push(Stream {
         period_ns: 59_999_999_999,
@@ -201,11 +201,12 @@ fn frames_are_counted_and_not_messages() {
     let mut network = samples::ring(3, 1);
     network.streams[0] =
         Stream { size: 150_000, period_ns: 10_000_000, deadline_ns: 10_000_000, ..network.streams[0].clone() };
-    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    let outcome = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true);
     let Outcome::Planned(table) = outcome else { panic!("{outcome:?}") };
-    let schedule = lists::schedule(&network, &table).unwrap();
+    let schedule = gate_control_list::schedule(&network, &table).unwrap();
     let of = |most_messages| {
-        validate(&Against { network: &network, schedule: &schedule, target: &TARGETS[0], most_messages }).messages
+        validate(&ValidationInput { network: &network, schedule: &schedule, target: &TARGETS[0], most_messages })
+            .messages
     };
     // Three links, a hundred frames.
     assert_eq!([of(600), of(300), of(299)], [2, 1, 0]);
@@ -214,9 +215,9 @@ fn frames_are_counted_and_not_messages() {
 /// One stream, whose messages begin in turn at the planned time and so much later; all gates are open.
 fn sent_in_turn(later_ns: u64, jitter_ns: u64, sync_error_ns: u64) -> Verdict {
     let mut network = samples::ring(3, 1);
-    let outcome = plan(&network, &Wanted::default(), &Timetable::default(), &|| true);
+    let outcome = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true);
     let Outcome::Planned(table) = outcome else { panic!("{outcome:?}") };
-    let mut schedule = lists::schedule(&network, &table).unwrap();
+    let mut schedule = gate_control_list::schedule(&network, &table).unwrap();
     schedule.windows.clear();
     let send = schedule.sends[0].clone();
     schedule.sends.push(Send { offset_ns: send.offset_ns + later_ns, ..send });

@@ -153,17 +153,17 @@ impl Names {
 mod tests {
     use super::*;
     use crate::network::samples;
-    use crate::planning::{Outcome, Timetable, Wanted, lists, plan, tsnkit};
+    use crate::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan, tsnkit};
 
     #[test]
     fn what_is_written_is_read() {
         let mut network = samples::ring(5, 40);
         network.nodes.iter_mut().enumerate().for_each(|(n, node)| node.name = n.to_string());
         network.streams.iter_mut().enumerate().for_each(|(n, stream)| stream.name = n.to_string());
-        let Outcome::Planned(table) = plan(&network, &Wanted::default(), &Timetable::default(), &|| true) else {
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
             panic!()
         };
-        let schedule = lists::schedule(&network, &table).unwrap();
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
         let tables: HashMap<_, _> = tsnkit::tables(&network, &table, &schedule).into_iter().collect();
         let text = |name: &'static str| Ok(tables[name].clone());
         let named = |table, errors: Errors| (table, errors.to_string());

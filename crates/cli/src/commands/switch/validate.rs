@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ontick_switch::files;
 use ontick_tsn::network::Network;
-use ontick_tsn::validate::{Against, MOST_MESSAGES, Schedule, Verdict, validate};
+use ontick_tsn::validate::{MOST_MESSAGES, Schedule, ValidationInput, Verdict, validate};
 use ontick_units::show;
 use serde_json::json;
 
@@ -60,8 +60,9 @@ impl Validate {
         let schedule = self.schedule(&network, plan)?;
         let mut target = *timing.target;
         target.most_entries = self.max_entries.unwrap_or(target.most_entries);
-        let against = Against { network: &network, schedule: &schedule, target: &target, most_messages: MOST_MESSAGES };
-        let verdict = validate(&against);
+        let input =
+            ValidationInput { network: &network, schedule: &schedule, target: &target, most_messages: MOST_MESSAGES };
+        let verdict = validate(&input);
         let text = if self.json { json(&network, &verdict)? } else { text(&network, &verdict) };
         terminal::print(&text)?;
         Ok(if verdict.holds() { Outcome::Met } else { Outcome::NotMet })

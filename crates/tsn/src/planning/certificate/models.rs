@@ -113,7 +113,7 @@ fn deadlines_are_held_against_the_quickest_of_all_ways() {
         let late = |(stream, quickest_ns)| Certificate::Deadline { stream, quickest_ns };
         assert_eq!(deadlines(&network), all.into_iter().enumerate().map(late).collect::<Vec<_>>());
         // Nothing else is said of those.
-        assert!(musts(&network).is_empty());
+        assert!(demands(&network).is_empty());
     }
     assert!(several >= 100, "{several}");
 }
@@ -124,7 +124,7 @@ fn links_that_all_ways_take_are_needed_between_the_quickest_coming_and_the_last_
     let (mut random, mut shared, mut avoided) = (Random::new(22), 0, 0);
     for _ in 0..300 {
         let network = drawn(&mut random);
-        let musts = musts(&network);
+        let demands = demands(&network);
         for link in 0..network.links.len() {
             let way = &network.links[link];
             let mut expected: Vec<(StreamId, u64, u64, u64, u64)> = Vec::new();
@@ -163,7 +163,7 @@ fn links_that_all_ways_take_are_needed_between_the_quickest_coming_and_the_last_
                     expected.push((stream, all, first, earliest_ns, latest_ns));
                 }
             }
-            let found = musts.get(&link).into_iter().flatten();
+            let found = demands.get(&link).into_iter().flatten();
             let found = found.map(|m| (m.stream, m.needs_ns, m.frame_ns, m.earliest_ns, m.latest_ns));
             assert_eq!(found.collect::<Vec<_>>(), expected, "{link} {network:?}");
         }
@@ -171,8 +171,8 @@ fn links_that_all_ways_take_are_needed_between_the_quickest_coming_and_the_last_
     assert!(shared >= 30 && avoided >= 100, "{shared} {avoided}");
 }
 
-fn must(stream: StreamId, period_ns: u64, needs_ns: u64, frame_ns: u64, times: (u64, u64)) -> Must {
-    Must { stream, period_ns, needs_ns, frame_ns, earliest_ns: times.0, latest_ns: times.1 }
+fn demand(stream: StreamId, period_ns: u64, needs_ns: u64, frame_ns: u64, times: (u64, u64)) -> Demand {
+    Demand { stream, period_ns, needs_ns, frame_ns, earliest_ns: times.0, latest_ns: times.1 }
 }
 
 /// Of each two periods those that take most of their common divisor; between equals the first.
@@ -180,27 +180,27 @@ fn must(stream: StreamId, period_ns: u64, needs_ns: u64, frame_ns: u64, times: (
 fn any_two_periods_are_held_against_each_other() {
     let (mut random, mut excluded, mut by_message) = (Random::new(23), 0, 0);
     for _ in 0..2_000 {
-        let musts: Vec<Must> = (0..2 + random.below(5) as usize)
+        let demands: Vec<Demand> = (0..2 + random.below(5) as usize)
             .map(|stream| {
                 let (period_ns, frame_ns) = ([120, 180, 240, 700][random.below(4) as usize], 1 + random.below(40));
-                must(stream, period_ns, frame_ns + 40 * random.below(4), frame_ns, (0, period_ns))
+                demand(stream, period_ns, frame_ns + 40 * random.below(4), frame_ns, (0, period_ns))
             })
             .collect();
-        let mut periods: Vec<u64> = musts.iter().map(|must| must.period_ns).collect();
+        let mut periods: Vec<u64> = demands.iter().map(|demand| demand.period_ns).collect();
         periods.sort_unstable();
         periods.dedup();
         let mut expected = Vec::new();
         for (n, longer) in periods.iter().enumerate() {
             for shorter in &periods[..n] {
                 let common_ns = (1..=*shorter).rev().find(|ns| shorter % ns == 0 && longer % ns == 0).unwrap();
-                let takes = |must: &&Must| must.frame_ns.max(must.needs_ns * common_ns / must.period_ns);
+                let takes = |demand: &&Demand| demand.frame_ns.max(demand.needs_ns * common_ns / demand.period_ns);
                 let most = |period: &u64| {
-                    let of = || musts.iter().filter(|must| must.period_ns == *period);
-                    let first_of = |key: fn(&Must) -> u64| of().rev().max_by_key(|must| key(must)).unwrap();
-                    let (frame, message) = (first_of(|must| must.frame_ns), first_of(|must| must.needs_ns));
+                    let of = || demands.iter().filter(|demand| demand.period_ns == *period);
+                    let first_of = |key: fn(&Demand) -> u64| of().rev().max_by_key(|demand| key(demand)).unwrap();
+                    let (frame, message) = (first_of(|demand| demand.frame_ns), first_of(|demand| demand.needs_ns));
                     by_message += usize::from(takes(&message) > takes(&frame));
                     let one = if takes(&message) > takes(&frame) { message } else { frame };
-                    assert_eq!(takes(&one), of().map(|must| takes(&must)).max().unwrap());
+                    assert_eq!(takes(&one), of().map(|demand| takes(&demand)).max().unwrap());
                     (takes(&one), one.stream)
                 };
                 let (mut most, mut none) = (most, 0);
@@ -213,14 +213,14 @@ fn any_two_periods_are_held_against_each_other() {
             }
         }
         excluded += expected.len();
-        assert_eq!(exclusive(3, &musts), expected);
+        assert_eq!(exclusive(3, &demands), expected);
     }
     assert!(excluded >= 500 && by_message >= 200, "{excluded} {by_message}");
     // Together exactly the divisor is enough; not more proofs than can be read.
-    let two = |second| [must(0, 40, 10, 10, (0, 40)), must(1, 60, second, second, (0, 60))];
+    let two = |second| [demand(0, 40, 10, 10, (0, 40)), demand(1, 60, second, second, (0, 60))];
     assert_eq!(exclusive(0, &two(10)), []);
     assert_eq!(exclusive(0, &two(11)).len(), 1);
-    let many: Vec<Must> = (0..8).map(|n| must(n, 97 + n as u64, 50, 50, (0, 97))).collect();
+    let many: Vec<Demand> = (0..8).map(|n| demand(n, 97 + n as u64, 50, 50, (0, 97))).collect();
     assert_eq!(exclusive(0, &many).len(), TOLD);
 }
 
@@ -268,30 +268,30 @@ fn what_is_late_is_late_if_the_most_urgent_goes_first_at_each_instant() {
 fn a_crowded_stretch_has_as_many_messages_as_are_said() {
     let (mut random, mut crowded_ones, mut free) = (Random::new(25), 0, 0);
     for _ in 0..3_000 {
-        let musts: Vec<Must> = (0..1 + random.below(5) as usize)
+        let demands: Vec<Demand> = (0..1 + random.below(5) as usize)
             .map(|stream| {
                 let (period_ns, needs_ns) = ([12, 18, 24, 36][random.below(4) as usize], 1 + random.below(5));
                 let earliest_ns = random.below(5);
                 let latest_ns = (earliest_ns + needs_ns + random.below(9)).min(period_ns);
-                must(stream, period_ns, needs_ns, needs_ns, (earliest_ns, latest_ns.max(earliest_ns + needs_ns)))
+                demand(stream, period_ns, needs_ns, needs_ns, (earliest_ns, latest_ns.max(earliest_ns + needs_ns)))
             })
             .collect();
-        let periods = || musts.iter().map(|must| must.period_ns);
+        let periods = || demands.iter().map(|demand| demand.period_ns);
         let horizon = (1..).find(|ns| periods().all(|period| ns % period == 0)).unwrap();
         let mut all: Vec<Job> = Vec::new();
-        for must in &musts {
-            all.extend((0..horizon / must.period_ns).map(|n| Job {
-                from_ns: n * must.period_ns + must.earliest_ns,
-                to_ns: n * must.period_ns + must.latest_ns,
-                needs_ns: must.needs_ns,
+        for demand in &demands {
+            all.extend((0..horizon / demand.period_ns).map(|n| Job {
+                from_ns: n * demand.period_ns + demand.earliest_ns,
+                to_ns: n * demand.period_ns + demand.latest_ns,
+                needs_ns: demand.needs_ns,
             }));
         }
         let sums = |jobs: &[Job]| (jobs.len(), jobs.iter().map(|job| job.from_ns + 7 * job.to_ns).sum::<u64>());
-        assert_eq!(sums(&jobs(&musts).unwrap()), sums(&all));
+        assert_eq!(sums(&jobs(&demands).unwrap()), sums(&all));
         let late = first_late_by_hand(&all);
-        match crowded(5, &musts) {
+        match crowded(5, &demands) {
             None => {
-                assert_eq!(late, None, "{musts:?}");
+                assert_eq!(late, None, "{demands:?}");
                 free += 1;
             }
             Some(Certificate::Crowded { link, from_ns, to_ns, needed_ns, messages }) => {
@@ -300,8 +300,8 @@ fn a_crowded_stretch_has_as_many_messages_as_are_said() {
                 let within = |job: &&Job| job.from_ns >= from_ns && job.to_ns <= to_ns;
                 let inside: Vec<&Job> = all.iter().filter(within).collect();
                 let begin = inside.iter().filter(|job| job.from_ns == from_ns);
-                assert!(messages <= inside.len() && messages + begin.count() > inside.len(), "{musts:?}");
-                assert!(needed_ns > to_ns - from_ns, "{musts:?}");
+                assert!(messages <= inside.len() && messages + begin.count() > inside.len(), "{demands:?}");
+                assert!(needed_ns > to_ns - from_ns, "{demands:?}");
                 let least: u64 = inside.iter().filter(|job| job.from_ns > from_ns).map(|job| job.needs_ns).sum();
                 assert!(needed_ns > least && needed_ns <= inside.iter().map(|job| job.needs_ns).sum());
                 crowded_ones += 1;
@@ -315,7 +315,7 @@ fn a_crowded_stretch_has_as_many_messages_as_are_said() {
 /// Periods that meet seldom are looked at for eight of the longest, and never more messages than memory is for.
 #[test]
 fn messages_are_looked_at_for_a_while_and_no_more_than_so_many() {
-    let two = |a, b| jobs(&[must(0, a, 1, 1, (0, a)), must(1, b, 1, 1, (0, b))]).map(|jobs| jobs.len() as u64);
+    let two = |a, b| jobs(&[demand(0, a, 1, 1, (0, a)), demand(1, b, 1, 1, (0, b))]).map(|jobs| jobs.len() as u64);
     // 64 times 63 is the least common multiple of both, and 64 of the longer one are looked at.
     assert_eq!(two(64, 63), Some(64 + 63));
     assert_eq!(two(65, 64), Some(65 + 64));

@@ -1,6 +1,6 @@
 //! What is impossible is proved, and nothing else.
 
-use super::super::{Outcome, Timetable, Wanted, plan};
+use super::super::{Outcome, PlanOptions, Timetable, plan};
 use super::*;
 use crate::network::samples;
 
@@ -31,7 +31,7 @@ fn the_gap_behind_the_last_frame_is_no_delay() {
     let outcome = |deadline_ns| {
         let mut network = network.clone();
         network.streams[0].deadline_ns = deadline_ns;
-        plan(&network, &Wanted::default(), &Timetable::default(), &|| true)
+        plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true)
     };
     let least_ns = 35_350;
     let Outcome::Planned(table) = outcome(least_ns) else { panic!("{:?}", outcome(least_ns)) };
@@ -50,7 +50,7 @@ fn the_gap_behind_the_last_message_of_a_stretch_is_beyond_it() {
     // The second frame waits for the first one and its gap, and nowhere else.
     let least_ns = 1_136 + 3 * (1_040 + 50) + 2 * 2_000;
     network.streams.iter_mut().for_each(|stream| stream.deadline_ns = least_ns);
-    let plan = |network: &Network| plan(network, &Wanted::default(), &Timetable::default(), &|| true);
+    let plan = |network: &Network| plan(network, &PlanOptions::default(), &Timetable::default(), &|| true);
     assert!(matches!(plan(&network), Outcome::Planned(_)));
     assert_eq!(kinds(&network), []);
     network.streams.iter_mut().for_each(|stream| stream.deadline_ns -= 1);
@@ -81,7 +81,7 @@ fn frames_that_come_faster_than_they_are_handed_over() {
         (stream.period_ns, stream.deadline_ns) = (20_000, 20_000);
     });
     let spaced = |spacing_ns| network.clone().timed(crate::egress::EgressTiming { spacing_ns, ..network.timing });
-    let planned = |network: &Network| plan(network, &Wanted::default(), &Timetable::default(), &|| true);
+    let planned = |network: &Network| plan(network, &PlanOptions::default(), &Timetable::default(), &|| true);
     assert_eq!(kinds(&spaced(10_000)), []);
     assert!(matches!(planned(&spaced(10_000)), Outcome::Planned(_)));
     let found = kinds(&spaced(11_000));
@@ -182,14 +182,15 @@ fn who_has_no_time_to_lose_counts_on_its_links() {
     assert!(matches!(found[0], Certificate::Crowded { messages: 2, .. }), "{found:?}");
 }
 
-fn must(stream: StreamId, period_ns: u64, needs_ns: u64, frame_ns: u64) -> Must {
-    Must { stream, period_ns, needs_ns, frame_ns, earliest_ns: 0, latest_ns: period_ns }
+fn demand(stream: StreamId, period_ns: u64, needs_ns: u64, frame_ns: u64) -> Demand {
+    Demand { stream, period_ns, needs_ns, frame_ns, earliest_ns: 0, latest_ns: period_ns }
 }
 
 /// One of two messages alone fills its time exactly, which is no proof: the proof is about both.
 #[test]
 fn a_stretch_that_is_exactly_full_is_not_too_full() {
-    let until_100 = |earliest_ns, needs_ns| Must { earliest_ns, latest_ns: 100, ..must(0, 1_000, needs_ns, needs_ns) };
+    let until_100 =
+        |earliest_ns, needs_ns| Demand { earliest_ns, latest_ns: 100, ..demand(0, 1_000, needs_ns, needs_ns) };
     assert_eq!(crowded(3, &[until_100(0, 50), until_100(50, 50)]), None);
     let both = Certificate::Crowded { link: 3, from_ns: 0, to_ns: 100, needed_ns: 110, messages: 2 };
     assert_eq!(crowded(3, &[until_100(0, 60), until_100(50, 50)]), Some(both));
@@ -198,17 +199,17 @@ fn a_stretch_that_is_exactly_full_is_not_too_full() {
 /// Of one period, a long frame and a message of many short ones: either can be what leaves too little to another period.
 #[test]
 fn the_longest_frame_or_the_longest_message_excludes() {
-    let (frame, message, other) = (must(0, 1_200, 100, 100), must(1, 1_200, 900, 50), must(2, 800, 150, 150));
+    let (frame, message, other) = (demand(0, 1_200, 100, 100), demand(1, 1_200, 900, 50), demand(2, 800, 150, 150));
     let of_message = Certificate::Exclusive { link: 3, streams: [2, 1], needed_ns: 450, common_ns: 400 };
     assert_eq!(exclusive(3, &[frame, message, other]), [of_message]);
-    let frame = must(0, 1_200, 310, 310);
+    let frame = demand(0, 1_200, 310, 310);
     let of_frame = Certificate::Exclusive { link: 3, streams: [2, 0], needed_ns: 460, common_ns: 400 };
     assert_eq!(exclusive(3, &[frame, message, other]), [of_frame]);
 }
 
 #[test]
 fn messages_are_looked_at_until_all_begin_together_again_or_for_eight_periods() {
-    let with = |other_ns| jobs(&[must(0, 3_000, 1, 1), must(1, other_ns, 1, 1)]).unwrap().len();
+    let with = |other_ns| jobs(&[demand(0, 3_000, 1, 1), demand(1, other_ns, 1, 1)]).unwrap().len();
     assert_eq!(with(2_000), 2 + 3);
     // Together again after 2 999 of the longer one.
     assert_eq!(with(2_999), 8 + 9);

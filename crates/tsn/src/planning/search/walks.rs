@@ -47,8 +47,8 @@ fn a_search_moves_others_and_leaves_nobody_in_the_way() {
     let (mut moved, mut evicted, mut waits) = (0, 0, 0);
     for prefer in [Prefer::Early, Prefer::Spread, Prefer::FewEntries].into_iter().cycle().take(9) {
         let network = crowded(&mut random);
-        let wanted = Wanted { prefer, courses: 2, ..Wanted::default() };
-        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        let options = PlanOptions { prefer, routes: 2, ..PlanOptions::default() };
+        let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
         let mut left = planner.construct(Order::LeastFreedom, Waits::AtOnce, &|| true);
         assert_consistent(&planner);
         for _ in 0..40 {
@@ -57,7 +57,7 @@ fn a_search_moves_others_and_leaves_nobody_in_the_way() {
                 continue;
             }
             planner.weight[stream] += 1;
-            let (before, count) = (planner.table.clone(), planner.tried.moved);
+            let (before, count) = (planner.table.clone(), planner.effort.moved);
             let out = planner.displace(stream);
             assert_consistent(&planner);
             match &out[..] {
@@ -69,13 +69,13 @@ fn a_search_moves_others_and_leaves_nobody_in_the_way() {
                     assert!(
                         before.placed.iter().zip(&planner.table.placed).all(|(was, is)| was.is_none() || is.is_some())
                     );
-                    assert!(planner.tried.moved - count >= others as u64 && planner.tried.moved > count);
+                    assert!(planner.effort.moved - count >= others as u64 && planner.effort.moved > count);
                     moved += 1;
                 }
                 // Nothing changed.
                 [same] if *same == stream => assert_eq!(planner.table, before),
                 out => {
-                    assert!(planner.table.placed[stream].is_some() && planner.tried.moved == count);
+                    assert!(planner.table.placed[stream].is_some() && planner.effort.moved == count);
                     for (id, (is, was)) in planner.table.placed.iter().zip(&before.placed).enumerate() {
                         let expected = if id == stream {
                             is
@@ -104,8 +104,9 @@ fn choices_are_the_cheapest_and_spare_those_that_are_kept() {
     let (mut seen, mut empty, mut waiting) = (0, 0, 0);
     for round in 0..12 {
         let network = crowded(&mut random);
-        let wanted = Wanted { wait: round % 3 > 0, courses: 2, slot_ns: [1, 100][round % 2], ..Wanted::default() };
-        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+        let options =
+            PlanOptions { wait: round % 3 > 0, routes: 2, slot_ns: [1, 100][round % 2], ..PlanOptions::default() };
+        let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
         let left = planner.construct(Order::LargestShare, Waits::Last, &|| true);
         for (n, weight) in planner.weight.iter_mut().enumerate() {
             *weight = 1 + n as u64 % 4;
@@ -130,8 +131,8 @@ fn choices_are_the_cheapest_and_spare_those_that_are_kept() {
                 assert_eq!(*cost, met.iter().map(|stream| planner.weight[*stream]).sum::<u64>());
                 assert!(met.iter().all(|stream| !planner.fixed[*stream]));
                 assert!(placed.stream == stream && placed.latency_ns() <= network.streams[stream].deadline_ns);
-                assert!(placed.hops.iter().all(|hop| hop.begin_ns % wanted.slot_ns == 0));
-                assert!(wanted.wait || !placed.waits);
+                assert!(placed.hops.iter().all(|hop| hop.begin_ns % options.slot_ns == 0));
+                assert!(options.wait || !placed.waits);
                 assert!(network.streams[stream].queue.is_none_or(|queue| queue == placed.queue));
                 waiting += usize::from(placed.waits);
             }
@@ -147,28 +148,28 @@ fn choices_are_the_cheapest_and_spare_those_that_are_kept() {
 fn ways_are_tried_in_the_order_in_which_they_are_meant() {
     let network = samples::ring(5, 6);
     for most in [1, 3] {
-        let wanted = Wanted { courses: most, ..Wanted::default() };
-        let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
-        let mut courses = Courses::new(&network, most, 1);
+        let options = PlanOptions { routes: most, ..PlanOptions::default() };
+        let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
+        let mut routes = Routes::new(&network, most, 1);
         for stream in 0..6 {
-            assert!((0..4).all(|n| planner.course(stream, n) == courses.nth(stream, n)));
+            assert!((0..4).all(|n| planner.route(stream, n) == routes.nth(stream, n)));
         }
         planner.balance();
-        for (stream, balanced) in balance::courses(&network, 1).into_iter().enumerate() {
+        for (stream, balanced) in balance::routes(&network, 1).into_iter().enumerate() {
             // Who has one way only keeps to the shortest.
-            let first = if most == 1 { courses.nth(stream, 0) } else { balanced };
-            assert_eq!(planner.course(stream, 0), first);
+            let first = if most == 1 { routes.nth(stream, 0) } else { balanced };
+            assert_eq!(planner.route(stream, 0), first);
             let behind = usize::from(most > 1);
-            assert!((1..4).all(|n| planner.course(stream, n) == courses.nth(stream, n - behind)), "{most} {stream}");
+            assert!((1..4).all(|n| planner.route(stream, n) == routes.nth(stream, n - behind)), "{most} {stream}");
         }
     }
 }
 
 #[test]
 fn the_lowest_queue_is_everybody_elses_where_there_are_others() {
-    let (mut network, wanted) = (samples::ring(3, 2), Wanted::default());
+    let (mut network, options) = (samples::ring(3, 2), PlanOptions::default());
     let queues = |network: &Network, stream| {
-        Planner::new(network, &wanted, &Timetable::default(), 0).queues(stream).collect::<Vec<_>>()
+        Planner::new(network, &options, &Timetable::default(), 0).queues(stream).collect::<Vec<_>>()
     };
     assert_eq!(queues(&network, 0), [7, 6, 5, 4, 3, 2, 1]);
     network.streams[1].queue = Some(3);
@@ -192,22 +193,22 @@ fn each_style_places_windows_where_it_says() {
     network.streams = vec![Stream { deadline_ns: 40_000, ..first }; 3];
     let kept = Timetable::default();
     let starts = |prefer, seed| {
-        let wanted = Wanted { prefer, seed, ..Wanted::default() };
-        let mut planner = Planner::new(&network, &wanted, &kept, 0);
-        let course = planner.course(0, 0).unwrap();
+        let options = PlanOptions { prefer, seed, ..PlanOptions::default() };
+        let mut planner = Planner::new(&network, &options, &kept, 0);
+        let route = planner.route(0, 0).unwrap();
         // One is there already, from 10 us on.
-        let there = planner.search(1, 7, 0).at(&course, 10_000);
+        let there = planner.search(1, 7, 0).at(&route, 10_000);
         planner.put(there);
-        let found = planner.run_through(0, &course).unwrap();
+        let found = planner.run_through(0, &route).unwrap();
         assert!(found.latency_ns() <= 40_000);
-        (found.offset_ns(), course)
+        (found.offset_ns(), route)
     };
-    let (early, course) = starts(Prefer::Early, 1);
+    let (early, route) = starts(Prefer::Early, 1);
     assert_eq!(early, 0);
     // Its windows end where those of the other begin, on all links.
-    assert_eq!(starts(Prefer::FewEntries, 1).0, 10_000 - course.hops[0].length_ns);
+    assert_eq!(starts(Prefer::FewEntries, 1).0, 10_000 - route.hops[0].length_ns);
     let spread: Vec<u64> = (0..40).map(|seed| starts(Prefer::Spread, seed).0).collect();
-    let latest = 40_000 - course.delay_ns;
+    let latest = 40_000 - route.delay_ns;
     assert!(spread.iter().all(|start| *start <= latest) && spread.iter().any(|start| *start > latest * 2 / 3));
     assert!(spread.iter().any(|start| *start < latest / 3 && *start > 0), "{spread:?}");
 }
@@ -218,9 +219,9 @@ fn longer_patience_is_never_worse_and_who_found_none_weighs_more() {
     let mut better = 0;
     for _ in 0..12 {
         let network = crowded(&mut random);
-        let wanted = Wanted { courses: 2, ..Wanted::default() };
+        let options = PlanOptions { routes: 2, ..PlanOptions::default() };
         let missing = |patience: usize| {
-            let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 0);
+            let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
             let left = planner.construct(Order::LeastFreedom, Waits::Last, &|| true);
             let (count, before) = (left.len(), planner.table.clone());
             planner.improve(left, patience, &|| true);
@@ -248,14 +249,14 @@ fn a_start_is_improved_for_twenty_steps_of_each_stream_and_a_thousand_besides() 
 
 #[test]
 fn what_was_tried_adds_up() {
-    let sum = Tried { places: 3, moved: 40 } + Tried { places: 5, moved: 200 };
-    assert_eq!(sum, Tried { places: 8, moved: 240 });
+    let sum = SearchEffort { places: 3, moved: 40 } + SearchEffort { places: 5, moved: 200 };
+    assert_eq!(sum, SearchEffort { places: 8, moved: 240 });
 }
 
 #[test]
 fn half_a_key_is_the_most_that_a_restart_adds() {
-    let (network, wanted) = (samples::ring(3, 1), Wanted::default());
-    let mut planner = Planner::new(&network, &wanted, &Timetable::default(), 1);
+    let (network, options) = (samples::ring(3, 1), PlanOptions::default());
+    let mut planner = Planner::new(&network, &options, &Timetable::default(), 1);
     for (key, expected) in [(0, vec![0]), (1, vec![1]), (2, vec![2, 3]), (5, vec![5, 6, 7])] {
         let mut drawn: Vec<u64> = (0..100).map(|_| planner.perturbed(key)).collect();
         drawn.sort_unstable();
@@ -267,16 +268,16 @@ fn half_a_key_is_the_most_that_a_restart_adds() {
 /// Shortest ways around a ring fill a link with so many streams.
 #[test]
 fn a_network_is_crowded_from_three_fifths_of_its_fullest_link_on() {
-    let wanted = Wanted::default();
+    let options = PlanOptions::default();
     let crowded = |count: usize| {
         let mut network = samples::ring(4, 1);
         // 12 336 ns each.
         let one = Stream { size: 1_500, period_ns: 123_360, deadline_ns: 123_360, ..network.streams[0].clone() };
         network.streams = vec![one; count];
-        let shortest = (0..count).map(|n| (n, Courses::new(&network, 1, 1).nth(n, 0).unwrap())).collect::<Vec<_>>();
+        let shortest = (0..count).map(|n| (n, Routes::new(&network, 1, 1).nth(n, 0).unwrap())).collect::<Vec<_>>();
         let fullest = balance::fullest(&network, shortest.into_iter());
         assert!((fullest - count as f64 / 10.0).abs() < 1e-9, "{fullest}");
-        Planner::new(&network, &wanted, &Timetable::default(), 0).is_crowded()
+        Planner::new(&network, &options, &Timetable::default(), 0).is_crowded()
     };
     assert_eq!([0, 1, 5, 7].map(crowded), [false, false, false, true]);
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use ontick_tsn::egress::EgressTiming;
 use ontick_tsn::network::Network;
-use ontick_tsn::planning::{Document, Outcome as Planned, Prefer, Timetable, Wanted, lists, plan};
+use ontick_tsn::planning::{Document, Outcome as Planned, PlanOptions, Prefer, Timetable, gate_control_list, plan};
 
 use super::super::timing_flags::{Timing, TimingFlags};
 use super::delivered::Delivery;
@@ -74,12 +74,12 @@ impl ScheduleFlags {
         let timing = self.timing.read()?;
         let plain = network;
         let network = &timing.apply(plain.clone());
-        if let Some(too_long) = lists::too_long_in_any_plan(network) {
+        if let Some(too_long) = gate_control_list::too_long_in_any_plan(network) {
             return Err(Failure::new(too_long));
         }
         let kept = self.kept(network)?;
-        let wanted = Wanted {
-            courses: self.paths.into(),
+        let wanted = PlanOptions {
+            routes: self.paths.into(),
             wait: !self.no_wait,
             prefer: self.prefer.into(),
             slot_ns: self.slot.unwrap_or(if self.delivery.tsnkit.is_some() { 100 } else { 1 }).max(1),
@@ -95,7 +95,7 @@ impl ScheduleFlags {
             Planned::Planned(table) => table.clone(),
             Planned::NotFound(found) => found.table.clone(),
         };
-        let schedule = lists::schedule(network, &table).map_err(Failure::new)?;
+        let schedule = gate_control_list::schedule(network, &table).map_err(Failure::new)?;
         let document = Document::new(network, &table, &schedule);
         let notes = match outcome {
             Planned::Impossible(_) => Vec::new(),
@@ -115,7 +115,7 @@ impl ScheduleFlags {
     }
 
     /// Whether it is the margin of the data plane that makes it impossible: without it there is a plan.
-    fn is_margin(&self, outcome: &Planned, plain: &Network, timing: &Timing, wanted: &Wanted) -> bool {
+    fn is_margin(&self, outcome: &Planned, plain: &Network, timing: &Timing, wanted: &PlanOptions) -> bool {
         if matches!(outcome, Planned::Planned(_)) || timing.timing == EgressTiming::IDEAL {
             return false;
         }

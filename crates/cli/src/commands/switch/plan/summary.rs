@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ontick_tsn::network::{Kind, Network, Overhead};
-use ontick_tsn::planning::{Document, NotFound, Outcome, Placed, Timetable, Wanted, tightest};
+use ontick_tsn::planning::{Document, NotFound, Outcome, Placed, PlanOptions, Timetable, tightest};
 use ontick_units::{exact, show};
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ pub fn text(
     outcome: &Outcome,
     table: &Timetable,
     took: Duration,
-    wanted: &Wanted,
+    wanted: &PlanOptions,
     margin: &Margin,
 ) -> String {
     let mut text = head(network);
@@ -158,7 +158,7 @@ fn path(network: &Network, placed: &Placed) -> String {
     }
 }
 
-fn not_found(network: &Network, found: &NotFound, took: &str, wanted: &Wanted) -> String {
+fn not_found(network: &Network, found: &NotFound, took: &str, wanted: &PlanOptions) -> String {
     let missing: Vec<&str> = found.table.missing().map(|stream| network.streams[stream].name.as_str()).collect();
     let named: Vec<&str> = missing.iter().take(EACH).copied().collect();
     let more = if missing.len() > EACH { format!(" and {} more", missing.len() - EACH) } else { String::new() };
@@ -171,7 +171,7 @@ fn not_found(network: &Network, found: &NotFound, took: &str, wanted: &Wanted) -
     let waiting = if wanted.wait { " and waiting" } else { "" };
     text += &format!(
         "tried     {} places, on shortest and on balanced paths, running through{waiting}; {} streams were moved\n",
-        found.tried.places, found.tried.moved
+        found.effort.places, found.effort.moved
     );
     text + &links(network, &found.table)
 }

@@ -5,7 +5,7 @@ use ontick_tsn::egress::{DataPlane, EgressTiming};
 use ontick_tsn::model::Base;
 use ontick_tsn::network::{Kind, Network, samples};
 use ontick_tsn::planning::nodes::{Form, MOST_ENTRIES, switches};
-use ontick_tsn::planning::{Outcome, PlacedHop, Timetable, Wanted, lists, plan};
+use ontick_tsn::planning::{Outcome, PlacedHop, PlanOptions, Timetable, gate_control_list, plan};
 
 /// Cycles that are looked at.
 const CYCLES: u64 = 3;
@@ -40,7 +40,7 @@ fn planned(network: &Network) -> Option<Timetable> {
         steps.set(steps.get() + 1);
         steps.get() < 200
     };
-    match plan(network, &Wanted::default(), &Timetable::default(), &go_on) {
+    match plan(network, &PlanOptions::default(), &Timetable::default(), &go_on) {
         Outcome::Planned(table) => Some(table),
         _ => None,
     }
@@ -87,7 +87,7 @@ proptest! {
         });
         let network = network.timed(timing);
         let Some(table) = planned(&network) else { return Ok(()) };
-        let schedule = lists::schedule(&network, &table).unwrap();
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
         let form = Form {
             base: Base::At(BEGIN_NS),
             guard_bands: false,

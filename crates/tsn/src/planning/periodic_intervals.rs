@@ -3,11 +3,11 @@
 //! Two streams with periods P and Q meet at every distance that their starts can have modulo gcd(P, Q): no list of all
 //! instants until both begin together again is needed to know when one is in the other's way.
 
-use super::lists::MOST_ON_LINK;
+use super::gate_control_list::MOST_ON_LINK;
 
 /// Busy times modulo a period.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folded {
+pub struct PeriodicIntervals {
     period_ns: u64,
     /// Copies that were added, merged with others or not. A stream of this period would need a window for each of them in
     /// the list of its link.
@@ -24,7 +24,7 @@ pub fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-impl Folded {
+impl PeriodicIntervals {
     /// All free.
     pub fn new(period_ns: u64) -> Self {
         Self { period_ns, copies: 0, busy: Vec::new() }
@@ -157,14 +157,14 @@ mod tests {
             at in 0u64..120,
             length in 1u64..20,
         ) {
-            let mut folded = Folded::new(period);
+            let mut intervals = PeriodicIntervals::new(period);
             for &(begin, length, every) in &added {
-                folded.add(begin, length, every);
+                intervals.add(begin, length, every);
             }
             let busy = marked(period, &added);
             let free = |from: u64| length <= period && (0..length).all(|n| !busy[((from + n) % period) as usize]);
-            prop_assert_eq!(folded.wait(at, length), (0..period).find(|wait| free(at + wait)));
-            prop_assert!(folded.busy().windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", folded.busy());
+            prop_assert_eq!(intervals.wait(at, length), (0..period).find(|wait| free(at + wait)));
+            prop_assert!(intervals.busy().windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", intervals.busy());
         }
     }
 
@@ -172,40 +172,40 @@ mod tests {
     #[test]
     fn busy_times_are_no_more_than_a_list_has_windows() {
         let with = |copies: u64| {
-            let mut folded = Folded::new(1_000 * copies);
-            folded.add(0, 500, 1_000);
-            folded
+            let mut intervals = PeriodicIntervals::new(1_000 * copies);
+            intervals.add(0, 500, 1_000);
+            intervals
         };
         let most = MOST_ON_LINK - 1;
         assert_eq!((with(most).busy().len() as u64, with(most).wait(0, 500)), (most, Some(500)));
         assert_eq!((with(most + 1).busy().len(), with(most + 1).wait(0, 1)), (1, None));
         // Of several streams together, and for good.
-        let mut folded = with(most);
-        folded.add(600, 1, 1_000 * most);
-        assert_eq!((folded.busy().len(), folded.wait(0, 1)), (1, None));
-        folded.add(0, 1, 1_000);
-        assert_eq!(folded.busy().len(), 1);
+        let mut intervals = with(most);
+        intervals.add(600, 1, 1_000 * most);
+        assert_eq!((intervals.busy().len(), intervals.wait(0, 1)), (1, None));
+        intervals.add(0, 1, 1_000);
+        assert_eq!(intervals.busy().len(), 1);
     }
 
     #[test]
     fn periods_with_nothing_in_common_share_nothing() {
-        let mut folded = Folded::new(1_000_003);
-        folded.add(0, 672, 1_000_000);
-        assert_eq!(folded.wait(0, 672), None);
+        let mut intervals = PeriodicIntervals::new(1_000_003);
+        intervals.add(0, 672, 1_000_000);
+        assert_eq!(intervals.wait(0, 672), None);
         // A common divisor of 1 us is enough for two short frames, and not for two long ones.
-        let mut folded = Folded::new(3_000);
-        folded.add(0, 400, 2_000);
-        assert_eq!(folded.wait(0, 600), Some(400));
-        assert_eq!(folded.wait(0, 601), None);
+        let mut intervals = PeriodicIntervals::new(3_000);
+        intervals.add(0, 400, 2_000);
+        assert_eq!(intervals.wait(0, 600), Some(400));
+        assert_eq!(intervals.wait(0, 601), None);
     }
 
     #[test]
     fn a_whole_period_is_free_where_nobody_is_and_no_longer_time() {
-        let mut folded = Folded::new(10);
-        assert_eq!([1, 9, 10, 11, 12].map(|length| folded.wait(3, length)), [Some(0), Some(0), Some(0), None, None]);
-        folded.add(4, 1, 10);
-        assert_eq!([9, 10].map(|length| folded.wait(3, length)), [Some(2), None]);
-        assert!(folded.is_free(5, 9) && !folded.is_free(5, 10) && !folded.is_free(4, 1));
+        let mut intervals = PeriodicIntervals::new(10);
+        assert_eq!([1, 9, 10, 11, 12].map(|length| intervals.wait(3, length)), [Some(0), Some(0), Some(0), None, None]);
+        intervals.add(4, 1, 10);
+        assert_eq!([9, 10].map(|length| intervals.wait(3, length)), [Some(2), None]);
+        assert!(intervals.is_free(5, 9) && !intervals.is_free(5, 10) && !intervals.is_free(4, 1));
     }
 
     /// The same as the drawn ones above, always.
@@ -214,24 +214,24 @@ mod tests {
         let mut random = super::super::random::Random::new(3);
         for _ in 0..1_500 {
             let period = 1 + random.below(40);
-            let mut folded = Folded::new(period);
+            let mut intervals = PeriodicIntervals::new(period);
             let mut added = Vec::new();
             for _ in 0..random.below(6) {
                 let every = if random.below(2) == 0 { period } else { 1 + random.below(40) };
                 added.push((random.below(80), 1 + random.below(6), every));
                 let (begin, length, every) = added[added.len() - 1];
-                folded.add(begin, length, every);
+                intervals.add(begin, length, every);
             }
             let busy = marked(period, &added);
-            assert!(folded.busy().windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", folded.busy());
+            assert!(intervals.busy().windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", intervals.busy());
             for at in 0..period {
-                let is_busy = folded.busy().iter().any(|(from, until)| (*from..*until).contains(&at));
-                assert_eq!(is_busy, busy[at as usize], "{at}: {folded:?} {added:?}");
+                let is_busy = intervals.busy().iter().any(|(from, until)| (*from..*until).contains(&at));
+                assert_eq!(is_busy, busy[at as usize], "{at}: {intervals:?} {added:?}");
             }
             for length in [1, period.div_ceil(3), period.div_ceil(2), period] {
                 let free = |from: u64| (0..length).all(|n| !busy[((from + n) % period) as usize]);
                 let at = random.below(period);
-                assert_eq!(folded.wait(at, length), (0..period).find(|wait| free(at + wait)), "{at} {length}");
+                assert_eq!(intervals.wait(at, length), (0..period).find(|wait| free(at + wait)), "{at} {length}");
             }
         }
     }

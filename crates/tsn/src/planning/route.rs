@@ -9,7 +9,7 @@ use crate::network::{Graph, LinkId, Network, NodeId, StreamId};
 pub struct Hop {
     /// The link.
     pub link: LinkId,
-    /// The hop before, by its place in the course; absent at the talker.
+    /// The hop before, by its place in the route; absent at the talker.
     pub before: Option<usize>,
     /// From the talker's first bit until this link can begin at the earliest, without waiting, in ns. Clocks that
     /// differ are reckoned with.
@@ -30,14 +30,14 @@ pub struct Hop {
 
 /// A tree from the talker to all listeners, in an order in which each hop comes behind the one before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Course {
+pub struct Route {
     /// Its links.
     pub hops: Vec<Hop>,
     /// From the talker's first bit until the last listener has the last bit, without waiting.
     pub delay_ns: u64,
 }
 
-impl Course {
+impl Route {
     /// Along paths from the talker, one for each listener. Where a later path meets the tree again it follows the tree.
     /// Every time in it is a multiple of `slot_ns`.
     pub fn along(network: &Network, stream: StreamId, paths: &[Vec<LinkId>], slot_ns: u64) -> Self {
@@ -68,7 +68,7 @@ impl Course {
 }
 
 #[cfg(test)]
-impl Course {
+impl Route {
     /// One hop behind the other: link, shift, lead and length of each. Nobody listens.
     pub fn chain(hops: &[(LinkId, u64, u64, u64)]) -> Self {
         let hop = |(n, &(link, shift_ns, lead_ns, length_ns)): (usize, &(LinkId, u64, u64, u64))| Hop {
@@ -155,7 +155,7 @@ fn hop(
 }
 
 /// Ways of each stream, found when they are asked for.
-pub struct Courses<'a> {
+pub struct Routes<'a> {
     network: &'a Network,
     graph: Graph,
     /// Ways of each stream that are tried.
@@ -168,14 +168,14 @@ pub struct Courses<'a> {
 /// Paths between two nodes, and whether these are all that are wanted.
 type Known = (Vec<Vec<LinkId>>, bool);
 
-impl<'a> Courses<'a> {
+impl<'a> Routes<'a> {
     /// With up to `most` ways for each stream, whose times are multiples of `slot_ns`.
     pub fn new(network: &'a Network, most: usize, slot_ns: u64) -> Self {
         Self { network, graph: Graph::new(network), most: most.max(1), slot_ns: slot_ns.max(1), paths: HashMap::new() }
     }
 
     /// The stream's n-th way, the quickest first.
-    pub fn nth(&mut self, stream: StreamId, n: usize) -> Option<Course> {
+    pub fn nth(&mut self, stream: StreamId, n: usize) -> Option<Route> {
         let of = &self.network.streams[stream];
         let mut paths = Vec::with_capacity(of.listeners.len());
         let mut another = n == 0;
@@ -185,7 +185,7 @@ impl<'a> Courses<'a> {
             another |= n < known.len();
             paths.push(known.get(n).or(known.last())?.clone());
         }
-        another.then(|| Course::along(self.network, stream, &paths, self.slot_ns))
+        another.then(|| Route::along(self.network, stream, &paths, self.slot_ns))
     }
 
     /// How many ways are tried at most.
@@ -218,21 +218,21 @@ mod tests {
     #[test]
     fn frames_are_stored_and_forwarded() {
         let network = samples::ring(4, 4);
-        let course = Courses::new(&network, 3, 1).nth(0, 0).unwrap();
+        let route = Routes::new(&network, 3, 1).nth(0, 0).unwrap();
         // 100 octets with header, tag and overhead, without the gap behind: 130 octets of 8 ns; then 50 ns of cable and 2 us in the switch.
-        let shifts: Vec<u64> = course.hops.iter().map(|hop| hop.shift_ns).collect();
+        let shifts: Vec<u64> = route.hops.iter().map(|hop| hop.shift_ns).collect();
         assert_eq!(shifts, [0, 1_040 + 2_050, 2 * (1_040 + 2_050)]);
-        assert_eq!(course.delay_ns, 2 * (1_040 + 2_050) + 1_040 + 50);
+        assert_eq!(route.delay_ns, 2 * (1_040 + 2_050) + 1_040 + 50);
     }
 
     #[test]
     fn a_slow_link_first_spreads_the_frames_of_a_message_on_a_fast_one() {
         let mut network = samples::ring(4, 4);
         network.streams[0].size = 3_000;
-        let first = Courses::new(&network, 1, 1).nth(0, 0).unwrap().hops[0].link;
+        let first = Routes::new(&network, 1, 1).nth(0, 0).unwrap().hops[0].link;
         network.links[first].rate = 100_000_000;
-        let course = Courses::new(&network, 1, 1).nth(0, 0).unwrap();
-        let [slow, fast] = [course.hops[0], course.hops[1]];
+        let route = Routes::new(&network, 1, 1).nth(0, 0).unwrap();
+        let [slow, fast] = [route.hops[0], route.hops[1]];
         assert_eq!(slow.length_ns, 2 * 123_360);
         // The second frame is there 123 360 ns behind the first, and takes 12 336 ns.
         assert_eq!(fast.length_ns, 123_360 + 12_336);
@@ -243,8 +243,8 @@ mod tests {
     fn ways_come_in_turn_until_there_are_no_more() {
         let mut network = samples::ring(4, 1);
         let hops = |network: &Network, most| {
-            let mut courses = Courses::new(network, most, 1);
-            (0..4).map(|n| courses.nth(0, n).map(|course| course.hops.len())).collect::<Vec<_>>()
+            let mut routes = Routes::new(network, most, 1);
+            (0..4).map(|n| routes.nth(0, n).map(|route| route.hops.len())).collect::<Vec<_>>()
         };
         assert_eq!(hops(&network, 4), [Some(3), Some(5), None, None]);
         assert_eq!(hops(&network, 1), [Some(3), None, None, None]);
@@ -260,11 +260,11 @@ mod tests {
         let mut network = samples::ring(5, 1);
         network.streams[0].talker = 5;
         network.streams[0].listeners = vec![6, 7];
-        let course = Courses::new(&network, 1, 1).nth(0, 0).unwrap();
+        let route = Routes::new(&network, 1, 1).nth(0, 0).unwrap();
         // Talker to switch 0, on to 1, there to its station and on to 2, there to its station.
-        assert_eq!(course.hops.len(), 5);
-        assert_eq!(course.hops.iter().filter(|hop| hop.delivers).count(), 2);
-        for (place, hop) in course.hops.iter().enumerate() {
+        assert_eq!(route.hops.len(), 5);
+        assert_eq!(route.hops.iter().filter(|hop| hop.delivers).count(), 2);
+        for (place, hop) in route.hops.iter().enumerate() {
             assert!(hop.before.is_none_or(|before| before < place));
         }
     }
@@ -316,21 +316,21 @@ mod tests {
             let mut network = drawn(&mut random);
             let all = [6, 7].map(|to| ways(&network, to));
             for most in [1, 2, 5] {
-                let mut courses = Courses::new(&network, most, 1);
-                assert_eq!(courses.most(), most);
+                let mut routes = Routes::new(&network, most, 1);
+                assert_eq!(routes.most(), most);
                 // In any order, and again.
                 for n in [1, 0, 3, 2, 4, 5, 1] {
                     let another = all.iter().any(|all| n < all.len().min(most));
                     let expected = another.then(|| {
                         let paths = all.each_ref().map(|all| all[n.min(most - 1).min(all.len() - 1)].1.clone());
-                        Course::along(&network, 0, &paths, 1)
+                        Route::along(&network, 0, &paths, 1)
                     });
-                    assert_eq!(courses.nth(0, n), expected, "{n} of {most}");
+                    assert_eq!(routes.nth(0, n), expected, "{n} of {most}");
                     many += usize::from(another && n > 1);
                 }
             }
             network.streams[0].listeners = vec![6];
-            assert_eq!(Courses::new(&network, 0, 0).nth(0, 0).unwrap().hops.len(), all[0][0].1.len());
+            assert_eq!(Routes::new(&network, 0, 0).nth(0, 0).unwrap().hops.len(), all[0][0].1.len());
         }
         assert!(many >= 150, "{many}");
     }
@@ -338,18 +338,18 @@ mod tests {
     /// Time by time: each hop begins when the whole first frame is there, and each listener has the last bit after the
     /// last frame on its link.
     #[test]
-    fn a_course_takes_what_its_frames_take_hop_by_hop() {
+    fn a_route_takes_what_its_frames_take_hop_by_hop() {
         let mut random = Random::new(62);
         for _ in 0..200 {
             let mut network = drawn(&mut random);
             network.sync_error_ns = random.below(200);
             let error_ns = network.sync_error_ns;
             let paths: Vec<Vec<LinkId>> = [6, 7].map(|to| ways(&network, to)[0].1.clone()).to_vec();
-            let course = Course::along(&network, 0, &paths, 1);
+            let route = Route::along(&network, 0, &paths, 1);
             let mut reached = vec![4];
             let mut ends: Vec<Vec<u64>> = Vec::new();
             let mut delay_ns = 0;
-            for hop in &course.hops {
+            for hop in &route.hops {
                 let link = &network.links[hop.link];
                 assert!(reached.contains(&link.from) && !reached.contains(&link.to));
                 reached.push(link.to);
@@ -358,7 +358,7 @@ mod tests {
                 let comes: Vec<u64> = match hop.before {
                     None => vec![0; frames],
                     Some(before) => {
-                        let way = &network.links[course.hops[before].link];
+                        let way = &network.links[route.hops[before].link];
                         assert_eq!(way.to, link.from);
                         let behind = way.propagation_ns + way.processing_ns + error_ns;
                         ends[before].iter().map(|end| end + behind).collect()
@@ -381,7 +381,7 @@ mod tests {
                 ends.push(left);
             }
             assert!(reached.contains(&6) && reached.contains(&7));
-            assert_eq!(course.delay_ns, delay_ns + error_ns);
+            assert_eq!(route.delay_ns, delay_ns + error_ns);
         }
     }
 }

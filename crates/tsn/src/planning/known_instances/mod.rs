@@ -5,10 +5,10 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use super::{Outcome, Timetable, Wanted, certificate, lists, plan};
+use super::{Outcome, PlanOptions, Timetable, certificate, gate_control_list, plan};
 use crate::egress::EgressTiming;
 use crate::network::{self, Network};
-use crate::validate::{Against, MOST_MESSAGES, TARGETS, validate};
+use crate::validate::{MOST_MESSAGES, TARGETS, ValidationInput, validate};
 
 /// 2 to 7 streams, deadlines near to what is possible at all.
 const SMALL: &str = include_str!("small.jsonl");
@@ -17,13 +17,13 @@ const MARGINS: &str = include_str!("margins.jsonl");
 /// 22 to 34 streams, the fullest link up to 90 %, mixed periods, short deadlines.
 const LARGE: &str = include_str!("large.jsonl");
 
-struct Judged {
+struct KnownInstance {
     name: String,
     feasible: bool,
     network: Network,
 }
 
-fn judged(lines: &str) -> Vec<Judged> {
+fn judged(lines: &str) -> Vec<KnownInstance> {
     let one = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
         let name = value["name"].as_str().unwrap().to_owned();
@@ -36,7 +36,7 @@ fn judged(lines: &str) -> Vec<Judged> {
             Value::Null => EgressTiming::IDEAL,
             timing => serde_json::from_value(timing.clone()).unwrap(),
         };
-        Judged { name, feasible, network: network::read(&value["network"].to_string()).unwrap().timed(timing) }
+        KnownInstance { name, feasible, network: network::read(&value["network"].to_string()).unwrap().timed(timing) }
     };
     lines.lines().map(one).collect()
 }
@@ -48,12 +48,13 @@ fn planned(network: &Network, steps: u32) -> Outcome {
         left.set(left.get().saturating_sub(1));
         left.get() > 0
     };
-    plan(network, &Wanted::default(), &Timetable::default(), &go_on)
+    plan(network, &PlanOptions::default(), &Timetable::default(), &go_on)
 }
 
 fn holds(network: &Network, table: &Timetable) -> bool {
-    let schedule = lists::schedule(network, table).unwrap();
-    validate(&Against { network, schedule: &schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES }).holds()
+    let schedule = gate_control_list::schedule(network, table).unwrap();
+    validate(&ValidationInput { network, schedule: &schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES })
+        .holds()
 }
 
 #[test]
@@ -123,14 +124,14 @@ fn what_can_be_scheduled_is_found() {
 #[test]
 fn restarts_use_the_time_that_they_have() {
     let all = judged(SMALL);
-    let open = |one: &&Judged| !one.feasible && certificate::certificates(&one.network).is_empty();
+    let open = |one: &&KnownInstance| !one.feasible && certificate::certificates(&one.network).is_empty();
     let one = all.iter().find(open).unwrap();
     let asked = Cell::new(0);
     let go_on = || {
         asked.set(asked.get() + 1);
         asked.get() < 4_000
     };
-    let first = plan(&one.network, &Wanted::default(), &Timetable::default(), &go_on);
+    let first = plan(&one.network, &PlanOptions::default(), &Timetable::default(), &go_on);
     assert!(asked.get() >= 4_000, "it gave up after {}", asked.get());
     assert_eq!(first, planned(&one.network, 4_000));
     assert!(matches!(first, Outcome::NotFound(_)));

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::certificate::{certificates, musts};
-use super::folded::gcd;
+use super::certificate::{certificates, demands};
+use super::periodic_intervals::gcd;
 use super::timetable::Timetable;
 use crate::network::{LinkId, Network, StreamId};
 use crate::validate::{Schedule, Send, Window};
@@ -106,10 +106,10 @@ pub fn too_long_in_any_plan(network: &Network) -> Option<TooLong> {
     if !is_too_long(needed(network, &all).1) {
         return None;
     }
-    let mut links: Vec<_> = musts(network).into_iter().collect();
+    let mut links: Vec<_> = demands(network).into_iter().collect();
     links.sort_unstable_by_key(|(link, _)| *link);
-    let found = links.into_iter().find_map(|(link, musts)| {
-        let streams: Vec<StreamId> = musts.iter().map(|must| must.stream).collect();
+    let found = links.into_iter().find_map(|(link, demands)| {
+        let streams: Vec<StreamId> = demands.iter().map(|demand| demand.stream).collect();
         let (cycle, needed) = needed(network, &streams);
         is_too_long(needed).then(|| too_long(network, link, &streams, cycle))
     });
@@ -128,7 +128,7 @@ fn too_long(network: &Network, link: LinkId, streams: &[StreamId], cycle_ns: Opt
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Placed, course, place};
+    use super::super::{Placed, place, route};
     use super::*;
     use crate::network::samples;
 
@@ -138,8 +138,8 @@ mod tests {
         let mut network = samples::ring(3, 2);
         network.streams[1] = network.streams[0].clone();
         let placed = |network: &Network, stream, start_ns| -> Option<Placed> {
-            let course = course::Courses::new(network, 1, 1).nth(stream, 0)?;
-            Some(place::Search { network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&course, start_ns))
+            let route = route::Routes::new(network, 1, 1).nth(stream, 0)?;
+            Some(place::Search { network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&route, start_ns))
         };
         let windows = |network: &Network, table: &Timetable| {
             let schedule = schedule(network, table).unwrap();

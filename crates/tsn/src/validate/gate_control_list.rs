@@ -2,37 +2,37 @@
 
 use std::collections::HashMap;
 
-use super::Against;
+use super::ValidationInput;
 use super::fault::{Fault, Verdict};
 use super::gate::Gates;
 use super::schedule::Window;
 use crate::network::LinkId;
 use crate::wire;
 
-pub(super) fn check(against: &Against, verdict: &mut Verdict) {
+pub(super) fn check(input: &ValidationInput, verdict: &mut Verdict) {
     let mut links: HashMap<LinkId, Vec<Window>> = HashMap::new();
-    for window in &against.schedule.windows {
+    for window in &input.schedule.windows {
         links.entry(window.link).or_default().push(*window);
     }
     let mut links: Vec<(LinkId, Vec<Window>)> = links.into_iter().collect();
     links.sort_unstable_by_key(|(link, _)| *link);
     for (link, windows) in &mut links {
         windows.sort_unstable_by_key(|window| (window.begin_ns, window.end_ns));
-        shape(against, *link, windows, verdict);
-        periods(against, *link, windows[0].cycle_ns, verdict);
-        lengths(against, *link, windows, verdict);
-        limits(against, *link, windows, verdict);
+        shape(input, *link, windows, verdict);
+        periods(input, *link, windows[0].cycle_ns, verdict);
+        lengths(input, *link, windows, verdict);
+        limits(input, *link, windows, verdict);
     }
 }
 
-fn shape(against: &Against, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
+fn shape(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
     let cycle_ns = windows[0].cycle_ns;
     if let Some(other) = windows.iter().find(|window| window.cycle_ns != cycle_ns) {
         verdict.add(Fault::Cycles(link, cycle_ns, other.cycle_ns));
     }
     let mut end_ns = 0;
     for window in windows {
-        if window.queue >= against.network.links[link].queues {
+        if window.queue >= input.network.links[link].queues {
             verdict.add(Fault::Queue(link, window.queue));
         }
         if window.begin_ns >= window.end_ns {
@@ -53,10 +53,10 @@ fn shape(against: &Against, link: LinkId, windows: &[Window], verdict: &mut Verd
     }
 }
 
-fn periods(against: &Against, link: LinkId, cycle_ns: u64, verdict: &mut Verdict) {
-    let on = against.schedule.routes.iter().enumerate().filter(|(_, route)| route.contains(&link));
+fn periods(input: &ValidationInput, link: LinkId, cycle_ns: u64, verdict: &mut Verdict) {
+    let on = input.schedule.routes.iter().enumerate().filter(|(_, route)| route.contains(&link));
     for (stream, _) in on {
-        let period_ns = against.network.streams.get(stream).map_or(1, |stream| stream.period_ns);
+        let period_ns = input.network.streams.get(stream).map_or(1, |stream| stream.period_ns);
         if cycle_ns == 0 || cycle_ns % period_ns != 0 {
             verdict.add(Fault::Period(link, stream));
         }
@@ -64,10 +64,10 @@ fn periods(against: &Against, link: LinkId, cycle_ns: u64, verdict: &mut Verdict
 }
 
 /// A window in which not even the shortest frame of its queue's streams can leave carries nothing at all.
-fn lengths(against: &Against, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
-    let network = against.network;
+fn lengths(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
+    let network = input.network;
     let shortest_ns = |queue: u8| {
-        let sends = against.schedule.sends.iter().filter(|send| send.queues.contains(&(link, queue)));
+        let sends = input.schedule.sends.iter().filter(|send| send.queues.contains(&(link, queue)));
         sends.map(|send| network.carried(send.stream, link).last_ns).min()
     };
     let Some(gates) = Gates::new(windows.iter()) else { return };
@@ -87,8 +87,8 @@ struct Entry {
     for_ns: u64,
 }
 
-fn limits(against: &Against, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
-    let target = against.target;
+fn limits(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
+    let target = input.target;
     let entries = entries(windows);
     if entries.len() > target.most_entries {
         verdict.add(Fault::Entries(link, entries.len()));
@@ -104,7 +104,7 @@ fn limits(against: &Against, link: LinkId, windows: &[Window], verdict: &mut Ver
         reopened(link, &entries, verdict);
     }
     if !target.length_aware {
-        guards(against, link, &entries, verdict);
+        guards(input, link, &entries, verdict);
     }
 }
 
@@ -147,8 +147,8 @@ fn reopened(link: LinkId, entries: &[Entry], verdict: &mut Verdict) {
 }
 
 /// Before a window of a stream the largest frame of others must have had its time to end.
-fn guards(against: &Against, link: LinkId, entries: &[Entry], verdict: &mut Verdict) {
-    let needed_ns = wire::largest_frame_ns(wire::LARGEST_SDU, against.network.links[link].rate);
+fn guards(input: &ValidationInput, link: LinkId, entries: &[Entry], verdict: &mut Verdict) {
+    let needed_ns = wire::largest_frame_ns(wire::LARGEST_SDU, input.network.links[link].rate);
     for (n, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.queue.is_some()) {
         let before = &entries[(n + entries.len() - 1) % entries.len()];
         if before.queue.is_none() && before.for_ns > 0 && needed_ns > 0 {
@@ -168,7 +168,7 @@ mod tests {
         let network = samples::ring(3, 0);
         let schedule = Schedule { windows, ..Schedule::default() };
         let mut verdict = Verdict::default();
-        check(&Against { network: &network, schedule: &schedule, target, most_messages: 1_000 }, &mut verdict);
+        check(&ValidationInput { network: &network, schedule: &schedule, target, most_messages: 1_000 }, &mut verdict);
         verdict.faults.iter().map(Fault::kind).collect()
     }
 
@@ -219,7 +219,10 @@ mod tests {
             };
             let mut verdict = Verdict::default();
             let target = target::named("any").unwrap();
-            check(&Against { network: &network, schedule: &schedule, target, most_messages: 1_000 }, &mut verdict);
+            check(
+                &ValidationInput { network: &network, schedule: &schedule, target, most_messages: 1_000 },
+                &mut verdict,
+            );
             verdict.faults
         };
         assert_eq!(found(&[(7, 100, 100 + needed_ns)]), []);
