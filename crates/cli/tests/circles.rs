@@ -19,13 +19,6 @@ const KNOWN: &[&str] = &[
     "gpio: {chardev, error, group, line, pull, registers, sim}",
     "switch: user/{core, rest, running, time}",
     "switch: {loops, user, verify}",
-    "tsn: config/{check, forwarding, switch}",
-    "tsn: config/{gates, port}",
-    "tsn: network/{json, read}",
-    "tsn: planning/{certificate, cut, folded, lists, occupancy, timetable}",
-    "tsn: planning/{forwarding, nodes}",
-    "tsn: validate/{fault, simulate}",
-    "tsn: {egress, network}",
 ];
 
 /// What the modules of a crate import of each other.

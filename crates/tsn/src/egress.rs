@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::network::Carried;
+use crate::message::Carried;
 
 /// How exactly a data plane sends. All times are in ns.
 ///

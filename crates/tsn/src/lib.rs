@@ -8,6 +8,7 @@ pub mod bridge_entry;
 pub mod config;
 pub mod egress;
 pub mod frame;
+pub mod message;
 pub mod model;
 pub mod network;
 pub mod planning;

@@ -7,7 +7,7 @@ use toml::Spanned;
 use super::problem::{Report, Reported};
 use super::rule::rule;
 use super::table::{At, Read, Table, table};
-use super::values;
+use super::{suggest, values};
 use crate::model::{CLASSES, Class, Rule};
 
 /// Frames that wait on one port for a class whose limit is not said.
@@ -82,4 +82,18 @@ fn rules(table_: &mut Table, report: &mut Report) -> Read<Vec<At<Rule>>> {
     // All of them are read before the first wrong one ends it.
     let rules: Vec<Result<At<Rule>, Reported>> = list.into_inner().iter().map(read).collect();
     rules.into_iter().collect::<Result<_, _>>().map(Some)
+}
+
+/// The place of a class in the file, by its name.
+pub(super) fn class_index(
+    name: &str,
+    span: Range<usize>,
+    classes: &[Draft],
+    report: &mut Report,
+) -> Result<usize, Reported> {
+    classes.iter().position(|class| class.named(name)).ok_or_else(|| {
+        let known: Vec<&str> =
+            classes.iter().filter_map(|class| Some(class.name.as_ref().ok()?.get_ref().as_str())).collect();
+        report.error(span, format!("there is no class `{name}`{}", suggest::among(name, &known)))
+    })
 }

@@ -4,25 +4,15 @@ use std::ops::Range;
 
 use toml::Spanned;
 
+use super::head::{Head, port_names};
 use super::port::Draft as Port;
 use super::problem::{Report, Reported};
-use super::switch::Head;
-use super::table::{At, Read, Table, text};
+use super::table::{At, Table};
 use super::{suggest, values};
 use crate::model::{Forwarding, Role, StaticEntry};
 
 /// More streams than any one switch forwards.
 const MOST_ENTRIES: usize = 65_536;
-
-/// Names of ports, as they are written.
-pub(super) fn port_names(table: &mut Table, key: &'static str, report: &mut Report) -> Read<Vec<At<String>>> {
-    let Some(list) = table.list(key, report)? else { return Ok(None) };
-    let names = list.get_ref().iter().map(|value| {
-        let name = text(value, key, report)?;
-        Ok(At::new(name.span(), name.get_ref().to_string()))
-    });
-    names.collect::<Result<Vec<_>, Reported>>().map(Some)
-}
 
 pub(super) fn forwarding(
     file: &mut Table,

@@ -6,8 +6,7 @@ use ontick_units::exact;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::class::Draft as Class;
-use super::port::class_index;
+use super::class::{Draft as Class, class_index};
 use super::problem::{Report, Reported};
 use super::table::{self, At, Read, Table};
 use super::values;

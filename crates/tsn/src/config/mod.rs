@@ -39,6 +39,7 @@ mod class;
 pub(crate) mod document;
 mod forwarding;
 mod gates;
+mod head;
 mod port;
 pub(crate) mod problem;
 #[cfg(test)]
@@ -101,5 +102,5 @@ pub struct Defaults {
 
 /// What holds where a file does not say it.
 pub fn defaults() -> Defaults {
-    Defaults { limit: class::LIMIT, ageing_ns: switch::AGEING_NS, addresses: switch::ADDRESSES }
+    Defaults { limit: class::LIMIT, ageing_ns: head::AGEING_NS, addresses: head::ADDRESSES }
 }

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::class::Draft as Class;
+use super::class::{Draft as Class, class_index};
 use super::gates::{self, Places};
 use super::problem::{Report, Reported};
 use super::table::{At, Table, whole};
-use super::{suggest, values};
+use super::values;
 use crate::model::{Gates, Offload, Port};
 use crate::wire;
 
@@ -122,18 +122,4 @@ fn max_sdus(sizes: &Table, classes: &[Class], report: &mut Report) -> Result<Vec
         }
     }
     largest
-}
-
-/// The place of a class in the file, by its name.
-pub(super) fn class_index(
-    name: &str,
-    span: Range<usize>,
-    classes: &[Class],
-    report: &mut Report,
-) -> Result<usize, Reported> {
-    classes.iter().position(|class| class.named(name)).ok_or_else(|| {
-        let known: Vec<&str> =
-            classes.iter().filter_map(|class| Some(class.name.as_ref().ok()?.get_ref().as_str())).collect();
-        report.error(span, format!("there is no class `{name}`{}", suggest::among(name, &known)))
-    })
 }

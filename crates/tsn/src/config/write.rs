@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ontick_units::exact;
 
-use super::{class, switch, values};
+use super::{class, head, values};
 use crate::model::{Base, CLASSES, Class, Entry, Gates, Guard, Offload, Port, Reserved, Rule, StaticEntry, Switch};
 
 /// The text that [`super::read`] makes this switch of.
@@ -38,18 +38,18 @@ fn head(switch: &Switch) -> String {
     let word = |key: &str, word: &str, default: &str| {
         if word == default { String::new() } else { format!("{key} = \"{word}\"\n") }
     };
-    text += &word("role", name_of(&switch::ROLES, switch.role), "bridge");
-    text += &word("plane", name_of(&switch::PLANES, switch.plane), "auto");
-    text += &word("classifier", name_of(&switch::CLASSIFIERS, switch.classifier), "auto");
-    text += &word("socket", name_of(&switch::SOCKETS, switch.socket), "packet");
+    text += &word("role", name_of(&head::ROLES, switch.role), "bridge");
+    text += &word("plane", name_of(&head::PLANES, switch.plane), "auto");
+    text += &word("classifier", name_of(&head::CLASSIFIERS, switch.classifier), "auto");
+    text += &word("socket", name_of(&head::SOCKETS, switch.socket), "packet");
     if let Some(cpu) = switch.cpu {
         text += &format!("cpu = {cpu}\n");
     }
     text += &word("clock", switch.clock.name(), "tai");
-    if switch.ageing_ns != switch::AGEING_NS {
+    if switch.ageing_ns != head::AGEING_NS {
         text += &format!("ageing-time = \"{}\"\n", exact(switch.ageing_ns));
     }
-    if switch.addresses != switch::ADDRESSES {
+    if switch.addresses != head::ADDRESSES {
         text += &format!("mac-table = {}\n", switch.addresses);
     }
     if switch.stp {

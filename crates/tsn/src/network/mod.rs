@@ -5,7 +5,6 @@
 //! consistent: names are resolved, every stream's listeners can be reached, no number is zero that may not be.
 
 mod address;
-mod carried;
 mod graph;
 mod json;
 mod outline;
@@ -14,12 +13,13 @@ pub mod samples;
 mod tree;
 pub mod tsnkit;
 
+use crate::config::Errors;
 use crate::egress::EgressTiming;
 
-pub use carried::{Bits, Carried, Overhead};
+pub use crate::message::{Bits, Carried, Overhead};
 pub use graph::{Graph, NoPath};
 pub use outline::schema;
-pub use read::{is_meant, read};
+pub use read::is_meant;
 
 /// A node, by its place in [`Network::nodes`].
 pub type NodeId = usize;
@@ -110,6 +110,44 @@ pub struct Stream {
     pub vlan: Option<u16>,
 }
 
+/// Reads its text: JSON if it begins as that does, else TOML.
+///
+/// ```
+/// let network = ontick_tsn::network::read(r#"
+/// [[switch]]
+/// name = "s1"
+///
+/// [[station]]
+/// name = "camera"
+///
+/// [[station]]
+/// name = "screen"
+///
+/// [[link]]
+/// between = ["camera", "s1"]
+///
+/// [[link]]
+/// between = ["s1", "screen"]
+/// rate = "100Mbit"
+///
+/// [[stream]]
+/// name = "video"
+/// from = "camera"
+/// to = ["screen"]
+/// size = 1400
+/// period = "1ms"
+/// deadline = "500us"
+/// "#).unwrap();
+/// assert_eq!(network.links.len(), 4, "each cable has two directions");
+/// assert_eq!(network.streams[0].period_ns, 1_000_000);
+///
+/// let errors = ontick_tsn::network::read("[[station]]\nname = \"a\"\nnmae = \"b\"\n").unwrap_err();
+/// assert!(errors.to_string().contains("unknown key `nmae` in [[station]]"), "{errors}");
+/// ```
+pub fn read(text: &str) -> Result<Network, Errors> {
+    if text.trim_start().starts_with('{') { json::read(text) } else { read::read(text) }
+}
+
 impl Network {
     /// The same network with nodes of this timing. Clocks of two nodes differ by what both planes add to it.
     pub fn timed(mut self, timing: EgressTiming) -> Self {
@@ -140,5 +178,20 @@ impl Network {
     pub fn utilisation(&self, link: LinkId, streams: impl Iterator<Item = StreamId>) -> f64 {
         let one = |stream: StreamId| self.carried(stream, link).all_ns as f64 / self.streams[stream].period_ns as f64;
         streams.map(one).sum()
+    }
+
+    /// How long a stream's message occupies a link.
+    pub fn carried(&self, stream: StreamId, link: LinkId) -> Carried {
+        self.overhead.carried(self.streams[stream].size, self.links[link].rate)
+    }
+
+    /// What a stream's message puts on each link.
+    pub fn bits(&self, stream: StreamId) -> Bits {
+        self.overhead.bits(self.streams[stream].size)
+    }
+
+    /// How long a gate must be open for it, with the margin of the sender's data plane.
+    pub fn window_ns(&self, stream: StreamId, link: LinkId) -> u64 {
+        self.timing.message_ns(self.carried(stream, link))
     }
 }

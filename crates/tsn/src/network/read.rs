@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream, json};
+use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream};
 use crate::config::problem::{Report, Reported};
 use crate::config::table::{At, Read, Table, parse, text as text_of};
 use crate::config::{Errors, suggest, values};
@@ -31,49 +31,10 @@ pub fn is_meant(text: &str) -> bool {
     text.trim_start().starts_with('{') || text.lines().any(begins)
 }
 
-/// Reads its text: JSON if it begins as that does, else TOML.
-///
-/// ```
-/// let network = ontick_tsn::network::read(r#"
-/// [[switch]]
-/// name = "s1"
-///
-/// [[station]]
-/// name = "camera"
-///
-/// [[station]]
-/// name = "screen"
-///
-/// [[link]]
-/// between = ["camera", "s1"]
-///
-/// [[link]]
-/// between = ["s1", "screen"]
-/// rate = "100Mbit"
-///
-/// [[stream]]
-/// name = "video"
-/// from = "camera"
-/// to = ["screen"]
-/// size = 1400
-/// period = "1ms"
-/// deadline = "500us"
-/// "#).unwrap();
-/// assert_eq!(network.links.len(), 4, "each cable has two directions");
-/// assert_eq!(network.streams[0].period_ns, 1_000_000);
-///
-/// let errors = ontick_tsn::network::read("[[station]]\nname = \"a\"\nnmae = \"b\"\n").unwrap_err();
-/// assert!(errors.to_string().contains("unknown key `nmae` in [[station]]"), "{errors}");
-/// ```
-pub fn read(text: &str) -> Result<Network, Errors> {
-    match text.trim_start().starts_with('{') {
-        true => json::read(text),
-        false => {
-            let mut report = Report::new(text);
-            let network = network(text, &mut report);
-            finish(network, report.errors)
-        }
-    }
+pub(super) fn read(text: &str) -> Result<Network, Errors> {
+    let mut report = Report::new(text);
+    let network = network(text, &mut report);
+    finish(network, report.errors)
 }
 
 /// What was read, unless something was wrong.

@@ -6,10 +6,11 @@
 //! the gap behind it holds up the next frame alone. Only [`Certificate::Exclusive`] is about schedules in which each
 //! frame passes each link at the same time of all its periods.
 
+mod cut_bound;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
-use super::cut_bound;
 use super::periodic_intervals::gcd;
 use crate::network::{Bits, Graph, LinkId, Network, NodeId, StreamId};
 

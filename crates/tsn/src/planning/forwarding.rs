@@ -11,8 +11,6 @@ use crate::model::{Forwarding, StaticEntry};
 use crate::network::{Kind, LinkId, Network, NodeId, StreamId};
 use crate::validate::Schedule;
 
-use super::nodes::NodesError;
-
 /// Two streams that a switch cannot tell apart, and that do not go the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ambiguous {
@@ -60,6 +58,18 @@ impl fmt::Display for Unfit {
     }
 }
 
+/// Why a switch cannot forward the streams as they are planned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForwardingError {
+    /// A switch could not tell streams apart.
+    #[error("{0}")]
+    Ambiguous(Ambiguous),
+    /// The kernel's bridge cannot forward a stream.
+    #[error("{0}")]
+    Unfit(Unfit),
+}
+
 /// What a switch knows a stream by: itself, destination address and VLAN.
 type Key = (NodeId, [u8; 6], Option<u16>);
 
@@ -68,7 +78,7 @@ pub fn forwarding(
     network: &Network,
     schedule: &Schedule,
     plane: Option<DataPlane>,
-) -> Result<Vec<Forwarding>, NodesError> {
+) -> Result<Vec<Forwarding>, ForwardingError> {
     // Linux forwards for ports that open gates by themselves, too; its bridge is set up without VLANs.
     let by_kernel = matches!(plane, Some(DataPlane::Kernel | DataPlane::Hardware));
     let mut place = vec![0; network.links.len()];
@@ -97,7 +107,7 @@ pub fn forwarding(
                 None => {
                     let entry = StaticEntry { to, vlan, ports };
                     if let Some(why) = unfit_for_kernel(&entry).filter(|_| by_kernel) {
-                        return Err(NodesError::Unfit(Unfit {
+                        return Err(ForwardingError::Unfit(Unfit {
                             node: network.nodes[node].name.clone(),
                             stream: network.streams[stream].name.clone(),
                             address: show_mac(to),
@@ -108,7 +118,7 @@ pub fn forwarding(
                 }
                 Some(known) if known.ports == ports => {}
                 Some(_) => {
-                    return Err(NodesError::Ambiguous(Ambiguous {
+                    return Err(ForwardingError::Ambiguous(Ambiguous {
                         node: network.nodes[node].name.clone(),
                         streams: [first, stream].map(|stream| network.streams[stream].name.clone()),
                         address: show_mac(to),

@@ -3,13 +3,11 @@
 use std::fmt;
 
 use super::certificate::{certificates, demands};
-use super::periodic_intervals::gcd;
+use super::periodic_intervals::{MOST_ON_LINK, gcd};
 use super::timetable::Timetable;
 use crate::network::{LinkId, Network, StreamId};
 use crate::validate::{Schedule, Send, Window};
 
-/// Windows of one link at most: far more than any list holds ([`super::nodes::MOST_ENTRIES`]).
-pub const MOST_ON_LINK: u64 = 1 << 16;
 /// Windows of all links together at most.
 const MOST_WINDOWS: u64 = 1 << 22;
 

@@ -11,7 +11,6 @@
 mod balance;
 mod candidates;
 pub mod certificate;
-mod cut_bound;
 mod document;
 mod eviction;
 pub mod forwarding;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::Clock;
 
-use super::forwarding::{Ambiguous, Unfit, forwarding};
+use super::forwarding::{ForwardingError, forwarding};
 use crate::config;
 use crate::egress::DataPlane;
 use crate::model::{
@@ -65,12 +65,9 @@ pub enum NodesError {
     /// A list is too long.
     #[error("{0}")]
     TooMany(TooMany),
-    /// A switch could not tell streams apart.
-    #[error("{0}")]
-    Ambiguous(Ambiguous),
-    /// The kernel's bridge cannot forward a stream.
-    #[error("{0}")]
-    Unfit(Unfit),
+    /// A switch cannot forward a stream as it is planned.
+    #[error(transparent)]
+    Forwarding(#[from] ForwardingError),
 }
 
 /// The switches, by node. The second value names ports whose interfaces the network does not name.

@@ -3,7 +3,8 @@
 //! Two streams with periods P and Q meet at every distance that their starts can have modulo gcd(P, Q): no list of all
 //! instants until both begin together again is needed to know when one is in the other's way.
 
-use super::gate_control_list::MOST_ON_LINK;
+/// Windows of one link at most: far more than any list holds ([`super::nodes::MOST_ENTRIES`]).
+pub const MOST_ON_LINK: u64 = 1 << 16;
 
 /// Busy times modulo a period.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,8 @@
 //! What can be wrong with a schedule.
 
-use std::collections::BTreeMap;
-
 use ontick_units::exact;
 
-use super::simulate::Delay;
 use crate::network::{LinkId, Network, NodeId, StreamId};
-
-/// Faults of one kind that are kept; all are counted.
-const KEPT: usize = 20;
 
 /// Something wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,38 +155,6 @@ impl Fault {
                 link(l),
                 exact(*at)
             ),
-        }
-    }
-}
-
-/// What was found.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Verdict {
-    /// The first faults of each kind.
-    pub faults: Vec<Fault>,
-    /// How many there are of each kind.
-    pub counts: BTreeMap<&'static str, u64>,
-    /// Delays, by stream and listener.
-    pub delays: Vec<Delay>,
-    /// Messages that were sent.
-    pub messages: u64,
-    /// For how long the network was followed, in ns.
-    pub followed_ns: u64,
-    /// Whether that is as long as it takes until everything begins again, twice.
-    pub complete: bool,
-}
-
-impl Verdict {
-    /// Whether nothing is wrong.
-    pub fn holds(&self) -> bool {
-        self.counts.is_empty()
-    }
-
-    pub(super) fn add(&mut self, fault: Fault) {
-        let count = self.counts.entry(fault.kind()).or_default();
-        *count += 1;
-        if *count <= KEPT as u64 {
-            self.faults.push(fault);
         }
     }
 }

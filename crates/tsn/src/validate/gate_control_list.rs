@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::ValidationInput;
-use super::fault::{Fault, Verdict};
+use super::fault::Fault;
 use super::gate::Gates;
 use super::schedule::Window;
+use super::verdict::Verdict;
 use crate::network::LinkId;
 use crate::wire;
 

@@ -12,13 +12,14 @@ mod simulate;
 #[cfg(test)]
 mod tests;
 pub mod tsnkit;
+mod verdict;
 
 use crate::network::Network;
 
 pub use crate::target::{TARGETS, Target, named};
-pub use fault::{Fault, Verdict};
+pub use fault::Fault;
 pub use schedule::{Schedule, Send, Window};
-pub use simulate::Delay;
+pub use verdict::{Delay, Verdict};
 
 /// How a schedule is held against a network.
 #[derive(Debug, Clone, Copy)]

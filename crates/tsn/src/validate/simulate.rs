@@ -9,9 +9,10 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::event::{Event, Events, Frame};
-use super::fault::{Fault, Verdict};
+use super::fault::Fault;
 use super::gate::Gates;
 use super::schedule::Send;
+use super::verdict::{Delay, Verdict};
 use super::{Schedule, ValidationInput};
 use crate::egress::EgressTiming;
 use crate::network::{LinkId, Network, NodeId, StreamId};
@@ -24,21 +25,6 @@ const PATIENCE: u64 = 4;
 const QUEUES: u8 = 8;
 /// Frames that wait or are on their way at once at most: 50 MiB.
 pub(super) const MOST_UNDER_WAY: usize = 1 << 20;
-
-/// How long a stream takes to a listener, from the beginning of its period to its last bit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Delay {
-    /// Whose messages.
-    pub stream: StreamId,
-    /// To whom.
-    pub listener: NodeId,
-    /// The shortest, in ns.
-    pub least_ns: u64,
-    /// The longest, in ns.
-    pub most_ns: u64,
-    /// Messages that arrived.
-    pub received: u64,
-}
 
 pub(super) fn run(input: &ValidationInput, verdict: &mut Verdict) {
     let Some(plan) = FollowedSchedule::new(input, verdict) else { return };

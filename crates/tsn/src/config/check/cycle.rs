@@ -6,9 +6,9 @@ use crate::model::Clock;
 use jiff::Timestamp;
 use ontick_units::exact;
 
+use super::super::head::Head;
 use super::super::port::Draft as Port;
 use super::super::problem::Report;
-use super::super::switch::Head;
 use crate::model::{Base, Offload, Plane};
 
 /// Software cannot turn gates faster: the edge itself takes about a microsecond.

@@ -6,9 +6,9 @@ mod reach;
 mod windows;
 
 use super::class::Draft as Class;
+use super::head::Head;
 use super::port::Draft as Port;
 use super::problem::Report;
-use super::switch::Head;
 
 /// Classes among themselves.
 pub(super) fn classes(classes: &[Class], head: Option<&Head>, report: &mut Report) {

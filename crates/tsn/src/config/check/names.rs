@@ -1,9 +1,9 @@
 //! Nothing is called as something else is.
 
 use super::super::class::Draft as Class;
+use super::super::head::Head;
 use super::super::port::Draft as Port;
 use super::super::problem::Report;
-use super::super::switch::Head;
 use crate::model::{CLASSES, Plane, Role};
 
 pub(super) fn classes(classes: &[Class], report: &mut Report) {

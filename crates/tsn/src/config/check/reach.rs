@@ -1,9 +1,9 @@
 //! That every class can be reached.
 
 use super::super::class::Draft as Class;
+use super::super::head::Head;
 use super::super::port::Draft as Port;
 use super::super::problem::Report;
-use super::super::switch::Head;
 use super::super::values::network_mask;
 use crate::model::{Address, Role, Rule};
 

@@ -1,6 +1,5 @@
-//! How long a stream's message occupies a link.
+//! What a message of some size is on a link: its frames, their bits, and how long they occupy it.
 
-use super::{LinkId, Network, StreamId};
 use crate::wire;
 
 /// What counts as a frame's length.
@@ -58,7 +57,7 @@ impl Overhead {
     /// How long a message of `size` octets occupies a link of `rate` bits per second.
     ///
     /// ```
-    /// use ontick_tsn::network::Overhead;
+    /// use ontick_tsn::message::Overhead;
     /// // 1500 octets with header, tag, preamble, check sequence and gap; and 8 ns an octet.
     /// assert_eq!(Overhead::Wire.carried(1500, 1_000_000_000).all_ns, 12_336);
     /// assert_eq!(Overhead::PayloadOnly.carried(1500, 1_000_000_000).all_ns, 12_000);
@@ -85,7 +84,7 @@ impl Overhead {
     /// What a message of `size` octets puts on a link.
     ///
     /// ```
-    /// use ontick_tsn::network::Overhead;
+    /// use ontick_tsn::message::Overhead;
     /// // 100 octets with header, tag, preamble, check sequence and gap; and without the gap.
     /// let bits = Overhead::Wire.bits(100);
     /// assert_eq!((bits.all, bits.last_alone), (8 * 142, 8 * 130));
@@ -105,22 +104,5 @@ impl Overhead {
                 Bits { all: (frames - 1) * full + last, first, last_alone: last - gap, gap }
             }
         }
-    }
-}
-
-impl Network {
-    /// How long a stream's message occupies a link.
-    pub fn carried(&self, stream: StreamId, link: LinkId) -> Carried {
-        self.overhead.carried(self.streams[stream].size, self.links[link].rate)
-    }
-
-    /// What a stream's message puts on each link.
-    pub fn bits(&self, stream: StreamId) -> Bits {
-        self.overhead.bits(self.streams[stream].size)
-    }
-
-    /// How long a gate must be open for it, with the margin of the sender's data plane.
-    pub fn window_ns(&self, stream: StreamId, link: LinkId) -> u64 {
-        self.timing.message_ns(self.carried(stream, link))
     }
 }

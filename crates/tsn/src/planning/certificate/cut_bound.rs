@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::certificate::Certificate;
+use super::Certificate;
 use crate::network::{Network, NodeId};
 
 /// Nodes from which parts are grown.
@@ -112,9 +112,9 @@ fn nearest_first(network: &Network, start: NodeId) -> Vec<NodeId> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::Random;
     use super::*;
     use crate::network::{Kind, Link, Node, Overhead, Stream, samples};
+    use crate::planning::random::Random;
 
     #[test]
     fn two_links_that_are_too_few_together() {
