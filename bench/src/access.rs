@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::ptr::NonNull;
 
-use ontick_gpio::{Line, Request, registers};
+use ontick_gpio::{Line, Request};
 use ontick_record::compare::paired;
 use ontick_rt::thread::Setup;
 use rustix::mm::{MapFlags, ProtFlags};
@@ -45,7 +45,7 @@ fn on_this_thread(cpu: u32) -> Result<[Access; 2], String> {
     let failed = |error: std::io::Error| format!("registers in memory: {error}");
     let root = tempfile::tempdir_in("/dev/shm").map_err(failed)?;
     let words = make(root.path()).map_err(failed)?;
-    let open = |request| registers::open_under(root.path(), LINE, &request).map_err(|error| error.to_string());
+    let open = |request| Line::open_register_under(root.path(), LINE, &request).map_err(|error| error.to_string());
     let (out, input) = (open(Request::output(false))?, open(Request::input())?);
     Ok([write(&words, out), read(&words, input)])
 }

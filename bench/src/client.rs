@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use ontick_acquire::format::{self, Entry, Gap, Stamped, Why};
+use ontick_acquire::format::{Entry, Gap, Stamped, Why};
+use ontick_acquire::recording;
 
 /// Bytes that a client reads at once.
 const BUFFER: usize = 1 << 18;
@@ -33,7 +34,7 @@ impl Got {
     /// Reads a binary stream or file to its end.
     pub fn binary(from: impl Read, period_ns: u64) -> Result<Self, String> {
         let mut got = Self::default();
-        let mut recording = format::read(BufReader::with_capacity(BUFFER, from)).map_err(|e| e.to_string())?;
+        let mut recording = recording::read(BufReader::with_capacity(BUFFER, from)).map_err(|e| e.to_string())?;
         while let Some(entry) = recording.next().map_err(|e| e.to_string())? {
             match entry {
                 Entry::Sample(sample) => got.sample(&sample, period_ns),

@@ -1,7 +1,8 @@
 //! A recording of samples: the binary format and Arrow.
 #![no_main]
 
-use ontick_acquire::format::{Binary, Encode, Entry, read};
+use ontick_acquire::format::{Binary, Encode, Entry};
+use ontick_acquire::recording::read;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut recording = match read(bytes) {

@@ -221,7 +221,8 @@ impl Tai {
 mod tests {
     use super::*;
     use crate::backlog::Next;
-    use crate::format::{Entry, read};
+    use crate::format::Entry;
+    use crate::recording::read;
     use crate::ring;
 
     fn channels() -> Vec<Channel> {

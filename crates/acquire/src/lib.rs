@@ -12,6 +12,7 @@ pub mod backlog;
 mod error;
 pub mod format;
 pub mod hub;
+pub mod recording;
 pub mod ring;
 mod sampler;
 pub mod sink;

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_acquire::Channel;
-use ontick_acquire::format::{Entry, Format, Why, read};
+use ontick_acquire::format::{Entry, Format, Why};
 use ontick_acquire::hub::{self, Passed, Stream};
+use ontick_acquire::recording::read;
 use ontick_acquire::ring::{self, Writer};
 use ontick_acquire::sink::{self, Clients, Open, Sink};
 

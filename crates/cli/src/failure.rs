@@ -6,8 +6,6 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ontick_record::Run;
 
-use crate::terminal;
-
 /// What was asked for was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -69,11 +67,14 @@ impl Failure {
         Self::new(format!("{} (see --help)", sentence.strip_prefix("error: ").unwrap_or(&sentence)))
     }
 
-    /// Says it, and gives the exit status.
-    pub fn report(self) -> ExitCode {
-        let mut lines = self.sentence.lines();
-        terminal::say(&format!("ontick: {}", lines.next().unwrap_or_default()));
-        lines.for_each(|line| terminal::say(&format!("{}{line}", self.indent)));
+    /// The lines to show, the first of which begins with the program's name.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let mut rest = self.sentence.lines();
+        let first = format!("ontick: {}", rest.next().unwrap_or_default());
+        std::iter::once(first).chain(rest.map(|line| format!("{}{line}", self.indent)))
+    }
+
+    pub fn exit_status(&self) -> ExitCode {
         ExitCode::from(self.status)
     }
 }

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
             if error.use_stderr()
                 && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
         {
-            return Failure::usage(&error).report();
+            return terminal::report(&Failure::usage(&error));
         }
         Err(help) => {
             // A closed pipe (ontick --help | head) is not worth a word.
@@ -56,6 +56,6 @@ fn main() -> ExitCode {
         Ok(Outcome::Met) => ExitCode::SUCCESS,
         Ok(Outcome::NotMet) => ExitCode::from(1),
         Ok(Outcome::Ended(status)) => ExitCode::from(status),
-        Err(failure) => failure.report(),
+        Err(failure) => terminal::report(&failure),
     }
 }

@@ -13,6 +13,7 @@ use ontick_machine::{Journal, Reverted, Root, revert};
 use ontick_undo::guardian::{self, Guardian, Word};
 
 use crate::failure::{Failure, Outcome};
+use crate::terminal;
 
 /// The journal is asked for so often.
 const TURN: Duration = Duration::from_millis(5);
@@ -75,7 +76,7 @@ impl TemporarySettings {
 impl Drop for TemporarySettings {
     fn drop(&mut self) {
         if let Err(failure) = self.put_back() {
-            failure.report();
+            terminal::report(&failure);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the output goes to.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ontick_report::{Style, printable, printable_lines};
@@ -53,6 +54,12 @@ pub fn width() -> Option<usize> {
 pub fn size() -> Option<(usize, usize)> {
     let size = rustix::termios::tcgetwinsize(stdout()).or_else(|_| rustix::termios::tcgetwinsize(stderr())).ok()?;
     (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col.into(), size.ws_row.into()))
+}
+
+/// Says why a command could not be done, and gives the exit status.
+pub fn report(failure: &Failure) -> ExitCode {
+    failure.lines().for_each(|line| say(&line));
+    failure.exit_status()
 }
 
 /// Prints to standard output. A reader that went away (`| head`) ends the program quietly.

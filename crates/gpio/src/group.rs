@@ -33,8 +33,14 @@ impl Group {
         Self::open_under(Path::new("/"), names, request)
     }
 
-    /// As [`Group::open`], with registers on a machine whose files are under `root`.
-    pub(crate) fn open_under(root: &Path, names: &[Name], request: &Request) -> Result<Self, Error> {
+    /// As [`Group::open`] of `reg:LINE` for each line, on a machine whose files are under `root`, as
+    /// [`Line::open_register_under`](crate::Line::open_register_under).
+    pub fn open_registers_under(root: &Path, lines: &[u32], request: &Request) -> Result<Self, Error> {
+        let names: Vec<Name> = lines.iter().copied().map(Name::Register).collect();
+        Self::open_under(root, &names, request)
+    }
+
+    fn open_under(root: &Path, names: &[Name], request: &Request) -> Result<Self, Error> {
         check(names, request)?;
         let wanted = request.on_the_wire();
         let port = match &names[0] {

@@ -17,6 +17,8 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod backend;
+mod board;
 mod chardev;
 mod edge;
 mod error;
@@ -30,9 +32,10 @@ mod request;
 mod rights;
 pub mod sim;
 
+pub use backend::Backend;
 pub use edge::{Edge, Edges};
 pub use error::{Error, Gone};
 pub use group::Group;
-pub use line::{Backend, Line, simulated_by};
+pub use line::{Line, simulated_by};
 pub use name::{Name, NameError};
 pub use request::{Bias, Direction, OnExit, Request};

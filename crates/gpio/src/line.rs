@@ -1,43 +1,9 @@
 //! An open line.
 
-use std::fmt;
 use std::path::Path;
 
 use crate::pull::{self, Pull};
-use crate::registers::{self, Board};
-use crate::{Direction, Edge, Error, Gone, Name, OnExit, Request, chardev, sim};
-
-/// What is behind a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Backend {
-    /// A chip in shared memory: its figures say nothing about a board.
-    Simulated,
-    /// The kernel's character device.
-    Chardev,
-    /// The outside of a chip that the kernel simulates.
-    GpioSim,
-    /// The registers of this board.
-    Registers(Board),
-}
-
-impl Backend {
-    /// The name in records and beside every figure.
-    pub fn name(self) -> &'static str {
-        match self {
-            Backend::Simulated => "simulated",
-            Backend::Chardev => "character device",
-            Backend::GpioSim => "gpio-sim",
-            Backend::Registers(board) => board.backend(),
-        }
-    }
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use crate::{Backend, Direction, Edge, Error, Gone, Name, OnExit, Request, chardev, registers, sim};
 
 /// A line that this program has. Released, and an output left as was asked, when it is dropped.
 #[derive(Debug)]
@@ -72,9 +38,12 @@ impl Line {
         Ok(Self { name: name.clone(), request: *request, port })
     }
 
-    /// An open line of registers.
-    pub(crate) fn of_registers(name: Name, request: Request, pin: registers::Pin) -> Self {
-        Self { name, request, port: Port::Registers(pin) }
+    /// As [`Line::open`] of `reg:LINE`, on a machine whose `/dev`, `/proc` and `/sys` are under `root`: for tests, and to
+    /// tell what an access costs apart from the chip. Files of the size of the registers do for devices.
+    pub fn open_register_under(root: &Path, line: u32, request: &Request) -> Result<Self, Error> {
+        let name = Name::Register(line);
+        let pin = registers::Pin::open(&name, root, line, &request.on_the_wire())?;
+        Ok(Self { name, request: *request, port: Port::Registers(pin) })
     }
 
     /// The name it was opened by.

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use ontick_gpio::registers::{Board, open_group_under, open_under};
-use ontick_gpio::{Backend, Bias, Edges, Error, Line, OnExit, Request};
+use ontick_gpio::registers::Board;
+use ontick_gpio::{Backend, Bias, Edges, Error, Group, Line, OnExit, Request};
 use proptest::prelude::*;
 use rustix::fs::FlockOperation;
 use tempfile::TempDir;
@@ -151,7 +151,7 @@ impl Machine {
     }
 
     fn open(&self, line: u32, request: Request) -> Result<Line, Error> {
-        open_under(self.root.path(), line, &request)
+        Line::open_register_under(self.root.path(), line, &request)
     }
 
     fn refusal(&self, line: u32, request: Request) -> String {
@@ -417,7 +417,7 @@ proptest! {
             Board::Am335x => (32..64).rev().collect(),
             board => (0..board.lines()).rev().collect(),
         };
-        let mut group = open_group_under(machine.root.path(), &lines, &Request::input()).unwrap();
+        let mut group = Group::open_registers_under(machine.root.path(), &lines, &Request::input()).unwrap();
         for (line, word) in [(lines[lines.len() - 1], low), (lines[0], high)] {
             let (_, _, level, _) = kind.words(line);
             machine.set(level, word);

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::{Encode, Gap, Stamped, Why, ndjson};
 use crate::Channel;
 
-pub(super) const MAGIC: &[u8; 8] = b"ontickSA";
+pub(crate) const MAGIC: &[u8; 8] = b"ontickSA";
 const VERSION: u32 = 1;
 /// The number that marks a gap.
 const GAP: u64 = u64::MAX;

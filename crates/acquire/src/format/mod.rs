@@ -1,14 +1,12 @@
 //! Samples as bytes.
 
-mod binary;
+pub(crate) mod binary;
 mod csv;
 mod ndjson;
-mod recording;
 
 pub use binary::{Binary, Entry, ReadError};
 pub use csv::Csv;
 pub use ndjson::Ndjson;
-pub use recording::{Recording, read};
 
 #[cfg(feature = "arrow")]
 pub(crate) use binary::{described, entry, record_bytes};

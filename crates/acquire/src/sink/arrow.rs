@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use polars_arrow_format::ipc::Block;
 
-use super::file::next_file;
+use super::rotation::next_file;
 use super::writer::Output;
 use crate::Channel;
 use crate::arrow::{self, Rows};
@@ -209,7 +209,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::format::{Binary, Encode, Entry, Stamped, read};
+    use crate::format::{Binary, Encode, Entry, Stamped};
+    use crate::recording::read;
 
     fn channels() -> [Channel; 1] {
         [Channel { name: "a".into(), unit: "V".into(), scale: 0.5, offset: 0.0 }]

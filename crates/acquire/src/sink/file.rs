@@ -1,7 +1,6 @@
 //! Files, also ones that are begun anew when they are full, and standard output.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use std::thread::JoinHandle;
 use super::Clients;
 #[cfg(feature = "arrow")]
 use super::arrow;
+use super::rotation::next_file;
 use super::writer::{self, Output, Plain};
 use crate::Error;
 use crate::format::Format;
@@ -93,23 +93,4 @@ impl Rotating {
         self.written += bytes.len() as u64;
         Ok(())
     }
-}
-
-/// Gives a full file its number, and begins a new one in its place.
-pub(super) fn next_file(path: &Path) -> io::Result<File> {
-    let numbered = |n: u32| {
-        let mut name = OsString::from(path);
-        name.push(format!(".{n}"));
-        PathBuf::from(name)
-    };
-    // A link refuses to replace what is there, where a rename would not.
-    let mut n = 1;
-    while let Err(error) = fs::hard_link(path, numbered(n)) {
-        if error.kind() != io::ErrorKind::AlreadyExists {
-            return Err(error);
-        }
-        n += 1;
-    }
-    fs::remove_file(path)?;
-    File::create_new(path)
 }

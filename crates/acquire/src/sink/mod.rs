@@ -7,6 +7,7 @@ mod arrow;
 mod describe;
 mod file;
 mod listen;
+mod rotation;
 mod socket_file;
 mod udp;
 mod writer;

@@ -1,6 +1,7 @@
 //! `ontick tune …`
 
 mod apply;
+mod done;
 mod plan;
 pub mod render;
 mod revert;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::board::Board;
 use super::pin::Pin;
+use crate::board::Board;
 use crate::{Error, Name, Request};
 
 /// Lines of one word of levels, on every board.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::board::Board;
 use super::layout::Function;
 use super::register_window::{RegisterWindow, is_clocked, recognise};
 use super::window::Access;
+use crate::board::Board;
 use crate::{Error, Name};
 
 /// A line as it is.

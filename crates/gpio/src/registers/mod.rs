@@ -47,27 +47,9 @@ mod rp1;
 mod tree;
 mod window;
 
-use std::path::Path;
-
-pub use board::Board;
+pub use crate::board::Board;
 pub(crate) use group::Pins;
 pub use layout::Registers;
 pub(crate) use look::{PinState, look};
 pub(crate) use pin::Pin;
 pub use window::Window;
-
-use crate::{Error, Group, Line, Name, Request};
-
-/// As [`Line::open`] of `reg:LINE`, on a machine whose `/dev`, `/proc` and `/sys` are under `root`: for tests, and to
-/// tell what an access costs apart from the chip. Files of the size of the registers do for devices.
-pub fn open_under(root: &Path, line: u32, request: &Request) -> Result<Line, Error> {
-    let name = Name::Register(line);
-    let pin = Pin::open(&name, root, line, &request.on_the_wire())?;
-    Ok(Line::of_registers(name, *request, pin))
-}
-
-/// As [`Group::open`] of `reg:LINE` for each line, on such a machine.
-pub fn open_group_under(root: &Path, lines: &[u32], request: &Request) -> Result<Group, Error> {
-    let names: Vec<Name> = lines.iter().copied().map(Name::Register).collect();
-    Group::open_under(root, &names, request)
-}

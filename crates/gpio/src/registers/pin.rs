@@ -5,11 +5,11 @@ use std::path::Path;
 
 use ontick_rt::clock::ClockId;
 
-use super::board::Board;
 use super::layout::{Function, Layout, Pull};
 use super::lock::alone;
 use super::register_window::RegisterWindow;
 use super::window::Access;
+use crate::board::Board;
 use crate::{Bias, Direction, Edges, Error, Name, Request};
 
 /// A line of a board's registers that this program has open.

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::board::Board;
 use super::tree::Tree;
 use super::window::Window;
 use super::{am335x, bcm, rp1};
+use crate::board::Board;
 use crate::rights::remedy;
 use crate::{Error, Name};
 

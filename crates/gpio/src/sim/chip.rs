@@ -6,9 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::owner::Owner;
 use super::page::{self, Page};
-use super::wire::{self, Wire};
 use crate::{Error, Name};
 
 pub use super::page::LINES;
@@ -22,6 +20,12 @@ pub(super) fn open(chip: &str) -> Result<Page, Error> {
             other => return check(chip, &path, other),
         }
     }
+    check(chip, &path, open_file(&path))
+}
+
+/// Opens a chip that is there already.
+pub(super) fn open_existing(chip: &str) -> Result<Page, Error> {
+    let path = path(chip);
     check(chip, &path, open_file(&path))
 }
 
@@ -133,39 +137,4 @@ pub fn remove(chip: &str) -> Result<(), Error> {
             _ => format!("cannot be removed: {error}"),
         },
     })
-}
-
-/// What one line of a chip is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LineState {
-    /// Its number.
-    pub line: u32,
-    /// Its level now.
-    pub level: bool,
-    /// Whether it is an output.
-    pub driven: bool,
-    /// The program that has it as an output, and its process.
-    pub owner: Option<String>,
-    /// Its wire, and the line at the other end.
-    pub wire: Option<(u32, Wire)>,
-    /// Edges it was driven through, mod 2^20.
-    pub edges: u32,
-}
-
-/// Looks at every line of a chip that there is, without taking any.
-pub fn look(chip: &str) -> Result<Vec<LineState>, Error> {
-    let path = path(chip);
-    let page = check(chip, &path, open_file(&path))?;
-    let chip = page.chip();
-    let now_ns = || ontick_rt::clock::ClockId::Monotonic.now_ns();
-    Ok((0..LINES)
-        .map(|line| LineState {
-            line,
-            level: chip.level(line, now_ns),
-            driven: chip.setup[line as usize].driven.load(Relaxed) != 0,
-            owner: Owner::load(&chip.setup[line as usize].owner).map(|owner| owner.to_string()),
-            wire: wire::of(chip, line),
-            edges: chip.tracks[line as usize].newest().count(),
-        })
-        .collect())
 }

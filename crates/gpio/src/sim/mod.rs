@@ -12,13 +12,15 @@
 mod chip;
 mod group;
 mod level;
+mod look;
 mod owner;
 mod page;
 mod pin;
 mod track;
 mod wire;
 
-pub use chip::{LINES, LineState, list, look, remove};
+pub use chip::{LINES, list, remove};
 pub(crate) use group::Pins;
+pub use look::{LineState, look};
 pub(crate) use pin::Pin;
 pub use wire::{Wire, unwire, wire, wires};

@@ -145,11 +145,6 @@ fn each(
     Ok(())
 }
 
-/// A number of 24 bits, the first byte highest, negative in two's complement.
-pub(super) fn signed_24(bytes: [u8; 3]) -> i64 {
-    i64::from(i32::from_be_bytes([bytes[0], bytes[1], bytes[2], 0]) >> 8)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,18 +157,5 @@ mod tests {
         assert_eq!(value("mcp3208", 4.096, 1.0), 0.001);
         assert_eq!(value("ads1256", 2.5, 8_388_607.0), 5.0);
         assert!((value("ads131m04", 1.2, 8_388_608.0) - 1.2).abs() < 1e-12);
-    }
-
-    #[test]
-    fn numbers_of_24_bits_have_a_sign() {
-        for (bytes, value) in [
-            ([0, 0, 0], 0),
-            ([0, 0, 1], 1),
-            ([0x7f, 0xff, 0xff], 8_388_607),
-            ([0xff, 0xff, 0xff], -1),
-            ([0x80, 0, 0], -8_388_608),
-        ] {
-            assert_eq!(signed_24(bytes), value);
-        }
     }
 }

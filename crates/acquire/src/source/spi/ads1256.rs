@@ -10,8 +10,8 @@ use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::adc::signed_24;
 use super::frames::{Bus, Frames};
+use super::signed::signed_24;
 
 // "Command definitions".
 const WAKEUP: u8 = 0x00;

@@ -9,8 +9,8 @@ use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::adc::signed_24;
 use super::frames::{Bus, Frames};
+use super::signed::signed_24;
 
 const WORD: usize = 3;
 // "Commands".

@@ -16,6 +16,7 @@ mod ads131m;
 mod device;
 mod frames;
 mod mcp;
+mod signed;
 
 use ontick_units::parse_frequency;
 use rustix::io::Errno;

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Write, stdout};
 use std::path::Path;
 
-use ontick_acquire::format::{Csv, Encode, Entry, read};
+use ontick_acquire::format::{Csv, Encode, Entry};
+use ontick_acquire::recording::read;
 use ontick_report::printable_lines;
 
 use crate::failure::{Failure, Outcome};

@@ -1,12 +1,11 @@
 //! `ontick tune apply`
 
 use clap::Args;
-use ontick_machine::boot::{self, BootApplied, BootPlan, Ran};
+use ontick_machine::boot;
 use ontick_machine::isolate::{self, Isolated};
-use ontick_machine::plan::{Item, State};
-use ontick_machine::{Applied, Journal, apply};
-use serde::Serialize;
+use ontick_machine::{Journal, apply};
 
+use super::done::{BootDone, Done};
 use super::{Prepared, Wanted, print_json, render};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -22,29 +21,6 @@ use crate::terminal;
 pub struct Apply {
     #[command(flatten)]
     wanted: Wanted,
-}
-
-/// What was done; `--json` prints it.
-#[derive(Serialize)]
-pub(super) struct Done {
-    pub applied: Applied,
-    /// Settings that were asked for by name and are left as they are.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left: Vec<Item>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub isolated: Option<Isolated>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub boot: Option<BootDone>,
-}
-
-/// What was done about the way the machine boots.
-#[derive(Serialize)]
-pub(super) struct BootDone {
-    pub plan: BootPlan,
-    pub files: BootApplied,
-    /// Why the systemd unit could not be enabled, where it could not.
-    pub unit_refused: Option<String>,
-    pub commands: Vec<Ran>,
 }
 
 impl Apply {
@@ -94,19 +70,4 @@ fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Done, Failure>
         done.boot = Some(BootDone { plan, files, unit_refused, commands });
     }
     Ok(done)
-}
-
-impl Done {
-    fn complete(&self) -> bool {
-        let boot = |b: &BootDone| b.unit_refused.is_none() && b.commands.iter().all(|c| c.failed.is_none());
-        self.applied.complete()
-            && self.left.iter().all(|item| matches!(item.state, State::Left(_)))
-            && self.isolated.as_ref().is_none_or(|i| i.refused.is_none())
-            && self.boot.as_ref().is_none_or(boot)
-    }
-
-    /// Why it ended early, where it did.
-    fn stopped(&self) -> Option<&String> {
-        self.applied.stopped.as_ref().or(self.boot.as_ref().and_then(|b| b.files.stopped.as_ref()))
-    }
 }

@@ -10,7 +10,7 @@ use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, diff, labelled, list};
 use ontick_undo::Undone;
 
-use super::apply::{BootDone, Done};
+use super::done::{BootDone, Done};
 
 /// The changes; `all` adds what stays as it is.
 pub fn plan(plan: &Plan, all: bool, style: &Style) -> String {

@@ -2,8 +2,8 @@
 
 use std::io::{Chain, Cursor, Read};
 
-use super::{Entry, ReadError, binary};
 use crate::Channel;
+use crate::format::{Entry, ReadError, binary};
 
 /// The bytes that tell the kind, then the others.
 type Again<R> = Chain<Cursor<Vec<u8>>, R>;
