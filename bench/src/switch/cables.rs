@@ -3,7 +3,7 @@
 use ontick_rt::thread::Policy;
 use ontick_switch::user::core::PortConfig;
 use ontick_switch::user::either::EitherPort;
-use ontick_switch::user::{Place, Running};
+use ontick_switch::user::{CorePlacement, Running};
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use ontick_tsn::model::{Class, Classifier, Offload, Plane, Port, Role, Rule, Socket, Switch};
 
@@ -97,7 +97,7 @@ fn user(
         let port = here.within(|| EitherPort::open(port, socket))??;
         attachments.push(PortConfig { port: Some(port), rate: RATE, schedule: None });
     }
-    let place = Place { cpu: Some(cpu), policy: Policy::Fifo(priority), never_rest: false };
+    let place = CorePlacement { cpu: Some(cpu), policy: Policy::Fifo(priority), never_rest: false };
     Ok(Running::start(&model(socket), attachments, place)?)
 }
 

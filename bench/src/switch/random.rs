@@ -5,9 +5,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ontick_rt::rtrb::RingBuffer;
-use ontick_switch::user::core::{Channels, Core, PortConfig, Time};
+use ontick_switch::user::core::{Channels, Core, PortConfig};
 use ontick_switch::user::counters::Counters;
 use ontick_switch::user::port::{Port, Received, Sent};
+use ontick_switch::user::time::Time;
 use ontick_tsn::model::Entry;
 use ontick_tsn::schedule::Schedule;
 

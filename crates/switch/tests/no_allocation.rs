@@ -7,9 +7,10 @@ mod model;
 
 use counting::allocations;
 use ontick_rt::rtrb::RingBuffer;
-use ontick_switch::user::core::{Channels, Core, PortConfig, Time};
+use ontick_switch::user::core::{Channels, Core, PortConfig};
 use ontick_switch::user::counters::Counters;
 use ontick_switch::user::port::{Port, Received, Sent};
+use ontick_switch::user::time::Time;
 use ontick_tsn::model::{Class, Entry, Rule};
 use ontick_tsn::schedule::Schedule;
 

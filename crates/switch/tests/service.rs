@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ontick_rt::cpus;
 use ontick_rt::thread::{Policy, Setup, set_affinity_of};
-use ontick_switch::user::Place;
+use ontick_switch::user::CorePlacement;
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received};
 use ontick_switch::user::running::Noticed;
@@ -26,7 +26,7 @@ fn start(here: &Namespace, ports: &[&str]) -> Result<Service, ServeError> {
     here.within(|| {
         Service::start(
             &testbed::switch(ports, None, classes),
-            Place { cpu: None, policy: Policy::Other, never_rest: false },
+            CorePlacement { cpu: None, policy: Policy::Other, never_rest: false },
         )
     })
     .unwrap()
@@ -149,7 +149,7 @@ fn a_core_that_is_kept_from_its_cpu_ends_all_the_same() {
     };
     let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
     let switch = testbed::switch(&["port0", "port1"], None, classes);
-    let place = Place { cpu: Some(cpu), policy: Policy::Fifo(10), never_rest: false };
+    let place = CorePlacement { cpu: Some(cpu), policy: Policy::Fifo(10), never_rest: false };
     let service = match here.within(|| Service::start(&switch, place)).unwrap() {
         Err(ServeError::Start(held)) => return ontick_skip::skipped!("{held}"),
         service => service.unwrap(),
@@ -192,7 +192,7 @@ fn a_core_that_loses_its_cpu_says_so() {
     let [first, .., last] = allowed[..] else { return ontick_skip::skipped!("one CPU") };
     let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
     let switch = testbed::switch(&["port0", "port1"], None, classes);
-    let place = Place { cpu: Some(first), policy: Policy::Other, never_rest: false };
+    let place = CorePlacement { cpu: Some(first), policy: Policy::Other, never_rest: false };
     let mut service = here.within(|| Service::start(&switch, place)).unwrap().unwrap();
     assert!(service.report().strayed_to.is_empty());
     set_affinity_of(service.tid(), &[last]).unwrap();

@@ -8,7 +8,7 @@ use ontick_rt::thread::Policy;
 use ontick_switch::user::core::{Command, PortConfig};
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received, Sent};
-use ontick_switch::user::{Place, Running};
+use ontick_switch::user::{CorePlacement, Running};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_tsn::model::{Class, Entry, Rule, Switch};
 use ontick_tsn::schedule::Schedule;
@@ -45,7 +45,7 @@ fn bench(schedule: Option<&Schedule>) -> Option<Bench> {
         schedule: schedule.cloned(),
     };
     // An ordinary thread: what is tested here is not its timing.
-    let place = Place { cpu: None, policy: Policy::Other, never_rest: false };
+    let place = CorePlacement { cpu: None, policy: Policy::Other, never_rest: false };
     let plane = Running::start(&switch(), vec![attach("port0"), attach("port1")], place).unwrap();
     Some(Bench { here, _far: far, a, b, plane })
 }

@@ -1,20 +1,18 @@
 //! Loops: two ports that are joined outside of the switch, so that a broadcast would go round for ever.
 //!
-//! [`known`] looks at what the machine knows of its own interfaces. [`probe`] sends a frame out of each port and looks
-//! whether it comes in at another one, however that came about. A running switch does the same with a [`Prober`]: the
-//! cable that closes the loop may be plugged in later.
+//! [`known`] looks at what the machine knows of its own interfaces. [`probe`](crate::user::loop_probe::probe) sends a
+//! frame out of each port and looks whether it comes in at another one, however that came about. A running switch does
+//! the same with a [`Prober`]: the cable that closes the loop may be plugged in later.
 //!
 //! A switch outside that speaks the spanning tree protocol may take half a minute to let frames pass; a loop through it
 //! is seen by the running switch's probes only.
 
 mod known;
-mod probe;
 mod prober;
 
 use std::fmt;
 
 pub use known::known;
-pub use probe::{Findings, LISTEN, probe};
 pub use prober::{ETHER_TYPE, Prober};
 
 /// Two ports that are joined outside of the switch.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::link::list;
+use crate::user::loop_probe::{Findings, LISTEN, probe};
 use crate::user::open::OpenError;
 use crate::user::testbed::{in_namespace, ip, until};
 

@@ -4,13 +4,13 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Where a program runs.
+/// Where a program runs, by the names of ip-link(8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum XdpMode {
     /// In the driver.
     Driver,
     /// Where the network stack begins.
-    Stack,
+    Generic,
 }
 
 /// A program at work on an interface, until this is dropped.
@@ -93,12 +93,12 @@ const BPF_XDP: u32 = 37;
 
 impl Attached {
     /// Attaches a program to an interface.
-    pub fn attach(program: &OwnedFd, index: u32, place: Place) -> io::Result<Self> {
+    pub fn attach(program: &OwnedFd, index: u32, mode: XdpMode) -> io::Result<Self> {
         const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
         const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
-        let flags = match place {
-            Place::Driver => XDP_FLAGS_DRV_MODE,
-            Place::Stack => XDP_FLAGS_SKB_MODE,
+        let flags = match mode {
+            XdpMode::Driver => XDP_FLAGS_DRV_MODE,
+            XdpMode::Generic => XDP_FLAGS_SKB_MODE,
         };
         Self::attach_as(BPF_XDP, program, index, flags)
     }

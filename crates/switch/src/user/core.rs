@@ -4,13 +4,14 @@
 //! its gate closes; among open gates the highest queue with such a frame goes first.
 
 mod attempts;
+mod command;
 mod egress_port;
+mod housekeeping;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_rt::ewma::Ewma;
-use ontick_rt::rtrb::{Consumer, Producer};
 
 use super::counters::Counters;
 use super::entries::{Entries, Ports};
@@ -19,15 +20,17 @@ use super::port::{Port, Received, Sent};
 use super::queue::Waiting;
 use super::rest::LATE_NS;
 use super::table::{Learning, Table};
-use attempts::Attempts;
+use super::time::Time;
 use egress_port::EgressPort;
+
+pub use command::{Channels, Command, Discarded, PortConfig, Stall};
 
 use crate::loops::{self, Prober};
 use ontick_tsn::frame::Header;
 use ontick_tsn::model::{CLASSES, Reserved, Switch};
 use ontick_tsn::rules::Rules;
-use ontick_tsn::schedule::{NEVER, Schedule};
-use ontick_tsn::wire::{self, Pace};
+use ontick_tsn::schedule::NEVER;
+use ontick_tsn::wire;
 
 /// The core was kept from its work when it notices that so much time has passed, in ns: less than the largest frame takes
 /// at 1 Gbit/s (12.3 us), so that whatever carries one past its gate is known.
@@ -46,76 +49,6 @@ const HANDING_OVER_NS: u64 = 2_000;
 const CACHE_LINE: usize = 64;
 /// Commands are looked for, and signs of life given, every so many turns.
 const SELDOM: u64 = 1024;
-/// And how many frames found no room is asked for every so many times of these.
-const OVERFLOW: i32 = 32;
-/// Asking all ports takes less than this, in ns.
-const ASKING_NS: u64 = 10_000;
-
-/// The clock that gates follow.
-pub trait Time {
-    /// Now, in ns.
-    fn now_ns(&mut self) -> u64;
-
-    /// Whether the clock was set since this was last asked.
-    fn was_set(&mut self) -> bool {
-        false
-    }
-}
-
-/// How a port is to be used.
-pub struct PortConfig<P> {
-    /// The port itself; absent while its interface is gone.
-    pub port: Option<P>,
-    /// Bits per second of its link.
-    pub rate: u64,
-    /// Its gates.
-    pub schedule: Option<Schedule>,
-}
-
-/// What the core is told while it runs.
-pub enum Command<P> {
-    /// A port's gates change at the list's base time; without a list, all open at once.
-    Gates(usize, Option<Schedule>),
-    /// A port's link came up or went down.
-    Link(usize, bool),
-    /// A port is closed, as it makes a loop, or a port as any other again.
-    Close(usize, bool),
-    /// A port's link has another rate now, in bits per second.
-    Rate(usize, u64),
-    /// A port's interface is gone, or is there again with this rate.
-    Replace(usize, Option<P>, u64),
-    /// Frames may be handed over to a port so many ns before their gate opens, as they take longer until they leave.
-    Ahead(usize, u64),
-    /// Send a probe out of every port, to see whether one comes in at another.
-    Probe,
-}
-
-/// What the core has no use for any more; whoever takes it may free memory.
-pub enum Discarded<P> {
-    /// A gate control list.
-    Schedule(Schedule),
-    /// A port.
-    Port(P),
-}
-
-/// A stretch of time in which the core did not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct Stall {
-    /// When it was last seen at work, on the switch's clock, in ns.
-    pub from_ns: u64,
-    /// When it was at work again.
-    pub until_ns: u64,
-}
-
-/// The ends of the core's channels.
-pub struct Channels<P> {
-    /// What it gets.
-    pub commands: Consumer<Command<P>>,
-    /// What it gives back.
-    pub discarded: Producer<Discarded<P>>,
-    /// When it was kept from its work.
-    pub stalls: Producer<Stall>,
-}
 
 /// The data plane.
 pub struct Core<'c, P, T> {
@@ -176,7 +109,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             channels,
             handing_over: Ewma::from(HANDING_OVER_NS),
             prober: Prober::new(),
-            overflow_due: OVERFLOW,
+            overflow_due: housekeeping::OVERFLOW,
         }
     }
 
@@ -458,135 +391,6 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     fn edge_within(&self, ns: u64, except: usize) -> bool {
         let now_ns = self.seen_ns;
         self.outlets.iter().enumerate().any(|(index, outlet)| index != except && outlet.edge_within(now_ns, ns))
-    }
-
-    #[cold]
-    fn housekeeping(&mut self) {
-        if self.time.was_set() {
-            self.counters.clock_steps.add(1);
-            self.outlets.iter_mut().for_each(|outlet| {
-                outlet.gates.forget();
-                outlet.free_ns = 0;
-                outlet.attempts = Attempts::new();
-            });
-            self.seen_ns = self.time.now_ns();
-        }
-        // A system call for each port, which must not be what an opening gate waits for.
-        self.overflow_due -= 1;
-        if self.overflow_due <= 0 && !self.edge_within(ASKING_NS, usize::MAX) {
-            self.count_overflow();
-        }
-        self.drop_stuck();
-        // Only as much as can be given back.
-        while self.channels.discarded.slots() > 1 {
-            let Ok(command) = self.channels.commands.pop() else { break };
-            self.handle_command(command);
-        }
-    }
-
-    fn count_overflow(&mut self) {
-        self.overflow_due = OVERFLOW;
-        for (outlet, counters) in self.outlets.iter_mut().zip(&self.counters.ports) {
-            if let Some(port) = &mut outlet.port {
-                counters.overflowed.add(port.overflowed());
-            }
-        }
-    }
-
-    /// Frames for which handing over has become too slow, or whose list of gates has changed, would wait for ever.
-    fn drop_stuck(&mut self) {
-        let handing_over_ns = self.handing_over.ns();
-        for (outlet, counters) in self.outlets.iter_mut().zip(&self.counters.ports) {
-            for (queue, counters) in counters.queues.iter().enumerate() {
-                while let Some(first) = outlet.queues[queue].first() {
-                    if outlet.has_window(queue, usize::from(first.octets), handing_over_ns) {
-                        break;
-                    }
-                    outlet.take_first(queue);
-                    counters.waiting.set(outlet.queues[queue].len() as u64);
-                    self.pool.give(first.slot);
-                    counters.no_window.add(1);
-                }
-            }
-        }
-    }
-
-    fn handle_command(&mut self, command: Command<P>) {
-        let discarded = match command {
-            Command::Gates(index, schedule) => {
-                self.outlets.get_mut(index).and_then(|at| at.gates.change(schedule)).map(Discarded::Schedule)
-            }
-            Command::Link(index, up) => {
-                self.link(index, up);
-                None
-            }
-            Command::Close(index, closed) => {
-                if let Some(outlet) = self.outlets.get_mut(index) {
-                    outlet.closed = closed;
-                }
-                self.link(index, !closed);
-                None
-            }
-            Command::Rate(index, rate) => {
-                if let Some(outlet) = self.outlets.get_mut(index) {
-                    outlet.pace = Pace::new(rate);
-                }
-                None
-            }
-            Command::Ahead(index, ns) => {
-                if let Some(outlet) = self.outlets.get_mut(index) {
-                    outlet.ahead_ns = ns;
-                }
-                None
-            }
-            Command::Probe => {
-                for (index, outlet) in self.outlets.iter_mut().enumerate().filter(|(_, outlet)| outlet.up) {
-                    let Some(port) = &mut outlet.port else { continue };
-                    let probe = self.prober.frame(index as u16);
-                    let begun_ns = self.time.now_ns();
-                    // One that is not sent is followed by another.
-                    if port.send(&probe) == Sent::Done {
-                        outlet.sent(probe.len(), begun_ns, self.time.now_ns(), 0);
-                    }
-                }
-                self.seen_ns = self.time.now_ns();
-                None
-            }
-            Command::Replace(index, port, rate) => {
-                self.link(index, port.is_some());
-                let outlet = self.outlets.get_mut(index);
-                outlet
-                    .and_then(|outlet| {
-                        outlet.pace = Pace::new(rate);
-                        outlet.closed = false;
-                        std::mem::replace(&mut outlet.port, port)
-                    })
-                    .map(Discarded::Port)
-            }
-        };
-        if let Some(discarded) = discarded {
-            // There is room: it was looked for before.
-            let _ = self.channels.discarded.push(discarded);
-        }
-    }
-
-    /// A link that went down takes what waited for it along, and who was behind it may be elsewhere.
-    fn link(&mut self, index: usize, up: bool) {
-        let Some(outlet) = self.outlets.get_mut(index) else { return };
-        outlet.up = up;
-        outlet.attempts = Attempts::new();
-        if up {
-            return;
-        }
-        self.table.forget(index as u16);
-        for queue in 0..CLASSES {
-            while let Some(waiting) = outlet.queues[queue].pop() {
-                self.pool.give(waiting.slot);
-                self.counters.ports[index].queues[queue].down.add(1);
-            }
-            self.counters.ports[index].queues[queue].waiting.set(0);
-        }
-        outlet.waiting = 0;
     }
 }
 

@@ -11,9 +11,11 @@ pub mod ending;
 pub mod entries;
 pub mod gate;
 pub mod loop_guard;
+pub mod loop_probe;
 pub mod metrics;
 pub mod open;
 pub mod packet;
+pub mod placement;
 pub mod plan;
 pub mod pool;
 pub mod port;
@@ -30,4 +32,5 @@ pub(crate) mod testbed;
 pub mod time;
 pub mod xdp;
 
-pub use running::{Place, Running};
+pub use placement::CorePlacement;
+pub use running::Running;

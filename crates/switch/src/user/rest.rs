@@ -8,7 +8,7 @@ use std::fs;
 use ontick_rt::cpus;
 use ontick_rt::thread::Policy;
 
-use super::Place;
+use super::CorePlacement;
 
 /// The core works for so long between two rests, in ns.
 const WORK_NS: u64 = 1_000_000;
@@ -47,7 +47,7 @@ impl Need {
 
 impl Rests {
     /// Rests for a core at `place` that obtained this policy, where it needs any.
-    pub fn needed(place: Place, policy: Option<Policy>) -> Option<Self> {
+    pub fn needed(place: CorePlacement, policy: Option<Policy>) -> Option<Self> {
         let limit = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<i64>().ok();
         let limits = [
             "/proc/sys/kernel/sched_rt_runtime_us",

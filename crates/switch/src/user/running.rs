@@ -17,6 +17,7 @@ use ontick_rt::{cpus, watchdog};
 use super::core::{Channels, Command, Core, Discarded, PortConfig, Stall};
 use super::counters::Counters;
 use super::ending::{Ending, Patience, step_down, wait_for_end};
+use super::placement::CorePlacement;
 use super::port::Port;
 use super::rest::{REST_NS, Rests};
 use super::time::{Distance, SwitchClock};
@@ -28,18 +29,6 @@ const SILENT: Duration = Duration::from_secs(2);
 const COMMANDS: usize = 64;
 /// Stalls that may wait to be asked for.
 const STALLS: usize = 1 << 16;
-
-/// Where and how the core runs.
-#[derive(Debug, Clone, Copy)]
-pub struct Place {
-    /// Its CPU; absent: as the scheduler likes.
-    pub cpu: Option<u32>,
-    /// Its scheduling.
-    pub policy: Policy,
-    /// It does not rest for the sake of normal threads of its CPU. It still does where real-time throttling is on or the
-    /// kernel is a PREEMPT_RT one.
-    pub never_rest: bool,
-}
 
 /// Why the core was not started.
 #[derive(Debug, thiserror::Error)]
@@ -140,13 +129,16 @@ fn quiet_ns<P: Port>(cores: &mut [Core<'_, P, SwitchClock>]) -> u64 {
 
 impl<P: Port + Send + 'static> Running<P> {
     /// Starts the core; ports are in the order of the model.
-    pub fn start(switch: &Switch, attachments: Vec<PortConfig<P>>, place: Place) -> Result<Self, StartError> {
+    pub fn start(switch: &Switch, attachments: Vec<PortConfig<P>>, place: CorePlacement) -> Result<Self, StartError> {
         let mut one = Self::start_together(vec![(switch, attachments)], place)?;
         Ok(one.swap_remove(0))
     }
 
     /// Starts one core that does the work of several switches by turns. It ends for all of them when the first is stopped.
-    pub fn start_together(planes: Vec<(&Switch, Vec<PortConfig<P>>)>, place: Place) -> Result<Vec<Self>, StartError> {
+    pub fn start_together(
+        planes: Vec<(&Switch, Vec<PortConfig<P>>)>,
+        place: CorePlacement,
+    ) -> Result<Vec<Self>, StartError> {
         if place.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;
             place.cpu.map_or(Ok(()), |cpu| claim(cpu, Occupancy::Spins))?;
@@ -331,7 +323,7 @@ mod tests {
         let (closing, closed) = channel();
         let attach = |closing| PortConfig { port: Some(Closing(closing)), rate: 1_000_000_000, schedule: None };
         let switch = ontick_tsn::config::read(TWO_PORTS).unwrap().switch;
-        let place = Place { cpu: Some(first), policy: Policy::Other, never_rest: false };
+        let place = CorePlacement { cpu: Some(first), policy: Policy::Other, never_rest: false };
         let running = Running::start(&switch, vec![attach(closing.clone()), attach(closing)], place).unwrap();
         // Only asked to end: nobody else moves it.
         running.stop.store(true, Relaxed);

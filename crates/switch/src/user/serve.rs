@@ -12,9 +12,11 @@ use super::core::{Command, PortConfig, Stall};
 use super::counters::Counters;
 use super::either::EitherPort;
 use super::loop_guard::{Action, LoopGuard, QUIET};
+use super::loop_probe;
 use super::open::OpenError;
 use super::packet::least_egress_ns;
-use super::running::{Noticed, Place, Running, StartError, Stopped};
+use super::placement::CorePlacement;
+use super::running::{Noticed, Running, StartError, Stopped};
 use super::settings::Settings;
 use crate::apply::{Live, SwitchDir};
 use crate::ethtool;
@@ -113,7 +115,7 @@ impl fmt::Display for Happened {
 /// A data plane at work on the machine's ports.
 pub struct Service {
     switch: Switch,
-    place: Place,
+    place: CorePlacement,
     running: Running<EitherPort>,
     watch: Watch,
     ports: Vec<Watched>,
@@ -208,7 +210,7 @@ impl Opened {
         if let Some(found) = loops::known(&links, &names, None).into_iter().next() {
             return Err(ServeError::Loop(found));
         }
-        if let Some(found) = loops::probe(&names, loops::LISTEN)?.loops.into_iter().next() {
+        if let Some(found) = loop_probe::probe(&names, loop_probe::LISTEN)?.loops.into_iter().next() {
             return Err(ServeError::Loop(found));
         }
         let mut opened = Vec::new();
@@ -246,13 +248,13 @@ impl Opened {
 
 impl Service {
     /// Opens the ports in the calling thread's network namespace and begins. Steps of [`super::plan`] come before.
-    pub fn start(switch: &Switch, place: Place) -> Result<Self, ServeError> {
+    pub fn start(switch: &Switch, place: CorePlacement) -> Result<Self, ServeError> {
         let mut one = Self::start_together(std::slice::from_ref(switch), place)?;
         Ok(one.swap_remove(0))
     }
 
     /// Several switches whose work one core does by turns; where one of them is stopped, all are.
-    pub fn start_together(switches: &[Switch], place: Place) -> Result<Vec<Self>, ServeError> {
+    pub fn start_together(switches: &[Switch], place: CorePlacement) -> Result<Vec<Self>, ServeError> {
         let mut opened = switches.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
         let attachments = opened.iter_mut().map(|opened| std::mem::take(&mut opened.attachments));
         let planes = switches.iter().zip(attachments).collect();
@@ -261,7 +263,7 @@ impl Service {
         Ok(services.map(|((switch, opened), running)| Self::new(switch, place, opened, running)).collect())
     }
 
-    fn new(switch: &Switch, place: Place, opened: Opened, mut running: Running<EitherPort>) -> Self {
+    fn new(switch: &Switch, place: CorePlacement, opened: Opened, mut running: Running<EitherPort>) -> Self {
         let Opened { watch, ports, base_ns, .. } = opened;
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
             let _ = running.tell(Command::Link(index, false));

@@ -9,7 +9,16 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_rt::clock::{Clock, ClockId};
 
-use super::core::Time;
+/// The clock that gates follow.
+pub trait Time {
+    /// Now, in ns.
+    fn now_ns(&mut self) -> u64;
+
+    /// Whether the clock was set since this was last asked.
+    fn was_set(&mut self) -> bool {
+        false
+    }
+}
 
 /// The distance is believed to have changed when it differs by more than it can be read wrongly, in ns.
 const STEP_NS: i64 = 1_000;

@@ -141,18 +141,7 @@ fn make() -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Namespaces need root.
-    fn namespace() -> Option<Namespace> {
-        match Namespace::new() {
-            Ok(namespace) => Some(namespace),
-            Err(NamespaceError::Privilege(what)) => {
-                ontick_skip::skipped!("{what} needs root");
-                None
-            }
-            Err(error) => panic!("{error}"),
-        }
-    }
+    use crate::user::testbed::namespace;
 
     fn interfaces(namespace: &Namespace) -> Vec<String> {
         let links = namespace.run("ip", &["-o", "link", "show"]).unwrap();

@@ -18,11 +18,11 @@ use super::namespace::NamespaceError;
 use super::offered::Offered;
 use super::sender::Offer;
 use super::testbed::{self, HOST, Testbed};
-use super::trial::{self, Moment, Plan, TrialError};
+use super::trial::{self, Moment, TrialError, TrialSpec};
 use super::under_test::{Bridge, KernelPlane, KernelPlaneError, Outside, UnderTest, UserPlane, UserPlaneError};
 use crate::apply::SwitchDir;
 use crate::ethtool;
-use crate::user::Place;
+use crate::user::CorePlacement;
 use crate::user::open::OpenError;
 use crate::user::packet::{PacketPort, PacketReader, Stamps};
 use ontick_tsn::model::{Base, Gates, Switch};
@@ -44,11 +44,11 @@ const PATIENCE: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone)]
 pub enum Carrier {
     /// The kernel where it can, else a dedicated core.
-    Auto(Place),
+    Auto(CorePlacement),
     /// The kernel's bridge, classifier and taprio.
     Kernel,
     /// A dedicated core.
-    User(Place),
+    User(CorePlacement),
     /// The kernel's bridge without gates, whatever the configuration says.
     Bridge,
     /// A switch that is at work already, on this machine or another: frames go to it by one interface of this machine
@@ -65,7 +65,7 @@ pub enum Carrier {
 
 impl Carrier {
     /// Where a dedicated core would run.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<CorePlacement> {
         match self {
             Carrier::Auto(place) | Carrier::User(place) => Some(*place),
             Carrier::Kernel | Carrier::Bridge | Carrier::Outside { .. } => None,
@@ -174,7 +174,7 @@ impl Proof {
     }
 
     fn leave_alone(&self) {
-        let Some(Place { cpu: Some(cpu), .. }) = self.carrier.place() else { return };
+        let Some(CorePlacement { cpu: Some(cpu), .. }) = self.carrier.place() else { return };
         let others: Vec<u32> = cpus::allowed().into_iter().filter(|other| *other != cpu).collect();
         if !others.is_empty() {
             // Not allowed everywhere, and not essential.
@@ -216,7 +216,7 @@ impl Proof {
                 break;
             }
             let base_ns = self.base_ns(gates_list)?;
-            let plan = Plan {
+            let spec = TrialSpec {
                 name: if gates { "gates on" } else { "gates off" }.into(),
                 gates,
                 offers: offers.clone(),
@@ -234,9 +234,9 @@ impl Proof {
             let (outcome, carried) = match &self.carrier {
                 Carrier::Outside { send, receive, folder } => {
                     let under_test = Outside::new(switch, folder.clone());
-                    self.try_outside(plan.clone(), (send, receive), under_test, stop, look)?
+                    self.try_outside(spec.clone(), (send, receive), under_test, stop, look)?
                 }
-                _ => self.try_out(plan.clone(), base_ns, stop, look)?,
+                _ => self.try_out(spec.clone(), base_ns, stop, look)?,
             };
             if switching.trials.is_empty() {
                 let Carried { plane, about, note } = carried;
@@ -246,9 +246,9 @@ impl Proof {
                 switching.link = link(outcome.link);
             }
             let flows: Vec<Flow> = offers.iter().map(|offer| offer.flow.clone()).collect();
-            frames += &outcome.log.table(&plan.name, &flows, |class| switch.classes[class].name.clone());
-            notes.extend(outcome.notes.into_iter().map(|note| format!("{}: {note}", plan.name)));
-            if plan.gates && switching.plane == "kernel" {
+            frames += &outcome.log.table(&spec.name, &flows, |class| switch.classes[class].name.clone());
+            notes.extend(outcome.notes.into_iter().map(|note| format!("{}: {note}", spec.name)));
+            if spec.gates && switching.plane == "kernel" {
                 let closed_ns = schedule::guard_ns(gates_list.guard, LARGEST_SDU, rate);
                 notes.extend(guard_band::advice(&outcome.trial, closed_ns, self.guard_ns));
             }
@@ -261,7 +261,7 @@ impl Proof {
     /// One trial in a scene of its own, so that nothing of the one before is in it.
     fn try_out(
         &self,
-        mut plan: Plan,
+        mut spec: TrialSpec,
         base_ns: u64,
         stop: &AtomicBool,
         look: &mut Look,
@@ -270,7 +270,7 @@ impl Proof {
         for (place, port) in switch.ports.iter_mut().enumerate() {
             port.rate = Some(self.rate(place));
             match &mut port.gates {
-                Some(gates) if plan.gates => gates.base = Base::At(base_ns),
+                Some(gates) if spec.gates => gates.base = Base::At(base_ns),
                 gates => *gates = None,
             }
         }
@@ -278,33 +278,33 @@ impl Proof {
         let scene = Testbed::new(&names)?;
         let (mut under_test, note) = self.set_up(&switch, &scene)?;
         let open = |port: usize| scene.hosts[port].within(|| PacketPort::open(HOST, 256));
-        let (mut sender, mut receiver) = (open(plan.ports.0)??, open(plan.ports.1)??);
-        let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
+        let (mut sender, mut receiver) = (open(spec.ports.0)??, open(spec.ports.1)??);
+        let flows: Vec<Flow> = spec.offers.iter().map(|offer| offer.flow.clone()).collect();
         // Gates on the way back may let none through: then the switch floods, which shows in its counters.
         trial::announce(&flows, &mut receiver, &mut sender, PATIENCE);
         drop(receiver);
-        let reader = scene.hosts[plan.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
-        let mut look = |moment: Moment| look(&plan.name, moment);
-        let cable = || testbed::dropped(&scene.hosts[plan.ports.0], HOST);
+        let reader = scene.hosts[spec.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
+        let mut look = |moment: Moment| look(&spec.name, moment);
+        let cable = || testbed::dropped(&scene.hosts[spec.ports.0], HOST);
         // The kernel's planes count what the far end did not take.
         let counts_itself = under_test.plane() != "user";
-        let far = || testbed::not_received(&scene.hosts[plan.ports.1], HOST);
+        let far = || testbed::not_received(&scene.hosts[spec.ports.1], HOST);
         let (before, before_far) = (cable()?, far()?);
-        plan.modelled_rate = Some(match counts_itself {
-            false => self.rate(plan.ports.1),
+        spec.modelled_rate = Some(match counts_itself {
+            false => self.rate(spec.ports.1),
             // taprio takes a frame to be as long as the interface's rate makes it.
-            true => scene.switch.within(|| ethtool::rate(names[plan.ports.1]))?.unwrap_or(self.rate(plan.ports.1)),
+            true => scene.switch.within(|| ethtool::rate(names[spec.ports.1]))?.unwrap_or(self.rate(spec.ports.1)),
         });
-        let mut outcome = trial::run(&switch, &plan, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
+        let mut outcome = trial::run(&switch, &spec, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
         // What the sender was told of is not among the frames sent.
         let lost = (cable()? - before).saturating_sub(outcome.trial.sum(|class| class.refused));
         if lost > 0 {
-            let place = format!("cable to port {}", names[plan.ports.0]);
+            let place = format!("cable to port {}", names[spec.ports.0]);
             outcome.trial.elsewhere.push(Lost { place, frames: lost });
         }
         let lost = far()? - before_far;
         if lost > 0 && !counts_itself {
-            let place = format!("cable from port {}", names[plan.ports.1]);
+            let place = format!("cable from port {}", names[spec.ports.1]);
             outcome.trial.elsewhere.push(Lost { place, frames: lost });
         }
         Ok((outcome, Carried { plane: under_test.plane(), about: under_test.about(), note }))
@@ -313,24 +313,24 @@ impl Proof {
     /// One trial through a switch that is at work already.
     fn try_outside(
         &self,
-        mut plan: Plan,
+        mut spec: TrialSpec,
         (send, receive): (&str, &str),
         mut under_test: Outside,
         stop: &AtomicBool,
         look: &mut Look,
     ) -> Result<(trial::Outcome, Carried), ProofError> {
         let (mut sender, mut receiver) = (PacketPort::open(send, 256)?, PacketPort::open(receive, 256)?);
-        let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
+        let flows: Vec<Flow> = spec.offers.iter().map(|offer| offer.flow.clone()).collect();
         trial::announce(&flows, &mut receiver, &mut sender, PATIENCE);
         drop(receiver);
         let reader = PacketReader::open(receive, RING, Stamps::Hardware)?;
-        let mut look = |moment: Moment| look(&plan.name, moment);
-        let rate = self.rate(plan.ports.1);
+        let mut look = |moment: Moment| look(&spec.name, moment);
+        let rate = self.rate(spec.ports.1);
         if ethtool::driver(receive).is_some_and(|driver| VIRTUAL.contains(&driver.as_str())) {
-            plan.modelled_rate = Some(rate);
+            spec.modelled_rate = Some(rate);
         }
-        plan.link_rate = Some(ethtool::rate(receive).unwrap_or(rate));
-        let outcome = trial::run(&self.switch, &plan, &mut sender, reader, &mut under_test, stop, &mut look)?;
+        spec.link_rate = Some(ethtool::rate(receive).unwrap_or(rate));
+        let outcome = trial::run(&self.switch, &spec, &mut sender, reader, &mut under_test, stop, &mut look)?;
         let note = (outcome.stamps == Stamps::Hardware).then(|| {
             format!("arrivals are stamped by the clock of {receive}, which is taken for TAI (linuxptp keeps it so)")
         });
@@ -419,9 +419,9 @@ impl Proof {
 /// Where the user data plane runs: on `cpu`, the CPU that the configuration names, or the one that suits best of those that no
 /// other process holds, which is this process's from here on. Where it cannot have one for itself, it is an ordinary
 /// thread on one that is left.
-pub fn place(switch: &Switch, cpu: Option<u32>) -> Place {
-    let spinning = |cpu| Place { cpu: Some(cpu), policy: Policy::Fifo(99), never_rest: false };
-    let ordinary = |cpu| Place { cpu, policy: Policy::Other, never_rest: false };
+pub fn place(switch: &Switch, cpu: Option<u32>) -> CorePlacement {
+    let spinning = |cpu| CorePlacement { cpu: Some(cpu), policy: Policy::Fifo(99), never_rest: false };
+    let ordinary = |cpu| CorePlacement { cpu, policy: Policy::Other, never_rest: false };
     if watchdog::may_occupy(cpus::online().len()).is_err() {
         return ordinary(None);
     }

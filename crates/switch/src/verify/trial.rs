@@ -34,7 +34,7 @@ const RUN_IN_NS: u64 = 20_000_000;
 
 /// What is to be sent, and how it is judged.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct TrialSpec {
     /// `gates on`, `gates off`.
     pub name: String,
     /// Whether the gates are in force.
@@ -120,39 +120,39 @@ struct Progress {
 /// Sends by `port` and receives by `reader` what comes through the switch in between.
 pub fn run(
     switch: &Switch,
-    plan: &Plan,
+    spec: &TrialSpec,
     port: &mut PacketPort,
     reader: PacketReader,
     under_test: &mut dyn UnderTest,
     stop: &AtomicBool,
     look: &mut dyn FnMut(Moment),
 ) -> Result<Outcome, TrialError> {
-    let before = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?;
+    let before = under_test.lost(spec.ports.0, spec.ports.1).map_err(TrialError::Counters)?;
     let mut reported = SwitchReport { notes: under_test.service(), stalls: Vec::new() };
     // What was before does not count.
     under_test.stalls();
     // All that takes long is done: a slow machine would spend the trial on it.
-    let from_ns = begin_ns(plan)?;
-    let until_ns = from_ns + plan.duration_ns;
-    let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
+    let from_ns = begin_ns(spec)?;
+    let until_ns = from_ns + spec.duration_ns;
+    let flows: Vec<Flow> = spec.offers.iter().map(|offer| offer.flow.clone()).collect();
     let queues: Vec<u8> = flows.iter().map(|flow| flow.queue).collect();
     let stamps = reader.stamps();
-    let link = link(plan, stamps);
-    let mut analysis = Analysis::new(terms(plan, link, from_ns), &queues);
+    let link = link(spec, stamps);
+    let mut analysis = Analysis::new(terms(spec, link, from_ns), &queues);
     let counts: Vec<Count> = flows.iter().map(|_| Count::default()).collect();
-    let log = FrameLog::new(plan.log_frames);
-    let receiver = Receiver::new(reader, &flows, ahead_ns(plan.clock, stamps), log);
+    let log = FrameLog::new(spec.log_frames);
+    let receiver = Receiver::new(reader, &flows, ahead_ns(spec.clock, stamps), log);
 
-    let quiet = QUIET + 2 * Duration::from_nanos(plan.schedule.cycle_ns());
+    let quiet = QUIET + 2 * Duration::from_nanos(spec.schedule.cycle_ns());
     let (all_sent, progress) = (AtomicBool::new(false), Progress::default());
     let sent = || counts.iter().map(|count| count.sent.get()).sum::<u64>();
     let (received, took_ns) = std::thread::scope(|scope| {
         let sending = scope.spawn(|| {
             before_others();
-            let began_ns = plan.clock.now_ns().max(from_ns);
-            sender::send(port, &plan.offers, plan.clock, from_ns, until_ns, &counts, stop);
+            let began_ns = spec.clock.now_ns().max(from_ns);
+            sender::send(port, &spec.offers, spec.clock, from_ns, until_ns, &counts, stop);
             all_sent.store(true, Relaxed);
-            plan.clock.now_ns().clamp(began_ns, until_ns.max(began_ns)) - from_ns.min(began_ns)
+            spec.clock.now_ns().clamp(began_ns, until_ns.max(began_ns)) - from_ns.min(began_ns)
         });
         let receiving = scope.spawn(|| {
             before_others();
@@ -161,23 +161,23 @@ pub fn run(
         });
         while !receiving.is_finished() {
             let stalls = reported.ask(under_test);
-            look(Moment { stalls, worker: under_test.worker(), ..moment(plan, from_ns, sent(), &progress) });
+            look(Moment { stalls, worker: under_test.worker(), ..moment(spec, from_ns, sent(), &progress) });
             std::thread::sleep(TEND);
         }
         let took_ns = sending.join().expect("the sender does not panic");
         (receiving.join().expect("the receiver does not panic"), took_ns)
     });
     let stalls = reported.ask(under_test);
-    look(Moment { stalls, worker: under_test.worker(), ..moment(plan, from_ns, sent(), &progress) });
+    look(Moment { stalls, worker: under_test.worker(), ..moment(spec, from_ns, sent(), &progress) });
     let (strays, log) = received.map_err(TrialError::Receive)?;
-    let lost = under_test.lost(plan.ports.0, plan.ports.1).map_err(TrialError::Counters)?.since(&before);
-    let trial = Found { switch, plan, analysis: &analysis, counts: &counts, strays: &strays, lost, from_ns, took_ns };
+    let lost = under_test.lost(spec.ports.0, spec.ports.1).map_err(TrialError::Counters)?.since(&before);
+    let trial = Found { switch, spec, analysis: &analysis, counts: &counts, strays: &strays, lost, from_ns, took_ns };
     let trial = trial.recorded(&reported.stalls);
     reported.notes.extend(beside(&strays, &counts));
     if log.left_out > 0 {
         reported.notes.push(format!("{} further frames are not in the table of frames", log.left_out));
     }
-    reported.notes.extend(under_test.drop_reasons(plan.ports.1));
+    reported.notes.extend(under_test.drop_reasons(spec.ports.1));
     Ok(Outcome { trial, stamps, link, log, notes: reported.notes })
 }
 
@@ -188,9 +188,9 @@ fn before_others() {
 }
 
 /// When sending begins: soon, and not before the gates are in force.
-fn begin_ns(plan: &Plan) -> Result<u64, TrialError> {
-    let now_ns = plan.clock.now_ns();
-    let base_ns = plan.schedule.base_ns();
+fn begin_ns(spec: &TrialSpec) -> Result<u64, TrialError> {
+    let now_ns = spec.clock.now_ns();
+    let base_ns = spec.schedule.base_ns();
     if base_ns > now_ns + PATIENCE_NS {
         return Err(TrialError::FarAhead((base_ns - now_ns) / 1_000_000_000));
     }
@@ -198,23 +198,23 @@ fn begin_ns(plan: &Plan) -> Result<u64, TrialError> {
 }
 
 /// When frames end, as far as it can be known.
-fn link(plan: &Plan, stamps: Stamps) -> Link {
-    match (plan.modelled_rate, stamps, plan.link_rate) {
+fn link(spec: &TrialSpec, stamps: Stamps) -> Link {
+    match (spec.modelled_rate, stamps, spec.link_rate) {
         (Some(rate), _, _) => Link::Modelled(rate),
         (None, Stamps::Hardware, Some(rate)) => Link::Stamped(rate),
         _ => Link::Unknown,
     }
 }
 
-fn terms(plan: &Plan, link: Link, from_ns: u64) -> Terms {
-    let run_in_ns = RUN_IN_NS.min(plan.duration_ns / 4);
+fn terms(spec: &TrialSpec, link: Link, from_ns: u64) -> Terms {
+    let run_in_ns = RUN_IN_NS.min(spec.duration_ns / 4);
     Terms {
-        schedule: plan.schedule.clone(),
-        guard_ns: plan.guard_ns,
+        schedule: spec.schedule.clone(),
+        guard_ns: spec.guard_ns,
         link,
-        bins: plan.bins,
+        bins: spec.bins,
         kept_from_ns: from_ns + run_in_ns,
-        kept_cycles: plan.kept_cycles,
+        kept_cycles: spec.kept_cycles,
     }
 }
 
@@ -233,10 +233,10 @@ fn ahead_ns(clock: ClockId, stamps: Stamps) -> i64 {
     }
 }
 
-fn moment(plan: &Plan, from_ns: u64, sent: u64, progress: &Progress) -> Moment {
-    let passed_ns = plan.clock.now_ns().saturating_sub(from_ns);
+fn moment(spec: &TrialSpec, from_ns: u64, sent: u64, progress: &Progress) -> Moment {
+    let passed_ns = spec.clock.now_ns().saturating_sub(from_ns);
     Moment {
-        done: (passed_ns as f64 / plan.duration_ns.max(1) as f64).min(1.0),
+        done: (passed_ns as f64 / spec.duration_ns.max(1) as f64).min(1.0),
         sent,
         received: progress.received.load(Relaxed),
         outside: progress.outside.load(Relaxed),
@@ -290,7 +290,7 @@ fn beside(strays: &Strays, counts: &[Count]) -> Vec<String> {
 /// All that a trial found.
 struct Found<'a> {
     switch: &'a Switch,
-    plan: &'a Plan,
+    spec: &'a TrialSpec,
     analysis: &'a Analysis,
     counts: &'a [Count],
     strays: &'a Strays,
@@ -310,11 +310,11 @@ impl Found<'_> {
             cause: None,
         };
         switching::Trial {
-            name: self.plan.name.clone(),
-            gates: self.plan.gates,
+            name: self.spec.name.clone(),
+            gates: self.spec.gates,
             duration_ns: self.took_ns,
-            kept_cycles: self.plan.kept_cycles,
-            classes: (0..self.plan.offers.len()).map(|flow| self.class(flow)).collect(),
+            kept_cycles: self.spec.kept_cycles,
+            classes: (0..self.spec.offers.len()).map(|flow| self.class(flow)).collect(),
             elsewhere: elsewhere.into_iter().filter(|(_, frames)| *frames > 0).map(lost).collect(),
             violations: self.violations(stalls),
             more_violations: self.analysis.more_violations(),
@@ -324,7 +324,7 @@ impl Found<'_> {
     }
 
     fn class(&self, place: usize) -> switching::Class {
-        let (offer, found, count) = (&self.plan.offers[place], &self.analysis.flows()[place], &self.counts[place]);
+        let (offer, found, count) = (&self.spec.offers[place], &self.analysis.flows()[place], &self.counts[place]);
         let class = offer.flow.class;
         let causes = self.lost.classes.get(class).into_iter().flatten().filter(|(_, frames)| *frames > 0);
         let drops: Vec<switching::Lost> =
@@ -350,9 +350,9 @@ impl Found<'_> {
             outside: found.outside,
             ends_outside: found.ends_outside,
             // Gates that do not move have no opening.
-            first: if self.plan.gates { found.first_histogram() } else { Default::default() },
-            unqueued: if self.plan.gates { found.unqueued } else { 0 },
-            early: if self.plan.gates { found.early } else { 0 },
+            first: if self.spec.gates { found.first_histogram() } else { Default::default() },
+            unqueued: if self.spec.gates { found.unqueued } else { 0 },
+            early: if self.spec.gates { found.early } else { 0 },
             delay: found.delay.histogram(),
             jitter: found.jitter.histogram(),
             folded: found.folded.clone(),
@@ -362,7 +362,7 @@ impl Found<'_> {
 
     fn violations(&self, stalls: &[Stall]) -> Vec<switching::Violation> {
         let record = |violation: &super::analysis::Violation| {
-            let class = self.plan.offers[violation.flow].flow.class;
+            let class = self.spec.offers[violation.flow].flow.class;
             switching::Violation {
                 class: self.switch.classes[class].name.clone(),
                 at_ns: violation.at_ns.saturating_sub(self.from_ns),
@@ -370,7 +370,7 @@ impl Found<'_> {
                 by_ns: violation.by_ns,
                 late: violation.late,
                 ends: violation.ends,
-                cause: self.plan.gates.then(|| causes::of(violation, stalls)).flatten(),
+                cause: self.spec.gates.then(|| causes::of(violation, stalls)).flatten(),
             }
         };
         self.analysis.violations().iter().map(record).collect()

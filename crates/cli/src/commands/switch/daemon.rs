@@ -14,7 +14,7 @@ use ontick_switch::user::ending::Ending;
 use ontick_switch::user::rest::is_preempt_rt;
 use ontick_switch::user::running::{Noticed, Stopped};
 use ontick_switch::user::serve::{Happened, Service};
-use ontick_switch::user::{Place, metrics};
+use ontick_switch::user::{CorePlacement, metrics};
 use ontick_switch::verify::proof;
 use ontick_tsn::{config, model::Switch};
 
@@ -67,7 +67,7 @@ pub fn serve(
     let Some(switch) = switches.iter().find(|switch| switch.cpu.is_some()).or(switches.first()) else {
         return Ok(Outcome::Met);
     };
-    let place = Place { never_rest: rest.never_rest, ..proof::place(switch, None) };
+    let place = CorePlacement { never_rest: rest.never_rest, ..proof::place(switch, None) };
     let throttling = if rest.keep_throttling { None } else { unthrottled(place) };
     let mut services = Service::start_together(&switches, place)?;
     services.iter_mut().zip(served).for_each(|(service, of)| service.keep_settings(&of.folder));
@@ -110,14 +110,14 @@ pub fn serve(
 /// Whether a core may keep a CPU for itself for good. Threads of that CPU starve then: on a PREEMPT_RT kernel some that
 /// the whole machine waits for; elsewhere nothing that matters on an isolated CPU. On others the fair server lets them
 /// run, at the cost of the core: only where that was asked for.
-fn may_spin(place: Place) -> bool {
+fn may_spin(place: CorePlacement) -> bool {
     let isolated = place.cpu.is_some_and(|cpu| cpus::isolated().contains(&cpu));
     let fair_server = || Facts::gather(&Root::live()).scheduling.fair_server;
     !is_preempt_rt() && (isolated || place.never_rest && fair_server())
 }
 
 /// Lifts real-time throttling for as long as this lives; what stands in the way is reported, and the core rests then.
-fn unthrottled(place: Place) -> Option<Tuned> {
+fn unthrottled(place: CorePlacement) -> Option<Tuned> {
     if !place.policy.is_real_time() {
         return None;
     }

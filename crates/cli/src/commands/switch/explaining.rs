@@ -24,7 +24,7 @@ pub struct Explaining {
 
 impl Explaining {
     /// Begins; where tracing is not to be had, the second value says so.
-    pub fn start(place: user::Place) -> (Self, Option<String>) {
+    pub fn start(place: user::CorePlacement) -> (Self, Option<String>) {
         let place = Place { cpu: place.cpu, policy: place.policy, prepared: true };
         let (explainer, note) = Explainer::start(place);
         (Self { explainer, findings: Findings::default(), explained: BTreeMap::new(), tid: 0 }, note)

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use ontick_record::{Finding, Severity};
 use ontick_switch::apply::{Lock, Plan, SwitchDir, SwitchDirError};
+use ontick_switch::user::loop_probe;
 use ontick_switch::user::station::served;
 use ontick_switch::{apply, check, ethtool, kernel, link, loops, user};
 use ontick_tsn::model::{Plane, Role};
@@ -180,7 +181,7 @@ pub fn refuse_loops(switch: &Switch) -> Result<(), Failure> {
     let known = loops::known(&links, &ports, Some(&switch.name)).into_iter().next();
     let found = match known {
         Some(found) => Some(found),
-        None => loops::probe(&ports, loops::LISTEN)?.loops.into_iter().next(),
+        None => loop_probe::probe(&ports, loop_probe::LISTEN)?.loops.into_iter().next(),
     };
     match found {
         Some(found) => Err(Failure::new(format!("{found}; or let the bridge find its way around loops (stp = true)"))),

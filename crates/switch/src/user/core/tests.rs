@@ -6,13 +6,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ontick_rt::clock::ClockId;
-use ontick_rt::rtrb::RingBuffer;
+use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
 use proptest::prelude::*;
 
 use super::*;
 use crate::user::loop_guard::{Action, LoopGuard};
 use crate::user::rest::REST_NS;
 use ontick_tsn::model::{Class, Classifier, Entry, Forwarding, Offload, Plane, Role, Rule};
+use ontick_tsn::schedule::Schedule;
 
 const GIGABIT: u64 = 1_000_000_000;
 

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use crate::user::bpf::{Attached, Instruction, Place, Purpose, instruction, load};
+use crate::user::bpf::{Attached, Instruction, Purpose, XdpMode, instruction, load};
 
 /// Has single frames come in from now on.
 pub fn keep_whole(index: u32) -> io::Result<Attached> {
@@ -17,5 +17,5 @@ pub fn keep_whole(index: u32) -> io::Result<Attached> {
     // Without the promise to take long frames, some MTUs are refused; before Linux 5.18 nobody made it.
     let program = load(&program, Purpose { long_frames: true, ..Purpose::default() })
         .or_else(|_| load(&program, Purpose::default()))?;
-    Attached::attach(&program, index, Place::Driver)
+    Attached::attach(&program, index, XdpMode::Driver)
 }

@@ -12,7 +12,7 @@ use super::QUEUES;
 use super::program::{Sockets, redirect, redirect_with_tags};
 use super::queue::{HandedOver, Queue};
 use crate::link;
-use crate::user::bpf::{Attached, Place};
+use crate::user::bpf::{Attached, XdpMode};
 use crate::user::open::OpenError;
 use crate::user::packet::{Socket, checksum};
 use crate::user::port::{Port, Received, Sent};
@@ -28,7 +28,7 @@ const LEAST: u32 = 64;
 pub struct XdpPort {
     /// First, so that nothing comes in any more when the sockets close.
     _redirection: Attached,
-    place: Place,
+    mode: XdpMode,
     queues: Vec<Queue>,
     /// The queue whose turn it is.
     next: usize,
@@ -55,7 +55,7 @@ impl XdpPort {
         }
         socket.receive_for_all_addresses()?;
         let largest = largest(&socket).map_err(failed("tell its MTU"))?;
-        let (redirection, place) =
+        let (redirection, mode) =
             attach(&sockets, &socket, link.kind.as_deref()).map_err(|source| match source.raw_os_error() {
                 Some(libc::EBUSY | libc::EEXIST) => {
                     OpenError::InUse { interface: interface.to_owned(), what: "the place of its XDP program" }
@@ -66,7 +66,7 @@ impl XdpPort {
                 }
                 _ => failed("attach a program that redirects frames")(source),
             })?;
-        Ok(Self { _redirection: redirection, place, queues, next: 0, asked: 0, largest, interface: socket })
+        Ok(Self { _redirection: redirection, mode, queues, next: 0, asked: 0, largest, interface: socket })
     }
 
     /// Name of the interface when it was opened.
@@ -81,7 +81,7 @@ impl XdpPort {
 
     /// Whether the driver itself redirects frames, before the network stack spends time on them.
     pub fn in_driver(&self) -> bool {
-        self.place == Place::Driver
+        self.mode == XdpMode::Driver
     }
 
     /// For callers that need not be on time: waits until a frame is there, or the time is over, or a signal came.
@@ -168,14 +168,14 @@ fn keeps_tags_beside(kind: Option<&str>) -> bool {
 }
 
 /// By the driver if that can, else by the stack; where tags may be beside the frames, only so that they are put back.
-fn attach(sockets: &Sockets, socket: &Socket, kind: Option<&str>) -> io::Result<(Attached, Place)> {
+fn attach(sockets: &Sockets, socket: &Socket, kind: Option<&str>) -> io::Result<(Attached, XdpMode)> {
     if keeps_tags_beside(kind) {
-        return Ok((redirect_with_tags(sockets, socket.index())?, Place::Driver));
+        return Ok((redirect_with_tags(sockets, socket.index())?, XdpMode::Driver));
     }
-    match redirect(sockets, socket.index(), Place::Driver) {
-        Ok(attached) => Ok((attached, Place::Driver)),
+    match redirect(sockets, socket.index(), XdpMode::Driver) {
+        Ok(attached) => Ok((attached, XdpMode::Driver)),
         Err(busy) if matches!(busy.raw_os_error(), Some(libc::EBUSY | libc::EEXIST)) => Err(busy),
-        Err(_) => Ok((redirect(sockets, socket.index(), Place::Stack)?, Place::Stack)),
+        Err(_) => Ok((redirect(sockets, socket.index(), XdpMode::Generic)?, XdpMode::Generic)),
     }
 }
 

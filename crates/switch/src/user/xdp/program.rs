@@ -4,7 +4,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use crate::user::bpf::{Attached, Instruction, Place, Purpose, bpf, bpf_fd, instruction, load};
+use crate::user::bpf::{Attached, Instruction, Purpose, XdpMode, bpf, bpf_fd, instruction, load};
 use crate::user::btf;
 
 /// The sockets of the queues, for the program to look up.
@@ -48,8 +48,8 @@ impl Sockets {
 }
 
 /// Redirects what an interface receives to the sockets of its queues, until it is dropped.
-pub fn redirect(sockets: &Sockets, index: u32, place: Place) -> io::Result<Attached> {
-    Attached::attach(&load(&program(sockets.0.as_fd(), None), Purpose::default())?, index, place)
+pub fn redirect(sockets: &Sockets, index: u32, mode: XdpMode) -> io::Result<Attached> {
+    Attached::attach(&load(&program(sockets.0.as_fd(), None), Purpose::default())?, index, mode)
 }
 
 /// The same in the driver, and puts each frame's VLAN tag back that the kernel keeps beside it (Linux 6.8).
@@ -58,7 +58,7 @@ pub fn redirect_with_tags(sockets: &Sockets, index: u32) -> io::Result<Attached>
         return Err(io::ErrorKind::Unsupported.into());
     };
     let purpose = Purpose { interface: Some(index), ..Purpose::default() };
-    Attached::attach(&load(&program(sockets.0.as_fd(), Some(tag)), purpose)?, index, Place::Driver)
+    Attached::attach(&load(&program(sockets.0.as_fd(), Some(tag)), purpose)?, index, XdpMode::Driver)
 }
 
 const LOAD_32: u8 = 0x61;

@@ -1,7 +1,7 @@
 use ontick_rt::thread::Policy;
 
 use super::*;
-use crate::user::Place;
+use crate::user::CorePlacement;
 use crate::verify::flow::Nonce;
 use crate::verify::namespace::NamespaceError;
 use crate::verify::source_004_test;
@@ -22,12 +22,12 @@ fn scene(switch: &Switch) -> Option<Testbed> {
     }
 }
 
-fn plan(switch: &Switch, gates: bool, base_ns: u64) -> Plan {
+fn spec(switch: &Switch, gates: bool, base_ns: u64) -> TrialSpec {
     let rate = [Rate::PerSecond(20_000), Rate::PerSecond(5_000)];
     let offers =
         (0..2).map(|class| Offer { flow: Flow::new(switch, class, 1518, Nonce::new()).unwrap(), rate: rate[class] });
     let entries = &switch.ports[1].gates.as_ref().unwrap().entries;
-    Plan {
+    TrialSpec {
         name: "test".into(),
         gates,
         offers: offers.collect(),
@@ -44,15 +44,15 @@ fn plan(switch: &Switch, gates: bool, base_ns: u64) -> Plan {
     }
 }
 
-fn tried(scene: &Testbed, switch: &Switch, plan: &Plan, under_test: &mut dyn UnderTest) -> Outcome {
+fn tried(scene: &Testbed, switch: &Switch, spec: &TrialSpec, under_test: &mut dyn UnderTest) -> Outcome {
     let port = |host: usize| scene.hosts[host].within(|| PacketPort::open(HOST, 256)).unwrap().unwrap();
-    let flows: Vec<Flow> = plan.offers.iter().map(|offer| offer.flow.clone()).collect();
+    let flows: Vec<Flow> = spec.offers.iter().map(|offer| offer.flow.clone()).collect();
     let (mut sender, mut receiver) = (port(0), port(1));
     assert!(announce(&flows, &mut receiver, &mut sender, Duration::from_secs(20)));
     drop(receiver);
     let reader = scene.hosts[1].within(|| PacketReader::open(HOST, 32_768, Stamps::Software)).unwrap().unwrap();
     let (stop, mut looks) = (AtomicBool::new(false), 0);
-    let outcome = run(switch, plan, &mut sender, reader, under_test, &stop, &mut |_| looks += 1).unwrap();
+    let outcome = run(switch, spec, &mut sender, reader, under_test, &stop, &mut |_| looks += 1).unwrap();
     assert!(looks > 0);
     outcome
 }
@@ -73,7 +73,7 @@ fn a_plain_bridge_keeps_to_no_window() {
     let switch = source_004_test::switch(1_000_000, Guard::None);
     let Some(scene) = scene(&switch) else { return };
     let mut bridge = Bridge::new(&scene.switch, &["port1", "port2"], 3).unwrap();
-    let outcome = tried(&scene, &switch, &plan(&switch, false, 0), &mut bridge);
+    let outcome = tried(&scene, &switch, &spec(&switch, false, 0), &mut bridge);
     is_sound(&outcome.trial);
     // Red frames are sent all the time, and are at home in a fifth of it.
     let red = &outcome.trial.classes[1];
@@ -86,11 +86,11 @@ fn a_plain_bridge_keeps_to_no_window() {
 fn the_user_plane_keeps_to_its_windows() {
     let mut switch = source_004_test::switch(1_000_000, Guard::None);
     let Some(scene) = scene(&switch) else { return };
-    let place = Place { cpu: None, policy: Policy::Other, never_rest: false };
+    let place = CorePlacement { cpu: None, policy: Policy::Other, never_rest: false };
     let base_ns = ClockId::Tai.now_ns() + 10_000_000;
     switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
     let mut user = UserPlane::start(&switch, &scene.switch, place).unwrap();
-    let outcome = tried(&scene, &switch, &plan(&switch, true, base_ns), &mut user);
+    let outcome = tried(&scene, &switch, &spec(&switch, true, base_ns), &mut user);
     is_sound(&outcome.trial);
     for class in &outcome.trial.classes {
         assert!(class.first.count() > 0 || class.unqueued > 0, "{class:?}");
@@ -108,13 +108,13 @@ fn what_a_switch_drops_is_counted() {
     let mut switch = source_004_test::switch(1_000_000, Guard::None);
     switch.classes[0].limit = 20;
     let Some(scene) = scene(&switch) else { return };
-    let place = Place { cpu: None, policy: Policy::Other, never_rest: false };
+    let place = CorePlacement { cpu: None, policy: Policy::Other, never_rest: false };
     let base_ns = ClockId::Tai.now_ns() + 10_000_000;
     switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
     let mut user = UserPlane::start(&switch, &scene.switch, place).unwrap();
-    let mut plan = plan(&switch, true, base_ns);
-    plan.offers.iter_mut().for_each(|offer| offer.rate = Rate::Saturating);
-    let outcome = tried(&scene, &switch, &plan, &mut user);
+    let mut spec = spec(&switch, true, base_ns);
+    spec.offers.iter_mut().for_each(|offer| offer.rate = Rate::Saturating);
+    let outcome = tried(&scene, &switch, &spec, &mut user);
     is_sound(&outcome.trial);
     let blue = &outcome.trial.classes[0];
     assert!(blue.drops.iter().any(|lost| lost.place == "too many waited" && lost.frames > 0), "{blue:?}");

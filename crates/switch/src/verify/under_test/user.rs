@@ -6,7 +6,7 @@ use ontick_rt::thread::Policy;
 use ontick_units::show;
 
 use super::{Lost, UnderTest, Worker};
-use crate::user::Place;
+use crate::user::CorePlacement;
 use crate::user::core::Stall;
 use crate::user::serve::{Happened, ServeError, Service};
 use crate::verify::namespace::{Namespace, NamespaceError};
@@ -16,7 +16,7 @@ use ontick_tsn::model::{Class, Switch};
 pub struct UserPlane {
     service: Service,
     switch: Switch,
-    place: Place,
+    place: CorePlacement,
 }
 
 /// Why it does not run.
@@ -33,7 +33,7 @@ pub enum UserPlaneError {
 
 impl UserPlane {
     /// Starts it on ports that are in `namespace`.
-    pub fn start(switch: &Switch, namespace: &Namespace, place: Place) -> Result<Self, UserPlaneError> {
+    pub fn start(switch: &Switch, namespace: &Namespace, place: CorePlacement) -> Result<Self, UserPlaneError> {
         let service = namespace.within(|| Service::start(switch, place))??;
         Ok(Self { service, switch: switch.clone(), place })
     }
@@ -45,7 +45,7 @@ impl UnderTest for UserPlane {
     }
 
     fn about(&self) -> String {
-        let Place { cpu, policy, .. } = self.place;
+        let CorePlacement { cpu, policy, .. } = self.place;
         let cpu = cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
         let policy = if policy == Policy::Other { "ordinary scheduling".into() } else { policy.to_string() };
         let report = self.service.report();

@@ -39,7 +39,7 @@ fn sent_in_window(open_ns: u64, costs_ns: u64) -> (u64, u64) {
 fn a_frame_is_late_that_ends_a_nanosecond_after_its_gate_closed() {
     const OPEN_NS: u64 = 8_000;
     let (begun_ns, _) = sent_in_window(OPEN_NS, 1_000);
-    let pace = Pace::new(GIGABIT);
+    let pace = ontick_tsn::wire::Pace::new(GIGABIT);
     // Its last octet, not the gap behind it; looking at the clock takes 20 ns.
     let on_the_link_ns = pace.time_ns(200) - pace.gap_ns();
     let costs_ns = CYCLE_NS + OPEN_NS - on_the_link_ns - begun_ns - 20;

@@ -7,11 +7,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use super::prober::Prober;
-use super::{Joined, Loop};
-use crate::user::open::OpenError;
-use crate::user::packet::PacketPort;
-use crate::user::port::{Port, Received, Sent};
+use super::open::OpenError;
+use super::packet::PacketPort;
+use super::port::{Port, Received, Sent};
+use crate::loops::{Joined, Loop, Prober};
 
 /// How long a probe may take to come back.
 pub const LISTEN: Duration = Duration::from_millis(200);

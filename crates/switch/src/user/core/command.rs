@@ -1,0 +1,59 @@
+//! What goes into the core and comes out of it while it runs.
+
+use ontick_rt::rtrb::{Consumer, Producer};
+use ontick_tsn::schedule::Schedule;
+
+/// How a port is to be used.
+pub struct PortConfig<P> {
+    /// The port itself; absent while its interface is gone.
+    pub port: Option<P>,
+    /// Bits per second of its link.
+    pub rate: u64,
+    /// Its gates.
+    pub schedule: Option<Schedule>,
+}
+
+/// What the core is told while it runs.
+pub enum Command<P> {
+    /// A port's gates change at the list's base time; without a list, all open at once.
+    Gates(usize, Option<Schedule>),
+    /// A port's link came up or went down.
+    Link(usize, bool),
+    /// A port is closed, as it makes a loop, or a port as any other again.
+    Close(usize, bool),
+    /// A port's link has another rate now, in bits per second.
+    Rate(usize, u64),
+    /// A port's interface is gone, or is there again with this rate.
+    Replace(usize, Option<P>, u64),
+    /// Frames may be handed over to a port so many ns before their gate opens, as they take longer until they leave.
+    Ahead(usize, u64),
+    /// Send a probe out of every port, to see whether one comes in at another.
+    Probe,
+}
+
+/// What the core has no use for any more; whoever takes it may free memory.
+pub enum Discarded<P> {
+    /// A gate control list.
+    Schedule(Schedule),
+    /// A port.
+    Port(P),
+}
+
+/// A stretch of time in which the core did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Stall {
+    /// When it was last seen at work, on the switch's clock, in ns.
+    pub from_ns: u64,
+    /// When it was at work again.
+    pub until_ns: u64,
+}
+
+/// The ends of the core's channels.
+pub struct Channels<P> {
+    /// What it gets.
+    pub commands: Consumer<Command<P>>,
+    /// What it gives back.
+    pub discarded: Producer<Discarded<P>>,
+    /// When it was kept from its work.
+    pub stalls: Producer<Stall>,
+}

@@ -1,0 +1,145 @@
+//! What the core does now and then: commands, clocks that were set, frames that cannot leave any more.
+
+use ontick_tsn::model::CLASSES;
+use ontick_tsn::wire::Pace;
+
+use super::attempts::Attempts;
+use super::{Command, Core, Discarded};
+use crate::user::port::{Port, Sent};
+use crate::user::time::Time;
+
+/// How many frames found no room is asked for every so many times.
+pub(super) const OVERFLOW: i32 = 32;
+/// Asking all ports takes less than this, in ns.
+const ASKING_NS: u64 = 10_000;
+
+impl<P: Port, T: Time> Core<'_, P, T> {
+    #[cold]
+    pub(super) fn housekeeping(&mut self) {
+        if self.time.was_set() {
+            self.counters.clock_steps.add(1);
+            self.outlets.iter_mut().for_each(|outlet| {
+                outlet.gates.forget();
+                outlet.free_ns = 0;
+                outlet.attempts = Attempts::new();
+            });
+            self.seen_ns = self.time.now_ns();
+        }
+        // A system call for each port, which must not be what an opening gate waits for.
+        self.overflow_due -= 1;
+        if self.overflow_due <= 0 && !self.edge_within(ASKING_NS, usize::MAX) {
+            self.count_overflow();
+        }
+        self.drop_stuck();
+        // Only as much as can be given back.
+        while self.channels.discarded.slots() > 1 {
+            let Ok(command) = self.channels.commands.pop() else { break };
+            self.handle_command(command);
+        }
+    }
+
+    pub(super) fn count_overflow(&mut self) {
+        self.overflow_due = OVERFLOW;
+        for (outlet, counters) in self.outlets.iter_mut().zip(&self.counters.ports) {
+            if let Some(port) = &mut outlet.port {
+                counters.overflowed.add(port.overflowed());
+            }
+        }
+    }
+
+    /// Frames for which handing over has become too slow, or whose list of gates has changed, would wait for ever.
+    fn drop_stuck(&mut self) {
+        let handing_over_ns = self.handing_over.ns();
+        for (outlet, counters) in self.outlets.iter_mut().zip(&self.counters.ports) {
+            for (queue, counters) in counters.queues.iter().enumerate() {
+                while let Some(first) = outlet.queues[queue].first() {
+                    if outlet.has_window(queue, usize::from(first.octets), handing_over_ns) {
+                        break;
+                    }
+                    outlet.take_first(queue);
+                    counters.waiting.set(outlet.queues[queue].len() as u64);
+                    self.pool.give(first.slot);
+                    counters.no_window.add(1);
+                }
+            }
+        }
+    }
+
+    fn handle_command(&mut self, command: Command<P>) {
+        let discarded = match command {
+            Command::Gates(index, schedule) => {
+                self.outlets.get_mut(index).and_then(|at| at.gates.change(schedule)).map(Discarded::Schedule)
+            }
+            Command::Link(index, up) => {
+                self.link(index, up);
+                None
+            }
+            Command::Close(index, closed) => {
+                if let Some(outlet) = self.outlets.get_mut(index) {
+                    outlet.closed = closed;
+                }
+                self.link(index, !closed);
+                None
+            }
+            Command::Rate(index, rate) => {
+                if let Some(outlet) = self.outlets.get_mut(index) {
+                    outlet.pace = Pace::new(rate);
+                }
+                None
+            }
+            Command::Ahead(index, ns) => {
+                if let Some(outlet) = self.outlets.get_mut(index) {
+                    outlet.ahead_ns = ns;
+                }
+                None
+            }
+            Command::Probe => {
+                for (index, outlet) in self.outlets.iter_mut().enumerate().filter(|(_, outlet)| outlet.up) {
+                    let Some(port) = &mut outlet.port else { continue };
+                    let probe = self.prober.frame(index as u16);
+                    let begun_ns = self.time.now_ns();
+                    // One that is not sent is followed by another.
+                    if port.send(&probe) == Sent::Done {
+                        outlet.sent(probe.len(), begun_ns, self.time.now_ns(), 0);
+                    }
+                }
+                self.seen_ns = self.time.now_ns();
+                None
+            }
+            Command::Replace(index, port, rate) => {
+                self.link(index, port.is_some());
+                let outlet = self.outlets.get_mut(index);
+                outlet
+                    .and_then(|outlet| {
+                        outlet.pace = Pace::new(rate);
+                        outlet.closed = false;
+                        std::mem::replace(&mut outlet.port, port)
+                    })
+                    .map(Discarded::Port)
+            }
+        };
+        if let Some(discarded) = discarded {
+            // There is room: it was looked for before.
+            let _ = self.channels.discarded.push(discarded);
+        }
+    }
+
+    /// A link that went down takes what waited for it along, and who was behind it may be elsewhere.
+    fn link(&mut self, index: usize, up: bool) {
+        let Some(outlet) = self.outlets.get_mut(index) else { return };
+        outlet.up = up;
+        outlet.attempts = Attempts::new();
+        if up {
+            return;
+        }
+        self.table.forget(index as u16);
+        for queue in 0..CLASSES {
+            while let Some(waiting) = outlet.queues[queue].pop() {
+                self.pool.give(waiting.slot);
+                self.counters.ports[index].queues[queue].down.add(1);
+            }
+            self.counters.ports[index].queues[queue].waiting.set(0);
+        }
+        outlet.waiting = 0;
+    }
+}
