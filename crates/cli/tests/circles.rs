@@ -1,5 +1,5 @@
 //! Holds the files of each crate to an order: of the modules that stand side by side, none uses one that, directly or
-//! through others, uses it. A module and those inside it count as one.
+//! through others, uses it. A module and those inside it count as one. The modules of `machine` have layers besides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,6 +7,20 @@ use std::path::{Path, PathBuf};
 
 /// A module by the names that lead to it; none for the crate's root.
 type Module = Vec<String>;
+
+/// The modules of `machine`, lowest first: each uses those of lower layers alone. The architecture page has them too.
+const LAYERS_OF_MACHINE: [&[&str]; 10] = [
+    &["root", "form", "config_txt", "merge", "service_unit"],
+    &["facts"],
+    &["aim", "own"],
+    &["findings", "knobs"],
+    &["plan"],
+    &["journal"],
+    &["apply", "boot", "isolate"],
+    &["tree"],
+    &["revert"],
+    &["status"],
+];
 
 /// What the modules of a crate import of each other.
 #[derive(Debug, Default)]
@@ -139,6 +153,24 @@ impl Modules {
     }
 }
 
+/// Modules without a layer, and arrows that do not run down from one to another.
+fn arrows_up(modules: &Modules, layers: &[&[&str]]) -> BTreeSet<String> {
+    let layer = |name: &String| layers.iter().position(|layer| layer.contains(&name.as_str()));
+    let names = modules.files.keys().filter_map(|module| module.first());
+    let mut found: BTreeSet<String> =
+        names.filter(|name| layer(name).is_none()).map(|name| format!("{name} has no layer")).collect();
+    for (from, uses) in &modules.uses {
+        for (from, to) in
+            uses.iter().filter_map(|to| Some((from.first()?, to.first()?))).filter(|(from, to)| from != to)
+        {
+            if layer(to) >= layer(from) {
+                found.insert(format!("{from} uses {to}"));
+            }
+        }
+    }
+    found
+}
+
 /// All that can be reached from a module.
 fn reach<'a>(arrows: &'a BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<&'a String> {
     let mut reached: BTreeSet<&String> = BTreeSet::new();
@@ -222,6 +254,35 @@ fn no_modules_of_a_crate_stand_in_a_circle() {
         circles.extend(modules.circles().into_iter().map(|circle| format!("{name}: {circle}")));
     }
     assert!(circles.is_empty(), "these modules use each other, directly or through others: {circles:#?}");
+}
+
+#[test]
+fn no_arrow_in_machine_runs_up() {
+    let modules = Modules::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../machine/src"));
+    assert!(modules.uses.len() > 30, "{} files use others", modules.uses.len());
+    assert_eq!(arrows_up(&modules, &LAYERS_OF_MACHINE), BTreeSet::new());
+    for name in LAYERS_OF_MACHINE.iter().copied().flatten() {
+        assert!(modules.files.contains_key(&vec![(*name).to_owned()]), "machine has no module {name}");
+    }
+}
+
+#[test]
+fn the_architecture_page_has_the_same_layers_of_machine() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/architecture.md")).unwrap();
+    let rows = page.lines().map(|line| line.split('|').map(str::trim).collect::<Vec<_>>()).filter(|row| row.len() == 5);
+    let layers: Vec<String> = rows.filter(|row| row[1].parse::<u8>().is_ok()).map(|row| row[2].to_owned()).collect();
+    let quoted = |layer: &&[&str]| layer.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    assert_eq!(layers, LAYERS_OF_MACHINE.iter().map(quoted).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_arrow_up_is_found() {
+    let layers: [&[&str]; 2] = [&["low", "side"], &["high"]];
+    let up = |texts: &[(&str, &str)]| arrows_up(&Modules::of_texts(texts), &layers).into_iter().collect::<Vec<_>>();
+    assert_eq!(up(&[("", ""), ("low", ""), ("high", "use crate::low::L;"), ("high/x", "use super::y;")]), [""; 0]);
+    assert_eq!(up(&[("", ""), ("low/x", "fn f() { crate::high::g() }"), ("high", "")]), ["low uses high"]);
+    assert_eq!(up(&[("", ""), ("low", "use crate::side::S;"), ("side", "")]), ["low uses side"]);
+    assert_eq!(up(&[("", ""), ("other", "")]), ["other has no layer"]);
 }
 
 #[test]
