@@ -5,6 +5,7 @@
 //! waits for it. Nothing is invented and nothing is lost silently: samples are numbered, numbers of slots that
 //! were missed are left out, and samples that found the ring full are counted in the next that did not.
 #![deny(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 #[cfg(feature = "arrow")]
 pub mod arrow;

@@ -1,6 +1,7 @@
 //! Real-time kernels: whether one's configuration is fit, which are to be had, how one is configured, built
 //! and installed beside the one that is there. Nothing here prints.
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod base;
 pub mod board;

@@ -8,6 +8,7 @@
 //! through them, and a [`trial`] measures what a wire can do. Damaged frames are told from good ones by a CRC-32; a
 //! wrong byte is never handed on.
 #![deny(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod block;
 pub mod code;

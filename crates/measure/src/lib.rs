@@ -1,6 +1,7 @@
 //! Measurements of timing. Each takes plain values, runs on the calling thread's machine, and returns a
 //! [`Run`](ontick_record::Run); nothing here prints.
 #![deny(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod away;
 mod blocks;

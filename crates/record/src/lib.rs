@@ -1,6 +1,7 @@
 //! What a run found: the [`Run`] document and its schema, histograms, statistics, import of other
 //! tools' output, comparison, and the metrics format. Nothing here measures and nothing here prints.
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod case;
 pub mod compare;

@@ -1,6 +1,8 @@
 //! A `Run` (or several) as terminal text, HTML, SVG, PNG and OpenMetrics. Everything here takes
 //! records and returns text or bytes; nothing measures, prints or touches a file.
 #![forbid(unsafe_code)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod bins;
 mod causes;

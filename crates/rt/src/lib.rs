@@ -17,6 +17,7 @@
 //! assert_eq!(reader.snapshot().count(), 5);
 //! ```
 #![deny(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod buckets;
 pub mod clock;

@@ -1,6 +1,7 @@
 //! A time-aware switch (IEEE 802.1Q clause 8.6.8.4, enhancements for scheduled traffic): data planes that do what a
 //! [`Switch`](ontick_tsn::model::Switch) says, and the proof that they do.
 #![deny(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod apply;
 pub mod check;

@@ -3,6 +3,8 @@
 //!
 //! Everything goes from text to text: nothing here opens a file, looks at a clock or starts a thread.
 #![forbid(unsafe_code)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod bridge_entry;
 pub mod config;

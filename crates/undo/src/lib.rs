@@ -1,5 +1,5 @@
 //! Change a machine and put it back: what every change of a machine needs, whatever it changes.
-
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 #![deny(unsafe_code)]
 
 pub mod guardian;

@@ -1,6 +1,8 @@
 //! Times, rates, sizes and sets of CPUs as people and the kernel write them: parse and print. Inside, a time is an integer
 //! number of nanoseconds, a rate of a link one of bits per second.
 #![forbid(unsafe_code)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod cpulist;
 mod error;

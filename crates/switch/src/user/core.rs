@@ -2,6 +2,7 @@
 //!
 //! It never waits, allocates or takes a lock. A frame is handed over only if, by the rate of the link, it ends before
 //! its gate closes; among open gates the highest queue with such a frame goes first.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod attempts;
 mod command;
@@ -424,4 +425,5 @@ fn max_sdu(switch: &Switch, port: usize) -> [u32; CLASSES] {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 mod tests;

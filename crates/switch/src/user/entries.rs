@@ -1,4 +1,5 @@
 //! Static entries of the filtering database (IEEE 802.1Q-2022 clause 8.8.1): to which ports frames to an address go.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use ontick_tsn::model::StaticEntry;
 

@@ -1,4 +1,5 @@
 //! The gates of one port, followed in time.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use ontick_tsn::model::CLASSES;
 use ontick_tsn::schedule::{NEVER, Schedule, View};

@@ -1,4 +1,5 @@
 //! Memory for frames that wait, all of it taken at the beginning.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 /// Octets of one slot: the largest frame of an ordinary link, with two VLAN tags, and room to spare.
 pub const SLOT: usize = 2048;

@@ -1,4 +1,5 @@
 //! Frames of one class that wait on one port.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::pool::Slot;
 

@@ -1,4 +1,5 @@
 //! Which address is behind which port (the filtering database of IEEE 802.1Q clause 8.8), in memory that does not grow.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 /// Places that an address can have.
 const WAYS: usize = 8;
