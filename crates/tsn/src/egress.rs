@@ -174,18 +174,32 @@ pub struct Calibration {
     pub timing: EgressTiming,
 }
 
+/// Why a text is no calibration.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CalibrationError {
+    /// It is not JSON, or not of this form.
+    #[error("no calibration of ontick: {0}")]
+    Form(#[from] serde_json::Error),
+    /// It is of another version.
+    #[error("no calibration of ontick: version {0}, and this program reads {version}", version = Calibration::VERSION)]
+    Version(u32),
+    /// No data plane takes so long.
+    #[error("no calibration of ontick: a time is longer than a second")]
+    TooLong,
+}
+
 impl Calibration {
     /// The form's version.
     pub const VERSION: u32 = 1;
 
     /// Reads its JSON text.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let wrong = |what: &str| format!("no calibration of ontick: {what}");
-        let read: Self = serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
+    pub fn read(text: &str) -> Result<Self, CalibrationError> {
+        let read: Self = serde_json::from_str(text)?;
         match read.ontick_calibration {
             Self::VERSION if read.timing.is_sane() => Ok(read),
-            Self::VERSION => Err(wrong("a time is longer than a second")),
-            other => Err(wrong(&format!("version {other}, and this program reads {}", Self::VERSION))),
+            Self::VERSION => Err(CalibrationError::TooLong),
+            other => Err(CalibrationError::Version(other)),
         }
     }
 
@@ -250,7 +264,10 @@ mod tests {
         let text = measured.write().unwrap();
         assert_eq!(Calibration::read(&text).unwrap(), measured);
         for wrong in ["", "{}", &text.replace("_calibration\": 1", "_calibration\": 2"), &text.replace("700", "-1")] {
-            assert!(Calibration::read(wrong).unwrap_err().starts_with("no calibration of ontick: "), "{wrong}");
+            assert!(
+                Calibration::read(wrong).unwrap_err().to_string().starts_with("no calibration of ontick: "),
+                "{wrong}"
+            );
         }
         assert!(Calibration::read(&text.replace("700", "70000000000")).is_err());
     }

@@ -9,6 +9,7 @@ use toml::de::DeValue;
 use super::class::{Draft as Class, class_index};
 use super::problem::{Report, Reported};
 use super::table::{self, At, Read, Table};
+use super::value_error::ValueError;
 use super::values;
 use crate::model::{Base, Entry, Gates, Guard};
 
@@ -94,13 +95,14 @@ fn base(table: &mut Table, report: &mut Report) -> Read<At<Base>> {
 }
 
 /// Reads a guard band: `none`, a time, or `largest-frame`.
-pub fn guard_band(text: &str) -> Result<Guard, String> {
+pub fn guard_band(text: &str) -> Result<Guard, ValueError> {
     match text {
         "none" => Ok(Guard::None),
         "largest-frame" => Ok(Guard::LargestFrame),
-        time => values::time(time)
-            .map(Guard::Fixed)
-            .map_err(|_| format!("\"{text}\" is none of \"none\", \"largest-frame\" or a time such as \"12us\"")),
+        time => values::time(time).map(Guard::Fixed).map_err(|_| ValueError::NoneOf {
+            text: text.into(),
+            words: "\"none\", \"largest-frame\" or a time such as \"12us\"".into(),
+        }),
     }
 }
 

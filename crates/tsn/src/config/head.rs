@@ -4,6 +4,7 @@ use toml::Spanned;
 
 use super::problem::{Report, Reported};
 use super::table::{At, Read, Table, choice, text};
+use super::value_error::ValueError;
 use super::values;
 use crate::model::{Classifier, Clock, Plane, Reserved, Role, Socket};
 
@@ -56,7 +57,7 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
     let clock = table.choice("clock", &CLOCKS, report);
     let ageing = table.parsed("ageing-time", report, |text| match values::time(text)? {
         ns @ 1_000_000_000..=LONGEST_AGEING_NS => Ok(ns),
-        _ => Err(format!("\"{text}\" is not from 1s to 1000000s (300s is usual)")),
+        _ => Err(ValueError::is_not(text, "from 1s to 1000000s (300s is usual)")),
     });
     let addresses = table.whole("mac-table", 1..=MOST_ADDRESSES, report);
     let stp = table.flag("stp", report);

@@ -50,6 +50,7 @@ mod switch;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
+mod value_error;
 pub(crate) mod values;
 mod write;
 
@@ -59,6 +60,7 @@ use problem::Report;
 pub use document::schema;
 pub use gates::guard_band;
 pub use problem::{Errors, Problem};
+pub use value_error::ValueError;
 pub use values::show_mac;
 pub use write::write;
 

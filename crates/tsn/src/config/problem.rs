@@ -74,14 +74,14 @@ impl<'a> Report<'a> {
         Self { text, places, errors: Vec::new(), warnings: Vec::new() }
     }
 
-    pub(crate) fn error(&mut self, span: Range<usize>, what: impl Into<String>) -> Reported {
-        let problem = self.problem(span, what.into());
+    pub(crate) fn error(&mut self, span: Range<usize>, what: impl fmt::Display) -> Reported {
+        let problem = self.problem(span, what.to_string());
         self.errors.push(problem);
         Reported(())
     }
 
-    pub(crate) fn warn(&mut self, span: Range<usize>, what: impl Into<String>) {
-        let problem = self.problem(span, what.into());
+    pub(crate) fn warn(&mut self, span: Range<usize>, what: impl fmt::Display) {
+        let problem = self.problem(span, what.to_string());
         self.warnings.push(problem);
     }
 

@@ -7,6 +7,7 @@ use toml::de::DeValue;
 
 use super::problem::{Report, Reported};
 use super::table::{Read, Table, kind, whole};
+use super::value_error::ValueError;
 use super::values;
 use crate::model::Rule;
 
@@ -135,7 +136,7 @@ fn named<T: TryFrom<u64>>(
     table: &mut Table,
     key: &'static str,
     most: u64,
-    parse: impl FnOnce(&str) -> Result<T, String>,
+    parse: impl FnOnce(&str) -> Result<T, ValueError>,
     report: &mut Report,
 ) -> Read<T> {
     let Some(value) = table.get(key) else { return Ok(None) };

@@ -7,6 +7,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::problem::{Report, Reported};
 use super::suggest;
+use super::value_error::ValueError;
 
 /// A value and where it stands.
 pub(crate) type At<T> = Spanned<T>;
@@ -52,7 +53,7 @@ impl<'a> Table<'a> {
         &mut self,
         key: &'static str,
         report: &mut Report,
-        parse: impl FnOnce(&str) -> Result<T, String>,
+        parse: impl FnOnce(&str) -> Result<T, ValueError>,
     ) -> Read<At<T>> {
         let Some(text) = self.text(key, report)? else { return Ok(None) };
         match parse(text.get_ref()) {
@@ -206,12 +207,10 @@ pub(crate) fn integer(number: &DeInteger<'_>) -> Option<u64> {
 }
 
 /// One of several words.
-pub(crate) fn choice<T: Copy>(text: &str, choices: &[(&'static str, T)]) -> Result<T, String> {
-    let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-    choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
-        let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-        format!("\"{text}\" is none of {}{}", quoted.join(", "), suggest::among(text, &words))
-    })
+pub(crate) fn choice<T: Copy>(text: &str, choices: &[(&'static str, T)]) -> Result<T, ValueError> {
+    let words = || choices.iter().map(|(word, _)| *word).collect::<Vec<_>>();
+    let chosen = choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+    chosen.ok_or_else(|| ValueError::none_of(text, &words()))
 }
 
 /// What a value is, in words.

@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use ontick_units::{parse_bit_rate, parse_time};
 
+use super::value_error::ValueError;
 use crate::model::Address;
 
 /// EtherTypes with a name.
@@ -22,30 +23,29 @@ const ETHER_TYPES: [(&str, u16); 8] = [
 const PROTOCOLS: [(&str, u8); 5] = [("icmp", 1), ("igmp", 2), ("tcp", 6), ("udp", 17), ("icmpv6", 58)];
 
 /// A time with its unit, in ns.
-pub(crate) fn time(text: &str) -> Result<u64, String> {
-    parse_time(text).map_err(|error| error.to_string())
+pub(crate) fn time(text: &str) -> Result<u64, ValueError> {
+    Ok(parse_time(text)?)
 }
 
 /// A rate, in bits per second: `1Gbit`, `2.5Gbit`, `100Mbit`.
-pub(crate) fn rate(text: &str) -> Result<u64, String> {
-    parse_bit_rate(text).map_err(|error| error.to_string())
+pub(crate) fn rate(text: &str) -> Result<u64, ValueError> {
+    Ok(parse_bit_rate(text)?)
 }
 
 /// A MAC address with the length of the prefix that counts (`aa:bb:cc:00:00:00/24`) or a whole mask
 /// (`01:00:00:00:00:00/01:00:00:00:00:00`).
-pub(crate) fn address(text: &str) -> Result<Address, String> {
+pub(crate) fn address(text: &str) -> Result<Address, ValueError> {
     let (bytes, mask) = text.split_once('/').unwrap_or((text, "48"));
     let bytes = mac(bytes)
-        .ok_or_else(|| format!("\"{text}\" is not a MAC address such as 01:80:c2:00:00:0e or aa:bb:cc:00:00:00/24"))?;
+        .ok_or_else(|| ValueError::is_not(text, "a MAC address such as 01:80:c2:00:00:0e or aa:bb:cc:00:00:00/24"))?;
     let mask = match mask.parse::<u32>() {
         Ok(length @ 0..=48) => prefix_mask(length),
-        _ => mac(mask)
-            .ok_or_else(|| format!("\"{text}\": what follows the slash is a length from 0 to 48, or a mask"))?,
+        _ => mac(mask).ok_or_else(|| ValueError::NoMask(text.into()))?,
     };
     let (value, bits) = (number(bytes), number(mask));
     if value & !bits != 0 {
         let right = show_address(&Address { bytes: octets(value & bits), mask });
-        return Err(format!("\"{text}\" has bits set that the mask leaves out; write \"{right}\""));
+        return Err(ValueError::OutsideMask { text: text.into(), right });
     }
     Ok(Address { bytes, mask })
 }
@@ -73,13 +73,11 @@ pub(crate) fn mac(text: &str) -> Option<[u8; 6]> {
 }
 
 /// An address that frames are forwarded to.
-pub(crate) fn forwarded(text: &str) -> Result<[u8; 6], String> {
+pub(crate) fn forwarded(text: &str) -> Result<[u8; 6], ValueError> {
     match mac(text) {
-        None => Err(format!("\"{text}\" is not a MAC address such as 02:00:00:00:00:01")),
-        Some([0, 0, 0, 0, 0, 0]) => Err("no frame has an address of zeros".into()),
-        Some([0x01, 0x80, 0xc2, 0, 0, last]) if last < 0x10 => {
-            Err(format!("frames to {text} are not forwarded by any bridge (IEEE 802.1Q-2022 Table 8-1)"))
-        }
+        None => Err(ValueError::is_not(text, "a MAC address such as 02:00:00:00:00:01")),
+        Some([0, 0, 0, 0, 0, 0]) => Err(ValueError::ZeroAddress),
+        Some([0x01, 0x80, 0xc2, 0, 0, last]) if last < 0x10 => Err(ValueError::NotForwarded(text.into())),
         Some(address) => Ok(address),
     }
 }
@@ -103,14 +101,14 @@ fn octets(number: u64) -> [u8; 6] {
 }
 
 /// An IPv4 network: `10.0.0.0/8`, or one address.
-pub(crate) fn network(text: &str) -> Result<(Ipv4Addr, u8), String> {
-    let wrong = || format!("\"{text}\" is not an IPv4 address or network such as 10.0.0.0/8");
+pub(crate) fn network(text: &str) -> Result<(Ipv4Addr, u8), ValueError> {
+    let wrong = || ValueError::is_not(text, "an IPv4 address or network such as 10.0.0.0/8");
     let (address, length) = text.split_once('/').unwrap_or((text, "32"));
     let address: Ipv4Addr = address.parse().map_err(|_| wrong())?;
     let length: u8 = length.parse().ok().filter(|length| *length <= 32).ok_or_else(wrong)?;
     let network = Ipv4Addr::from(u32::from(address) & network_mask(length));
     if network != address {
-        return Err(format!("\"{text}\" has bits set behind its prefix; write \"{network}/{length}\""));
+        return Err(ValueError::BehindPrefix { text: text.into(), right: format!("{network}/{length}") });
     }
     Ok((address, length))
 }
@@ -126,18 +124,20 @@ pub(crate) fn network_mask(length: u8) -> u32 {
 }
 
 /// An EtherType by name or number.
-pub(crate) fn ether_type(text: &str) -> Result<u16, String> {
+pub(crate) fn ether_type(text: &str) -> Result<u16, ValueError> {
     let number = match text.strip_prefix("0x") {
         Some(hex) => u16::from_str_radix(hex, 16).ok(),
         None => ETHER_TYPES.iter().find(|(name, _)| *name == text).map(|(_, number)| *number),
     };
-    number.ok_or_else(|| format!("\"{text}\" is not an EtherType: a number such as 0x88f7, or {}", names(&ETHER_TYPES)))
+    number.ok_or_else(|| {
+        ValueError::is_not(text, format!("an EtherType: a number such as 0x88f7, or {}", names(&ETHER_TYPES)))
+    })
 }
 
 /// An IP protocol by name.
-pub(crate) fn protocol(text: &str) -> Result<u8, String> {
+pub(crate) fn protocol(text: &str) -> Result<u8, ValueError> {
     let known = PROTOCOLS.iter().find(|(name, _)| *name == text).map(|(_, number)| *number);
-    known.ok_or_else(|| format!("\"{text}\" is not an IP protocol: a number, or {}", names(&PROTOCOLS)))
+    known.ok_or_else(|| ValueError::is_not(text, format!("an IP protocol: a number, or {}", names(&PROTOCOLS))))
 }
 
 /// The name of an IP protocol, where it has one here.
@@ -150,7 +150,7 @@ fn names<T>(list: &[(&str, T)]) -> String {
 }
 
 /// Why a text cannot be the name of an interface (dev_valid_name() of the kernel, and what would confuse its tools).
-pub(crate) fn interface(text: &str) -> Result<String, String> {
+pub(crate) fn interface(text: &str) -> Result<String, ValueError> {
     let wrong = if text.is_empty() {
         "a name is not empty"
     } else if text.len() > 15 {
@@ -162,17 +162,17 @@ pub(crate) fn interface(text: &str) -> Result<String, String> {
     } else {
         return Ok(text.into());
     };
-    Err(format!("\"{text}\": {wrong}"))
+    Err(ValueError::name(text, wrong))
 }
 
 /// Why a text cannot be the name of a class.
-pub(crate) fn class_name(text: &str) -> Result<String, String> {
+pub(crate) fn class_name(text: &str) -> Result<String, ValueError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     match text {
-        "" => Err("a name is not empty".into()),
-        text if text.len() > 31 => Err(format!("\"{text}\": a class's name has 31 characters at most")),
+        "" => Err(ValueError::EmptyName),
+        text if text.len() > 31 => Err(ValueError::name(text, "a class's name has 31 characters at most")),
         text if !text.bytes().all(fits) => {
-            Err(format!("\"{text}\": a class's name is of letters a to z, digits, - and _"))
+            Err(ValueError::name(text, "a class's name is of letters a to z, digits, - and _"))
         }
         text => Ok(text.into()),
     }

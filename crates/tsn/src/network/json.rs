@@ -16,7 +16,7 @@ pub(super) fn read(text: &str) -> Result<Network, Errors> {
     let mut translator = Translator { text, at: 0, toml: String::new(), places: Vec::new() };
     if let Err(what) = translator.document() {
         let (line, column) = Report::new(text).place(translator.at);
-        return Err(alone(line, column, what));
+        return Err(alone(line, column, what.to_string()));
     }
     let Translator { toml, places, .. } = translator;
     let mut report = Report::translated(text, places);
@@ -26,6 +26,19 @@ pub(super) fn read(text: &str) -> Result<Network, Errors> {
 
 fn alone(line: usize, column: usize, what: String) -> Errors {
     Errors { problems: vec![Problem { line, column, what }] }
+}
+
+/// JSON that is no network's.
+#[derive(Debug, thiserror::Error)]
+enum Misshapen {
+    #[error("{0} is a list of objects, or an object")]
+    Block(String),
+    #[error("an object {{ }} is wanted here")]
+    NoObject,
+    #[error("nothing here is nested so deeply")]
+    TooDeep,
+    #[error("null means nothing here; leave the key out")]
+    Null,
 }
 
 /// A walk through text that is JSON, for sure.
@@ -51,7 +64,7 @@ impl Translator<'_> {
     }
 
     /// `{ "stream": [ {…}, … ], "network": {…} }`
-    fn document(&mut self) -> Result<(), String> {
+    fn document(&mut self) -> Result<(), Misshapen> {
         let mut blocks = Vec::new();
         self.members(|translator, key| {
             blocks.push((key.to_owned(), translator.at));
@@ -63,16 +76,16 @@ impl Translator<'_> {
             match self.next() {
                 b'[' => self.items(|translator| translator.block(&format!("[[{key}]]\n")))?,
                 b'{' => self.block(&format!("[{key}]\n"))?,
-                _ => return Err(format!("{key} is a list of objects, or an object")),
+                _ => return Err(Misshapen::Block(key)),
             }
         }
         Ok(())
     }
 
     /// An object as a table of its own.
-    fn block(&mut self, heading: &str) -> Result<(), String> {
+    fn block(&mut self, heading: &str) -> Result<(), Misshapen> {
         if self.next() != b'{' {
-            return Err("an object { } is wanted here".into());
+            return Err(Misshapen::NoObject);
         }
         self.place();
         self.toml += heading;
@@ -85,9 +98,9 @@ impl Translator<'_> {
         })
     }
 
-    fn value(&mut self, depth: usize) -> Result<(), String> {
+    fn value(&mut self, depth: usize) -> Result<(), Misshapen> {
         if depth > DEEPEST {
-            return Err("nothing here is nested so deeply".into());
+            return Err(Misshapen::TooDeep);
         }
         let first = self.next();
         self.place();
@@ -111,7 +124,7 @@ impl Translator<'_> {
                 })?;
                 self.toml.push('}');
             }
-            b'n' => return Err("null means nothing here; leave the key out".into()),
+            b'n' => return Err(Misshapen::Null),
             _ => {
                 let begin = self.at;
                 self.skip();
@@ -123,7 +136,7 @@ impl Translator<'_> {
     }
 
     /// Each member of the object at hand; the keys with their quotes.
-    fn members(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<(), String>) -> Result<(), String> {
+    fn members(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<(), Misshapen>) -> Result<(), Misshapen> {
         self.next();
         self.at += 1;
         loop {
@@ -145,7 +158,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn items(&mut self, mut each: impl FnMut(&mut Self) -> Result<(), String>) -> Result<(), String> {
+    fn items(&mut self, mut each: impl FnMut(&mut Self) -> Result<(), Misshapen>) -> Result<(), Misshapen> {
         self.at += 1;
         loop {
             match self.next() {

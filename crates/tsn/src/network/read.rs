@@ -9,7 +9,7 @@ use toml::de::DeValue;
 use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream};
 use crate::config::problem::{Report, Reported};
 use crate::config::table::{At, Read, Table, parse, text as text_of};
-use crate::config::{Errors, suggest, values};
+use crate::config::{Errors, ValueError, suggest, values};
 use crate::egress::EgressTiming;
 
 /// More nodes, links or streams than any plan was made for.
@@ -117,7 +117,7 @@ fn head_of(head: Option<Table>, report: &mut Report) -> Result<(Defaults, u64, O
 fn delays(table: &mut Table, defaults: &Defaults, report: &mut Report) -> Result<Defaults, Reported> {
     let rate = table.parsed("rate", report, |text| match values::rate(text)? {
         rate if RATES.contains(&rate) => Ok(rate),
-        _ => Err(format!("\"{text}\" is not from 1Mbit to 1000Gbit")),
+        _ => Err(ValueError::is_not(text, "from 1Mbit to 1000Gbit")),
     });
     let propagation = table.parsed("propagation", report, within_a_second);
     let processing = table.parsed("processing", report, within_a_second);
@@ -130,10 +130,10 @@ fn delays(table: &mut Table, defaults: &Defaults, report: &mut Report) -> Result
     })
 }
 
-fn within_a_second(text: &str) -> Result<u64, String> {
+fn within_a_second(text: &str) -> Result<u64, ValueError> {
     match values::time(text)? {
         ns if ns <= 1_000_000_000 => Ok(ns),
-        _ => Err(format!("\"{text}\" is more than 1s")),
+        _ => Err(ValueError::more_than(text, "1s")),
     }
 }
 
@@ -153,14 +153,15 @@ fn node<'a>(mut table: Table<'a>, kind: Kind, nodes: &mut Vec<Node>, names: &mut
 }
 
 /// Why nothing can be called so.
-pub(super) fn check_name(name: &str) -> Result<(), String> {
+fn check_name(name: &str) -> Result<(), ValueError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     match name {
-        "" => Err("a name is not empty".into()),
-        name if name.len() > LONGEST_NAME => Err(format!("a name has {LONGEST_NAME} characters at most")),
-        name if !name.bytes().all(fits) || name.starts_with(['.', '-']) => {
-            Err(format!("\"{name}\": a name is of letters a to z, digits, - _ and ., and begins with none of - and ."))
-        }
+        "" => Err(ValueError::EmptyName),
+        name if name.len() > LONGEST_NAME => Err(ValueError::LongName(LONGEST_NAME)),
+        name if !name.bytes().all(fits) || name.starts_with(['.', '-']) => Err(ValueError::name(
+            name,
+            "a name is of letters a to z, digits, - _ and ., and begins with none of - and .",
+        )),
         _ => Ok(()),
     }
 }
@@ -229,8 +230,8 @@ fn stream(mut table: Table, names: &Names, report: &mut Report) -> Result<At<Str
     let size = table.whole("size", 1..=LARGEST_SIZE, report);
     let size = table.require("size", "size = 1400, in octets", size, report);
     let period = table.parsed("period", report, |text| match values::time(text)? {
-        0 => Err("a period is above zero".into()),
-        ns if ns > LONGEST_PERIOD_NS => Err(format!("\"{text}\" is more than a minute")),
+        0 => Err(ValueError::ZeroPeriod),
+        ns if ns > LONGEST_PERIOD_NS => Err(ValueError::more_than(text, "a minute")),
         ns => Ok(ns),
     });
     let period = table.require("period", "period = \"1ms\"", period, report);
