@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use ontick_acquire::format::{Entry, Gap, Stamped, Why};
+use ontick_acquire::format::{Entry, Gap, TimedSample, Why};
 use ontick_acquire::recording;
 
 /// Bytes that a client reads at once.
@@ -56,7 +56,7 @@ impl Got {
                     let mut fields = line.split(',').map(|field| field.parse().ok());
                     let mut next = || fields.next().flatten().ok_or_else(wrong);
                     let (number, monotonic_ns, tai_ns, latency_ns) = (next()?, next()?, next()?, next()?);
-                    got.sample(&Stamped { number, monotonic_ns, tai_ns, latency_ns, raw: &[] }, period_ns);
+                    got.sample(&TimedSample { number, monotonic_ns, tai_ns, latency_ns, raw: &[] }, period_ns);
                 }
             }
             line.clear();
@@ -69,7 +69,7 @@ impl Got {
         self.pending += gap.missed;
     }
 
-    fn sample(&mut self, sample: &Stamped, period_ns: u64) {
+    fn sample(&mut self, sample: &TimedSample, period_ns: u64) {
         let pending = std::mem::take(&mut self.pending);
         if pending > 0 {
             self.gaps.push((sample.number, pending));

@@ -8,7 +8,7 @@ use std::io;
 pub enum Error {
     /// Text that describes no source, trigger or sink.
     #[error("{what} \"{text}\": {why}")]
-    Asked {
+    Invalid {
         /// What it was meant to be: `source`, `trigger`, `sink`.
         what: &'static str,
         /// The text.

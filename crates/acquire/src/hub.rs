@@ -9,7 +9,7 @@ use ontick_rt::clock::ClockId;
 
 use crate::Channel;
 use crate::backlog::Backlog;
-use crate::format::{Encode, Format, Gap, Stamped, Why};
+use crate::format::{Encode, Format, Gap, TimedSample, Why};
 use crate::ring::{Reader, Sample};
 
 /// How long the hub rests when the ring is empty.
@@ -206,8 +206,8 @@ impl Tai {
         *self = Self { offset_ns: if same { self.offset_ns } else { now.offset_ns }, ..now };
     }
 
-    fn stamp<'a>(&self, sample: &Sample<'a>) -> Stamped<'a> {
-        Stamped {
+    fn stamp<'a>(&self, sample: &Sample<'a>) -> TimedSample<'a> {
+        TimedSample {
             number: sample.number,
             monotonic_ns: sample.at_ns,
             tai_ns: sample.at_ns + self.offset_ns,

@@ -13,8 +13,8 @@ use ontick_rt::thread::{Policy, Setup, set_affinity_of};
 use ontick_switch::user::CorePlacement;
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received};
-use ontick_switch::user::running::Noticed;
-use ontick_switch::user::serve::{Happened, ServeError, Service};
+use ontick_switch::user::running::CoreEvent;
+use ontick_switch::user::serve::{ServeError, Service, ServiceEvent};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_tsn::model::Class;
 use testbed::namespace;
@@ -33,7 +33,7 @@ fn start(here: &Namespace, ports: &[&str]) -> Result<Service, ServeError> {
 }
 
 /// Tends the service until this happened; nothing else may.
-fn until(here: &Namespace, service: &mut Service, wanted: &Happened) {
+fn until(here: &Namespace, service: &mut Service, wanted: &ServiceEvent) {
     let began = Instant::now();
     loop {
         assert!(began.elapsed() < PATIENCE, "{wanted:?} did not happen");
@@ -72,15 +72,15 @@ fn cables_and_interfaces_come_and_go() {
     assert!(passes(&mut a, &mut b, 1));
 
     far.ip(&["link", "set", "dev", "far1", "down"]).unwrap();
-    until(&here, &mut service, &Happened::Down("port1".into()));
+    until(&here, &mut service, &ServiceEvent::Down("port1".into()));
     far.ip(&["link", "set", "dev", "far1", "up"]).unwrap();
-    until(&here, &mut service, &Happened::Up("port1".into()));
+    until(&here, &mut service, &ServiceEvent::Up("port1".into()));
     assert!(passes(&mut a, &mut b, 2));
 
     far.ip(&["link", "del", "dev", "far1"]).unwrap();
     let began = Instant::now();
     let mut seen = Vec::new();
-    while !seen.contains(&Happened::Gone("port1".into())) {
+    while !seen.contains(&ServiceEvent::Gone("port1".into())) {
         assert!(began.elapsed() < PATIENCE, "only {seen:?}");
         seen.extend(here.within(|| service.service(Duration::from_millis(50))).unwrap().unwrap());
     }
@@ -113,11 +113,11 @@ fn a_loop_is_refused_before_and_closed_after() {
     plug("far2");
     let began = Instant::now();
     let mut seen = Vec::new();
-    while !seen.iter().any(|happened| matches!(happened, Happened::Loop(_))) {
+    while !seen.iter().any(|happened| matches!(happened, ServiceEvent::Loop(_))) {
         assert!(began.elapsed() < PATIENCE, "only {seen:?}");
         seen.extend(here.within(|| service.service(Duration::from_millis(50))).unwrap().unwrap());
     }
-    assert_eq!(seen, [Happened::Loop("port2".into())], "one of the two, always the same");
+    assert_eq!(seen, [ServiceEvent::Loop("port2".into())], "one of the two, always the same");
     let closed = |service: &Service| service.report().ports.iter().map(|port| port.closed).collect::<Vec<_>>();
     assert_eq!(closed(&service), [false, false, true]);
     // The other one goes on, and nothing goes round any more.
@@ -125,7 +125,7 @@ fn a_loop_is_refused_before_and_closed_after() {
     let (mut a, mut b) = (open("far1"), open("hub"));
     assert!(passes(&mut a, &mut b, 1));
     far.ip(&["link", "set", "dev", "far2", "nomaster"]).unwrap();
-    until(&here, &mut service, &Happened::Reopened("port2".into()));
+    until(&here, &mut service, &ServiceEvent::Reopened("port2".into()));
     assert_eq!(closed(&service), [false; 3]);
     plug("far2");
     drop(service);
@@ -196,6 +196,6 @@ fn a_core_that_loses_its_cpu_says_so() {
     let mut service = here.within(|| Service::start(&switch, place)).unwrap().unwrap();
     assert!(service.report().strayed_to.is_empty());
     set_affinity_of(service.tid(), &[last]).unwrap();
-    until(&here, &mut service, &Happened::Core(Noticed::Moved(format!("CPU {first} was taken from it"), last)));
+    until(&here, &mut service, &ServiceEvent::Core(CoreEvent::Moved(format!("CPU {first} was taken from it"), last)));
     assert_eq!(service.report().strayed_to, [last]);
 }

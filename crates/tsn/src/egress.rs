@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::Carried;
+use crate::message::MessageTime;
 
 /// How exactly a data plane sends. All times are in ns.
 ///
@@ -77,7 +77,7 @@ impl EgressTiming {
     }
 
     /// The shortest window that carries all frames of a message that wait when it opens.
-    pub fn message_ns(&self, message: Carried) -> u64 {
+    pub fn message_ns(&self, message: MessageTime) -> u64 {
         let before_ns = u64::from(message.frames - 1) * self.spaced_ns(message.first_ns);
         self.lasts_ns(self.latest_ns().saturating_add(before_ns), message.last_ns)
     }
@@ -230,11 +230,11 @@ mod tests {
         assert_eq!(TIMING.longest_frame_ns(2_236), Some(1_136));
         assert_eq!(TIMING.longest_frame_ns(1_100), None);
         // Short frames come at the pace at which they are handed over, long ones back to back.
-        let short = Carried { frames: 3, first_ns: 1_136, last_ns: 700, all_ns: 2 * 1_136 + 700, gap_ns: 96 };
+        let short = MessageTime { frames: 3, first_ns: 1_136, last_ns: 700, all_ns: 2 * 1_136 + 700, gap_ns: 96 };
         assert_eq!(TIMING.message_ns(short), 3 * 2_000);
-        let longer = Carried { last_ns: 1_136, ..short };
+        let longer = MessageTime { last_ns: 1_136, ..short };
         assert_eq!(TIMING.message_ns(longer), 2 * 2_000 + 1_136 + 1_100);
-        let long = Carried { frames: 2, first_ns: 12_336, last_ns: 1_136, all_ns: 13_472, gap_ns: 96 };
+        let long = MessageTime { frames: 2, first_ns: 12_336, last_ns: 1_136, all_ns: 13_472, gap_ns: 96 };
         assert_eq!(TIMING.message_ns(long), 13_472 + 1_100);
     }
 
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_window_lasts_until_the_next_frame_can_be_handed_over() {
         let slow = EgressTiming { spacing_ns: 5_000, ..TIMING };
-        let message = |frames, last_ns| Carried {
+        let message = |frames, last_ns| MessageTime {
             frames,
             first_ns: 1_136,
             last_ns,

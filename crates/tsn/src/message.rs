@@ -15,7 +15,7 @@ pub enum Overhead {
 
 /// A message on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Carried {
+pub struct MessageTime {
     /// Its frames.
     pub frames: u32,
     /// Of the first (and largest) frame, in ns.
@@ -59,15 +59,15 @@ impl Overhead {
     /// ```
     /// use ontick_tsn::message::Overhead;
     /// // 1500 octets with header, tag, preamble, check sequence and gap; and 8 ns an octet.
-    /// assert_eq!(Overhead::Wire.carried(1500, 1_000_000_000).all_ns, 12_336);
-    /// assert_eq!(Overhead::PayloadOnly.carried(1500, 1_000_000_000).all_ns, 12_000);
-    /// assert_eq!(Overhead::Wire.carried(3100, 1_000_000_000).frames, 3);
+    /// assert_eq!(Overhead::Wire.message_time(1500, 1_000_000_000).all_ns, 12_336);
+    /// assert_eq!(Overhead::PayloadOnly.message_time(1500, 1_000_000_000).all_ns, 12_000);
+    /// assert_eq!(Overhead::Wire.message_time(3100, 1_000_000_000).frames, 3);
     /// ```
-    pub fn carried(self, size: u32, rate: u64) -> Carried {
+    pub fn message_time(self, size: u32, rate: u64) -> MessageTime {
         match self {
             Overhead::PayloadOnly => {
                 let ns = (u128::from(size.max(1)) * 8_000_000_000).div_ceil(u128::from(rate)) as u64;
-                Carried { frames: 1, first_ns: ns, last_ns: ns, all_ns: ns, gap_ns: 0 }
+                MessageTime { frames: 1, first_ns: ns, last_ns: ns, all_ns: ns, gap_ns: 0 }
             }
             Overhead::Wire => {
                 let frames = size.div_ceil(wire::LARGEST_SDU).max(1);
@@ -76,7 +76,7 @@ impl Overhead {
                 let full_ns = wire::largest_frame_ns(wire::LARGEST_SDU, rate);
                 let first_ns = if frames == 1 { last_ns } else { full_ns };
                 let all_ns = u64::from(frames - 1) * full_ns + last_ns;
-                Carried { frames, first_ns, last_ns, all_ns, gap_ns: wire::gap_ns(rate) }
+                MessageTime { frames, first_ns, last_ns, all_ns, gap_ns: wire::gap_ns(rate) }
             }
         }
     }

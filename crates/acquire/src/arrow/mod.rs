@@ -45,7 +45,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::format::{Binary, Encode, Entry, Gap, Stamped, Why};
+    use crate::format::{Binary, Encode, Entry, Gap, TimedSample, Why};
 
     fn channels() -> Vec<Channel> {
         let channel = |name: &str, scale, offset| Channel { name: name.into(), unit: "V".into(), scale, offset };
@@ -80,7 +80,7 @@ mod tests {
             }
             let raw = [number as i64 - 5, 1 << 40, i64::MAX - number as i64];
             let stamped =
-                Stamped { number, monotonic_ns: 10 * number, tai_ns: (1 << 60) + number, latency_ns: 7, raw: &raw };
+                TimedSample { number, monotonic_ns: 10 * number, tai_ns: (1 << 60) + number, latency_ns: 7, raw: &raw };
             binary.sample(&stamped, &mut bytes);
             said.push((vec![number, stamped.monotonic_ns, stamped.tai_ns, 7], raw.to_vec()));
         }

@@ -8,7 +8,7 @@ use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef, RecordBatchRef, Sch
 
 use super::{DESCRIPTION, END, FIXED, MAGIC, MISSED, is_plain};
 use crate::Channel;
-use crate::format::{Entry, Gap, ReadError, Stamped, Why, described};
+use crate::format::{Entry, Gap, ReadError, TimedSample, Why, described};
 
 /// Longest metadata of a message, in bytes: a batch's is a few hundred.
 const LONGEST: u64 = 1 << 24;
@@ -82,7 +82,7 @@ impl<R: Read> Recording<R> {
         }
         let (number, tai_ns, monotonic_ns, latency_ns) = (of(0), of(2), of(3), of(4));
         (self.row, self.reported) = (self.row + 1, 0);
-        Ok(Some(Entry::Sample(Stamped { number, monotonic_ns, tai_ns, latency_ns, raw: &self.raw })))
+        Ok(Some(Entry::Sample(TimedSample { number, monotonic_ns, tai_ns, latency_ns, raw: &self.raw })))
     }
 
     /// Reads the next batch; whether there was one.

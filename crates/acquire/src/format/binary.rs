@@ -16,7 +16,7 @@ use std::io::{self, Read};
 
 use serde::Deserialize;
 
-use super::{Encode, Gap, Stamped, Why, ndjson};
+use super::{Encode, Gap, TimedSample, Why, ndjson};
 use crate::Channel;
 
 pub(crate) const MAGIC: &[u8; 8] = b"ontickSA";
@@ -54,7 +54,7 @@ impl Encode for Binary {
         out.extend_from_slice(&self.description);
     }
 
-    fn sample(&self, sample: &Stamped, out: &mut Vec<u8>) {
+    fn sample(&self, sample: &TimedSample, out: &mut Vec<u8>) {
         put(out, [sample.number, sample.monotonic_ns, sample.tai_ns, sample.latency_ns]);
         put(out, sample.raw.iter().map(|raw| *raw as u64));
     }
@@ -116,7 +116,7 @@ pub struct Recording<R> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry<'a> {
     /// A sample.
-    Sample(Stamped<'a>),
+    Sample(TimedSample<'a>),
     /// A gap before the next one.
     Gap(Gap),
 }
@@ -183,7 +183,7 @@ pub(crate) fn entry<'a>(record: &[u8], values: &'a mut [i64]) -> Entry<'a> {
         *raw = word(HEADER + channel) as i64;
     }
     let (number, monotonic_ns, tai_ns, latency_ns) = (word(0), word(1), word(2), word(3));
-    Entry::Sample(Stamped { number, monotonic_ns, tai_ns, latency_ns, raw: values })
+    Entry::Sample(TimedSample { number, monotonic_ns, tai_ns, latency_ns, raw: values })
 }
 
 #[cfg(test)]
@@ -209,7 +209,7 @@ mod tests {
             binary.begin(&mut bytes);
             binary.gap(Gap { missed, why: Why::Full }, &mut bytes);
             for (number, time, raw) in &samples {
-                let sample = Stamped { number: *number, monotonic_ns: *time, tai_ns: 1, latency_ns: 2, raw };
+                let sample = TimedSample { number: *number, monotonic_ns: *time, tai_ns: 1, latency_ns: 2, raw };
                 binary.sample(&sample, &mut bytes);
             }
             // The beginning of another record, which its writer did not live to end.
@@ -218,7 +218,7 @@ mod tests {
             prop_assert_eq!(&recording.channels, &channels);
             prop_assert_eq!(recording.next().unwrap(), Some(Entry::Gap(Gap { missed, why: Why::Full })));
             for (number, time, raw) in &samples {
-                let wanted = Stamped { number: *number, monotonic_ns: *time, tai_ns: 1, latency_ns: 2, raw };
+                let wanted = TimedSample { number: *number, monotonic_ns: *time, tai_ns: 1, latency_ns: 2, raw };
                 prop_assert_eq!(recording.next().unwrap(), Some(Entry::Sample(wanted)));
             }
             prop_assert_eq!(recording.next().unwrap(), None);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{Encode, Gap, Stamped};
+use super::{Encode, Gap, TimedSample};
 use crate::Channel;
 
 /// Encodes CSV.
@@ -36,8 +36,8 @@ impl Encode for Csv {
         out.push(b'\n');
     }
 
-    fn sample(&self, sample: &Stamped, out: &mut Vec<u8>) {
-        let Stamped { number, monotonic_ns, tai_ns, latency_ns, raw } = sample;
+    fn sample(&self, sample: &TimedSample, out: &mut Vec<u8>) {
+        let TimedSample { number, monotonic_ns, tai_ns, latency_ns, raw } = sample;
         let _ = write!(out, "{number},{monotonic_ns},{tai_ns},{latency_ns}");
         for (channel, raw) in self.channels.iter().zip(*raw) {
             let _ = write!(out, ",{}", channel.value(*raw));
@@ -62,7 +62,7 @@ mod tests {
         let csv = Csv::new(&[channel("a,b", ""), channel("t", "°C")]);
         let mut out = Vec::new();
         csv.begin(&mut out);
-        csv.sample(&Stamped { number: 7, monotonic_ns: 1, tai_ns: 2, latency_ns: 3, raw: &[5, -4] }, &mut out);
+        csv.sample(&TimedSample { number: 7, monotonic_ns: 1, tai_ns: 2, latency_ns: 3, raw: &[5, -4] }, &mut out);
         csv.gap(Gap { missed: 1, why: Why::Late }, &mut out);
         let wanted = "number,monotonic_ns,tai_ns,latency_ns,\"a,b\",t (°C)\n7,1,2,3,2.5,-2\n# missed 1: late\n";
         assert_eq!(String::from_utf8(out).unwrap(), wanted);

@@ -20,7 +20,7 @@ use crate::Channel;
 
 /// One sample, with its time on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamped<'a> {
+pub struct TimedSample<'a> {
     /// Number of its slot.
     pub number: u64,
     /// When its sources were read: on the monotonic clock, in ns.
@@ -72,7 +72,7 @@ pub trait Encode: Send + Sync {
     /// What every reader gets first.
     fn begin(&self, out: &mut Vec<u8>);
     /// A sample.
-    fn sample(&self, sample: &Stamped, out: &mut Vec<u8>);
+    fn sample(&self, sample: &TimedSample, out: &mut Vec<u8>);
     /// A gap before the next sample.
     fn gap(&self, gap: Gap, out: &mut Vec<u8>);
 }

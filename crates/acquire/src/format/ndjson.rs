@@ -11,7 +11,7 @@ use std::io::Write;
 
 use serde_json::json;
 
-use super::{Encode, Gap, Stamped};
+use super::{Encode, Gap, TimedSample};
 use crate::Channel;
 
 /// Encodes NDJSON.
@@ -45,8 +45,8 @@ impl Encode for Ndjson {
         let _ = writeln!(out, "{}", description(&self.channels));
     }
 
-    fn sample(&self, sample: &Stamped, out: &mut Vec<u8>) {
-        let Stamped { number, monotonic_ns, tai_ns, latency_ns, raw } = sample;
+    fn sample(&self, sample: &TimedSample, out: &mut Vec<u8>) {
+        let TimedSample { number, monotonic_ns, tai_ns, latency_ns, raw } = sample;
         let _ = write!(
             out,
             "{{\"number\":{number},\"monotonic_ns\":{monotonic_ns},\"tai_ns\":{tai_ns},\"latency_ns\":{latency_ns},\"values\":{{"
@@ -74,7 +74,7 @@ mod tests {
         let ndjson = Ndjson::new(&[channel("odd \"name\""), channel("b")]);
         let mut out = Vec::new();
         ndjson.begin(&mut out);
-        ndjson.sample(&Stamped { number: 7, monotonic_ns: 1, tai_ns: 2, latency_ns: 3, raw: &[500, -1] }, &mut out);
+        ndjson.sample(&TimedSample { number: 7, monotonic_ns: 1, tai_ns: 2, latency_ns: 3, raw: &[500, -1] }, &mut out);
         ndjson.gap(Gap { missed: 4, why: Why::Slow }, &mut out);
         let lines: Vec<serde_json::Value> =
             String::from_utf8(out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();

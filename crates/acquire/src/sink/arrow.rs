@@ -209,7 +209,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::format::{Binary, Encode, Entry, Stamped};
+    use crate::format::{Binary, Encode, Entry, TimedSample};
     use crate::recording::read;
 
     fn channels() -> [Channel; 1] {
@@ -220,7 +220,7 @@ mod tests {
         let (binary, mut out) = (Binary::new(&channels()), Vec::new());
         for number in numbers {
             let raw = [number as i64];
-            binary.sample(&Stamped { number, monotonic_ns: 1, tai_ns: 2, latency_ns: 3, raw: &raw }, &mut out);
+            binary.sample(&TimedSample { number, monotonic_ns: 1, tai_ns: 2, latency_ns: 3, raw: &raw }, &mut out);
         }
         out
     }

@@ -45,7 +45,7 @@ impl FromStr for Sink {
 
     /// `WHERE[,format=NAME][,rotate=SIZE][,mode=MODE]`
     fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong = |why: String| Error::Asked { what: "sink", text: text.into(), why };
+        let wrong = |why: String| Error::Invalid { what: "sink", text: text.into(), why };
         let mut parts = text.split(',');
         let place = parts.next().unwrap_or_default();
         let (mut format, mut rotate, mut mode) = (None, None, None);

@@ -107,7 +107,7 @@ impl Clients {
 }
 
 /// Sinks at work.
-pub struct Open {
+pub struct OpenSinks {
     threads: Vec<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     /// Where listeners listen, for those that chose a port themselves.
@@ -117,9 +117,9 @@ pub struct Open {
 }
 
 /// Opens a sink that takes from this stream, which is of its format's [carrier](crate::format::Format::carrier).
-pub fn open(sink: &Sink, stream: Arc<Stream>, clients: Arc<Clients>) -> Result<Open, Error> {
+pub fn open(sink: &Sink, stream: Arc<Stream>, clients: Arc<Clients>) -> Result<OpenSinks, Error> {
     let stop = Arc::new(AtomicBool::new(false));
-    let mut open = Open { threads: Vec::new(), stop: stop.clone(), addresses: Vec::new(), notices: Vec::new() };
+    let mut open = OpenSinks { threads: Vec::new(), stop: stop.clone(), addresses: Vec::new(), notices: Vec::new() };
     let listening = match &sink.to {
         Where::Tcp(address) => listen::tcp(address, sink.format, stream, clients, stop)?,
         Where::Unix { path, mode } => listen::unix(path, *mode, sink.format, stream, clients, stop)?,
@@ -138,7 +138,7 @@ pub fn open(sink: &Sink, stream: Arc<Stream>, clients: Arc<Clients>) -> Result<O
     Ok(open)
 }
 
-impl Open {
+impl OpenSinks {
     /// Lets everybody take what is left, and ends. The streams must have ended.
     pub fn close(self) {
         self.stop.store(true, Relaxed);

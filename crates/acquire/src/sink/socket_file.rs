@@ -21,7 +21,7 @@ impl SocketFile {
     pub fn listen(path: &Path, mode: u32) -> Result<(UnixListener, Self), Error> {
         let system = |error| Error::System { what: format!("unix {}", path.display()), error };
         let taken =
-            |why: &str| Error::Asked { what: "sink", text: format!("unix:{}", path.display()), why: why.into() };
+            |why: &str| Error::Invalid { what: "sink", text: format!("unix:{}", path.display()), why: why.into() };
         match fs::symlink_metadata(path) {
             Ok(meta) if !meta.file_type().is_socket() => {
                 return Err(taken("a file that is not a socket is there (remove it, or choose another path)"));

@@ -57,22 +57,22 @@ pub trait Source: Send {
 }
 
 /// A source that was described and is not open yet.
-enum Asked<'a> {
+enum SourceSpec<'a> {
     Wave(Wave),
     Lines(Vec<Name>),
-    Iio(iio::Asked<'a>),
-    Spi(spi::Asked<'a>),
+    Iio(iio::IioSpec<'a>),
+    Spi(spi::SpiSpec<'a>),
 }
 
-impl<'a> Asked<'a> {
+impl<'a> SourceSpec<'a> {
     fn read(text: &'a str) -> Result<Self, Error> {
-        let asked = |why: String| Error::Asked { what: "source", text: text.into(), why };
+        let asked = |why: String| Error::Invalid { what: "source", text: text.into(), why };
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         match kind {
-            "wave" => rest.parse().map(Asked::Wave).map_err(asked),
-            "lines" => lines::names(rest).map(Asked::Lines).map_err(asked),
-            "iio" => iio::Asked::read(rest).map(Asked::Iio).map_err(asked),
-            "spi" => spi::Asked::read(rest).map(Asked::Spi).map_err(asked),
+            "wave" => rest.parse().map(SourceSpec::Wave).map_err(asked),
+            "lines" => lines::names(rest).map(SourceSpec::Lines).map_err(asked),
+            "iio" => iio::IioSpec::read(rest).map(SourceSpec::Iio).map_err(asked),
+            "spi" => spi::SpiSpec::read(rest).map(SourceSpec::Spi).map_err(asked),
             _ => Err(asked("there is no such kind of source (choose wave, lines, spi or iio)".into())),
         }
     }
@@ -80,17 +80,17 @@ impl<'a> Asked<'a> {
 
 /// Opens a source by its description: `wave:sine,50Hz`, `lines:sim:bench/0-7`, `spi:/dev/spidev0.0,mcp3208`, ….
 pub fn open(text: &str) -> Result<Box<dyn Source>, Error> {
-    match Asked::read(text)? {
-        Asked::Wave(wave) => Ok(Box::new(wave)),
-        Asked::Lines(names) => Ok(Box::new(Lines::open(&names)?)),
-        Asked::Iio(asked) => iio::open(&asked),
-        Asked::Spi(asked) => Ok(Box::new(Spi::open(&asked)?)),
+    match SourceSpec::read(text)? {
+        SourceSpec::Wave(wave) => Ok(Box::new(wave)),
+        SourceSpec::Lines(names) => Ok(Box::new(Lines::open(&names)?)),
+        SourceSpec::Iio(asked) => iio::open(&asked),
+        SourceSpec::Spi(asked) => Ok(Box::new(Spi::open(&asked)?)),
     }
 }
 
 /// Whether a text describes a source, of which nothing is opened.
 pub fn check(text: &str) -> Result<(), Error> {
-    Asked::read(text).map(drop)
+    SourceSpec::read(text).map(drop)
 }
 
 #[cfg(test)]

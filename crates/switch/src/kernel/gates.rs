@@ -18,24 +18,24 @@ const LONGEST_CYCLE_NS: u64 = i32::MAX as u64;
 /// taprio takes no entry that is shorter than a frame of so many octets.
 const SHORTEST_ENTRY: u64 = 60;
 /// What taprio assumes of a port that does not tell its rate.
-const UNTOLD_RATE: u64 = 10_000_000;
+const ASSUMED_RATE: u64 = 10_000_000;
 
 /// A port that takes part, as it was found.
-pub(super) struct Found<'a> {
+pub(super) struct PortState<'a> {
     pub port: &'a Port,
     pub link: &'a Link,
     pub queues: Option<u32>,
     pub rate: Option<u64>,
 }
 
-impl Found<'_> {
+impl PortState<'_> {
     fn name(&self) -> &str {
         &self.port.name
     }
 
     /// The rate that guard bands are made for.
     fn rate_for_guards(&self) -> u64 {
-        self.port.rate.or(self.rate).unwrap_or(UNTOLD_RATE)
+        self.port.rate.or(self.rate).unwrap_or(ASSUMED_RATE)
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn root_kind(host: &impl Host, port: &str) -> Result<String, String> 
 pub(super) fn step(
     host: &impl Host,
     switch: &Switch,
-    found: &Found,
+    found: &PortState,
     lanes: &Lanes,
     when: When,
     notes: &mut Vec<String>,
@@ -123,7 +123,7 @@ fn missing(known: &Known) -> Result<(), String> {
 pub(super) fn taprio(
     host: &impl Host,
     switch: &Switch,
-    found: &Found,
+    found: &PortState,
     gates: &Gates,
     lanes: &Lanes,
     when: When,
@@ -182,7 +182,7 @@ pub(super) fn taprio(
 }
 
 /// The entries with their guard bands, as gate masks of the kernel.
-fn guarded(switch: &Switch, found: &Found, gates: &Gates, lanes: &Lanes) -> Result<Vec<(u32, u64)>, String> {
+fn guarded(switch: &Switch, found: &PortState, gates: &Gates, lanes: &Lanes) -> Result<Vec<(u32, u64)>, String> {
     let rate = found.rate_for_guards();
     let largest =
         |class: usize| found.port.max_sdu.get(class).copied().flatten().unwrap_or(found.link.mtu.max(LARGEST_SDU));
@@ -191,7 +191,7 @@ fn guarded(switch: &Switch, found: &Found, gates: &Gates, lanes: &Lanes) -> Resu
         Guard::None => gates.entries.clone(),
         _ => with_guards(&gates.entries, &guards),
     };
-    let shortest_ns = SHORTEST_ENTRY * 8 * SECOND / found.rate.unwrap_or(UNTOLD_RATE);
+    let shortest_ns = SHORTEST_ENTRY * 8 * SECOND / found.rate.unwrap_or(ASSUMED_RATE);
     if let Some(short) = entries.iter().find(|entry| entry.for_ns < shortest_ns) {
         return Err(format!(
             "port {}: {} an entry of {} ns, and the kernel takes none shorter than its shortest frame ({shortest_ns} ns \
@@ -206,7 +206,7 @@ fn guarded(switch: &Switch, found: &Found, gates: &Gates, lanes: &Lanes) -> Resu
     Ok(entries.iter().map(|entry| (lanes.mask(entry.open), entry.for_ns)).collect())
 }
 
-fn max_sdu(host: &impl Host, found: &Found, lanes: &Lanes, notes: &mut Vec<String>) -> Vec<u32> {
+fn max_sdu(host: &impl Host, found: &PortState, lanes: &Lanes, notes: &mut Vec<String>) -> Vec<u32> {
     let of = |class: usize| found.port.max_sdu.get(class).copied().flatten();
     if lanes.lanes.iter().all(|lane| of(lane.class).is_none()) {
         return Vec::new();
@@ -226,7 +226,7 @@ pub(super) fn replace(port: &str, taprio: &Taprio) -> Act {
     Act::run(format!("tc qdisc replace dev {port} {}", taprio.words()))
 }
 
-fn taprio_step(switch: &Switch, found: &Found, lanes: &Lanes, taprio: Taprio) -> Step {
+fn taprio_step(switch: &Switch, found: &PortState, lanes: &Lanes, taprio: Taprio) -> Step {
     let name = found.name();
     let replace = replace(name, &taprio);
     let mut step = Step::of(name, "gates (taprio)").act(replace.clone());
@@ -254,7 +254,7 @@ fn taprio_step(switch: &Switch, found: &Found, lanes: &Lanes, taprio: Taprio) ->
     step.expect(Expect::Taprio { port: name.into(), taprio }).expect(Expect::Children { port: name.into(), children })
 }
 
-fn prio_step(switch: &Switch, found: &Found, lanes: &Lanes) -> Step {
+fn prio_step(switch: &Switch, found: &PortState, lanes: &Lanes) -> Step {
     let name = found.name();
     let classes = lanes.lanes.len() as u8;
     // The band that goes first is 0. There are at least two.

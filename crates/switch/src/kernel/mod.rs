@@ -33,8 +33,8 @@ pub use status::{Status, status};
 pub use tally::Tally;
 
 pub use bridge::unfit as unfit_entries;
-use classify::Wanted;
-use gates::Found;
+use classify::ClassifierInput;
+use gates::PortState;
 
 /// The kernel cannot do this, or ontick could not restore what there is now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,14 +86,14 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
     if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons }) }
 }
 
-fn find<'a>(host: &impl Host, port: &'a Port, links: &'a [Link]) -> Result<Found<'a>, String> {
+fn find<'a>(host: &impl Host, port: &'a Port, links: &'a [Link]) -> Result<PortState<'a>, String> {
     let (name, link) = (&port.name, port::usable(&port.name, links)?);
-    Ok(Found { port, link, queues: host.transmit_queues(name).or(Some(link.queues)), rate: host.rate(name) })
+    Ok(PortState { port, link, queues: host.transmit_queues(name).or(Some(link.queues)), rate: host.rate(name) })
 }
 
 type Steps = Result<Vec<Step>, Vec<String>>;
 
-fn ready(host: &impl Host, found: &[Found]) -> Steps {
+fn ready(host: &impl Host, found: &[PortState]) -> Steps {
     let mut steps = Vec::new();
     let mut reasons = Vec::new();
     for found in found {
@@ -107,7 +107,7 @@ fn ready(host: &impl Host, found: &[Found]) -> Steps {
     if reasons.is_empty() { Ok(steps) } else { Err(reasons) }
 }
 
-fn forward(switch: &Switch, found: &[Found], links: &[Link]) -> Steps {
+fn forward(switch: &Switch, found: &[PortState], links: &[Link]) -> Steps {
     if switch.role == Role::Station {
         return Ok(Vec::new());
     }
@@ -117,14 +117,14 @@ fn forward(switch: &Switch, found: &[Found], links: &[Link]) -> Steps {
 }
 
 /// The classifier first: software taprio stands still for ever if clsact is added after it.
-fn shape(host: &impl Host, switch: &Switch, found: &[Found], now_ns: u64, notes: &mut Vec<String>) -> Steps {
+fn shape(host: &impl Host, switch: &Switch, found: &[PortState], now_ns: u64, notes: &mut Vec<String>) -> Steps {
     let one = |error: NoPriorityLeft| vec![error.to_string()];
     // Priorities are the same on all ports, whichever way round their queues are.
     let lanes = Lanes::new(switch, First::Highest).map_err(one)?;
     let ports: Vec<Link> = found.iter().map(|found| found.link.clone()).collect();
     let mut reasons = Vec::new();
     let mut steps = Vec::new();
-    match classify::steps(host, &Wanted { switch, lanes: &lanes, ports: &ports }, notes) {
+    match classify::steps(host, &ClassifierInput { switch, lanes: &lanes, ports: &ports }, notes) {
         Ok(classifier) => steps.extend(classifier),
         Err(why) => reasons.push(why),
     }

@@ -4,8 +4,8 @@ use crate::apply::{Act, Expect, Host, Plan, Refused, Step, links, port};
 use crate::features;
 use ontick_tsn::model::{Gates, Plane, Port, Role, Switch};
 
-use super::classify::{self, Wanted};
-use super::gates::{self, Found};
+use super::classify::{self, ClassifierInput};
+use super::gates::{self, PortState};
 use super::priority_map::{First, Lanes};
 use super::{CannotPlan, bridge, lanes_of};
 
@@ -40,7 +40,7 @@ pub fn regate(
     for (old, new) in before.ports.iter().zip(&after.ports) {
         let Some(gates) = new.gates.as_ref().filter(|_| old.gates != new.gates) else { continue };
         let Some(link) = links.iter().find(|link| link.name == new.name) else { continue };
-        let found = Found { port: new, link, queues: host.transmit_queues(&new.name), rate: host.rate(&new.name) };
+        let found = PortState { port: new, link, queues: host.transmit_queues(&new.name), rate: host.rate(&new.name) };
         match replaced(host, after, &found, gates, now_ns, &mut regated) {
             Ok(()) => {}
             Err(why) => reasons.push(why),
@@ -52,7 +52,7 @@ pub fn regate(
 fn replaced(
     host: &impl Host,
     switch: &Switch,
-    found: &Found,
+    found: &PortState,
     gates: &Gates,
     now_ns: u64,
     regated: &mut Regated,
@@ -91,7 +91,7 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
     if let Some(master) = link.master.as_ref().filter(|master| **master != switch.name) {
         return Err(one(format!("port {name} belongs to {master} now")));
     }
-    let found = Found { port, link, queues: host.transmit_queues(name), rate: host.rate(name) };
+    let found = PortState { port, link, queues: host.transmit_queues(name), rate: host.rate(name) };
     let reported = |e: Refused| one(e.to_string());
     let mut steps: Vec<Step> = Vec::new();
     let offloads = port::offloads_off(host, link, "no offloads that merge frames", features::breaks_shaping);
@@ -105,7 +105,9 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
         .any(|step| step.expects.iter().any(|expect| matches!(expect, Expect::Filters { port, .. } if port == name)))
     {
         let ports = [link.clone()];
-        steps.extend(classify::flower_steps(host, &Wanted { switch, lanes: &lanes, ports: &ports }).map_err(one)?);
+        steps.extend(
+            classify::flower_steps(host, &ClassifierInput { switch, lanes: &lanes, ports: &ports }).map_err(one)?,
+        );
     }
     let lanes = lanes_of(host, switch, port).map_err(|e| one(e.to_string()))?;
     let mut notes = Vec::new();

@@ -65,7 +65,7 @@ pub struct Running<P> {
 
 /// What whoever looks after the core should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Noticed {
+pub enum CoreEvent {
     /// The clock was set forward or back, by so many ns.
     ClockSet(i64),
     /// The core hung and was given ordinary scheduling.
@@ -241,16 +241,16 @@ impl<P: Port + Send + 'static> Running<P> {
     }
 
     /// Frees what the core gave back, follows the clock, and sees that the core is alive.
-    pub fn service(&mut self) -> Vec<Noticed> {
+    pub fn service(&mut self) -> Vec<CoreEvent> {
         while self.discarded.pop().is_ok() {}
-        let mut noticed: Vec<Noticed> = self.distance.follow().map(Noticed::ClockSet).into_iter().collect();
+        let mut noticed: Vec<CoreEvent> = self.distance.follow().map(CoreEvent::ClockSet).into_iter().collect();
         if self.thread.lock().is_ok_and(|thread| thread.as_ref().is_none_or(JoinHandle::is_finished)) {
-            noticed.push(Noticed::Ended);
+            noticed.push(CoreEvent::Ended);
             return noticed;
         }
         if let Some(whereabouts) = &mut self.whereabouts {
             let tid = self.tid;
-            noticed.extend(whereabouts.look(tid).map(|cpu| Noticed::Moved(whereabouts.why(), cpu)));
+            noticed.extend(whereabouts.look(tid).map(|cpu| CoreEvent::Moved(whereabouts.why(), cpu)));
         }
         let turns = self.counters.turns.get();
         if turns != self.alive.0 {
@@ -258,7 +258,7 @@ impl<P: Port + Send + 'static> Running<P> {
         } else if !self.demoted && self.alive.1.elapsed() > SILENT {
             self.demoted = set_policy(self.tid, Policy::Other).is_ok();
             if self.demoted {
-                noticed.push(Noticed::Demoted);
+                noticed.push(CoreEvent::Demoted);
             }
         }
         noticed

@@ -16,7 +16,7 @@ use super::loop_probe;
 use super::open::OpenError;
 use super::packet::least_egress_ns;
 use super::placement::CorePlacement;
-use super::running::{Noticed, Running, StartError, Stopped};
+use super::running::{CoreEvent, Running, StartError, Stopped};
 use super::settings::Settings;
 use crate::apply::{Live, SwitchDir};
 use crate::ethtool;
@@ -56,7 +56,7 @@ pub enum ServeError {
 
 /// What happened, for people and records.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happened {
+pub enum ServiceEvent {
     /// A port's link came up.
     Up(String),
     /// A port's link went down; what waited for it was dropped.
@@ -76,38 +76,40 @@ pub enum Happened {
     /// Its interface did not take frames: how many since this was said last, and the octets of the last one.
     Refused(String, u64, u64),
     /// To the core, or its clock.
-    Core(Noticed),
+    Core(CoreEvent),
 }
 
-impl fmt::Display for Happened {
+impl fmt::Display for ServiceEvent {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Happened::Up(port) => write!(f, "port {port}: the link is up"),
-            Happened::Down(port) => write!(f, "port {port}: the link is down"),
-            Happened::Gone(port) => write!(f, "port {port}: the interface is gone; the other ports go on"),
-            Happened::Back(port) => write!(f, "port {port}: the interface is there again, and used"),
-            Happened::Unusable(port, why) => write!(f, "port {port}: the interface is there again, but {why}"),
-            Happened::Loop(port) => write!(
+            ServiceEvent::Up(port) => write!(f, "port {port}: the link is up"),
+            ServiceEvent::Down(port) => write!(f, "port {port}: the link is down"),
+            ServiceEvent::Gone(port) => write!(f, "port {port}: the interface is gone; the other ports go on"),
+            ServiceEvent::Back(port) => write!(f, "port {port}: the interface is there again, and used"),
+            ServiceEvent::Unusable(port, why) => write!(f, "port {port}: the interface is there again, but {why}"),
+            ServiceEvent::Loop(port) => write!(
                 f,
                 "port {port}: it is joined outside with another port of this switch, which makes a loop; this port is closed \
                  until no probe has come back for {} s",
                 QUIET.as_secs()
             ),
-            Happened::Changed(port, what) => write!(f, "port {port}: {what}"),
-            Happened::Refused(port, frames, octets) => write!(
+            ServiceEvent::Changed(port, what) => write!(f, "port {port}: {what}"),
+            ServiceEvent::Refused(port, frames, octets) => write!(
                 f,
                 "port {port}: its interface did not take {frames} frames, the last one of {octets} octets; they are \
                  dropped (is the MTU at the other end smaller?)"
             ),
-            Happened::Reopened(port) => write!(f, "port {port}: no probe comes back any more; the port is open again"),
-            Happened::Core(Noticed::ClockSet(ns)) => {
+            ServiceEvent::Reopened(port) => {
+                write!(f, "port {port}: no probe comes back any more; the port is open again")
+            }
+            ServiceEvent::Core(CoreEvent::ClockSet(ns)) => {
                 write!(f, "the clock was set by {:.6} s: gates follow it", *ns as f64 / 1e9)
             }
-            Happened::Core(Noticed::Demoted) => {
+            ServiceEvent::Core(CoreEvent::Demoted) => {
                 write!(f, "the core showed no sign of life and has lost its real-time priority")
             }
-            Happened::Core(Noticed::Moved(why, cpu)) => write!(f, "{why}: the core goes on on CPU {cpu}"),
-            Happened::Core(Noticed::Ended) => write!(f, "the core has ended"),
+            ServiceEvent::Core(CoreEvent::Moved(why, cpu)) => write!(f, "{why}: the core goes on on CPU {cpu}"),
+            ServiceEvent::Core(CoreEvent::Ended) => write!(f, "the core has ended"),
         }
     }
 }
@@ -195,14 +197,14 @@ pub struct PortReport {
 }
 
 /// The ports of a switch, open, before its core runs.
-struct Opened {
+struct OpenPorts {
     watch: Watch,
     ports: Vec<Watched>,
     base_ns: u64,
     attachments: Vec<PortConfig<EitherPort>>,
 }
 
-impl Opened {
+impl OpenPorts {
     fn new(switch: &Switch) -> Result<Self, ServeError> {
         let names: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();
         let watch = Watch::begin()?;
@@ -255,7 +257,7 @@ impl Service {
 
     /// Several switches whose work one core does by turns; where one of them is stopped, all are.
     pub fn start_together(switches: &[Switch], place: CorePlacement) -> Result<Vec<Self>, ServeError> {
-        let mut opened = switches.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
+        let mut opened = switches.iter().map(OpenPorts::new).collect::<Result<Vec<_>, _>>()?;
         let attachments = opened.iter_mut().map(|opened| std::mem::take(&mut opened.attachments));
         let planes = switches.iter().zip(attachments).collect();
         let running = Running::start_together(planes, place)?;
@@ -263,8 +265,8 @@ impl Service {
         Ok(services.map(|((switch, opened), running)| Self::new(switch, place, opened, running)).collect())
     }
 
-    fn new(switch: &Switch, place: CorePlacement, opened: Opened, mut running: Running<EitherPort>) -> Self {
-        let Opened { watch, ports, base_ns, .. } = opened;
+    fn new(switch: &Switch, place: CorePlacement, opened: OpenPorts, mut running: Running<EitherPort>) -> Self {
+        let OpenPorts { watch, ports, base_ns, .. } = opened;
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
             let _ = running.tell(Command::Link(index, false));
         }
@@ -291,7 +293,7 @@ impl Service {
     }
 
     /// Looks after everything for about so long, and tells what happened.
-    pub fn service(&mut self, at_most: Duration) -> io::Result<Vec<Happened>> {
+    pub fn service(&mut self, at_most: Duration) -> io::Result<Vec<ServiceEvent>> {
         let mut happened = Vec::new();
         let until = Instant::now() + at_most;
         loop {
@@ -303,7 +305,7 @@ impl Service {
                 None => break,
             }
         }
-        happened.extend(self.running.service().into_iter().map(Happened::Core));
+        happened.extend(self.running.service().into_iter().map(ServiceEvent::Core));
         happened.extend(self.look_for_loops());
         happened.extend(self.look_for_refused());
         happened.extend(self.look_at_settings());
@@ -394,7 +396,7 @@ impl Service {
         self.running.stop()
     }
 
-    fn changed(&mut self, index: u32, name: &str, change: &Change) -> Option<Happened> {
+    fn changed(&mut self, index: u32, name: &str, change: &Change) -> Option<ServiceEvent> {
         let at = self.ports.iter().position(|port| port.index == Some(index));
         match (change, at) {
             (Change::Gone, Some(at)) => self.gone(at),
@@ -410,7 +412,7 @@ impl Service {
         }
     }
 
-    fn link(&mut self, at: usize, up: bool) -> Option<Happened> {
+    fn link(&mut self, at: usize, up: bool) -> Option<ServiceEvent> {
         self.ports[at].link = up;
         if self.guard.link_changed(at) {
             let _ = self.running.tell(Command::Close(at, false));
@@ -421,7 +423,7 @@ impl Service {
         }
         let _ = self.running.tell(Command::Link(at, up));
         let name = self.switch.ports[at].name.clone();
-        Some(if up { Happened::Up(name) } else { Happened::Down(name) })
+        Some(if up { ServiceEvent::Up(name) } else { ServiceEvent::Down(name) })
     }
 
     /// A link that comes up may have agreed on another rate, by which frames and guard bands are reckoned.
@@ -452,13 +454,13 @@ impl Service {
         let _ = self.running.tell(Command::Ahead(at, ahead_ns));
     }
 
-    fn gone(&mut self, at: usize) -> Option<Happened> {
+    fn gone(&mut self, at: usize) -> Option<ServiceEvent> {
         (self.ports[at].index, self.ports[at].link) = (None, false);
         let _ = self.running.tell(Command::Replace(at, None, RATE));
-        Some(Happened::Gone(self.switch.ports[at].name.clone()))
+        Some(ServiceEvent::Gone(self.switch.ports[at].name.clone()))
     }
 
-    fn back(&mut self, name: &str) -> Option<Happened> {
+    fn back(&mut self, name: &str) -> Option<ServiceEvent> {
         let at = self.switch.ports.iter().position(|port| port.name == name)?;
         if self.ports[at].index.is_some() {
             return None;
@@ -468,7 +470,7 @@ impl Service {
         let mut open = match opened {
             Ok(open) => open,
             Err(why) if self.ports[at].said.replace(why.clone()).as_ref() == Some(&why) => return None,
-            Err(why) => return Some(Happened::Unusable(name.into(), why)),
+            Err(why) => return Some(ServiceEvent::Unusable(name.into(), why)),
         };
         let link = self.watch.named(name).is_some_and(|link| link.carrier);
         let rate = rate(&self.switch.ports[at]);
@@ -482,11 +484,11 @@ impl Service {
             let _ = self.running.tell(Command::Link(at, false));
         }
         self.look_ahead(at);
-        Some(Happened::Back(name.into()))
+        Some(ServiceEvent::Back(name.into()))
     }
 
     /// What another program changed at the ports is put back.
-    fn look_at_settings(&mut self) -> Vec<Happened> {
+    fn look_at_settings(&mut self) -> Vec<ServiceEvent> {
         let Some(settings) = &mut self.settings else { return Vec::new() };
         let named = self.switch.ports.iter().zip(&self.ports);
         let open: Vec<(&str, u32)> =
@@ -497,14 +499,14 @@ impl Service {
             self.ports[at].put_back += 1;
             // One who insists is not told of every second.
             if self.ports[at].said.replace(done.what.clone()).as_ref() != Some(&done.what) {
-                happened.push(Happened::Changed(done.port, done.what));
+                happened.push(ServiceEvent::Changed(done.port, done.what));
             }
         }
         happened
     }
 
     /// Interfaces that are there again and could not be used at once.
-    fn try_again(&mut self) -> Vec<Happened> {
+    fn try_again(&mut self) -> Vec<ServiceEvent> {
         if self.tried.elapsed() < RETRY {
             return Vec::new();
         }
@@ -518,7 +520,7 @@ impl Service {
     }
 
     /// Frames that interfaces do not take are told of at once, and then now and then.
-    fn look_for_refused(&mut self) -> Vec<Happened> {
+    fn look_for_refused(&mut self) -> Vec<ServiceEvent> {
         let counters = self.running.counters().clone();
         let mut happened = Vec::new();
         for (at, counters) in counters.ports.iter().enumerate() {
@@ -529,12 +531,12 @@ impl Service {
             }
             self.ports[at].refused = (refused, Some(Instant::now()));
             let name = self.switch.ports[at].name.clone();
-            happened.push(Happened::Refused(name, refused - before, counters.refused_octets.get()));
+            happened.push(ServiceEvent::Refused(name, refused - before, counters.refused_octets.get()));
         }
         happened
     }
 
-    fn look_for_loops(&mut self) -> Vec<Happened> {
+    fn look_for_loops(&mut self) -> Vec<ServiceEvent> {
         let counters = self.running.counters();
         let looped: Vec<u64> = counters.ports.iter().map(|port| port.looped.get()).collect();
         let moved = counters.addresses_moved.get();
@@ -542,7 +544,7 @@ impl Service {
         actions.into_iter().filter_map(|action| self.take_action(action)).collect()
     }
 
-    fn take_action(&mut self, action: Action) -> Option<Happened> {
+    fn take_action(&mut self, action: Action) -> Option<ServiceEvent> {
         let name = |at: usize| self.switch.ports[at].name.clone();
         match action {
             Action::Probe => {
@@ -551,12 +553,12 @@ impl Service {
             }
             Action::Close(at) => {
                 let _ = self.running.tell(Command::Close(at, true));
-                Some(Happened::Loop(name(at)))
+                Some(ServiceEvent::Loop(name(at)))
             }
             Action::Reopen(at) => {
                 let _ = self.running.tell(Command::Close(at, false));
                 let _ = self.running.tell(Command::Link(at, self.ports[at].link));
-                Some(Happened::Reopened(name(at)))
+                Some(ServiceEvent::Reopened(name(at)))
             }
         }
     }

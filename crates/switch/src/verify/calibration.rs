@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use ontick_record::Histogram;
 use ontick_record::switching::Class;
 
-use super::offered::Offered;
+use super::offered::OfferedLoad;
 use super::proof::{Carrier, Look, Proof, ProofError};
 use super::source_004_test;
 use ontick_tsn::egress::{DataPlane, EgressTiming};
@@ -69,7 +69,7 @@ impl Calibrating {
             ports: (0, 1),
             carrier: self.carrier.clone(),
             classes: vec![0],
-            offered: Offered::PerSecond(FRAMES * 1_000_000_000 / CYCLE_NS),
+            offered: OfferedLoad::PerSecond(FRAMES * 1_000_000_000 / CYCLE_NS),
             size: SIZE,
             duration_ns: self.duration_ns,
             without_gates_ns: self.duration_ns,

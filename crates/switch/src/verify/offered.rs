@@ -9,7 +9,7 @@ use ontick_tsn::wire;
 
 /// How many frames are offered to a switch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Offered {
+pub enum OfferedLoad {
     /// Of each class this share of what its windows carry; above 1 they are always full.
     Share(f64),
     /// As many as the sender can.
@@ -18,13 +18,13 @@ pub enum Offered {
     PerSecond(u64),
 }
 
-impl Offered {
+impl OfferedLoad {
     /// The rate of each flow. Classes that are open at the same time share the link evenly.
     pub fn rates(self, flows: &[Flow], schedule: &Schedule, link: u64) -> Vec<Rate> {
         let share = match self {
-            Offered::All => return vec![Rate::Saturating; flows.len()],
-            Offered::PerSecond(frames) => return vec![Rate::PerSecond(frames); flows.len()],
-            Offered::Share(share) => share,
+            OfferedLoad::All => return vec![Rate::Saturating; flows.len()],
+            OfferedLoad::PerSecond(frames) => return vec![Rate::PerSecond(frames); flows.len()],
+            OfferedLoad::Share(share) => share,
         };
         let of = |flow: &Flow| {
             let frame_ns = wire::wire_time_ns(flow.octets(), link);
@@ -60,24 +60,24 @@ fn own_ns(flow: &Flow, flows: &[Flow], schedule: &Schedule) -> f64 {
 )]
 pub struct OfferedError(String);
 
-impl FromStr for Offered {
+impl FromStr for OfferedLoad {
     type Err = OfferedError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || OfferedError(text.into());
         if text == "max" {
-            return Ok(Offered::All);
+            return Ok(OfferedLoad::All);
         }
         if let Some(percent) = text.strip_suffix('%') {
             let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
             return if percent > 0.0 && percent <= 1_000.0 {
-                Ok(Offered::Share(percent / 100.0))
+                Ok(OfferedLoad::Share(percent / 100.0))
             } else {
                 Err(wrong())
             };
         }
         match text.parse() {
-            Ok(frames) if (1..=10_000_000).contains(&frames) => Ok(Offered::PerSecond(frames)),
+            Ok(frames) if (1..=10_000_000).contains(&frames) => Ok(OfferedLoad::PerSecond(frames)),
             _ => Err(wrong()),
         }
     }
@@ -96,20 +96,20 @@ mod tests {
         let schedule = Schedule::new(0, &switch.ports[1].gates.as_ref().unwrap().entries);
         let (mut flows, _) = flow::of_all_classes(&switch, 1518, Nonce::new());
         // 1514 octets and 24 of overhead take 12 304 ns: 65 frames in 800 us.
-        let rates = Offered::Share(0.5).rates(&flows, &schedule, source_004_test::RATE);
+        let rates = OfferedLoad::Share(0.5).rates(&flows, &schedule, source_004_test::RATE);
         assert_eq!(rates, [32_509, 4_063, 4_063].map(Rate::PerSecond));
         flows.truncate(2);
-        let rates = Offered::Share(0.5).rates(&flows, &schedule, source_004_test::RATE);
+        let rates = OfferedLoad::Share(0.5).rates(&flows, &schedule, source_004_test::RATE);
         assert_eq!(rates, [32_509, 8_127].map(Rate::PerSecond));
     }
 
     #[test]
     fn as_people_write_it() {
-        assert_eq!("75%".parse::<Offered>().unwrap(), Offered::Share(0.75));
-        assert_eq!("max".parse::<Offered>().unwrap(), Offered::All);
-        assert_eq!("20000".parse::<Offered>().unwrap(), Offered::PerSecond(20_000));
+        assert_eq!("75%".parse::<OfferedLoad>().unwrap(), OfferedLoad::Share(0.75));
+        assert_eq!("max".parse::<OfferedLoad>().unwrap(), OfferedLoad::All);
+        assert_eq!("20000".parse::<OfferedLoad>().unwrap(), OfferedLoad::PerSecond(20_000));
         for wrong in ["", "0", "0%", "-5%", "NaN%", "inf%", "fast", "99999999999"] {
-            assert!(wrong.parse::<Offered>().is_err(), "{wrong}");
+            assert!(wrong.parse::<OfferedLoad>().is_err(), "{wrong}");
         }
     }
 }

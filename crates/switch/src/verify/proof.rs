@@ -15,10 +15,10 @@ use super::analysis::Link;
 use super::flow::{self, Flow, Nonce};
 use super::guard_band;
 use super::namespace::NamespaceError;
-use super::offered::Offered;
+use super::offered::OfferedLoad;
 use super::sender::Offer;
 use super::testbed::{self, HOST, Testbed};
-use super::trial::{self, Moment, TrialError, TrialSpec};
+use super::trial::{self, TrialError, TrialProgress, TrialSpec};
 use super::under_test::{Bridge, KernelPlane, KernelPlaneError, Outside, UnderTest, UserPlane, UserPlaneError};
 use crate::apply::SwitchDir;
 use crate::ethtool;
@@ -85,7 +85,7 @@ pub struct Proof {
     /// Flows of these classes (places in the switch's classes); of all that can have one if there are none.
     pub classes: Vec<usize>,
     /// How many frames.
-    pub offered: Offered,
+    pub offered: OfferedLoad,
     /// Size of an untagged frame with its check sequence.
     pub size: u32,
     /// For how long frames are sent, in ns.
@@ -151,14 +151,14 @@ pub enum ProofError {
 }
 
 /// What carried the frames, and what must be said about that.
-struct Carried {
+struct PlaneNotes {
     plane: &'static str,
     about: String,
     note: Option<String>,
 }
 
 /// What is shown while it goes on: which trial, and how far it is.
-pub type Look<'a> = dyn FnMut(&str, Moment) + Send + 'a;
+pub type Look<'a> = dyn FnMut(&str, TrialProgress) + Send + 'a;
 
 impl Proof {
     /// Carries it out, in namespaces that are gone afterwards unless the switch is outside. `stop` ends it with what was
@@ -239,7 +239,7 @@ impl Proof {
                 _ => self.try_out(spec.clone(), base_ns, stop, look)?,
             };
             if switching.trials.is_empty() {
-                let Carried { plane, about, note } = carried;
+                let PlaneNotes { plane, about, note } = carried;
                 notes.extend(note);
                 (switching.plane, switching.about) = (plane.into(), about);
                 switching.stamps = stamps(outcome.stamps).into();
@@ -265,7 +265,7 @@ impl Proof {
         base_ns: u64,
         stop: &AtomicBool,
         look: &mut Look,
-    ) -> Result<(trial::Outcome, Carried), ProofError> {
+    ) -> Result<(trial::Outcome, PlaneNotes), ProofError> {
         let mut switch = self.switch.clone();
         for (place, port) in switch.ports.iter_mut().enumerate() {
             port.rate = Some(self.rate(place));
@@ -284,7 +284,7 @@ impl Proof {
         trial::announce(&flows, &mut receiver, &mut sender, PATIENCE);
         drop(receiver);
         let reader = scene.hosts[spec.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
-        let mut look = |moment: Moment| look(&spec.name, moment);
+        let mut look = |moment: TrialProgress| look(&spec.name, moment);
         let cable = || testbed::dropped(&scene.hosts[spec.ports.0], HOST);
         // The kernel's planes count what the far end did not take.
         let counts_itself = under_test.plane() != "user";
@@ -307,7 +307,7 @@ impl Proof {
             let place = format!("cable from port {}", names[spec.ports.1]);
             outcome.trial.elsewhere.push(Lost { place, frames: lost });
         }
-        Ok((outcome, Carried { plane: under_test.plane(), about: under_test.about(), note }))
+        Ok((outcome, PlaneNotes { plane: under_test.plane(), about: under_test.about(), note }))
     }
 
     /// One trial through a switch that is at work already.
@@ -318,13 +318,13 @@ impl Proof {
         mut under_test: Outside,
         stop: &AtomicBool,
         look: &mut Look,
-    ) -> Result<(trial::Outcome, Carried), ProofError> {
+    ) -> Result<(trial::Outcome, PlaneNotes), ProofError> {
         let (mut sender, mut receiver) = (PacketPort::open(send, 256)?, PacketPort::open(receive, 256)?);
         let flows: Vec<Flow> = spec.offers.iter().map(|offer| offer.flow.clone()).collect();
         trial::announce(&flows, &mut receiver, &mut sender, PATIENCE);
         drop(receiver);
         let reader = PacketReader::open(receive, RING, Stamps::Hardware)?;
-        let mut look = |moment: Moment| look(&spec.name, moment);
+        let mut look = |moment: TrialProgress| look(&spec.name, moment);
         let rate = self.rate(spec.ports.1);
         if ethtool::driver(receive).is_some_and(|driver| VIRTUAL.contains(&driver.as_str())) {
             spec.modelled_rate = Some(rate);
@@ -335,7 +335,7 @@ impl Proof {
             format!("arrivals are stamped by the clock of {receive}, which is taken for TAI (linuxptp keeps it so)")
         });
         let about = format!("{}, by {send} and back by {receive}", under_test.about());
-        Ok((outcome, Carried { plane: under_test.plane(), about, note }))
+        Ok((outcome, PlaneNotes { plane: under_test.plane(), about, note }))
     }
 
     /// What carries the frames, and what must be said about that.

@@ -65,7 +65,7 @@ pub struct TrialSpec {
 
 /// How far a trial is.
 #[derive(Debug, Clone)]
-pub struct Moment {
+pub struct TrialProgress {
     /// Share of its time, 0 to 1.
     pub done: f64,
     /// Frames sent so far.
@@ -125,7 +125,7 @@ pub fn run(
     reader: PacketReader,
     under_test: &mut dyn UnderTest,
     stop: &AtomicBool,
-    look: &mut dyn FnMut(Moment),
+    look: &mut dyn FnMut(TrialProgress),
 ) -> Result<Outcome, TrialError> {
     let before = under_test.lost(spec.ports.0, spec.ports.1).map_err(TrialError::Counters)?;
     let mut reported = SwitchReport { notes: under_test.service(), stalls: Vec::new() };
@@ -161,17 +161,18 @@ pub fn run(
         });
         while !receiving.is_finished() {
             let stalls = reported.ask(under_test);
-            look(Moment { stalls, worker: under_test.worker(), ..moment(spec, from_ns, sent(), &progress) });
+            look(TrialProgress { stalls, worker: under_test.worker(), ..moment(spec, from_ns, sent(), &progress) });
             std::thread::sleep(TEND);
         }
         let took_ns = sending.join().expect("the sender does not panic");
         (receiving.join().expect("the receiver does not panic"), took_ns)
     });
     let stalls = reported.ask(under_test);
-    look(Moment { stalls, worker: under_test.worker(), ..moment(spec, from_ns, sent(), &progress) });
+    look(TrialProgress { stalls, worker: under_test.worker(), ..moment(spec, from_ns, sent(), &progress) });
     let (strays, log) = received.map_err(TrialError::Receive)?;
     let lost = under_test.lost(spec.ports.0, spec.ports.1).map_err(TrialError::Counters)?.since(&before);
-    let trial = Found { switch, spec, analysis: &analysis, counts: &counts, strays: &strays, lost, from_ns, took_ns };
+    let trial =
+        TrialFindings { switch, spec, analysis: &analysis, counts: &counts, strays: &strays, lost, from_ns, took_ns };
     let trial = trial.recorded(&reported.stalls);
     reported.notes.extend(beside(&strays, &counts));
     if log.left_out > 0 {
@@ -233,9 +234,9 @@ fn ahead_ns(clock: ClockId, stamps: Stamps) -> i64 {
     }
 }
 
-fn moment(spec: &TrialSpec, from_ns: u64, sent: u64, progress: &Progress) -> Moment {
+fn moment(spec: &TrialSpec, from_ns: u64, sent: u64, progress: &Progress) -> TrialProgress {
     let passed_ns = spec.clock.now_ns().saturating_sub(from_ns);
-    Moment {
+    TrialProgress {
         done: (passed_ns as f64 / spec.duration_ns.max(1) as f64).min(1.0),
         sent,
         received: progress.received.load(Relaxed),
@@ -288,7 +289,7 @@ fn beside(strays: &Strays, counts: &[Count]) -> Vec<String> {
 }
 
 /// All that a trial found.
-struct Found<'a> {
+struct TrialFindings<'a> {
     switch: &'a Switch,
     spec: &'a TrialSpec,
     analysis: &'a Analysis,
@@ -299,7 +300,7 @@ struct Found<'a> {
     took_ns: u64,
 }
 
-impl Found<'_> {
+impl TrialFindings<'_> {
     fn recorded(&self, stalls: &[Stall]) -> switching::Trial {
         let mut elsewhere: Vec<(String, u64)> = self.lost.elsewhere.clone();
         elsewhere.push(("ring of the receiver".into(), self.strays.overflowed));

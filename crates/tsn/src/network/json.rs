@@ -30,7 +30,7 @@ fn alone(line: usize, column: usize, what: String) -> Errors {
 
 /// JSON that is no network's.
 #[derive(Debug, thiserror::Error)]
-enum Misshapen {
+enum ShapeError {
     #[error("{0} is a list of objects, or an object")]
     Block(String),
     #[error("an object {{ }} is wanted here")]
@@ -64,7 +64,7 @@ impl Translator<'_> {
     }
 
     /// `{ "stream": [ {…}, … ], "network": {…} }`
-    fn document(&mut self) -> Result<(), Misshapen> {
+    fn document(&mut self) -> Result<(), ShapeError> {
         let mut blocks = Vec::new();
         self.members(|translator, key| {
             blocks.push((key.to_owned(), translator.at));
@@ -76,16 +76,16 @@ impl Translator<'_> {
             match self.next() {
                 b'[' => self.items(|translator| translator.block(&format!("[[{key}]]\n")))?,
                 b'{' => self.block(&format!("[{key}]\n"))?,
-                _ => return Err(Misshapen::Block(key)),
+                _ => return Err(ShapeError::Block(key)),
             }
         }
         Ok(())
     }
 
     /// An object as a table of its own.
-    fn block(&mut self, heading: &str) -> Result<(), Misshapen> {
+    fn block(&mut self, heading: &str) -> Result<(), ShapeError> {
         if self.next() != b'{' {
-            return Err(Misshapen::NoObject);
+            return Err(ShapeError::NoObject);
         }
         self.place();
         self.toml += heading;
@@ -98,9 +98,9 @@ impl Translator<'_> {
         })
     }
 
-    fn value(&mut self, depth: usize) -> Result<(), Misshapen> {
+    fn value(&mut self, depth: usize) -> Result<(), ShapeError> {
         if depth > DEEPEST {
-            return Err(Misshapen::TooDeep);
+            return Err(ShapeError::TooDeep);
         }
         let first = self.next();
         self.place();
@@ -124,7 +124,7 @@ impl Translator<'_> {
                 })?;
                 self.toml.push('}');
             }
-            b'n' => return Err(Misshapen::Null),
+            b'n' => return Err(ShapeError::Null),
             _ => {
                 let begin = self.at;
                 self.skip();
@@ -136,7 +136,7 @@ impl Translator<'_> {
     }
 
     /// Each member of the object at hand; the keys with their quotes.
-    fn members(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<(), Misshapen>) -> Result<(), Misshapen> {
+    fn members(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<(), ShapeError>) -> Result<(), ShapeError> {
         self.next();
         self.at += 1;
         loop {
@@ -158,7 +158,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn items(&mut self, mut each: impl FnMut(&mut Self) -> Result<(), Misshapen>) -> Result<(), Misshapen> {
+    fn items(&mut self, mut each: impl FnMut(&mut Self) -> Result<(), ShapeError>) -> Result<(), ShapeError> {
         self.at += 1;
         loop {
             match self.next() {

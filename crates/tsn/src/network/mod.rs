@@ -16,7 +16,7 @@ pub mod tsnkit;
 use crate::config::Errors;
 use crate::egress::EgressTiming;
 
-pub use crate::message::{Bits, Carried, Overhead};
+pub use crate::message::{Bits, MessageTime, Overhead};
 pub use graph::{Graph, NoPath};
 pub use outline::schema;
 pub use read::is_meant;
@@ -176,13 +176,14 @@ impl Network {
 
     /// Share of a link's time that these streams take, as parts of one.
     pub fn utilisation(&self, link: LinkId, streams: impl Iterator<Item = StreamId>) -> f64 {
-        let one = |stream: StreamId| self.carried(stream, link).all_ns as f64 / self.streams[stream].period_ns as f64;
+        let one =
+            |stream: StreamId| self.message_time(stream, link).all_ns as f64 / self.streams[stream].period_ns as f64;
         streams.map(one).sum()
     }
 
     /// How long a stream's message occupies a link.
-    pub fn carried(&self, stream: StreamId, link: LinkId) -> Carried {
-        self.overhead.carried(self.streams[stream].size, self.links[link].rate)
+    pub fn message_time(&self, stream: StreamId, link: LinkId) -> MessageTime {
+        self.overhead.message_time(self.streams[stream].size, self.links[link].rate)
     }
 
     /// What a stream's message puts on each link.
@@ -192,6 +193,6 @@ impl Network {
 
     /// How long a gate must be open for it, with the margin of the sender's data plane.
     pub fn window_ns(&self, stream: StreamId, link: LinkId) -> u64 {
-        self.timing.message_ns(self.carried(stream, link))
+        self.timing.message_ns(self.message_time(stream, link))
     }
 }

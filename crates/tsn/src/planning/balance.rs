@@ -31,7 +31,7 @@ impl Loads<'_> {
     /// A link's delay, and far more when it is full.
     fn price(&self, stream: StreamId, link: LinkId) -> u64 {
         let way = &self.network.links[link];
-        let delay = self.network.overhead.carried(1500, way.rate).all_ns
+        let delay = self.network.overhead.message_time(1500, way.rate).all_ns
             + way.propagation_ns
             + self.network.processing_ns(link).1;
         let load = (self.of[link] + self.share(stream, link)).min(4.0);

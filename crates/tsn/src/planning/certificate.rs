@@ -289,7 +289,7 @@ fn overloaded(network: &Network, link: LinkId, demands: &[Demand]) -> Option<Cer
     // However short a frame is, the next one begins no sooner than a spacing later.
     let paced = |bits: u64| (bits as f64 * 1e9 / rate).max(network.timing.spacing_ns as f64);
     let share = |demand: &Demand| {
-        let (bits, frames) = (network.bits(demand.stream), network.carried(demand.stream, link).frames);
+        let (bits, frames) = (network.bits(demand.stream), network.message_time(demand.stream, link).frames);
         (f64::from(frames - 1) * paced(bits.first) + paced(bits.last_alone + bits.gap)) / demand.period_ns as f64
     };
     let utilisation: f64 = demands.iter().map(share).sum();

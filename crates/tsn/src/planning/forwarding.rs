@@ -162,7 +162,7 @@ mod tests {
     }
 
     /// The links that a frame passes, each as often as it does; `to` is its address.
-    fn carried(network: &Network, nodes: &[Forwarding], talker: NodeId, to: [u8; 6]) -> Vec<LinkId> {
+    fn message_time(network: &Network, nodes: &[Forwarding], talker: NodeId, to: [u8; 6]) -> Vec<LinkId> {
         let out = |node: NodeId| (0..network.links.len()).filter(move |link| network.links[*link].from == node);
         let mut passed = Vec::new();
         let mut waiting: Vec<LinkId> = out(talker).collect();

@@ -35,7 +35,7 @@ pub use document::{Document, DocumentError};
 pub use search::SearchEffort;
 pub use timetable::{Placed, PlacedHop, Timetable};
 
-use search::{Order, Planner, Waits};
+use search::{Order, Planner, WaitPolicy};
 
 #[cfg(test)]
 mod known_instances;
@@ -99,16 +99,16 @@ pub struct NotFound {
 }
 
 /// Ways and orders that are begun with, in turn; no order is best for all networks.
-const BEGINNINGS: [(bool, Order, Waits); 9] = [
-    (false, Order::LeastFreedom, Waits::Last),
-    (true, Order::LeastFreedom, Waits::Last),
-    (true, Order::LargestShare, Waits::Last),
-    (true, Order::ShortestPeriod, Waits::Last),
-    (true, Order::LargestShare, Waits::AtOnce),
-    (true, Order::ShortestPeriod, Waits::AtOnce),
-    (true, Order::LeastFreedom, Waits::AtOnce),
-    (false, Order::ShortestPeriod, Waits::AtOnce),
-    (false, Order::LeastFreedom, Waits::AtOnce),
+const BEGINNINGS: [(bool, Order, WaitPolicy); 9] = [
+    (false, Order::LeastFreedom, WaitPolicy::Last),
+    (true, Order::LeastFreedom, WaitPolicy::Last),
+    (true, Order::LargestShare, WaitPolicy::Last),
+    (true, Order::ShortestPeriod, WaitPolicy::Last),
+    (true, Order::LargestShare, WaitPolicy::AtOnce),
+    (true, Order::ShortestPeriod, WaitPolicy::AtOnce),
+    (true, Order::LeastFreedom, WaitPolicy::AtOnce),
+    (false, Order::ShortestPeriod, WaitPolicy::AtOnce),
+    (false, Order::LeastFreedom, WaitPolicy::AtOnce),
 ];
 
 /// Places all streams. Those of `kept` stay where they are. `go_on` is asked now and then; when it says no, the best so
@@ -183,7 +183,7 @@ pub fn plan(network: &Network, options: &PlanOptions, kept: &Timetable, go_on: &
 }
 
 /// A style, and what is begun with.
-type Beginning<'a> = (&'a PlanOptions, (bool, Order, Waits));
+type Beginning<'a> = (&'a PlanOptions, (bool, Order, WaitPolicy));
 
 /// Places streams one after the other; those that found no place are left over. Restarts begin in a different order each.
 fn begin<'a>(

@@ -98,7 +98,7 @@ struct Passage {
 }
 
 fn passage(network: &Network, stream: StreamId, link: LinkId, before: Option<(&Hop, &[u64])>, slot_ns: u64) -> Passage {
-    let carried = network.carried(stream, link);
+    let carried = network.message_time(stream, link);
     let frames = carried.frames as usize;
     let lasts = |frame: usize| if frame + 1 == frames { carried.last_ns } else { carried.first_ns };
     let arrivals: Vec<u64> = match before {
@@ -139,7 +139,7 @@ fn hop(
     };
     let early_ns = before_link.map_or(0, quicker_ns) + passage.begins_ns - passage.arrives_ns;
     let length_ns = passage.lasts_ns.next_multiple_of(slot_ns);
-    let gap_ns = network.carried(stream, link).gap_ns;
+    let gap_ns = network.message_time(stream, link).gap_ns;
     let left_ns = passage.left.last().map_or(0, |left| left - passage.begins_ns) - gap_ns;
     Hop {
         link,
@@ -198,7 +198,7 @@ impl<'a> Routes<'a> {
         // A hop costs its delay; all of them something, so that loops never pay.
         let cost = |link: LinkId| {
             let way = &network.links[link];
-            let largest = network.timing.message_ns(network.overhead.carried(1500, way.rate));
+            let largest = network.timing.message_ns(network.overhead.message_time(1500, way.rate));
             largest + way.propagation_ns + network.processing_ns(link).1
         };
         let known = self.paths.entry((from, to)).or_insert_with(|| (graph.paths(from, to, 1, cost), most == 1));
@@ -353,7 +353,7 @@ mod tests {
                 let link = &network.links[hop.link];
                 assert!(reached.contains(&link.from) && !reached.contains(&link.to));
                 reached.push(link.to);
-                let carried = network.carried(0, hop.link);
+                let carried = network.message_time(0, hop.link);
                 let frames = carried.frames as usize;
                 let comes: Vec<u64> = match hop.before {
                     None => vec![0; frames],

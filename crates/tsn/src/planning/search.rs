@@ -35,7 +35,7 @@ pub enum Order {
 
 /// When those that cannot run through are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waits {
+pub enum WaitPolicy {
     /// When all others have their place: quick, for waiting takes longest to try.
     Last,
     /// In their turn.
@@ -141,7 +141,7 @@ impl<'a> Planner<'a> {
     }
 
     /// All streams in an order, as long as `go_on` says so; those that found no place are left over.
-    pub fn construct(&mut self, order: Order, waits: Waits, go_on: &dyn Fn() -> bool) -> VecDeque<StreamId> {
+    pub fn construct(&mut self, order: Order, waits: WaitPolicy, go_on: &dyn Fn() -> bool) -> VecDeque<StreamId> {
         let mut keys: Vec<(u64, u64, StreamId)> = Vec::new();
         for stream in self.table.missing().collect::<Vec<_>>() {
             let of = &self.network.streams[stream];
@@ -160,8 +160,8 @@ impl<'a> Planner<'a> {
         for (.., stream) in keys {
             let placed = go_on()
                 && match waits {
-                    Waits::Last => self.place_running(stream),
-                    Waits::AtOnce => self.place(stream),
+                    WaitPolicy::Last => self.place_running(stream),
+                    WaitPolicy::AtOnce => self.place(stream),
                 };
             if !placed {
                 left.push(stream);
@@ -404,7 +404,7 @@ mod tests {
         let options = PlanOptions { wait: false, ..PlanOptions::default() };
         for order in [Order::LeastFreedom, Order::ShortestPeriod, Order::LargestShare] {
             let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
-            assert_eq!(planner.construct(order, Waits::AtOnce, &|| true), [0; 0]);
+            assert_eq!(planner.construct(order, WaitPolicy::AtOnce, &|| true), [0; 0]);
             assert_eq!((planner.effort.places, planner.effort.moved), (60, 0));
             assert!(planner.into_table().placed.iter().flatten().all(|placed| !placed.waits));
         }
@@ -426,7 +426,7 @@ mod tests {
                 (stream.size, stream.period_ns, stream.deadline_ns) = (size, period_ns, deadline_ns);
             }
             let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
-            assert_eq!(planner.construct(order, Waits::Last, &|| true), [0; 0]);
+            assert_eq!(planner.construct(order, WaitPolicy::Last, &|| true), [0; 0]);
             let offsets: Vec<u64> = planner.table.placed.iter().flatten().map(Placed::offset_ns).collect();
             assert!(offsets[1] == 0 && offsets[0] > 0, "{order:?} {streams:?}: {offsets:?}");
         }
@@ -468,7 +468,7 @@ mod tests {
         network.streams = vec![of.clone(), of.clone(), of.clone()];
         network.streams.iter_mut().for_each(|stream| stream.deadline_ns = 1_000_000);
         let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
-        let left = planner.construct(Order::LeastFreedom, Waits::Last, &|| true);
+        let left = planner.construct(Order::LeastFreedom, WaitPolicy::Last, &|| true);
         assert_eq!(left.len(), 1);
         let asked = std::cell::Cell::new(0);
         let go_on = || {

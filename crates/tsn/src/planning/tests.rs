@@ -149,7 +149,7 @@ fn a_frame_waits_where_it_cannot_run_through() {
     // It needs nobody else to be moved for that.
     for (wanted, is_left) in [(&no_wait, true), (&PlanOptions::default(), false)] {
         let mut planner = Planner::new(&network, wanted, &kept, 0);
-        assert_eq!(planner.construct(Order::LeastFreedom, Waits::Last, &|| true).contains(&2), is_left);
+        assert_eq!(planner.construct(Order::LeastFreedom, WaitPolicy::Last, &|| true).contains(&2), is_left);
     }
     let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &kept, &|| true) else { panic!() };
     let placed = table.placed[2].as_ref().unwrap();

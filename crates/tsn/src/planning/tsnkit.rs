@@ -36,7 +36,7 @@ pub fn tables(network: &Network, table: &Timetable, schedule: &Schedule) -> [(&'
 fn behind_the_first_hop(network: &Network, placed: &Placed) -> u64 {
     let processing = |link: LinkId| network.links[link].processing_ns;
     let first = &placed.hops[0];
-    let left_ns = first.end_ns - network.carried(placed.stream, first.link).gap_ns;
+    let left_ns = first.end_ns - network.message_time(placed.stream, first.link).gap_ns;
     let last = placed.hops.iter().filter(|hop| hop.delivered_ns.is_some()).max_by_key(|hop| hop.delivered_ns);
     let done = last.map_or(0, |hop| hop.delivered_ns.unwrap_or(0) + processing(hop.link));
     done.saturating_sub(left_ns + processing(first.link))

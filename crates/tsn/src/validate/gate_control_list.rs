@@ -69,7 +69,7 @@ fn lengths(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &
     let network = input.network;
     let shortest_ns = |queue: u8| {
         let sends = input.schedule.sends.iter().filter(|send| send.queues.contains(&(link, queue)));
-        sends.map(|send| network.carried(send.stream, link).last_ns).min()
+        sends.map(|send| network.message_time(send.stream, link).last_ns).min()
     };
     let Some(gates) = Gates::new(windows.iter()) else { return };
     for (queue, begin_ns, end_ns) in gates.windows() {
@@ -207,7 +207,7 @@ mod tests {
         network.streams[1].size = 900;
         let timing = crate::egress::EgressTiming { hand_over_ns: 300, guard_ns: 20, ..network.timing };
         let network = network.timed(timing);
-        let frame_ns = |stream| network.carried(stream, 0).last_ns;
+        let frame_ns = |stream| network.message_time(stream, 0).last_ns;
         let needed_ns = frame_ns(0) + 320;
         assert!(frame_ns(1) > needed_ns);
         let send = |stream, queue| crate::validate::Send { stream, offset_ns: 0, queues: vec![(0, queue)] };

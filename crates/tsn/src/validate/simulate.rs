@@ -130,7 +130,7 @@ impl<'a> FollowedSchedule<'a> {
     fn parts(&self, network: &Network, stream: StreamId, listener: NodeId) -> u16 {
         let mut links = self.next[stream].values().flatten();
         let last = links.find(|link| network.links[**link].to == listener);
-        last.map_or(1, |link| network.carried(stream, *link).frames as u16)
+        last.map_or(1, |link| network.message_time(stream, *link).frames as u16)
     }
 }
 
@@ -185,7 +185,7 @@ fn horizon(input: &ValidationInput) -> Option<(u64, bool)> {
         .iter()
         .zip(&input.schedule.routes)
         .map(|(stream, route)| {
-            let frames = network.overhead.carried(stream.size, 1).frames;
+            let frames = network.overhead.message_time(stream.size, 1).frames;
             route.len().max(1) as f64 * f64::from(frames) / stream.period_ns as f64
         })
         .sum();
@@ -311,7 +311,7 @@ impl<'a> Simulation<'a> {
         let at = self.when(of.talker, begin.saturating_add(send.offset_ns));
         self.sent += 1;
         for link in self.plan.next[id].get(&of.talker).into_iter().flatten() {
-            for part in 0..self.network.carried(id, *link).frames {
+            for part in 0..self.network.message_time(id, *link).frames {
                 self.events.at(at, Event::Queued(*link, Frame { stream, message, part: part as u16 }));
             }
         }
@@ -337,7 +337,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn length_ns(&self, link: LinkId, frame: Frame) -> u64 {
-        let carried = self.network.carried(frame.stream as usize, link);
+        let carried = self.network.message_time(frame.stream as usize, link);
         if u32::from(frame.part) + 1 == carried.frames { carried.last_ns } else { carried.first_ns }
     }
 
@@ -378,7 +378,7 @@ impl<'a> Simulation<'a> {
         let slow = self.way == 0 || upper(link, self.way);
         let late = if slow { late } else { 0 };
         // The gap behind a frame is the next one's wait, not this one's.
-        let gone = now + late + length - self.network.carried(frame.stream as usize, link).gap_ns;
+        let gone = now + late + length - self.network.message_time(frame.stream as usize, link).gap_ns;
         let port = &mut self.ports[link];
         port.queues[usize::from(queue)].pop_front();
         self.waiting -= 1;

@@ -24,7 +24,7 @@ impl Device {
         let devices = entries(&bus, "iio:device");
         let is_it = |(id, own): &&(String, String)| id == name || own == name;
         let found: Vec<&(String, String)> = devices.iter().filter(is_it).collect();
-        let refuse = |why| Error::Asked { what: "IIO device", text: name.into(), why };
+        let refuse = |why| Error::Invalid { what: "IIO device", text: name.into(), why };
         match found[..] {
             [(id, _)] => Ok(Self { id: id.clone(), folder: bus.join(id), node: root.join("dev").join(id) }),
             [] => Err(refuse(missing(&devices))),
@@ -46,7 +46,7 @@ impl Device {
 
     /// The refusal of something asked of it.
     pub fn refuse(&self, why: String) -> Error {
-        Error::Asked { what: "IIO device", text: self.id.clone(), why }
+        Error::Invalid { what: "IIO device", text: self.id.clone(), why }
     }
 }
 

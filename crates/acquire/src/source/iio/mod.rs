@@ -36,18 +36,18 @@ use super::options::Options;
 use crate::Error;
 
 /// Opens `DEVICE/CHANNEL,…` of this machine.
-pub(super) fn open(asked: &Asked) -> Result<Box<dyn Source>, Error> {
+pub(super) fn open(asked: &IioSpec) -> Result<Box<dyn Source>, Error> {
     asked.open(Path::new("/"))
 }
 
 /// Of a machine whose `/sys` and `/dev` are under `root`: for tests.
 pub fn open_under(root: &Path, text: &str) -> Result<Box<dyn Source>, Error> {
-    Asked::read(text).map_err(|why| Error::Asked { what: "IIO source", text: text.into(), why })?.open(root)
+    IioSpec::read(text).map_err(|why| Error::Invalid { what: "IIO source", text: text.into(), why })?.open(root)
 }
 
 /// What is wanted of which device.
 #[derive(Debug, PartialEq)]
-pub(super) struct Asked<'a> {
+pub(super) struct IioSpec<'a> {
     device: &'a str,
     channels: Vec<&'a str>,
     buffer: Option<Buffered<'a>>,
@@ -63,7 +63,7 @@ struct Buffered<'a> {
 
 const LENGTH: u32 = 256;
 
-impl<'a> Asked<'a> {
+impl<'a> IioSpec<'a> {
     fn open(&self, root: &Path) -> Result<Box<dyn Source>, Error> {
         let device = Device::find(root, self.device)?;
         Ok(match &self.buffer {
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn channels_and_options_are_told_apart() {
-        let plain = Asked::read("iio:device0/temp,voltage0-voltage1").unwrap();
+        let plain = IioSpec::read("iio:device0/temp,voltage0-voltage1").unwrap();
         assert_eq!((plain.device, plain.buffer), ("iio:device0", None));
         assert_eq!(plain.channels, ["temp", "voltage0-voltage1"]);
-        let buffered = Asked::read("adc/voltage0,trigger=timer0,length=16").unwrap();
+        let buffered = IioSpec::read("adc/voltage0,trigger=timer0,length=16").unwrap();
         assert_eq!(buffered.buffer, Some(Buffered { trigger: Some("timer0"), length: 16 }));
         assert_eq!(
-            Asked::read("adc/voltage0,buffer").unwrap().buffer,
+            IioSpec::read("adc/voltage0,buffer").unwrap().buffer,
             Some(Buffered { trigger: None, length: LENGTH })
         );
     }
@@ -130,7 +130,7 @@ mod tests {
             ("adc/buffer,voltage0,gain=3", "buffer, trigger, length"),
             ("adc/voltage0,length=1", "no number of scans"),
         ] {
-            let error = Asked::read(text).unwrap_err();
+            let error = IioSpec::read(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
     }

@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
     use crate::Source;
-    use crate::source::spi::{Asked, Spi};
+    use crate::source::spi::{Spi, SpiSpec};
 
     /// A converter that takes commands as the data sheet has them; its inputs are constant.
     struct Converter {
@@ -149,14 +149,14 @@ mod tests {
     fn a_converter_is_set_up_read_and_missed() {
         let inputs = [0, 1, -1, 8_388_607, -8_388_608, 5, 6, 7];
         let converter = Converter { registers: [0x55; 11], inputs, running: None, converted: None, powered: true };
-        let mut spi = Spi::with(converter, &Asked::read("x,ads1256,channels=1-4").unwrap()).unwrap();
+        let mut spi = Spi::with(converter, &SpiSpec::read("x,ads1256,channels=1-4").unwrap()).unwrap();
         let mut values = [0; 4];
         spi.read(0, &mut values).unwrap();
         assert_eq!(values, [1, -1, 8_388_607, -8_388_608]);
         spi.bus.powered = false;
         assert_eq!(spi.read(0, &mut values), Err(Errno::IO));
         let gone = Converter { registers: [0; 11], inputs, running: None, converted: None, powered: false };
-        let refused = Spi::with(gone, &Asked::read("x,ads1256").unwrap()).err().unwrap().to_string();
+        let refused = Spi::with(gone, &SpiSpec::read("x,ads1256").unwrap()).err().unwrap().to_string();
         assert!(refused.contains("no ADS1256 answers"), "{refused}");
     }
 

@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::Source;
-    use crate::source::spi::{Asked, Spi};
+    use crate::source::spi::{Spi, SpiSpec};
 
     /// A converter that answers each frame with the result of the command before.
     struct Converter {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn another_converter_is_named() {
-        let asked = Asked::read("x,ads131m04").unwrap();
+        let asked = SpiSpec::read("x,ads131m04").unwrap();
         let refused = Spi::with(Absent, &asked).err().unwrap().to_string();
         assert!(refused.contains("no ADS131M04 answers"), "{refused}");
     }
@@ -167,7 +167,7 @@ mod tests {
             let channels = 1usize << size;
             let asked = format!("x,ads131m0{channels},channels=1");
             let inputs = all[..channels].to_vec();
-            let mut spi = Spi::with(converter(inputs.clone()), &Asked::read(&asked).unwrap()).unwrap();
+            let mut spi = Spi::with(converter(inputs.clone()), &SpiSpec::read(&asked).unwrap()).unwrap();
             let mut values = [0];
             prop_assert_eq!(spi.read(0, &mut values), Ok(()));
             prop_assert_eq!(values, [i64::from(inputs[1])]);

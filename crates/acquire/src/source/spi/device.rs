@@ -90,7 +90,7 @@ fn instead() -> String {
 }
 
 fn asked(path: &str, why: &str) -> Error {
-    Error::Asked { what: "SPI device", text: path.into(), why: why.into() }
+    Error::Invalid { what: "SPI device", text: path.into(), why: why.into() }
 }
 
 fn system(path: &str, error: io::Error) -> Error {

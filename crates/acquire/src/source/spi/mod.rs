@@ -40,7 +40,7 @@ pub struct Spi<B = Device> {
 
 /// What is wanted of which converter.
 #[derive(Debug, PartialEq)]
-pub struct Asked<'a> {
+pub struct SpiSpec<'a> {
     device: &'a str,
     adc: &'static Adc,
     channels: Vec<u8>,
@@ -50,7 +50,7 @@ pub struct Asked<'a> {
 
 impl Spi {
     /// Opens the device and sets the converter up.
-    pub fn open(asked: &Asked) -> Result<Self, Error> {
+    pub fn open(asked: &SpiSpec) -> Result<Self, Error> {
         let bus = Device::open(asked.device, asked.adc.mode, asked.speed_hz)?;
         let name = format!("{} at {}", asked.adc.name, asked.device);
         Self::with(bus, asked).map_err(|error| Error::System { what: name, error })
@@ -58,7 +58,7 @@ impl Spi {
 }
 
 impl<B: Bus> Spi<B> {
-    fn with(mut bus: B, asked: &Asked) -> std::io::Result<Self> {
+    fn with(mut bus: B, asked: &SpiSpec) -> std::io::Result<Self> {
         asked.adc.set_up(&mut bus)?;
         let channel = |n: &u8| Channel {
             name: format!("{}/{n}", asked.adc.name),
@@ -87,7 +87,7 @@ impl<B: Bus + Send> Source for Spi<B> {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> SpiSpec<'a> {
     /// Reads `/dev/spidev0.0,mcp3208,channels=0-3,vref=3.3,speed=1MHz`.
     pub fn read(text: &'a str) -> Result<Self, String> {
         let mut words = text.split(',');
@@ -143,10 +143,10 @@ mod tests {
 
     #[test]
     fn defaults_are_the_converters() {
-        let asked = Asked::read("/dev/spidev0.0,mcp3208").unwrap();
+        let asked = SpiSpec::read("/dev/spidev0.0,mcp3208").unwrap();
         assert_eq!((asked.device, asked.adc.name), ("/dev/spidev0.0", "mcp3208"));
         assert_eq!((asked.channels.len(), asked.vref, asked.speed_hz), (8, 3.3, 1_000_000));
-        let asked = Asked::read("x,mcp3004,speed=0.5MHz,vref=5V,channels=1-2").unwrap();
+        let asked = SpiSpec::read("x,mcp3004,speed=0.5MHz,vref=5V,channels=1-2").unwrap();
         assert_eq!((asked.channels, asked.vref, asked.speed_hz), (vec![1, 2], 5.0, 500_000));
     }
 
@@ -167,7 +167,7 @@ mod tests {
             ("x,mcp3208,vref=3,vref=3", "twice"),
             ("x,ads131m02,vref=3.3", "inside"),
         ] {
-            let error = Asked::read(text).unwrap_err();
+            let error = SpiSpec::read(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
     }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use ontick_acquire::hub::{self, Passed, Stream};
 use ontick_acquire::ring::{self, Writer};
-use ontick_acquire::sink::{self, Client, Clients, Open, Sink, Where};
+use ontick_acquire::sink::{self, Client, Clients, OpenSinks, Sink, Where};
 use ontick_acquire::{Channel, Error, Source, Trigger};
 use ontick_measure::away::Away;
 
@@ -18,7 +18,7 @@ pub struct Chain {
     hub: JoinHandle<()>,
     passed: Arc<Passed>,
     clients: Arc<Clients>,
-    open: Vec<Open>,
+    open: Vec<OpenSinks>,
     channels: Vec<Channel>,
     period_ns: Option<u64>,
     closed: bool,
@@ -57,7 +57,7 @@ impl Chain {
         let (ring, reader) = ring::new(samples as usize, channels.len());
         let backlog = (samples * (160 + 32 * channels.len() as u64)).clamp(BACKLOG.0, BACKLOG.1) as usize;
         let (passed, clients) = (Arc::new(Passed::default()), Arc::new(Clients::default()));
-        let (mut streams, mut open): (Vec<Arc<Stream>>, Vec<Open>) = (Vec::new(), Vec::new());
+        let (mut streams, mut open): (Vec<Arc<Stream>>, Vec<OpenSinks>) = (Vec::new(), Vec::new());
         for sink in sinks {
             let stream = match streams.iter().find(|stream| stream.format == sink.format.carrier()) {
                 Some(stream) => stream.clone(),

@@ -12,8 +12,8 @@ use ontick_rt::cpus::claim::holders;
 use ontick_switch::apply::{Lock, SwitchDir};
 use ontick_switch::user::ending::Ending;
 use ontick_switch::user::rest::is_preempt_rt;
-use ontick_switch::user::running::{Noticed, Stopped};
-use ontick_switch::user::serve::{Happened, Service};
+use ontick_switch::user::running::{CoreEvent, Stopped};
+use ontick_switch::user::serve::{Service, ServiceEvent};
 use ontick_switch::user::{CorePlacement, metrics};
 use ontick_switch::verify::proof;
 use ontick_tsn::{config, model::Switch};
@@ -168,7 +168,7 @@ impl<'a> Keeper<'a> {
         let Served { folder, switch, watch } = self.served;
         let happened = self.service.service(turn)?;
         happened.iter().for_each(|happened| file::note(&happened.to_string()));
-        if happened.contains(&Happened::Core(Noticed::Ended)) {
+        if happened.contains(&ServiceEvent::Core(CoreEvent::Ended)) {
             return Err(Failure::new("the core ended by itself: that is a fault of ontick"));
         }
         // What nobody asks for here: status and metrics count stalls.

@@ -1,7 +1,7 @@
 //! `ontick switch demo`
 
 use clap::Args;
-use ontick_switch::verify::offered::Offered;
+use ontick_switch::verify::offered::OfferedLoad;
 use ontick_switch::verify::source_004_test;
 use ontick_tsn::config;
 use ontick_tsn::model::Guard;
@@ -30,7 +30,7 @@ pub struct Demo {
     /// How many frames: a share of what each class's windows carry (above 100% some must be dropped), frames per second
     /// and class, or max
     #[arg(long, value_name = "RATE", default_value = "75%")]
-    rate: Offered,
+    rate: OfferedLoad,
     /// How long nothing is sent before a gate closes: none, a time, or largest-frame (12.3 us). The kernel needs one,
     /// as it checks the gate some time before a frame leaves
     #[arg(long, value_name = "TIME", default_value = "none", value_parser = config::guard_band)]

@@ -8,7 +8,7 @@ use ontick_record::Series;
 use ontick_record::run::{Cause, Outlier};
 use ontick_record::switching::Trial;
 use ontick_switch::user;
-use ontick_switch::verify::trial::Moment;
+use ontick_switch::verify::trial::TrialProgress;
 
 /// The last frames that a stall held up arrive within this after it, in ns.
 const AFTER_NS: i64 = 100_000;
@@ -31,7 +31,7 @@ impl Explaining {
     }
 
     /// Looks at the stalls that came.
-    pub fn look(&mut self, moment: &Moment) {
+    pub fn look(&mut self, moment: &TrialProgress) {
         let Some(worker) = moment.worker else { return };
         // A trial has a core of its own.
         if worker.tid != self.tid {

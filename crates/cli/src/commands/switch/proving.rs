@@ -13,9 +13,9 @@ use ontick_report::{Plot, plot};
 use ontick_rt::cpus;
 use ontick_switch::verify::flow::SIZES;
 use ontick_switch::verify::frame_log;
-use ontick_switch::verify::offered::Offered;
+use ontick_switch::verify::offered::OfferedLoad;
 use ontick_switch::verify::proof::{self, Carrier, Proof, Proven};
-use ontick_switch::verify::trial::Moment;
+use ontick_switch::verify::trial::TrialProgress;
 use ontick_tsn::model::{Plane, Switch};
 use ontick_units::CpuList;
 
@@ -116,7 +116,7 @@ pub struct Asked {
     pub ports: (usize, usize),
     /// Classes that get a flow; none: all that can have one.
     pub classes: Vec<usize>,
-    pub offered: Offered,
+    pub offered: OfferedLoad,
     /// A switch that is at work already.
     pub outside: Option<Carrier>,
 }
@@ -139,7 +139,7 @@ impl ProvingFlags {
         };
         let mut proven = {
             let mut line = Line::new();
-            let mut look = |name: &str, moment: Moment| {
+            let mut look = |name: &str, moment: TrialProgress| {
                 if let Some(explaining) = &mut explaining {
                     explaining.look(&moment);
                 }
@@ -330,9 +330,9 @@ impl Line {
         Self { shown: stderr().is_terminal() }
     }
 
-    fn show(&mut self, name: &str, moment: &Moment) {
+    fn show(&mut self, name: &str, moment: &TrialProgress) {
         if self.shown {
-            let Moment { done, sent, received, outside, .. } = moment;
+            let TrialProgress { done, sent, received, outside, .. } = moment;
             let percent = done * 100.0;
             crate::terminal::rewrite(&format!(
                 "{percent:3.0}%  {name}  {sent} sent  {received} received  {outside} outside"

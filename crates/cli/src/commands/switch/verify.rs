@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_switch::verify::offered::Offered;
+use ontick_switch::verify::offered::OfferedLoad;
 use ontick_switch::verify::proof::Carrier;
 use ontick_tsn::model::Switch;
 
@@ -35,7 +35,7 @@ pub struct Verify {
     /// How many frames: a share of what each class's windows carry (above 100% some must be dropped), frames per second
     /// and class, or max
     #[arg(long, value_name = "RATE", default_value = "110%")]
-    rate: Offered,
+    rate: OfferedLoad,
     /// The switch already runs, here or elsewhere: frames are sent to it by this interface of this machine. If it is
     /// ontick's user data plane on this machine, its counters say what it dropped, and why
     #[arg(long, value_name = "INTERFACE", requires = "receive")]

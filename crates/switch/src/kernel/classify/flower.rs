@@ -1,13 +1,13 @@
 //! tc-flower(8) and `skbedit` at the way out of each port: sees every frame, bridged or the machine's own.
 
-use super::{Wanted, mac};
+use super::{ClassifierInput, mac};
 use crate::apply::{Act, Expect, Host, Iface, Step, Undo, preferences_at, qdiscs};
 use ontick_tsn::model::{Address, Rule};
 
 /// Filters are asked in the order of their preference, which others may have taken up to here.
 const FIRST: u16 = 40_000;
 
-pub(super) fn steps(host: &impl Host, wanted: &Wanted) -> Result<Vec<Step>, String> {
+pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput) -> Result<Vec<Step>, String> {
     let mut filters = Vec::new();
     for (rule, priority, class) in wanted.rules() {
         if rule.socket_priority.is_some() {

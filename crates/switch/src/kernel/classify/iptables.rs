@@ -1,13 +1,13 @@
 //! iptables' CLASSIFY behind `br_netfilter`, as in source 004, for machines that have nothing else: sees IP only.
 
-use super::Wanted;
+use super::ClassifierInput;
 use crate::apply::{Act, Expect, Host, Step, Undo};
 use ontick_tsn::model::Rule;
 
 const SEEN: &str = "/proc/sys/net/bridge/bridge-nf-call-";
 const TAGGED: &str = "/proc/sys/net/bridge/bridge-nf-filter-vlan-tagged";
 
-pub(super) fn steps(host: &impl Host, wanted: &Wanted, notes: &mut Vec<String>) -> Result<Vec<Step>, String> {
+pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput, notes: &mut Vec<String>) -> Result<Vec<Step>, String> {
     for (rule, _, class) in wanted.rules() {
         check(rule).map_err(|what| format!("class {class}: iptables does not look at {what}: use flower or nft"))?;
     }
@@ -54,7 +54,7 @@ fn bridge_step(host: &impl Host, notes: &mut Vec<String>) -> Step {
     step
 }
 
-fn chain_step(host: &impl Host, wanted: &Wanted, program: &str, version: u8) -> Result<Option<Step>, String> {
+fn chain_step(host: &impl Host, wanted: &ClassifierInput, program: &str, version: u8) -> Result<Option<Step>, String> {
     let mut rules: Vec<(String, u8)> = Vec::new();
     for (rule, priority, _) in wanted.rules() {
         rules.extend(matches(rule, version).into_iter().map(|matches| (matches, priority)));

@@ -11,13 +11,13 @@ use super::priority_map::Lanes;
 use super::probe::{self, Known};
 
 /// What a classifier is made from.
-pub(super) struct Wanted<'a> {
+pub(super) struct ClassifierInput<'a> {
     pub switch: &'a Switch,
     pub lanes: &'a Lanes,
     pub ports: &'a [Link],
 }
 
-impl Wanted<'_> {
+impl ClassifierInput<'_> {
     /// Each rule with the priority of its class, in the order in which they are asked.
     fn rules(&self) -> Vec<(&Rule, u8, &str)> {
         let mut all = Vec::new();
@@ -31,7 +31,7 @@ impl Wanted<'_> {
 }
 
 /// The steps of the classifier that the switch asks for, or of the first that does; or why there is none.
-pub(super) fn steps(host: &impl Host, wanted: &Wanted, notes: &mut Vec<String>) -> Result<Vec<Step>, String> {
+pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput, notes: &mut Vec<String>) -> Result<Vec<Step>, String> {
     if wanted.rules().is_empty() {
         return Ok(Vec::new());
     }
@@ -54,7 +54,7 @@ pub(super) fn steps(host: &impl Host, wanted: &Wanted, notes: &mut Vec<String>) 
 }
 
 /// The steps of tc flower alone.
-pub(super) fn flower_steps(host: &impl Host, wanted: &Wanted) -> Result<Vec<Step>, String> {
+pub(super) fn flower_steps(host: &impl Host, wanted: &ClassifierInput) -> Result<Vec<Step>, String> {
     match wanted.rules().is_empty() {
         true => Ok(Vec::new()),
         false => flower::steps(host, wanted),

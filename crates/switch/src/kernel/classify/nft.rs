@@ -1,12 +1,12 @@
 //! nftables' bridge family, which needs no `br_netfilter`: sees frames that leave the bridge.
 
-use super::{Wanted, mac};
+use super::{ClassifierInput, mac};
 use crate::apply::{Act, Expect, Host, Step, Undo};
 use ontick_tsn::model::{Address, Rule};
 
 const FAMILY: &str = "bridge";
 
-pub(super) fn steps(host: &impl Host, wanted: &Wanted) -> Result<Vec<Step>, String> {
+pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput) -> Result<Vec<Step>, String> {
     if !wanted.switch.is_bridge() {
         return Err("nftables' bridge family sees no frames of a station: use flower or iptables".into());
     }

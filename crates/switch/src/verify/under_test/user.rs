@@ -8,7 +8,7 @@ use ontick_units::show;
 use super::{Lost, UnderTest, Worker};
 use crate::user::CorePlacement;
 use crate::user::core::Stall;
-use crate::user::serve::{Happened, ServeError, Service};
+use crate::user::serve::{ServeError, Service, ServiceEvent};
 use crate::verify::namespace::{Namespace, NamespaceError};
 use ontick_tsn::model::{Class, Switch};
 
@@ -87,7 +87,7 @@ impl UnderTest for UserPlane {
         match self.service.service(Duration::ZERO) {
             // Every cable here was plugged in a moment ago.
             Ok(happened) => {
-                happened.iter().filter(|what| !matches!(what, Happened::Up(_))).map(ToString::to_string).collect()
+                happened.iter().filter(|what| !matches!(what, ServiceEvent::Up(_))).map(ToString::to_string).collect()
             }
             Err(error) => vec![format!("the switch could not be looked after: {error}")],
         }

@@ -49,7 +49,7 @@ fn a_search_moves_others_and_leaves_nobody_in_the_way() {
         let network = crowded(&mut random);
         let options = PlanOptions { prefer, routes: 2, ..PlanOptions::default() };
         let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
-        let mut left = planner.construct(Order::LeastFreedom, Waits::AtOnce, &|| true);
+        let mut left = planner.construct(Order::LeastFreedom, WaitPolicy::AtOnce, &|| true);
         assert_consistent(&planner);
         for _ in 0..40 {
             let Some(stream) = left.pop_front() else { break };
@@ -107,7 +107,7 @@ fn choices_are_the_cheapest_and_spare_those_that_are_kept() {
         let options =
             PlanOptions { wait: round % 3 > 0, routes: 2, slot_ns: [1, 100][round % 2], ..PlanOptions::default() };
         let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
-        let left = planner.construct(Order::LargestShare, Waits::Last, &|| true);
+        let left = planner.construct(Order::LargestShare, WaitPolicy::Last, &|| true);
         for (n, weight) in planner.weight.iter_mut().enumerate() {
             *weight = 1 + n as u64 % 4;
         }
@@ -222,7 +222,7 @@ fn longer_patience_is_never_worse_and_who_found_none_weighs_more() {
         let options = PlanOptions { routes: 2, ..PlanOptions::default() };
         let missing = |patience: usize| {
             let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
-            let left = planner.construct(Order::LeastFreedom, Waits::Last, &|| true);
+            let left = planner.construct(Order::LeastFreedom, WaitPolicy::Last, &|| true);
             let (count, before) = (left.len(), planner.table.clone());
             planner.improve(left, patience, &|| true);
             if patience == 0 {
