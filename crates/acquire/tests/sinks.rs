@@ -12,7 +12,7 @@ use ontick_acquire::format::{Entry, Format, Why};
 use ontick_acquire::hub::{self, Passed, Stream};
 use ontick_acquire::recording::read;
 use ontick_acquire::ring::{self, Writer};
-use ontick_acquire::sink::{self, Clients, Open, Sink};
+use ontick_acquire::sink::{self, Clients, OpenSinks, Sink};
 
 /// A hub with one stream per sink, fed by the test.
 struct Chain {
@@ -20,7 +20,7 @@ struct Chain {
     hub: Option<std::thread::JoinHandle<()>>,
     passed: Arc<Passed>,
     clients: Arc<Clients>,
-    open: Vec<Open>,
+    open: Vec<OpenSinks>,
     next: u64,
 }
 
@@ -64,7 +64,7 @@ impl Chain {
     fn end(&mut self) {
         self.ring = None;
         self.hub.take().unwrap().join().unwrap();
-        self.open.drain(..).for_each(Open::close);
+        self.open.drain(..).for_each(OpenSinks::close);
     }
 }
 

@@ -108,7 +108,7 @@ impl Chain {
     /// Lets everybody take what is left. The ring's writer must be gone.
     pub fn end(self) -> End {
         let _ = self.hub.join();
-        self.open.into_iter().for_each(Open::close);
+        self.open.into_iter().for_each(OpenSinks::close);
         let passed = &self.passed;
         let mut notes = vec![format!(
             "{} samples handed on; {} slots missed; {} samples found the ring full, which was never fuller than {:.1} %",
