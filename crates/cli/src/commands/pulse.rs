@@ -56,7 +56,7 @@ pub struct Pulse {
     /// With --table: this pin of a PRU also makes pulses
     #[arg(long, value_name = "PIN", requires = "table")]
     pru: Option<pru::Pin>,
-    /// SwitchDir of the firmware for a PRU [default: where it is installed, or was built]
+    /// Folder of the firmware for a PRU [default: where it is installed, or was built]
     #[arg(long, value_name = "FOLDER")]
     firmware: Option<PathBuf>,
     /// Measure the constant overhead of the mechanism in a short train, and subtract it from the requested width

@@ -43,12 +43,11 @@ pub struct Response {
     /// How a change is detected: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
     /// (asking for notifications again and again); kernel or kernel-hard (answered by the kernel module in the
     /// interrupt's thread, or in the interrupt itself: docs/kernel-module.md); or all of the first four that are
-    /// available, one after the other; or pru: a BeagleBone's coprocessor answers and measures, input and output are
-    /// its
+    /// available, one after the other; or pru: a BeagleBone's coprocessor answers and measures, input and output are its
     /// pins, and another device changes the input (docs/pru.md)
     #[arg(long, default_value = "poll", value_parser = mechanisms)]
     method: Mechanisms<By>,
-    /// SwitchDir of the firmware for --method pru [default: where it is installed, or was built]
+    /// Folder of the firmware for --method pru [default: where it is installed, or was built]
     #[arg(long, value_name = "FOLDER")]
     firmware: Option<PathBuf>,
     /// Mean time between changes, as a time or a rate; each comes up to half of it earlier or later

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 /// A terminal in raw mode, and our side of it.
 pub struct Terminal {
     own: OwnedFd,
-    /// TemporarySettings, so that the terminal and what it has not handed on outlive the programs that open and close it.
+    /// Held, so that the terminal and what it has not handed on outlive the programs that open and close it.
     _others: OwnedFd,
     pub path: PathBuf,
 }
