@@ -8,6 +8,7 @@ mod blocks;
 pub mod conditions;
 pub mod confine;
 pub mod day;
+pub mod delay;
 pub mod edge;
 mod error;
 pub mod explain;

@@ -40,6 +40,9 @@ pub struct Case {
     /// How wide the pulses were to be, in ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width_ns: Option<u64>,
+    /// How long the delay was to be, in ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ns: Option<u64>,
     /// The mechanism: `poll`, `hybrid`, `kernel udelay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
@@ -92,9 +95,9 @@ impl Case {
 /// Its parts, as a series of it is named: `ontick, loaded`, `10ms, sleep, stock, idle`, `poll, fifo:99, stress`.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let width = self.width_ns.map(ontick_units::exact);
+        let length = self.width_ns.or(self.delay_ns).map(ontick_units::exact);
         let parts = [
-            width.as_deref(),
+            length.as_deref(),
             self.method.as_deref(),
             self.policy.as_deref(),
             self.side.map(Side::as_str),

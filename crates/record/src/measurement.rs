@@ -17,6 +17,8 @@ pub enum Measurement {
     Wakeup,
     /// A job at times of day.
     Wallclock,
+    /// How long delays take, beyond what was asked for.
+    Delay,
     /// Gaps in a thread that spins.
     Noise,
     /// From an edge of a line to the program that waits for it.
@@ -40,10 +42,11 @@ pub enum Measurement {
 }
 
 impl Measurement {
-    const KNOWN: [Self; 12] = [
+    const KNOWN: [Self; 13] = [
         Self::Timer,
         Self::Wakeup,
         Self::Wallclock,
+        Self::Delay,
         Self::Noise,
         Self::Edge,
         Self::Response,
@@ -61,6 +64,7 @@ impl Measurement {
             Self::Timer => "timer",
             Self::Wakeup => "wakeup",
             Self::Wallclock => "wallclock",
+            Self::Delay => "delay",
             Self::Noise => "noise",
             Self::Edge => "edge",
             Self::Response => "response",

@@ -9,6 +9,7 @@ mod causes;
 mod colour;
 pub mod compare;
 mod cyclictest;
+mod delays;
 mod figures;
 mod grouping;
 mod headline;

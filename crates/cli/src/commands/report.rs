@@ -60,6 +60,8 @@ enum PlotName {
     Blocks,
     /// Frames that passed a switch, over the windows of its gates
     Arrivals,
+    /// How long delays were over how long they were to be
+    Delays,
 }
 
 impl From<PlotName> for Plot {
@@ -70,6 +72,7 @@ impl From<PlotName> for Plot {
             PlotName::Maxima => Plot::Maxima,
             PlotName::Blocks => Plot::Blocks,
             PlotName::Arrivals => Plot::Arrivals,
+            PlotName::Delays => Plot::Delays,
         }
     }
 }

@@ -35,6 +35,8 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--count", "5", "--duration", "1s"], &["--duration"]);
     fails(&["latency", "timer", "--require", "fast"], &["99% < 3us"]);
     fails(&["latency", "wakeup", "--method", "shouting"], &["futex"]);
+    fails(&["latency", "delay", "--delay", "1s"], &["shorter than 1s"]);
+    fails(&["latency", "delay", "--method", "sleep"], &["usleep, nanosleep"]);
     fails(&["latency", "wallclock", "--at", "25:00"], &["time of day"]);
     fails(&["latency", "wallclock", "--clock", "sun"], &["tai"]);
     fails(&["prove", "--duration", "1ms"], &["too short"]);

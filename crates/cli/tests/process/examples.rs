@@ -71,8 +71,8 @@ fn the_documentations_examples_work() {
                 continue;
             }
             // The last of an option that is given twice counts.
-            if words[1] == "prove" || (words[1] == "latency" && !words.iter().any(|w| w == "--count")) {
-                words.extend(["--duration".into(), "700ms".into()]);
+            if let Some(duration) = short_duration(&words) {
+                words.extend(["--duration".into(), duration.into()]);
             }
             if words[1] == "pulse" {
                 shorten_pulses(&mut words);
@@ -144,6 +144,19 @@ impl Drop for Receiver {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// How long is enough to see that it works.
+fn short_duration(words: &[String]) -> Option<&'static str> {
+    match (words[1].as_str(), words.get(2).map(String::as_str)) {
+        ("prove", _) => Some("700ms"),
+        ("latency", _) if words.iter().any(|word| word == "--count") => None,
+        // Of each of many.
+        ("latency", Some("delay")) => Some("10ms"),
+        ("latency", Some("wallclock")) => Some("700ms"),
+        ("latency", _) => Some("200ms"),
+        _ => None,
     }
 }
 

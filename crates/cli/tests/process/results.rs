@@ -42,6 +42,7 @@ fn the_other_measurements_measure() {
         (&["latency", "wakeup", "--method", "all", "--count", "20"][..], 4),
         (&["latency", "wallclock", "--interval", "10ms", "--count", "20"], 1),
         (&["latency", "wallclock", "--interval", "10ms", "--count", "20", "--clock", "tai", "--sleep-only"], 1),
+        (&["latency", "delay", "--delay", "0us,50us", "--count", "20"], 10),
         (&["latency", "noise", "--count", "3", "--over", "100ns"], 1),
     ] {
         let run = record(&run(&[arguments, &["--json"]].concat()));

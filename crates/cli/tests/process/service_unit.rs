@@ -21,7 +21,9 @@ fn unit(program: &str, file: &str, prepare: impl Fn(&std::path::Path)) -> Option
     for path in [&program, &file] {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
     }
-    fs::copy(env!("CARGO_BIN_EXE_ontick"), &program).unwrap();
+    // By another process: a test beside this one that forks meanwhile would have the file open for writing, and nothing
+    // could run it.
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_ontick")).arg(&program).status().unwrap().success());
     fs::write(&file, SWITCH).unwrap();
     prepare(folder.path());
     Some(Command::new(&program).args(["switch", "unit"]).arg(&file).output().unwrap())

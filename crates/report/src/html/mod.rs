@@ -3,6 +3,7 @@
 
 mod arguments;
 mod causes;
+mod delays;
 mod facts;
 mod figures;
 mod findings;
@@ -25,16 +26,22 @@ pub fn html(run: &Run) -> String {
     let mut body = Markup::default();
     header(&mut body, run);
     said(&mut body, &typeset::sentence(&verdict::verdict(run)));
+    // Their table and curve say it all; each point as a curve of its own says nothing.
+    let has_delays = crate::delays::of(run).is_some();
     match &run.switch {
         Some(switch) => switching::cards(&mut body, switch),
+        None if has_delays => {}
         None => sections::cards(&mut body, run),
     }
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
     pulses::pulses(&mut body, run);
+    delays::delays(&mut body, run);
     switching::all(&mut body, run);
     table::latencies(&mut body, run);
-    figures::all(&mut body, &plot::of_run(run), run.measurement == Measurement::Prove);
+    if !has_delays {
+        figures::all(&mut body, &plot::of_run(run), run.measurement == Measurement::Prove);
+    }
     causes::causes(&mut body, run);
     findings::all(&mut body, &named);
     facts::all(&mut body, &named);

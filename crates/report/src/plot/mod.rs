@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod blocks;
+mod delays;
 mod frame;
 mod gantt;
 mod growth;
@@ -36,6 +37,8 @@ pub enum Plot {
     Blocks,
     /// Frames that came through a switch, over the windows of its gates; of one run only.
     Arrivals,
+    /// How long delays were over how long they were to be; of one run only.
+    Delays,
 }
 
 impl Plot {
@@ -46,6 +49,7 @@ impl Plot {
             Plot::Maxima => "Largest latency over time",
             Plot::Blocks => "Blocks in order",
             Plot::Arrivals => "Arrivals over the gates",
+            Plot::Delays => "Delays, asked for and got",
         }
     }
 
@@ -63,6 +67,7 @@ impl Plot {
             Plot::Maxima => maxima::draw(&with(|s| s.maxima.max_ns.iter().any(|ns| *ns > 0)), paper),
             Plot::Blocks => blocks::draw(&with(|s| !s.blocks.is_empty()), paper),
             Plot::Arrivals => arrivals::draw(None, paper),
+            Plot::Delays => delays::draw(None, paper),
         }
     }
 }
@@ -79,7 +84,16 @@ pub fn svg(run: &Run, plot: Plot) -> String {
         let height = arrivals::height(run.switch.as_ref(), BROAD, true);
         return arrivals::draw(run.switch.as_ref(), &Paper { width: BROAD, height, title: Some((title, machine)) });
     }
+    if plot == Plot::Delays {
+        let paper = Paper { width: 900.0, height: 480.0, title: Some((title, machine)) };
+        return delays::draw(crate::delays::of(run).as_ref(), &paper);
+    }
     document(&of_run(run), plot, title, machine)
+}
+
+/// The curve of delays, as a page wants it.
+pub(crate) fn delays_inline(run: &Run, width: f64, height: f64) -> String {
+    delays::draw(crate::delays::of(run).as_ref(), &Paper { width, height, title: None })
 }
 
 /// The width of a picture with several panels.
@@ -105,8 +119,13 @@ fn document(curves: &[Curve], plot: Plot, title: String, about: String) -> Strin
 
 /// The vertical latency axis; what `x_axis` draws lies below its grid.
 fn latency_axis(frame: &mut Frame, decades: Decades, x_axis: impl FnOnce(&mut Frame)) -> Scale {
+    time_axis(frame, "latency", decades, x_axis)
+}
+
+/// A vertical axis of times.
+fn time_axis(frame: &mut Frame, title: &str, decades: Decades, x_axis: impl FnOnce(&mut Frame)) -> Scale {
     let y = Scale::log(f64::from(decades.low), f64::from(decades.high), frame.bottom, frame.top);
     x_axis(frame);
-    frame.y_axis(y, &y.powers(26.0, power_of_time), "latency");
+    frame.y_axis(y, &y.powers(26.0, power_of_time), title);
     y
 }

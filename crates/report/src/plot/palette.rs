@@ -72,7 +72,7 @@ pub(crate) fn of_runs<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
     runs.iter().enumerate().flat_map(of).collect()
 }
 
-fn nth(i: usize) -> Ink {
+pub(crate) fn nth(i: usize) -> Ink {
     Ink { colour: i % ON_LIGHT.len(), dash: i / ON_LIGHT.len() }
 }
 

@@ -1,6 +1,7 @@
 //! A run as text for a terminal.
 
 mod causes;
+mod delays;
 mod findings;
 mod lines;
 mod list;
@@ -12,7 +13,7 @@ mod switching;
 mod table;
 mod trace;
 
-use ontick_record::{Environment, Run};
+use ontick_record::{Environment, Measurement, Run};
 
 use crate::figures::waits_differently;
 use crate::{headline, verdict, warnings};
@@ -68,9 +69,10 @@ pub fn summary(run: &Run, style: &Style) -> String {
     text.push_str(&match &run.switch {
         Some(switch) => switching::tables(switch, style),
         None if has_pulses(run) => pulses::pulses(run, style),
-        None => table::table(run, style),
+        None => delays::delays(run, style).unwrap_or_else(|| table::table(run, style)),
     });
-    if let Some(sentence) = waits_differently(run.series.iter()) {
+    let has_delays = run.measurement == Measurement::Delay;
+    if let Some(sentence) = waits_differently(run.series.iter()).filter(|_| !has_delays) {
         text.push_str(&hanging("  ", "", sentence, style.width));
     }
     text.push('\n');

@@ -1,5 +1,6 @@
 //! `ontick latency …`
 
+mod delay;
 mod edge;
 mod mechanisms;
 mod noise;
@@ -25,6 +26,7 @@ pub enum Latency {
     Edge(edge::Edge),
     Response(response::Response),
     Wallclock(wallclock::Wallclock),
+    Delay(delay::Delay),
     Noise(noise::Noise),
 }
 
@@ -36,6 +38,7 @@ impl Latency {
             Latency::Edge(edge) => edge.run(),
             Latency::Response(response) => response.run(),
             Latency::Wallclock(wallclock) => wallclock.run(),
+            Latency::Delay(delay) => delay.run(),
             Latency::Noise(noise) => noise.run(),
         }
     }
