@@ -162,7 +162,7 @@ mod tests {
     }
 
     /// The links that a frame passes, each as often as it does; `to` is its address.
-    fn message_time(network: &Network, nodes: &[Forwarding], talker: NodeId, to: [u8; 6]) -> Vec<LinkId> {
+    fn reached_links(network: &Network, nodes: &[Forwarding], talker: NodeId, to: [u8; 6]) -> Vec<LinkId> {
         let out = |node: NodeId| (0..network.links.len()).filter(move |link| network.links[*link].from == node);
         let mut passed = Vec::new();
         let mut waiting: Vec<LinkId> = out(talker).collect();
@@ -204,13 +204,13 @@ mod tests {
             for (stream, route) in schedule.routes.iter().enumerate() {
                 let mut route = route.clone();
                 route.sort_unstable();
-                let taken = carried(&network, &nodes, network.streams[stream].talker, addresses[stream]);
+                let taken = reached_links(&network, &nodes, network.streams[stream].talker, addresses[stream]);
                 assert_eq!(taken, route, "{}", network.streams[stream].name);
             }
             // A broadcast reaches every other station, once.
             let stations = network.nodes.iter().filter(|node| node.kind == Kind::Station).count();
             let talker = network.streams[0].talker;
-            let passed = carried(&network, &nodes, talker, [0xff; 6]);
+            let passed = reached_links(&network, &nodes, talker, [0xff; 6]);
             let arrived = passed.iter().filter(|link| network.nodes[network.links[**link].to].kind == Kind::Station);
             assert_eq!(arrived.count(), stations - 1);
         }
