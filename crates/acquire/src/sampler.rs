@@ -75,8 +75,8 @@ impl Sampler {
     pub fn turn(&mut self) -> Turn {
         let (trigger_ns, missed) = match &mut self.clockwork {
             Pace::Cycle(cycle) => {
-                let beat = cycle.next();
-                (beat.deadline_ns, beat.missed)
+                let tick = cycle.next();
+                (tick.deadline_ns, tick.missed)
             }
             Pace::Edge { line, clock } => match line.edge(clock.now_ns() + PATIENCE_NS) {
                 Ok(Some(edge)) => (edge.time_ns, u64::from(edge.lost)),

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ontick_rt::thread::{Policy, Ready};
+use ontick_rt::thread::{Policy, ThreadSetup};
 use ontick_rt::watchdog::Watchdog;
 
 /// Many times as long as the longest frame that threads spin through.
@@ -20,11 +20,11 @@ pub struct Guard {
 
 impl Guard {
     /// Over the calling thread, which asked for this.
-    pub fn over(held: &Ready) -> Self {
+    pub fn over(held: &ThreadSetup) -> Self {
         Self::within(held, RUNAWAY_AFTER)
     }
 
-    fn within(held: &Ready, limit: Duration) -> Self {
+    fn within(held: &ThreadSetup, limit: Duration) -> Self {
         let mut refused: Vec<String> = held.refused().iter().map(ToString::to_string).collect();
         let watched = held.policy().is_some_and(Policy::is_real_time);
         let watchdog = watched.then(|| Watchdog::watch_this_thread(limit)).and_then(|started| {

@@ -68,7 +68,7 @@ pub fn apply(root: &Root, plan: &Plan, journal: &mut Journal) -> Applied {
             }
         }
     }
-    // Last, so that interrupts have had the time to strike.
+    // Last, so that interrupts have had the time to be delivered.
     for change in applied.changes.iter_mut().filter(|c| c.outcome == Outcome::Done && c.note.is_none()) {
         change.note =
             knobs::interrupts::lags(root, &change.path).map(|cpus| format!("on CPU {cpus} until it occurs next"));

@@ -14,7 +14,7 @@ pub enum Error {
     Refused(#[from] ontick_rt::thread::Refusal),
     /// Spinning on the only CPU.
     #[error("{0}")]
-    Unsafe(#[from] ontick_rt::watchdog::Unsafe),
+    WouldStarve(#[from] ontick_rt::watchdog::WouldStarve),
     /// A measurement between two CPUs on a machine, or within a cpuset, that has one.
     #[error("{0} needs two CPUs, and this process may use one")]
     NeedsTwoCpus(&'static str),

@@ -3,7 +3,7 @@
 use ontick_record::run::Settings;
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::{Occupancy, claim, holders};
-use ontick_rt::thread::{Policy, Ready, Setup};
+use ontick_rt::thread::{Policy, Setup, ThreadSetup};
 
 use crate::Error;
 
@@ -66,7 +66,7 @@ impl Place {
     }
 
     /// Sets the calling thread up, as far as the system allows.
-    pub(crate) fn take(&self) -> Ready {
+    pub(crate) fn take(&self) -> ThreadSetup {
         self.setup().best_effort()
     }
 
@@ -86,7 +86,7 @@ impl Place {
     }
 
     /// Writes down what was asked and what was obtained.
-    pub(crate) fn describe(&self, ready: &Ready, settings: &mut Settings) {
+    pub(crate) fn describe(&self, ready: &ThreadSetup, settings: &mut Settings) {
         settings.cpu = ready.cpu();
         settings.policy = ready.policy().unwrap_or_default().to_string();
         settings.memory_locked = ready.memory_locked();

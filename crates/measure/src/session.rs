@@ -7,7 +7,7 @@ use std::time::Duration;
 use ontick_record::run::{Contamination, Series, Settings};
 use ontick_rt::clock::ClockId;
 use ontick_rt::recorder::{self, Writer};
-use ontick_rt::thread::{Ready, block_signals};
+use ontick_rt::thread::{ThreadSetup, block_signals};
 use ontick_rt::usage::Usage;
 use ontick_rt::watchdog::Watchdog;
 
@@ -32,7 +32,7 @@ pub fn run<P: Probe>(
     name: &str,
     place: Place,
     limits: Limits,
-    prepare: impl FnOnce(&Ready) -> Result<P, Error> + Send,
+    prepare: impl FnOnce(&ThreadSetup) -> Result<P, Error> + Send,
     observer: &mut Observer,
 ) -> Result<Series, Error> {
     place.check()?;
@@ -92,7 +92,7 @@ struct Timed {
 fn timed<P: Probe>(
     place: Place,
     limits: Limits,
-    prepare: impl FnOnce(&Ready) -> Result<P, Error>,
+    prepare: impl FnOnce(&ThreadSetup) -> Result<P, Error>,
     writer: &mut Writer,
     stop: &AtomicBool,
     recording: &AtomicBool,
@@ -269,7 +269,7 @@ mod tests {
     fn between_samples_nothing_is_allocated() {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let limits = Limits { outlier_ns: 0, ..Limits::new(Length::Count(10_000)) };
-        let prepare = |_: &Ready| Ok(Allocations(0));
+        let prepare = |_: &ThreadSetup| Ok(Allocations(0));
         let series = run("allocations", Place::stock(), limits, prepare, &mut Observer::new(&stop, &mut look)).unwrap();
         // The first also counts what was prepared just before it.
         assert_eq!((series.latency.count(), series.latency.below(1)), (10_000, 9_999));
@@ -302,13 +302,13 @@ mod tests {
     /// A job of 10 ms that is stalled once: 100 ms into the run, beyond its end.
     struct Stalled {
         due_ns: u64,
-        beats: u64,
+        ticks: u64,
     }
 
     impl Probe for Stalled {
         fn next(&mut self) -> Sample {
-            self.beats += 1;
-            let (step, late) = match self.beats {
+            self.ticks += 1;
+            let (step, late) = match self.ticks {
                 ..=10 => (1, 0),
                 11 => (1, 80),
                 _ => (8, 0),
@@ -326,7 +326,7 @@ mod tests {
         // The first is due at 0, the eleventh at 100 ms and comes at 180 ms; those from 110 to 170 ms are missed.
         let (mut writer, reader) = recorder::channel(u64::MAX);
         let limits = Limits::new(Length::Duration(135_000_000));
-        let mut probe = Stalled { due_ns: 1_000_000_000, beats: 0 };
+        let mut probe = Stalled { due_ns: 1_000_000_000, ticks: 0 };
         observe(&mut probe, limits, &mut writer, &AtomicBool::new(false));
         let seen = reader.snapshot();
         assert_eq!((seen.count(), seen.max_ns, seen.missed), (11, Some(80_000_000), 3));
@@ -350,7 +350,7 @@ mod tests {
         };
         let mut observer = Observer::new(&stop, &mut look);
         let place = Place { cpu: Some(first), ..Place::stock() };
-        let prepare = |_: &Ready| {
+        let prepare = |_: &ThreadSetup| {
             tid.store(ontick_rt::thread::current_tid(), Relaxed);
             Ok(Allocations(0))
         };
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_probe_that_cannot_be_made_is_an_error_and_ends_the_run() {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
-        let prepare = |_: &Ready| Err::<Allocations, _>(Error::NeedsTwoCpus("this"));
+        let prepare = |_: &ThreadSetup| Err::<Allocations, _>(Error::NeedsTwoCpus("this"));
         let limits = Limits::new(Length::Duration(u64::MAX));
         let result = run("none", Place::stock(), limits, prepare, &mut Observer::new(&stop, &mut look));
         assert!(result.unwrap_err().to_string().contains("needs two CPUs"));

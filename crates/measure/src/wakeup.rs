@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
-use ontick_rt::thread::{Ready, block_signals};
+use ontick_rt::thread::{ThreadSetup, block_signals};
 use ontick_rt::wait::{Sleep, Wait};
 use rustix::event::EventfdFlags;
 use rustix::pipe::PipeFlags;
@@ -82,7 +82,8 @@ pub fn measure(
         return Err(Error::Impossible("the interval of wake-ups must be from 10us to 1s".into()));
     }
     let waker_place = place.peer(waker_cpu, "a wake-up between CPUs")?;
-    let prepare = |_: &Ready| Wakeup::start(by, interval_ns, waker_place).map_err(Error::system("a wake-up's start"));
+    let prepare =
+        |_: &ThreadSetup| Wakeup::start(by, interval_ns, waker_place).map_err(Error::system("a wake-up's start"));
     session::run(name, place, limits, prepare, observer)
 }
 

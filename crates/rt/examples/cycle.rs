@@ -28,9 +28,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut cycle = Cycle::new(Clock::new(ClockId::Monotonic), Hybrid::new(PERIOD_NS), PERIOD_NS);
     let (mut writer, reader) = recorder::channel(100_000);
     for _ in 0..cycles {
-        let beat = cycle.next();
-        writer.record(beat.now_ns, beat.latency_ns());
-        writer.missed(beat.missed);
+        let tick = cycle.next();
+        writer.record(tick.now_ns, tick.latency_ns());
+        writer.missed(tick.missed);
         // The work of this period goes here.
     }
 

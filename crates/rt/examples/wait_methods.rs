@@ -22,8 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut cycle = Cycle::new(Clock::new(ClockId::Monotonic), wait, PERIOD_NS);
         let (mut writer, reader) = recorder::channel(u64::MAX);
         for _ in 0..cycles {
-            let beat = cycle.next();
-            writer.record(beat.now_ns, beat.latency_ns());
+            let tick = cycle.next();
+            writer.record(tick.now_ns, tick.latency_ns());
         }
         let found = reader.snapshot();
         let (least, most) = (found.min_ns.unwrap_or(0), found.max_ns.unwrap_or(0));

@@ -16,7 +16,7 @@ pub enum Overrun {
 
 /// One period's beginning, as the thread met it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Beat {
+pub struct Tick {
     /// Number of the period since the first; skipped ones count.
     pub index: u64,
     /// When the thread should have been running, in ns.
@@ -27,7 +27,7 @@ pub struct Beat {
     pub missed: u64,
 }
 
-impl Beat {
+impl Tick {
     /// How late the thread was, in ns; 0 if it was early.
     pub fn latency_ns(&self) -> u64 {
         self.now_ns.saturating_sub(self.deadline_ns)
@@ -75,7 +75,7 @@ impl<W: Wait> Cycle<W> {
     /// Waits for the next deadline.
     #[allow(clippy::should_implement_trait)] // an iterator could end; a cycle does not
     #[inline]
-    pub fn next(&mut self) -> Beat {
+    pub fn next(&mut self) -> Tick {
         let mut missed = 0;
         if self.overrun == Overrun::Skip {
             let now = self.clock.now_ns();
@@ -88,10 +88,10 @@ impl<W: Wait> Cycle<W> {
         }
         let deadline_ns = self.next_ns;
         let now_ns = self.wait.until(&mut self.clock, deadline_ns);
-        let beat = Beat { index: self.index, deadline_ns, now_ns, missed };
+        let tick = Tick { index: self.index, deadline_ns, now_ns, missed };
         self.next_ns += self.period_ns;
         self.index += 1;
-        beat
+        tick
     }
 
     /// Sleeps for `nap_ns` if the next deadline is more than three times as far, and tells the time then; `None`
@@ -154,8 +154,8 @@ mod tests {
         let mut cycle =
             Cycle::with_phase(clock, Scripted(lateness, 0), 1_000_000_000, Phase::Fixed(123_456_789), Overrun::Skip);
         for i in 0..5 {
-            let beat = cycle.next();
-            assert_eq!((beat.index, beat.deadline_ns % 1_000_000_000, beat.missed), (i, 123_456_789, 0));
+            let tick = cycle.next();
+            assert_eq!((tick.index, tick.deadline_ns % 1_000_000_000, tick.missed), (i, 123_456_789, 0));
         }
     }
 
@@ -179,11 +179,11 @@ mod tests {
             (10 * MS + 1, 9, 1),
         ] {
             let mut cycle = scripted(Overrun::Skip);
-            assert_eq!(cycle.next(), Beat { index: 0, deadline_ns: 2 * MS, now_ns: 2 * MS, missed: 0 });
+            assert_eq!(cycle.next(), Tick { index: 0, deadline_ns: 2 * MS, now_ns: 2 * MS, missed: 0 });
             cycle.clock().pass(busy_ns);
-            let beat = cycle.next();
-            assert_eq!((beat.missed, beat.latency_ns()), (missed, latency_ns), "busy for {busy_ns} ns");
-            assert_eq!((beat.index, beat.deadline_ns), (1 + missed, (3 + missed) * MS), "busy for {busy_ns} ns");
+            let tick = cycle.next();
+            assert_eq!((tick.missed, tick.latency_ns()), (missed, latency_ns), "busy for {busy_ns} ns");
+            assert_eq!((tick.index, tick.deadline_ns), (1 + missed, (3 + missed) * MS), "busy for {busy_ns} ns");
             assert_eq!(cycle.next().index, 2 + missed);
         }
     }
@@ -194,17 +194,17 @@ mod tests {
         cycle.next();
         cycle.clock().pass(5 * MS + 300);
         for (index, late_ns) in [(1, 4 * MS + 300), (2, 3 * MS + 300), (3, 2 * MS + 300), (4, MS + 300), (5, 300)] {
-            let beat = cycle.next();
-            assert_eq!((beat.index, beat.missed, beat.latency_ns()), (index, 0, late_ns));
+            let tick = cycle.next();
+            assert_eq!((tick.index, tick.missed, tick.latency_ns()), (index, 0, late_ns));
         }
-        assert_eq!(cycle.next(), Beat { index: 6, deadline_ns: 8 * MS, now_ns: 8 * MS, missed: 0 });
+        assert_eq!(cycle.next(), Tick { index: 6, deadline_ns: 8 * MS, now_ns: 8 * MS, missed: 0 });
     }
 
     #[test]
     fn early_is_before_the_deadline_only() {
-        let beat = |now_ns| Beat { index: 0, deadline_ns: 100, now_ns, missed: 0 };
-        assert!(beat(99).early() && !beat(100).early() && !beat(101).early());
-        assert_eq!((beat(99).latency_ns(), beat(101).latency_ns()), (0, 1));
+        let tick = |now_ns| Tick { index: 0, deadline_ns: 100, now_ns, missed: 0 };
+        assert!(tick(99).early() && !tick(100).early() && !tick(101).early());
+        assert_eq!((tick(99).latency_ns(), tick(101).latency_ns()), (0, 1));
     }
 
     #[test]

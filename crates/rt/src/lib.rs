@@ -10,8 +10,8 @@
 //! let mut cycle = Cycle::new(Clock::new(ClockId::Monotonic), Hybrid::new(1_000_000), 1_000_000);
 //! let (mut writer, reader) = recorder::channel(100_000);
 //! for _ in 0..5 {
-//!     let beat = cycle.next();
-//!     writer.record(beat.now_ns, beat.latency_ns());
+//!     let tick = cycle.next();
+//!     writer.record(tick.now_ns, tick.latency_ns());
 //!     // … the work of this period …
 //! }
 //! assert_eq!(reader.snapshot().count(), 5);
@@ -33,7 +33,7 @@ pub mod usage;
 pub mod wait;
 pub mod watchdog;
 
-pub use cycle::{Beat, Cycle, Overrun};
+pub use cycle::{Cycle, Overrun, Tick};
 pub use phase::Phase;
 pub use rtrb;
 

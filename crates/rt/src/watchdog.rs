@@ -20,7 +20,7 @@ const BUSY: f64 = 0.25;
 /// Why a CPU must not be occupied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unsafe {
+pub enum WouldStarve {
     /// The machine has no other CPU.
     #[error(
         "this machine has one CPU: a loop that spins on it at real-time priority would stop everything else (use a method that sleeps)"
@@ -29,8 +29,8 @@ pub enum Unsafe {
 }
 
 /// Refuses the machine's only CPU to a loop that spins.
-pub fn may_occupy(cpus_online: usize) -> Result<(), Unsafe> {
-    if cpus_online > 1 { Ok(()) } else { Err(Unsafe::OnlyCpu) }
+pub fn may_occupy(cpus_online: usize) -> Result<(), WouldStarve> {
+    if cpus_online > 1 { Ok(()) } else { Err(WouldStarve::OnlyCpu) }
 }
 
 /// Watches threads from beside, and demotes one to normal scheduling that has kept its CPU busy for
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_only_cpu_is_refused() {
-        assert_eq!(may_occupy(1), Err(Unsafe::OnlyCpu));
+        assert_eq!(may_occupy(1), Err(WouldStarve::OnlyCpu));
         assert_eq!(may_occupy(2), Ok(()));
     }
 

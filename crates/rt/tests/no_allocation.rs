@@ -16,9 +16,9 @@ fn waiting_and_recording_allocate_nothing() {
         let (mut writer, _reader) = recorder::channel(0);
         let before = allocations();
         for _ in 0..2_000 {
-            let beat = cycle.next();
-            writer.missed(beat.missed);
-            writer.record(beat.now_ns, beat.latency_ns() + 1);
+            let tick = cycle.next();
+            writer.missed(tick.missed);
+            writer.record(tick.now_ns, tick.latency_ns() + 1);
         }
         assert_eq!(allocations() - before, 0);
     }

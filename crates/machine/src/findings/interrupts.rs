@@ -122,7 +122,7 @@ fn steered(look: &Look, see: fn(&Look) -> Option<Seen>) -> Vec<Seen> {
 
 fn interrupts(look: &Look) -> Option<Seen> {
     let cpus = &look.aim.cpus;
-    // The kernel moves an interrupt when it strikes next: those that may not stay do so once more.
+    // The kernel moves an interrupt when it is delivered next: those that may not stay do so once more.
     let stays = |i: &&Interrupt| i.affinity.as_ref().is_none_or(|may| may.meets(cpus));
     let (staying, leaving): (Vec<_>, Vec<_>) = look.facts.interrupts.reaching(cpus).partition(stays);
     if staying.is_empty() {

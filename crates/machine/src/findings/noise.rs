@@ -1,4 +1,4 @@
-//! Small things that strike now and then, the hypervisor, and programs that fight over settings.
+//! Small things that disturb now and then, the hypervisor, and programs that fight over settings.
 
 use super::{Check, Look, MS, Seen, TUNE_BOOT, US};
 

@@ -80,7 +80,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The CPU that an interrupt still goes to although it may not any more: the kernel moves it when it strikes next.
+/// The CPU that an interrupt still goes to although it may not any more: the kernel moves it when it is delivered next.
 pub(crate) fn lags(root: &Root, path: &str) -> Option<CpuList> {
     let folder = path.strip_suffix("/smp_affinity_list")?;
     let list = |file: &str| root.value(&format!("{folder}/{file}"))?.parse::<CpuList>().ok();

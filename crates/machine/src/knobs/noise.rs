@@ -1,4 +1,4 @@
-//! Small things that strike every CPU now and then.
+//! Small things that disturb every CPU now and then.
 
 use super::{DEDICATED, EVERY, Knob, QUICK, Want, steered};
 use crate::form::Form;

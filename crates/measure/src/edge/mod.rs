@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ontick_record::run::Series;
-use ontick_rt::thread::Ready;
+use ontick_rt::thread::ThreadSetup;
 
 pub use wiring::Wiring;
 
@@ -81,7 +81,7 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
     }
     let driver_place = place.peer(job.driver_cpu, "an edge from one CPU to another")?;
     job.wiring.try_out()?;
-    let prepare = |_: &Ready| Sight::start(job, driver_place);
+    let prepare = |_: &ThreadSetup| Sight::start(job, driver_place);
     session::run(name, place, limits, prepare, observer)
 }
 

@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 
 use ontick_gpio::{Name, OnExit};
 use ontick_record::run::{Pulse, Series, Settings};
-use ontick_rt::thread::Ready;
+use ontick_rt::thread::ThreadSetup;
 use ontick_rt::wait::DUTY;
 use ontick_rt::{cpus, watchdog};
 
@@ -161,7 +161,7 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
     let measured_by = OnceLock::new();
     let mut series = match &job.by {
         By::Pwm(_) | By::Pru(_) => {
-            let prepare = |_: &Ready| {
+            let prepare = |_: &ThreadSetup| {
                 let running = Running::start(job, widths, place)?;
                 let _ = measured_by.set(running.measured_by());
                 Ok(running)
@@ -169,7 +169,7 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
             session::run(name, place, limits, prepare, observer)?
         }
         _ => {
-            let prepare = |_: &Ready| {
+            let prepare = |_: &ThreadSetup| {
                 let train = Train::start(job, widths, place)?;
                 let _ = measured_by.set(train.measured_by());
                 Ok(train)

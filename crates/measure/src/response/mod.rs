@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_gpio::OnExit;
 use ontick_record::run::Series;
-use ontick_rt::thread::{Policy, Ready};
+use ontick_rt::thread::{Policy, ThreadSetup};
 
 pub use by::{By, ByError};
 pub use follow::Pair;
@@ -57,7 +57,7 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
     let observer_place = observer_place(job, place)?;
     try_out(job)?;
     let shared = Arc::new(Shared::default());
-    let prepare = |_: &Ready| Responder::start(job, place, observer_place, shared.clone());
+    let prepare = |_: &ThreadSetup| Responder::start(job, place, observer_place, shared.clone());
     let series = session::run(name, place, limits, prepare, observer)?;
     shared.notes(name).into_iter().for_each(|note| observer.note(note));
     Ok(series)
@@ -75,7 +75,7 @@ pub fn respond(
 ) -> Result<(Series, u64), Error> {
     check_interval(interval_ns)?;
     let answers = Arc::new(AtomicU64::new(0));
-    let prepare = |_: &Ready| Alone::start(by, pair, interval_ns, place, answers.clone());
+    let prepare = |_: &ThreadSetup| Alone::start(by, pair, interval_ns, place, answers.clone());
     let limits = Limits::new(Length::Duration(limit_ns.unwrap_or(u64::MAX)));
     let series = session::run(by.name(), place, limits, prepare, observer)?;
     Ok((series, answers.load(Relaxed)))

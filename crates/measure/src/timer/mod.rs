@@ -145,12 +145,12 @@ impl Probe for Timer {
         if let Some(now_ns) = self.cycle.approach(NAP_NS) {
             return Sample::nap(now_ns);
         }
-        let beat = self.cycle.next();
+        let tick = self.cycle.next();
         Sample {
-            now_ns: beat.now_ns,
-            latency_ns: Some(beat.latency_ns()),
-            missed: beat.missed,
-            early: beat.early(),
+            now_ns: tick.now_ns,
+            latency_ns: Some(tick.latency_ns()),
+            missed: tick.missed,
+            early: tick.early(),
             napped: false,
         }
     }

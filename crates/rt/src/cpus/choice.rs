@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::Interrupt;
 
-/// Fewer strikes since boot than this are start-up and configuration, whichever CPU they hit.
+/// Fewer deliveries since boot than this are start-up and configuration, whichever CPU they hit.
 const FEW: u64 = 1000;
-/// A CPU is worse than another if it is struck this many times as often.
+/// A CPU is worse than another if it receives this many times as many.
 const CLEARLY: u64 = 4;
 
 /// A CPU, and why that one.
@@ -25,14 +25,14 @@ pub enum Why {
     Isolated,
     /// There is no other that this thread may use.
     Only,
-    /// Device interrupts that cannot be moved strike the CPUs that would have come first.
+    /// Device interrupts that cannot be moved go to the CPUs that would have come first.
     FixedInterrupts {
-        /// The one that strikes most: its device and number.
+        /// The one delivered most often: its device and number.
         worst: String,
-        /// The CPU that it strikes.
+        /// The CPU that it is delivered to.
         on: u32,
     },
-    /// Device interrupts strike the CPUs that would have come first; these could be moved.
+    /// Device interrupts go to the CPUs that would have come first; these could be moved.
     Interrupts,
     /// Nothing speaks against it, and boards send interrupts and start-up work to the first.
     Last,
@@ -60,8 +60,8 @@ impl fmt::Display for Why {
 }
 
 /// The CPU to dedicate: the last isolated one; else, of those `allowed`, one without device interrupts that
-/// cannot be moved; of these the last that few others strike. CPU 0, where the kernel's housekeeping lives, is taken
-/// only where interrupts that cannot be moved strike every other CPU clearly more.
+/// cannot be moved; of these the last that receives few others. CPU 0, where the kernel's housekeeping lives, is taken
+/// only where interrupts that cannot be moved go to every other CPU clearly more.
 pub fn choose(online: &[u32], allowed: &[u32], isolated: &[u32], interrupts: &[Interrupt]) -> Choice {
     let among = |list: &[u32]| {
         let mut cpus: Vec<u32> = list.iter().copied().filter(|cpu| online.contains(cpu)).collect();
@@ -77,11 +77,11 @@ pub fn choose(online: &[u32], allowed: &[u32], isolated: &[u32], interrupts: &[I
     if all.len() == 1 {
         return Choice { cpu: last, why: Why::Only };
     }
-    let mut calm = least_struck(&all, |cpu| strikes(interrupts, cpu, Interrupt::is_fixed));
+    let mut calm = least_interrupted(&all, |cpu| deliveries(interrupts, cpu, Interrupt::is_fixed));
     if calm.len() > 1 {
         calm.retain(|cpu| *cpu != 0);
     }
-    let calmest = least_struck(&calm, |cpu| strikes(interrupts, cpu, |_| true));
+    let calmest = least_interrupted(&calm, |cpu| deliveries(interrupts, cpu, |_| true));
     let cpu = calmest.last().copied().unwrap_or(last);
     let why = match calm.last() {
         _ if cpu == last => Why::Last,
@@ -91,22 +91,22 @@ pub fn choose(online: &[u32], allowed: &[u32], isolated: &[u32], interrupts: &[I
     Choice { cpu, why }
 }
 
-/// The CPUs that are not struck clearly more often than the one that is struck least.
-fn least_struck(cpus: &[u32], strikes: impl Fn(u32) -> u64) -> Vec<u32> {
-    let least = cpus.iter().map(|cpu| strikes(*cpu)).min().unwrap_or(0);
+/// The CPUs that do not receive clearly more than the one that receives least.
+fn least_interrupted(cpus: &[u32], deliveries: impl Fn(u32) -> u64) -> Vec<u32> {
+    let least = cpus.iter().map(|cpu| deliveries(*cpu)).min().unwrap_or(0);
     let clearly_more = |count: u64| count >= FEW && count >= least.saturating_mul(CLEARLY);
-    cpus.iter().copied().filter(|cpu| !clearly_more(strikes(*cpu)) || strikes(*cpu) == least).collect()
+    cpus.iter().copied().filter(|cpu| !clearly_more(deliveries(*cpu)) || deliveries(*cpu) == least).collect()
 }
 
-fn strikes(interrupts: &[Interrupt], cpu: u32, counted: impl Fn(&Interrupt) -> bool) -> u64 {
-    interrupts.iter().filter(|i| counted(i)).fold(0, |sum: u64, i| sum.saturating_add(i.strikes(cpu)))
+fn deliveries(interrupts: &[Interrupt], cpu: u32, counted: impl Fn(&Interrupt) -> bool) -> u64 {
+    interrupts.iter().filter(|i| counted(i)).fold(0, |sum: u64, i| sum.saturating_add(i.deliveries(cpu)))
 }
 
-/// The fixed interrupt that struck the passed-over CPUs after `chosen` most.
+/// The fixed interrupt delivered most often to the passed-over CPUs after `chosen`.
 fn fixed_there(interrupts: &[Interrupt], all: &[u32], chosen: u32) -> Why {
-    let on = |i: &Interrupt| all.iter().copied().filter(|cpu| *cpu > chosen).max_by_key(|cpu| i.strikes(*cpu));
+    let on = |i: &Interrupt| all.iter().copied().filter(|cpu| *cpu > chosen).max_by_key(|cpu| i.deliveries(*cpu));
     let fixed = interrupts.iter().filter(|i| i.is_fixed());
-    match fixed.filter_map(|i| Some((i, on(i)?))).max_by_key(|(i, on)| i.strikes(*on)) {
+    match fixed.filter_map(|i| Some((i, on(i)?))).max_by_key(|(i, on)| i.deliveries(*on)) {
         Some((i, on)) => Why::FixedInterrupts { worst: format!("{} ({})", i.device, i.number), on },
         None => Why::Interrupts,
     }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_isolated_cpu_wins_whatever_strikes_it() {
+    fn an_isolated_cpu_wins_whatever_it_receives() {
         let disk = interrupt(36, true, &[0, 1, 2, 3], &[2], &[0, 0, 90_000, 0]);
         let choice = choose(&[0, 1, 2, 3], &[0, 1, 3], &[2], &[disk]);
         assert_eq!(choice, Choice { cpu: 2, why: Why::Isolated });

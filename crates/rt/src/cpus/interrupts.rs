@@ -1,4 +1,4 @@
-//! Device interrupts: which CPU each strikes, and whether it could be sent elsewhere.
+//! Device interrupts: which CPU each is delivered to, and whether it could be sent elsewhere.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ pub struct Interrupt {
     pub affinity: Vec<u32>,
     /// The CPUs that it does go to; empty where the kernel does not say.
     pub effective: Vec<u32>,
-    /// How often it struck each CPU since boot.
+    /// How often it was delivered to each CPU since boot.
     pub counts: BTreeMap<u32, u64>,
 }
 
@@ -32,15 +32,16 @@ impl Interrupt {
         self.fixed == Some(true)
     }
 
-    /// How often it struck `cpu` since boot, as far as that speaks against the CPU: a queue that serves this CPU alone
-    /// is quiet once a timed thread has it to itself, and what each CPU has of its own (timers) is nowhere less.
-    pub fn strikes(&self, cpu: u32) -> u64 {
-        let struck = self.counts.get(&cpu).copied().unwrap_or(0);
+    /// How often it was delivered to `cpu` since boot, as far as that speaks against the CPU: a queue that serves this
+    /// CPU alone is quiet once a timed thread has it to itself, and what each CPU has of its own (timers) is nowhere
+    /// less.
+    pub fn deliveries(&self, cpu: u32) -> u64 {
+        let delivered = self.counts.get(&cpu).copied().unwrap_or(0);
         let own_queue = self.is_fixed() && self.affinity == [cpu] && self.effective == [cpu];
-        if own_queue || self.of_each_cpu() { 0 } else { struck }
+        if own_queue || self.of_each_cpu() { 0 } else { delivered }
     }
 
-    /// An interrupt that goes nowhere in particular and still struck many CPUs: each has one.
+    /// An interrupt that goes nowhere in particular and still went to many CPUs: each has one.
     fn of_each_cpu(&self) -> bool {
         let all: u64 = self.counts.values().sum();
         let most = self.counts.values().max().copied().unwrap_or(0);
@@ -114,7 +115,7 @@ ERR:          0
         assert_eq!(all.len(), 2);
         assert_eq!((all[0].number, all[0].device.as_str()), (36, "virtio1-req.0"));
         assert_eq!(all[0].counts, [(0, 3), (2, 89_891)].into());
-        assert_eq!(all[0].strikes(2), 89_891);
+        assert_eq!(all[0].deliveries(2), 89_891);
         assert!(parse("").is_empty() && parse("nonsense\n1: x\n").is_empty());
     }
 
@@ -154,10 +155,10 @@ ERR:          0
             counts: [(0, counts[0]), (1, counts[1])].into(),
             ..Interrupt::default()
         };
-        assert_eq!(of_each([40_000, 90_000], &[]).strikes(1), 0);
+        assert_eq!(of_each([40_000, 90_000], &[]).deliveries(1), 0);
         // As a Raspberry Pi's USB controller, which its interrupt controller sends to CPU 0 alone.
-        assert_eq!(of_each([9_000_000, 0], &[]).strikes(0), 9_000_000);
-        assert_eq!(of_each([40_000, 90_000], &[1]).strikes(1), 90_000);
+        assert_eq!(of_each([9_000_000, 0], &[]).deliveries(0), 9_000_000);
+        assert_eq!(of_each([40_000, 90_000], &[1]).deliveries(1), 90_000);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use latency_request::LatencyRequest;
 pub use memory::prefault_stack;
 pub use policy::{Policy, PolicyError};
 pub use refusal::Refusal;
-pub use setup::{Ready, Setup};
+pub use setup::{Setup, ThreadSetup};
 
 pub use crate::sys::block_signals;
 pub(crate) use policy::in_force;

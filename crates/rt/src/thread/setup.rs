@@ -15,7 +15,7 @@ pub struct Setup {
 /// What the calling thread obtained. When it is dropped, memory is unlocked and the power-state request
 /// ends; CPU and policy stay with the thread.
 #[derive(Debug, Default)]
-pub struct Ready {
+pub struct ThreadSetup {
     refused: Vec<Refusal>,
     memory_locked: bool,
     cpu: Option<u32>,
@@ -60,9 +60,9 @@ impl Setup {
         self
     }
 
-    /// Sets the calling thread up as far as the system allows; [`Ready::refused`] tells the rest.
-    pub fn best_effort(self) -> Ready {
-        let mut ready = Ready::default();
+    /// Sets the calling thread up as far as the system allows; [`ThreadSetup::refused`] tells the rest.
+    pub fn best_effort(self) -> ThreadSetup {
+        let mut ready = ThreadSetup::default();
         // Memory first: what the other steps allocate is then locked too.
         if self.lock_memory {
             match memory::lock() {
@@ -100,7 +100,7 @@ impl Setup {
 
     /// Sets the calling thread up, or tells the first thing that was refused. CPU and policy that were
     /// already set stay with the thread.
-    pub fn strict(self) -> Result<Ready, Refusal> {
+    pub fn strict(self) -> Result<ThreadSetup, Refusal> {
         let ready = self.best_effort();
         match ready.refused.first().cloned() {
             None => Ok(ready),
@@ -109,7 +109,7 @@ impl Setup {
     }
 }
 
-impl Ready {
+impl ThreadSetup {
     /// What was asked and not obtained, with reason and remedy.
     pub fn refused(&self) -> &[Refusal] {
         &self.refused
@@ -131,7 +131,7 @@ impl Ready {
     }
 }
 
-impl Drop for Ready {
+impl Drop for ThreadSetup {
     fn drop(&mut self) {
         if self.memory_locked {
             memory::unlock();

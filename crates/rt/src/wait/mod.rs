@@ -55,9 +55,9 @@ mod tests {
     use crate::clock::ClockId;
 
     /// A wait that has a margin of 7 ns, and spun for 9.
-    struct Told;
+    struct CallOrder;
 
-    impl Wait for Told {
+    impl Wait for CallOrder {
         fn until(&mut self, _: &mut Clock, deadline_ns: u64) -> u64 {
             deadline_ns
         }
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_boxed_wait_reports_what_it_would_unboxed() {
         let boxed = |wait: Box<dyn Wait>| (Wait::margin_ns(&wait), Wait::spun_ns(&wait));
-        assert_eq!(boxed(Box::new(Told)), (Some(7), Some(9)));
+        assert_eq!(boxed(Box::new(CallOrder)), (Some(7), Some(9)));
         assert_eq!(boxed(Box::new(Sleep)), (None, None));
     }
 

@@ -36,7 +36,7 @@ const STALLS: usize = 1 << 16;
 pub enum StartError {
     /// It would take the only CPU.
     #[error("{0}")]
-    OnlyCpu(#[from] watchdog::Unsafe),
+    OnlyCpu(#[from] watchdog::WouldStarve),
     /// Another process has its CPU.
     #[error("{0}")]
     Held(#[from] Held),

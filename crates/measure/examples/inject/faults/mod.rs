@@ -12,7 +12,7 @@ use ontick_measure::timer::{self, Job};
 use ontick_measure::{Error, Length, Limits, Live, Method, Observer, Place, session};
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
-use ontick_rt::thread::{Policy, Ready, Setup};
+use ontick_rt::thread::{Policy, Setup, ThreadSetup};
 use ontick_rt::wait::{Sleep, Wait};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -199,7 +199,7 @@ struct Faulty<'w> {
     clock: Clock,
     deadline_ns: u64,
     memory: *mut u8,
-    beats: u32,
+    ticks: u32,
     windows: &'w mut Vec<Making>,
 }
 
@@ -208,8 +208,8 @@ const FAULTY: u32 = 11;
 
 impl Probe for Faulty<'_> {
     fn next(&mut self) -> Sample {
-        let faulty = self.beats % FAULTY == FAULTY - 1;
-        self.beats += 1;
+        let faulty = self.ticks % FAULTY == FAULTY - 1;
+        self.ticks += 1;
         if faulty {
             // SAFETY: the region is this thread's alone; dropped pages read as zero.
             let done = unsafe { libc::madvise(self.memory.cast(), PAGES * 4096, libc::MADV_DONTNEED) };
@@ -237,7 +237,7 @@ impl Probe for Faulty<'_> {
 }
 
 /// Lets the compiler know that it is called only once.
-fn once<'w, F: FnOnce(&Ready) -> Result<Faulty<'w>, Error>>(prepare: F) -> F {
+fn once<'w, F: FnOnce(&ThreadSetup) -> Result<Faulty<'w>, Error>>(prepare: F) -> F {
     prepare
 }
 
@@ -246,7 +246,7 @@ fn page_fault(place: Place, limits: Limits, observer: &mut Observer) -> (Series,
     // Locked memory could not be dropped.
     let place = Place { prepared: false, ..place };
     let recorded = &mut windows;
-    let prepare = once(move |_: &Ready| {
+    let prepare = once(move |_: &ThreadSetup| {
         let (read_write, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping, at a place of the kernel's choice; it stays until the process ends.
         let memory = unsafe { libc::mmap(std::ptr::null_mut(), PAGES * 4096, read_write, private, -1, 0) };
@@ -254,7 +254,7 @@ fn page_fault(place: Place, limits: Limits, observer: &mut Observer) -> (Series,
         // SAFETY: as above; huge pages would make one fault of many.
         unsafe { libc::madvise(memory, PAGES * 4096, libc::MADV_NOHUGEPAGE) };
         let clock = Clock::new(ClockId::Monotonic);
-        Ok(Faulty { clock, deadline_ns: 0, memory: memory.cast(), beats: 0, windows: recorded })
+        Ok(Faulty { clock, deadline_ns: 0, memory: memory.cast(), ticks: 0, windows: recorded })
     });
     let series = session::run("page faults", place, limits, prepare, observer).expect("the thread is measured");
     (series, judged(windows))

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use ontick_record::run::{Series, Settings};
-use ontick_rt::thread::Ready;
+use ontick_rt::thread::ThreadSetup;
 
 pub use address::{Address, AddressError, PORT};
 
@@ -63,7 +63,7 @@ fn measure_within(
     }
     let stream = connect(&job.board, patience)?;
     let reported = Arc::new(std::sync::Mutex::new(BoardReport::default()));
-    let prepare = |_: &Ready| {
+    let prepare = |_: &ThreadSetup| {
         let alone = Alone::start(job.by, &job.pair, job.interval_ns, place, Arc::new(AtomicU64::new(0)))?;
         let board = Board::start(stream, (job.interval_ns / 1_000) as u32, patience)?;
         Ok(Observed { alone, board, address: job.board.clone(), reported: reported.clone() })
