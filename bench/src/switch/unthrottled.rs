@@ -1,6 +1,6 @@
 //! Real-time throttling off, as `ontick switch run` has it, for as long as this lives.
 
-use ontick_machine::{Aim, Facts, Journal, Plan, Profile, Root, apply, revert};
+use ontick_machine::{Facts, Journal, Plan, Profile, Root, Target, apply, revert};
 use ontick_units::CpuList;
 
 /// Puts throttling back when it is dropped. What was changed is in the journal of `ontick tune`, should this be killed.
@@ -14,9 +14,10 @@ impl Unthrottled {
         let reported = |e: &dyn std::fmt::Display| format!("real-time throttling cannot be lifted: {e}");
         let root = Root::live();
         let facts = Facts::gather(&root);
-        let mut aim = Aim::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(|e| reported(&e))?;
-        aim.only = ["rt-throttling", "rt-group-throttling"].map(String::from).to_vec();
-        let plan = Plan::make(&root, &facts, &aim).map_err(|e| reported(&e))?;
+        let mut target =
+            Target::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(|e| reported(&e))?;
+        target.only = ["rt-throttling", "rt-group-throttling"].map(String::from).to_vec();
+        let plan = Plan::make(&root, &facts, &target).map_err(|e| reported(&e))?;
         let mut journal = Journal::open(&root).map_err(|e| reported(&e))?;
         if journal.entries().next().is_some() {
             return Err(reported(&"settings that ontick changed before still stand (sudo ontick tune revert)"));

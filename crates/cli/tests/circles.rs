@@ -12,7 +12,7 @@ type Module = Vec<String>;
 const LAYERS_OF_MACHINE: [&[&str]; 10] = [
     &["root", "form", "config_txt", "merge", "service_unit"],
     &["facts"],
-    &["aim", "own"],
+    &["target", "own"],
     &["findings", "knobs"],
     &["plan"],
     &["journal"],

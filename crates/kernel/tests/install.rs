@@ -329,8 +329,8 @@ fn tune_and_kernel_go_back_in_any_order() {
         let before = state(&machine);
         let facts = machine.facts();
         let tune = |machine: &Machine| {
-            let aim = machine.aim(ontick_machine::Profile::DedicatedCore);
-            let plan = ontick_machine::boot::plan(&machine.root, &facts, &aim, false).unwrap();
+            let target = machine.target(ontick_machine::Profile::DedicatedCore);
+            let plan = ontick_machine::boot::plan(&machine.root, &facts, &target, false).unwrap();
             assert!(plan.edits.iter().any(|e| e.path.ends_with("config.txt")), "{plan:?}");
             let mut journal = Journal::open(&machine.root).unwrap();
             assert!(ontick_machine::boot::apply(&machine.root, &plan, &mut journal).stopped.is_none());

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ontick_machine::{Aim, Facts, Plan, Profile, Root, check, own};
+use ontick_machine::{Facts, Plan, Profile, Root, Target, check, own};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = match std::env::args().nth(1) {
@@ -11,23 +11,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => Root::live(),
     };
     let facts = Facts::gather(&root);
-    let aim = Aim::new(&facts, None, Profile::DedicatedCore)?;
-    for f in check(&facts, &aim) {
+    let target = Target::new(&facts, None, Profile::DedicatedCore)?;
+    for f in check(&facts, &target) {
         println!(
             "{:?} {}: {} (should be: {}); now: {:?}; boot: {:?}",
             f.severity, f.id, f.seen, f.should, f.now, f.boot
         );
     }
-    for item in Plan::make(&root, &facts, &aim)?.items {
+    for item in Plan::make(&root, &facts, &target)?.items {
         println!("{} {}: {} -> {} {:?}", item.knob, item.path, item.current, item.wanted, item.state);
     }
-    if let Ok(plan) = ontick_machine::boot::plan(&root, &facts, &aim, false) {
+    if let Ok(plan) = ontick_machine::boot::plan(&root, &facts, &target, false) {
         println!("{:?}", plan.place);
         plan.edits.iter().for_each(|edit| println!("{}", edit.diff));
         plan.commands.iter().chain(&plan.notes).for_each(|line| println!("{line}"));
     }
     if root.is_live() {
-        let cpu = aim.cpus.last().unwrap_or(0);
+        let cpu = target.cpus.last().unwrap_or(0);
         let own = own::watch(&root, &facts, cpu, Duration::from_secs(2), || true)?;
         println!("CPU {cpu}: {:?}, timer {:?}/s, may: {:?}", own.time, own.timer_per_second, own.may);
         own.ran.iter().take(12).for_each(|r| println!("  {r:?}"));

@@ -17,10 +17,10 @@ mod wanted;
 
 use serde::Serialize;
 
-use crate::aim::Aim;
 use crate::config_txt;
 use crate::facts::Facts;
 use crate::root::{Root, reason};
+use crate::target::Target;
 
 pub use apply::{BootApplied, Ran, Written, apply, run};
 pub use place::{Place, find};
@@ -114,13 +114,13 @@ impl Edit {
     }
 }
 
-/// Plans the boot files for an aim. `trial` is for a Raspberry Pi 4 or later: the change is used for one
+/// Plans the boot files for a target. `trial` is for a Raspberry Pi 4 or later: the change is used for one
 /// boot only, so that a bad argument cannot lock the user out.
-pub fn plan(root: &Root, facts: &Facts, aim: &Aim, trial: bool) -> Result<BootPlan, String> {
+pub fn plan(root: &Root, facts: &Facts, target: &Target, trial: bool) -> Result<BootPlan, String> {
     let place = find(root)?;
-    let (arguments, mut notes) = wanted::arguments(facts, aim);
+    let (arguments, mut notes) = wanted::arguments(facts, target);
     let settings = match place {
-        Place::RaspberryPi { .. } => wanted::settings(facts, aim, &mut notes),
+        Place::RaspberryPi { .. } => wanted::settings(facts, target, &mut notes),
         _ => Vec::new(),
     };
     let mut drafts = Drafts { root, edits: Vec::new(), notes };

@@ -13,12 +13,12 @@ mod scheduling;
 
 pub use ontick_record::findings::{Finding, Severity, any_bad};
 
-use crate::aim::Aim;
 use crate::facts::Facts;
+use crate::target::Target;
 
-/// Looks at everything, for the CPUs of an aim; worst first.
-pub fn check(facts: &Facts, aim: &Aim) -> Vec<Finding> {
-    let look = Look { facts, aim };
+/// Looks at everything, for the CPUs of a target; worst first.
+pub fn check(facts: &Facts, target: &Target) -> Vec<Finding> {
+    let look = Look { facts, target };
     let mut found: Vec<Finding> =
         all().flat_map(|check| (check.look)(&look).into_iter().map(|seen| check.finding(seen))).collect();
     // Stable: what is equally bad stays in the order of the tables.
@@ -42,7 +42,7 @@ fn all() -> impl Iterator<Item = &'static Check> {
 /// What a `look` is given.
 struct Look<'a> {
     facts: &'a Facts,
-    aim: &'a Aim,
+    target: &'a Target,
 }
 
 /// One thing to look at.
@@ -149,8 +149,8 @@ mod tests {
     fn remedies_name_knobs_that_exist() {
         let mut facts = Facts::default();
         facts.cpus.online = "0-3".parse().unwrap();
-        let aim = Aim::new(&facts, None, crate::Profile::DedicatedCore).unwrap();
-        for finding in check(&facts, &aim) {
+        let target = Target::new(&facts, None, crate::Profile::DedicatedCore).unwrap();
+        for finding in check(&facts, &target) {
             assert!(finding.knob.as_deref().is_none_or(|k| crate::knobs::named(k).is_ok()), "{}", finding.id);
         }
     }

@@ -6,10 +6,10 @@ pub(crate) mod tasks;
 
 use serde::Serialize;
 
-use crate::aim::Aim;
 use crate::facts::Facts;
 use crate::journal::Journal;
 use crate::root::Root;
+use crate::target::Target;
 use ontick_units::CpuList;
 
 /// What isolation did.
@@ -38,29 +38,29 @@ pub struct Stayed {
     pub why: String,
 }
 
-/// Isolates the aim's CPUs. Moves other programs' tasks, so the caller must have been told to.
-pub fn isolate(root: &Root, facts: &Facts, aim: &Aim, journal: &mut Journal) -> Result<Isolated, String> {
-    if !aim.isolate {
+/// Isolates the target's CPUs. Moves other programs' tasks, so the caller must have been told to.
+pub fn isolate(root: &Root, facts: &Facts, target: &Target, journal: &mut Journal) -> Result<Isolated, String> {
+    if !target.isolate {
         return Err("isolation moves other programs' tasks: it must be asked for (--isolate)".into());
     }
-    if !aim.can_dedicate() {
+    if !target.can_dedicate() {
         return Err("this machine has one CPU: none can be isolated".into());
     }
     let groups = &facts.cgroups;
     let partition = groups.v2.as_deref().filter(|_| groups.controllers.iter().any(|c| c == "cpuset"));
     let mut isolated = match (partition, groups.v1.get("cpuset")) {
         (Some(mount), v1) => {
-            let done = group::partition(root, mount, aim, journal);
+            let done = group::partition(root, mount, target, journal);
             match (done.refused.is_some(), v1) {
-                (true, Some(v1)) => group::cpuset(root, v1, aim, journal),
+                (true, Some(v1)) => group::cpuset(root, v1, target, journal),
                 _ => done,
             }
         }
-        (None, Some(v1)) => group::cpuset(root, v1, aim, journal),
+        (None, Some(v1)) => group::cpuset(root, v1, target, journal),
         (None, None) => return Err(no_cpuset(facts)),
     };
     let known: Vec<u32> = isolated.stayed.iter().map(|s| s.task).collect();
-    isolated.stayed.extend(tasks::staying(root, aim).into_iter().filter(|s| !known.contains(&s.task)));
+    isolated.stayed.extend(tasks::staying(root, target).into_iter().filter(|s| !known.contains(&s.task)));
     Ok(isolated)
 }
 

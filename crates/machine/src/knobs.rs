@@ -1,6 +1,6 @@
 //! Every setting that ontick changes while the machine runs, as one table of small entries.
 //!
-//! An entry names a file (or a pattern of files) and says what value is wanted there for an [`Aim`],
+//! An entry names a file (or a pattern of files) and says what value is wanted there for a [`Target`],
 //! why, and on whose word. Reading, writing, journal and revert are the same for all of them, so a new
 //! knob is a few lines in one of the tables below.
 
@@ -12,10 +12,10 @@ mod scheduling;
 
 use serde::Serialize;
 
-use crate::aim::{Aim, Profile};
 use crate::facts::Facts;
 use crate::form::Form;
 use crate::root::Root;
+use crate::target::{Profile, Target};
 
 /// One setting.
 pub struct Knob {
@@ -31,7 +31,7 @@ pub struct Knob {
     /// Whether it affects other programs' tasks, so that it needs `--isolate`.
     pub isolates: bool,
     /// The wanted value of one file.
-    pub want: fn(&Aim, &Spot) -> Want,
+    pub want: fn(&Target, &Spot) -> Want,
     /// Why it matters.
     pub why: &'static str,
     /// Who says so, or where it was measured.
@@ -124,12 +124,12 @@ pub fn named(name: &str) -> Result<&'static Knob, String> {
 
 impl Knob {
     /// The files of this knob on this machine.
-    pub fn files(&self, root: &Root, aim: &Aim) -> Vec<String> {
+    pub fn files(&self, root: &Root, target: &Target) -> Vec<String> {
         let expand = |pattern: &&str| -> Vec<String> {
             if !pattern.contains("{cpu}") {
                 return root.matching(pattern);
             }
-            aim.cpus.iter().flat_map(|cpu| root.matching(&pattern.replace("{cpu}", &cpu.to_string()))).collect()
+            target.cpus.iter().flat_map(|cpu| root.matching(&pattern.replace("{cpu}", &cpu.to_string()))).collect()
         };
         let mut files = self.paths.iter().map(expand).find(|files| !files.is_empty()).unwrap_or_default();
         files.sort_by_key(|f| f.split('/').filter_map(|p| p.parse::<u32>().ok()).next());
@@ -138,8 +138,8 @@ impl Knob {
 }
 
 /// Leaves a setting that steers work off a CPU alone where there is no other CPU.
-pub(crate) fn steered(aim: &Aim, value: impl FnOnce() -> Want) -> Want {
-    if aim.can_dedicate() { value() } else { Want::leave("this machine has one CPU, nothing can be steered off it") }
+pub(crate) fn steered(target: &Target, value: impl FnOnce() -> Want) -> Want {
+    if target.can_dedicate() { value() } else { Want::leave("this machine has one CPU, nothing can be steered off it") }
 }
 
 #[cfg(test)]

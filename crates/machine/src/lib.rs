@@ -7,9 +7,9 @@
 //! use ontick_machine::*;
 //! let root = Root::live();
 //! let facts = Facts::gather(&root);
-//! let aim = Aim::new(&facts, None, Profile::DedicatedCore)?;
-//! let worst_first = check(&facts, &aim);
-//! let plan = Plan::make(&root, &facts, &aim)?;
+//! let target = Target::new(&facts, None, Profile::DedicatedCore)?;
+//! let worst_first = check(&facts, &target);
+//! let plan = Plan::make(&root, &facts, &target)?;
 //! let mut journal = Journal::open(&root)?;
 //! let applied = apply(&root, &plan, &mut journal);
 //! let reverted = revert(&root, &mut journal, false);
@@ -19,7 +19,6 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
-pub mod aim;
 pub mod apply;
 pub mod boot;
 pub mod config_txt;
@@ -36,9 +35,9 @@ pub mod revert;
 pub mod root;
 pub mod service_unit;
 pub mod status;
+pub mod target;
 pub mod tree;
 
-pub use aim::{Aim, Profile};
 pub use apply::{Applied, apply};
 pub use facts::Facts;
 pub use findings::{Finding, Severity, check};
@@ -48,3 +47,4 @@ pub use plan::Plan;
 pub use revert::{Reverted, revert};
 pub use root::Root;
 pub use status::{Status, status};
+pub use target::{Profile, Target};

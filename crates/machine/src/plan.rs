@@ -2,17 +2,18 @@
 
 use serde::Serialize;
 
-use crate::aim::Aim;
 use crate::facts::Facts;
 use crate::form::Form;
 use crate::knobs::{self, Knob, Spot, Want};
 use crate::root::{Root, reason};
+use crate::target::Target;
 
 /// What `tune` would do.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
     /// What the machine is wanted for.
-    pub aim: Aim,
+    #[serde(rename = "aim")]
+    pub target: Target,
     /// One item for each file that a knob names here, in the order of application; and one for each knob
     /// that names none.
     pub items: Vec<Item>,
@@ -58,17 +59,17 @@ pub enum State {
 }
 
 impl Plan {
-    /// Plans the knobs of the profile, or those that the aim names.
-    pub fn make(root: &Root, facts: &Facts, aim: &Aim) -> Result<Self, String> {
-        for name in &aim.only {
+    /// Plans the knobs of the profile, or those that the target names.
+    pub fn make(root: &Root, facts: &Facts, target: &Target) -> Result<Self, String> {
+        for name in &target.only {
             knobs::named(name)?;
         }
-        let asked = |knob: &&Knob| match aim.only.is_empty() {
-            true => knob.profiles.contains(&aim.profile),
-            false => aim.only.iter().any(|name| name == knob.name),
+        let asked = |knob: &&Knob| match target.only.is_empty() {
+            true => knob.profiles.contains(&target.profile),
+            false => target.only.iter().any(|name| name == knob.name),
         };
-        let items = knobs::all().filter(asked).flat_map(|knob| items(root, facts, aim, knob)).collect();
-        Ok(Self { aim: aim.clone(), items })
+        let items = knobs::all().filter(asked).flat_map(|knob| items(root, facts, target, knob)).collect();
+        Ok(Self { target: target.clone(), items })
     }
 
     /// The items that are neither as wanted nor will be.
@@ -82,7 +83,7 @@ impl Plan {
     }
 }
 
-fn items(root: &Root, facts: &Facts, aim: &Aim, knob: &'static Knob) -> Vec<Item> {
+fn items(root: &Root, facts: &Facts, target: &Target, knob: &'static Knob) -> Vec<Item> {
     let blank = |path: &str, state| Item {
         knob: knob.name,
         path: path.into(),
@@ -93,7 +94,7 @@ fn items(root: &Root, facts: &Facts, aim: &Aim, knob: &'static Knob) -> Vec<Item
         why: knob.why,
         source: knob.source,
     };
-    let files = knob.files(root, aim);
+    let files = knob.files(root, target);
     if files.is_empty() {
         return vec![blank(knob.paths[0], State::Absent(absent(root, knob.paths[0])))];
     }
@@ -105,10 +106,10 @@ fn items(root: &Root, facts: &Facts, aim: &Aim, knob: &'static Knob) -> Vec<Item
         let shown = shown.trim();
         let current = knob.form.value(shown);
         let spot = Spot { root, facts, path: &path, shown };
-        let (wanted, state) = match (knob.want)(aim, &spot) {
+        let (wanted, state) = match (knob.want)(target, &spot) {
             Want::Leave(why) => (String::new(), State::Left(why)),
             Want::Set(wanted) if knob.form.same(&wanted, shown) => (wanted, State::AsWanted),
-            Want::Set(wanted) if knob.isolates && !aim.isolate => (wanted, State::NeedsIsolate),
+            Want::Set(wanted) if knob.isolates && !target.isolate => (wanted, State::NeedsIsolate),
             Want::Set(wanted) => (wanted, State::Change),
         };
         Item { current, wanted, ..blank(&path, state) }

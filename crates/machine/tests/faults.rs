@@ -21,15 +21,15 @@ fn tune(root: &Root, plan: &Plan, facts: &Facts) {
     if apply(root, plan, &mut journal).stopped.is_some() {
         return;
     }
-    if let Ok(mut boot_plan) = boot::plan(root, facts, &plan.aim, false) {
+    if let Ok(mut boot_plan) = boot::plan(root, facts, &plan.target, false) {
         boot::unit::add_to(&mut boot_plan, root, "/usr/bin/ontick", &["tune", "apply"]).unwrap();
         if boot::apply(root, &boot_plan, &mut journal).stopped.is_none() {
             let _ = boot::unit::enable(root, &mut journal);
         }
     }
-    let mut aim = plan.aim.clone();
-    aim.isolate = true;
-    let _ = isolate::isolate(root, facts, &aim, &mut journal);
+    let mut target = plan.target.clone();
+    target.isolate = true;
+    let _ = isolate::isolate(root, facts, &target, &mut journal);
 }
 
 fn back(root: &Root, force: bool) -> ontick_machine::Reverted {
@@ -283,7 +283,7 @@ fn an_interrupt_that_has_not_moved_yet_is_reported() {
     let standing = status(&machine.root, &Journal::read(&machine.root).unwrap());
     assert_eq!(standing.changes.iter().filter(|c| c.note.is_some()).count(), 1);
     let seen = |machine: &Machine| {
-        let all = ontick_machine::check(&machine.facts(), &machine.aim(Profile::DedicatedCore));
+        let all = ontick_machine::check(&machine.facts(), &machine.target(Profile::DedicatedCore));
         all.into_iter().find(|f| f.id == "interrupts").unwrap()
     };
     assert!(seen(&machine).seen.contains("may be delivered once more: 36 virtio1-req.0"), "{:?}", seen(&machine));
@@ -356,8 +356,8 @@ fn a_full_boot_partition_leaves_the_old_files() {
     for refused in refusals {
         let machine = Machine::lay("pi5");
         let before = state(&machine);
-        let (facts, aim) = (machine.facts(), machine.aim(Profile::DedicatedCore));
-        let plan = boot::plan(&machine.root, &facts, &aim, false).unwrap();
+        let (facts, target) = (machine.facts(), machine.target(Profile::DedicatedCore));
+        let plan = boot::plan(&machine.root, &facts, &target, false).unwrap();
         let root = machine.root.clone().with_hook(Arc::new(Refuse(28, refused)));
         let mut journal = Journal::open(&root).unwrap();
         let done = boot::apply(&root, &plan, &mut journal);
@@ -376,7 +376,7 @@ fn what_others_changed_is_reported_and_left() {
     let mut journal = Journal::open(&machine.root).unwrap();
     let plan = machine.plan(Profile::DedicatedCore);
     assert!(apply(&machine.root, &plan, &mut journal).complete());
-    let boot_plan = boot::plan(&machine.root, &machine.facts(), &plan.aim, false).unwrap();
+    let boot_plan = boot::plan(&machine.root, &machine.facts(), &plan.target, false).unwrap();
     assert!(boot::apply(&machine.root, &boot_plan, &mut journal).stopped.is_none());
     drop(journal);
     machine.write("/proc/sys/vm/swappiness", "42\n");
@@ -421,7 +421,7 @@ fn a_restart_undoes_values_and_leaves_files_to_revert() {
     let before = state(&machine);
     let mut journal = Journal::open(&machine.root).unwrap();
     let plan = machine.plan(Profile::DedicatedCore);
-    let boot_plan = boot::plan(&machine.root, &machine.facts(), &plan.aim, false).unwrap();
+    let boot_plan = boot::plan(&machine.root, &machine.facts(), &plan.target, false).unwrap();
     assert!(boot::apply(&machine.root, &boot_plan, &mut journal).stopped.is_none());
     let tuned_files = state(&machine);
     assert!(apply(&machine.root, &plan, &mut journal).complete());
@@ -499,11 +499,11 @@ fn a_partition_isolates_where_the_kernel_has_one() {
     let before = state(&machine);
     let kernel = Arc::new(Kernel::default());
     let root = machine.root.clone().with_hook(kernel);
-    let (facts, mut aim) = (machine.facts(), machine.aim(Profile::DedicatedCore));
+    let (facts, mut target) = (machine.facts(), machine.target(Profile::DedicatedCore));
     let mut journal = Journal::open(&root).unwrap();
-    assert!(isolate::isolate(&root, &facts, &aim, &mut journal).unwrap_err().contains("--isolate"));
-    aim.isolate = true;
-    let done = isolate::isolate(&root, &facts, &aim, &mut journal).unwrap();
+    assert!(isolate::isolate(&root, &facts, &target, &mut journal).unwrap_err().contains("--isolate"));
+    target.isolate = true;
+    let done = isolate::isolate(&root, &facts, &target, &mut journal).unwrap();
     assert_eq!((done.group.as_deref(), done.refused), (Some("/sys/fs/cgroup/ontick"), None));
     assert_eq!(machine.read("/sys/fs/cgroup/ontick/cpuset.cpus.exclusive"), "3\n");
     assert_eq!(machine.read("/sys/fs/cgroup/ontick/cpuset.cpus.partition"), "isolated\n");
@@ -518,10 +518,10 @@ fn a_partition_that_the_kernel_finds_invalid_is_taken_back() {
     let machine = Machine::lay("pi5");
     let before = state(&machine);
     let root = machine.root.clone().with_hook(Arc::new(Kernel { invalid: true, ..Kernel::default() }));
-    let (facts, mut aim) = (machine.facts(), machine.aim(Profile::DedicatedCore));
-    aim.isolate = true;
+    let (facts, mut target) = (machine.facts(), machine.target(Profile::DedicatedCore));
+    target.isolate = true;
     let mut journal = Journal::open(&root).unwrap();
-    let done = isolate::isolate(&root, &facts, &aim, &mut journal).unwrap();
+    let done = isolate::isolate(&root, &facts, &target, &mut journal).unwrap();
     assert!(done.refused.is_some_and(|why| why.contains("not exclusive")));
     assert_eq!(journal.entries().count(), 0);
     revert(&root, &mut journal, false);
@@ -534,10 +534,10 @@ fn tasks_are_moved_away_and_come_back() {
     let machine = Machine::lay("pi3b-stretch");
     let before = state(&machine);
     let root = machine.root.clone().with_hook(Arc::new(Kernel::default()));
-    let (facts, mut aim) = (machine.facts(), machine.aim(Profile::DedicatedCore));
-    aim.isolate = true;
+    let (facts, mut target) = (machine.facts(), machine.target(Profile::DedicatedCore));
+    target.isolate = true;
     let mut journal = Journal::open(&root).unwrap();
-    let done = isolate::isolate(&root, &facts, &aim, &mut journal).unwrap();
+    let done = isolate::isolate(&root, &facts, &target, &mut journal).unwrap();
     assert_eq!((done.method.as_str(), done.moved), ("cgroup v1 cpuset", 2));
     let stayed: Vec<_> = done.stayed.iter().map(|s| (s.name.as_str(), s.why.contains("cannot be moved"))).collect();
     assert_eq!(stayed, [("migration/3", true), ("kworker/u8:1", false)]);
@@ -554,8 +554,8 @@ fn tasks_are_moved_away_and_come_back() {
 #[test]
 fn one_cpu_is_not_isolated() {
     let machine = Machine::lay("beaglebone");
-    let mut aim = machine.aim(Profile::DedicatedCore);
-    aim.isolate = true;
+    let mut target = machine.target(Profile::DedicatedCore);
+    target.isolate = true;
     let mut journal = Journal::open(&machine.root).unwrap();
-    assert!(isolate::isolate(&machine.root, &machine.facts(), &aim, &mut journal).unwrap_err().contains("one CPU"));
+    assert!(isolate::isolate(&machine.root, &machine.facts(), &target, &mut journal).unwrap_err().contains("one CPU"));
 }

@@ -5,12 +5,12 @@ mod machine;
 use machine::{MACHINES, Machine};
 use ontick_machine::boot::{self, Place};
 use ontick_machine::plan::State;
-use ontick_machine::{Aim, Finding, Journal, Plan, Profile, Root, Severity, apply, check, revert, status};
+use ontick_machine::{Finding, Journal, Plan, Profile, Root, Severity, Target, apply, check, revert, status};
 use ontick_units::CpuList;
 
 fn findings(name: &str) -> Vec<Finding> {
     let machine = Machine::lay(name);
-    check(&machine.facts(), &machine.aim(Profile::DedicatedCore))
+    check(&machine.facts(), &machine.target(Profile::DedicatedCore))
 }
 
 fn found<'a>(all: &'a [Finding], id: &str) -> &'a Finding {
@@ -106,7 +106,7 @@ fn this_kind_of_virtual_machine() {
     let machine = Machine::lay("vm");
     machine.write("/proc/self/cgroup", "1:cpu:/box\n0::/\n");
     machine.write("/sys/fs/cgroup/cpu/box/cpu.rt_runtime_us", "0\n");
-    let all = check(&machine.facts(), &machine.aim(Profile::LowLatency));
+    let all = check(&machine.facts(), &machine.target(Profile::LowLatency));
     assert!(found(&all, "rt-group").severity == Severity::Bad && found(&all, "rt-group").seen.contains("/box"));
 }
 
@@ -139,11 +139,11 @@ fn plans_say_what_is_left_and_why() {
 #[test]
 fn aims_are_checked() {
     let facts = Machine::lay("pi4").facts();
-    let aim = |text: &str| Aim::new(&facts, Some(text.parse::<CpuList>().unwrap()), Profile::DedicatedCore);
-    assert_eq!(aim("2-3").unwrap().others.to_string(), "0-1");
-    assert!(aim("7").unwrap_err().contains("CPU 7 is not online (this machine runs CPU 0-3)"));
-    assert!(aim("0-3").unwrap_err().contains("leave at least one"));
-    let mut named = aim("3").unwrap();
+    let target = |text: &str| Target::new(&facts, Some(text.parse::<CpuList>().unwrap()), Profile::DedicatedCore);
+    assert_eq!(target("2-3").unwrap().others.to_string(), "0-1");
+    assert!(target("7").unwrap_err().contains("CPU 7 is not online (this machine runs CPU 0-3)"));
+    assert!(target("0-3").unwrap_err().contains("leave at least one"));
+    let mut named = target("3").unwrap();
     named.only = vec!["governor".into()];
     let machine = Machine::lay("pi4");
     let plan = Plan::make(&machine.root, &facts, &named).unwrap();
@@ -157,9 +157,9 @@ fn aims_are_checked() {
 fn this_machine_can_be_looked_at() {
     let root = Root::live();
     let facts = ontick_machine::Facts::gather(&root);
-    let aim = Aim::new(&facts, None, Profile::DedicatedCore).unwrap();
-    assert!(!check(&facts, &aim).is_empty() && !facts.kernel.release.is_empty());
-    assert!(Plan::make(&root, &facts, &aim).unwrap().items.len() > 10);
+    let target = Target::new(&facts, None, Profile::DedicatedCore).unwrap();
+    assert!(!check(&facts, &target).is_empty() && !facts.kernel.release.is_empty());
+    assert!(Plan::make(&root, &facts, &target).unwrap().items.len() > 10);
     assert_eq!(facts.environment(None).cpus_online as usize, facts.cpus.online.len());
 }
 
@@ -176,7 +176,7 @@ fn after_revert_nothing_is_different() {
             assert!(applied.complete(), "{name}: {applied:?}");
             assert_eq!(applied.changes.len(), plan.changes().count());
             let facts = machine.facts();
-            let boot = boot::plan(&machine.root, &facts, &plan.aim, false);
+            let boot = boot::plan(&machine.root, &facts, &plan.target, false);
             if name != "vm" {
                 let done = boot::apply(&machine.root, &boot.unwrap(), &mut journal);
                 assert!(done.stopped.is_none(), "{name}: {done:?}");
@@ -206,7 +206,7 @@ fn a_second_profile_keeps_the_first_original() {
         let mut journal = Journal::open(&machine.root).unwrap();
         assert!(apply(&machine.root, &machine.plan(profile), &mut journal).complete());
         let facts = machine.facts();
-        let plan = boot::plan(&machine.root, &facts, &machine.aim(profile), false).unwrap();
+        let plan = boot::plan(&machine.root, &facts, &machine.target(profile), false).unwrap();
         assert!(boot::apply(&machine.root, &plan, &mut journal).stopped.is_none());
     }
     let mut journal = Journal::open(&machine.root).unwrap();
@@ -240,12 +240,12 @@ fn what_config_txt_includes_counts() {
     machine.write(config, &format!("{}[all]\ninclude usercfg.txt\n", machine.read(config)));
     machine.write("/boot/firmware/usercfg.txt", "force_turbo=1\n[pi4]\ncmdline=other.txt\n[pi5]\ncmdline=mine.txt\n");
     machine.write("/boot/firmware/mine.txt", "root=/dev/mmcblk0p2\n");
-    let all = check(&machine.facts(), &machine.aim(Profile::DedicatedCore));
+    let all = check(&machine.facts(), &machine.target(Profile::DedicatedCore));
     assert!(found(&all, "pi-turbo").seen.contains("force_turbo=1"));
     assert!(
         matches!(boot::find(&machine.root), Ok(Place::RaspberryPi { cmdline, .. }) if cmdline == "/boot/firmware/mine.txt")
     );
-    let plan = boot::plan(&machine.root, &machine.facts(), &machine.aim(Profile::DedicatedCore), false).unwrap();
+    let plan = boot::plan(&machine.root, &machine.facts(), &machine.target(Profile::DedicatedCore), false).unwrap();
     assert!(plan.settings.is_empty() && plan.edits.iter().all(|edit| edit.path != config), "{:?}", plan.settings);
 }
 
@@ -253,7 +253,7 @@ fn what_config_txt_includes_counts() {
 fn boot_files_get_what_the_kernel_can_use() {
     let plan = |name: &str| {
         let machine = Machine::lay(name);
-        boot::plan(&machine.root, &machine.facts(), &machine.aim(Profile::DedicatedCore), false).unwrap()
+        boot::plan(&machine.root, &machine.facts(), &machine.target(Profile::DedicatedCore), false).unwrap()
     };
     let args = |p: &boot::BootPlan| p.arguments.iter().map(|a| a.text()).collect::<Vec<_>>().join(" ");
     let stretch = plan("pi3b-stretch");
@@ -281,7 +281,7 @@ fn boot_files_get_what_the_kernel_can_use() {
     // A unified kernel image has no entry; its arguments are a file that starts from the running ones.
     let machine = Machine::lay("x86-systemd-boot");
     std::fs::remove_file(machine.place("/boot/loader/entries/arch.conf")).unwrap();
-    let unified = boot::plan(&machine.root, &machine.facts(), &machine.aim(Profile::DedicatedCore), false).unwrap();
+    let unified = boot::plan(&machine.root, &machine.facts(), &machine.target(Profile::DedicatedCore), false).unwrap();
     assert_eq!(
         unified.edits[0].after,
         "root=UUID=8a1c2a50-1b7f-4a59-a5cb-6a0b1a9d8d01 rw quiet isolcpus=managed_irq,domain,2 nohz_full=2 rcu_nocbs=2 irqaffinity=0-1,3 skew_tick=1\n"
@@ -293,8 +293,8 @@ fn boot_files_get_what_the_kernel_can_use() {
 fn a_boot_can_be_tried_first() {
     let machine = Machine::lay("pi5");
     let before = machine.snapshot();
-    let (facts, aim) = (machine.facts(), machine.aim(Profile::DedicatedCore));
-    let trial = boot::plan(&machine.root, &facts, &aim, true).unwrap();
+    let (facts, target) = (machine.facts(), machine.target(Profile::DedicatedCore));
+    let trial = boot::plan(&machine.root, &facts, &target, true).unwrap();
     assert_eq!(trial.restart, "reboot '0 tryboot'");
     let mut journal = Journal::open(&machine.root).unwrap();
     assert!(boot::apply(&machine.root, &trial, &mut journal).stopped.is_none());
@@ -310,7 +310,7 @@ fn a_boot_can_be_tried_first() {
     );
     assert!(machine.read("/boot/firmware/ontick-cmdline.txt").contains("isolcpus=managed_irq,domain,3"));
     // For good: the files of the trial go.
-    let good = boot::plan(&machine.root, &facts, &aim, false).unwrap();
+    let good = boot::plan(&machine.root, &facts, &target, false).unwrap();
     assert!(boot::apply(&machine.root, &good, &mut journal).stopped.is_none());
     assert!(
         !machine.root.exists("/boot/firmware/tryboot.txt") && !machine.root.exists("/boot/firmware/ontick-cmdline.txt")
@@ -322,7 +322,7 @@ fn a_boot_can_be_tried_first() {
     for name in ["pi3b-bookworm", "x86-grub"] {
         let machine = Machine::lay(name);
         assert!(
-            boot::plan(&machine.root, &machine.facts(), &machine.aim(Profile::DedicatedCore), true)
+            boot::plan(&machine.root, &machine.facts(), &machine.target(Profile::DedicatedCore), true)
                 .unwrap_err()
                 .contains("tryboot")
         );
@@ -333,25 +333,25 @@ fn a_boot_can_be_tried_first() {
 fn odd_boot_files_are_said() {
     let machine = Machine::lay("pi4");
     let line = machine.read("/boot/firmware/cmdline.txt");
-    let (facts, aim) = (machine.facts(), machine.aim(Profile::DedicatedCore));
+    let (facts, target) = (machine.facts(), machine.target(Profile::DedicatedCore));
     machine.write("/boot/firmware/cmdline.txt", &format!("{line}quiet\n"));
-    let error = boot::plan(&machine.root, &facts, &aim, false).unwrap_err();
+    let error = boot::plan(&machine.root, &facts, &target, false).unwrap_err();
     assert!(error.contains("/boot/firmware/cmdline.txt has more than one line"), "{error}");
     machine.write("/boot/firmware/cmdline.txt", &line.replace('\n', "\r\n"));
-    let plan = boot::plan(&machine.root, &facts, &aim, false).unwrap();
+    let plan = boot::plan(&machine.root, &facts, &target, false).unwrap();
     assert!(plan.edits[0].after.ends_with("skew_tick=1\r\n") && plan.notes.iter().any(|n| n.contains("Windows")));
     std::fs::write(machine.place("/boot/firmware/cmdline.txt"), b"root=\xff\n").unwrap();
-    assert!(boot::plan(&machine.root, &facts, &aim, false).unwrap_err().contains("is not text"));
+    assert!(boot::plan(&machine.root, &facts, &target, false).unwrap_err().contains("is not text"));
     std::fs::remove_file(machine.place("/boot/firmware/cmdline.txt")).unwrap();
-    assert!(boot::plan(&machine.root, &facts, &aim, false).unwrap_err().contains("mounted?"));
+    assert!(boot::plan(&machine.root, &facts, &target, false).unwrap_err().contains("mounted?"));
 }
 
 #[test]
 fn the_unit_comes_and_goes() {
     let machine = Machine::lay("x86-grub");
     let before = machine.snapshot();
-    let (facts, aim) = (machine.facts(), machine.aim(Profile::LowLatency));
-    let mut plan = boot::plan(&machine.root, &facts, &aim, false).unwrap();
+    let (facts, target) = (machine.facts(), machine.target(Profile::LowLatency));
+    let mut plan = boot::plan(&machine.root, &facts, &target, false).unwrap();
     boot::unit::add_to(&mut plan, &machine.root, "/usr/bin/ontick", &["tune", "apply", "--profile", "low-latency"])
         .unwrap();
     assert_eq!(plan.commands, ["update-grub", "systemctl daemon-reload"]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ontick_machine::own::{self, Ownership};
-use ontick_machine::{Aim, Facts, Profile, Root, check};
+use ontick_machine::{Facts, Profile, Root, Target, check};
 use ontick_record::findings::{Finding, any_bad};
 use ontick_report::text;
 use ontick_rt::thread::set_affinity;
@@ -44,7 +44,7 @@ pub struct Check {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Checked {
-    aim: Aim,
+    target: Target,
     findings: Vec<Finding>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ownership: Option<Ownership>,
@@ -54,15 +54,15 @@ impl Check {
     pub fn run(self) -> Result<Outcome, Failure> {
         let root = self.root.open()?;
         let facts = Facts::gather(&root);
-        let aim = flags::aim(&root, &facts, self.cpu.map(CpuList::one), Profile::DedicatedCore)?;
+        let target = flags::target(&root, &facts, self.cpu.map(CpuList::one), Profile::DedicatedCore)?;
         let ownership = self.cpu.map(|cpu| self.watch(&root, &facts, cpu)).transpose()?;
-        let found = check(&facts, &aim);
+        let found = check(&facts, &target);
         let bad = any_bad(&found);
         if self.json {
-            let checked = Checked { aim, findings: found, ownership };
+            let checked = Checked { target, findings: found, ownership };
             terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?;
         } else {
-            terminal::print(&self.render(&facts, &aim, &found, ownership.as_ref()))?;
+            terminal::print(&self.render(&facts, &target, &found, ownership.as_ref()))?;
         }
         Ok(if bad { Outcome::NotMet } else { Outcome::Met })
     }
@@ -80,16 +80,16 @@ impl Check {
         own::watch(root, facts, cpu, time, || !stop.load(Relaxed)).map_err(Failure::new)
     }
 
-    fn render(&self, facts: &Facts, aim: &Aim, found: &[Finding], ownership: Option<&Ownership>) -> String {
+    fn render(&self, facts: &Facts, target: &Target, found: &[Finding], ownership: Option<&Ownership>) -> String {
         let style = terminal::style();
-        let mut shown = text::machine(&facts.environment(aim.cpus.last()), &style) + "\n";
+        let mut shown = text::machine(&facts.environment(target.cpus.last()), &style) + "\n";
         if let Some(ownership) = ownership {
             shown += &ownership::render(ownership, self.all, &style);
             shown += "\n";
         }
         shown += &text::findings(found, self.all, &style);
         if found.iter().any(|f| f.knob.is_some()) {
-            shown += &format!("What would be changed for CPU {}, and why: ontick tune plan\n", aim.cpus);
+            shown += &format!("What would be changed for CPU {}, and why: ontick tune plan\n", target.cpus);
         }
         shown
     }

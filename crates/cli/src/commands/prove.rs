@@ -8,7 +8,7 @@ use ontick_measure::{Load, prove};
 use ontick_record::{Measurement as Kind, Requirement, Side};
 
 use super::measuring::{self, Measurement};
-use super::tuned::{Tuned, aim};
+use super::tuned::{Tuned, target};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags};
 
@@ -61,7 +61,7 @@ impl Prove {
             prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load: self.load };
         let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(plan.place().cpu, knobs)).transpose()?;
         let facts = Facts::gather(&Root::live());
-        let findings = aim(&facts, plan.place().cpu).map(|aim| check(&facts, &aim)).unwrap_or_default();
+        let findings = target(&facts, plan.place().cpu).map(|target| check(&facts, &target)).unwrap_or_default();
         let tunable = findings.iter().any(|f| f.knob.is_some());
         let mut notes = tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default();
         notes.extend(plan.place().why_there().filter(|_| self.cpu.is_none()));

@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use clap::Args;
-use ontick_machine::{Aim, Facts, Journal, Profile, Root, isolate};
+use ontick_machine::{Facts, Journal, Profile, Root, Target, isolate};
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::{Occupancy, claim};
 use ontick_rt::thread::Policy;
@@ -127,10 +127,10 @@ fn isolated(cpu: u32) -> Result<(Option<TemporarySettings>, File), Failure> {
         return Ok((None, entrance(&group)?));
     }
     let facts = Facts::gather(&root);
-    let mut aim = Aim::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(Failure::new)?;
-    aim.isolate = true;
+    let mut target = Target::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(Failure::new)?;
+    target.isolate = true;
     let mut held = TemporarySettings::begin()?;
-    let done = isolate::isolate(&root, &facts, &aim, held.journal()).map_err(Failure::new)?;
+    let done = isolate::isolate(&root, &facts, &target, held.journal()).map_err(Failure::new)?;
     let group = match (done.refused, done.group) {
         (None, Some(group)) => group,
         (why, _) => {

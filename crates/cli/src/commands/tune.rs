@@ -9,11 +9,11 @@ mod status;
 
 use clap::{Args, Subcommand};
 use ontick_machine::boot::{self, BootPlan};
-use ontick_machine::{Aim, Facts, Plan, Root, service_unit};
+use ontick_machine::{Facts, Plan, Root, Target, service_unit};
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
-use crate::flags::{AimFlags, RootFlag};
+use crate::flags::{RootFlag, TargetFlags};
 use crate::terminal;
 
 /// Change this machine's settings for good timing, and put them back.
@@ -43,7 +43,7 @@ struct Wanted {
     #[arg(value_name = "KNOB")]
     knobs: Vec<String>,
     #[command(flatten)]
-    aim: AimFlags,
+    target: TargetFlags,
     /// Keep the CPUs for timed programs: moves other programs' tasks off them, switches SMT siblings off
     #[arg(long)]
     isolate: bool,
@@ -64,7 +64,7 @@ struct Wanted {
 struct Prepared {
     root: Root,
     facts: Facts,
-    aim: Aim,
+    target: Target,
     plan: Plan,
     boot: Option<BootPlan>,
 }
@@ -73,7 +73,7 @@ impl Wanted {
     /// The same wishes as they are written on the command line.
     fn words(&self) -> String {
         let mut words: Vec<String> = self.knobs.clone();
-        words.extend(self.aim.words());
+        words.extend(self.target.words());
         for (flag, given) in [("--isolate", self.isolate), ("--boot", self.boot), ("--tryboot", self.tryboot)] {
             words.extend(given.then(|| flag.into()));
         }
@@ -83,18 +83,18 @@ impl Wanted {
 
     fn prepare(&self, root: Root) -> Result<Prepared, Failure> {
         let facts = Facts::gather(&root);
-        let mut aim = self.aim.aim(&root, &facts)?;
-        (aim.only, aim.isolate) = (self.knobs.clone(), self.isolate);
-        let plan = Plan::make(&root, &facts, &aim).map_err(Failure::new)?;
-        let boot = self.boot.then(|| self.boot_plan(&root, &facts, &aim)).transpose()?;
-        Ok(Prepared { root, facts, aim, plan, boot })
+        let mut target = self.target.target(&root, &facts)?;
+        (target.only, target.isolate) = (self.knobs.clone(), self.isolate);
+        let plan = Plan::make(&root, &facts, &target).map_err(Failure::new)?;
+        let boot = self.boot.then(|| self.boot_plan(&root, &facts, &target)).transpose()?;
+        Ok(Prepared { root, facts, target, plan, boot })
     }
 
-    fn boot_plan(&self, root: &Root, facts: &Facts, aim: &Aim) -> Result<BootPlan, Failure> {
-        let mut plan = boot::plan(root, facts, aim, self.tryboot).map_err(Failure::new)?;
-        let (cpus, profile) = (aim.cpus.to_string(), aim.profile.name());
+    fn boot_plan(&self, root: &Root, facts: &Facts, target: &Target) -> Result<BootPlan, Failure> {
+        let mut plan = boot::plan(root, facts, target, self.tryboot).map_err(Failure::new)?;
+        let (cpus, profile) = (target.cpus.to_string(), target.profile.name());
         let mut command = vec!["tune", "apply", "--cpu", &cpus, "--profile", profile];
-        command.extend(aim.isolate.then_some("--isolate"));
+        command.extend(target.isolate.then_some("--isolate"));
         match (self.tryboot, boot::unit::is_read(root)) {
             (true, _) => plan.notes.push("settings of the running kernel are not part of the trial".into()),
             (false, true) => boot::unit::add_to(&mut plan, root, &program(root)?, &command).map_err(Failure::new)?,

@@ -2,7 +2,7 @@
 
 use ontick_machine::apply::{Change, Outcome};
 use ontick_machine::plan::{Item, State};
-use ontick_machine::{Aim, Facts, Plan, Profile, Root, apply};
+use ontick_machine::{Facts, Plan, Profile, Root, Target, apply};
 use ontick_units::CpuList;
 
 use crate::failure::Failure;
@@ -23,15 +23,15 @@ impl Tuned {
         let root = Root::live();
         needs_root(&root, "prove --tune")?;
         let facts = Facts::gather(&root);
-        let mut aim = aim(&facts, cpu)?;
-        aim.only = knobs.iter().filter(|knob| !knob.is_empty()).cloned().collect();
-        let plan = Plan::make(&root, &facts, &aim).map_err(Failure::new)?;
+        let mut target = target(&facts, cpu)?;
+        target.only = knobs.iter().filter(|knob| !knob.is_empty()).cloned().collect();
+        let plan = Plan::make(&root, &facts, &target).map_err(Failure::new)?;
         let mut held = TemporarySettings::begin()?;
         let applied = apply(&root, &plan, held.journal());
         match applied.stopped {
             Some(why) => Err(Failure::new(why)),
             None => {
-                let left = plan.left().filter(|_| !aim.only.is_empty()).map(left);
+                let left = plan.left().filter(|_| !target.only.is_empty()).map(left);
                 Ok(Self { held, notes: applied.changes.iter().filter_map(refused).chain(left).collect() })
             }
         }
@@ -44,8 +44,8 @@ impl Tuned {
 }
 
 /// One core for one program.
-pub fn aim(facts: &Facts, cpu: Option<u32>) -> Result<Aim, Failure> {
-    Aim::new(facts, cpu.map(CpuList::one), Profile::DedicatedCore).map_err(Failure::new)
+pub fn target(facts: &Facts, cpu: Option<u32>) -> Result<Target, Failure> {
+    Target::new(facts, cpu.map(CpuList::one), Profile::DedicatedCore).map_err(Failure::new)
 }
 
 fn left(item: &Item) -> String {

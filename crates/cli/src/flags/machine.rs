@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_machine::{Aim, Facts, Profile, Root};
+use ontick_machine::{Facts, Profile, Root, Target};
 use ontick_rt::cpus;
 use ontick_units::CpuList;
 
@@ -49,7 +49,7 @@ pub fn needs_root(root: &Root, command: &str) -> Result<(), Failure> {
 
 /// What the machine is wanted for.
 #[derive(Args, Debug, Clone)]
-pub struct AimFlags {
+pub struct TargetFlags {
     /// CPUs for timed programs, as a list such as 3 or 2-3 [default: those isolated, else one without fixed interrupts]
     #[arg(long, value_name = "LIST", value_parser = list)]
     cpu: Option<CpuList>,
@@ -59,7 +59,7 @@ pub struct AimFlags {
     profile: Profile,
 }
 
-impl AimFlags {
+impl TargetFlags {
     /// As they were given.
     pub fn words(&self) -> Vec<String> {
         let cpu = self.cpu.iter().flat_map(|cpus| ["--cpu".into(), cpus.to_string()]);
@@ -67,17 +67,17 @@ impl AimFlags {
         cpu.chain(profile.into_iter().flatten().map(String::from)).collect()
     }
 
-    pub fn aim(&self, root: &Root, facts: &Facts) -> Result<Aim, Failure> {
-        aim(root, facts, self.cpu.clone(), self.profile)
+    pub fn target(&self, root: &Root, facts: &Facts) -> Result<Target, Failure> {
+        target(root, facts, self.cpu.clone(), self.profile)
     }
 }
 
 /// What the machine is wanted for. Where no CPU is named, the running machine's is the one that the measuring commands
 /// take, too: what is tuned is what is then measured.
-pub fn aim(root: &Root, facts: &Facts, named: Option<CpuList>, profile: Profile) -> Result<Aim, Failure> {
+pub fn target(root: &Root, facts: &Facts, named: Option<CpuList>, profile: Profile) -> Result<Target, Failure> {
     let kept_free = facts.cgroups.isolated();
     let as_measured = || (root.is_live() && kept_free.is_empty()).then(|| CpuList::one(cpus::preferred()));
-    Aim::new(facts, named.or_else(as_measured), profile).map_err(Failure::new)
+    Target::new(facts, named.or_else(as_measured), profile).map_err(Failure::new)
 }
 
 fn list(text: &str) -> Result<CpuList, String> {

@@ -7,7 +7,7 @@ mod output;
 mod place;
 
 pub use limits::LimitFlags;
-pub use machine::{AimFlags, RootFlag, aim, needs_root};
+pub use machine::{RootFlag, TargetFlags, needs_root, target};
 pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
 pub use place::{Cpu, PlaceFlags, cpu};

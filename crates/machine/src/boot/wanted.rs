@@ -1,9 +1,9 @@
-//! Which kernel arguments and firmware settings an aim asks for.
+//! Which kernel arguments and firmware settings a target asks for.
 
 use serde::Serialize;
 
-use crate::aim::{Aim, Profile};
 use crate::facts::{Facts, Preemption};
+use crate::target::{Profile, Target};
 
 /// A kernel argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,16 +35,16 @@ pub struct Setting {
 }
 
 /// Kernel arguments, and notes on those that this kernel could not use.
-pub(super) fn arguments(facts: &Facts, aim: &Aim) -> (Vec<Argument>, Vec<String>) {
+pub(super) fn arguments(facts: &Facts, target: &Target) -> (Vec<Argument>, Vec<String>) {
     let mut wanted = Vec::new();
     let mut notes = Vec::new();
     let mut want = |key: &str, value: String, why| wanted.push(Argument { key: key.into(), value, why });
     let kernel = &facts.kernel;
-    if aim.profile == Profile::DedicatedCore && !aim.can_dedicate() {
+    if target.profile == Profile::DedicatedCore && !target.can_dedicate() {
         notes.push("this machine has one CPU: none can be kept for one program".into());
     }
-    if aim.profile == Profile::DedicatedCore && aim.can_dedicate() {
-        let cpus = aim.cpus.to_string();
+    if target.profile == Profile::DedicatedCore && target.can_dedicate() {
+        let cpus = target.cpus.to_string();
         // Since Linux 5.6 also queues of managed interrupts can be kept away.
         let isolated = if kernel.at_least(5, 6) { format!("managed_irq,domain,{cpus}") } else { cpus.clone() };
         want("isolcpus", isolated, "no task is put on these CPUs but those that ask for them (source 000)");
@@ -56,9 +56,9 @@ pub(super) fn arguments(facts: &Facts, aim: &Aim) -> (Vec<Argument>, Vec<String>
             Some(false) => notes.push("rcu_nocbs is left out: this kernel is built without RCU_NOCB_CPU".into()),
             _ => want("rcu_nocbs", cpus, "RCU callbacks run on the other CPUs"),
         }
-        want("irqaffinity", aim.others.to_string(), "interrupts go to the other CPUs from the start");
+        want("irqaffinity", target.others.to_string(), "interrupts go to the other CPUs from the start");
     }
-    if aim.profile != Profile::ThroughputSafe {
+    if target.profile != Profile::ThroughputSafe {
         let there = matches!(kernel.preemption, Preemption::Rt | Preemption::Full);
         let by_argument = facts.arguments.get("preempt") == Some("full");
         if kernel.preemption_dynamic == Some(true) && (!there || by_argument) {
@@ -72,8 +72,8 @@ pub(super) fn arguments(facts: &Facts, aim: &Aim) -> (Vec<Argument>, Vec<String>
 }
 
 /// Firmware settings of a Raspberry Pi.
-pub(super) fn settings(facts: &Facts, aim: &Aim, notes: &mut Vec<String>) -> Vec<Setting> {
-    let Some(pi) = facts.board.raspberry_pi.as_ref().filter(|_| aim.profile == Profile::DedicatedCore) else {
+pub(super) fn settings(facts: &Facts, target: &Target, notes: &mut Vec<String>) -> Vec<Setting> {
+    let Some(pi) = facts.board.raspberry_pi.as_ref().filter(|_| target.profile == Profile::DedicatedCore) else {
         return Vec::new();
     };
     let raised = |key: &str| pi.config.get(key).and_then(|v| v.parse::<i32>().ok()).is_some_and(|v| v > 0);

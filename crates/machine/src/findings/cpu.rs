@@ -36,7 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "a sibling shares the core's units and caches, so what runs there slows the timed program",
         source: "kernel: admin-guide/kernel-parameters (nosmt); Linux Foundation real-time wiki: hardware considerations",
         look: |look| {
-            let cpus = &look.aim.cpus;
+            let cpus = &look.target.cpus;
             let near: Vec<String> = cpus
                 .iter()
                 .filter_map(|cpu| Some((cpu, look.facts.cpus.siblings.get(&cpu)?)))
@@ -55,9 +55,9 @@ fn governor(look: &Look) -> Seen {
     if frequency.policies.is_empty() {
         return Seen::ok("the kernel does not change frequencies here");
     }
-    let ours: Vec<_> = frequency.policies.iter().filter(|p| p.cpus.meets(&look.aim.cpus)).collect();
+    let ours: Vec<_> = frequency.policies.iter().filter(|p| p.cpus.meets(&look.target.cpus)).collect();
     let Some(policy) = ours.iter().find(|p| p.governor != "performance").or(ours.first()) else {
-        return Seen::unknown(format!("no frequency policy names CPU {}", look.aim.cpus), "performance");
+        return Seen::unknown(format!("no frequency policy names CPU {}", look.target.cpus), "performance");
     };
     let range =
         policy.hardware_khz.map(|(low, high)| format!(", {}–{} MHz", low / 1_000, high / 1_000)).unwrap_or_default();
@@ -72,7 +72,7 @@ fn governor(look: &Look) -> Seen {
 }
 
 fn frequency_range(look: &Look) -> Option<Seen> {
-    let ours = look.facts.frequency.policies.iter().find(|p| p.cpus.meets(&look.aim.cpus))?;
+    let ours = look.facts.frequency.policies.iter().find(|p| p.cpus.meets(&look.target.cpus))?;
     let ((low, high), (_, hardware)) = (ours.range_khz?, ours.hardware_khz?);
     let seen = format!("{}–{} MHz", low / 1_000, high / 1_000);
     Some(match (high < hardware, low == high) {
@@ -90,7 +90,7 @@ fn frequency_range(look: &Look) -> Option<Seen> {
 
 fn idle_states(look: &Look) -> Seen {
     let frequency = &look.facts.frequency;
-    let states = look.aim.cpus.iter().filter_map(|cpu| frequency.idle_states.get(&cpu)).flatten();
+    let states = look.target.cpus.iter().filter_map(|cpu| frequency.idle_states.get(&cpu)).flatten();
     let deepest = states.filter(|s| !s.disabled).max_by_key(|s| s.exit_us);
     match deepest {
         None if frequency.idle_driver.is_empty() || frequency.idle_driver == "none" => {

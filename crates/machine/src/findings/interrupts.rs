@@ -16,13 +16,15 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: core-api/irq/irq-affinity",
         look: |look| {
             steered(look, |look| {
-                let cpus = &look.aim.cpus;
+                let cpus = &look.target.cpus;
                 match &look.facts.interrupts.default_affinity {
                     Some(default) if default.meets(cpus) => {
                         let seen = format!("new interrupts may go to CPU {default}");
-                        let fix = format!("{TUNE_BOOT} (irqaffinity={})", look.aim.others);
+                        let fix = format!("{TUNE_BOOT} (irqaffinity={})", look.target.others);
                         Some(
-                            Seen::warn(seen, format!("CPU {}", look.aim.others)).knob("irq-default-affinity").boot(fix),
+                            Seen::warn(seen, format!("CPU {}", look.target.others))
+                                .knob("irq-default-affinity")
+                                .boot(fix),
                         )
                     }
                     Some(default) => Some(Seen::ok(format!("new interrupts go to CPU {default}"))),
@@ -55,7 +57,7 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: admin-guide/kernel-per-CPU-kthreads, admin-guide/kernel-parameters (rcu_nocbs)",
         look: |look| {
             steered(look, |look| {
-                let cpus = &look.aim.cpus;
+                let cpus = &look.target.cpus;
                 Some(match (cpus.within(&look.facts.cpus.rcu_nocbs), look.facts.config.has("RCU_NOCB_CPU")) {
                     (true, _) => Seen::ok(format!("run elsewhere for CPU {cpus}")),
                     (false, Some(false)) => Seen::warn("this kernel cannot move them (no RCU_NOCB_CPU)", "elsewhere")
@@ -75,9 +77,9 @@ pub(super) const CHECKS: &[Check] = &[
                 let mask = look.facts.interrupts.workqueues.as_ref()?;
                 let own = look.facts.interrupts.own_workqueues.iter();
                 let ours: Vec<&str> =
-                    own.filter(|(_, cpus)| cpus.meets(&look.aim.cpus)).map(|(name, _)| name.as_str()).collect();
-                let should = format!("CPU {}", look.aim.others);
-                Some(match (mask.meets(&look.aim.cpus), ours.is_empty()) {
+                    own.filter(|(_, cpus)| cpus.meets(&look.target.cpus)).map(|(name, _)| name.as_str()).collect();
+                let should = format!("CPU {}", look.target.others);
+                Some(match (mask.meets(&look.target.cpus), ours.is_empty()) {
                     (true, _) => Seen::warn(format!("unbound work may run on CPU {mask}"), should)
                         .knob("workqueues")
                         .boot(TUNE_BOOT),
@@ -98,8 +100,11 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| {
             steered(look, |look| {
                 let all = &look.facts.interrupts.packet_steering;
-                let ours: Vec<&str> =
-                    all.iter().filter(|(_, cpus)| cpus.meets(&look.aim.cpus)).map(|(path, _)| path.as_str()).collect();
+                let ours: Vec<&str> = all
+                    .iter()
+                    .filter(|(_, cpus)| cpus.meets(&look.target.cpus))
+                    .map(|(path, _)| path.as_str())
+                    .collect();
                 Some(match ours.first() {
                     None => Seen::ok("no network queue is steered there"),
                     Some(path) => {
@@ -117,11 +122,11 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Where there is no other CPU nothing can be steered away, and `isolation` says so once.
 fn steered(look: &Look, see: fn(&Look) -> Option<Seen>) -> Vec<Seen> {
-    if look.aim.can_dedicate() { see(look).into_iter().collect() } else { Vec::new() }
+    if look.target.can_dedicate() { see(look).into_iter().collect() } else { Vec::new() }
 }
 
 fn interrupts(look: &Look) -> Option<Seen> {
-    let cpus = &look.aim.cpus;
+    let cpus = &look.target.cpus;
     // The kernel moves an interrupt when it is delivered next: those that may not stay do so once more.
     let stays = |i: &&Interrupt| i.affinity.as_ref().is_none_or(|may| may.meets(cpus));
     let (staying, leaving): (Vec<_>, Vec<_>) = look.facts.interrupts.reaching(cpus).partition(stays);
@@ -136,8 +141,8 @@ fn interrupts(look: &Look) -> Option<Seen> {
         });
     }
     let seen = format!("{} may be delivered to CPU {cpus}: {}", staying.len(), few(&staying));
-    let boot = format!("{TUNE_BOOT} (irqaffinity={})", look.aim.others);
-    Some(Seen::bad(seen, format!("all on CPU {}", look.aim.others)).costs(50 * US).knob("irq-affinity").boot(boot))
+    let boot = format!("{TUNE_BOOT} (irqaffinity={})", look.target.others);
+    Some(Seen::bad(seen, format!("all on CPU {}", look.target.others)).costs(50 * US).knob("irq-affinity").boot(boot))
 }
 
 fn few(interrupts: &[&Interrupt]) -> String {
@@ -148,7 +153,7 @@ fn few(interrupts: &[&Interrupt]) -> String {
 }
 
 fn tick(look: &Look) -> Option<Seen> {
-    let (cpus, clock) = (&look.aim.cpus, &look.facts.clock);
+    let (cpus, clock) = (&look.target.cpus, &look.facts.clock);
     let rate = clock.tick_hz.map_or("at an unknown rate".into(), |hz| format!("{hz} times a second"));
     Some(match (cpus.within(&look.facts.cpus.nohz_full), look.facts.config.has("NO_HZ_FULL")) {
         (true, _) => Seen::ok(format!("CPU {cpus} does not tick while one task runs there (else {rate})")),

@@ -14,7 +14,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "timers of idle CPUs move to one that is busy, which the timed one is",
         source: "kernel: timers/no_hz, kernel/time/timer_migration.c",
         look: |look| {
-            let spared = look.aim.cpus.within(&look.facts.cpus.nohz_full);
+            let spared = look.target.cpus.within(&look.facts.cpus.nohz_full);
             match (look.facts.clock.timer_migration, spared) {
                 (None, _) => Vec::new(),
                 (Some(true), true) => Seen::ok("on, and the CPU is spared (nohz_full)").only(),
@@ -32,14 +32,14 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: admin-guide/lockup-watchdogs",
         look: |look| {
             let noise = &look.facts.noise;
-            let covered = noise.watchdog_cpus.as_ref().is_none_or(|cpus| cpus.meets(&look.aim.cpus));
+            let covered = noise.watchdog_cpus.as_ref().is_none_or(|cpus| cpus.meets(&look.target.cpus));
             match (noise.nmi_watchdog, noise.soft_watchdog) {
                 (None, None) => Vec::new(),
                 (Some(true), _) if covered => Seen::warn("the hard-lockup detector watches the CPU", "off there")
                     .knob("nmi-watchdog")
                     .boot("nmi_watchdog=0")
                     .only(),
-                (_, Some(true)) if covered && look.aim.can_dedicate() => {
+                (_, Some(true)) if covered && look.target.can_dedicate() => {
                     Seen::warn("the soft-lockup detector watches the CPU", "off there")
                         .knob("watchdog-cpus")
                         .boot(TUNE_BOOT)

@@ -1,7 +1,7 @@
 //! Who may take the CPU from a real-time task, and whether this process may have it at all.
 
 use super::{Check, Look, MS, Seen, TUNE_BOOT, US};
-use crate::aim::Profile;
+use crate::target::Profile;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -22,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
                     let lost = (period - runtime).unsigned_abs() * US;
                     let seen = format!("{runtime} of {period} µs");
                     let should = "off, or a loop that sleeps part of each period";
-                    let found = match look.aim.profile {
+                    let found = match look.target.profile {
                         Profile::DedicatedCore => Seen::bad(seen, should),
                         _ => Seen::warn(seen, should),
                     };
@@ -99,7 +99,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn isolation(look: &Look) -> Seen {
     let facts = look.facts;
-    let cpus = &look.aim.cpus;
+    let cpus = &look.target.cpus;
     if facts.cpus.online.len() < 2 {
         let should = "a second CPU, or work that can wait; a BeagleBone has its PRUs for the rest";
         return Seen::bad("this machine has one CPU, shared with everything", should).costs(14 * MS);
@@ -128,7 +128,7 @@ fn fair_server(look: &Look) -> Seen {
         return Seen::ok("this kernel has none (it came with Linux 6.12)");
     }
     let advice = "no normal task on that CPU, and a loop that sleeps 10 % of each period";
-    let on_aim: Vec<_> = look.aim.cpus.iter().filter_map(|cpu| scheduling.fair_servers.get(&cpu)).collect();
+    let on_aim: Vec<_> = look.target.cpus.iter().filter_map(|cpu| scheduling.fair_servers.get(&cpu)).collect();
     match on_aim.iter().max_by_key(|server| server.runtime_ns) {
         None => Seen::warn("present, and debugfs does not show it here", advice)
             .costs(54 * MS)

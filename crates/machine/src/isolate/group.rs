@@ -1,20 +1,20 @@
 //! The control groups that keep CPUs apart.
 
 use super::{Isolated, tasks};
-use crate::aim::Aim;
 use crate::form::Form;
 use crate::journal::{Journal, Undo};
 use crate::root::{Root, reason};
+use crate::target::Target;
 
 pub(super) const NAME: &str = "ontick";
 const REST: &str = "ontick-rest";
 
 /// Version 2: the kernel itself takes the CPUs from every other group.
-pub(super) fn partition(root: &Root, mount: &str, aim: &Aim, journal: &mut Journal) -> Isolated {
+pub(super) fn partition(root: &Root, mount: &str, target: &Target, journal: &mut Journal) -> Isolated {
     let group = format!("{mount}/{NAME}");
     let mut steps = Steps { root, journal, begun: Vec::new() };
     let state = format!("{group}/cpuset.cpus.partition");
-    let cpus = aim.cpus.to_string();
+    let cpus = target.cpus.to_string();
     let made = steps
         .set(&format!("{mount}/cgroup.subtree_control"), "+cpuset", Form::Controllers)
         .and_then(|()| steps.folder(&group))
@@ -40,13 +40,13 @@ pub(super) fn partition(root: &Root, mount: &str, aim: &Aim, journal: &mut Journ
 }
 
 /// Version 1: a group for the isolated CPUs, one for the rest, and the tasks of the root group into the rest.
-pub(super) fn cpuset(root: &Root, mount: &str, aim: &Aim, journal: &mut Journal) -> Isolated {
+pub(super) fn cpuset(root: &Root, mount: &str, target: &Target, journal: &mut Journal) -> Isolated {
     let (group, rest) = (format!("{mount}/{NAME}"), format!("{mount}/{REST}"));
     // Mounted alone (`-o noprefix`) the files have no prefix.
     let prefix = if root.exists(&format!("{mount}/cpuset.cpus")) { "cpuset." } else { "" };
     let memory = root.value(&format!("{mount}/{prefix}mems")).unwrap_or_else(|| "0".into());
     let mut steps = Steps { root, journal, begun: Vec::new() };
-    let made = [(&group, &aim.cpus), (&rest, &aim.others)].into_iter().try_for_each(|(folder, cpus)| {
+    let made = [(&group, &target.cpus), (&rest, &target.others)].into_iter().try_for_each(|(folder, cpus)| {
         steps.folder(folder)?;
         steps.fresh(&format!("{folder}/{prefix}cpus"), &cpus.to_string())?;
         steps.fresh(&format!("{folder}/{prefix}mems"), &memory)
@@ -59,7 +59,7 @@ pub(super) fn cpuset(root: &Root, mount: &str, aim: &Aim, journal: &mut Journal)
     // While the root group balances load over all CPUs, the isolated ones are part of that.
     let balanced = steps.set(&format!("{mount}/{prefix}sched_load_balance"), "0", Form::Plain);
     let (moved, mut stayed) =
-        tasks::move_all(root, &format!("{mount}/tasks"), &format!("{rest}/tasks"), aim, steps.journal);
+        tasks::move_all(root, &format!("{mount}/tasks"), &format!("{rest}/tasks"), target, steps.journal);
     if let Err(why) = balanced {
         stayed.push(super::Stayed { task: 0, name: "load balancing".into(), why });
     }

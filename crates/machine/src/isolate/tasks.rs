@@ -6,19 +6,25 @@ use std::time::{Duration, Instant};
 use ontick_undo::Undone;
 
 use super::Stayed;
-use crate::aim::Aim;
 use crate::journal::{Journal, Undo};
 use crate::own::{Movable, Task, sample_tasks as all, started};
 use crate::root::{Root, reason};
+use crate::target::Target;
 
 /// Moves every task of a version 1 group into another; all are journaled first.
-pub(super) fn move_all(root: &Root, from: &str, to: &str, aim: &Aim, journal: &mut Journal) -> (usize, Vec<Stayed>) {
+pub(super) fn move_all(
+    root: &Root,
+    from: &str,
+    to: &str,
+    target: &Target,
+    journal: &mut Journal,
+) -> (usize, Vec<Stayed>) {
     let numbers: Vec<u32> = root.text(from).unwrap_or_default().lines().filter_map(|l| l.trim().parse().ok()).collect();
     // Workers of workqueues refuse too (EINVAL): their queue's mask decides.
     let fixed = |t: &Task| matches!(t.movable(), Movable::Bound | Movable::Workqueue);
     let (fixed, movable): (Vec<Task>, Vec<Task>) =
         all(root).into_iter().filter(|t| numbers.contains(&t.task)).partition(fixed);
-    let meeting = fixed.iter().filter(|t| t.allowed.meets(&aim.cpus));
+    let meeting = fixed.iter().filter(|t| t.allowed.meets(&target.cpus));
     let mut stayed: Vec<Stayed> = meeting.map(|t| stay(t, t.movable().remedy())).collect();
     let undo = |task: &Task| Undo::Task {
         task: task.task,
@@ -48,9 +54,9 @@ pub(super) fn move_all(root: &Root, from: &str, to: &str, aim: &Aim, journal: &m
     (moved, stayed)
 }
 
-/// Tasks that may still run on the aim's CPUs. Those of programs are left out: their group decides for them.
-pub(super) fn staying(root: &Root, aim: &Aim) -> Vec<Stayed> {
-    let kernel = all(root).into_iter().filter(|t| t.kernel && t.allowed.meets(&aim.cpus));
+/// Tasks that may still run on the target's CPUs. Those of programs are left out: their group decides for them.
+pub(super) fn staying(root: &Root, target: &Target) -> Vec<Stayed> {
+    let kernel = all(root).into_iter().filter(|t| t.kernel && t.allowed.meets(&target.cpus));
     kernel.map(|t| stay(&t, t.movable().remedy())).collect()
 }
 

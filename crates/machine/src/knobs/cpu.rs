@@ -1,8 +1,8 @@
 //! Frequency, boost, idle states, siblings.
 
 use super::{DEDICATED, EVERY, Knob, QUICK, Spot, Want};
-use crate::aim::{Aim, Profile};
 use crate::form::Form;
+use crate::target::{Profile, Target};
 use ontick_units::CpuList;
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -12,8 +12,8 @@ pub(super) const KNOBS: &[Knob] = &[
         form: Form::Plain,
         profiles: EVERY,
         isolates: false,
-        want: |aim, spot| match policy_of(spot) {
-            Some(policy) if aim.profile != Profile::LowLatency && !policy.cpus.meets(&aim.cpus) => {
+        want: |target, spot| match policy_of(spot) {
+            Some(policy) if target.profile != Profile::LowLatency && !policy.cpus.meets(&target.cpus) => {
                 Want::leave(format!("CPU {} is not wanted for timed programs", policy.cpus))
             }
             Some(policy) if !policy.governors.iter().any(|g| g == "performance") => {
@@ -31,8 +31,8 @@ pub(super) const KNOBS: &[Knob] = &[
         form: Form::Plain,
         profiles: DEDICATED,
         isolates: false,
-        want: |aim, spot| match policy_of(spot).and_then(|p| Some((p, p.range_khz?))) {
-            Some((policy, _)) if !policy.cpus.meets(&aim.cpus) => {
+        want: |target, spot| match policy_of(spot).and_then(|p| Some((p, p.range_khz?))) {
+            Some((policy, _)) if !policy.cpus.meets(&target.cpus) => {
                 Want::leave(format!("CPU {} is not wanted for timed programs", policy.cpus))
             }
             Some((_, (_, highest))) => Want::set(highest),
@@ -67,10 +67,10 @@ pub(super) const KNOBS: &[Knob] = &[
         form: Form::Plain,
         profiles: DEDICATED,
         isolates: true,
-        want: |aim, spot| {
+        want: |target, spot| {
             let sibling = numbered(spot.path).is_some_and(|cpu| {
-                let near = aim.cpus.iter().filter_map(|c| spot.facts.cpus.siblings.get(&c));
-                near.fold(CpuList::default(), |all, s| all.with(s)).without(&aim.cpus).contains(cpu)
+                let near = target.cpus.iter().filter_map(|c| spot.facts.cpus.siblings.get(&c));
+                near.fold(CpuList::default(), |all, s| all.with(s)).without(&target.cpus).contains(cpu)
             });
             if sibling { Want::set(0) } else { Want::leave("shares no core with the wanted CPUs") }
         },
@@ -90,17 +90,17 @@ fn numbered(path: &str) -> Option<u32> {
 }
 
 /// A dedicated core does not sleep at all beyond halting; otherwise states up to 10 µs are a fair price.
-fn idle_state(aim: &Aim, spot: &Spot) -> Want {
+fn idle_state(target: &Target, spot: &Spot) -> Want {
     let Some(cpu) = numbered(spot.path) else { return Want::leave("its CPU is unknown") };
     let number = spot.path.rsplit('/').nth(1).and_then(|s| s.strip_prefix("state")?.parse::<u32>().ok());
     let states = spot.facts.frequency.idle_states.get(&cpu);
     let Some(state) = states.and_then(|all| all.iter().find(|s| Some(s.number) == number)) else {
         return Want::leave("the time to leave it is unknown");
     };
-    let dedicated = aim.profile == Profile::DedicatedCore;
+    let dedicated = target.profile == Profile::DedicatedCore;
     let limit_us = if dedicated { 1 } else { 10 };
     match () {
-        () if dedicated && !aim.cpus.contains(cpu) => Want::leave("not a CPU for timed programs"),
+        () if dedicated && !target.cpus.contains(cpu) => Want::leave("not a CPU for timed programs"),
         () if state.exit_us <= limit_us => Want::leave(format!("{} is left within {} µs", state.name, state.exit_us)),
         () => Want::set(1),
     }

@@ -1,9 +1,9 @@
 //! Interrupts and the kernel's own work, steered to the other CPUs.
 
 use super::{EVERY, Knob, Want, steered};
-use crate::aim::Aim;
 use crate::form::Form;
 use crate::root::Root;
+use crate::target::Target;
 use ontick_units::CpuList;
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -13,7 +13,7 @@ pub(super) const KNOBS: &[Knob] = &[
         form: Form::List,
         profiles: EVERY,
         isolates: false,
-        want: |aim, spot| {
+        want: |target, spot| {
             let number = spot.path.split('/').nth(3).and_then(|n| n.parse::<u32>().ok());
             let known = spot.facts.interrupts.list.iter().find(|i| Some(i.number) == number && !i.about.is_empty());
             match spot.shown.parse::<CpuList>() {
@@ -21,7 +21,7 @@ pub(super) const KNOBS: &[Knob] = &[
                 _ if known.is_some_and(|i| i.fixed_timer()) => {
                     Want::leave("a timer of the kernel, which it keeps in place")
                 }
-                Ok(now) => steered(aim, || without(now, aim)),
+                Ok(now) => steered(target, || without(now, target)),
                 Err(e) => Want::leave(e.to_string()),
             }
         },
@@ -89,18 +89,18 @@ pub(crate) fn lags(root: &Root, path: &str) -> Option<CpuList> {
 }
 
 /// What is left of a set of CPUs; all others where nothing would be left.
-fn without(now: CpuList, aim: &Aim) -> Want {
-    let rest = now.without(&aim.cpus);
+fn without(now: CpuList, target: &Target) -> Want {
+    let rest = now.without(&target.cpus);
     match rest.is_empty() {
-        _ if !now.meets(&aim.cpus) => Want::leave("goes elsewhere already"),
-        true => Want::set(&aim.others),
+        _ if !now.meets(&target.cpus) => Want::leave("goes elsewhere already"),
+        true => Want::set(&target.others),
         false => Want::set(rest),
     }
 }
 
-fn mask_without(aim: &Aim, spot: &super::Spot) -> Want {
+fn mask_without(target: &Target, spot: &super::Spot) -> Want {
     match CpuList::from_mask(spot.shown) {
-        Ok(now) => steered(aim, || match without(now, aim) {
+        Ok(now) => steered(target, || match without(now, target) {
             Want::Set(list) => Want::set(list.parse::<CpuList>().expect("a list just written").mask()),
             leave => leave,
         }),
@@ -109,11 +109,11 @@ fn mask_without(aim: &Aim, spot: &super::Spot) -> Want {
 }
 
 /// Steering that is off (no CPU) stays off.
-fn steering_without(aim: &Aim, spot: &super::Spot) -> Want {
+fn steering_without(target: &Target, spot: &super::Spot) -> Want {
     match CpuList::from_mask(spot.shown) {
         Ok(now) if now.is_empty() => Want::leave("off"),
-        Ok(now) => steered(aim, || match now.meets(&aim.cpus) {
-            true => Want::set(now.without(&aim.cpus).mask()),
+        Ok(now) => steered(target, || match now.meets(&target.cpus) {
+            true => Want::set(now.without(&target.cpus).mask()),
             false => Want::leave("goes elsewhere already"),
         }),
         Err(e) => Want::leave(e.to_string()),

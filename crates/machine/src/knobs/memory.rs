@@ -1,8 +1,8 @@
 //! What the kernel does with memory behind a program's back.
 
 use super::{DEDICATED, EVERY, Knob, QUICK, Want};
-use crate::aim::Profile;
 use crate::form::Form;
+use crate::target::Profile;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -11,7 +11,7 @@ pub(super) const KNOBS: &[Knob] = &[
         form: Form::Choice,
         profiles: EVERY,
         isolates: false,
-        want: |aim, spot| match (aim.profile, spot.facts.memory.huge_pages.as_str()) {
+        want: |target, spot| match (target.profile, spot.facts.memory.huge_pages.as_str()) {
             (Profile::DedicatedCore, _) => Want::set("never"),
             (_, "never") => Want::leave("off already"),
             _ => Want::set("madvise"),

@@ -10,7 +10,7 @@ pub(super) const KNOBS: &[Knob] = &[
         form: Form::Plain,
         profiles: DEDICATED,
         isolates: false,
-        want: |aim, spot| match aim.cpus.within(&spot.facts.cpus.nohz_full) {
+        want: |target, spot| match target.cpus.within(&spot.facts.cpus.nohz_full) {
             true => Want::set(1),
             false => Want::set(0),
         },
@@ -47,7 +47,7 @@ pub(super) const KNOBS: &[Knob] = &[
         form: Form::List,
         profiles: EVERY,
         isolates: false,
-        want: |aim, _| steered(aim, || Want::set(&aim.others)),
+        want: |target, _| steered(target, || Want::set(&target.others)),
         why: "the soft-lockup detector wakes a thread of the highest priority on each of its CPUs every 4 seconds",
         source: "kernel: admin-guide/sysctl/kernel (watchdog_cpumask), admin-guide/lockup-watchdogs",
     },

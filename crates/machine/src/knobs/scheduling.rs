@@ -32,7 +32,7 @@ pub(super) const KNOBS: &[Knob] = &[
         form: Form::Plain,
         profiles: DEDICATED,
         isolates: false,
-        want: |aim, _| steered(aim, || Want::set(0)),
+        want: |target, _| steered(target, || Want::set(0)),
         why: "since Linux 6.12 starving normal tasks get 50 ms of every second from a real-time task, throttling off or not",
         source: "measured on Linux 6.18: a spinning FIFO 99 loop lost 54 ms once a second; kernel: scheduler/sched-deadline",
     },

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ontick_machine::{Aim, Facts, Plan, Profile, Root};
+use ontick_machine::{Facts, Plan, Profile, Root, Target};
 
 pub const MACHINES: [&str; 8] =
     ["pi3b-stretch", "pi3b-bookworm", "pi4", "pi5", "beaglebone", "x86-grub", "x86-systemd-boot", "vm"];
@@ -50,12 +50,12 @@ impl Machine {
         Facts::gather(&self.root)
     }
 
-    pub fn aim(&self, profile: Profile) -> Aim {
-        Aim::new(&self.facts(), None, profile).unwrap()
+    pub fn target(&self, profile: Profile) -> Target {
+        Target::new(&self.facts(), None, profile).unwrap()
     }
 
     pub fn plan(&self, profile: Profile) -> Plan {
-        Plan::make(&self.root, &self.facts(), &self.aim(profile)).unwrap()
+        Plan::make(&self.root, &self.facts(), &self.target(profile)).unwrap()
     }
 
     /// Every file and link with its content.

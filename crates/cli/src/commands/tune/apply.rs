@@ -46,17 +46,17 @@ impl Apply {
 }
 
 fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Done, Failure> {
-    let Prepared { root, facts, aim, plan, boot } = prepared;
+    let Prepared { root, facts, target, plan, boot } = prepared;
     let applied = apply(&root, &plan, journal);
-    let left = if aim.only.is_empty() { Vec::new() } else { plan.left().cloned().collect() };
+    let left = if target.only.is_empty() { Vec::new() } else { plan.left().cloned().collect() };
     let mut done = Done { applied, left, isolated: None, boot: None };
     if done.applied.stopped.is_some() {
         return Ok(done);
     }
-    if aim.isolate {
+    if target.isolate {
         // What cannot be isolated is reported; the settings that were made stand.
         let refused = |why| Isolated { refused: Some(why), ..Isolated::default() };
-        done.isolated = Some(isolate::isolate(&root, &facts, &aim, journal).unwrap_or_else(refused));
+        done.isolated = Some(isolate::isolate(&root, &facts, &target, journal).unwrap_or_else(refused));
     }
     if let Some(plan) = boot {
         let files = boot::apply(&root, &plan, journal);

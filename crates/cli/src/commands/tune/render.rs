@@ -14,8 +14,8 @@ use super::done::{BootDone, Done};
 
 /// The changes; `all` adds what stays as it is.
 pub fn plan(plan: &Plan, all: bool, style: &Style) -> String {
-    let aim = &plan.aim;
-    let (profile, cpus, others) = (aim.profile.name(), &aim.cpus, &aim.others);
+    let target = &plan.target;
+    let (profile, cpus, others) = (target.profile.name(), &target.cpus, &target.others);
     let head = format!("profile {profile} · CPU {cpus} for timed programs, CPU {others} for everything else");
     let mut text = labelled("", &head, style) + "\n";
     let would = |i: &&Item| matches!(i.state, State::Change | State::NeedsIsolate);

@@ -43,9 +43,9 @@ impl std::str::FromStr for Profile {
     }
 }
 
-/// What the machine is wanted for.
+/// The CPUs to prepare and how: what a plan is made for.
 #[derive(Debug, Clone, Serialize)]
-pub struct Aim {
+pub struct Target {
     /// The CPUs for timed programs.
     pub cpus: CpuList,
     /// The CPUs for everything else; all of them where the machine has only one.
@@ -58,7 +58,7 @@ pub struct Aim {
     pub only: Vec<String>,
 }
 
-impl Aim {
+impl Target {
     /// Without `cpus`, the one that [`choose`] finds.
     pub fn new(facts: &Facts, cpus: Option<CpuList>, profile: Profile) -> Result<Self, String> {
         let online = &facts.cpus.online;
