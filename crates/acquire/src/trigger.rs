@@ -1,6 +1,6 @@
 //! When samples are taken.
 
-use ontick_gpio::{Edges, Name};
+use ontick_gpio::{Edges, Name, NameError};
 
 /// What a sample is taken at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,12 +13,10 @@ pub enum Trigger {
 
 impl Trigger {
     /// Reads `LINE`, `LINE:rising`, `LINE:falling` or `LINE:both`; rising where it does not say.
-    pub fn edge(text: &str) -> Result<Self, String> {
-        let (line, edges) = match text.rsplit_once(':') {
-            Some((line, edges)) if edges.parse::<Edges>().is_ok() => (line, edges.parse()?),
-            _ => (text, Edges::Rising),
-        };
-        Ok(Trigger::Edge(line.parse().map_err(|error: ontick_gpio::NameError| error.to_string())?, edges))
+    pub fn edge(text: &str) -> Result<Self, NameError> {
+        let split = text.rsplit_once(':').and_then(|(line, edges)| Some((line, edges.parse().ok()?)));
+        let (line, edges) = split.unwrap_or((text, Edges::Rising));
+        Ok(Trigger::Edge(line.parse()?, edges))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::WordError;
+
 /// One change of a line that was notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge {
@@ -67,12 +69,12 @@ impl fmt::Display for Edges {
 }
 
 impl FromStr for Edges {
-    type Err = String;
+    type Err = WordError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, WordError> {
         [Edges::Rising, Edges::Falling, Edges::Both]
             .into_iter()
             .find(|edges| edges.name() == text)
-            .ok_or_else(|| format!("\"{text}\" is no kind of edge (choose rising, falling or both)"))
+            .ok_or_else(|| WordError::Edges(text.into()))
     }
 }

@@ -82,6 +82,42 @@ pub enum Error {
     },
 }
 
+/// A word that stands for nothing here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WordError {
+    /// None of [`Edges`](crate::Edges).
+    #[error("\"{0}\" is no kind of edge (choose rising, falling or both)")]
+    Edges(String),
+    /// None of [`Bias`](crate::Bias).
+    #[error("\"{0}\" is no bias (choose as-is, disabled, pull-up or pull-down)")]
+    Bias(String),
+    /// None of [`OnExit`](crate::OnExit).
+    #[error("a line cannot be left \"{0}\" (choose keep, low, high or input)")]
+    OnExit(String),
+}
+
+/// Why a chip could not be looked at. It is printed without the chip's name, to stand behind it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LookError {
+    /// A simulated chip, or registers.
+    #[error("{}", without_name(.0))]
+    Chip(#[from] Error),
+    /// A character device.
+    #[error("{0}")]
+    Device(String),
+}
+
+fn without_name(error: &Error) -> String {
+    match error {
+        Error::Chip { path, what, .. } => format!("{} {what}", path.display()),
+        Error::NotFound { why, .. } => why.clone(),
+        Error::Permission { path, remedy, .. } => format!("no permission to open {} ({remedy})", path.display()),
+        other => other.to_string(),
+    }
+}
+
 /// A line that was open stopped answering: its driver went away, say. Small, because every access returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the line no longer answers ({0}): its driver or device went away")]

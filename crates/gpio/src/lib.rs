@@ -35,7 +35,7 @@ pub mod sim;
 
 pub use backend::Backend;
 pub use edge::{Edge, Edges};
-pub use error::{Error, Gone};
+pub use error::{Error, Gone, LookError, WordError};
 pub use group::Group;
 pub use line::{Line, simulated_by};
 pub use name::{Name, NameError};

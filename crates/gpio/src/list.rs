@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::{Backend, Bias, Error, Name, NameError, chardev, registers, sim};
+use crate::{Backend, Bias, Error, LookError, Name, NameError, chardev, registers, sim};
 
 /// A chip's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,11 +58,11 @@ pub fn names() -> Vec<ChipName> {
     chardev::chips().into_iter().map(ChipName::Device).chain(simulated.into_iter().map(ChipName::Sim)).collect()
 }
 
-/// Looks at a chip; otherwise a sentence that says why not.
-pub fn chip(name: &ChipName) -> Result<Chip, String> {
+/// Looks at a chip.
+pub fn chip(name: &ChipName) -> Result<Chip, LookError> {
     match name {
         ChipName::Sim(chip) => {
-            let lines = sim::look(chip).map_err(sentence)?;
+            let lines = sim::look(chip)?;
             let lines = lines.into_iter().map(|line| simulated(chip, line)).collect();
             Ok(Chip { name: name.clone(), label: None, lines })
         }
@@ -72,7 +72,7 @@ pub fn chip(name: &ChipName) -> Result<Chip, String> {
             Ok(Chip { name: name.clone(), label: Some(label).filter(|label| !label.is_empty()), lines })
         }
         ChipName::Registers => {
-            let (board, lines) = registers::look(Path::new("/")).map_err(sentence)?;
+            let (board, lines) = registers::look(Path::new("/"))?;
             let lines = lines.into_iter().map(of_registers).collect();
             Ok(Chip { name: name.clone(), label: Some(format!("registers of the {board}")), lines })
         }
@@ -87,16 +87,6 @@ pub fn place(name: &Name) -> Result<Option<(ChipName, u32)>, Error> {
         Name::Own(own) => chardev::find(name, own).map(|(chip, line)| Some((ChipName::Device(chip), line)))?,
         Name::Register(line) => Some((ChipName::Registers, *line)),
     })
-}
-
-/// Without the chip's name, which stands before it.
-fn sentence(error: Error) -> String {
-    match error {
-        Error::Chip { path, what, .. } => format!("{} {what}", path.display()),
-        Error::NotFound { why, .. } => why,
-        Error::Permission { path, remedy, .. } => format!("no permission to open {} ({remedy})", path.display()),
-        other => other.to_string(),
-    }
 }
 
 fn simulated(chip: &str, line: sim::LineState) -> LineInfo {

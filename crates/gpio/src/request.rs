@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Edges;
+use crate::{Edges, WordError};
 
 /// Which way a line works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,13 +129,10 @@ impl Bias {
 }
 
 impl FromStr for Bias {
-    type Err = String;
+    type Err = WordError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        Bias::ALL
-            .into_iter()
-            .find(|bias| bias.name() == text)
-            .ok_or_else(|| format!("\"{text}\" is no bias (choose as-is, disabled, pull-up or pull-down)"))
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        Bias::ALL.into_iter().find(|bias| bias.name() == text).ok_or_else(|| WordError::Bias(text.into()))
     }
 }
 
@@ -160,13 +157,10 @@ impl OnExit {
 }
 
 impl FromStr for OnExit {
-    type Err = String;
+    type Err = WordError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        OnExit::ALL
-            .into_iter()
-            .find(|left| left.name() == text)
-            .ok_or_else(|| format!("a line cannot be left \"{text}\" (choose keep, low, high or input)"))
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        OnExit::ALL.into_iter().find(|left| left.name() == text).ok_or_else(|| WordError::OnExit(text.into()))
     }
 }
 

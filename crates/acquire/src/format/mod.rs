@@ -138,12 +138,16 @@ impl fmt::Display for Format {
     }
 }
 
-impl FromStr for Format {
-    type Err = String;
+/// A word that is no format's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no format (choose one of {names})", names = Format::ALL.map(Format::name).join(", "))]
+pub struct FormatError(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let names = Format::ALL.map(Format::name).join(", ");
+impl FromStr for Format {
+    type Err = FormatError;
+
+    fn from_str(text: &str) -> Result<Self, FormatError> {
         let found = Format::ALL.into_iter().find(|format| format.name() == text);
-        found.ok_or_else(|| format!("\"{text}\" is no format (choose one of {names})"))
+        found.ok_or_else(|| FormatError(text.into()))
     }
 }

@@ -51,7 +51,9 @@ impl FromStr for Sink {
         let (mut format, mut rotate, mut mode) = (None, None, None);
         for part in parts {
             match part.split_once('=') {
-                Some(("format", name)) => format = Some(name.parse::<Format>().map_err(wrong)?),
+                Some(("format", name)) => {
+                    format = Some(name.parse::<Format>().map_err(|error| wrong(error.to_string()))?)
+                }
                 Some(("rotate", size)) => rotate = Some(bytes(size).map_err(wrong)?),
                 Some(("mode", digits)) => mode = Some(permissions(digits).map_err(wrong)?),
                 _ => return Err(wrong(format!("\"{part}\" is no option (give format=…, rotate=… or mode=…)"))),

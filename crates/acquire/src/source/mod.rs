@@ -69,7 +69,7 @@ impl<'a> SourceSpec<'a> {
         let asked = |why: String| Error::Invalid { what: "source", text: text.into(), why };
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         match kind {
-            "wave" => rest.parse().map(SourceSpec::Wave).map_err(asked),
+            "wave" => rest.parse().map(SourceSpec::Wave).map_err(|error: wave::WaveError| asked(error.to_string())),
             "lines" => lines::names(rest).map(SourceSpec::Lines).map_err(asked),
             "iio" => iio::IioSpec::read(rest).map(SourceSpec::Iio).map_err(asked),
             "spi" => spi::SpiSpec::read(rest).map(SourceSpec::Spi).map_err(asked),

@@ -76,18 +76,28 @@ impl Source for Wave {
     }
 }
 
+/// Why a text is no wave.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WaveError {
+    /// No shape is called so.
+    #[error("\"{0}\" is no shape (choose one of {names})", names = Shape::ALL.map(|(_, name)| name).join(", "))]
+    Shape(String),
+    /// It is no frequency, or one out of range.
+    #[error("\"{0}\" is no frequency from 0.001Hz to 1000kHz")]
+    Frequency(String),
+}
+
 impl FromStr for Wave {
-    type Err = String;
+    type Err = WaveError;
 
     /// `sine,50Hz`
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, WaveError> {
         let (shape, rate) = text.split_once(',').unwrap_or((text, "50Hz"));
-        let names: Vec<&str> = Shape::ALL.iter().map(|(_, name)| *name).collect();
         let found = Shape::ALL.iter().find(|(_, name)| *name == shape);
-        let (shape, _) =
-            found.ok_or_else(|| format!("\"{shape}\" is no shape (choose one of {})", names.join(", ")))?;
+        let (shape, _) = found.ok_or_else(|| WaveError::Shape(shape.into()))?;
         let hertz = parse_frequency(rate).ok().filter(|hertz| (1e-3..=1e6).contains(hertz));
-        let hertz = hertz.ok_or_else(|| format!("\"{rate}\" is no frequency from 0.001Hz to 1000kHz"))?;
+        let hertz = hertz.ok_or_else(|| WaveError::Frequency(rate.into()))?;
         Ok(Self::new(*shape, (1e9 / hertz).round() as u64))
     }
 }

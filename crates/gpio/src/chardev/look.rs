@@ -3,7 +3,7 @@
 use gpiocdev_uapi::v2::{LineFlags, LineInfo};
 
 use super::chip::{self, Chip};
-use crate::Bias;
+use crate::{Bias, LookError};
 
 /// A line as the kernel shows it.
 #[derive(Debug)]
@@ -21,12 +21,13 @@ pub fn chips() -> Vec<String> {
     chip::names()
 }
 
-/// A chip's label and its lines, or a sentence that says why not.
-pub fn look(name: &str) -> Result<(String, Vec<LineState>), String> {
-    let chip = Chip::open(name).map_err(|refused| refused.sentence())?;
+/// A chip's label and its lines.
+pub fn look(name: &str) -> Result<(String, Vec<LineState>), LookError> {
+    let chip = Chip::open(name).map_err(|refused| LookError::Device(refused.sentence()))?;
     let line = |line| chip.line(line).map(|info| state(&info));
     let lines: Result<Vec<LineState>, _> = (0..chip.info.num_lines).map(line).collect();
-    let lines = lines.map_err(|errno| format!("its lines cannot be looked at: {}", std::io::Error::from(errno)))?;
+    let refused = |errno| format!("its lines cannot be looked at: {}", std::io::Error::from(errno));
+    let lines = lines.map_err(|errno| LookError::Device(refused(errno)))?;
     Ok((String::from(&chip.info.label), lines))
 }
 

@@ -14,7 +14,7 @@ pub fn line(name: &Name, on_exit: OnExit) -> Result<abi::Line, Error> {
     let Some((ChipName::Device(device), offset)) = place.filter(|_| !matches!(name, Name::Pull { .. })) else {
         return Err(Error::NotOfKernel { line: name.clone() });
     };
-    let chip = list::chip(&ChipName::Device(device.clone())).map_err(why)?;
+    let chip = list::chip(&ChipName::Device(device.clone())).map_err(|error| why(error.to_string()))?;
     if let Some(line) = chip.lines.get(offset as usize) {
         if line.in_use {
             let by = line.consumer.as_deref().unwrap_or("the kernel");

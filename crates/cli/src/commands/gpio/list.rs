@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use ontick_gpio::list::{self, Chip, ChipName, LineInfo};
-use ontick_gpio::{Bias, Name};
+use ontick_gpio::{Bias, LookError, Name};
 use ontick_report::printable;
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ impl FromStr for Only {
 /// A chip, or why it could not be looked at, and the line that alone is wanted.
 struct Looked {
     name: ChipName,
-    chip: Result<Chip, String>,
+    chip: Result<Chip, LookError>,
     only: Option<u32>,
 }
 
@@ -172,7 +172,7 @@ struct ChipShown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
+    error: Option<String>,
     lines: Vec<LineShown<'a>>,
 }
 
@@ -210,7 +210,7 @@ fn of_chip(looked: &Looked) -> ChipShown<'_> {
         chip: name.to_string(),
         backend: name.backend(),
         label: chip.and_then(|chip| chip.label.as_deref()),
-        error: looked.chip.as_ref().err().map(String::as_str),
+        error: looked.chip.as_ref().err().map(ToString::to_string),
         lines: chip.map(|chip| looked.wanted(chip).map(of_line).collect()).unwrap_or_default(),
     }
 }
