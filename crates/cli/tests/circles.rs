@@ -10,9 +10,9 @@ type Module = Vec<String>;
 
 /// The modules of `machine`, lowest first: each uses those of lower layers alone. The architecture page has them too.
 const LAYERS_OF_MACHINE: [&[&str]; 10] = [
-    &["root", "form", "config_txt", "merge", "service_unit"],
+    &["root", "value_format", "config_txt", "merge", "service_unit"],
     &["facts"],
-    &["target", "own"],
+    &["target", "ownership"],
     &["findings", "knobs"],
     &["plan"],
     &["journal"],

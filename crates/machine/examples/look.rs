@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ontick_machine::{Facts, Plan, Profile, Root, Target, check, own};
+use ontick_machine::{Facts, Plan, Profile, Root, Target, check, ownership};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = match std::env::args().nth(1) {
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     if root.is_live() {
         let cpu = target.cpus.last().unwrap_or(0);
-        let own = own::watch(&root, &facts, cpu, Duration::from_secs(2), || true)?;
+        let own = ownership::watch(&root, &facts, cpu, Duration::from_secs(2), || true)?;
         println!("CPU {cpu}: {:?}, timer {:?}/s, may: {:?}", own.time, own.timer_per_second, own.may);
         own.ran.iter().take(12).for_each(|r| println!("  {r:?}"));
         own.interrupts.iter().chain(&own.softirqs).for_each(|s| println!("  {s:?}"));

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::form::Form;
 use crate::journal::{Entry, Journal, JournalError, Undo};
 use crate::knobs;
 use crate::plan::{Item, Plan};
 use crate::root::{Root, reason};
+use crate::value_format::ValueFormat;
 
 /// What became of a plan.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -152,7 +152,7 @@ impl Along {
     fn undos(&self) -> Vec<Undo> {
         let undo = |(path, shown): &(String, String)| Undo::Along {
             path: path.clone(),
-            form: Form::Plain,
+            form: ValueFormat::Plain,
             original: shown.clone(),
         };
         self.fresh.iter().map(undo).collect()
@@ -175,7 +175,7 @@ impl Along {
 
 /// A value that ontick set before goes back to what was there before that; one that somebody else set
 /// since is the new original, which is reported.
-fn first_original(standing: Option<&Entry>, form: Form, shown: &str) -> (String, bool) {
+fn first_original(standing: Option<&Entry>, form: ValueFormat, shown: &str) -> (String, bool) {
     let (entry, original, wanted) = match standing.map(|e| (e, &e.undo)) {
         Some((entry, Undo::Value { original, wanted, .. })) => (entry, original, Some(wanted.as_str())),
         Some((entry, Undo::Along { original, .. })) => (entry, original, None),

@@ -6,11 +6,11 @@
 pub(crate) mod apply;
 mod arguments;
 mod extlinux;
+mod files;
 mod grub;
 pub mod grubenv;
 mod loader_entry;
 mod one_line;
-mod place;
 mod uenv;
 pub mod unit;
 mod wanted;
@@ -23,14 +23,14 @@ use crate::root::{Root, reason};
 use crate::target::Target;
 
 pub use apply::{BootApplied, Ran, Written, apply, run};
-pub use place::{Place, find};
+pub use files::{BootFiles, find};
 pub use wanted::{Argument, Setting};
 
 /// What `tune --boot` would do.
 #[derive(Debug, Clone, Serialize)]
 pub struct BootPlan {
     /// Where this machine keeps the kernel's arguments.
-    pub place: Place,
+    pub place: BootFiles,
     /// Kernel arguments that are wanted.
     pub arguments: Vec<Argument>,
     /// Settings of a Raspberry Pi's firmware that are wanted.
@@ -120,7 +120,7 @@ pub fn plan(root: &Root, facts: &Facts, target: &Target, trial: bool) -> Result<
     let place = find(root)?;
     let (arguments, mut notes) = wanted::arguments(facts, target);
     let settings = match place {
-        Place::RaspberryPi { .. } => wanted::settings(facts, target, &mut notes),
+        BootFiles::RaspberryPi { .. } => wanted::settings(facts, target, &mut notes),
         _ => Vec::new(),
     };
     let mut drafts = Drafts { root, edits: Vec::new(), notes };
@@ -141,7 +141,7 @@ pub(crate) fn commands_after<'a>(root: &Root, paths: impl Iterator<Item = &'a st
     for path in paths {
         let command = match path {
             _ if path.starts_with("/etc/default/grub") => grub::command(root),
-            "/etc/kernel/cmdline" => match place::loader_entries(root) {
+            "/etc/kernel/cmdline" => match files::loader_entries(root) {
                 Some((_, entries)) if !entries.is_empty() => continue,
                 _ => "kernel-install add \"$(uname -r)\" \"/lib/modules/$(uname -r)/vmlinuz\"".into(),
             },
@@ -163,18 +163,24 @@ struct Drafts<'a> {
 }
 
 impl Drafts<'_> {
-    fn write(&mut self, place: &Place, facts: &Facts, args: &[Argument], settings: &[Setting]) -> Result<(), String> {
+    fn write(
+        &mut self,
+        place: &BootFiles,
+        facts: &Facts,
+        args: &[Argument],
+        settings: &[Setting],
+    ) -> Result<(), String> {
         match place {
-            Place::RaspberryPi { cmdline, config } => {
+            BootFiles::RaspberryPi { cmdline, config } => {
                 self.edit(cmdline, |text| BootFile::OneLine.with(text, args))?;
                 if !settings.is_empty() {
                     self.edit(config, |text| Ok(config_txt::with(text, &pairs(settings), MARK)))?;
                 }
                 Ok(())
             }
-            Place::Extlinux { file } => self.edit(file, |text| BootFile::Extlinux.with(text, args)),
-            Place::UEnv { file } => self.edit(file, |text| BootFile::UEnv.with(text, args)),
-            Place::Grub { drop_in: Some(file), .. } => {
+            BootFiles::Extlinux { file } => self.edit(file, |text| BootFile::Extlinux.with(text, args)),
+            BootFiles::UEnv { file } => self.edit(file, |text| BootFile::UEnv.with(text, args)),
+            BootFiles::Grub { drop_in: Some(file), .. } => {
                 let text = grub::drop_in(args, MARK)?;
                 let before = self.root.text(file).ok();
                 self.notes.extend(grub::given_elsewhere(self.root, args));
@@ -184,8 +190,8 @@ impl Drafts<'_> {
                 }
                 Ok(())
             }
-            Place::Grub { file, .. } => self.edit(file, |text| BootFile::GrubDefaults.with(text, args)),
-            Place::SystemdBoot { kernel_cmdline, entries } => {
+            BootFiles::Grub { file, .. } => self.edit(file, |text| BootFile::GrubDefaults.with(text, args)),
+            BootFiles::SystemdBoot { kernel_cmdline, entries } => {
                 let release = &facts.kernel.release;
                 for entry in loader_entry::of_kernel(entries, release) {
                     self.edit(entry, |text| BootFile::LoaderEntry.with(text, args))?;
@@ -211,8 +217,14 @@ impl Drafts<'_> {
     }
 
     /// New files that the firmware uses for one boot; the old ones stay as they are.
-    fn try_pi(&mut self, place: &Place, facts: &Facts, args: &[Argument], settings: &[Setting]) -> Result<(), String> {
-        let Place::RaspberryPi { cmdline, config } = place else {
+    fn try_pi(
+        &mut self,
+        place: &BootFiles,
+        facts: &Facts,
+        args: &[Argument],
+        settings: &[Setting],
+    ) -> Result<(), String> {
+        let BootFiles::RaspberryPi { cmdline, config } = place else {
             return Err("only a Raspberry Pi can try a boot (tryboot): leave out --tryboot".into());
         };
         let generation = facts.board.raspberry_pi.as_ref().map_or(0, |pi| pi.generation);

@@ -51,11 +51,11 @@ struct Check {
     why: &'static str,
     source: &'static str,
     /// What was seen: nothing where it does not concern this machine, more than one where it can.
-    look: fn(&Look) -> Vec<Seen>,
+    look: fn(&Look) -> Vec<Observation>,
 }
 
 impl Check {
-    fn finding(&self, seen: Seen) -> Finding {
+    fn finding(&self, seen: Observation) -> Finding {
         Finding {
             id: self.id.into(),
             severity: seen.severity,
@@ -72,7 +72,7 @@ impl Check {
 }
 
 /// What a `look` saw.
-struct Seen {
+struct Observation {
     severity: Severity,
     seen: String,
     should: String,
@@ -82,7 +82,7 @@ struct Seen {
     boot: Option<String>,
 }
 
-impl Seen {
+impl Observation {
     fn new(severity: Severity, seen: impl Into<String>, should: impl Into<String>) -> Self {
         let (seen, should) = (seen.into(), should.into());
         Self { severity, seen, should, effect_ns: None, knob: None, now: None, boot: None }

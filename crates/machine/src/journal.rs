@@ -447,11 +447,11 @@ mod standing;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::Form;
+    use crate::value_format::ValueFormat;
     use proptest::prelude::*;
 
     pub(super) fn value(path: &str, original: &str) -> Undo {
-        Undo::Value { path: path.into(), form: Form::Plain, original: original.into(), wanted: "1".into() }
+        Undo::Value { path: path.into(), form: ValueFormat::Plain, original: original.into(), wanted: "1".into() }
     }
 
     pub(super) fn machine() -> (tempfile::TempDir, Root) {

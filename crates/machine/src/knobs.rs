@@ -13,9 +13,9 @@ mod scheduling;
 use serde::Serialize;
 
 use crate::facts::Facts;
-use crate::form::Form;
 use crate::root::Root;
 use crate::target::{Profile, Target};
+use crate::value_format::ValueFormat;
 
 /// One setting.
 pub struct Knob {
@@ -25,13 +25,13 @@ pub struct Knob {
     /// any part of a name.
     pub paths: &'static [&'static str],
     /// How the kernel writes the value.
-    pub form: Form,
+    pub form: ValueFormat,
     /// The profiles that it belongs to.
     pub profiles: &'static [Profile],
     /// Whether it affects other programs' tasks, so that it needs `--isolate`.
     pub isolates: bool,
     /// The wanted value of one file.
-    pub want: fn(&Target, &Spot) -> Want,
+    pub want: fn(&Target, &KnobFile) -> Want,
     /// Why it matters.
     pub why: &'static str,
     /// Who says so, or where it was measured.
@@ -39,7 +39,7 @@ pub struct Knob {
 }
 
 /// One file of a knob.
-pub struct Spot<'a> {
+pub struct KnobFile<'a> {
     /// The machine's files.
     pub root: &'a Root,
     /// What is known of the machine.

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use crate::facts::Facts;
-use crate::form::Form;
-use crate::knobs::{self, Knob, Spot, Want};
+use crate::knobs::{self, Knob, KnobFile, Want};
 use crate::root::{Root, reason};
 use crate::target::Target;
+use crate::value_format::ValueFormat;
 
 /// What `tune` would do.
 #[derive(Debug, Clone, Serialize)]
@@ -27,7 +27,7 @@ pub struct Item {
     /// The file; the pattern where no file answers to it.
     pub path: String,
     /// How its values are written.
-    pub form: Form,
+    pub form: ValueFormat,
     /// The value now; empty where it cannot be read.
     pub current: String,
     /// The value that is wanted; empty where nothing is.
@@ -105,8 +105,8 @@ fn items(root: &Root, facts: &Facts, target: &Target, knob: &'static Knob) -> Ve
         };
         let shown = shown.trim();
         let current = knob.form.value(shown);
-        let spot = Spot { root, facts, path: &path, shown };
-        let (wanted, state) = match (knob.want)(target, &spot) {
+        let file = KnobFile { root, facts, path: &path, shown };
+        let (wanted, state) = match (knob.want)(target, &file) {
             Want::Leave(why) => (String::new(), State::Left(why)),
             Want::Set(wanted) if knob.form.same(&wanted, shown) => (wanted, State::AsWanted),
             Want::Set(wanted) if knob.isolates && !target.isolate => (wanted, State::NeedsIsolate),

@@ -7,12 +7,12 @@ use ontick_undo::Undone;
 use serde::Serialize;
 
 use crate::boot::grubenv;
-use crate::form::Form;
 use crate::isolate;
 use crate::journal::{Content, Entry, Journal, JournalError, Undo};
 use crate::merge;
 use crate::root::{Root, reason};
 use crate::tree;
+use crate::value_format::ValueFormat;
 
 /// What became of the changes that stood.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -138,7 +138,7 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
 fn undo_value(
     root: &Root,
     path: &str,
-    form: Form,
+    form: ValueFormat,
     original: &str,
     restoring: &str,
     theirs: Option<&str>,

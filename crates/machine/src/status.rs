@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use crate::boot::grubenv;
-use crate::form::Form;
 use crate::journal::{Content, Entry, Journal, Undo};
 use crate::knobs;
 use crate::root::Root;
+use crate::value_format::ValueFormat;
 
 /// The changes that stand in the journal.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -58,7 +58,7 @@ fn value(
     root: &Root,
     entry: &Entry,
     path: &str,
-    form: Form,
+    form: ValueFormat,
     original: &str,
     wanted: Option<&String>,
     now: &mut String,
@@ -108,7 +108,7 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
                 Ok(_) => Stands::AsBefore,
                 Err(_) => Stands::Gone,
             },
-            Undo::Task { task, started, .. } => match crate::own::started(root, *task) == Some(*started) {
+            Undo::Task { task, started, .. } => match crate::ownership::started(root, *task) == Some(*started) {
                 true => Stands::AsSet,
                 false => Stands::Gone,
             },

@@ -3,7 +3,7 @@
 mod machine;
 
 use machine::{MACHINES, Machine};
-use ontick_machine::boot::{self, Place};
+use ontick_machine::boot::{self, BootFiles};
 use ontick_machine::plan::State;
 use ontick_machine::{Finding, Journal, Plan, Profile, Root, Severity, Target, apply, check, revert, status};
 use ontick_units::CpuList;
@@ -220,16 +220,16 @@ fn where_the_arguments_are_kept() {
     let place = |name: &str| boot::find(&Machine::lay(name).root);
     assert_eq!(
         place("pi3b-stretch"),
-        Ok(Place::RaspberryPi { cmdline: "/boot/cmdline.txt".into(), config: "/boot/config.txt".into() })
+        Ok(BootFiles::RaspberryPi { cmdline: "/boot/cmdline.txt".into(), config: "/boot/config.txt".into() })
     );
     assert!(
-        matches!(place("pi3b-bookworm"), Ok(Place::RaspberryPi { cmdline, .. }) if cmdline == "/boot/firmware/cmdline.txt")
+        matches!(place("pi3b-bookworm"), Ok(BootFiles::RaspberryPi { cmdline, .. }) if cmdline == "/boot/firmware/cmdline.txt")
     );
-    assert_eq!(place("beaglebone"), Ok(Place::UEnv { file: "/boot/uEnv.txt".into() }));
-    assert!(matches!(place("x86-grub"), Ok(Place::Grub { drop_in: Some(_), .. })));
+    assert_eq!(place("beaglebone"), Ok(BootFiles::UEnv { file: "/boot/uEnv.txt".into() }));
+    assert!(matches!(place("x86-grub"), Ok(BootFiles::Grub { drop_in: Some(_), .. })));
     // The memory test has no kernel arguments to edit.
     assert!(
-        matches!(place("x86-systemd-boot"), Ok(Place::SystemdBoot { entries, .. }) if entries == ["/boot/loader/entries/arch.conf"])
+        matches!(place("x86-systemd-boot"), Ok(BootFiles::SystemdBoot { entries, .. }) if entries == ["/boot/loader/entries/arch.conf"])
     );
 }
 
@@ -243,7 +243,7 @@ fn what_config_txt_includes_counts() {
     let all = check(&machine.facts(), &machine.target(Profile::DedicatedCore));
     assert!(found(&all, "pi-turbo").seen.contains("force_turbo=1"));
     assert!(
-        matches!(boot::find(&machine.root), Ok(Place::RaspberryPi { cmdline, .. }) if cmdline == "/boot/firmware/mine.txt")
+        matches!(boot::find(&machine.root), Ok(BootFiles::RaspberryPi { cmdline, .. }) if cmdline == "/boot/firmware/mine.txt")
     );
     let plan = boot::plan(&machine.root, &machine.facts(), &machine.target(Profile::DedicatedCore), false).unwrap();
     assert!(plan.settings.is_empty() && plan.edits.iter().all(|edit| edit.path != config), "{:?}", plan.settings);

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use clap::Args;
-use ontick_machine::own::{self, Ownership};
+use ontick_machine::ownership::{Ownership, watch};
 use ontick_machine::{Facts, Profile, Root, Target, check};
 use ontick_record::findings::{Finding, any_bad};
 use ontick_report::text;
@@ -77,7 +77,7 @@ impl Check {
             // Not allowed everywhere, and then it is seen.
             let _ = set_affinity(&elsewhere);
         }
-        own::watch(root, facts, cpu, time, || !stop.load(Relaxed)).map_err(Failure::new)
+        watch(root, facts, cpu, time, || !stop.load(Relaxed)).map_err(Failure::new)
     }
 
     fn render(&self, facts: &Facts, target: &Target, found: &[Finding], ownership: Option<&Ownership>) -> String {

@@ -1,6 +1,6 @@
 //! "Do we really own the core?", as text.
 
-use ontick_machine::own::{Movable, Ownership, Ran, Struck, TimeSpent};
+use ontick_machine::ownership::{InterruptActivity, Movable, Ownership, Ran, TimeSpent};
 use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, labelled, list};
 use ontick_units::show;
@@ -14,10 +14,10 @@ pub fn render(own: &Ownership, all: bool, style: &Style) -> String {
     let mut text = labelled("", &head, style) + "\n";
     let mut entries: Vec<Entry> = own.ran.iter().take(few(own.ran.len())).map(ran).collect();
     entries.extend(more("ran", own.ran.len(), few(own.ran.len())));
-    for (word, struck) in [("irq", &own.interrupts), ("softirq", &own.softirqs)] {
-        let shown = few(struck.len());
-        entries.extend(struck.iter().take(shown).map(|s| struck_entry(word, s, own.watched_ns)));
-        entries.extend(more(word, struck.len(), shown));
+    for (word, delivered) in [("irq", &own.interrupts), ("softirq", &own.softirqs)] {
+        let shown = few(delivered.len());
+        entries.extend(delivered.iter().take(shown).map(|s| interrupt_entry(word, s, own.watched_ns)));
+        entries.extend(more(word, delivered.len(), shown));
     }
     entries.extend(own.may.iter().map(|may| {
         let shown = few(may.tasks.len());
@@ -68,14 +68,14 @@ fn ran(ran: &Ran) -> Entry {
     }
 }
 
-fn struck_entry(word: &str, struck: &Struck, watched_ns: u64) -> Entry {
-    let each_second = struck.count as f64 * 1e9 / watched_ns.max(1) as f64;
+fn interrupt_entry(word: &str, delivered: &InterruptActivity, watched_ns: u64) -> Entry {
+    let each_second = delivered.count as f64 * 1e9 / watched_ns.max(1) as f64;
     Entry {
         mark: Mark::Plain,
         word: word.into(),
-        name: struck.label.clone(),
-        said: format!("{each_second:.0} a second {}", struck.about).trim_end().into(),
-        below: vec![("", struck.remedy.clone())],
+        name: delivered.label.clone(),
+        said: format!("{each_second:.0} a second {}", delivered.about).trim_end().into(),
+        below: vec![("", delivered.remedy.clone())],
     }
 }
 

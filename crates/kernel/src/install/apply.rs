@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use ontick_machine::boot::{self, BootPlan, Place, Written, grubenv};
+use ontick_machine::boot::{self, BootFiles, BootPlan, Written, grubenv};
 use ontick_machine::journal::{Content, Journal, Undo};
 use ontick_machine::root::{Root, reason};
 use ontick_machine::tree::{self, Staged, Tree};
@@ -83,7 +83,7 @@ struct Layout {
     beside_others: bool,
 }
 
-struct Spot {
+struct FilePath {
     path: String,
     /// It lies among files of others and is journaled by itself.
     alone: bool,
@@ -91,7 +91,7 @@ struct Spot {
 
 impl Layout {
     fn stage(root: &Root, plan: &Plan, journal: &mut Journal, marker: &str) -> Result<Self, String> {
-        let beside_others = matches!(plan.place, Place::UEnv { .. });
+        let beside_others = matches!(plan.place, BootFiles::UEnv { .. });
         let trees = format!("/boot/dtbs/{}", plan.kernel.release);
         let path = match beside_others {
             true => Some(trees).filter(|_| !plan.kernel.dtbs.is_empty()),
@@ -103,10 +103,10 @@ impl Layout {
     }
 
     /// Where a file of the package goes; `None` for one that is not needed here.
-    fn place(&mut self, plan: &Plan, modules: &Staged, kind: &Kind) -> Option<Spot> {
+    fn place(&mut self, plan: &Plan, modules: &Staged, kind: &Kind) -> Option<FilePath> {
         let kernel = &plan.kernel;
         let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
-        let flat = self.beside_others || matches!(plan.place, Place::RaspberryPi { .. });
+        let flat = self.beside_others || matches!(plan.place, BootFiles::RaspberryPi { .. });
         let trees = if flat { "" } else { "dtbs/" };
         let own = match kind {
             Kind::Module { name, .. } => return self.fresh(format!("{}/{name}", modules.beside)),
@@ -115,21 +115,21 @@ impl Layout {
             Kind::SystemMap => return self.fresh(format!("{}/System.map", modules.beside)),
             Kind::Kernel => kernel.kernel.clone(),
             Kind::Initramfs => kernel.initramfs.clone()?,
-            Kind::Dtb(_) | Kind::Overlay(_) if matches!(plan.place, Place::Grub { .. }) => return None,
+            Kind::Dtb(_) | Kind::Overlay(_) if matches!(plan.place, BootFiles::Grub { .. }) => return None,
             Kind::Dtb(name) if flat => last(name),
             Kind::Dtb(name) => format!("{trees}{name}"),
             Kind::Overlay(name) => format!("{trees}overlays/{name}"),
             Kind::Firmware | Kind::Other => return None,
         };
         if self.beside_others && matches!(kind, Kind::Kernel | Kind::Initramfs) {
-            return Some(Spot { path: format!("{}/{own}", kernel.folder), alone: true });
+            return Some(FilePath { path: format!("{}/{own}", kernel.folder), alone: true });
         }
         self.fresh(format!("{}/{own}", self.own.as_ref()?.beside))
     }
 
     /// Two files of one name (folders of vendors laid flat): the first one counts.
-    fn fresh(&mut self, path: String) -> Option<Spot> {
-        self.taken.insert(path.clone()).then_some(Spot { path, alone: false })
+    fn fresh(&mut self, path: String) -> Option<FilePath> {
+        self.taken.insert(path.clone()).then_some(FilePath { path, alone: false })
     }
 
     /// What the package does not bring.
@@ -140,7 +140,7 @@ impl Layout {
         }
         // Without it the firmware takes the other kernel's overlays.
         let readme = format!("{}/overlays/README", own.beside);
-        let pi = matches!(plan.place, Place::RaspberryPi { .. });
+        let pi = matches!(plan.place, BootFiles::RaspberryPi { .. });
         if pi && plan.kernel.overlays && !self.taken.contains(&readme) {
             tree::put(root, &readme, b"The firmware takes overlays from here because this file is there.\n")?;
         }
@@ -208,7 +208,7 @@ fn ran(mut command: Command) -> Result<(), String> {
 
 /// The boot entry: the only step that the boot loader sees.
 fn entry(root: &Root, plan: &Plan, journal: &mut Journal) -> Result<Vec<Written>, String> {
-    let trial = matches!(plan.place, Place::RaspberryPi { .. });
+    let trial = matches!(plan.place, BootFiles::RaspberryPi { .. });
     let applied = boot::apply(root, &boot_plan(&plan.place, plan.edits.clone(), trial), journal);
     if let Some(problem) = applied.stopped {
         return Err(problem);
@@ -236,7 +236,7 @@ fn choose(root: &Root, once: &Once, journal: &mut Journal) -> Result<(), String>
 }
 
 /// Edits as the boot files' own way of writing takes them.
-pub(super) fn boot_plan(place: &Place, edits: Vec<boot::Edit>, trial: bool) -> BootPlan {
+pub(super) fn boot_plan(place: &BootFiles, edits: Vec<boot::Edit>, trial: bool) -> BootPlan {
     BootPlan {
         place: place.clone(),
         arguments: Vec::new(),

@@ -1,7 +1,7 @@
 //! The kernel that was tried becomes the one that is booted.
 
 use ontick_machine::Facts;
-use ontick_machine::boot::{self, Edit, Place, Written};
+use ontick_machine::boot::{self, BootFiles, Edit, Written};
 use ontick_machine::journal::{Book, Content, Journal, Undo};
 use ontick_machine::merge;
 use ontick_machine::root::{Root, reason};
@@ -16,7 +16,7 @@ pub struct Keeping {
     /// The kernel.
     pub kernel: Installed,
     /// The boot loader's files.
-    pub place: Place,
+    pub place: BootFiles,
     /// Boot files that will change.
     pub edits: Vec<Edit>,
     /// What a reader must know.
@@ -41,7 +41,7 @@ pub fn keeping(root: &Root, facts: &Facts, untried: bool) -> Result<Keeping, Str
     }
     let place = boot::find(root)?;
     let mut written = loader::write(root, facts, &place, &kernel, loader::Stage::Keep)?;
-    if let Place::RaspberryPi { config, .. } = &place {
+    if let BootFiles::RaspberryPi { config, .. } = &place {
         let folder = config.rsplit_once('/').map_or("", |(folder, _)| folder);
         carry_over(root, &journal, &kernel, folder, &mut written)?;
     }

@@ -15,7 +15,7 @@ pub mod package;
 mod rollback;
 mod space;
 
-use ontick_machine::boot::{self, Edit, Place};
+use ontick_machine::boot::{self, BootFiles, Edit};
 use ontick_machine::journal::{Book, Journal, Undo};
 use ontick_machine::{Facts, Root, tree};
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,7 @@ pub struct Plan {
     /// The kernel as it will lie there.
     pub kernel: Installed,
     /// The boot loader's files.
-    pub place: Place,
+    pub place: BootFiles,
     /// Where its modules go.
     pub modules: String,
     /// How it comes by an initramfs.

@@ -1,6 +1,6 @@
 //! Raspberry Pi and PCI Express.
 
-use super::{Check, Look, Seen, TUNE_BOOT, US};
+use super::{Check, Look, Observation, TUNE_BOOT, US};
 use crate::facts::board::Pi;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -18,12 +18,13 @@ pub(super) const CHECKS: &[Check] = &[
             on_pi(look, |_, pi| {
                 let boost = if pi.config.get("arm_boost") == Some("1") { ", arm_boost=1" } else { "" };
                 Some(match (pi.config.get("force_turbo"), pi.config_file.is_empty()) {
-                    (_, true) => {
-                        Seen::unknown("config.txt was not found", "force_turbo=1").now("mount the boot partition")
+                    (_, true) => Observation::unknown("config.txt was not found", "force_turbo=1")
+                        .now("mount the boot partition"),
+                    (Some("1"), _) => Observation::ok(format!("force_turbo=1{boost}")),
+                    (other, _) => {
+                        Observation::warn(format!("force_turbo={}{boost}", other.unwrap_or("0")), "force_turbo=1")
+                            .boot(format!("{TUNE_BOOT} (config.txt)"))
                     }
-                    (Some("1"), _) => Seen::ok(format!("force_turbo=1{boost}")),
-                    (other, _) => Seen::warn(format!("force_turbo={}{boost}", other.unwrap_or("0")), "force_turbo=1")
-                        .boot(format!("{TUNE_BOOT} (config.txt)")),
                 })
             })
         },
@@ -42,14 +43,14 @@ pub(super) const CHECKS: &[Check] = &[
             on_pi(look, |look, _| {
                 let given = look.facts.arguments.get("sdhci_bcm2708.enable_llm");
                 match (look.facts.kernel.at_least(4, 0), given) {
-                    (true, Some(_)) => Some(Seen::warn(
+                    (true, Some(_)) => Some(Observation::warn(
                         "sdhci_bcm2708.enable_llm is given, but this kernel has no such driver",
                         "nothing",
                     )),
                     (false, None | Some("1")) => {
-                        Some(Seen::warn("low-latency mode is on", "off").boot("sdhci_bcm2708.enable_llm=0"))
+                        Some(Observation::warn("low-latency mode is on", "off").boot("sdhci_bcm2708.enable_llm=0"))
                     }
-                    (false, Some(_)) => Some(Seen::ok("low-latency mode is off")),
+                    (false, Some(_)) => Some(Observation::ok("low-latency mode is off")),
                     (true, None) => None,
                 }
             })
@@ -61,13 +62,13 @@ pub(super) const CHECKS: &[Check] = &[
         source: "Raspberry Pi documentation: arm_64bit",
         look: |look| {
             on_pi(look, |look, pi| match look.facts.kernel.architecture.as_str() {
-                "aarch64" => Some(Seen::ok("64-bit kernel")),
+                "aarch64" => Some(Observation::ok("64-bit kernel")),
                 "" => None,
                 arch if pi.generation >= 3 => Some(
-                    Seen::warn(format!("32-bit kernel ({arch})"), "64-bit, where no 32-bit driver is needed")
+                    Observation::warn(format!("32-bit kernel ({arch})"), "64-bit, where no 32-bit driver is needed")
                         .boot("arm_64bit=1 in config.txt, with a 64-bit system"),
                 ),
-                arch => Some(Seen::ok(format!("32-bit kernel ({arch}), as this board needs"))),
+                arch => Some(Observation::ok(format!("32-bit kernel ({arch}), as this board needs"))),
             })
         },
     },
@@ -78,8 +79,8 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| match (look.facts.board.pcie_power.as_str(), look.facts.board.raspberry_pi.as_ref()) {
             (_, Some(pi)) if pi.generation < 4 => Vec::new(),
             ("", _) => Vec::new(),
-            ("performance", _) => Seen::ok("links stay awake").only(),
-            (policy, _) => Seen::warn(format!("policy {policy}"), "performance")
+            ("performance", _) => Observation::ok("links stay awake").only(),
+            (policy, _) => Observation::warn(format!("policy {policy}"), "performance")
                 .costs(10 * US)
                 .knob("pcie-power")
                 .boot("pcie_aspm.policy=performance")
@@ -88,13 +89,13 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn on_pi(look: &Look, see: fn(&Look, &Pi) -> Option<Seen>) -> Vec<Seen> {
+fn on_pi(look: &Look, see: fn(&Look, &Pi) -> Option<Observation>) -> Vec<Observation> {
     look.facts.board.raspberry_pi.as_ref().and_then(|pi| see(look, pi)).into_iter().collect()
 }
 
-fn throttling(pi: &Pi) -> Seen {
+fn throttling(pi: &Pi) -> Observation {
     let Some(flags) = pi.throttled else {
-        return Seen::unknown("the firmware's flags cannot be read here", "0x0").now("vcgencmd get_throttled");
+        return Observation::unknown("the firmware's flags cannot be read here", "0x0").now("vcgencmd get_throttled");
     };
     let names = [(0, "under-voltage"), (1, "frequency capped"), (2, "throttled"), (3, "soft temperature limit")];
     let set = |shift: u32| {
@@ -102,15 +103,16 @@ fn throttling(pi: &Pi) -> Seen {
     };
     let (now, before) = (set(0), set(16));
     match (now.is_empty(), before.is_empty()) {
-        (false, _) => Seen::bad(format!("now: {}", now.join(", ")), "none").now("a better power supply, or a cooler"),
-        (_, false) => {
-            Seen::warn(format!("since boot: {}", before.join(", ")), "none").now("a better power supply, or a cooler")
+        (false, _) => {
+            Observation::bad(format!("now: {}", now.join(", ")), "none").now("a better power supply, or a cooler")
         }
-        _ => Seen::ok("none since boot"),
+        (_, false) => Observation::warn(format!("since boot: {}", before.join(", ")), "none")
+            .now("a better power supply, or a cooler"),
+        _ => Observation::ok("none since boot"),
     }
 }
 
-fn usb(look: &Look, pi: &Pi) -> Option<Seen> {
+fn usb(look: &Look, pi: &Pi) -> Option<Observation> {
     if pi.generation > 3 || pi.generation == 0 && look.facts.cpus.online.is_empty() {
         return None;
     }
@@ -121,11 +123,11 @@ fn usb(look: &Look, pi: &Pi) -> Option<Seen> {
     let mainline =
         look.facts.interrupts.list.iter().any(|i| i.about.contains("dwc2")) || pi.config.has("dtoverlay", "dwc2");
     Some(match (mainline, rt, fast) {
-        (true, _, _) => Seen::ok("the dwc2 driver, which uses no fast interrupt"),
-        (_, true, true) => Seen::warn("dwc_otg uses the fast interrupt on a PREEMPT_RT kernel", "off")
+        (true, _, _) => Observation::ok("the dwc2 driver, which uses no fast interrupt"),
+        (_, true, true) => Observation::warn("dwc_otg uses the fast interrupt on a PREEMPT_RT kernel", "off")
             .boot("dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0 on the kernel's command line"),
-        (_, _, true) => Seen::ok("the fast interrupt takes 8000 interrupts a second off the kernel"),
-        (_, _, false) => Seen::warn(
+        (_, _, true) => Observation::ok("the fast interrupt takes 8000 interrupts a second off the kernel"),
+        (_, _, false) => Observation::warn(
             "without the fast interrupt the kernel handles 8000 interrupts a second",
             "the fast interrupt on, or USB unused",
         )

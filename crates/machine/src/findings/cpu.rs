@@ -1,6 +1,6 @@
 //! Frequency, idle states, siblings.
 
-use super::{Check, Look, Seen, TUNE_BOOT, US};
+use super::{Check, Look, Observation, TUNE_BOOT, US};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -20,8 +20,10 @@ pub(super) const CHECKS: &[Check] = &[
         why: "boost frequencies come and go with temperature and with what the other cores do",
         source: "source 000: turbo off; kernel: admin-guide/pm/cpufreq",
         look: |look| match look.facts.frequency.boost {
-            Some(false) => Seen::ok("off").only(),
-            Some(true) => Seen::warn("on", "off, where even run times matter").knob("boost").boot(TUNE_BOOT).only(),
+            Some(false) => Observation::ok("off").only(),
+            Some(true) => {
+                Observation::warn("on", "off, where even run times matter").knob("boost").boot(TUNE_BOOT).only()
+            }
             None => Vec::new(),
         },
     },
@@ -43,21 +45,23 @@ pub(super) const CHECKS: &[Check] = &[
                 .map(|(cpu, others)| format!("CPU {cpu} shares its core with {others}"))
                 .collect();
             match near.is_empty() {
-                true => Seen::ok("no other CPU shares the core").only(),
-                false => Seen::warn(near.join(", "), "siblings offline").knob("smt-siblings").boot("nosmt").only(),
+                true => Observation::ok("no other CPU shares the core").only(),
+                false => {
+                    Observation::warn(near.join(", "), "siblings offline").knob("smt-siblings").boot("nosmt").only()
+                }
             }
         },
     },
 ];
 
-fn governor(look: &Look) -> Seen {
+fn governor(look: &Look) -> Observation {
     let frequency = &look.facts.frequency;
     if frequency.policies.is_empty() {
-        return Seen::ok("the kernel does not change frequencies here");
+        return Observation::ok("the kernel does not change frequencies here");
     }
     let ours: Vec<_> = frequency.policies.iter().filter(|p| p.cpus.meets(&look.target.cpus)).collect();
     let Some(policy) = ours.iter().find(|p| p.governor != "performance").or(ours.first()) else {
-        return Seen::unknown(format!("no frequency policy names CPU {}", look.target.cpus), "performance");
+        return Observation::unknown(format!("no frequency policy names CPU {}", look.target.cpus), "performance");
     };
     let range =
         policy.hardware_khz.map(|(low, high)| format!(", {}–{} MHz", low / 1_000, high / 1_000)).unwrap_or_default();
@@ -65,45 +69,46 @@ fn governor(look: &Look) -> Seen {
     // powersave of intel_pstate and amd-pstate-epp moves with the load like ondemand.
     let pinned = policy.range_khz.is_some_and(|(low, high)| low == high);
     match policy.governor.as_str() {
-        "performance" => Seen::ok(seen),
-        _ if pinned => Seen::ok(format!("{seen}, held at one frequency")),
-        _ => Seen::bad(seen, "performance").knob("governor").boot(TUNE_BOOT),
+        "performance" => Observation::ok(seen),
+        _ if pinned => Observation::ok(format!("{seen}, held at one frequency")),
+        _ => Observation::bad(seen, "performance").knob("governor").boot(TUNE_BOOT),
     }
 }
 
-fn frequency_range(look: &Look) -> Option<Seen> {
+fn frequency_range(look: &Look) -> Option<Observation> {
     let ours = look.facts.frequency.policies.iter().find(|p| p.cpus.meets(&look.target.cpus))?;
     let ((low, high), (_, hardware)) = (ours.range_khz?, ours.hardware_khz?);
     let seen = format!("{}–{} MHz", low / 1_000, high / 1_000);
     Some(match (high < hardware, low == high) {
-        (true, _) => Seen::warn(
+        (true, _) => Observation::warn(
             format!("{seen}, although the processor reaches {} MHz", hardware / 1_000),
             "the highest, unless the heat forbids it",
         )
         .now(format!("echo {hardware} > {}/scaling_max_freq", ours.folder)),
-        (_, true) => Seen::ok(format!("{seen}: it does not move")),
-        _ => Seen::warn(seen, "its highest as its lowest, where even run times matter")
+        (_, true) => Observation::ok(format!("{seen}: it does not move")),
+        _ => Observation::warn(seen, "its highest as its lowest, where even run times matter")
             .knob("lowest-frequency")
             .boot(TUNE_BOOT),
     })
 }
 
-fn idle_states(look: &Look) -> Seen {
+fn idle_states(look: &Look) -> Observation {
     let frequency = &look.facts.frequency;
     let states = look.target.cpus.iter().filter_map(|cpu| frequency.idle_states.get(&cpu)).flatten();
     let deepest = states.filter(|s| !s.disabled).max_by_key(|s| s.exit_us);
     match deepest {
         None if frequency.idle_driver.is_empty() || frequency.idle_driver == "none" => {
-            Seen::ok("no idle states beyond halting")
+            Observation::ok("no idle states beyond halting")
         }
-        None => Seen::ok("all idle states are off"),
+        None => Observation::ok("all idle states are off"),
         Some(state) if state.exit_us <= 2 => {
-            Seen::ok(format!("deepest is {}, left within {} µs", state.name, state.exit_us))
+            Observation::ok(format!("deepest is {}, left within {} µs", state.name, state.exit_us))
         }
         Some(state) => {
             let seen = format!("deepest is {}, which takes {} µs to leave", state.name, state.exit_us);
             let should = "off while timed programs run (or /dev/cpu_dma_latency held at 0, as ontick's own runs do)";
-            let found = if state.exit_us > 10 { Seen::bad(seen, should) } else { Seen::warn(seen, should) };
+            let found =
+                if state.exit_us > 10 { Observation::bad(seen, should) } else { Observation::warn(seen, should) };
             found.costs(state.exit_us * US).knob("idle-states").boot(TUNE_BOOT)
         }
     }

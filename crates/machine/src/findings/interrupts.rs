@@ -1,6 +1,6 @@
 //! Interrupts, the tick, and the kernel's own work on the wanted CPUs.
 
-use super::{Check, Look, Seen, TUNE_BOOT, US};
+use super::{Check, Look, Observation, TUNE_BOOT, US};
 use crate::facts::interrupts::Interrupt;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -22,12 +22,12 @@ pub(super) const CHECKS: &[Check] = &[
                         let seen = format!("new interrupts may go to CPU {default}");
                         let fix = format!("{TUNE_BOOT} (irqaffinity={})", look.target.others);
                         Some(
-                            Seen::warn(seen, format!("CPU {}", look.target.others))
+                            Observation::warn(seen, format!("CPU {}", look.target.others))
                                 .knob("irq-default-affinity")
                                 .boot(fix),
                         )
                     }
-                    Some(default) => Some(Seen::ok(format!("new interrupts go to CPU {default}"))),
+                    Some(default) => Some(Observation::ok(format!("new interrupts go to CPU {default}"))),
                     None => None,
                 }
             })
@@ -45,8 +45,8 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: admin-guide/kernel-parameters (skew_tick)",
         look: |look| match (look.facts.clock.skewed, look.facts.cpus.online.len()) {
             (_, 0 | 1) => Vec::new(),
-            (true, _) => Seen::ok("each CPU ticks at its own moment").only(),
-            (false, _) => Seen::warn("all CPUs tick at the same moment", "skew_tick=1")
+            (true, _) => Observation::ok("each CPU ticks at its own moment").only(),
+            (false, _) => Observation::warn("all CPUs tick at the same moment", "skew_tick=1")
                 .boot(format!("{TUNE_BOOT} (skew_tick=1)"))
                 .only(),
         },
@@ -59,10 +59,12 @@ pub(super) const CHECKS: &[Check] = &[
             steered(look, |look| {
                 let cpus = &look.target.cpus;
                 Some(match (cpus.within(&look.facts.cpus.rcu_nocbs), look.facts.config.has("RCU_NOCB_CPU")) {
-                    (true, _) => Seen::ok(format!("run elsewhere for CPU {cpus}")),
-                    (false, Some(false)) => Seen::warn("this kernel cannot move them (no RCU_NOCB_CPU)", "elsewhere")
-                        .boot("a kernel with RCU_NOCB_CPU (ontick kernel)"),
-                    (false, _) => Seen::warn(format!("run on CPU {cpus} itself"), "elsewhere")
+                    (true, _) => Observation::ok(format!("run elsewhere for CPU {cpus}")),
+                    (false, Some(false)) => {
+                        Observation::warn("this kernel cannot move them (no RCU_NOCB_CPU)", "elsewhere")
+                            .boot("a kernel with RCU_NOCB_CPU (ontick kernel)")
+                    }
+                    (false, _) => Observation::warn(format!("run on CPU {cpus} itself"), "elsewhere")
                         .boot(format!("{TUNE_BOOT} (rcu_nocbs={cpus})")),
                 })
             })
@@ -80,15 +82,15 @@ pub(super) const CHECKS: &[Check] = &[
                     own.filter(|(_, cpus)| cpus.meets(&look.target.cpus)).map(|(name, _)| name.as_str()).collect();
                 let should = format!("CPU {}", look.target.others);
                 Some(match (mask.meets(&look.target.cpus), ours.is_empty()) {
-                    (true, _) => Seen::warn(format!("unbound work may run on CPU {mask}"), should)
+                    (true, _) => Observation::warn(format!("unbound work may run on CPU {mask}"), should)
                         .knob("workqueues")
                         .boot(TUNE_BOOT),
                     // The general mask is the outer bound: what a queue's own mask allows beyond it does not count.
-                    (false, false) => Seen::ok(format!(
+                    (false, false) => Observation::ok(format!(
                         "unbound work runs on CPU {mask}, that of {} too, although their own masks allow more",
                         ours.join(", ")
                     )),
-                    (false, true) => Seen::ok(format!("unbound work runs on CPU {mask}")),
+                    (false, true) => Observation::ok(format!("unbound work runs on CPU {mask}")),
                 })
             })
         },
@@ -106,13 +108,16 @@ pub(super) const CHECKS: &[Check] = &[
                     .map(|(path, _)| path.as_str())
                     .collect();
                 Some(match ours.first() {
-                    None => Seen::ok("no network queue is steered there"),
+                    None => Observation::ok("no network queue is steered there"),
                     Some(path) => {
                         let device = path.split('/').nth(4).unwrap_or_default();
                         let knob = if path.ends_with("rps_cpus") { "receive-steering" } else { "transmit-steering" };
-                        Seen::warn(format!("{} network queues are steered there ({device}, …)", ours.len()), "none")
-                            .knob(knob)
-                            .boot(TUNE_BOOT)
+                        Observation::warn(
+                            format!("{} network queues are steered there ({device}, …)", ours.len()),
+                            "none",
+                        )
+                        .knob(knob)
+                        .boot(TUNE_BOOT)
                     }
                 })
             })
@@ -121,20 +126,20 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Where there is no other CPU nothing can be steered away, and `isolation` says so once.
-fn steered(look: &Look, see: fn(&Look) -> Option<Seen>) -> Vec<Seen> {
+fn steered(look: &Look, see: fn(&Look) -> Option<Observation>) -> Vec<Observation> {
     if look.target.can_dedicate() { see(look).into_iter().collect() } else { Vec::new() }
 }
 
-fn interrupts(look: &Look) -> Option<Seen> {
+fn interrupts(look: &Look) -> Option<Observation> {
     let cpus = &look.target.cpus;
     // The kernel moves an interrupt when it is delivered next: those that may not stay do so once more.
     let stays = |i: &&Interrupt| i.affinity.as_ref().is_none_or(|may| may.meets(cpus));
     let (staying, leaving): (Vec<_>, Vec<_>) = look.facts.interrupts.reaching(cpus).partition(stays);
     if staying.is_empty() {
         return Some(match (look.facts.interrupts.list.is_empty(), leaving.is_empty()) {
-            (true, _) => Seen::unknown("/proc/irq cannot be read", "no device interrupt"),
-            (_, true) => Seen::ok(format!("no device interrupt goes to CPU {cpus}")),
-            _ => Seen::ok(format!(
+            (true, _) => Observation::unknown("/proc/irq cannot be read", "no device interrupt"),
+            (_, true) => Observation::ok(format!("no device interrupt goes to CPU {cpus}")),
+            _ => Observation::ok(format!(
                 "no device interrupt stays on CPU {cpus}; may be delivered once more: {}",
                 few(&leaving)
             )),
@@ -142,7 +147,12 @@ fn interrupts(look: &Look) -> Option<Seen> {
     }
     let seen = format!("{} may be delivered to CPU {cpus}: {}", staying.len(), few(&staying));
     let boot = format!("{TUNE_BOOT} (irqaffinity={})", look.target.others);
-    Some(Seen::bad(seen, format!("all on CPU {}", look.target.others)).costs(50 * US).knob("irq-affinity").boot(boot))
+    Some(
+        Observation::bad(seen, format!("all on CPU {}", look.target.others))
+            .costs(50 * US)
+            .knob("irq-affinity")
+            .boot(boot),
+    )
 }
 
 fn few(interrupts: &[&Interrupt]) -> String {
@@ -152,19 +162,19 @@ fn few(interrupts: &[&Interrupt]) -> String {
     names.join(", ") + &more
 }
 
-fn tick(look: &Look) -> Option<Seen> {
+fn tick(look: &Look) -> Option<Observation> {
     let (cpus, clock) = (&look.target.cpus, &look.facts.clock);
     let rate = clock.tick_hz.map_or("at an unknown rate".into(), |hz| format!("{hz} times a second"));
     Some(match (cpus.within(&look.facts.cpus.nohz_full), look.facts.config.has("NO_HZ_FULL")) {
-        (true, _) => Seen::ok(format!("CPU {cpus} does not tick while one task runs there (else {rate})")),
-        (false, Some(false)) => Seen::warn(
+        (true, _) => Observation::ok(format!("CPU {cpus} does not tick while one task runs there (else {rate})")),
+        (false, Some(false)) => Observation::warn(
             format!("ticks {rate}; this kernel cannot stop it (no NO_HZ_FULL)"),
             "none while one task runs, or a phase beside it",
         )
         .costs(15 * US)
         .now("ontick chooses a phase beside the tick by itself (phase auto)")
         .boot("a kernel with NO_HZ_FULL (ontick kernel)"),
-        (false, _) => Seen::warn(format!("ticks {rate}"), "none while one task runs, or a phase beside it")
+        (false, _) => Observation::warn(format!("ticks {rate}"), "none while one task runs, or a phase beside it")
             .costs(15 * US)
             .now("ontick chooses a phase beside the tick by itself (phase auto)")
             .boot(format!("{TUNE_BOOT} (nohz_full={cpus})")),

@@ -1,6 +1,6 @@
 //! The kernel itself: how far it can be preempted and what it was built with.
 
-use super::{Check, Look, MS, Seen, TUNE_BOOT, US};
+use super::{Check, Look, MS, Observation, TUNE_BOOT, US};
 use crate::facts::Preemption;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -15,10 +15,12 @@ pub(super) const CHECKS: &[Check] = &[
         why: "without the kernel's configuration some things can only be guessed",
         source: "kernel: CONFIG_IKCONFIG_PROC",
         look: |look| match look.facts.config.known() {
-            true => Seen::ok(format!("read from {}", look.facts.config.source)).only(),
-            false => Seen::unknown("no kernel configuration was found", "/proc/config.gz or /boot/config-RELEASE")
-                .now("modprobe configs")
-                .only(),
+            true => Observation::ok(format!("read from {}", look.facts.config.source)).only(),
+            false => {
+                Observation::unknown("no kernel configuration was found", "/proc/config.gz or /boot/config-RELEASE")
+                    .now("modprobe configs")
+                    .only()
+            }
         },
     },
     Check {
@@ -32,12 +34,12 @@ pub(super) const CHECKS: &[Check] = &[
             let on: Vec<&str> = slow.into_iter().filter(|name| config.has(name) == Some(true)).collect();
             match (config.known(), on.is_empty()) {
                 (false, _) => Vec::new(),
-                (_, true) => Seen::ok("no costly debugging is built in").only(),
+                (_, true) => Observation::ok("no costly debugging is built in").only(),
                 // Distributions ship DEBUG_PREEMPT or LATENCYTOP now and then; only the heavy ones are bad.
                 (_, false) if on.iter().all(|n| matches!(*n, "DEBUG_PREEMPT" | "LATENCYTOP")) => {
-                    Seen::warn(on.join(", "), "off").boot("a kernel built without them").only()
+                    Observation::warn(on.join(", "), "off").boot("a kernel built without them").only()
                 }
-                (_, false) => Seen::bad(on.join(", "), "off").boot("a kernel built without them").only(),
+                (_, false) => Observation::bad(on.join(", "), "off").boot("a kernel built without them").only(),
             }
         },
     },
@@ -46,10 +48,10 @@ pub(super) const CHECKS: &[Check] = &[
         why: "without them a sleep ends at a tick, not at its time",
         source: "kernel: timers/highres",
         look: |look| match look.facts.clock.high_resolution {
-            Some(true) => Seen::ok("on").only(),
+            Some(true) => Observation::ok("on").only(),
             Some(false) => {
                 let tick_ns = 1_000_000_000 / u64::from(look.facts.clock.tick_hz.unwrap_or(100).max(1));
-                let seen = Seen::bad("off", "on (CONFIG_HIGH_RES_TIMERS, no highres=off)").costs(tick_ns);
+                let seen = Observation::bad("off", "on (CONFIG_HIGH_RES_TIMERS, no highres=off)").costs(tick_ns);
                 seen.boot("take highres=off away, or a kernel with CONFIG_HIGH_RES_TIMERS").only()
             }
             None => Vec::new(),
@@ -63,50 +65,51 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn preemption(look: &Look) -> Seen {
+fn preemption(look: &Look) -> Observation {
     let kernel = &look.facts.kernel;
     let model = kernel.preemption.name();
     let dynamic = kernel.preemption_dynamic == Some(true);
-    let mend = |seen: Seen| match dynamic {
+    let mend = |seen: Observation| match dynamic {
         true if kernel.preemption_switch => seen.knob("preemption").boot(format!("{TUNE_BOOT} (preempt=full)")),
         true => seen.boot(format!("{TUNE_BOOT} (preempt=full)")),
         false => seen.boot("a kernel with PREEMPT_RT (ontick kernel)"),
     };
     match kernel.preemption {
-        Preemption::Rt => Seen::ok(model),
-        Preemption::Full | Preemption::Lazy => Seen::warn(model, "PREEMPT_RT, for a bound in the worst case")
+        Preemption::Rt => Observation::ok(model),
+        Preemption::Full | Preemption::Lazy => Observation::warn(model, "PREEMPT_RT, for a bound in the worst case")
             .boot("a kernel with PREEMPT_RT (ontick kernel)"),
-        Preemption::Voluntary | Preemption::None => mend(Seen::bad(model, "PREEMPT_RT, or full").costs(14 * MS)),
-        Preemption::Unknown => mend(Seen::unknown("the preemption model is unknown", "PREEMPT_RT, or full")),
+        Preemption::Voluntary | Preemption::None => mend(Observation::bad(model, "PREEMPT_RT, or full").costs(14 * MS)),
+        Preemption::Unknown => mend(Observation::unknown("the preemption model is unknown", "PREEMPT_RT, or full")),
     }
 }
 
-fn clock_source(look: &Look) -> Seen {
+fn clock_source(look: &Look) -> Observation {
     let clock = &look.facts.clock;
     let trusted = ["constant_tsc", "nonstop_tsc"].iter().all(|f| look.facts.cpus.flags.iter().any(|g| g == f));
     match clock.source.as_str() {
-        "tsc" if trusted => Seen::ok("tsc, constant and never stopping"),
-        "tsc" => {
-            Seen::warn("tsc, but the processor does not promise that it is constant", "constant_tsc and nonstop_tsc")
-        }
-        "arch_sys_counter" => Seen::ok("arch_sys_counter"),
+        "tsc" if trusted => Observation::ok("tsc, constant and never stopping"),
+        "tsc" => Observation::warn(
+            "tsc, but the processor does not promise that it is constant",
+            "constant_tsc and nonstop_tsc",
+        ),
+        "arch_sys_counter" => Observation::ok("arch_sys_counter"),
         "kvm-clock" | "hyperv_clocksource_tsc_page" | "xen" if clock.available.iter().any(|s| s == "tsc") => {
             let now = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource";
-            Seen::warn(clock.source.clone(), "tsc, which is there too").now(now).boot("clocksource=tsc")
+            Observation::warn(clock.source.clone(), "tsc, which is there too").now(now).boot("clocksource=tsc")
         }
         "kvm-clock" | "hyperv_clocksource_tsc_page" | "xen" => {
-            Seen::warn(clock.source.clone(), "tsc, which the hypervisor does not offer as trusted")
+            Observation::warn(clock.source.clone(), "tsc, which the hypervisor does not offer as trusted")
         }
         "hpet" | "acpi_pm" | "jiffies" | "refined-jiffies" => {
             let why_not =
                 if clock.available.iter().any(|s| s == "tsc") { "tsc" } else { "tsc, which the kernel found unstable" };
-            Seen::bad(clock.source.clone(), why_not)
+            Observation::bad(clock.source.clone(), why_not)
                 .costs(US)
                 .boot("firmware update, or tsc=reliable if you know better")
         }
-        "" => Seen::unknown("the clock source is unknown", "tsc or arch_sys_counter"),
+        "" => Observation::unknown("the clock source is unknown", "tsc or arch_sys_counter"),
         // Older ARM boards have only a timer of the chip (timer1, dmtimer, stc).
-        other => Seen::warn(
+        other => Observation::warn(
             format!("{other}, a device of the chip"),
             "a counter of the processor, which this board may lack",
         ),

@@ -1,6 +1,6 @@
 //! What the kernel does with memory behind a program's back.
 
-use super::{Check, MS, Seen, TUNE_BOOT};
+use super::{Check, MS, Observation, TUNE_BOOT};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -9,8 +9,8 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: admin-guide/mm/transhuge",
         look: |look| match look.facts.memory.huge_pages.as_str() {
             "" => Vec::new(),
-            "always" => Seen::warn("always", "madvise or never").knob("huge-pages").boot(TUNE_BOOT).only(),
-            other => Seen::ok(other).only(),
+            "always" => Observation::warn("always", "madvise or never").knob("huge-pages").boot(TUNE_BOOT).only(),
+            other => Observation::ok(other).only(),
         },
     },
     Check {
@@ -19,8 +19,8 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: admin-guide/mm/transhuge (defrag)",
         look: |look| match (look.facts.memory.huge_pages.as_str(), look.facts.memory.huge_page_defrag.as_str()) {
             (_, "") | ("never", _) => Vec::new(),
-            (_, "always") => Seen::warn("always", "madvise").knob("huge-page-defrag").boot(TUNE_BOOT).only(),
-            (_, other) => Seen::ok(other).only(),
+            (_, "always") => Observation::warn("always", "madvise").knob("huge-page-defrag").boot(TUNE_BOOT).only(),
+            (_, other) => Observation::ok(other).only(),
         },
     },
     Check {
@@ -29,8 +29,8 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: admin-guide/sysctl/vm (compaction_proactiveness)",
         look: |look| match look.facts.memory.compaction {
             None => Vec::new(),
-            Some(0) => Seen::ok("only on demand").only(),
-            Some(n) => Seen::warn(format!("in the background too (proactiveness {n})"), "only on demand (0)")
+            Some(0) => Observation::ok("only on demand").only(),
+            Some(n) => Observation::warn(format!("in the background too (proactiveness {n})"), "only on demand (0)")
                 .knob("compaction")
                 .boot(TUNE_BOOT)
                 .only(),
@@ -41,8 +41,8 @@ pub(super) const CHECKS: &[Check] = &[
         why: "merged pages cost a page fault at the next write, and the merging thread a CPU",
         source: "kernel: admin-guide/mm/ksm",
         look: |look| match look.facts.memory.merging {
-            Some(true) => Seen::warn("running", "off").knob("page-merging").only(),
-            Some(false) => Seen::ok("off").only(),
+            Some(true) => Observation::warn("running", "off").knob("page-merging").only(),
+            Some(false) => Observation::ok("off").only(),
             None => Vec::new(),
         },
     },
@@ -51,10 +51,11 @@ pub(super) const CHECKS: &[Check] = &[
         why: "balancing unmaps pages on purpose to see who uses them: each costs a page fault",
         source: "kernel: admin-guide/sysctl/kernel (numa_balancing)",
         look: |look| match (look.facts.memory.numa_balancing, look.facts.memory.nodes) {
-            (Some(true), nodes) if nodes > 1 => {
-                Seen::warn(format!("on, over {nodes} nodes"), "off").knob("numa-balancing").boot(TUNE_BOOT).only()
-            }
-            (Some(_), _) => Seen::ok("off or without effect (one node)").only(),
+            (Some(true), nodes) if nodes > 1 => Observation::warn(format!("on, over {nodes} nodes"), "off")
+                .knob("numa-balancing")
+                .boot(TUNE_BOOT)
+                .only(),
+            (Some(_), _) => Observation::ok("off or without effect (one node)").only(),
             (None, _) => Vec::new(),
         },
     },
@@ -66,13 +67,13 @@ pub(super) const CHECKS: &[Check] = &[
             let memory = &look.facts.memory;
             let swappiness = memory.swappiness.map(|s| format!(", swappiness {s}")).unwrap_or_default();
             match (memory.swaps.first(), memory.compressed_swaps.first()) {
-                (None, None) => Seen::ok("none").only(),
-                (None, Some(_)) => Seen::ok(format!("compressed memory only{swappiness}")).only(),
+                (None, None) => Observation::ok("none").only(),
+                (None, Some(_)) => Observation::ok(format!("compressed memory only{swappiness}")).only(),
                 (Some(device), _) if memory.swappiness.is_some_and(|s| s <= 1) => {
-                    Seen::ok(format!("{device}{swappiness}: a last resort")).only()
+                    Observation::ok(format!("{device}{swappiness}: a last resort")).only()
                 }
                 (Some(device), _) => {
-                    Seen::warn(format!("{device}{swappiness}"), "none, or swappiness 1 and locked memory")
+                    Observation::warn(format!("{device}{swappiness}"), "none, or swappiness 1 and locked memory")
                         .costs(10 * MS)
                         .knob("swappiness")
                         .boot("swapoff, and the entry out of /etc/fstab (dphys-swapfile on a Raspberry Pi)")

@@ -1,6 +1,6 @@
 //! Small things that disturb now and then, the hypervisor, and programs that fight over settings.
 
-use super::{Check, Look, MS, Seen, TUNE_BOOT, US};
+use super::{Check, Look, MS, Observation, TUNE_BOOT, US};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -17,12 +17,12 @@ pub(super) const CHECKS: &[Check] = &[
             let spared = look.target.cpus.within(&look.facts.cpus.nohz_full);
             match (look.facts.clock.timer_migration, spared) {
                 (None, _) => Vec::new(),
-                (Some(true), true) => Seen::ok("on, and the CPU is spared (nohz_full)").only(),
-                (Some(false), false) => Seen::ok("off").only(),
-                (Some(true), false) => Seen::warn("on", "off").knob("timer-migration").boot(TUNE_BOOT).only(),
-                (Some(false), true) => {
-                    Seen::warn("off, so timers stay on the CPU", "on, with nohz_full").knob("timer-migration").only()
-                }
+                (Some(true), true) => Observation::ok("on, and the CPU is spared (nohz_full)").only(),
+                (Some(false), false) => Observation::ok("off").only(),
+                (Some(true), false) => Observation::warn("on", "off").knob("timer-migration").boot(TUNE_BOOT).only(),
+                (Some(false), true) => Observation::warn("off, so timers stay on the CPU", "on, with nohz_full")
+                    .knob("timer-migration")
+                    .only(),
             }
         },
     },
@@ -35,17 +35,19 @@ pub(super) const CHECKS: &[Check] = &[
             let covered = noise.watchdog_cpus.as_ref().is_none_or(|cpus| cpus.meets(&look.target.cpus));
             match (noise.nmi_watchdog, noise.soft_watchdog) {
                 (None, None) => Vec::new(),
-                (Some(true), _) if covered => Seen::warn("the hard-lockup detector watches the CPU", "off there")
-                    .knob("nmi-watchdog")
-                    .boot("nmi_watchdog=0")
-                    .only(),
+                (Some(true), _) if covered => {
+                    Observation::warn("the hard-lockup detector watches the CPU", "off there")
+                        .knob("nmi-watchdog")
+                        .boot("nmi_watchdog=0")
+                        .only()
+                }
                 (_, Some(true)) if covered && look.target.can_dedicate() => {
-                    Seen::warn("the soft-lockup detector watches the CPU", "off there")
+                    Observation::warn("the soft-lockup detector watches the CPU", "off there")
                         .knob("watchdog-cpus")
                         .boot(TUNE_BOOT)
                         .only()
                 }
-                _ => Seen::ok("none on the CPU").only(),
+                _ => Observation::ok("none on the CPU").only(),
             }
         },
     },
@@ -55,8 +57,10 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: admin-guide/sysctl/vm (stat_interval)",
         look: |look| match look.facts.noise.stat_interval_s {
             None => Vec::new(),
-            Some(s) if s >= 10 => Seen::ok(format!("every {s} s")).only(),
-            Some(s) => Seen::warn(format!("every {s} s"), "every 10 s").knob("stat-interval").boot(TUNE_BOOT).only(),
+            Some(s) if s >= 10 => Observation::ok(format!("every {s} s")).only(),
+            Some(s) => {
+                Observation::warn(format!("every {s} s"), "every 10 s").knob("stat-interval").boot(TUNE_BOOT).only()
+            }
         },
     },
     Check {
@@ -66,14 +70,14 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| {
             let noise = &look.facts.noise;
             match (noise.slow_consoles.is_empty(), noise.console_level) {
-                (true, _) => Seen::ok("no serial line prints kernel messages").only(),
+                (true, _) => Observation::ok("no serial line prints kernel messages").only(),
                 (_, Some(level)) if level <= 3 => {
-                    Seen::ok(format!("level {level} on {}", noise.slow_consoles.join(", "))).only()
+                    Observation::ok(format!("level {level} on {}", noise.slow_consoles.join(", "))).only()
                 }
                 (_, level) => {
                     let level = level.map_or("an unknown level".into(), |l| format!("level {l}"));
                     // A line of 80 characters.
-                    let seen = Seen::warn(
+                    let seen = Observation::warn(
                         format!("{level} on {}", noise.slow_consoles.join(", ")),
                         "level 3, or no serial console",
                     );
@@ -91,29 +95,33 @@ pub(super) const CHECKS: &[Check] = &[
                 let when = if rival.running { "runs" } else { "will run at boot" };
                 let seen = format!("{} {when}: it sets {}", rival.name, rival.sets);
                 let found = if rival.running && rival.name == "irqbalance" {
-                    Seen::bad(seen, "not while a CPU is dedicated")
+                    Observation::bad(seen, "not while a CPU is dedicated")
                 } else {
-                    Seen::warn(seen, "not while settings matter")
+                    Observation::warn(seen, "not while settings matter")
                 };
                 found.now(rival.remedy.clone())
             };
             match look.facts.rivals.is_empty() {
-                true => Seen::ok("no known program changes the same settings").only(),
+                true => Observation::ok("no known program changes the same settings").only(),
                 false => look.facts.rivals.iter().map(about).collect(),
             }
         },
     },
 ];
 
-fn hypervisor(look: &Look) -> Seen {
+fn hypervisor(look: &Look) -> Observation {
     let noise = &look.facts.noise;
     if noise.hypervisor.is_empty() {
-        return Seen::ok("none");
+        return Observation::ok("none");
     }
     let share = if noise.total_ns > 0 { noise.steal_ns as f64 / noise.total_ns as f64 } else { 0.0 };
     let named = if noise.hypervisor == "unknown" { "a hypervisor".into() } else { noise.hypervisor.clone() };
     let seen = format!("{named}, {:.2} % stolen since boot", share * 100.0);
     let should = "bare metal, or a vCPU pinned to a core of its own";
     // A thousandth of all time is already 1 ms a second.
-    if share >= 0.001 { Seen::bad(seen, should).costs(5 * MS) } else { Seen::warn(seen, should).costs(5 * MS) }
+    if share >= 0.001 {
+        Observation::bad(seen, should).costs(5 * MS)
+    } else {
+        Observation::warn(seen, should).costs(5 * MS)
+    }
 }

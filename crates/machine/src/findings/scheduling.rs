@@ -1,6 +1,6 @@
 //! Who may take the CPU from a real-time task, and whether this process may have it at all.
 
-use super::{Check, Look, MS, Seen, TUNE_BOOT, US};
+use super::{Check, Look, MS, Observation, TUNE_BOOT, US};
 use crate::target::Profile;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -17,19 +17,19 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| {
             let scheduling = &look.facts.scheduling;
             match (scheduling.runtime_us, scheduling.period_us) {
-                (Some(-1), _) => Seen::ok("off").only(),
+                (Some(-1), _) => Observation::ok("off").only(),
                 (Some(runtime), Some(period)) if runtime < period => {
                     let lost = (period - runtime).unsigned_abs() * US;
                     let seen = format!("{runtime} of {period} µs");
                     let should = "off, or a loop that sleeps part of each period";
                     let found = match look.target.profile {
-                        Profile::DedicatedCore => Seen::bad(seen, should),
-                        _ => Seen::warn(seen, should),
+                        Profile::DedicatedCore => Observation::bad(seen, should),
+                        _ => Observation::warn(seen, should),
                     };
                     found.costs(lost).knob("rt-throttling").boot(TUNE_BOOT).only()
                 }
-                (Some(_), Some(_)) => Seen::ok("off (runtime is the whole period)").only(),
-                _ => Seen::unknown("the limit cannot be read", "-1").only(),
+                (Some(_), Some(_)) => Observation::ok("off (runtime is the whole period)").only(),
+                _ => Observation::unknown("the limit cannot be read", "-1").only(),
             }
         },
     },
@@ -50,8 +50,8 @@ pub(super) const CHECKS: &[Check] = &[
         why: "without HRTICK SCHED_DEADLINE periods under 2 ms are not kept precisely",
         source: "measured on Linux 6.18; kernel: kernel/sched/features.h (HRTICK_DL)",
         look: |look| match look.facts.scheduling.hrtick {
-            Some(true) => Seen::ok("the kernel has HRTICK").only(),
-            Some(false) => Seen::warn("no HRTICK", "SCHED_FIFO for periods under 2 ms").only(),
+            Some(true) => Observation::ok("the kernel has HRTICK").only(),
+            Some(false) => Observation::warn("no HRTICK", "SCHED_FIFO for periods under 2 ms").only(),
             None => Vec::new(),
         },
     },
@@ -62,14 +62,14 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| {
             let limits = &look.facts.limits;
             match (limits.may_set_priority, limits.priority) {
-                (true, _) => Seen::ok("any policy and priority (CAP_SYS_NICE)").only(),
-                (_, Some(p)) if p >= 99 => Seen::ok(format!("priorities up to {p}")).only(),
-                (_, Some(p)) => Seen::bad(format!("real-time priorities up to {p}"), "99, or CAP_SYS_NICE")
+                (true, _) => Observation::ok("any policy and priority (CAP_SYS_NICE)").only(),
+                (_, Some(p)) if p >= 99 => Observation::ok(format!("priorities up to {p}")).only(),
+                (_, Some(p)) => Observation::bad(format!("real-time priorities up to {p}"), "99, or CAP_SYS_NICE")
                     .costs(500 * US)
                     .now("sudo, or setcap cap_sys_nice,cap_ipc_lock+ep on the program")
                     .boot("\"@realtime - rtprio 99\" in /etc/security/limits.d, or LimitRTPRIO=99 in the unit")
                     .only(),
-                _ => Seen::unknown("the limit cannot be read", "99").only(),
+                _ => Observation::unknown("the limit cannot be read", "99").only(),
             }
         },
     },
@@ -80,9 +80,9 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| {
             let limits = &look.facts.limits;
             match (limits.may_lock, limits.locked_bytes) {
-                (true, _) => Seen::ok("any amount may be locked (CAP_IPC_LOCK)").only(),
-                (_, Some(u64::MAX)) => Seen::ok("no limit").only(),
-                (_, Some(bytes)) => Seen::warn(
+                (true, _) => Observation::ok("any amount may be locked (CAP_IPC_LOCK)").only(),
+                (_, Some(u64::MAX)) => Observation::ok("no limit").only(),
+                (_, Some(bytes)) => Observation::warn(
                     format!("{} KiB may be locked", bytes >> 10),
                     "no limit, or CAP_IPC_LOCK",
                 )
@@ -91,30 +91,30 @@ pub(super) const CHECKS: &[Check] = &[
                     "\"@realtime - memlock unlimited\" in /etc/security/limits.d, or LimitMEMLOCK=infinity in the unit",
                 )
                 .only(),
-                _ => Seen::unknown("the limit cannot be read", "no limit").only(),
+                _ => Observation::unknown("the limit cannot be read", "no limit").only(),
             }
         },
     },
 ];
 
-fn isolation(look: &Look) -> Seen {
+fn isolation(look: &Look) -> Observation {
     let facts = look.facts;
     let cpus = &look.target.cpus;
     if facts.cpus.online.len() < 2 {
         let should = "a second CPU, or work that can wait; a BeagleBone has its PRUs for the rest";
-        return Seen::bad("this machine has one CPU, shared with everything", should).costs(14 * MS);
+        return Observation::bad("this machine has one CPU, shared with everything", should).costs(14 * MS);
     }
     let partition = facts.cgroups.isolated();
     match (cpus.within(&facts.cpus.isolated), cpus.within(&partition)) {
-        (true, _) => Seen::ok(format!("CPU {cpus} is isolated at boot")),
-        (_, true) => Seen::ok(format!("CPU {cpus} is isolated by a cpuset partition")),
+        (true, _) => Observation::ok(format!("CPU {cpus} is isolated at boot")),
+        (_, true) => Observation::ok(format!("CPU {cpus} is isolated by a cpuset partition")),
         _ => {
             let broken = facts.cgroups.partitions.iter().find(|p| p.state.contains("invalid"));
             let seen = match broken {
                 Some(p) => format!("CPU {cpus} is shared; the partition {} is {}", p.folder, p.state),
                 None => format!("CPU {cpus} is shared with every task"),
             };
-            Seen::bad(seen, "isolated")
+            Observation::bad(seen, "isolated")
                 .costs(14 * MS)
                 .now("ontick tune apply --isolate")
                 .boot(format!("{TUNE_BOOT} (isolcpus={cpus})"))
@@ -122,43 +122,43 @@ fn isolation(look: &Look) -> Seen {
     }
 }
 
-fn fair_server(look: &Look) -> Seen {
+fn fair_server(look: &Look) -> Observation {
     let scheduling = &look.facts.scheduling;
     if !scheduling.fair_server {
-        return Seen::ok("this kernel has none (it came with Linux 6.12)");
+        return Observation::ok("this kernel has none (it came with Linux 6.12)");
     }
     let advice = "no normal task on that CPU, and a loop that sleeps 10 % of each period";
     let on_aim: Vec<_> = look.target.cpus.iter().filter_map(|cpu| scheduling.fair_servers.get(&cpu)).collect();
     match on_aim.iter().max_by_key(|server| server.runtime_ns) {
-        None => Seen::warn("present, and debugfs does not show it here", advice)
+        None => Observation::warn("present, and debugfs does not show it here", advice)
             .costs(54 * MS)
             .now("ontick tune apply --isolate keeps normal tasks away"),
-        Some(server) if server.runtime_ns == 0 => Seen::ok("switched off"),
+        Some(server) if server.runtime_ns == 0 => Observation::ok("switched off"),
         Some(server) => {
             let seen = format!(
                 "{} ms of every {} ms for starving normal tasks",
                 server.runtime_ns / MS,
                 server.period_ns / MS
             );
-            Seen::warn(seen, format!("0, or {advice}")).costs(server.runtime_ns).knob("fair-server")
+            Observation::warn(seen, format!("0, or {advice}")).costs(server.runtime_ns).knob("fair-server")
         }
     }
 }
 
-fn rt_group(look: &Look) -> Option<Seen> {
+fn rt_group(look: &Look) -> Option<Observation> {
     let scheduling = &look.facts.scheduling;
     let group = scheduling.group.as_ref()?;
     let root = group.root_file.rsplit_once('/').map_or("", |(folder, _)| folder);
     Some(match (group.own_runtime_us, group.root_runtime_us) {
-        (Some(0), _) => Seen::bad(
+        (Some(0), _) => Observation::bad(
             format!("the group {} of this session has no real-time time", group.own),
             "some, or the root group",
         )
         .now(format!("echo $$ > {root}/tasks, or give the group cpu.rt_runtime_us")),
         (_, Some(runtime)) if runtime >= 0 && scheduling.runtime_us == Some(-1) => {
-            Seen::warn(format!("the root group is still limited to {runtime} µs"), "-1, as the sysctl says")
+            Observation::warn(format!("the root group is still limited to {runtime} µs"), "-1, as the sysctl says")
                 .knob("rt-group-throttling")
         }
-        _ => Seen::ok(format!("the group {} may use real-time policies", group.own)),
+        _ => Observation::ok(format!("the group {} may use real-time policies", group.own)),
     })
 }

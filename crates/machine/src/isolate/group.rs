@@ -1,10 +1,10 @@
 //! The control groups that keep CPUs apart.
 
 use super::{Isolated, tasks};
-use crate::form::Form;
 use crate::journal::{Journal, Undo};
 use crate::root::{Root, reason};
 use crate::target::Target;
+use crate::value_format::ValueFormat;
 
 pub(super) const NAME: &str = "ontick";
 const REST: &str = "ontick-rest";
@@ -16,7 +16,7 @@ pub(super) fn partition(root: &Root, mount: &str, target: &Target, journal: &mut
     let state = format!("{group}/cpuset.cpus.partition");
     let cpus = target.cpus.to_string();
     let made = steps
-        .set(&format!("{mount}/cgroup.subtree_control"), "+cpuset", Form::Controllers)
+        .set(&format!("{mount}/cgroup.subtree_control"), "+cpuset", ValueFormat::Controllers)
         .and_then(|()| steps.folder(&group))
         .and_then(|()| steps.fresh(&format!("{group}/cpuset.cpus"), &cpus))
         // Since Linux 6.7 a partition's CPUs are named here too; older kernels have no such file.
@@ -57,7 +57,7 @@ pub(super) fn cpuset(root: &Root, mount: &str, target: &Target, journal: &mut Jo
         return Isolated { method, refused: Some(refused), ..Isolated::default() };
     }
     // While the root group balances load over all CPUs, the isolated ones are part of that.
-    let balanced = steps.set(&format!("{mount}/{prefix}sched_load_balance"), "0", Form::Plain);
+    let balanced = steps.set(&format!("{mount}/{prefix}sched_load_balance"), "0", ValueFormat::Plain);
     let (moved, mut stayed) =
         tasks::move_all(root, &format!("{mount}/tasks"), &format!("{rest}/tasks"), target, steps.journal);
     if let Err(why) = balanced {
@@ -75,7 +75,7 @@ struct Steps<'a> {
 
 impl Steps<'_> {
     /// Sets a value that was there before.
-    fn set(&mut self, path: &str, wanted: &str, form: Form) -> Result<(), String> {
+    fn set(&mut self, path: &str, wanted: &str, form: ValueFormat) -> Result<(), String> {
         let original = self.root.text(path).map_err(|e| format!("{path}: {}", reason(&e)))?;
         if form.same(&original, wanted) || self.journal.entry(path).is_some() {
             return Ok(());

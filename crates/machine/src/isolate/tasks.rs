@@ -7,7 +7,7 @@ use ontick_undo::Undone;
 
 use super::Stayed;
 use crate::journal::{Journal, Undo};
-use crate::own::{Movable, Task, sample_tasks as all, started};
+use crate::ownership::{Movable, Task, sample_tasks as all, started};
 use crate::root::{Root, reason};
 use crate::target::Target;
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::form::Form;
+use crate::value_format::ValueFormat;
 
 /// How one change is undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub enum Undo {
         /// Which file.
         path: String,
         /// How its values are written.
-        form: Form,
+        form: ValueFormat,
         /// What it showed, byte for byte.
         original: String,
         /// What it was to be.
@@ -24,7 +24,7 @@ pub enum Undo {
         /// Which file.
         path: String,
         /// How its values are written.
-        form: Form,
+        form: ValueFormat,
         /// What it showed, byte for byte.
         original: String,
     },

@@ -1,18 +1,18 @@
 //! Frequency, boost, idle states, siblings.
 
-use super::{DEDICATED, EVERY, Knob, QUICK, Spot, Want};
-use crate::form::Form;
+use super::{DEDICATED, EVERY, Knob, KnobFile, QUICK, Want};
 use crate::target::{Profile, Target};
+use crate::value_format::ValueFormat;
 use ontick_units::CpuList;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "governor",
         paths: &["/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: EVERY,
         isolates: false,
-        want: |target, spot| match policy_of(spot) {
+        want: |target, file| match policy_of(file) {
             Some(policy) if target.profile != Profile::LowLatency && !policy.cpus.meets(&target.cpus) => {
                 Want::leave(format!("CPU {} is not wanted for timed programs", policy.cpus))
             }
@@ -28,10 +28,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "lowest-frequency",
         paths: &["/sys/devices/system/cpu/cpufreq/policy*/scaling_min_freq"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: DEDICATED,
         isolates: false,
-        want: |target, spot| match policy_of(spot).and_then(|p| Some((p, p.range_khz?))) {
+        want: |target, file| match policy_of(file).and_then(|p| Some((p, p.range_khz?))) {
             Some((policy, _)) if !policy.cpus.meets(&target.cpus) => {
                 Want::leave(format!("CPU {} is not wanted for timed programs", policy.cpus))
             }
@@ -44,17 +44,17 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "boost",
         paths: &["/sys/devices/system/cpu/cpufreq/boost", "/sys/devices/system/cpu/intel_pstate/no_turbo"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: DEDICATED,
         isolates: false,
-        want: |_, spot| Want::set(if spot.path.ends_with("no_turbo") { 1 } else { 0 }),
+        want: |_, file| Want::set(if file.path.ends_with("no_turbo") { 1 } else { 0 }),
         why: "boost frequencies come and go with temperature and with what the other cores do",
         source: "source 000 (turbo off); kernel: admin-guide/pm/cpufreq (boost)",
     },
     Knob {
         name: "idle-states",
         paths: &["/sys/devices/system/cpu/cpu*/cpuidle/state*/disable"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: QUICK,
         isolates: false,
         want: idle_state,
@@ -64,12 +64,12 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "smt-siblings",
         paths: &["/sys/devices/system/cpu/cpu*/online"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: DEDICATED,
         isolates: true,
-        want: |target, spot| {
-            let sibling = numbered(spot.path).is_some_and(|cpu| {
-                let near = target.cpus.iter().filter_map(|c| spot.facts.cpus.siblings.get(&c));
+        want: |target, file| {
+            let sibling = numbered(file.path).is_some_and(|cpu| {
+                let near = target.cpus.iter().filter_map(|c| file.facts.cpus.siblings.get(&c));
                 near.fold(CpuList::default(), |all, s| all.with(s)).without(&target.cpus).contains(cpu)
             });
             if sibling { Want::set(0) } else { Want::leave("shares no core with the wanted CPUs") }
@@ -79,9 +79,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn policy_of<'a>(spot: &'a Spot) -> Option<&'a crate::facts::frequency::Policy> {
-    let folder = spot.path.rsplit_once('/')?.0;
-    spot.facts.frequency.policies.iter().find(|p| p.folder == folder)
+fn policy_of<'a>(file: &'a KnobFile) -> Option<&'a crate::facts::frequency::Policy> {
+    let folder = file.path.rsplit_once('/')?.0;
+    file.facts.frequency.policies.iter().find(|p| p.folder == folder)
 }
 
 /// The CPU of a path `/sys/devices/system/cpu/cpuN/…`.
@@ -90,10 +90,10 @@ fn numbered(path: &str) -> Option<u32> {
 }
 
 /// A dedicated core does not sleep at all beyond halting; otherwise states up to 10 µs are a fair price.
-fn idle_state(target: &Target, spot: &Spot) -> Want {
-    let Some(cpu) = numbered(spot.path) else { return Want::leave("its CPU is unknown") };
-    let number = spot.path.rsplit('/').nth(1).and_then(|s| s.strip_prefix("state")?.parse::<u32>().ok());
-    let states = spot.facts.frequency.idle_states.get(&cpu);
+fn idle_state(target: &Target, file: &KnobFile) -> Want {
+    let Some(cpu) = numbered(file.path) else { return Want::leave("its CPU is unknown") };
+    let number = file.path.rsplit('/').nth(1).and_then(|s| s.strip_prefix("state")?.parse::<u32>().ok());
+    let states = file.facts.frequency.idle_states.get(&cpu);
     let Some(state) = states.and_then(|all| all.iter().find(|s| Some(s.number) == number)) else {
         return Want::leave("the time to leave it is unknown");
     };

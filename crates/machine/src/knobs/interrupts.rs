@@ -1,22 +1,22 @@
 //! Interrupts and the kernel's own work, steered to the other CPUs.
 
 use super::{EVERY, Knob, Want, steered};
-use crate::form::Form;
 use crate::root::Root;
 use crate::target::Target;
+use crate::value_format::ValueFormat;
 use ontick_units::CpuList;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "irq-affinity",
         paths: &["/proc/irq/*/smp_affinity_list"],
-        form: Form::List,
+        form: ValueFormat::List,
         profiles: EVERY,
         isolates: false,
-        want: |target, spot| {
-            let number = spot.path.split('/').nth(3).and_then(|n| n.parse::<u32>().ok());
-            let known = spot.facts.interrupts.list.iter().find(|i| Some(i.number) == number && !i.about.is_empty());
-            match spot.shown.parse::<CpuList>() {
+        want: |target, file| {
+            let number = file.path.split('/').nth(3).and_then(|n| n.parse::<u32>().ok());
+            let known = file.facts.interrupts.list.iter().find(|i| Some(i.number) == number && !i.about.is_empty());
+            match file.shown.parse::<CpuList>() {
                 _ if known.is_none() => Want::leave("no device uses it"),
                 _ if known.is_some_and(|i| i.fixed_timer()) => {
                     Want::leave("a timer of the kernel, which it keeps in place")
@@ -31,7 +31,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "irq-default-affinity",
         paths: &["/proc/irq/default_smp_affinity"],
-        form: Form::Mask,
+        form: ValueFormat::Mask,
         profiles: EVERY,
         isolates: false,
         want: mask_without,
@@ -41,7 +41,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "workqueues",
         paths: &["/sys/devices/virtual/workqueue/cpumask"],
-        form: Form::Mask,
+        form: ValueFormat::Mask,
         profiles: EVERY,
         isolates: false,
         want: mask_without,
@@ -51,7 +51,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "workqueue-affinity",
         paths: &["/sys/devices/virtual/workqueue/*/cpumask"],
-        form: Form::Mask,
+        form: ValueFormat::Mask,
         profiles: EVERY,
         isolates: false,
         want: mask_without,
@@ -61,7 +61,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "receive-steering",
         paths: &["/sys/class/net/*/queues/rx-*/rps_cpus"],
-        form: Form::Mask,
+        form: ValueFormat::Mask,
         profiles: EVERY,
         isolates: false,
         want: steering_without,
@@ -71,7 +71,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "transmit-steering",
         paths: &["/sys/class/net/*/queues/tx-*/xps_cpus"],
-        form: Form::Mask,
+        form: ValueFormat::Mask,
         profiles: EVERY,
         isolates: false,
         want: steering_without,
@@ -98,8 +98,8 @@ fn without(now: CpuList, target: &Target) -> Want {
     }
 }
 
-fn mask_without(target: &Target, spot: &super::Spot) -> Want {
-    match CpuList::from_mask(spot.shown) {
+fn mask_without(target: &Target, file: &super::KnobFile) -> Want {
+    match CpuList::from_mask(file.shown) {
         Ok(now) => steered(target, || match without(now, target) {
             Want::Set(list) => Want::set(list.parse::<CpuList>().expect("a list just written").mask()),
             leave => leave,
@@ -109,8 +109,8 @@ fn mask_without(target: &Target, spot: &super::Spot) -> Want {
 }
 
 /// Steering that is off (no CPU) stays off.
-fn steering_without(target: &Target, spot: &super::Spot) -> Want {
-    match CpuList::from_mask(spot.shown) {
+fn steering_without(target: &Target, file: &super::KnobFile) -> Want {
+    match CpuList::from_mask(file.shown) {
         Ok(now) if now.is_empty() => Want::leave("off"),
         Ok(now) => steered(target, || match now.meets(&target.cpus) {
             true => Want::set(now.without(&target.cpus).mask()),

@@ -1,17 +1,17 @@
 //! What the kernel does with memory behind a program's back.
 
 use super::{DEDICATED, EVERY, Knob, QUICK, Want};
-use crate::form::Form;
 use crate::target::Profile;
+use crate::value_format::ValueFormat;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "huge-pages",
         paths: &["/sys/kernel/mm/transparent_hugepage/enabled"],
-        form: Form::Choice,
+        form: ValueFormat::Choice,
         profiles: EVERY,
         isolates: false,
-        want: |target, spot| match (target.profile, spot.facts.memory.huge_pages.as_str()) {
+        want: |target, file| match (target.profile, file.facts.memory.huge_pages.as_str()) {
             (Profile::DedicatedCore, _) => Want::set("never"),
             (_, "never") => Want::leave("off already"),
             _ => Want::set("madvise"),
@@ -22,10 +22,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "huge-page-defrag",
         paths: &["/sys/kernel/mm/transparent_hugepage/defrag"],
-        form: Form::Choice,
+        form: ValueFormat::Choice,
         profiles: QUICK,
         isolates: false,
-        want: |_, spot| match spot.shown.contains("[always]") {
+        want: |_, file| match file.shown.contains("[always]") {
             true => Want::set("madvise"),
             false => Want::leave("does not stall every page fault"),
         },
@@ -35,7 +35,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "page-merging",
         paths: &["/sys/kernel/mm/ksm/run"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: QUICK,
         isolates: false,
         want: |_, _| Want::set(0),
@@ -45,7 +45,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "numa-balancing",
         paths: &["/proc/sys/kernel/numa_balancing"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: QUICK,
         isolates: false,
         want: |_, _| Want::set(0),
@@ -55,7 +55,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "compaction",
         paths: &["/proc/sys/vm/compaction_proactiveness"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: DEDICATED,
         isolates: false,
         want: |_, _| Want::set(0),
@@ -65,10 +65,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "swappiness",
         paths: &["/proc/sys/vm/swappiness"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: QUICK,
         isolates: false,
-        want: |_, spot| match spot.facts.memory.swaps.is_empty() && spot.facts.memory.compressed_swaps.is_empty() {
+        want: |_, file| match file.facts.memory.swaps.is_empty() && file.facts.memory.compressed_swaps.is_empty() {
             true => Want::leave("there is no swap"),
             false => Want::set(1),
         },

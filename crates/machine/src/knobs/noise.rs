@@ -1,16 +1,16 @@
 //! Small things that disturb every CPU now and then.
 
 use super::{DEDICATED, EVERY, Knob, QUICK, Want, steered};
-use crate::form::Form;
+use crate::value_format::ValueFormat;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "timer-migration",
         paths: &["/proc/sys/kernel/timer_migration"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: DEDICATED,
         isolates: false,
-        want: |target, spot| match target.cpus.within(&spot.facts.cpus.nohz_full) {
+        want: |target, file| match target.cpus.within(&file.facts.cpus.nohz_full) {
             true => Want::set(1),
             false => Want::set(0),
         },
@@ -21,10 +21,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "stat-interval",
         paths: &["/proc/sys/vm/stat_interval"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: EVERY,
         isolates: false,
-        want: |_, spot| match spot.shown.trim().parse::<u32>() {
+        want: |_, file| match file.shown.trim().parse::<u32>() {
             Ok(now) if now >= 10 => Want::leave("rare enough"),
             _ => Want::set(10),
         },
@@ -34,7 +34,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "nmi-watchdog",
         paths: &["/proc/sys/kernel/nmi_watchdog"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: QUICK,
         isolates: false,
         want: |_, _| Want::set(0),
@@ -44,7 +44,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "watchdog-cpus",
         paths: &["/proc/sys/kernel/watchdog_cpumask"],
-        form: Form::List,
+        form: ValueFormat::List,
         profiles: EVERY,
         isolates: false,
         want: |target, _| steered(target, || Want::set(&target.others)),
@@ -54,13 +54,13 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "console-messages",
         paths: &["/proc/sys/kernel/printk"],
-        form: Form::Words,
+        form: ValueFormat::Words,
         profiles: QUICK,
         isolates: false,
-        want: |_, spot| {
-            let mut words: Vec<&str> = spot.shown.split_whitespace().collect();
+        want: |_, file| {
+            let mut words: Vec<&str> = file.shown.split_whitespace().collect();
             let loud = words.first().and_then(|level| level.parse::<u32>().ok()).is_some_and(|level| level > 3);
-            match (spot.facts.noise.slow_consoles.is_empty(), loud) {
+            match (file.facts.noise.slow_consoles.is_empty(), loud) {
                 (true, _) => Want::leave("no serial console prints kernel messages"),
                 (_, false) => Want::leave("only critical messages are printed"),
                 _ => {
@@ -75,10 +75,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "pcie-power",
         paths: &["/sys/module/pcie_aspm/parameters/policy"],
-        form: Form::Choice,
+        form: ValueFormat::Choice,
         profiles: QUICK,
         isolates: false,
-        want: |_, spot| match spot.facts.board.raspberry_pi.as_ref().is_some_and(|pi| pi.generation < 4) {
+        want: |_, file| match file.facts.board.raspberry_pi.as_ref().is_some_and(|pi| pi.generation < 4) {
             true => Want::leave("this board has no PCI Express"),
             false => Want::set("performance"),
         },

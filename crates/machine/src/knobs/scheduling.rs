@@ -2,13 +2,13 @@
 
 use super::{DEDICATED, Knob, QUICK, Want, steered};
 use crate::facts::Preemption;
-use crate::form::Form;
+use crate::value_format::ValueFormat;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "rt-throttling",
         paths: &["/proc/sys/kernel/sched_rt_runtime_us"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: DEDICATED,
         isolates: false,
         want: |_, _| Want::set(-1),
@@ -19,7 +19,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "rt-group-throttling",
         paths: &["/sys/fs/cgroup/cpu/cpu.rt_runtime_us", "/sys/fs/cgroup/cpu,cpuacct/cpu.rt_runtime_us"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: DEDICATED,
         isolates: false,
         want: |_, _| Want::set(-1),
@@ -29,7 +29,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "fair-server",
         paths: &["/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime"],
-        form: Form::Plain,
+        form: ValueFormat::Plain,
         profiles: DEDICATED,
         isolates: false,
         want: |target, _| steered(target, || Want::set(0)),
@@ -39,12 +39,12 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "preemption",
         paths: &["/sys/kernel/debug/sched/preempt"],
-        form: Form::Choice,
+        form: ValueFormat::Choice,
         profiles: QUICK,
         isolates: false,
-        want: |_, spot| match spot.facts.kernel.preemption {
+        want: |_, file| match file.facts.kernel.preemption {
             Preemption::Rt => Want::leave("PREEMPT_RT preempts everywhere already"),
-            _ if !spot.shown.contains("full") => Want::leave("this kernel does not offer full preemption"),
+            _ if !file.shown.contains("full") => Want::leave("this kernel does not offer full preemption"),
             _ => Want::set("full"),
         },
         why: "without full preemption a system call of another task is finished before the timed task gets the CPU",

@@ -8,7 +8,7 @@ mod uenv;
 
 use ontick_machine::Facts;
 use ontick_machine::Root;
-use ontick_machine::boot::{Edit, Place, grubenv};
+use ontick_machine::boot::{BootFiles, Edit, grubenv};
 use serde::Serialize;
 
 use super::Installed;
@@ -87,16 +87,16 @@ impl Written {
 pub(super) fn survey(
     root: &Root,
     facts: &Facts,
-    place: &Place,
+    place: &BootFiles,
     package: &Package,
     name: &str,
 ) -> Result<Survey, String> {
     match place {
-        Place::RaspberryPi { cmdline, config } => pi::survey(root, facts, (cmdline, config), package, name),
-        Place::Grub { .. } => grub::survey(root, facts, name),
-        Place::SystemdBoot { entries, .. } => systemd_boot::survey(root, facts, entries, name),
-        Place::Extlinux { file } => extlinux::survey(root, file, package, name),
-        Place::UEnv { file } => uenv::survey(root, file, package),
+        BootFiles::RaspberryPi { cmdline, config } => pi::survey(root, facts, (cmdline, config), package, name),
+        BootFiles::Grub { .. } => grub::survey(root, facts, name),
+        BootFiles::SystemdBoot { entries, .. } => systemd_boot::survey(root, facts, entries, name),
+        BootFiles::Extlinux { file } => extlinux::survey(root, file, package, name),
+        BootFiles::UEnv { file } => uenv::survey(root, file, package),
     }
 }
 
@@ -104,16 +104,16 @@ pub(super) fn survey(
 pub(super) fn write(
     root: &Root,
     facts: &Facts,
-    place: &Place,
+    place: &BootFiles,
     kernel: &Installed,
     stage: Stage,
 ) -> Result<Written, String> {
     match place {
-        Place::RaspberryPi { config, .. } => pi::write(root, facts, config, kernel, stage),
-        Place::Grub { .. } => grub::write(root, facts, kernel, stage),
-        Place::SystemdBoot { entries, .. } => systemd_boot::write(root, facts, entries, kernel, stage),
-        Place::Extlinux { file } => extlinux::write(root, file, kernel, stage),
-        Place::UEnv { file } => uenv::write(root, file, kernel, stage),
+        BootFiles::RaspberryPi { config, .. } => pi::write(root, facts, config, kernel, stage),
+        BootFiles::Grub { .. } => grub::write(root, facts, kernel, stage),
+        BootFiles::SystemdBoot { entries, .. } => systemd_boot::write(root, facts, entries, kernel, stage),
+        BootFiles::Extlinux { file } => extlinux::write(root, file, kernel, stage),
+        BootFiles::UEnv { file } => uenv::write(root, file, kernel, stage),
     }
 }
 
@@ -129,27 +129,27 @@ pub struct Once {
 }
 
 /// How the next boot, and only that, is made the new kernel's; an error where this loader cannot.
-pub(super) fn once(root: &Root, place: &Place, kernel: &Installed, asked: bool) -> Result<Option<Once>, String> {
+pub(super) fn once(root: &Root, place: &BootFiles, kernel: &Installed, asked: bool) -> Result<Option<Once>, String> {
     if !asked {
         return Ok(None);
     }
     match place {
-        Place::Grub { .. } => {
+        BootFiles::Grub { .. } => {
             let path = grub::environment(root)?;
             let text = root.text(&path).map_err(|e| format!("{path}: {}", ontick_machine::root::reason(&e)))?;
             grubenv::with(&text, NEXT, Some(&kernel.name)).map_err(|e| format!("{path} {e}"))?;
             let before = grubenv::get(&text, NEXT).map(str::to_owned);
             Ok(Some(Once { path, entry: kernel.name.clone(), before }))
         }
-        Place::RaspberryPi { .. } => {
+        BootFiles::RaspberryPi { .. } => {
             Err("the firmware is asked for one boot when the machine restarts (reboot '0 tryboot'): leave out --once"
                 .into())
         }
-        Place::SystemdBoot { .. } => Err(format!(
+        BootFiles::SystemdBoot { .. } => Err(format!(
             "systemd-boot keeps the next boot's entry in the firmware: install without --once, then sudo bootctl set-oneshot {}.conf",
             kernel.name
         )),
-        Place::Extlinux { .. } | Place::UEnv { .. } => Err(
+        BootFiles::Extlinux { .. } | BootFiles::UEnv { .. } => Err(
             "U-Boot has no way to boot an entry once: leave out --once (docs/kernel-install.md tells how to try it)"
                 .into(),
         ),
@@ -157,15 +157,15 @@ pub(super) fn once(root: &Root, place: &Place, kernel: &Installed, asked: bool) 
 }
 
 /// How it is tried.
-pub(super) fn try_it(place: &Place, kernel: &Installed, once: bool) -> Vec<String> {
+pub(super) fn try_it(place: &BootFiles, kernel: &Installed, once: bool) -> Vec<String> {
     match place {
-        Place::RaspberryPi { .. } => vec!["sudo reboot '0 tryboot'".into()],
-        Place::Grub { .. } if once => vec!["sudo reboot".into()],
-        Place::Grub { .. } => vec![format!("sudo grub-reboot {}", kernel.name), "sudo reboot".into()],
-        Place::SystemdBoot { .. } => {
+        BootFiles::RaspberryPi { .. } => vec!["sudo reboot '0 tryboot'".into()],
+        BootFiles::Grub { .. } if once => vec!["sudo reboot".into()],
+        BootFiles::Grub { .. } => vec![format!("sudo grub-reboot {}", kernel.name), "sudo reboot".into()],
+        BootFiles::SystemdBoot { .. } => {
             vec![format!("sudo bootctl set-oneshot {}.conf", kernel.name), "sudo reboot".into()]
         }
-        Place::Extlinux { .. } | Place::UEnv { .. } => Vec::new(),
+        BootFiles::Extlinux { .. } | BootFiles::UEnv { .. } => Vec::new(),
     }
 }
 

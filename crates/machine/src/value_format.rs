@@ -9,7 +9,7 @@ use ontick_units::CpuList;
 /// The form of a kernel file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum ValueFormat {
     /// Written as shown.
     Plain,
     /// Shows all choices with one in brackets (`always [madvise] never`), takes one.
@@ -24,7 +24,7 @@ pub enum Form {
     Controllers,
 }
 
-impl Form {
+impl ValueFormat {
     /// What to write to get the value that is shown.
     pub fn value(self, shown: &str) -> String {
         let shown = shown.trim();
@@ -67,16 +67,18 @@ impl Form {
 
 #[cfg(test)]
 mod tests {
-    use super::Form;
+    use super::ValueFormat;
 
     #[test]
     fn one_meaning_many_spellings() {
-        assert_eq!(Form::Choice.value("always [madvise] never\n"), "madvise");
-        assert_eq!(Form::Choice.value("none voluntary (full)\n"), "full");
-        assert!(Form::List.same("0-2\n", "0,1,2") && !Form::List.same("0-2", "0-3"));
-        assert!(Form::Mask.same("0000000f\n", "f") && Form::Words.same("4\t4\t1\t7\n", "4 4 1 7"));
-        assert!(Form::Controllers.same("cpu cpuset\n", "+cpuset") && Form::Controllers.same("a b", "b a\n"));
-        assert_eq!(Form::Controllers.restoring("cpu\n", "+cpuset"), "-cpuset");
-        assert!(!Form::Plain.same("950000", "-1"));
+        assert_eq!(ValueFormat::Choice.value("always [madvise] never\n"), "madvise");
+        assert_eq!(ValueFormat::Choice.value("none voluntary (full)\n"), "full");
+        assert!(ValueFormat::List.same("0-2\n", "0,1,2") && !ValueFormat::List.same("0-2", "0-3"));
+        assert!(ValueFormat::Mask.same("0000000f\n", "f") && ValueFormat::Words.same("4\t4\t1\t7\n", "4 4 1 7"));
+        assert!(
+            ValueFormat::Controllers.same("cpu cpuset\n", "+cpuset") && ValueFormat::Controllers.same("a b", "b a\n")
+        );
+        assert_eq!(ValueFormat::Controllers.restoring("cpu\n", "+cpuset"), "-cpuset");
+        assert!(!ValueFormat::Plain.same("950000", "-1"));
     }
 }

@@ -27,10 +27,10 @@ pub struct Ownership {
     pub time: TimeSpent,
     /// Tasks that ran there, the longest first.
     pub ran: Vec<Ran>,
-    /// Interrupts that struck there, the most frequent first.
-    pub interrupts: Vec<Struck>,
+    /// Interrupts delivered there, the most frequent first.
+    pub interrupts: Vec<InterruptActivity>,
     /// Softirqs that ran there, the most frequent first.
-    pub softirqs: Vec<Struck>,
+    pub softirqs: Vec<InterruptActivity>,
     /// Timer ticks and other timer interrupts a second.
     pub timer_per_second: Option<f64>,
     /// Tasks that did not run there but may, by how they could be kept away.
@@ -108,9 +108,9 @@ impl Movable {
     }
 }
 
-/// An interrupt or softirq that struck the CPU.
+/// An interrupt or softirq that was delivered to the CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Struck {
+pub struct InterruptActivity {
     /// Its label (`36`, `LOC`, `NET_RX`).
     pub label: String,
     /// What it is.
@@ -148,10 +148,10 @@ pub fn compare(samples: &[Sample], cpu: u32, watched_ns: u64, known: &Interrupts
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return compare(&[Sample::default()], cpu, watched_ns, known);
     };
-    let mut interrupts = struck(&first.interrupts, &last.interrupts, cpu);
+    let mut interrupts = delivered(&first.interrupts, &last.interrupts, cpu);
     interrupts.iter_mut().for_each(|s| s.remedy = interrupt_remedy(s, known));
     let timer: u64 = interrupts.iter().filter(|s| is_timer(s)).map(|s| s.count).sum();
-    let mut softirqs = struck(&first.softirqs, &last.softirqs, cpu);
+    let mut softirqs = delivered(&first.softirqs, &last.softirqs, cpu);
     softirqs.iter_mut().for_each(|s| s.remedy = softirq_remedy(&s.label).into());
     let ran = ran(samples, cpu);
     let others = last.tasks.values().filter(|t| t.allowed.contains(cpu) && !ran.iter().any(|r| r.task == t.task));
@@ -205,26 +205,31 @@ fn ran(samples: &[Sample], cpu: u32) -> Vec<Ran> {
     ran
 }
 
-fn struck(before: &InterruptCounts, after: &InterruptCounts, cpu: u32) -> Vec<Struck> {
-    let mut found: Vec<Struck> = Vec::new();
+fn delivered(before: &InterruptCounts, after: &InterruptCounts, cpu: u32) -> Vec<InterruptActivity> {
+    let mut found: Vec<InterruptActivity> = Vec::new();
     for (label, row) in &after.rows {
         let count = after.on(label, cpu).unwrap_or(0).saturating_sub(before.on(label, cpu).unwrap_or(0));
         if count > 0 {
-            found.push(Struck { label: label.clone(), about: row.about.clone(), count, remedy: String::new() });
+            found.push(InterruptActivity {
+                label: label.clone(),
+                about: row.about.clone(),
+                count,
+                remedy: String::new(),
+            });
         }
     }
     found.sort_by_key(|s| std::cmp::Reverse(s.count));
     found
 }
 
-fn is_timer(struck: &Struck) -> bool {
-    struck.label == "LOC" || struck.about.contains("arch_timer") || struck.about.contains("gp_timer")
+fn is_timer(delivered: &InterruptActivity) -> bool {
+    delivered.label == "LOC" || delivered.about.contains("arch_timer") || delivered.about.contains("gp_timer")
 }
 
-fn interrupt_remedy(struck: &Struck, known: &Interrupts) -> String {
-    let numbered = struck.label.parse::<u32>().ok().and_then(|n| known.list.iter().find(|i| i.number == n));
-    match (struck.label.as_str(), numbered) {
-        _ if is_timer(struck) => {
+fn interrupt_remedy(delivered: &InterruptActivity, known: &Interrupts) -> String {
+    let numbered = delivered.label.parse::<u32>().ok().and_then(|n| known.list.iter().find(|i| i.number == n));
+    match (delivered.label.as_str(), numbered) {
+        _ if is_timer(delivered) => {
             "nohz_full at boot stops the tick while one task runs; a program's own timers stay".into()
         }
         (_, Some(interrupt)) if interrupt.affinity.is_some() => {

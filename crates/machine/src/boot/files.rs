@@ -8,7 +8,7 @@ use crate::root::Root;
 /// A boot loader and its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "loader")]
-pub enum Place {
+pub enum BootFiles {
     /// The Raspberry Pi's firmware.
     RaspberryPi {
         /// The kernel's arguments, one line.
@@ -43,7 +43,7 @@ pub enum Place {
 }
 
 /// Finds the boot loader's files.
-pub fn find(root: &Root) -> Result<Place, String> {
+pub fn find(root: &Root) -> Result<BootFiles, String> {
     if let Some(folder) =
         board::firmware_folder(root).filter(|f| is_pi(root) || root.exists(&format!("{f}/cmdline.txt")))
     {
@@ -51,18 +51,18 @@ pub fn find(root: &Root) -> Result<Place, String> {
     }
     let extlinux = ["/boot/extlinux/extlinux.conf", "/boot/firmware/extlinux/extlinux.conf"];
     if let Some(file) = extlinux.into_iter().find(|f| root.exists(f)) {
-        return Ok(Place::Extlinux { file: file.into() });
+        return Ok(BootFiles::Extlinux { file: file.into() });
     }
     if root.exists("/boot/uEnv.txt") {
-        return Ok(Place::UEnv { file: "/boot/uEnv.txt".into() });
+        return Ok(BootFiles::UEnv { file: "/boot/uEnv.txt".into() });
     }
     if let Some((_, entries)) = loader_entries(root).filter(|_| !root.exists("/etc/default/grub")) {
-        return Ok(Place::SystemdBoot { kernel_cmdline: "/etc/kernel/cmdline".into(), entries });
+        return Ok(BootFiles::SystemdBoot { kernel_cmdline: "/etc/kernel/cmdline".into(), entries });
     }
     if root.exists("/etc/default/grub") {
         let reads = root.text("/usr/sbin/grub-mkconfig").is_ok_and(|t| t.contains("/etc/default/grub.d"));
         let drop_in = (reads || root.exists("/etc/default/grub.d")).then(|| "/etc/default/grub.d/zz-ontick.cfg".into());
-        return Ok(Place::Grub { file: "/etc/default/grub".into(), drop_in });
+        return Ok(BootFiles::Grub { file: "/etc/default/grub".into(), drop_in });
     }
     Err("no boot loader's files were found (cmdline.txt, extlinux.conf, uEnv.txt, GRUB, systemd-boot): \
          is /boot mounted? Otherwise give the arguments to the kernel by hand"
@@ -73,7 +73,7 @@ fn is_pi(root: &Root) -> bool {
     root.value("/proc/device-tree/model").is_some_and(|m| m.starts_with("Raspberry Pi"))
 }
 
-fn pi(root: &Root, folder: &str) -> Result<Place, String> {
+fn pi(root: &Root, folder: &str) -> Result<BootFiles, String> {
     let config = format!("{folder}/config.txt");
     // config.txt may name another file for the arguments.
     let settings = board::config(root, &config).unwrap_or_default();
@@ -86,7 +86,7 @@ fn pi(root: &Root, folder: &str) -> Result<Place, String> {
         false => format!("{folder}/{}", named.trim_start_matches('/')),
     };
     match root.exists(&cmdline) {
-        true => Ok(Place::RaspberryPi { cmdline, config }),
+        true => Ok(BootFiles::RaspberryPi { cmdline, config }),
         false => Err(format!("{cmdline} is not there: is the boot partition mounted?")),
     }
 }

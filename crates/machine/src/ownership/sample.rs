@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ontick_rt::cpus::InterruptCounts;
 use ontick_units::CpuList;
 
-use crate::own::Movable;
+use crate::ownership::Movable;
 use crate::root::Root;
 
 /// The machine's tasks and counters at one moment.
