@@ -1,6 +1,7 @@
 //! Why nothing could be sampled.
 
 use std::io;
+use std::path::PathBuf;
 
 /// Why sampling could not begin, or ended before its time.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +20,12 @@ pub enum Error {
     /// A line could not be had.
     #[error(transparent)]
     Line(#[from] ontick_gpio::Error),
+    /// Samples overwrite no file.
+    #[error("{} exists already: remove it, or name another file", path.display())]
+    FileExists {
+        /// The file.
+        path: PathBuf,
+    },
     /// A source, trigger or sink failed.
     #[error("{what}: {error}")]
     System {

@@ -50,6 +50,7 @@ pub struct Observer<'a> {
     part: Part,
     /// What was found of each series, where outliers are to be explained; see [`Observer::explain`].
     findings: Option<BTreeMap<usize, Findings>>,
+    facts: Vec<String>,
     notes: Vec<String>,
     failure: Option<Error>,
 }
@@ -92,6 +93,7 @@ impl<'a> Observer<'a> {
             journal: None,
             part: Part { series: 0, from: 0.0, share: 1.0 },
             findings: None,
+            facts: Vec::new(),
             notes: Vec::new(),
             failure: None,
         }
@@ -139,6 +141,16 @@ impl<'a> Observer<'a> {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
+    }
+
+    /// Adds a sentence that a reader may want, and that needs no attention.
+    pub fn fact(&mut self, fact: String) {
+        self.facts.push(fact);
+    }
+
+    /// Sentences that a reader may want.
+    pub fn take_facts(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.facts)
     }
 
     pub(crate) fn note_all(&mut self, notes: impl IntoIterator<Item = String>) {

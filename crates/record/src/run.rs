@@ -45,6 +45,9 @@ pub struct Run {
     /// opening.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Switching>,
+    /// What a reader may want to know and need not attend to: which CPU was taken, how many samples went where.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<String>,
     /// Sentences a reader must see beside the figures: refused privileges, contamination.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -68,6 +71,7 @@ impl Run {
             findings: Vec::new(),
             series: Vec::new(),
             switch: None,
+            facts: Vec::new(),
             notes: Vec::new(),
             requirements: Vec::new(),
         }

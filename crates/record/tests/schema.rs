@@ -12,6 +12,7 @@ fn full() -> Run {
     run.simulated = Some("line".into());
     run.interrupted = true;
     run.environment = Some(Environment { tick_hz: Some(250), ..Environment::default() });
+    run.facts.push("a fact".into());
     run.notes.push("a note".into());
     run.requirements.push(Judged {
         requirement: "99% < 3us".into(),

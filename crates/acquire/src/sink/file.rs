@@ -39,7 +39,10 @@ pub fn file(
 ) -> Result<JoinHandle<()>, Error> {
     let (name, system) =
         (path.display().to_string(), |error| Error::System { what: format!("file {}", path.display()), error });
-    let file = File::create_new(path).map_err(system)?;
+    let file = File::create_new(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::FileExists { path: path.into() },
+        _ => system(error),
+    })?;
     match format {
         #[cfg(feature = "arrow")]
         Format::Arrow => {

@@ -28,6 +28,8 @@ pub struct Measurement<'a> {
     pub watch: bool,
     /// What stands between the machine and good timing, where that was looked at.
     pub findings: Vec<Finding>,
+    /// What a reader may want to know.
+    pub facts: Vec<String>,
     /// Sentences that a reader must see beside the figures.
     pub notes: Vec<String>,
     /// Find out why samples were late.
@@ -50,7 +52,8 @@ impl<'a> Measurement<'a> {
             load: flags.load(),
             watch: flags.watch,
             findings: Vec::new(),
-            notes: flags.place.note().into_iter().collect(),
+            facts: flags.place.note().into_iter().collect(),
+            notes: Vec::new(),
             explain: flags.explain,
             simulated: None,
             waits_for: None,
@@ -75,7 +78,8 @@ pub fn run(
         let mut samples = asked.samples.take();
         let mut look = |live: &Live| {
             let now = samples.as_mut().map(|samples| samples());
-            if matches!(now, Some(None)) {
+            // Files are complete, and closed, once everything was measured.
+            if matches!(now, Some(None)) && live.done.is_none_or(|done| done < 1.0) {
                 stop.store(true, Relaxed);
             }
             progress.look(live, now.flatten().as_ref());
@@ -88,6 +92,7 @@ pub fn run(
             observer.explain();
         }
         let measured = under_load(asked.load, || measure(&mut observer));
+        run.facts.extend(observer.take_facts());
         run.notes.extend(observer.take_notes());
         (measured, observer.take_failure(), observer.into_journal())
     };
@@ -142,7 +147,7 @@ fn begin(asked: &Measurement) -> Run {
     run.started = ontick_record::date::now();
     run.environment = Some(environment(asked.cpu));
     run.simulated = asked.simulated.clone();
-    (run.findings, run.notes) = (asked.findings.clone(), asked.notes.clone());
+    (run.findings, run.facts, run.notes) = (asked.findings.clone(), asked.facts.clone(), asked.notes.clone());
     run.series = asked.series.clone();
     run
 }

@@ -63,8 +63,7 @@ impl Prove {
         let facts = Facts::gather(&Root::live());
         let findings = target(&facts, plan.place().cpu).map(|target| check(&facts, &target)).unwrap_or_default();
         let tunable = findings.iter().any(|f| f.knob.is_some());
-        let mut notes = tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default();
-        notes.extend(plan.place().why_there().filter(|_| self.cpu.is_none()));
+        let notes = tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default();
         let asked = Measurement {
             kind: Kind::Prove,
             series: plan.series(),
@@ -72,6 +71,7 @@ impl Prove {
             load: &Load::None,
             watch: false,
             findings,
+            facts: plan.place().why_there().filter(|_| self.cpu.is_none()).into_iter().collect(),
             notes,
             explain: self.explain,
             simulated: None,

@@ -109,6 +109,7 @@ impl Sample {
                 let prepare = |_: &_| Acquiring::new(&trigger, named, ring);
                 let series = session::run("samples", place, limits, prepare, observer);
                 let end = chain.end();
+                end.facts.into_iter().for_each(|fact| observer.fact(fact));
                 end.notes.into_iter().for_each(|note| observer.note(note));
                 incomplete = end.incomplete;
                 series.map(|series| vec![series])

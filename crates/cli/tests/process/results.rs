@@ -69,7 +69,7 @@ fn a_cpu_that_nobody_named_is_explained() {
     let chosen = record(&run(&["latency", "timer", "--count", "20", "--json"]));
     let cpu = chosen["series"][0]["settings"]["cpu"].as_u64().unwrap();
     let noted = |run: &serde_json::Value| {
-        let notes = run["notes"].as_array().cloned().unwrap_or_default();
+        let notes = run["facts"].as_array().cloned().unwrap_or_default();
         notes.iter().filter_map(|n| n.as_str()).find(|n| n.contains("none was named")).map(str::to_owned)
     };
     if let Some(note) = noted(&chosen) {

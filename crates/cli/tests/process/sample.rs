@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::errors::fails;
-use crate::{ontick, run, stdout};
+use crate::{ontick, run, stderr, stdout};
 
 /// The lines of a stream of samples after the first: numbers, and what gaps say.
 pub fn numbers(lines: impl Iterator<Item = String>) -> (Vec<u64>, u64) {
@@ -89,6 +89,28 @@ fn accounted(lines: impl Iterator<Item = String>) -> (Vec<u64>, [u64; 3]) {
         }
     }
     (numbers, reported)
+}
+
+/// All that was asked for is no run that was cut short, and samples that went where they should are no warning.
+#[test]
+fn a_count_that_was_reached_is_no_interruption() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, kept) = (folder.path().join("samples.csv"), folder.path().join("run.json"));
+    let to = format!("file:{}", path.display());
+    let wave = ["sample", "--source", "wave:ramp", "--rate", "1kHz", "--count", "50", "--to", to.as_str()];
+    let output = run(&[&wave[..], &["--record", kept.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(!text.contains("interrupted") && !text.contains("cut short"), "{text}");
+    let sink = format!("{}: 50 samples", path.display());
+    let run_: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&kept).unwrap()).unwrap();
+    assert!(!run_.get("interrupted").and_then(serde_json::Value::as_bool).unwrap_or(false));
+    assert!(run_["facts"].as_array().unwrap().iter().any(|fact| *fact == *sink), "{}", run_["facts"]);
+
+    let output = run(&wave);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("exists already: remove it, or name another file"), "{said}");
 }
 
 #[test]

@@ -75,19 +75,24 @@ pub(super) fn requirements(body: &mut Markup, runs: &[Named]) {
 
 /// Notes, refused privileges, contamination: each as a sentence.
 pub(super) fn warnings(body: &mut Markup, runs: &[Named]) {
+    let of = |n: &Named| if runs.len() > 1 { format!("{}: ", n.name) } else { String::new() };
     let all: Vec<String> = runs
         .iter()
         .flat_map(|n| {
-            let of = if runs.len() > 1 { format!("{}: ", n.name) } else { String::new() };
+            let of = of(n);
             warnings::warnings(n.run).into_iter().map(move |sentence| format!("{of}{sentence}"))
         })
         .collect();
-    if all.is_empty() {
+    let facts: Vec<String> = runs.iter().flat_map(|n| n.run.facts.iter().map(|fact| of(n) + fact)).collect();
+    if all.is_empty() && facts.is_empty() {
         return;
     }
     body.leaf("h2", &[], "Notes on the figures").open("ul", &[("class", &"marks")]);
     for sentence in all {
         body.open("li", &[("class", &"warn")]).words(&sentence).close();
+    }
+    for fact in facts {
+        body.open("li", &[("class", &"fact")]).words(&fact).close();
     }
     body.close();
 }

@@ -82,6 +82,9 @@ pub fn summary(run: &Run, style: &Style) -> String {
         text.push_str(&format!("\n{causes}"));
     }
     text.push_str(&requirements(run, style));
+    for fact in &run.facts {
+        text.push_str(&hanging("note: ", "", &printable(fact), style.width));
+    }
     text.push_str(&warned(run, style));
     text
 }

@@ -66,9 +66,9 @@ impl Evaluate {
     pub fn run(self) -> Result<Outcome, Failure> {
         let place = Place { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: true };
         let (methods, left_out) = self.methods();
-        let mut notes: Vec<String> = place.why_there().filter(|_| self.cpu.is_none()).into_iter().collect();
-        notes.push(NOTE.into());
-        notes.extend(left_out);
+        let mut facts: Vec<String> = place.why_there().filter(|_| self.cpu.is_none()).into_iter().collect();
+        facts.push(NOTE.into());
+        facts.extend(left_out);
         let asked = Measurement {
             kind: Kind::Timer,
             series: methods.iter().map(|method| method.to_string().into()).collect(),
@@ -76,7 +76,8 @@ impl Evaluate {
             load: &self.load,
             watch: self.watch,
             findings: Vec::new(),
-            notes,
+            facts,
+            notes: Vec::new(),
             explain: self.explain,
             simulated: None,
             waits_for: None,

@@ -26,7 +26,9 @@ pub struct Chain {
 
 /// What became of all samples.
 pub struct End {
-    /// What happened, in sentences.
+    /// What became of samples as it should.
+    pub facts: Vec<String>,
+    /// What was lost, and by whom.
     pub notes: Vec<String>,
     /// Files, and standard output, that do not have all samples, and why.
     pub incomplete: Vec<String>,
@@ -110,17 +112,22 @@ impl Chain {
         let _ = self.hub.join();
         self.open.into_iter().for_each(OpenSinks::close);
         let passed = &self.passed;
-        let mut notes = vec![format!(
+        let counts = format!(
             "{} samples handed on; {} slots missed; {} samples found the ring full, which was never fuller than {:.1} %",
             passed.samples.load(Relaxed),
             passed.late.load(Relaxed),
             passed.full.load(Relaxed),
             passed.ring_peak.load(Relaxed) as f64 / 10.0
-        )];
+        );
         let (clients, handed_on) = (self.clients.all(), passed.samples.load(Relaxed));
-        notes.extend(clients.iter().map(|client| reported(client, handed_on)));
+        let lost = passed.late.load(Relaxed) > 0 || passed.full.load(Relaxed) > 0;
+        let (mut facts, mut notes) = if lost { (Vec::new(), vec![counts]) } else { (vec![counts], Vec::new()) };
+        for client in &clients {
+            let complete = client.missed.load(Relaxed) == 0 && client.problem().is_none();
+            if complete { &mut facts } else { &mut notes }.push(reported(client, handed_on));
+        }
         let failed = clients.iter().filter(|client| client.essential && client.problem().is_some());
-        End { notes, incomplete: failed.map(|client| reported(client, handed_on)).collect() }
+        End { facts, notes, incomplete: failed.map(|client| reported(client, handed_on)).collect() }
     }
 }
 
