@@ -14,14 +14,14 @@ use super::command::CommandError;
 use super::fragment::{self, Asked};
 use super::kconfig::Options;
 use super::make::Make;
-use super::missing::{Missing, missing};
 use super::options::Arch;
 use super::source::{Source, SourceError};
 use super::tools::{self, ThisMachine};
+use super::unmet_options::{UnmetOption, unmet};
 
 /// What a configuration is to be made of.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct ConfigRequest {
     /// For which board.
     pub board: &'static Board,
     /// For which processor.
@@ -44,7 +44,7 @@ pub struct Configured {
     /// What came of it.
     pub config: KernelConfig,
     /// What was asked for in vain.
-    pub missing: Vec<Missing>,
+    pub unmet: Vec<UnmetOption>,
 }
 
 /// Why no configuration could be made.
@@ -84,14 +84,19 @@ pub enum ConfigureError {
 }
 
 /// What is asked for: the board's fragment, then what a person wants, which wins.
-pub fn asked(wish: &Wish, version: Option<(u32, u32)>) -> Vec<Asked> {
-    let mut asked = fragment::fragment(wish.board, wish.arch, version);
-    asked.extend(wish.more.iter().cloned());
+pub fn asked(request: &ConfigRequest, version: Option<(u32, u32)>) -> Vec<Asked> {
+    let mut asked = fragment::fragment(request.board, request.arch, version);
+    asked.extend(request.more.iter().cloned());
     fragment::last_wins(asked)
 }
 
 /// Makes `.config` in make's output folder.
-pub fn configure(source: &Source, make: &Make, wish: &Wish, stop: &AtomicBool) -> Result<Configured, ConfigureError> {
+pub fn configure(
+    source: &Source,
+    make: &Make,
+    request: &ConfigRequest,
+    stop: &AtomicBool,
+) -> Result<Configured, ConfigureError> {
     source.clean()?;
     if let Some(lacking) = tools::lacking_to_configure(&make.cross, &ThisMachine) {
         return Err(ConfigureError::Lacking(lacking));
@@ -99,35 +104,35 @@ pub fn configure(source: &Source, make: &Make, wish: &Wish, stop: &AtomicBool) -
     let usable = fs::create_dir_all(&make.output).and_then(|()| output_file::check_work_folder(&make.output));
     usable.map_err(|reason| ConfigureError::File { file: make.output.clone(), reason })?;
     let file = make.output.join(".config");
-    let (base, text) = base(source, make, wish, &file, stop)?;
-    let asked = asked(wish, Some(source.version.series()));
+    let (base, text) = base(source, make, request, &file, stop)?;
+    let asked = asked(request, Some(source.version.series()));
     write(&file, &fragment::merged(&text, &asked))?;
     make.run("make olddefconfig", &["olddefconfig"], stop, &mut |_| {})?;
     let config = KernelConfig::parse(&file.display().to_string(), &read(&file)?);
-    let options = || Options::of_tree(&source.folder, wish.arch.name());
-    let missing = missing(&asked, &config, &source.version, options);
-    Ok(Configured { file, base, asked: asked.len(), config, missing })
+    let options = || Options::of_tree(&source.folder, request.arch.name());
+    let unmet = unmet(&asked, &config, &source.version, options);
+    Ok(Configured { file, base, asked: asked.len(), config, unmet })
 }
 
 /// What it starts from: its name, its text.
 fn base(
     source: &Source,
     make: &Make,
-    wish: &Wish,
+    request: &ConfigRequest,
     file: &Path,
     stop: &AtomicBool,
 ) -> Result<(String, String), ConfigureError> {
-    if let Some(base) = &wish.base {
+    if let Some(base) = &request.base {
         let text = super::base::read(base).map_err(|reason| ConfigureError::File { file: base.clone(), reason })?;
         if !text.lines().any(|line| line.starts_with("CONFIG_")) {
             return Err(ConfigureError::NotAConfiguration(base.clone()));
         }
         return Ok((base.display().to_string(), text));
     }
-    let names = wish.board.bases(wish.arch);
+    let names = request.board.bases(request.arch);
     let none =
-        || ConfigureError::NoBase { folder: source.folder.clone(), names: names.join(", "), arch: wish.arch.name() };
-    let name = source.brings(wish.arch, names).ok_or_else(none)?;
+        || ConfigureError::NoBase { folder: source.folder.clone(), names: names.join(", "), arch: request.arch.name() };
+    let name = source.brings(request.arch, names).ok_or_else(none)?;
     make.run(&format!("make {name}"), &[name], stop, &mut |_| {})?;
     Ok((name.to_owned(), read(file)?))
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use machine::Machine;
 use machine::packed::{self, Arch, MACHINES, RELEASE};
 use machine::stop::{Manner, at_each_step};
-use ontick_kernel::install::{self, Package, Plan, RolledBack, Wish};
+use ontick_kernel::install::{self, InstallOptions, Package, Plan, RolledBack};
 use ontick_machine::boot::grubenv;
 use ontick_machine::journal::Book;
 use ontick_machine::root::{Act, Hook, Verdict};
@@ -47,14 +47,14 @@ fn kernel(arch: Arch) -> Packed {
     pack(&packed::files(arch, RELEASE))
 }
 
-fn wish(name: &str) -> Wish {
-    Wish { name: None, once: name == "x86-grub" }
+fn options(name: &str) -> InstallOptions {
+    InstallOptions { name: None, once: name == "x86-grub" }
 }
 
-fn install(machine: &Machine, root: &Root, packed: &Packed, wish: &Wish) -> Result<Plan, String> {
+fn install(machine: &Machine, root: &Root, packed: &Packed, options: &InstallOptions) -> Result<Plan, String> {
     let mut journal = Journal::open_book(root, Book::Kernel).map_err(|e| e.to_string())?;
     let facts = machine.facts();
-    let plan = Plan::make(root, &facts, &packed.package, wish)?;
+    let plan = Plan::make(root, &facts, &packed.package, options)?;
     install::apply(root, &plan, &packed.package, &mut journal, &mut |_| true)?;
     journal.close();
     Ok(plan)
@@ -95,7 +95,7 @@ fn every_boot_loader_gets_an_entry_that_nobody_boots_by_himself_and_loses_it_aga
         let machine = lay(name);
         let before = state(&machine);
         let packed = kernel(arch);
-        let plan = install(&machine, &machine.root, &packed, &wish(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let plan = install(&machine, &machine.root, &packed, &options(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
         let changed = state(&machine);
         for (path, content) in &before {
             // grubenv holds the choice for one boot; extlinux.conf has one more label.
@@ -106,13 +106,13 @@ fn every_boot_loader_gets_an_entry_that_nobody_boots_by_himself_and_loses_it_aga
         assert_eq!(std::fs::read(module).unwrap(), arch.module());
         let image = machine.place(&format!("{}/{}", plan.kernel.folder, plan.kernel.kernel));
         assert_eq!(std::fs::read(image).unwrap(), arch.image(RELEASE), "{name}");
-        let again = Plan::make(&machine.root, &machine.facts(), &packed.package, &wish(name));
+        let again = Plan::make(&machine.root, &machine.facts(), &packed.package, &options(name));
         assert!(again.is_err_and(|e| e.contains("rollback")), "{name}");
         let done = back(&machine, false);
         assert!(done.complete(), "{name}: {done:?}");
         same(&machine, &before, name);
 
-        install(&machine, &machine.root, &packed, &wish(name)).unwrap();
+        install(&machine, &machine.root, &packed, &options(name)).unwrap();
         let kept = keep(&machine, &machine.root).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(!kept.edits.is_empty(), "{name}");
         assert!(keep(&machine, &machine.root).is_ok_and(|again| again.edits.is_empty()), "{name}: twice is once");
@@ -125,7 +125,7 @@ fn every_boot_loader_gets_an_entry_that_nobody_boots_by_himself_and_loses_it_aga
 fn what_each_boot_loader_is_reported() {
     let reported = |name: &str, arch: Arch, stage: fn(&Machine)| {
         let machine = lay(name);
-        install(&machine, &machine.root, &kernel(arch), &wish(name)).unwrap();
+        install(&machine, &machine.root, &kernel(arch), &options(name)).unwrap();
         stage(&machine);
         machine
     };
@@ -193,7 +193,7 @@ fn stopped_at_any_step_of_install_and_keep_everything_comes_back() {
         let packed = kernel(arch);
         let steps = at_each_step(&Manner::ALL, |kill| {
             let root = machine.root.clone().with_hook(kill.clone());
-            if install(&machine, &root, &packed, &wish(name)).is_ok() {
+            if install(&machine, &root, &packed, &options(name)).is_ok() {
                 let _ = keep(&machine, &root);
             }
             let done = back(&machine, false);
@@ -211,7 +211,7 @@ fn a_rollback_that_is_stopped_can_be_repeated_and_leaves_no_entry_without_its_ke
         let before = state(&machine);
         let packed = kernel(arch);
         at_each_step(&Manner::ALL, |kill| {
-            install(&machine, &machine.root, &packed, &wish(name)).unwrap();
+            install(&machine, &machine.root, &packed, &options(name)).unwrap();
             let kept = keep(&machine, &machine.root).unwrap();
             let root = machine.root.clone().with_hook(kill.clone());
             let mut journal = Journal::open_book(&root, Book::Kernel).unwrap();
@@ -252,7 +252,7 @@ fn a_full_disk_at_any_step_leaves_what_was_there() {
         for at in 0.. {
             let full = Arc::new(Full(at, AtomicUsize::new(0)));
             let root = machine.root.clone().with_hook(full.clone());
-            let result = install(&machine, &root, &packed, &wish(name));
+            let result = install(&machine, &root, &packed, &options(name));
             let reached = full.1.load(Ordering::Relaxed) > at;
             match result {
                 Err(why) => {
@@ -279,7 +279,7 @@ fn what_others_edit_meanwhile_stays() {
     let machine = lay("pi4");
     let config = "/boot/firmware/config.txt";
     let before = machine.read(config);
-    install(&machine, &machine.root, &kernel(Arch::Arm64), &wish("pi4")).unwrap();
+    install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi4")).unwrap();
     machine.write(config, &format!("dtparam=spi=on\n{before}"));
     keep(&machine, &machine.root).unwrap();
     machine.write(config, &format!("{}gpu_mem=16\n", machine.read(config)));
@@ -289,7 +289,7 @@ fn what_others_edit_meanwhile_stays() {
     // Edited where ontick had written: told, left, and the kernel stays until it is settled.
     let machine = lay("pi4");
     let before = state(&machine);
-    install(&machine, &machine.root, &kernel(Arch::Arm64), &wish("pi4")).unwrap();
+    install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi4")).unwrap();
     let kept = keep(&machine, &machine.root).unwrap();
     machine.write(config, &machine.read(config).replace("os_prefix=ontick", "os_prefix=mine"));
     let done = back(&machine, false);
@@ -304,7 +304,7 @@ fn a_command_line_that_is_edited_meanwhile_is_carried_over_and_kept() {
     let machine = lay("pi5");
     let line = "/boot/firmware/cmdline.txt";
     let own = format!("/boot/firmware/ontick-{RELEASE}/cmdline.txt");
-    install(&machine, &machine.root, &kernel(Arch::Arm64), &wish("pi5")).unwrap();
+    install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi5")).unwrap();
     let edited = machine.read(line).replace("rootwait", "rootwait quiet");
     machine.write(line, &edited);
     let kept = keep(&machine, &machine.root).unwrap();
@@ -314,7 +314,7 @@ fn a_command_line_that_is_edited_meanwhile_is_carried_over_and_kept() {
     assert_eq!(machine.read(line), edited);
 
     // The new kernel's own line: told, and not thrown away.
-    install(&machine, &machine.root, &kernel(Arch::Arm64), &wish("pi5")).unwrap();
+    install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi5")).unwrap();
     machine.write(&own, "root=/dev/mmcblk0p2 mine\n");
     let done = back(&machine, false);
     assert!(!done.complete() && format!("{done:?}").contains("cmdline.txt in it was edited"), "{done:?}");
@@ -338,7 +338,7 @@ fn tune_and_kernel_go_back_in_any_order() {
         if tune_first {
             tune(&machine);
         }
-        install(&machine, &machine.root, &kernel(Arch::Arm64), &wish("pi4")).unwrap();
+        install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi4")).unwrap();
         keep(&machine, &machine.root).unwrap();
         if !tune_first {
             tune(&machine);
@@ -359,7 +359,7 @@ fn tune_and_kernel_go_back_in_any_order() {
 fn refused(machine: &Machine, files: &packed::Files) -> String {
     let before = state(machine);
     let packed = pack(files);
-    let why = Plan::make(&machine.root, &machine.facts(), &packed.package, &Wish::default()).unwrap_err();
+    let why = Plan::make(&machine.root, &machine.facts(), &packed.package, &InstallOptions::default()).unwrap_err();
     same(machine, &before, &why);
     why
 }
@@ -380,7 +380,8 @@ fn a_kernel_that_could_not_come_up_is_refused() {
     without.iter_mut().filter(|(path, _)| path.contains("config-")).for_each(|(_, config)| {
         *config = b"CONFIG_MMC_BLOCK=y\nCONFIG_EXT4_FS=y\nCONFIG_MMC_SDHCI_IPROC=y\n".to_vec();
     });
-    let plan = Plan::make(&machine.root, &machine.facts(), &pack(&without).package, &Wish::default()).unwrap();
+    let plan =
+        Plan::make(&machine.root, &machine.facts(), &pack(&without).package, &InstallOptions::default()).unwrap();
     assert!(plan.kernel.initramfs.is_none() && plan.edits[0].after.contains("auto_initramfs=0"));
 
     // A release that a package has installed.
@@ -459,7 +460,7 @@ proptest! {
         machine.write(file, &text);
         let before = state(&machine);
         // What is refused has changed nothing, either.
-        if install(&machine, &machine.root, &kernel(arch), &wish(name)).is_ok() && kept {
+        if install(&machine, &machine.root, &kernel(arch), &options(name)).is_ok() && kept {
             let _ = keep(&machine, &machine.root);
         }
         let done = back(&machine, false);

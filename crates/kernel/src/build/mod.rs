@@ -21,14 +21,14 @@ pub use pack::Format;
 pub use stamp::Inputs;
 
 use super::command::CommandError;
-use super::configure::{ConfigureError, Configured, Wish, configure};
+use super::configure::{ConfigRequest, ConfigureError, Configured, configure};
 use super::fragment::Asked;
 use super::make::Make;
-use super::missing::Missing;
-use super::series::SeriesError;
+use super::rt_patches::RtPatchesError;
 use super::source::SourceError;
 use super::steps;
 use super::tools::{self, ThisMachine};
+use super::unmet_options::UnmetOption;
 
 /// Where the source comes from.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub struct Order {
     /// The real-time series, where the source lacks it.
     pub patches: Option<PathBuf>,
     /// For what, with which options.
-    pub wish: Wish,
+    pub request: ConfigRequest,
     /// Where all of it goes, and stays for the next time.
     pub work: PathBuf,
     /// What the compiler's name begins with.
@@ -92,7 +92,8 @@ pub struct Built {
     /// Whether it was there already, made from the same inputs.
     pub already: bool,
     /// What was asked for in vain.
-    pub missing: Vec<Missing>,
+    #[serde(rename = "missing")]
+    pub unmet: Vec<UnmetOption>,
     /// What it was made from.
     pub inputs: Inputs,
 }
@@ -106,7 +107,7 @@ pub enum BuildError {
     Source(#[from] SourceError),
     /// The patches.
     #[error(transparent)]
-    Series(#[from] SeriesError),
+    RtPatches(#[from] RtPatchesError),
     /// The configuration.
     #[error(transparent)]
     Configure(#[from] ConfigureError),
@@ -123,7 +124,7 @@ pub enum BuildError {
     },
     /// Options were dropped.
     #[error("{} asked for and not there afterwards", counted(.0.len()))]
-    Missing(Vec<Missing>),
+    UnmetOptions(Vec<UnmetOption>),
     /// What cannot go on, in one sentence.
     #[error("{0}")]
     Refused(String),
@@ -148,7 +149,7 @@ impl BuildError {
             self,
             Self::Command(CommandError::Interrupted)
                 | Self::Configure(ConfigureError::Command(CommandError::Interrupted))
-                | Self::Series(SeriesError::Interrupted)
+                | Self::RtPatches(RtPatchesError::Interrupted)
                 | Self::Make { why: CommandError::Interrupted, .. }
         )
     }
@@ -164,7 +165,7 @@ pub fn build(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> R
     fs::create_dir_all(&order.work).map_err(file_error(&order.work))?;
     let _alone = alone(&order.work)?;
     let tree = tree::prepare(order, stop, tell)?;
-    let mut make = Make::new(&tree.source, &order.work.join("build"), order.wish.arch, order.cross.as_deref());
+    let mut make = Make::new(&tree.source, &order.work.join("build"), order.request.arch, order.cross.as_deref());
     make.jobs = order.jobs.unwrap_or(make.jobs);
     make.epoch = tree.epoch;
     if let Some(lacking) = tools::lacking_to_configure(&make.cross, &ThisMachine) {
@@ -175,10 +176,10 @@ pub fn build(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> R
     let configured = configured(order, &tree, &make, stop)?;
     let inputs = Inputs::of(order, &tree, &make, &configured.file)?;
     if let Some((file, sha256, release)) = stamp::finished(&order.work, &inputs) {
-        return Ok(Built { file, sha256, release, already: true, missing: configured.missing, inputs });
+        return Ok(Built { file, sha256, release, already: true, unmet: configured.unmet, inputs });
     }
     let lacking = tools::lacking_to_build(
-        order.wish.arch,
+        order.request.arch,
         &make.cross,
         &configured.config,
         order.format.programs(),
@@ -187,7 +188,7 @@ pub fn build(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> R
     if let Some(lacking) = lacking {
         return Err(BuildError::Refused(lacking));
     }
-    let steps = steps::estimate(&tree.source.folder, order.wish.arch.name(), &configured.config);
+    let steps = steps::estimate(&tree.source.folder, order.request.arch.name(), &configured.config);
     space::enough(&order.work, &make.output, steps, &configured.config)?;
     compile(&make, &order.work, steps, stop, tell)?;
     tell(Event::Begins("packing"));
@@ -195,7 +196,7 @@ pub fn build(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> R
     let file = pack::pack(order, &make, &tree.source.version, &release, &configured.config, stop)?;
     let sha256 = digest::of_file(&file)?;
     stamp::finish(&order.work, &inputs, &file, &sha256, &release)?;
-    Ok(Built { file, sha256, release, already: false, missing: configured.missing, inputs })
+    Ok(Built { file, sha256, release, already: false, unmet: configured.unmet, inputs })
 }
 
 /// Two builds in one folder would undo each other's work.
@@ -241,16 +242,16 @@ fn configured(order: &Order, tree: &tree::Tree, make: &Make, stop: &AtomicBool) 
         why: "its own name, beside every other kernel".into(),
         given: None,
     };
-    let mut wish = order.wish.clone();
+    let mut request = order.request.clone();
     // What a person asks for wins, also over this.
-    wish.more = building.chain([name]).chain(wish.more).collect();
-    let configured = configure(&tree.source, make, &wish, stop)?;
+    request.more = building.chain([name]).chain(request.more).collect();
+    let configured = configure(&tree.source, make, &request, stop)?;
     // Those that only keep the build the same exist where there is something to keep.
-    let helps = |missing: &Missing| BUILDING.iter().any(|(name, ..)| missing.name.ends_with(name));
-    let missing: Vec<Missing> = configured.missing.iter().filter(|one| !helps(one)).cloned().collect();
-    match missing.is_empty() || order.even_if_missing {
-        true => Ok(Configured { missing, ..configured }),
-        false => Err(BuildError::Missing(missing)),
+    let helps = |unmet: &UnmetOption| BUILDING.iter().any(|(name, ..)| unmet.name.ends_with(name));
+    let unmet: Vec<UnmetOption> = configured.unmet.iter().filter(|one| !helps(one)).cloned().collect();
+    match unmet.is_empty() || order.even_if_missing {
+        true => Ok(Configured { unmet, ..configured }),
+        false => Err(BuildError::UnmetOptions(unmet)),
     }
 }
 

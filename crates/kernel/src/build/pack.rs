@@ -56,7 +56,7 @@ pub fn pack(
     }
     lay_out(&stage, make, release, config, stop)?;
     let name = format!("linux-image-{release}");
-    let arch = debian_arch(order.wish.arch);
+    let arch = debian_arch(order.request.arch);
     let file = match order.format {
         Format::Deb => {
             let file = order.work.join(format!("{name}_{version}-1_{arch}.deb"));

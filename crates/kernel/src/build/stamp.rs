@@ -38,7 +38,7 @@ impl Inputs {
             series: tree.series.clone(),
             config: digest::of_file(config)?,
             compiler: compiler(make)?,
-            arch: order.wish.arch.name().into(),
+            arch: order.request.arch.name().into(),
             epoch: make.epoch,
             format: order.format.name().into(),
             ontick: env!("CARGO_PKG_VERSION").into(),
@@ -79,7 +79,7 @@ pub(super) fn forget_if_other(
         source: tree.identity.clone(),
         series: tree.series.clone(),
         compiler: compiler(make)?,
-        arch: order.wish.arch.name().into(),
+        arch: order.request.arch.name().into(),
     };
     let path = order.work.join("begun.json");
     match read::<Begun>(&path) {

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use super::{BuildError, Event, From, Order, digest, fetch, file_error, space};
 use crate::command::{self, CommandError};
-use crate::series::Series;
+use crate::rt_patches::RtPatches;
 use crate::source::Source;
 
 /// A tree that is ready to build from.
@@ -24,7 +24,7 @@ pub struct Tree {
 }
 
 pub fn prepare(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> Result<Tree, BuildError> {
-    let series = order.patches.as_deref().map(Series::open).transpose()?;
+    let series = order.patches.as_deref().map(RtPatches::open).transpose()?;
     match &order.from {
         From::Tree(folder) => from_folder(order, folder, series, stop, tell),
         From::Package(name) => from_package(order, name.as_deref(), series, stop, tell),
@@ -34,7 +34,7 @@ pub fn prepare(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) ->
 fn from_folder(
     order: &Order,
     folder: &Path,
-    series: Option<Series>,
+    series: Option<RtPatches>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Tree, BuildError> {
@@ -53,7 +53,7 @@ fn from_folder(
 fn from_package(
     order: &Order,
     name: Option<&str>,
-    series: Option<Series>,
+    series: Option<RtPatches>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Tree, BuildError> {
@@ -71,7 +71,7 @@ fn patched(
     order: &Order,
     identity: &str,
     made: u64,
-    series: Option<&Series>,
+    series: Option<&RtPatches>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
     fill: &mut Fill,
@@ -100,7 +100,7 @@ fn patched(
     Ok(Tree { source, identity: identity.into(), series: on_it, epoch })
 }
 
-fn series_identity(series: &Series) -> Result<String, BuildError> {
+fn series_identity(series: &RtPatches) -> Result<String, BuildError> {
     let mut all = String::new();
     for patch in &series.patches {
         all += &digest::of_file(patch)?;
@@ -109,7 +109,7 @@ fn series_identity(series: &Series) -> Result<String, BuildError> {
 }
 
 fn needs_no_series(source: &Source, order: &Order) -> Result<(), BuildError> {
-    let arch = order.wish.arch;
+    let arch = order.request.arch;
     if source.has_real_time(arch) || order.even_if_missing {
         return Ok(());
     }

@@ -30,7 +30,7 @@ pub use space::Space;
 
 /// How a package is to be installed.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct InstallOptions {
     /// Name of the boot entry and of the folder under `/boot`; `ontick-RELEASE` unless given.
     pub name: Option<String>,
     /// Let the boot loader take it for the next boot, and only that.
@@ -114,12 +114,12 @@ pub struct Plan {
 
 impl Plan {
     /// Plans an installation, or says why it must not be made.
-    pub fn make(root: &Root, facts: &Facts, package: &Package, wish: &Wish) -> Result<Self, String> {
+    pub fn make(root: &Root, facts: &Facts, package: &Package, options: &InstallOptions) -> Result<Self, String> {
         let journal = Journal::read_book(root, Book::Kernel).map_err(|e| e.to_string())?;
         refuse_second(root, &journal)?;
         let mut notes = Vec::new();
         fit::check(root, facts, package, &mut notes)?;
-        let name = wish.name.clone().unwrap_or_else(|| format!("ontick-{}", package.release));
+        let name = options.name.clone().unwrap_or_else(|| format!("ontick-{}", package.release));
         if !package::is_release(&name) {
             return Err(format!("--name {name}: use letters, digits and . _ + ~ - (64 of them at most)"));
         }
@@ -130,7 +130,7 @@ impl Plan {
         refuse_taken(root, &kernel)?;
         let space = space::check(root, package, &kernel, &seen, &initramfs)?;
         let written = loader::write(root, facts, &place, &kernel, loader::Stage::Try)?;
-        let once = loader::once(root, &place, &kernel, wish.once)?;
+        let once = loader::once(root, &place, &kernel, options.once)?;
         notes.extend(seen.notes);
         notes.extend(written.notes);
         if package.firmware {

@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 use ontick_kernel::build::{self, BuildError, Built, Event, From, Order};
 use ontick_report::text;
 
-use super::configure::missing_in_words;
+use super::config_flags::ConfigFlags;
+use super::configure::unmet_in_words;
 use super::progress::Progress;
-use super::wish::WishFlags;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
 
@@ -22,7 +22,7 @@ use crate::{stop, terminal};
 )]
 pub struct Build {
     #[command(flatten)]
-    wish: WishFlags,
+    request: ConfigFlags,
     /// The kernel's source tree; it is not changed
     #[arg(long, value_name = "DIR", conflicts_with = "package")]
     source: Option<PathBuf>,
@@ -68,10 +68,10 @@ impl Build {
         match result {
             Ok(built) => {
                 self.print(&built)?;
-                Ok(if built.missing.is_empty() { Outcome::Met } else { Outcome::NotMet })
+                Ok(if built.unmet.is_empty() { Outcome::Met } else { Outcome::NotMet })
             }
-            Err(BuildError::Missing(missing)) => {
-                let words = missing_in_words(&missing);
+            Err(BuildError::UnmetOptions(unmet)) => {
+                let words = unmet_in_words(&unmet);
                 terminal::print(&format!("nothing was built (--allow-missing builds all the same){words}"))?;
                 Ok(Outcome::NotMet)
             }
@@ -83,8 +83,8 @@ impl Build {
     }
 
     fn order(&self) -> Result<Order, Failure> {
-        let wish = self.wish.wish()?;
-        let work = self.output.clone().unwrap_or_else(|| format!("ontick-kernel-{}", wish.board.name).into());
+        let request = self.request.request()?;
+        let work = self.output.clone().unwrap_or_else(|| format!("ontick-kernel-{}", request.board.name).into());
         Ok(Order {
             from: match &self.source {
                 Some(folder) => From::Tree(folder.clone()),
@@ -92,7 +92,7 @@ impl Build {
             },
             patches: self.patches.clone(),
             work: std::path::absolute(work)?,
-            cross: self.wish.cross.clone(),
+            cross: self.request.cross.clone(),
             jobs: self.jobs.map(usize::from),
             format: match self.format {
                 Format::Deb => build::Format::Deb,
@@ -100,7 +100,7 @@ impl Build {
             },
             name: self.name.clone(),
             even_if_missing: self.allow_missing,
-            wish,
+            request,
         })
     }
 
@@ -117,7 +117,7 @@ impl Build {
         if !built.inputs.series.is_empty() {
             shown += &text::labelled("series  ", &built.inputs.series, &style);
         }
-        terminal::print(&(shown + &missing_in_words(&built.missing)))
+        terminal::print(&(shown + &unmet_in_words(&built.unmet)))
     }
 }
 

@@ -6,12 +6,12 @@ use clap::Args;
 use ontick_kernel::configure::{Configured, asked, configure};
 use ontick_kernel::fragment;
 use ontick_kernel::make::Make;
-use ontick_kernel::missing::Missing;
 use ontick_kernel::source::Source;
+use ontick_kernel::unmet_options::UnmetOption;
 use ontick_report::text;
 use serde::Serialize;
 
-use super::wish::WishFlags;
+use super::config_flags::ConfigFlags;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
 
@@ -25,7 +25,7 @@ use crate::{stop, terminal};
 )]
 pub struct Configure {
     #[command(flatten)]
-    wish: WishFlags,
+    request: ConfigFlags,
     /// The kernel's source tree
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
@@ -44,7 +44,8 @@ struct Shown<'a> {
     base: &'a str,
     config: String,
     asked: usize,
-    missing: &'a [Missing],
+    #[serde(rename = "missing")]
+    unmet: &'a [UnmetOption],
 }
 
 #[derive(Serialize)]
@@ -56,29 +57,29 @@ struct ShownOption<'a> {
 
 impl Configure {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let wish = self.wish.wish()?;
+        let request = self.request.request()?;
         let Some(folder) = &self.source else {
-            self.print(&asked(&wish, None))?;
+            self.print(&asked(&request, None))?;
             return Ok(Outcome::Met);
         };
         let source = Source::open(folder)?;
-        let output = self.output.clone().unwrap_or_else(|| format!("ontick-kernel-{}", wish.board.name).into());
+        let output = self.output.clone().unwrap_or_else(|| format!("ontick-kernel-{}", request.board.name).into());
         let output = std::path::absolute(output)?;
-        let make = Make::new(&source, &output, wish.arch, self.wish.cross.as_deref());
-        let configured = configure(&source, &make, &wish, &*stop::on_signal()?)?;
+        let make = Make::new(&source, &output, request.arch, self.request.cross.as_deref());
+        let configured = configure(&source, &make, &request, &*stop::on_signal()?)?;
         if self.json {
             let shown = Shown {
                 source: source.version.to_string(),
                 base: &configured.base,
                 config: configured.file.display().to_string(),
                 asked: configured.asked,
-                missing: &configured.missing,
+                unmet: &configured.unmet,
             };
             terminal::print(&(serde_json::to_string_pretty(&shown)? + "\n"))?;
         } else {
             terminal::print(&render(&source, &configured))?;
         }
-        Ok(if configured.missing.is_empty() { Outcome::Met } else { Outcome::NotMet })
+        Ok(if configured.unmet.is_empty() { Outcome::Met } else { Outcome::NotMet })
     }
 
     fn print(&self, asked: &[fragment::Asked]) -> Result<(), Failure> {
@@ -94,24 +95,24 @@ impl Configure {
 }
 
 fn render(source: &Source, configured: &Configured) -> String {
-    let there = configured.asked - configured.missing.len();
+    let there = configured.asked - configured.unmet.len();
     let style = terminal::style();
     let mut text = text::labelled("source  ", &format!("linux {}", source.version), &style);
     text += &text::labelled("base    ", &configured.base, &style);
     text += &text::labelled("result  ", &configured.file.display().to_string(), &style);
     text += &text::labelled("options ", &format!("{there} of {} as asked for", configured.asked), &style);
-    text + &missing_in_words(&configured.missing)
+    text + &unmet_in_words(&configured.unmet)
 }
 
 /// What was asked for in vain, one line each.
-pub fn missing_in_words(missing: &[Missing]) -> String {
+pub fn unmet_in_words(unmet: &[UnmetOption]) -> String {
     let style = terminal::style();
-    let line = |one: &Missing| {
+    let line = |one: &UnmetOption| {
         let words = format!("asked for {}, got {}: {}", one.asked, one.got, one.why);
         text::labelled(&format!("  {} ", one.name), &words, &style)
     };
-    match missing.is_empty() {
+    match unmet.is_empty() {
         true => String::new(),
-        false => format!("\nnot as asked for:\n{}", missing.iter().map(line).collect::<String>()),
+        false => format!("\nnot as asked for:\n{}", unmet.iter().map(line).collect::<String>()),
     }
 }

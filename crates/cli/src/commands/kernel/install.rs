@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use clap::Args;
-use ontick_kernel::install::{Applied, Initramfs, Package, Plan, Wish, apply};
+use ontick_kernel::install::{Applied, Initramfs, InstallOptions, Package, Plan, apply};
 use ontick_machine::boot::Edit;
 use ontick_machine::journal::Book;
 use ontick_machine::{Facts, Journal, Root};
@@ -63,11 +63,11 @@ impl Install {
         };
         let package = Package::open(&self.package).map_err(Failure::new)?;
         let facts = Facts::gather(&root);
-        let wish = Wish { name: self.name.clone(), once: self.once };
+        let options = InstallOptions { name: self.name.clone(), once: self.once };
         let (plan, applied) = match self.dry_run {
-            true => (Plan::make(&root, &facts, &package, &wish).map_err(Failure::new)?, None),
+            true => (Plan::make(&root, &facts, &package, &options).map_err(Failure::new)?, None),
             false => {
-                let (plan, applied) = carry_out(&root, &facts, &package, &wish)?;
+                let (plan, applied) = carry_out(&root, &facts, &package, &options)?;
                 (plan, Some(applied))
             }
         };
@@ -87,10 +87,15 @@ impl Install {
 }
 
 /// The journal is held from before the plan is made, so that it holds when it is carried out.
-fn carry_out(root: &Root, facts: &Facts, package: &Package, wish: &Wish) -> Result<(Plan, Applied), Failure> {
+fn carry_out(
+    root: &Root,
+    facts: &Facts,
+    package: &Package,
+    options: &InstallOptions,
+) -> Result<(Plan, Applied), Failure> {
     let mut journal = Journal::open_book(root, Book::Kernel)?;
     let stop = stop::on_signal()?;
-    let result = Plan::make(root, facts, package, wish).and_then(|plan| {
+    let result = Plan::make(root, facts, package, options).and_then(|plan| {
         let applied = apply(root, &plan, package, &mut journal, &mut |_| !stop.load(Relaxed))?;
         Ok((plan, applied))
     });

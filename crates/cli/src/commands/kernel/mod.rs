@@ -2,6 +2,7 @@
 
 mod build;
 mod check;
+mod config_flags;
 mod configure;
 mod evaluate;
 mod install;
@@ -9,7 +10,6 @@ mod keep;
 mod list;
 mod progress;
 mod rollback;
-mod wish;
 
 use clap::Subcommand;
 

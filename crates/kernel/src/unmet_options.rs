@@ -9,7 +9,7 @@ use super::source::Version;
 
 /// An option that was asked for in vain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Missing {
+pub struct UnmetOption {
     /// With `CONFIG_`.
     pub name: String,
     /// What was asked for.
@@ -30,19 +30,19 @@ const RENAMED: &[(&str, &str, (u32, u32))] = &[
 ];
 
 /// Compares a configuration with what was asked for; `options` is read only if something is missing.
-pub fn missing(
+pub fn unmet(
     asked: &[Asked],
     got: &KernelConfig,
     version: &Version,
     options: impl FnOnce() -> Options,
-) -> Vec<Missing> {
+) -> Vec<UnmetOption> {
     let concerns = |asked: &&Asked| asked.given.is_none_or(|given| got.has(given) == Some(true));
     let lost: Vec<&Asked> = asked.iter().filter(concerns).filter(|one| !one.fits(got.get(&one.name))).collect();
     if lost.is_empty() {
         return Vec::new();
     }
     let options = options();
-    let tell = |asked: &Asked| Missing {
+    let tell = |asked: &Asked| UnmetOption {
         name: format!("CONFIG_{}", asked.name),
         asked: asked.value.clone().unwrap_or_else(|| "not set".into()),
         got: got.get(&asked.name).unwrap_or("not set").into(),
@@ -131,7 +131,7 @@ mod tests {
         let version = Version { major: 6, minor: 1, patch: 9, extra: String::new() };
         let asked = parse(asked).unwrap();
         let got = KernelConfig::parse("x", got);
-        let found = missing(&asked, &got, &version, || Options::parse(TREE));
+        let found = unmet(&asked, &got, &version, || Options::parse(TREE));
         found.iter().map(|one| format!("{}: {}", one.name, one.why)).collect::<Vec<_>>().join("; ")
     }
 

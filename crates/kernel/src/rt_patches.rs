@@ -13,7 +13,7 @@ use super::source::Version;
 
 /// Patches, in the order in which they go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Series {
+pub struct RtPatches {
     /// The files.
     pub patches: Vec<PathBuf>,
     /// The kernel that they were made for, as in 6.1.176-rt64.
@@ -25,7 +25,7 @@ pub struct Series {
 /// Why a series is not applied.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SeriesError {
+pub enum RtPatchesError {
     /// A file or folder.
     #[error("{path}: {reason}")]
     File {
@@ -70,25 +70,25 @@ pub enum SeriesError {
     Interrupted,
 }
 
-impl Series {
+impl RtPatches {
     /// Looks at a folder of patches, or at one file with all of them.
-    pub fn open(path: &Path) -> Result<Self, SeriesError> {
+    pub fn open(path: &Path) -> Result<Self, RtPatchesError> {
         let patches = patches(path)?;
         if patches.is_empty() {
-            return Err(SeriesError::Empty(path.to_owned()));
+            return Err(RtPatchesError::Empty(path.to_owned()));
         }
         let named = path.file_name().into_iter().chain(patches.iter().filter_map(|patch| patch.file_name()));
         let from_names = named.filter_map(|name| real_time_version(&name.to_string_lossy())).next_back();
         let from_heads = || patches.iter().rev().find_map(|patch| real_time_version(&head(patch)?));
-        let (version, rt) = from_names.or_else(from_heads).ok_or_else(|| SeriesError::NoVersion(path.to_owned()))?;
+        let (version, rt) = from_names.or_else(from_heads).ok_or_else(|| RtPatchesError::NoVersion(path.to_owned()))?;
         Ok(Self { patches, version, rt })
     }
 
     /// Refuses a tree of another kernel. Within one (6.1) small steps are left to the patches themselves.
-    pub fn fits(&self, tree: &Version) -> Result<(), SeriesError> {
+    pub fn fits(&self, tree: &Version) -> Result<(), RtPatchesError> {
         match self.version.series() == tree.series() {
             true => Ok(()),
-            false => Err(SeriesError::OtherKernel {
+            false => Err(RtPatchesError::OtherKernel {
                 series: self.to_string(),
                 tree: tree.to_string(),
                 wanted: format!("{}.{}", tree.major, tree.minor),
@@ -104,37 +104,42 @@ impl Series {
         tree: &Version,
         stop: &AtomicBool,
         done: &mut dyn FnMut(usize, &str),
-    ) -> Result<(), SeriesError> {
+    ) -> Result<(), RtPatchesError> {
         self.fits(tree)?;
         for (number, patch) in self.patches.iter().enumerate() {
             if stop.load(Relaxed) {
-                return Err(SeriesError::Interrupted);
+                return Err(RtPatchesError::Interrupted);
             }
             let name = patch.file_name().unwrap_or_default().to_string_lossy().into_owned();
             done(number, &name);
-            apply(folder, patch).map_err(|reason| SeriesError::File { path: patch.clone(), reason })?.map_err(
-                |why| SeriesError::DoesNotApply { patch: name, series: self.to_string(), tree: tree.to_string(), why },
+            apply(folder, patch).map_err(|reason| RtPatchesError::File { path: patch.clone(), reason })?.map_err(
+                |why| RtPatchesError::DoesNotApply {
+                    patch: name,
+                    series: self.to_string(),
+                    tree: tree.to_string(),
+                    why,
+                },
             )?;
         }
         Ok(())
     }
 }
 
-impl fmt::Display for Series {
+impl fmt::Display for RtPatches {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}-rt{}", self.version, self.rt)
     }
 }
 
-fn patches(path: &Path) -> Result<Vec<PathBuf>, SeriesError> {
-    let wrong = |reason| SeriesError::File { path: path.to_owned(), reason };
+fn patches(path: &Path) -> Result<Vec<PathBuf>, RtPatchesError> {
+    let wrong = |reason| RtPatchesError::File { path: path.to_owned(), reason };
     if !fs::metadata(path).map_err(wrong)?.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     if let Ok(series) = fs::read_to_string(path.join("series")) {
         let listed: Vec<PathBuf> = listed(&series).map(|name| path.join(name)).collect();
         return match listed.iter().find(|patch| !patch.is_file()) {
-            Some(lost) => Err(SeriesError::File {
+            Some(lost) => Err(RtPatchesError::File {
                 path: lost.clone(),
                 reason: io::Error::other("the file `series` names it, and it is not there"),
             }),
@@ -262,11 +267,11 @@ mod tests {
     #[test]
     fn a_series_goes_on_what_it_fits_and_on_nothing_else() {
         let (tree, patches) = folders("one\ntwo\nthree\n");
-        let series = Series::open(patches.path()).unwrap();
+        let series = RtPatches::open(patches.path()).unwrap();
         assert_eq!((series.version.clone(), series.rt), (version("6.1.9"), 3));
         let stop = AtomicBool::new(false);
         let other = series.apply(tree.path(), &version("6.6.1"), &stop, &mut |_, _| {}).unwrap_err();
-        assert!(matches!(other, SeriesError::OtherKernel { .. }), "{other}");
+        assert!(matches!(other, RtPatchesError::OtherKernel { .. }), "{other}");
         assert!(other.to_string().contains("take the series for 6.6"), "{other}");
         if !has_patch() {
             return;
@@ -275,20 +280,20 @@ mod tests {
         assert_eq!(fs::read_to_string(tree.path().join("f")).unwrap(), "one\nTWO\nthree\n");
         let (tree, _patches) = folders("one\n2\nthree\n");
         let refused = series.apply(tree.path(), &version("6.1.10"), &stop, &mut |_, _| {}).unwrap_err();
-        assert!(matches!(refused, SeriesError::DoesNotApply { .. }), "{refused}");
+        assert!(matches!(refused, RtPatchesError::DoesNotApply { .. }), "{refused}");
         assert!(refused.to_string().starts_with("a.patch of 6.1.9-rt3 does not go on linux 6.1.10"), "{refused}");
     }
 
     #[test]
     fn a_folder_that_is_no_series_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(Series::open(folder.path()), Err(SeriesError::Empty(_))));
+        assert!(matches!(RtPatches::open(folder.path()), Err(RtPatchesError::Empty(_))));
         fs::write(folder.path().join("series"), "# first\nb.patch -p1\n../../etc/passwd\n").unwrap();
         assert!(
-            matches!(Series::open(folder.path()), Err(SeriesError::File { path, .. }) if path.ends_with("b.patch"))
+            matches!(RtPatches::open(folder.path()), Err(RtPatchesError::File { path, .. }) if path.ends_with("b.patch"))
         );
         fs::write(folder.path().join("b.patch"), "--- a/f\n").unwrap();
-        assert!(matches!(Series::open(folder.path()), Err(SeriesError::NoVersion(_))));
+        assert!(matches!(RtPatches::open(folder.path()), Err(RtPatchesError::NoVersion(_))));
         assert_eq!(listed("a\n/b\n../c\n\n#d\ne # f\n").collect::<Vec<_>>(), ["a", "e"]);
     }
 

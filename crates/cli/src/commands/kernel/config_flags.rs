@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ontick_kernel::board::Board;
-use ontick_kernel::configure::Wish;
+use ontick_kernel::configure::ConfigRequest;
 use ontick_kernel::fragment;
 use ontick_kernel::options::Arch;
 
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// What a kernel is for and what it is made of.
 #[derive(Args)]
-pub struct WishFlags {
+pub struct ConfigFlags {
     /// The board: rpi0, rpi1, rpi2, rpi3 (and Zero 2), rpi4, rpi5, bbb (BeagleBone) or generic
     #[arg(long, value_name = "NAME", default_value = "generic", value_parser = Board::named)]
     board: &'static Board,
@@ -30,8 +30,8 @@ pub struct WishFlags {
     pub cross: Option<String>,
 }
 
-impl WishFlags {
-    pub fn wish(&self) -> Result<Wish, Failure> {
+impl ConfigFlags {
+    pub fn request(&self) -> Result<ConfigRequest, Failure> {
         let arch = self.board.arch(self.arch).map_err(Failure::new)?;
         let mut more = Vec::new();
         for file in &self.fragment {
@@ -39,7 +39,7 @@ impl WishFlags {
             let text = std::fs::read_to_string(file).map_err(|e| wrong(e.to_string()))?;
             more.extend(fragment::parse(&text).map_err(wrong)?);
         }
-        Ok(Wish { board: self.board, arch, base: self.base.clone(), more })
+        Ok(ConfigRequest { board: self.board, arch, base: self.base.clone(), more })
     }
 }
 
