@@ -29,8 +29,8 @@
 //! - the link falls asleep when idle (ASPM), and the first access after that waits for it to wake, microseconds or
 //!   more. `echo performance > /sys/module/pcie_aspm/parameters/policy` or `pcie_aspm=off` keeps it awake.
 //!
-//! [`Line::flush`] reads back, so that a write has arrived when it returns; a pulse on a Pi 5 is only as wide as it was
-//! meant when each of its edges is flushed.
+//! [`Line::flush`](crate::Line::flush) reads back, so that a write has arrived when it returns; a pulse on a Pi 5 is only
+//! as wide as it was meant when each of its edges is flushed.
 
 mod am335x;
 mod bcm;
