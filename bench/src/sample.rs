@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ontick_measure::away::Away;
+use ontick_measure::avoid_cpu::AvoidCpu;
 use ontick_record::run::{Cause, Series};
 use ontick_record::{Run, compare, store};
 use ontick_units::show;
@@ -74,7 +74,7 @@ pub fn measure(job: &Job, khz: u64, seconds: u64) -> Result<Figures, String> {
     let folder = tempfile::Builder::new().prefix("ontick-bench-").tempdir();
     let folder = folder.map_err(|e| format!("no folder for samples: {e} (set TMPDIR)"))?;
     // The clients inherit it: they must not run where samples are taken.
-    let _away = Away::from(job.cpu);
+    let _avoided = AvoidCpu::from(job.cpu);
     let period_ns = 1_000_000 / khz;
     let mut running = child::start(&command(job, khz, seconds, folder.path()))?;
     let [binary, csv] = addresses(&mut running)?;

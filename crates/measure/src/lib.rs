@@ -3,11 +3,9 @@
 #![deny(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
-pub mod away;
+pub mod avoid_cpu;
 mod blocks;
 pub mod conditions;
-pub mod confine;
-pub mod day;
 pub mod delay;
 pub mod edge;
 mod error;
@@ -23,11 +21,13 @@ pub mod prove;
 pub mod pru;
 pub mod pulse;
 pub mod response;
+pub mod restrict_affinity;
 pub mod series;
 pub mod session;
 pub mod timer;
 mod track;
 pub mod wakeup;
+pub mod wallclock;
 
 pub use error::Error;
 pub use limits::{Length, Limits};

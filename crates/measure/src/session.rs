@@ -11,7 +11,7 @@ use ontick_rt::thread::{ThreadSetup, block_signals};
 use ontick_rt::usage::Usage;
 use ontick_rt::watchdog::Watchdog;
 
-use crate::away::Away;
+use crate::avoid_cpu::AvoidCpu;
 use crate::conditions::Watch;
 use crate::explain::Explainer;
 use crate::limits::{Length, Limits};
@@ -55,7 +55,7 @@ pub fn run<P: Probe>(
             .spawn_scoped(scope, || timed(place, limits, prepare, &mut writer, stop, &recording, &tid));
         let thread = thread.map_err(Error::system("starting the timed thread"))?;
         // Drawing and recording must not disturb what they show.
-        let _away = place.cpu.and_then(Away::from);
+        let _avoided = place.cpu.and_then(AvoidCpu::from);
         collector.watch(observer, &|| thread.is_finished(), &recording);
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use clap::Args;
 use ontick_gpio::{Name, OnExit};
-use ontick_measure::confine::Cpus;
 use ontick_measure::kmod::{self, Timer, Undisturbed};
 use ontick_measure::pru;
 use ontick_measure::pulse::{By, Channel, Device, Job, Table, Trains};
+use ontick_measure::restrict_affinity::Cpus;
 use ontick_measure::{Error, Load, Observer};
 use ontick_record::{Measurement as Kind, Series};
 

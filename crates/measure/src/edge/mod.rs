@@ -1,7 +1,7 @@
 //! `latency edge`: from one thread's driving a line to another thread's knowing it, across two CPUs.
 
 mod driver;
-mod sight;
+mod observer;
 mod wiring;
 
 use std::fmt;
@@ -13,7 +13,7 @@ use ontick_rt::thread::ThreadSetup;
 pub use wiring::Wiring;
 
 use crate::{Error, Limits, Observer, Place, session};
-use sight::Sight;
+use observer::EdgeObserver;
 
 /// How a thread comes to know of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
     }
     let driver_place = place.peer(job.driver_cpu, "an edge from one CPU to another")?;
     job.wiring.try_out()?;
-    let prepare = |_: &ThreadSetup| Sight::start(job, driver_place);
+    let prepare = |_: &ThreadSetup| EdgeObserver::start(job, driver_place);
     session::run(name, place, limits, prepare, observer)
 }
 

@@ -11,12 +11,12 @@ mod cost;
 pub mod counters;
 pub mod events;
 mod format;
+mod infer;
 mod machine;
-mod mend;
-mod page;
+mod narrative;
 pub mod parse;
+mod ring_buffer_page;
 mod steal;
-mod story;
 mod tally;
 pub mod timeline;
 mod tracefs;
@@ -28,13 +28,13 @@ use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
 
 use crate::Place;
-use crate::away::Away;
+use crate::avoid_cpu::AvoidCpu;
 use attribute::{Machine, Window, attribute};
 use calibrate::Overheads;
 use cause::Cause;
 use counters::Counters;
 use events::Event;
-use mend::Mender;
+use infer::IdleExits;
 use tally::Tally;
 use timeline::Span;
 use tracefs::Tracefs;
@@ -99,7 +99,7 @@ impl Findings {
         if larger >= TOLD || of_this_cause >= TOLD_OF_A_CAUSE {
             return;
         }
-        self.reported.insert(larger, (index, story::reported(cause, outlier, spans)));
+        self.reported.insert(larger, (index, narrative::reported(cause, outlier, spans)));
         let mut of_this_cause = (0..self.reported.len()).filter(|i| self.reported[*i].0 == index);
         if let Some(smallest) = of_this_cause.nth(TOLD_OF_A_CAUSE) {
             self.reported.remove(smallest);
@@ -114,7 +114,7 @@ pub struct Explainer {
     machine: Machine,
     cpu: Option<u32>,
     events: Vec<Event>,
-    mender: Mender,
+    idle_exits: IdleExits,
     waiting: Vec<Outlier>,
 }
 
@@ -149,7 +149,17 @@ impl Explainer {
                 )
             }
         };
-        (Self { by, machine, cpu: place.cpu, events: Vec::new(), mender: Mender::default(), waiting: Vec::new() }, note)
+        (
+            Self {
+                by,
+                machine,
+                cpu: place.cpu,
+                events: Vec::new(),
+                idle_exits: IdleExits::default(),
+                waiting: Vec::new(),
+            },
+            note,
+        )
     }
 
     /// Looks at outliers that came, and at those that waited; all of them if the thread has ended. Returns
@@ -161,10 +171,10 @@ impl Explainer {
             By::Tracing(_) if self.waiting.is_empty() => Vec::new(),
             By::Tracing(tracer) => {
                 let began_ns = ClockId::Monotonic.now_ns();
-                let _away = self.cpu.and_then(Away::from);
+                let _avoided = self.cpu.and_then(AvoidCpu::from);
                 let mut came = Vec::new();
                 tracer.take(|event| came.push(event));
-                self.mender.mend(came, &mut self.events);
+                self.idle_exits.infer(came, &mut self.events);
                 self.events.sort_by_key(|event| event.at_ns);
                 let settled_ns = settled_ns(ended, ClockId::Monotonic.now_ns());
                 let (ready, waiting): (Vec<_>, Vec<_>) =
@@ -227,7 +237,7 @@ mod tests {
 
     fn explainer(events: Vec<Event>, waiting: Vec<Outlier>) -> Explainer {
         let by = By::Counters(Counters::start(None));
-        Explainer { by, machine: Machine::default(), cpu: None, events, mender: Mender::default(), waiting }
+        Explainer { by, machine: Machine::default(), cpu: None, events, idle_exits: IdleExits::default(), waiting }
     }
 
     fn event(at_ns: u64) -> Event {

@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use super::cost;
 use super::events::{Event, Kind};
-use super::page::{self, Header};
 use super::parse::{Parser, WANTED};
+use super::ring_buffer_page::{self, Header};
 use super::tracefs::{Instance, Tracefs};
 
 /// Rings of each traced CPU, the first that the kernel has memory for: some four seconds of 100 000 events each,
@@ -84,8 +84,8 @@ impl Tracer {
                 match pipe.read(&mut self.page) {
                     Ok(length @ 1..) => {
                         let page = &self.page[..length];
-                        let mut lost = page::follows_loss(page);
-                        page::records(page, self.header, |at_ns, record| {
+                        let mut lost = ring_buffer_page::follows_loss(page);
+                        ring_buffer_page::records(page, self.header, |at_ns, record| {
                             self.read += 1;
                             if std::mem::take(&mut lost) {
                                 each(Event { at_ns, cpu: *cpu, pid: 0, kind: Kind::Lost });

@@ -1,18 +1,18 @@
 //! Trains of pulses on a line, and how wide they really are.
 //!
-//! The width is reported by the line itself wherever something can look at it (`sight`): a program that reads the
+//! The width is reported by the line itself wherever something can look at it (`observer`): a program that reads the
 //! clock around its own writes sees its own delays only.
 
 mod by;
 mod calibrate;
 mod driven;
+mod driver;
 mod edges;
 mod ending;
-mod hand;
+mod observer;
 mod pace;
 mod pwm;
 mod running;
-mod sight;
 mod spi;
 mod table;
 mod train;

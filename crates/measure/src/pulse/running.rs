@@ -6,7 +6,7 @@ use ontick_rt::clock::{Clock, ClockId};
 
 use super::edges::ObservedPulse;
 use super::ending::Ending;
-use super::sight::Sight;
+use super::observer::WidthObserver;
 use super::widths::Widths;
 use super::{By, Job, pwm};
 use crate::probe::{Probe, Sample};
@@ -36,7 +36,7 @@ impl Source {
 pub struct Running {
     job: Job,
     _source: Option<Source>,
-    sight: Sight,
+    observer: WidthObserver,
     clock: Clock,
     widths: Widths,
     last: Option<ObservedPulse>,
@@ -46,23 +46,23 @@ pub struct Running {
 
 impl Running {
     pub fn start(job: &Job, widths: Widths, place: Place) -> Result<Self, Error> {
-        let sight = Sight::other(job.seen_by_other()?, place)?;
+        let observer = WidthObserver::other(job.seen_by_other()?, place)?;
         let source = Source::start(job)?;
         let mut clock = Clock::new(ClockId::Monotonic);
         let began_ns = clock.now_ns();
         let job = job.clone();
-        Ok(Self { job, _source: source, sight, clock, widths, last: None, began_ns, ending: None })
+        Ok(Self { job, _source: source, observer, clock, widths, last: None, began_ns, ending: None })
     }
 
     /// What tells the widths, in words.
     pub fn measured_by(&self) -> String {
-        self.sight.describe()
+        self.observer.describe()
     }
 
     fn look(&mut self) -> Result<Sample, Gone> {
         let patience_ns = self.clock.now_ns() + PATIENCE_NS;
         loop {
-            if let Some(seen) = self.sight.take()? {
+            if let Some(seen) = self.observer.take()? {
                 return Ok(self.sample(seen));
             }
             let now_ns = self.clock.now_ns();
@@ -110,8 +110,8 @@ impl Probe for Running {
     fn describe(&mut self, settings: &mut Settings) {
         self.job.describe(settings);
         settings.clock = self.clock.name();
-        settings.seen_line = self.sight.seen_line().map(Name::to_string);
-        settings.backend = self.sight.backend().map(|backend| backend.to_string());
+        settings.seen_line = self.observer.seen_line().map(Name::to_string);
+        settings.backend = self.observer.backend().map(|backend| backend.to_string());
     }
 }
 

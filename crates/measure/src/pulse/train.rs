@@ -5,11 +5,11 @@ use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
 use super::driven::DrivenPulses;
+use super::driver::PulseDriver;
 use super::edges::ObservedPulse;
 use super::ending::Ending;
-use super::hand::Hand;
+use super::observer::WidthObserver;
 use super::pace::Pace;
-use super::sight::Sight;
 use super::widths::Widths;
 use super::{By, Job};
 use crate::probe::{Probe, Sample};
@@ -18,8 +18,8 @@ use crate::{Error, Place, kmod};
 /// Makes pulses, one after the other.
 pub struct Train {
     job: Job,
-    hand: Hand,
-    sight: Sight,
+    driver: PulseDriver,
+    observer: WidthObserver,
     pace: Pace,
     clock: Clock,
     made: DrivenPulses,
@@ -31,23 +31,23 @@ pub struct Train {
 
 impl Train {
     pub fn start(job: &Job, widths: Widths, place: Place) -> Result<Self, Error> {
-        let (hand, sight) = match &job.by {
+        let (driver, observer) = match &job.by {
             By::Spi(device) => {
-                let sight = Sight::other(job.seen_by_other()?, place)?;
-                (Hand::Spi(device.open(job.asked_ns())?), sight)
+                let observer = WidthObserver::other(job.seen_by_other()?, place)?;
+                (PulseDriver::Spi(device.open(job.asked_ns())?), observer)
             }
             By::Kernel(timer, undisturbed) => {
-                let sight = match &job.seen_by {
-                    Some(name) => Sight::other(name, place)?,
-                    None => Sight::Kernel { last: None },
+                let observer = match &job.seen_by {
+                    Some(name) => WidthObserver::other(name, place)?,
+                    None => WidthObserver::Kernel { last: None },
                 };
                 let train = kmod::Train::start(&job.planned(*timer, *undisturbed, place))?;
-                (Hand::Kernel(Box::new(train)), sight)
+                (PulseDriver::Kernel(Box::new(train)), observer)
             }
             _ => {
                 let line = Line::open(&job.line, &Request::output(false).on_exit(job.on_exit))?;
-                let sight = Sight::of(&line, job.seen_by.as_ref(), place)?;
-                (Hand::Line(line), sight)
+                let observer = WidthObserver::of(&line, job.seen_by.as_ref(), place)?;
+                (PulseDriver::Line(line), observer)
             }
         };
         let mut clock = Clock::new(ClockId::Monotonic);
@@ -55,28 +55,28 @@ impl Train {
         let pace = Pace::new(&job.by, job.width_ns, job.gap_ns, began_ns);
         let last = ObservedPulse { rose_ns: began_ns, width_ns: 0 };
         let (job, made) = (job.clone(), DrivenPulses::new());
-        Ok(Self { job, hand, sight, pace, clock, made, widths, last, began_ns, ending: None })
+        Ok(Self { job, driver, observer, pace, clock, made, widths, last, began_ns, ending: None })
     }
 
     /// What tells the widths, in words.
     pub fn measured_by(&self) -> String {
-        self.sight.describe()
+        self.observer.describe()
     }
 
     fn step(&mut self) -> Result<Sample, Gone> {
         // What was seen late.
-        if let Some(seen) = self.sight.take()? {
+        if let Some(seen) = self.observer.take()? {
             return Ok(self.sample(seen, 0));
         }
         let left_out = self.pace.between(&mut self.clock);
         let asked_ns = self.job.asked_ns();
-        let stroke = self.hand.pulse(&mut self.pace, &mut self.clock, asked_ns)?;
-        let left_out = left_out + stroke.left_out;
-        self.made.add(stroke.before_ns);
-        self.sight.made(stroke);
-        match self.sight.take()? {
+        let driven = self.driver.pulse(&mut self.pace, &mut self.clock, asked_ns)?;
+        let left_out = left_out + driven.left_out;
+        self.made.add(driven.before_ns);
+        self.observer.made(driven);
+        match self.observer.take()? {
             Some(seen) => Ok(self.sample(seen, left_out)),
-            None => Ok(self.unseen(stroke.before_ns, left_out)),
+            None => Ok(self.unseen(driven.before_ns, left_out)),
         }
     }
 
@@ -126,12 +126,12 @@ impl Probe for Train {
         settings.margin_ns = self.pace.margin_ns();
         settings.spin_duty = self.pace.spun_ns().map(|spun| spun as f64 / elapsed_ns as f64);
         settings.clock = self.clock.name();
-        settings.seen_line = self.sight.seen_line().map(Name::to_string);
-        let backend = match &self.hand {
-            Hand::Line(line) => Some(line.backend()),
-            Hand::Spi(_) => self.sight.backend(),
+        settings.seen_line = self.observer.seen_line().map(Name::to_string);
+        let backend = match &self.driver {
+            PulseDriver::Line(line) => Some(line.backend()),
+            PulseDriver::Spi(_) => self.observer.backend(),
             // The module takes lines of the kernel's chips.
-            Hand::Kernel(_) => Some(Backend::Chardev),
+            PulseDriver::Kernel(_) => Some(Backend::Chardev),
         };
         settings.backend = backend.map(|backend| backend.to_string());
     }

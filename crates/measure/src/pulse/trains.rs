@@ -3,8 +3,8 @@
 use ontick_record::Series;
 
 use super::{Job, calibrated, measure, names_of_calibrated};
-use crate::confine::{Confined, Cpus};
 use crate::observe::Part;
+use crate::restrict_affinity::{Cpus, RestrictedAffinity};
 use crate::{Error, Limits, Load, Observer, Place};
 
 /// What is measured in one run.
@@ -50,7 +50,7 @@ impl Trains {
             if observer.stopped() {
                 break;
             }
-            let confined = Confined::to(*cpus, place.cpu)?;
+            let confined = RestrictedAffinity::to(*cpus, place.cpu)?;
             let beside = self.load.start()?;
             for job in &self.jobs {
                 if observer.stopped() {
@@ -64,7 +64,7 @@ impl Trains {
                 };
                 for series in &mut came {
                     series.settings.load = self.load.describe();
-                    series.settings.confined_to = confined.as_ref().map(Confined::list);
+                    series.settings.confined_to = confined.as_ref().map(RestrictedAffinity::list);
                 }
                 all.extend(came);
             }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::thread::sched_setaffinity;
 
 use super::edges::{ObservedPulse, Pairs};
-use crate::{Error, Place, away};
+use crate::{Error, Place, avoid_cpu};
 
 /// Pulses that may wait for the timed thread, which fetches them as fast as it makes new ones.
 const WAITING: usize = 4096;
@@ -55,7 +55,7 @@ impl Watcher {
             line => (line?, Detection::Edges),
         };
         // This thread may be pinned already.
-        let others = away::others(place.cpu);
+        let others = avoid_cpu::others(place.cpu);
         let needed = if place.cpu.is_some() { 1 } else { 2 };
         if reported == Detection::Level && others.is_none_or(|others| others.count() < needed) {
             return Err(Error::NeedsTwoCpus("polling the line that watches the pulses"));

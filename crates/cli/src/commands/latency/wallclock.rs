@@ -1,7 +1,7 @@
 //! `ontick latency wallclock`
 
 use clap::Args;
-use ontick_measure::day::{self, Times};
+use ontick_measure::wallclock::{self, Times};
 use ontick_record::Measurement as Kind;
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
@@ -65,7 +65,7 @@ impl Wallclock {
             asked,
             &self.measuring.output,
             |_| true,
-            |observer| day::measure(self.clock.name(), times, place, limits, observer).map(|series| vec![series]),
+            |observer| wallclock::measure(self.clock.name(), times, place, limits, observer).map(|series| vec![series]),
         )
     }
 }

@@ -7,7 +7,7 @@ use ontick_gpio::{Line, Name, sim};
 use ontick_link::trial::{self, Ends, Trial};
 use ontick_link::{By, Setting};
 use ontick_measure::Place;
-use ontick_measure::confine::{Confined, Cpus};
+use ontick_measure::restrict_affinity::{Cpus, RestrictedAffinity};
 use ontick_rt::thread::Policy;
 use serde::Serialize;
 
@@ -115,7 +115,7 @@ impl Bench {
         cpus: Cpus,
         stop: &AtomicBool,
     ) -> Result<(Row, Trial), Failure> {
-        let confined = Confined::to(cpus, self.place.cpu)?;
+        let confined = RestrictedAffinity::to(cpus, self.place.cpu)?;
         let to = self.place;
         let from = match (confined.is_some(), to.peer(None, "two ends")) {
             (false, Ok(peer)) => peer,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ontick_link::{By, Code, Setting};
-use ontick_measure::confine::Cpus;
+use ontick_measure::restrict_affinity::Cpus;
 use ontick_units::show;
 use serde::Serialize;
 

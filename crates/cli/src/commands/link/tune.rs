@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use ontick_link::trial::Trial;
 use ontick_link::{By, Code, Setting};
-use ontick_measure::confine::Cpus;
+use ontick_measure::restrict_affinity::Cpus;
 use ontick_units::{exact, show};
 use serde::Serialize;
 

@@ -9,7 +9,7 @@ use ontick_acquire::hub::{self, Passed, Stream};
 use ontick_acquire::ring::{self, Writer};
 use ontick_acquire::sink::{self, Client, Clients, OpenSinks, Sink, Where};
 use ontick_acquire::{Channel, Error, Source, Trigger};
-use ontick_measure::away::Away;
+use ontick_measure::avoid_cpu::AvoidCpu;
 
 use super::watching::{Watching, period_ns};
 
@@ -50,7 +50,7 @@ impl Chain {
         timed_cpu: Option<u32>,
     ) -> Result<(Writer, Self), Error> {
         // Threads begin with the affinity of who starts them.
-        let _away = timed_cpu.and_then(Away::from);
+        let _avoided = timed_cpu.and_then(AvoidCpu::from);
         let channels = distinct(sources.iter().flat_map(|source| source.channels().iter().cloned()).collect());
         let samples = match trigger {
             Trigger::Every(period_ns) => (SECONDS * 1_000_000_000 / (*period_ns).max(1)).max(4096),

@@ -47,12 +47,12 @@ impl fmt::Display for Cpus {
 
 /// The calling thread, and all threads and programs that it starts meanwhile, have only some CPUs. Undone when
 /// dropped.
-pub struct Confined {
+pub struct RestrictedAffinity {
     before: CpuSet,
     cpus: Vec<u32>,
 }
 
-impl Confined {
+impl RestrictedAffinity {
     /// To so many CPUs, with `cpu` among them where it is given; `None` where that changes nothing.
     pub fn to(count: Cpus, cpu: Option<u32>) -> Result<Option<Self>, Error> {
         let Cpus::Some(count) = count else { return Ok(None) };
@@ -83,7 +83,7 @@ fn chosen(allowed: &[u32], count: usize, cpu: Option<u32>) -> Result<Vec<u32>, E
     Ok(cpus)
 }
 
-impl Drop for Confined {
+impl Drop for RestrictedAffinity {
     fn drop(&mut self) {
         let _ = sched_setaffinity(None, &self.before);
     }
@@ -117,7 +117,7 @@ mod tests {
     fn threads_started_meanwhile_are_confined_and_it_ends() {
         std::thread::spawn(|| {
             let before = cpus::allowed();
-            let confined = Confined::to(Cpus::Some(1), before.first().copied()).unwrap().unwrap();
+            let confined = RestrictedAffinity::to(Cpus::Some(1), before.first().copied()).unwrap().unwrap();
             let inherited = std::thread::spawn(cpus::allowed).join().unwrap();
             assert_eq!((inherited, confined.list()), (before[..1].to_vec(), before[0].to_string()));
             drop(confined);

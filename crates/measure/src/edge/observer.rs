@@ -43,7 +43,7 @@ impl Rest {
 }
 
 /// Sees edges, one after the other.
-pub struct Sight {
+pub struct EdgeObserver {
     driver: Driver,
     job: Job,
     line: Line,
@@ -56,7 +56,7 @@ pub struct Sight {
     gone: Option<Gone>,
 }
 
-impl Sight {
+impl EdgeObserver {
     pub fn start(job: &Job, driver_place: Place) -> Result<Self, Error> {
         let edges = if job.by == By::Poll { Edges::None } else { Edges::Both };
         let drive = job.wiring.open_drive()?;
@@ -159,7 +159,7 @@ impl Sight {
     }
 }
 
-impl Probe for Sight {
+impl Probe for EdgeObserver {
     fn next(&mut self) -> Sample {
         self.see().unwrap_or_else(|gone| {
             self.gone = Some(gone);

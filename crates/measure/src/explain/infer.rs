@@ -22,13 +22,13 @@ struct Cpu {
 
 /// Puts in what is missing.
 #[derive(Default)]
-pub struct Mender {
+pub struct IdleExits {
     cpus: BTreeMap<u32, Cpu>,
 }
 
-impl Mender {
+impl IdleExits {
     /// Adds `came`, in the order of time for each CPU, to `events`, with the switches that they lack.
-    pub fn mend(&mut self, came: Vec<Event>, events: &mut Vec<Event>) {
+    pub fn infer(&mut self, came: Vec<Event>, events: &mut Vec<Event>) {
         for (index, event) in came.iter().enumerate() {
             let cpu = self.cpus.entry(event.cpu).or_default();
             if let (true, Some(0)) = (event.kind != Kind::Lost, cpu.current) {
@@ -93,7 +93,7 @@ mod tests {
 
     fn mended(came: Vec<Event>) -> Vec<Event> {
         let mut events = Vec::new();
-        Mender::default().mend(came, &mut events);
+        IdleExits::default().infer(came, &mut events);
         events
     }
 
@@ -173,12 +173,12 @@ mod tests {
     #[test]
     fn cpus_are_mended_each_for_itself_and_across_looks() {
         let on = |cpu, event: Event| Event { cpu, ..event };
-        let (mut mender, mut events) = (Mender::default(), Vec::new());
+        let (mut idle_exits, mut events) = (IdleExits::default(), Vec::new());
         let first =
             vec![event(10, 7, switch(7, 0)), event(51, 0, Kind::Wakeup(7)), on(2, event(60, 9, Kind::PageFault))];
-        mender.mend(first.clone(), &mut events);
+        idle_exits.infer(first.clone(), &mut events);
         let second = vec![on(2, event(70, 7, Kind::PageFault)), event(90, 7, switch(7, 0))];
-        mender.mend(second.clone(), &mut events);
+        idle_exits.infer(second.clone(), &mut events);
         assert_eq!(events, [&first[..], &second[..1], &[left(51, 49)], &second[1..]].concat());
     }
 }

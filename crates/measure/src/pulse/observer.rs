@@ -2,13 +2,13 @@
 
 use ontick_gpio::{Backend, Edges, Gone, Line, Name, Request};
 
+use super::driver::DrivenPulse;
 use super::edges::{ObservedPulse, Pairs};
-use super::hand::Stroke;
 use super::watcher::Watcher;
 use crate::{Error, Place};
 
 /// Who looks.
-pub enum Sight {
+pub enum WidthObserver {
     /// Another handle of the driven line itself, which tells the time of every edge.
     Itself { line: Line, pairs: Pairs },
     /// A thread that watches another line, joined to the driven one.
@@ -19,7 +19,7 @@ pub enum Sight {
     Kernel { last: Option<ObservedPulse> },
 }
 
-impl Sight {
+impl WidthObserver {
     /// The best that there is for a driven line. `seen_by` must have been found to follow it.
     pub fn of(driven: &Line, seen_by: Option<&Name>, place: Place) -> Result<Self, Error> {
         if let Some(name) = seen_by {
@@ -28,24 +28,24 @@ impl Sight {
         Ok(match driven.backend() {
             Backend::Simulated => {
                 let line = Line::open(driven.name(), &Request::input().edges(Edges::Both))?;
-                Sight::Itself { line, pairs: Pairs::default() }
+                WidthObserver::Itself { line, pairs: Pairs::default() }
             }
             // A line that this program drives tells nobody of its edges.
-            _ => Sight::Clock { last: None },
+            _ => WidthObserver::Clock { last: None },
         })
     }
 
     /// A thread that watches this line.
     pub fn other(name: &Name, place: Place) -> Result<Self, Error> {
-        Ok(Sight::Other { watcher: Watcher::start(name, place)?, line: name.clone() })
+        Ok(WidthObserver::Other { watcher: Watcher::start(name, place)?, line: name.clone() })
     }
 
     /// What the program itself knows of the pulse that it just made.
     #[inline]
-    pub fn made(&mut self, stroke: Stroke) {
-        if let Sight::Clock { last } | Sight::Kernel { last } = self {
-            let width_ns = stroke.after_ns.saturating_sub(stroke.before_ns);
-            *last = Some(ObservedPulse { rose_ns: stroke.before_ns, width_ns });
+    pub fn made(&mut self, driven: DrivenPulse) {
+        if let WidthObserver::Clock { last } | WidthObserver::Kernel { last } = self {
+            let width_ns = driven.after_ns.saturating_sub(driven.before_ns);
+            *last = Some(ObservedPulse { rose_ns: driven.before_ns, width_ns });
         }
     }
 
@@ -53,7 +53,7 @@ impl Sight {
     #[inline]
     pub fn take(&mut self) -> Result<Option<ObservedPulse>, Gone> {
         match self {
-            Sight::Itself { line, pairs } => {
+            WidthObserver::Itself { line, pairs } => {
                 while let Some(edge) = line.edge(0)? {
                     let seen = pairs.add(edge);
                     if seen.is_some() {
@@ -62,18 +62,20 @@ impl Sight {
                 }
                 Ok(None)
             }
-            Sight::Other { watcher, .. } => watcher.take(),
-            Sight::Clock { last } | Sight::Kernel { last } => Ok(last.take()),
+            WidthObserver::Other { watcher, .. } => watcher.take(),
+            WidthObserver::Clock { last } | WidthObserver::Kernel { last } => Ok(last.take()),
         }
     }
 
     /// In words, for who reads the figures.
     pub fn describe(&self) -> String {
         match self {
-            Sight::Itself { line, .. } => format!("edges of the {} line itself", line.backend()),
-            Sight::Other { watcher, line } => watcher.describe(line),
-            Sight::Clock { .. } => "clock readings around the writes: the program's own view, not the line's".into(),
-            Sight::Kernel { .. } => {
+            WidthObserver::Itself { line, .. } => format!("edges of the {} line itself", line.backend()),
+            WidthObserver::Other { watcher, line } => watcher.describe(line),
+            WidthObserver::Clock { .. } => {
+                "clock readings around the writes: the program's own view, not the line's".into()
+            }
+            WidthObserver::Kernel { .. } => {
                 "clock readings in the kernel around its writes: the module's own view, not the line's".into()
             }
         }
@@ -82,17 +84,17 @@ impl Sight {
     /// What is behind the line that is looked at.
     pub fn backend(&self) -> Option<Backend> {
         match self {
-            Sight::Itself { line, .. } => Some(line.backend()),
-            Sight::Other { watcher, .. } => Some(watcher.backend()),
-            Sight::Clock { .. } | Sight::Kernel { .. } => None,
+            WidthObserver::Itself { line, .. } => Some(line.backend()),
+            WidthObserver::Other { watcher, .. } => Some(watcher.backend()),
+            WidthObserver::Clock { .. } | WidthObserver::Kernel { .. } => None,
         }
     }
 
     /// The line that was looked at, if it is another one.
     pub fn seen_line(&self) -> Option<&Name> {
         match self {
-            Sight::Other { line, .. } => Some(line),
-            Sight::Itself { .. } | Sight::Clock { .. } | Sight::Kernel { .. } => None,
+            WidthObserver::Other { line, .. } => Some(line),
+            WidthObserver::Itself { .. } | WidthObserver::Clock { .. } | WidthObserver::Kernel { .. } => None,
         }
     }
 }

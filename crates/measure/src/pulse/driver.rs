@@ -8,7 +8,7 @@ use super::spi::Sender;
 use crate::kmod;
 
 /// What makes a pulse.
-pub enum Hand {
+pub enum PulseDriver {
     /// Two writes to a line, and a wait between them.
     Line(Line),
     /// One transfer, which is the whole pulse.
@@ -19,14 +19,14 @@ pub enum Hand {
 
 /// A pulse as its maker knows it: it lies between these, in ns on the monotonic clock.
 #[derive(Debug, Clone, Copy)]
-pub struct Stroke {
+pub struct DrivenPulse {
     pub before_ns: u64,
     pub after_ns: u64,
     /// Pulses that its maker left out before it.
     pub left_out: u64,
 }
 
-impl From<kmod::KernelPulse> for Stroke {
+impl From<kmod::KernelPulse> for DrivenPulse {
     fn from(made: kmod::KernelPulse) -> Self {
         Self { before_ns: made.rose_ns, after_ns: made.rose_ns + made.width_ns, left_out: made.missed }
     }
@@ -41,22 +41,22 @@ fn rise(before_ns: u64, after_ns: u64) -> u64 {
     after_ns - after_ns.saturating_sub(before_ns).min(WRITE_NS) / 2
 }
 
-impl Hand {
+impl PulseDriver {
     /// Makes a pulse.
     #[inline]
-    pub fn pulse(&mut self, pace: &mut Pace, clock: &mut Clock, width_ns: u64) -> Result<Stroke, Gone> {
+    pub fn pulse(&mut self, pace: &mut Pace, clock: &mut Clock, width_ns: u64) -> Result<DrivenPulse, Gone> {
         let before_ns = clock.now_ns();
         match self {
-            Hand::Line(line) => {
+            PulseDriver::Line(line) => {
                 line.write(true)?;
                 let rose_ns = rise(before_ns, clock.now_ns());
                 pace.within(clock, rose_ns, width_ns);
                 line.write(false)?;
             }
-            Hand::Spi(sender) => sender.pulse()?,
-            Hand::Kernel(train) => return train.pulse().map(Stroke::from),
+            PulseDriver::Spi(sender) => sender.pulse()?,
+            PulseDriver::Kernel(train) => return train.pulse().map(DrivenPulse::from),
         }
-        Ok(Stroke { before_ns, after_ns: clock.now_ns(), left_out: 0 })
+        Ok(DrivenPulse { before_ns, after_ns: clock.now_ns(), left_out: 0 })
     }
 }
 

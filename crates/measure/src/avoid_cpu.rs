@@ -10,11 +10,11 @@ pub(crate) fn others(cpu: Option<u32>) -> Option<CpuSet> {
 }
 
 /// Keeps the calling thread off a CPU until it is dropped.
-pub struct Away {
+pub struct AvoidCpu {
     before: CpuSet,
 }
 
-impl Away {
+impl AvoidCpu {
     /// From this CPU, if there is another one for the thread.
     pub fn from(cpu: u32) -> Option<Self> {
         let before = sched_getaffinity(None).ok()?;
@@ -24,7 +24,7 @@ impl Away {
     }
 }
 
-impl Drop for Away {
+impl Drop for AvoidCpu {
     fn drop(&mut self) {
         let _ = sched_setaffinity(None, &self.before);
     }
@@ -54,10 +54,10 @@ mod tests {
         std::thread::spawn(|| {
             let before = cpus::allowed();
             let cpu = *before.last().expect("a CPU");
-            let away = Away::from(cpu);
-            assert_eq!(away.is_some(), before.len() > 1);
-            assert!(away.is_none() || !cpus::allowed().contains(&cpu));
-            drop(away);
+            let avoided = AvoidCpu::from(cpu);
+            assert_eq!(avoided.is_some(), before.len() > 1);
+            assert!(avoided.is_none() || !cpus::allowed().contains(&cpu));
+            drop(avoided);
             assert_eq!(cpus::allowed(), before);
         })
         .join()
