@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::sync::atomic::AtomicBool;
 
 use ontick_gpio::{Line, Name, Request, sim};
-use ontick_link::receiver::By;
+use ontick_link::receiver::Method;
 use ontick_link::setting::Setting;
 use ontick_link::transfer::{Feed, repeated};
 use ontick_link::{Code, Receiver, Sender};
@@ -26,11 +26,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Ahead of other programs where the system allows it: late edges are damaged frames, which are sent again.
     let setup = || Setup::new().policy(Policy::Fifo(80));
     let output = |line: &Name| Line::open(line, &Request::output(false));
-    let input = |line: &Name| Line::open(line, &By::Interrupt.request());
+    let input = |line: &Name| Line::open(line, &Method::Interrupt.request());
     let message = b"every byte arrives, once and in order";
 
     let receiving = std::thread::spawn({
-        let mut receiver = Receiver::start(input(&arrives)?, setting, By::Interrupt, setup())?;
+        let mut receiver = Receiver::start(input(&arrives)?, setting, Method::Interrupt, setup())?;
         let mut answers = Sender::start(output(&back)?, setting, setup())?;
         move || {
             let (stop, mut got) = (AtomicBool::new(false), Vec::new());
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
 
     let mut sender = Sender::start(output(&there)?, setting, setup())?;
-    let mut answers = Receiver::start(input(&returns)?, setting, By::Interrupt, setup())?;
+    let mut answers = Receiver::start(input(&returns)?, setting, Method::Interrupt, setup())?;
     let mut feed = Feed::new(Cursor::new(message.to_vec()))?;
     let stop = AtomicBool::new(false);
     let sent = repeated::send(&mut sender, &mut answers, setting, &mut feed, (1, PATIENCE_NS), &stop)?;

@@ -35,6 +35,6 @@ pub mod wave;
 pub use code::Code;
 pub use decode::Decoded;
 pub use frame::{Frame, Kind};
-pub use receiver::{By, Receiver};
+pub use receiver::{Method, Receiver};
 pub use sender::Sender;
 pub use setting::Setting;

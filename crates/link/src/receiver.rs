@@ -36,41 +36,41 @@ const DUTY: f64 = 0.6;
 
 /// How the thread comes to know of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum Method {
     /// It reads the line again and again.
     Poll,
     /// It is notified.
     Interrupt,
 }
 
-impl By {
+impl Method {
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            By::Poll => "poll",
-            By::Interrupt => "interrupt",
+            Method::Poll => "poll",
+            Method::Interrupt => "interrupt",
         }
     }
 
     /// How to ask for the line.
     pub fn request(self) -> Request {
         match self {
-            By::Poll => Request::input(),
-            By::Interrupt => Request::input().edges(Edges::Both),
+            Method::Poll => Request::input(),
+            Method::Interrupt => Request::input().edges(Edges::Both),
         }
     }
 }
 
-impl FromStr for By {
+impl FromStr for Method {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [By::Poll, By::Interrupt];
-        all.into_iter().find(|by| by.name() == text).ok_or_else(|| "choose poll or interrupt".into())
+        let all = [Method::Poll, Method::Interrupt];
+        all.into_iter().find(|method| method.name() == text).ok_or_else(|| "choose poll or interrupt".into())
     }
 }
 
-impl fmt::Display for By {
+impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -93,8 +93,8 @@ struct Shared {
 }
 
 impl Receiver {
-    /// Starts the thread on a line that was asked for with [`By::request`].
-    pub fn start(line: Line, setting: Setting, by: By, setup: Setup) -> std::io::Result<Self> {
+    /// Starts the thread on a line that was asked for with [`Method::request`].
+    pub fn start(line: Line, setting: Setting, method: Method, setup: Setup) -> std::io::Result<Self> {
         let (producer, seen) = RingBuffer::new(WAITING);
         let shared = Arc::new(Shared::default());
         let (ready, begun) = std::sync::mpsc::channel();
@@ -107,9 +107,9 @@ impl Receiver {
                 let guard = Guard::over(&held);
                 let mut watcher = Watcher::new(line, code, producer, &shared);
                 let _ = ready.send(guard.refused.clone());
-                let ended = match by {
-                    By::Poll => watcher.poll(),
-                    By::Interrupt => watcher.follow(),
+                let ended = match method {
+                    Method::Poll => watcher.poll(),
+                    Method::Interrupt => watcher.follow(),
                 };
                 if let Err(gone) = ended {
                     let _ = shared.gone.set(gone);
@@ -358,7 +358,7 @@ mod tests {
         let name = |line| Name::Sim { chip: chip.clone(), line };
         sim::wire(&name(line), &name(line + 1), sim::Wire::default()).unwrap();
         let mut from = Line::open(&name(line), &Request::output(false).on_exit(OnExit::Low)).unwrap();
-        let to = Line::open(&name(line + 1), &By::Poll.request()).unwrap();
+        let to = Line::open(&name(line + 1), &Method::Poll.request()).unwrap();
         let (producer, mut seen) = RingBuffer::new(WAITING);
         let shared = Shared::default();
         let began_ns = ClockId::Monotonic.now_ns();
@@ -427,13 +427,13 @@ mod tests {
         let chip = format!("receiver-drops-{}", std::process::id());
         let name = Name::Sim { chip: chip.clone(), line: 1 };
         let setting = Setting::new(Code::SOURCE_002, 0).unwrap();
-        for by in [By::Poll, By::Interrupt] {
-            let line = Line::open(&name, &by.request()).unwrap();
-            let receiver = Receiver::start(line, setting, by, Setup::new()).unwrap();
+        for method in [Method::Poll, Method::Interrupt] {
+            let line = Line::open(&name, &method.request()).unwrap();
+            let receiver = Receiver::start(line, setting, method, Setup::new()).unwrap();
             let of_thread = Arc::downgrade(&receiver.shared);
             assert_eq!(of_thread.strong_count(), 2);
             drop(receiver);
-            assert_eq!(of_thread.strong_count(), 0, "{by}");
+            assert_eq!(of_thread.strong_count(), 0, "{method}");
         }
         sim::remove(&chip).unwrap();
     }
@@ -446,7 +446,7 @@ mod tests {
         let name = |line| Name::Sim { chip: chip.clone(), line };
         sim::wire(&name(1), &name(2), sim::Wire::default()).unwrap();
         let mut from = Line::open(&name(1), &Request::output(false).on_exit(OnExit::Low)).unwrap();
-        let to = Line::open(&name(2), &By::Poll.request()).unwrap();
+        let to = Line::open(&name(2), &Method::Poll.request()).unwrap();
         let (producer, mut seen) = RingBuffer::new(WAITING);
         let shared = Shared::default();
         shared.reader.get_or_init(std::thread::current);

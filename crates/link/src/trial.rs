@@ -9,7 +9,7 @@ use ontick_rt::thread::Setup;
 use crate::decode::Decoded;
 use crate::eye::Eye;
 use crate::frame::{Frame, Kind};
-use crate::receiver::{By, Receiver};
+use crate::receiver::{Method, Receiver};
 use crate::sender::Sender;
 use crate::setting::Setting;
 
@@ -24,7 +24,7 @@ pub struct Ends {
     /// An input, and what the thread that looks at it asks for.
     pub to: (Line, Setup),
     /// How it looks.
-    pub by: By,
+    pub method: Method,
 }
 
 /// What became of the frames.
@@ -90,7 +90,7 @@ fn share(part: u64, whole: u64) -> f64 {
 
 /// Sends so many frames from one end to the other; fewer if `stop` is set.
 pub fn run(ends: Ends, setting: Setting, frames: u32, stop: &AtomicBool) -> std::io::Result<Result<Trial, Gone>> {
-    let mut receiver = Receiver::start(ends.to.0, setting, ends.by, ends.to.1)?;
+    let mut receiver = Receiver::start(ends.to.0, setting, ends.method, ends.to.1)?;
     let mut sender = Sender::start(ends.from.0, setting, ends.from.1)?;
     Ok(go(&mut sender, &mut receiver, setting, frames, stop))
 }
@@ -312,10 +312,10 @@ mod tests {
         let line = |line| Name::Sim { chip: chip.clone(), line };
         sim::wire(&line(4), &line(17), sim::Wire::default()).unwrap();
         let setting = Setting::new(Code::new("2x2", 100_000, 100_000).unwrap(), 16).unwrap().with_payload(40).unwrap();
-        for by in [By::Interrupt, By::Poll] {
+        for method in [Method::Interrupt, Method::Poll] {
             let from = Line::open(&line(4), &Request::output(false).on_exit(OnExit::Low)).unwrap();
-            let to = Line::open(&line(17), &by.request()).unwrap();
-            let ends = Ends { from: (from, Setup::new()), to: (to, Setup::new()), by };
+            let to = Line::open(&line(17), &method.request()).unwrap();
+            let ends = Ends { from: (from, Setup::new()), to: (to, Setup::new()), method };
             let trial = run(ends, setting, 3, &AtomicBool::new(false)).unwrap().unwrap();
             assert_eq!((trial.sent, trial.false_frames), (3, 0));
             assert_eq!(trial.bytes, trial.arrived * setting.payload as u64);

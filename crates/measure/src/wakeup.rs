@@ -21,7 +21,7 @@ use crate::{Error, Limits, Observer, Place, session};
 
 /// What one thread wakes the other with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum Method {
     /// futex(2).
     Futex,
     /// eventfd(2).
@@ -35,32 +35,32 @@ pub enum By {
 /// A name that is no mechanism's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("wake-up by \"{0}\": there is no such mechanism (choose one of futex, eventfd, pipe, condvar)")]
-pub struct ByError(String);
+pub struct MethodError(String);
 
-impl By {
+impl Method {
     /// Every mechanism.
-    pub const ALL: [By; 4] = [By::Futex, By::EventFd, By::Pipe, By::Condvar];
+    pub const ALL: [Method; 4] = [Method::Futex, Method::EventFd, Method::Pipe, Method::Condvar];
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
         match self {
-            By::Futex => "futex",
-            By::EventFd => "eventfd",
-            By::Pipe => "pipe",
-            By::Condvar => "condvar",
+            Method::Futex => "futex",
+            Method::EventFd => "eventfd",
+            Method::Pipe => "pipe",
+            Method::Condvar => "condvar",
         }
     }
 }
 
-impl FromStr for By {
-    type Err = ByError;
+impl FromStr for Method {
+    type Err = MethodError;
 
-    fn from_str(text: &str) -> Result<Self, ByError> {
-        By::ALL.into_iter().find(|by| by.name() == text).ok_or_else(|| ByError(text.into()))
+    fn from_str(text: &str) -> Result<Self, MethodError> {
+        Method::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| MethodError(text.into()))
     }
 }
 
-impl fmt::Display for By {
+impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -71,7 +71,7 @@ impl fmt::Display for By {
 /// woken thread.
 pub fn measure(
     name: &str,
-    by: By,
+    method: Method,
     interval_ns: u64,
     waker_cpu: Option<u32>,
     place: Place,
@@ -83,7 +83,7 @@ pub fn measure(
     }
     let waker_place = place.peer(waker_cpu, "a wake-up between CPUs")?;
     let prepare =
-        |_: &ThreadSetup| Wakeup::start(by, interval_ns, waker_place).map_err(Error::system("a wake-up's start"));
+        |_: &ThreadSetup| Wakeup::start(method, interval_ns, waker_place).map_err(Error::system("a wake-up's start"));
     session::run(name, place, limits, prepare, observer)
 }
 
@@ -105,15 +105,15 @@ enum Bell {
 }
 
 impl Bell {
-    fn new(by: By) -> io::Result<Self> {
-        Ok(match by {
-            By::Futex => Bell::Futex(AtomicU32::new(0)),
-            By::EventFd => Bell::EventFd(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?),
-            By::Pipe => {
+    fn new(method: Method) -> io::Result<Self> {
+        Ok(match method {
+            Method::Futex => Bell::Futex(AtomicU32::new(0)),
+            Method::EventFd => Bell::EventFd(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?),
+            Method::Pipe => {
                 let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
                 Bell::Pipe(read, write)
             }
-            By::Condvar => Bell::Condvar(Mutex::new(false), Condvar::new()),
+            Method::Condvar => Bell::Condvar(Mutex::new(false), Condvar::new()),
         })
     }
 
@@ -155,7 +155,7 @@ impl Bell {
 }
 
 struct Wakeup {
-    by: By,
+    method: Method,
     interval_ns: u64,
     waker_cpu: Option<u32>,
     shared: Arc<Shared>,
@@ -164,9 +164,9 @@ struct Wakeup {
 }
 
 impl Wakeup {
-    fn start(by: By, interval_ns: u64, place: Place) -> io::Result<Self> {
+    fn start(method: Method, interval_ns: u64, place: Place) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            bell: Bell::new(by)?,
+            bell: Bell::new(method)?,
             called_ns: AtomicU64::new(0),
             left_out: AtomicU64::new(0),
             stop: AtomicBool::new(false),
@@ -176,7 +176,7 @@ impl Wakeup {
             move || wake(&shared, interval_ns, place)
         })?;
         let clock = Clock::new(ClockId::Monotonic);
-        Ok(Self { by, interval_ns, waker_cpu: place.cpu, shared, clock, waker: Some(waker) })
+        Ok(Self { method, interval_ns, waker_cpu: place.cpu, shared, clock, waker: Some(waker) })
     }
 }
 
@@ -217,7 +217,7 @@ impl Probe for Wakeup {
     }
 
     fn describe(&mut self, settings: &mut Settings) {
-        settings.method = self.by.name().into();
+        settings.method = self.method.name().into();
         settings.interval_ns = self.interval_ns;
         settings.peer_cpu = self.waker_cpu;
         settings.clock = self.clock.name();
@@ -244,13 +244,13 @@ mod tests {
         if cpus::allowed().len() < 2 {
             return;
         }
-        for by in By::ALL {
+        for method in Method::ALL {
             let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
             let mut observer = Observer::new(&stop, &mut look);
             let limits = Limits::new(Length::Count(50));
             let series = measure(
-                by.name(),
-                by,
+                method.name(),
+                method,
                 200_000,
                 None,
                 Place { cpu: Some(cpus::preferred()), ..Place::stock() },
@@ -258,7 +258,7 @@ mod tests {
                 &mut observer,
             )
             .unwrap();
-            assert_eq!(series.latency.count(), 50, "{by}");
+            assert_eq!(series.latency.count(), 50, "{method}");
         }
     }
 
@@ -276,7 +276,7 @@ mod tests {
         let place = Place { cpu: Some(cpu), ..Place::stock() };
         let result = measure(
             "x",
-            By::Futex,
+            Method::Futex,
             100_000,
             Some(cpu),
             place,

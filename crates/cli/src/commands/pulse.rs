@@ -7,7 +7,7 @@ use clap::Args;
 use ontick_gpio::{Name, OnExit};
 use ontick_measure::kmod::{self, Timer, Undisturbed};
 use ontick_measure::pru;
-use ontick_measure::pulse::{By, Channel, Device, Job, Table, Trains};
+use ontick_measure::pulse::{Channel, Device, Job, Method, Table, Trains};
 use ontick_measure::restrict_affinity::Cpus;
 use ontick_measure::{Error, Load, Observer};
 use ontick_record::{Measurement as Kind, Series};
@@ -132,7 +132,7 @@ impl Pulse {
     fn run_trains(self) -> Result<Outcome, Failure> {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let trains = Trains {
-            jobs: self.mechanisms()?.into_iter().map(|by| self.job(by)).collect(),
+            jobs: self.mechanisms()?.into_iter().map(|method| self.job(method)).collect(),
             cpus: self.cpus.clone(),
             load: self.measuring.load().clone(),
             calibrate: self.calibrate,
@@ -183,18 +183,18 @@ impl Pulse {
         driven.then_some(&self.output).into_iter().chain(&self.input).collect()
     }
 
-    fn mechanisms(&self) -> Result<Vec<By>, Failure> {
-        let (pwm, spi) = (self.pwm.clone().map(By::Pwm), self.spi.clone().map(By::Spi));
+    fn mechanisms(&self) -> Result<Vec<Method>, Failure> {
+        let (pwm, spi) = (self.pwm.clone().map(Method::Pwm), self.spi.clone().map(Method::Spi));
         if self.without != Undisturbed::No && !matches!(self.method, Mechanism::Kernel(_) | Mechanism::All) {
             return Err(Failure::new(
                 "only the kernel module can switch something off meanwhile: choose --method udelay",
             ));
         }
-        let named = |by: Option<By>, how| by.map(|by| vec![by]).ok_or_else(|| Failure::new(how));
+        let named = |method: Option<Method>, how| method.map(|method| vec![method]).ok_or_else(|| Failure::new(how));
         match self.method {
-            Mechanism::Sleep => Ok(vec![By::Sleep]),
-            Mechanism::Spin => Ok(vec![By::Spin]),
-            Mechanism::Hybrid => Ok(vec![By::Hybrid]),
+            Mechanism::Sleep => Ok(vec![Method::Sleep]),
+            Mechanism::Spin => Ok(vec![Method::Spin]),
+            Mechanism::Hybrid => Ok(vec![Method::Hybrid]),
             Mechanism::Pwm => named(
                 pwm,
                 "pulses by pwm need its channel, and a line joined to its output: --pwm pwmchip0:0 --input LINE",
@@ -203,22 +203,22 @@ impl Pulse {
                 spi,
                 "pulses by spi need its device, and a line joined to its data output: --spi spidev0.0 --input LINE",
             ),
-            Mechanism::Pru => Ok(vec![By::Pru(self.of_pru()?)]),
+            Mechanism::Pru => Ok(vec![Method::Pru(self.of_pru()?)]),
             Mechanism::Kernel(None) => Ok(self.by_kernel()),
-            Mechanism::Kernel(Some(timer)) => Ok(vec![By::Kernel(timer, self.without)]),
+            Mechanism::Kernel(Some(timer)) => Ok(vec![Method::Kernel(timer, self.without)]),
             Mechanism::All => {
                 let kernel = if self.why_no_kernel().is_none() { self.by_kernel() } else { Vec::new() };
-                Ok(By::PROGRAM.into_iter().chain(kernel).chain(pwm).chain(spi).collect())
+                Ok(Method::PROGRAM.into_iter().chain(kernel).chain(pwm).chain(spi).collect())
             }
         }
     }
 
     /// Who sleeps does so with everything on.
-    fn by_kernel(&self) -> Vec<By> {
-        By::KERNEL
+    fn by_kernel(&self) -> Vec<Method> {
+        Method::KERNEL
             .into_iter()
-            .map(|by| match by {
-                By::Kernel(Timer::Udelay, _) => By::Kernel(Timer::Udelay, self.without),
+            .map(|method| match method {
+                Method::Kernel(Timer::Udelay, _) => Method::Kernel(Timer::Udelay, self.without),
                 other => other,
             })
             .collect()
@@ -242,13 +242,13 @@ impl Pulse {
         Ok(pru::Output { pin, host })
     }
 
-    fn job(&self, by: By) -> Job {
+    fn job(&self, method: Method) -> Job {
         Job {
             line: self.output.clone(),
             seen_by: self.input.clone(),
             width_ns: self.width,
             gap_ns: self.gap.unwrap_or(self.width.max(SHORTEST_GAP_NS)),
-            by,
+            method,
             subtract_ns: None,
             on_exit: self.on_exit,
         }

@@ -17,7 +17,7 @@ use observer::EdgeObserver;
 
 /// How a thread comes to know of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum Method {
     /// It reads the line again and again.
     Poll,
     /// It sleeps until it is notified.
@@ -29,31 +29,31 @@ pub enum By {
 /// A name that is no mechanism's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("edges by \"{0}\": there is no such mechanism (choose one of poll, interrupt, interrupt-busy)")]
-pub struct ByError(String);
+pub struct MethodError(String);
 
-impl By {
+impl Method {
     /// Every mechanism.
-    pub const ALL: [By; 3] = [By::Poll, By::Interrupt, By::InterruptBusy];
+    pub const ALL: [Method; 3] = [Method::Poll, Method::Interrupt, Method::InterruptBusy];
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
         match self {
-            By::Poll => "poll",
-            By::Interrupt => "interrupt",
-            By::InterruptBusy => "interrupt-busy",
+            Method::Poll => "poll",
+            Method::Interrupt => "interrupt",
+            Method::InterruptBusy => "interrupt-busy",
         }
     }
 }
 
-impl FromStr for By {
-    type Err = ByError;
+impl FromStr for Method {
+    type Err = MethodError;
 
-    fn from_str(text: &str) -> Result<Self, ByError> {
-        By::ALL.into_iter().find(|by| by.name() == text).ok_or_else(|| ByError(text.into()))
+    fn from_str(text: &str) -> Result<Self, MethodError> {
+        Method::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| MethodError(text.into()))
     }
 }
 
-impl fmt::Display for By {
+impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -65,7 +65,7 @@ pub struct Job {
     /// The two lines.
     pub wiring: Wiring,
     /// How the edges are seen.
-    pub by: By,
+    pub method: Method,
     /// Time between edges, in ns.
     pub interval_ns: u64,
     /// CPU of the driving thread; `None`: the first other one.
@@ -116,11 +116,11 @@ mod tests {
         }
         let (chip, wiring) = bench("all");
         sim::wire(&wiring.drive, &wiring.see, sim::Wire::default()).unwrap();
-        for by in By::ALL {
+        for method in Method::ALL {
             for interval_ns in [500_000, 50_000] {
-                let job = Job { wiring: wiring.clone(), by, interval_ns, driver_cpu: None };
+                let job = Job { wiring: wiring.clone(), method, interval_ns, driver_cpu: None };
                 let series = measure_it(&job, 60).unwrap();
-                assert_eq!(series.latency.count(), 60, "{by}");
+                assert_eq!(series.latency.count(), 60, "{method}");
                 assert_eq!(series.settings.backend.as_deref(), Some("simulated"));
                 assert!(!sim::look(&chip).unwrap()[4].level, "left low");
             }
@@ -134,7 +134,7 @@ mod tests {
             return;
         }
         let (chip, wiring) = bench("apart");
-        let job = Job { wiring, by: By::Poll, interval_ns: 1_000_000, driver_cpu: None };
+        let job = Job { wiring, method: Method::Poll, interval_ns: 1_000_000, driver_cpu: None };
         let error = measure_it(&job, 1).unwrap_err().to_string();
         assert!(error.contains("does not follow") && error.contains("ontick gpio wire"), "{error}");
         sim::remove(&chip).unwrap();

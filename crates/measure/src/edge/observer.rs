@@ -5,7 +5,7 @@ use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
 use super::driver::Driver;
-use super::{By, Job};
+use super::{Job, Method};
 use crate::probe::{Probe, Sample};
 use crate::{Error, Place};
 
@@ -34,10 +34,12 @@ const FAR_APART_NS: u64 = 500_000;
 
 impl Rest {
     fn of(job: &Job) -> Self {
-        match job.by {
-            By::Interrupt => Rest::Never,
-            By::Poll | By::InterruptBusy if job.interval_ns >= FAR_APART_NS => Rest::Always(job.interval_ns / 10),
-            By::Poll | By::InterruptBusy => Rest::Due(0),
+        match job.method {
+            Method::Interrupt => Rest::Never,
+            Method::Poll | Method::InterruptBusy if job.interval_ns >= FAR_APART_NS => {
+                Rest::Always(job.interval_ns / 10)
+            }
+            Method::Poll | Method::InterruptBusy => Rest::Due(0),
         }
     }
 }
@@ -58,7 +60,7 @@ pub struct EdgeObserver {
 
 impl EdgeObserver {
     pub fn start(job: &Job, driver_place: Place) -> Result<Self, Error> {
-        let edges = if job.by == By::Poll { Edges::None } else { Edges::Both };
+        let edges = if job.method == Method::Poll { Edges::None } else { Edges::Both };
         let drive = job.wiring.open_drive()?;
         let line = job.wiring.open_see(edges)?;
         let driver = Driver::start(drive, job.interval_ns, driver_place)?;
@@ -71,10 +73,10 @@ impl EdgeObserver {
     /// Waits for the next edge: the level after it, until when it must have been made, and the time now.
     fn await_edge(&mut self) -> Result<Option<(bool, u64, u64)>, Gone> {
         let patience_ns = self.clock.now_ns() + PATIENCE_NS;
-        match self.job.by {
-            By::Poll => self.poll(patience_ns),
-            By::Interrupt => self.notified(patience_ns),
-            By::InterruptBusy => self.ask(patience_ns),
+        match self.job.method {
+            Method::Poll => self.poll(patience_ns),
+            Method::Interrupt => self.notified(patience_ns),
+            Method::InterruptBusy => self.ask(patience_ns),
         }
     }
 
@@ -130,9 +132,9 @@ impl EdgeObserver {
 
     /// Passes over the edges that came during a rest.
     fn catch_up(&mut self) -> Result<(), Gone> {
-        match self.job.by {
-            By::Poll => self.level = self.line.read()?,
-            By::Interrupt | By::InterruptBusy => {
+        match self.job.method {
+            Method::Poll => self.level = self.line.read()?,
+            Method::Interrupt | Method::InterruptBusy => {
                 while let Some(edge) = self.line.edge(0)? {
                     self.level = edge.rising;
                 }
@@ -176,7 +178,7 @@ impl Probe for EdgeObserver {
     }
 
     fn describe(&mut self, settings: &mut Settings) {
-        settings.method = self.job.by.name().into();
+        settings.method = self.job.method.name().into();
         settings.interval_ns = self.job.interval_ns;
         settings.peer_cpu = self.driver_cpu;
         settings.clock = self.clock.name();

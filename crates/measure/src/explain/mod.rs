@@ -110,7 +110,7 @@ impl Findings {
 
 /// Explains the outliers of one timed thread while it runs.
 pub struct Explainer {
-    by: By,
+    evidence: Evidence,
     machine: Machine,
     cpu: Option<u32>,
     events: Vec<Event>,
@@ -118,7 +118,7 @@ pub struct Explainer {
     waiting: Vec<Outlier>,
 }
 
-enum By {
+enum Evidence {
     Tracing(Box<Tracer>),
     Counters(Counters),
 }
@@ -128,7 +128,7 @@ impl Explainer {
     pub fn start(place: Place) -> (Self, Option<String>) {
         let cpus = place.cpu.map_or_else(cpus::online, |cpu| vec![cpu]);
         let real_time = place.policy.is_real_time();
-        let (by, machine, note) = match Tracer::start(&cpus) {
+        let (evidence, machine, note) = match Tracer::start(&cpus) {
             Ok(mut tracer) => {
                 let usual = usual(&mut tracer, place);
                 let machine = machine::look(real_time, tracer.missing(), usual);
@@ -136,14 +136,14 @@ impl Explainer {
                     let missing = tracer.missing().join(", ");
                     format!("this kernel does not trace {missing}: some causes stay unknown")
                 });
-                (By::Tracing(Box::new(tracer)), machine, note)
+                (Evidence::Tracing(Box::new(tracer)), machine, note)
             }
             Err(error) => {
                 let note = format!(
                     "outliers are explained by counters, which say less: the kernel's tracing cannot be used ({error}; it needs root and tracefs)"
                 );
                 (
-                    By::Counters(Counters::start(place.cpu)),
+                    Evidence::Counters(Counters::start(place.cpu)),
                     machine::look(real_time, &[], Overheads::default()),
                     Some(note),
                 )
@@ -151,7 +151,7 @@ impl Explainer {
         };
         (
             Self {
-                by,
+                evidence,
                 machine,
                 cpu: place.cpu,
                 events: Vec::new(),
@@ -166,10 +166,10 @@ impl Explainer {
     /// those that are explained now.
     pub fn look(&mut self, came: Vec<Outlier>, tid: i32, ended: bool, findings: &mut Findings) -> Vec<Outlier> {
         self.waiting.extend(came);
-        match &mut self.by {
-            By::Counters(counters) => counters.look(std::mem::take(&mut self.waiting), findings),
-            By::Tracing(_) if self.waiting.is_empty() => Vec::new(),
-            By::Tracing(tracer) => {
+        match &mut self.evidence {
+            Evidence::Counters(counters) => counters.look(std::mem::take(&mut self.waiting), findings),
+            Evidence::Tracing(_) if self.waiting.is_empty() => Vec::new(),
+            Evidence::Tracing(tracer) => {
                 let began_ns = ClockId::Monotonic.now_ns();
                 let _avoided = self.cpu.and_then(AvoidCpu::from);
                 let mut came = Vec::new();
@@ -199,7 +199,7 @@ impl Explainer {
 
     /// Ends; what tracing did is added to the findings.
     pub fn end(self, findings: &mut Findings) {
-        if let By::Tracing(tracer) = self.by {
+        if let Evidence::Tracing(tracer) = self.evidence {
             let totals = tracer.totals();
             findings.tracing.events += totals.events;
             findings.tracing.lost += totals.lost;
@@ -236,8 +236,15 @@ mod tests {
     use super::*;
 
     fn explainer(events: Vec<Event>, waiting: Vec<Outlier>) -> Explainer {
-        let by = By::Counters(Counters::start(None));
-        Explainer { by, machine: Machine::default(), cpu: None, events, idle_exits: IdleExits::default(), waiting }
+        let evidence = Evidence::Counters(Counters::start(None));
+        Explainer {
+            evidence,
+            machine: Machine::default(),
+            cpu: None,
+            events,
+            idle_exits: IdleExits::default(),
+            waiting,
+        }
     }
 
     fn event(at_ns: u64) -> Event {
@@ -278,7 +285,8 @@ mod tests {
 
     fn traced(cost_ns: u64) -> (tempfile::TempDir, Explainer) {
         let (folder, tracer) = tracer::tests::tracer(cost_ns);
-        let explainer = Explainer { by: By::Tracing(Box::new(tracer)), ..explainer(Vec::new(), Vec::new()) };
+        let explainer =
+            Explainer { evidence: Evidence::Tracing(Box::new(tracer)), ..explainer(Vec::new(), Vec::new()) };
         (folder, explainer)
     }
 
@@ -356,7 +364,7 @@ mod tests {
         let (_folder, mut explainer) = traced(0);
         assert_eq!(explainer.look(Vec::new(), tracer::tests::TID, true, &mut Findings::default()), []);
         assert_eq!(explainer.events, []);
-        let By::Tracing(tracer) = &explainer.by else { unreachable!("as made") };
+        let Evidence::Tracing(tracer) = &explainer.evidence else { unreachable!("as made") };
         assert_eq!(tracer.totals().events, 35, "as before");
     }
 

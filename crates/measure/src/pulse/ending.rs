@@ -2,7 +2,7 @@
 
 use ontick_gpio::{Gone, Name};
 
-use super::{By, Job};
+use super::{Job, Method};
 use crate::Error;
 use crate::kmod::Undisturbed;
 
@@ -26,7 +26,7 @@ impl Ending {
     }
 
     pub fn explain(self, job: &Job) -> Error {
-        let made_on = || job.by.hardware().unwrap_or_else(|| format!("line {}", job.line));
+        let made_on = || job.method.hardware().unwrap_or_else(|| format!("line {}", job.line));
         match (self, &job.seen_by) {
             (Ending::Gone(gone), None) => Error::Gone { line: job.line.clone(), gone },
             (Ending::Gone(gone), Some(_)) => {
@@ -37,16 +37,16 @@ impl Ending {
                 Error::Impossible(format!(
                     "line {line} showed none of the last {count} pulses of {} (is it joined to it? or {})",
                     made_on(),
-                    why_unseen(&job.by)
+                    why_unseen(&job.method)
                 ))
             }
         }
     }
 }
 
-fn why_unseen(by: &By) -> &'static str {
-    match by {
-        By::Kernel(_, Undisturbed::Interrupts) => {
+fn why_unseen(method: &Method) -> &'static str {
+    match method {
+        Method::Kernel(_, Undisturbed::Interrupts) => {
             "its interrupt is on the CPU that has interrupts off meanwhile: move it (/proc/irq/N/smp_affinity_list), choose another --cpu, or leave out --input"
         }
         _ => "they are too short for it: try a longer --width",

@@ -3,12 +3,12 @@
 //! The width is reported by the line itself wherever something can look at it (`observer`): a program that reads the
 //! clock around its own writes sees its own delays only.
 
-mod by;
 mod calibrate;
 mod driven;
 mod driver;
 mod edges;
 mod ending;
+mod method;
 mod observer;
 mod pace;
 mod pwm;
@@ -28,8 +28,8 @@ use ontick_rt::thread::ThreadSetup;
 use ontick_rt::wait::DUTY;
 use ontick_rt::{cpus, watchdog};
 
-pub use by::By;
 pub use calibrate::{calibrated, names_of_calibrated};
+pub use method::Method;
 pub use pwm::Channel;
 pub use spi::{Device, Pattern, pattern};
 pub use table::Table;
@@ -59,7 +59,7 @@ pub struct Job {
     /// Time between the end of a pulse and the beginning of the next, in ns.
     pub gap_ns: u64,
     /// What times the pulses.
-    pub by: By,
+    pub method: Method,
     /// Constant overhead that calibration found, to be subtracted from what is asked of the mechanism, in ns.
     pub subtract_ns: Option<i64>,
     /// What the driven line is left at.
@@ -84,14 +84,14 @@ impl Job {
         if !within(self.gap_ns) {
             return Err(Error::Impossible("the gap between pulses must be from 1us to 1s".into()));
         }
-        if self.by == By::Spin && self.width_ns as f64 > DUTY * (self.width_ns + self.gap_ns) as f64 {
+        if self.method == Method::Spin && self.width_ns as f64 > DUTY * (self.width_ns + self.gap_ns) as f64 {
             let gap_ns = (self.width_ns as f64 * (1.0 / DUTY - 1.0)) as u64;
             let gap = ontick_units::exact(gap_ns.div_ceil(1_000) * 1_000);
             return Err(Error::Impossible(format!(
                 "spinning through such pulses would leave others less than a tenth of the CPU (make the gap {gap} at least, or choose hybrid)"
             )));
         }
-        if self.by.spins() && place.policy.is_real_time() {
+        if self.method.spins() && place.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;
         }
         Ok(())
@@ -119,7 +119,7 @@ impl Job {
     /// Hardware that times itself can only be looked at from outside.
     fn seen_by_other(&self) -> Result<&Name, Error> {
         self.seen_by.as_ref().ok_or_else(|| {
-            let what = self.by.hardware().unwrap_or_default();
+            let what = self.method.hardware().unwrap_or_default();
             Error::Impossible(format!(
                 "{what} times its pulses itself: join a line to its output and name that with --input"
             ))
@@ -127,9 +127,9 @@ impl Job {
     }
 
     fn describe(&self, settings: &mut Settings) {
-        settings.method = self.by.name().into();
+        settings.method = self.method.name().into();
         settings.interval_ns = self.period_ns();
-        settings.line = Some(self.by.hardware().unwrap_or_else(|| self.line.to_string()));
+        settings.line = Some(self.method.hardware().unwrap_or_else(|| self.line.to_string()));
     }
 
     /// The train that a PRU makes.
@@ -139,14 +139,14 @@ impl Job {
     }
 
     fn try_out(&self) -> Result<(), Error> {
-        let Some(see) = self.seen_by.clone().filter(|_| self.by.hardware().is_none()) else { return Ok(()) };
+        let Some(see) = self.seen_by.clone().filter(|_| self.method.hardware().is_none()) else { return Ok(()) };
         Wiring { drive: self.line.clone(), see, on_exit: self.on_exit }.try_out()
     }
 }
 
 /// Makes pulses on a thread at `place`. The latency of the series is by how much each was too wide or too narrow.
 pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
-    if let (By::Pru(output), None) = (&job.by, &job.seen_by) {
+    if let (Method::Pru(output), None) = (&job.method, &job.seen_by) {
         let series = job.by_pru(output).measure(name, limits, observer)?;
         let pulse = series.pulse.clone().map(|pulse| Pulse {
             width: pulse.width,
@@ -159,8 +159,8 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
     job.try_out()?;
     let (widths, seen) = widths::channel(job.width_ns);
     let measured_by = OnceLock::new();
-    let mut series = match &job.by {
-        By::Pwm(_) | By::Pru(_) => {
+    let mut series = match &job.method {
+        Method::Pwm(_) | Method::Pru(_) => {
             let prepare = |_: &ThreadSetup| {
                 let running = Running::start(job, widths, place)?;
                 let _ = measured_by.set(running.measured_by());
@@ -205,9 +205,9 @@ mod tests {
             Name::Sim { chip: self.0.clone(), line }
         }
 
-        fn job(&self, by: By) -> Job {
+        fn job(&self, method: Method) -> Job {
             let (width_ns, gap_ns) = (100_000, 300_000);
-            Job { line: self.line(4), seen_by: None, width_ns, gap_ns, by, subtract_ns: None, on_exit: OnExit::Low }
+            Job { line: self.line(4), seen_by: None, width_ns, gap_ns, method, subtract_ns: None, on_exit: OnExit::Low }
         }
     }
 
@@ -226,16 +226,16 @@ mod tests {
     #[test]
     fn every_mechanism_makes_pulses_that_the_line_tells() {
         let bench = Bench::new("all");
-        for by in By::PROGRAM {
-            let series = measure_it(&bench.job(by.clone()), 50).unwrap();
+        for method in Method::PROGRAM {
+            let series = measure_it(&bench.job(method.clone()), 50).unwrap();
             let pulse = series.pulse.unwrap();
             assert_eq!((pulse.wanted_ns, pulse.gap_ns, pulse.subtracted_ns), (100_000, 300_000, None));
-            assert_eq!((series.latency.count(), pulse.width.count()), (50, 50), "{by}");
+            assert_eq!((series.latency.count(), pulse.width.count()), (50, 50), "{method}");
             assert_eq!(pulse.measured_by, "edges of the simulated line itself");
             // No wait ends early; the conversions of two clocks may differ by a hair.
-            assert!(pulse.width.min_ns.unwrap() > 95_000, "{by}: {:?}", pulse.width.min_ns);
+            assert!(pulse.width.min_ns.unwrap() > 95_000, "{method}: {:?}", pulse.width.min_ns);
             let settings = series.settings;
-            assert_eq!((settings.method.as_str(), settings.interval_ns), (by.name(), 400_000));
+            assert_eq!((settings.method.as_str(), settings.interval_ns), (method.name(), 400_000));
             assert_eq!(settings.backend.as_deref(), Some("simulated"));
             assert_eq!((settings.line, settings.seen_line), (Some(bench.line(4).to_string()), None));
         }
@@ -246,7 +246,7 @@ mod tests {
         let bench = Bench::new("seen");
         let (drive, see) = (bench.line(4), bench.line(17));
         sim::wire(&drive, &see, sim::Wire::default()).unwrap();
-        let job = Job { seen_by: Some(see.clone()), ..bench.job(By::Hybrid) };
+        let job = Job { seen_by: Some(see.clone()), ..bench.job(Method::Hybrid) };
         let series = measure_it(&job, 50).unwrap();
         let pulse = series.pulse.unwrap();
         assert_eq!((series.latency.count(), pulse.width.count()), (50, 50));
@@ -268,11 +268,11 @@ mod tests {
         for (on_exit, level, driven) in
             [(OnExit::High, true, true), (OnExit::Low, false, true), (OnExit::Input, false, false)]
         {
-            measure_it(&Job { on_exit, ..bench.job(By::Sleep) }, 3).unwrap();
+            measure_it(&Job { on_exit, ..bench.job(Method::Sleep) }, 3).unwrap();
             let line = &sim::look(&bench.0).unwrap()[4];
             assert_eq!((line.level, line.driven, line.owner.clone()), (level, driven, None), "{on_exit}");
         }
-        let apart = Job { seen_by: Some(bench.line(9)), on_exit: OnExit::High, ..bench.job(By::Sleep) };
+        let apart = Job { seen_by: Some(bench.line(9)), on_exit: OnExit::High, ..bench.job(Method::Sleep) };
         assert!(measure_it(&apart, 3).unwrap_err().to_string().contains("does not follow"));
         assert!(sim::look(&bench.0).unwrap()[4].level);
     }
@@ -281,11 +281,11 @@ mod tests {
     fn what_cannot_be_is_refused() {
         let bench = Bench::new("never");
         let refused = |job: Job| measure_it(&job, 1).unwrap_err().to_string();
-        assert!(refused(Job { width_ns: 999, ..bench.job(By::Sleep) }).contains("1us to 1s"));
-        assert!(refused(Job { gap_ns: 2_000_000_000, ..bench.job(By::Sleep) }).contains("gap"));
-        let dense = Job { width_ns: 1_000_000, gap_ns: 1_000, ..bench.job(By::Spin) };
+        assert!(refused(Job { width_ns: 999, ..bench.job(Method::Sleep) }).contains("1us to 1s"));
+        assert!(refused(Job { gap_ns: 2_000_000_000, ..bench.job(Method::Sleep) }).contains("gap"));
+        let dense = Job { width_ns: 1_000_000, gap_ns: 1_000, ..bench.job(Method::Spin) };
         assert!(refused(dense).contains("112us at least"));
-        assert!(refused(Job { line: bench.line(99), ..bench.job(By::Sleep) }).contains("lines 0 to 53"));
+        assert!(refused(Job { line: bench.line(99), ..bench.job(Method::Sleep) }).contains("lines 0 to 53"));
     }
 
     /// A thread stands in for the hardware: nothing else makes pulses on a simulated line.
@@ -295,8 +295,8 @@ mod tests {
         let (drive, see) = (bench.line(4), bench.line(17));
         sim::wire(&drive, &see, sim::Wire::default()).unwrap();
         let (_root, channel) = pwm::tests::idle_channel();
-        let by = By::Pwm(channel.clone());
-        let job = Job { by, seen_by: Some(see), width_ns: 100_000, gap_ns: 900_000, ..bench.job(By::Sleep) };
+        let method = Method::Pwm(channel.clone());
+        let job = Job { method, seen_by: Some(see), width_ns: 100_000, gap_ns: 900_000, ..bench.job(Method::Sleep) };
         let done = AtomicBool::new(false);
         let series = std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -329,7 +329,7 @@ mod tests {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let mut observer = Observer::new(&stop, &mut look);
         let place = Place { policy: Policy::Other, ..Place::stock() };
-        let job = bench.job(By::Sleep);
+        let job = bench.job(Method::Sleep);
         let series = calibrated("sleep", &job, place, Limits::new(Length::Count(200)), &mut observer).unwrap();
         let [before, after] = &series[..] else { panic!("{} series", series.len()) };
         assert_eq!([&before.name, &after.name], ["sleep, raw", "sleep, calibrated"]);
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn overhead_longer_than_the_pulse_leaves_the_shortest_wait() {
         let bench = Bench::new("asked");
-        let asked = |subtract_ns| Job { subtract_ns, ..bench.job(By::Sleep) }.asked_ns();
+        let asked = |subtract_ns| Job { subtract_ns, ..bench.job(Method::Sleep) }.asked_ns();
         assert_eq!([None, Some(70_000), Some(-500), Some(200_000)].map(asked), [100_000, 30_000, 100_500, 1]);
     }
 }

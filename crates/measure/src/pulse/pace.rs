@@ -3,7 +3,7 @@
 use ontick_rt::clock::{Clock, sleep_for};
 use ontick_rt::wait::{DUTY, Hybrid, Spin, Wait};
 
-use super::By;
+use super::Method;
 
 /// How a train of pulses keeps its time.
 pub enum Pace {
@@ -40,20 +40,20 @@ impl Grid {
 }
 
 impl Pace {
-    pub fn new(by: &By, width_ns: u64, gap_ns: u64, now_ns: u64) -> Self {
+    pub fn new(method: &Method, width_ns: u64, gap_ns: u64, now_ns: u64) -> Self {
         let period_ns = width_ns + gap_ns;
         let grid = Grid::new(period_ns, now_ns);
-        match by {
+        match method {
             // What hardware times needs nothing of the program within a pulse.
-            By::Sleep | By::Pwm(_) | By::Spi(_) | By::Pru(_) => Pace::Sleep { gap_ns },
+            Method::Sleep | Method::Pwm(_) | Method::Spi(_) | Method::Pru(_) => Pace::Sleep { gap_ns },
             // What the pulse leaves of the duty may be spun between the pulses.
-            By::Spin => {
+            Method::Spin => {
                 let left_ns = ((period_ns as f64 * DUTY) as u64).saturating_sub(width_ns).max(gap_ns / 100);
                 let between = Hybrid::with_duty(gap_ns, left_ns as f64 / gap_ns as f64);
                 Pace::Spin { between, within: Spin::default(), grid }
             }
-            By::Hybrid => Pace::Hybrid { wait: Hybrid::new(period_ns), grid },
-            By::Kernel(..) => Pace::Elsewhere,
+            Method::Hybrid => Pace::Hybrid { wait: Hybrid::new(period_ns), grid },
+            Method::Kernel(..) => Pace::Elsewhere,
         }
     }
 
@@ -116,17 +116,17 @@ mod tests {
 
     #[test]
     fn no_pulse_ends_before_its_time() {
-        for by in By::PROGRAM {
+        for method in Method::PROGRAM {
             let mut clock = Clock::new(ClockId::Monotonic);
-            let mut pace = Pace::new(&by, 200_000, 800_000, clock.now_ns());
+            let mut pace = Pace::new(&method, 200_000, 800_000, clock.now_ns());
             for _ in 0..20 {
                 pace.between(&mut clock);
                 let rose_ns = clock.now_ns();
                 pace.within(&mut clock, rose_ns, 200_000);
                 // The kernel's clock and the counter's conversion may be apart by a hair.
-                assert!(clock.now_ns() + 1_000 >= rose_ns + 200_000, "{by}");
+                assert!(clock.now_ns() + 1_000 >= rose_ns + 200_000, "{method}");
             }
-            assert_eq!(pace.spun_ns().is_some(), by.spins());
+            assert_eq!(pace.spun_ns().is_some(), method.spins());
         }
     }
 

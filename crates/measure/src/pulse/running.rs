@@ -8,7 +8,7 @@ use super::edges::ObservedPulse;
 use super::ending::Ending;
 use super::observer::WidthObserver;
 use super::widths::Widths;
-use super::{By, Job, pwm};
+use super::{Job, Method, pwm};
 use crate::probe::{Probe, Sample};
 use crate::{Error, Place, pru};
 
@@ -24,9 +24,9 @@ enum Source {
 
 impl Source {
     fn start(job: &Job) -> Result<Option<Self>, Error> {
-        Ok(match &job.by {
-            By::Pwm(channel) => Some(Source::Pwm { _running: channel.start(job.asked_ns(), job.period_ns())? }),
-            By::Pru(output) => Some(Source::Pru { _running: job.by_pru(output).go_on()? }),
+        Ok(match &job.method {
+            Method::Pwm(channel) => Some(Source::Pwm { _running: channel.start(job.asked_ns(), job.period_ns())? }),
+            Method::Pru(output) => Some(Source::Pru { _running: job.by_pru(output).go_on()? }),
             _ => None,
         })
     }

@@ -5,7 +5,7 @@ use ontick_gpio::{Name, OnExit};
 use ontick_record::{Case, Series, Side};
 use ontick_units::exact;
 
-use super::{By, Job, measure};
+use super::{Job, Method, measure};
 use crate::blocks::{absorb, note_of_ended};
 use crate::observe::Part;
 use crate::pru;
@@ -68,47 +68,47 @@ impl Table {
     }
 
     fn rows(&self, loaded: bool) -> Vec<Row> {
-        let row = |width_ns, by: By, side, place| Row {
+        let row = |width_ns, method: Method, side, place| Row {
             case: Case {
                 width_ns: Some(width_ns),
-                method: Some(by.to_string()),
+                method: Some(method.to_string()),
                 side: Some(side),
                 loaded: Some(loaded),
                 ..Case::default()
             },
-            job: self.job(by, width_ns),
+            job: self.job(method, width_ns),
             place,
         };
         let sides = [(Side::Stock, Place::stock()), (Side::Minimised, self.place())];
         let mut rows = Vec::new();
         for width_ns in WIDTHS_NS {
             for (side, place) in sides {
-                for by in self.mechanisms(place) {
-                    rows.push(row(width_ns, by, side, place));
+                for method in self.mechanisms(place) {
+                    rows.push(row(width_ns, method, side, place));
                 }
             }
         }
-        if let Some(by) = self.pru.clone().map(By::Pru) {
-            rows.push(row(WIDTH_OF_PRU_NS, by, Side::Minimised, self.place()));
+        if let Some(method) = self.pru.clone().map(Method::Pru) {
+            rows.push(row(WIDTH_OF_PRU_NS, method, Side::Minimised, self.place()));
         }
         rows
     }
 
     /// The kernel's and the PRU's have only the minimised side, as in the source.
-    fn mechanisms(&self, place: Place) -> Vec<By> {
+    fn mechanisms(&self, place: Place) -> Vec<Method> {
         let kernel = self.kernel && place.prepared;
-        let pru = self.pru.clone().filter(|_| place.prepared).map(By::Pru);
-        By::PROGRAM.into_iter().chain(By::KERNEL.into_iter().filter(|_| kernel)).chain(pru).collect()
+        let pru = self.pru.clone().filter(|_| place.prepared).map(Method::Pru);
+        Method::PROGRAM.into_iter().chain(Method::KERNEL.into_iter().filter(|_| kernel)).chain(pru).collect()
     }
 
-    fn job(&self, by: By, width_ns: u64) -> Job {
+    fn job(&self, method: Method, width_ns: u64) -> Job {
         Job {
             line: self.line.clone(),
             seen_by: self.seen_by.clone(),
             width_ns,
             // A fifth of the pulse leaves one that spins its tenth of rest.
             gap_ns: (width_ns / 5).max(1_000_000),
-            by,
+            method,
             subtract_ns: None,
             on_exit: self.on_exit,
         }
@@ -117,7 +117,7 @@ impl Table {
     fn block(&self) -> Result<Limits, Error> {
         let blocks = (self.series().len() * ROUNDS) as u64;
         let block_ns = self.duration_ns / blocks;
-        let least_ns = FEWEST * self.job(By::Sleep, WIDTHS_NS[0]).period_ns();
+        let least_ns = FEWEST * self.job(Method::Sleep, WIDTHS_NS[0]).period_ns();
         match block_ns < least_ns {
             true => Err(Error::Impossible(format!(
                 "the duration is too short: the table's {blocks} blocks need {} at least",

@@ -11,7 +11,7 @@ use super::ending::Ending;
 use super::observer::WidthObserver;
 use super::pace::Pace;
 use super::widths::Widths;
-use super::{By, Job};
+use super::{Job, Method};
 use crate::probe::{Probe, Sample};
 use crate::{Error, Place, kmod};
 
@@ -31,12 +31,12 @@ pub struct Train {
 
 impl Train {
     pub fn start(job: &Job, widths: Widths, place: Place) -> Result<Self, Error> {
-        let (driver, observer) = match &job.by {
-            By::Spi(device) => {
+        let (driver, observer) = match &job.method {
+            Method::Spi(device) => {
                 let observer = WidthObserver::other(job.seen_by_other()?, place)?;
                 (PulseDriver::Spi(device.open(job.asked_ns())?), observer)
             }
-            By::Kernel(timer, undisturbed) => {
+            Method::Kernel(timer, undisturbed) => {
                 let observer = match &job.seen_by {
                     Some(name) => WidthObserver::other(name, place)?,
                     None => WidthObserver::Kernel { last: None },
@@ -52,7 +52,7 @@ impl Train {
         };
         let mut clock = Clock::new(ClockId::Monotonic);
         let began_ns = clock.now_ns();
-        let pace = Pace::new(&job.by, job.width_ns, job.gap_ns, began_ns);
+        let pace = Pace::new(&job.method, job.width_ns, job.gap_ns, began_ns);
         let last = ObservedPulse { rose_ns: began_ns, width_ns: 0 };
         let (job, made) = (job.clone(), DrivenPulses::new());
         Ok(Self { job, driver, observer, pace, clock, made, widths, last, began_ns, ending: None })

@@ -32,8 +32,8 @@ impl Trains {
 
     fn name(&self, cpus: Cpus, job: &Job) -> String {
         match &self.cpus[..] {
-            [Cpus::All] => job.by.to_string(),
-            _ => format!("{}, {cpus}", job.by),
+            [Cpus::All] => job.method.to_string(),
+            _ => format!("{}, {cpus}", job.method),
         }
     }
 

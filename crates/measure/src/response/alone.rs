@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_record::run::Settings;
 
-use super::By;
+use super::Method;
 use super::answerer::Answerer;
 use super::follow::{Lost, Pair};
 use super::responder::{NAP_NS, PATIENCE_NS};
@@ -23,8 +23,14 @@ pub struct Alone {
 
 impl Alone {
     /// Answers changes that are about `interval_ns` apart, and counts them.
-    pub fn start(by: By, pair: &Pair, interval_ns: u64, place: Place, answers: Arc<AtomicU64>) -> Result<Self, Error> {
-        Ok(Self { answerer: Answerer::open(by, pair, place)?, interval_ns, answers, lost: None })
+    pub fn start(
+        method: Method,
+        pair: &Pair,
+        interval_ns: u64,
+        place: Place,
+        answers: Arc<AtomicU64>,
+    ) -> Result<Self, Error> {
+        Ok(Self { answerer: Answerer::open(method, pair, place)?, interval_ns, answers, lost: None })
     }
 
     /// Waits for a change and answers it. One who polls rests a tenth of the interval right after an answer, where

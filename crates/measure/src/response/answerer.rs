@@ -6,7 +6,7 @@ use ontick_rt::clock::{Clock, ClockId};
 use ontick_units::show;
 use rustix::io::Errno;
 
-use super::By;
+use super::Method;
 use super::follow::{Follower, Lost, Pair};
 use crate::kmod::{Context, Response, Summary};
 use crate::{Error, Place};
@@ -19,10 +19,10 @@ pub enum Answerer {
 
 impl Answerer {
     /// Takes both lines; `place` is that of the answering thread.
-    pub fn open(by: By, pair: &Pair, place: Place) -> Result<Self, Error> {
-        Ok(match by {
-            By::Kernel(context) => Answerer::Kernel(InKernel::start(context, pair, place)?),
-            _ => Answerer::Program(Box::new(Follower::open(by, pair)?)),
+    pub fn open(method: Method, pair: &Pair, place: Place) -> Result<Self, Error> {
+        Ok(match method {
+            Method::Kernel(context) => Answerer::Kernel(InKernel::start(context, pair, place)?),
+            _ => Answerer::Program(Box::new(Follower::open(method, pair)?)),
         })
     }
 
@@ -115,7 +115,7 @@ impl InKernel {
     }
 
     fn describe(&self, settings: &mut Settings) {
-        settings.method = By::Kernel(self.context).name().into();
+        settings.method = Method::Kernel(self.context).name().into();
         settings.clock = self.clock.name();
         settings.input_line = Some(self.pair.input.to_string());
         settings.output_line = Some(self.pair.output.to_string());

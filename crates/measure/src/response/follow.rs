@@ -4,7 +4,7 @@ use ontick_gpio::{Edges, Gone, Line, Name, OnExit, Request};
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
 
-use super::By;
+use super::Method;
 use crate::Error;
 
 /// Reads between two looks at the clock: who polls does little else.
@@ -44,7 +44,7 @@ impl Lost {
 /// Makes the output follow the input.
 pub struct Follower {
     pub clock: Clock,
-    by: By,
+    method: Method,
     pair: Pair,
     input: Line,
     output: Line,
@@ -53,13 +53,13 @@ pub struct Follower {
 
 impl Follower {
     /// Takes both lines. The output has its right level from the start.
-    pub fn open(by: By, pair: &Pair) -> Result<Self, Error> {
-        let edges = if by == By::Poll { Edges::None } else { Edges::Both };
+    pub fn open(method: Method, pair: &Pair) -> Result<Self, Error> {
+        let edges = if method == Method::Poll { Edges::None } else { Edges::Both };
         let mut input = Line::open(&pair.input, &Request::input().edges(edges))?;
         let level = input.read().map_err(|gone| Lost::Input(gone).error(pair))?;
         let output = Line::open(&pair.output, &Request::output(level != pair.inverse).on_exit(pair.on_exit))?;
         let clock = Clock::new(ClockId::Monotonic);
-        Ok(Self { clock, by, pair: pair.clone(), input, output, level })
+        Ok(Self { clock, method, pair: pair.clone(), input, output, level })
     }
 
     /// The two lines.
@@ -69,17 +69,17 @@ impl Follower {
 
     /// Whether it keeps the CPU while it waits.
     pub fn spins(&self) -> bool {
-        matches!(self.by, By::Poll | By::InterruptBusy)
+        matches!(self.method, Method::Poll | Method::InterruptBusy)
     }
 
     /// Waits for the input to change, until `until_ns` at most, and answers; `false` when there was nothing to answer.
     #[inline]
     pub fn follow(&mut self, until_ns: u64) -> Result<bool, Lost> {
-        match self.by {
-            By::Poll => self.poll(until_ns),
+        match self.method {
+            Method::Poll => self.poll(until_ns),
             // The kernel answers without this.
-            By::Interrupt | By::Kernel(_) => self.notified(until_ns),
-            By::InterruptBusy => self.ask(until_ns),
+            Method::Interrupt | Method::Kernel(_) => self.notified(until_ns),
+            Method::InterruptBusy => self.ask(until_ns),
         }
     }
 
@@ -128,7 +128,7 @@ impl Follower {
 
     /// Writes down what only this knows.
     pub fn describe(&self, settings: &mut Settings) {
-        settings.method = self.by.name().into();
+        settings.method = self.method.name().into();
         settings.clock = self.clock.name();
         settings.input_line = Some(self.pair.input.to_string());
         settings.output_line = Some(self.pair.output.to_string());

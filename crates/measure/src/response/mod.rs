@@ -5,10 +5,10 @@
 
 mod alone;
 mod answerer;
-mod by;
 mod follow;
 pub mod latmon;
 mod leave;
+mod method;
 mod responder;
 mod scope;
 pub mod table;
@@ -21,8 +21,8 @@ use ontick_gpio::OnExit;
 use ontick_record::run::Series;
 use ontick_rt::thread::{Policy, ThreadSetup};
 
-pub use by::{By, ByError};
 pub use follow::Pair;
+pub use method::{Method, MethodError};
 pub use scope::Ends;
 
 use crate::edge::Wiring;
@@ -39,7 +39,7 @@ pub struct Job {
     /// The lines of the thread that observes.
     pub ends: Ends,
     /// How a change is seen.
-    pub by: By,
+    pub method: Method,
     /// Mean time between changes, in ns; each is up to half of it earlier or later.
     pub interval_ns: u64,
     /// CPU of the observing thread; `None`: the first other one.
@@ -66,7 +66,7 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
 /// Answers changes until `limit_ns` has passed or the observer of the run ends it, and measures nothing: the series
 /// has no samples. The second value is how many were answered.
 pub fn respond(
-    by: By,
+    method: Method,
     pair: &Pair,
     interval_ns: u64,
     place: Place,
@@ -75,9 +75,9 @@ pub fn respond(
 ) -> Result<(Series, u64), Error> {
     check_interval(interval_ns)?;
     let answers = Arc::new(AtomicU64::new(0));
-    let prepare = |_: &ThreadSetup| Alone::start(by, pair, interval_ns, place, answers.clone());
+    let prepare = |_: &ThreadSetup| Alone::start(method, pair, interval_ns, place, answers.clone());
     let limits = Limits::new(Length::Duration(limit_ns.unwrap_or(u64::MAX)));
-    let series = session::run(by.name(), place, limits, prepare, observer)?;
+    let series = session::run(method.name(), place, limits, prepare, observer)?;
     Ok((series, answers.load(Relaxed)))
 }
 

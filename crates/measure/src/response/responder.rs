@@ -34,7 +34,7 @@ pub struct Responder {
 
 impl Responder {
     pub fn start(job: &Job, place: Place, observer_place: Place, shared: Arc<Shared>) -> Result<Self, Error> {
-        let answerer = Answerer::open(job.by, &job.pair, place)?;
+        let answerer = Answerer::open(job.method, &job.pair, place)?;
         let (scope, seen) = Scope::start(&job.ends, job.pair.inverse, job.interval_ns, observer_place, shared)?;
         let (job, observer_cpu) = (job.clone(), observer_place.cpu);
         Ok(Self { job, answerer, scope, seen, observer_cpu, owes_ns: 0, lost: None })

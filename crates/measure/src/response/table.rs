@@ -4,7 +4,7 @@ use ontick_record::run::Published;
 use ontick_record::{Case, Series};
 use ontick_rt::thread::Policy;
 
-use super::{By, Job, measure};
+use super::{Job, Method, measure};
 use crate::blocks::absorb;
 use crate::observe::Part;
 use crate::{Error, Length, Limits, Load, Observer, Place};
@@ -30,7 +30,7 @@ pub struct Table {
 /// One cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cell {
-    by: By,
+    method: Method,
     policy: Policy,
     stressed: bool,
 }
@@ -38,38 +38,41 @@ struct Cell {
 impl Cell {
     /// The cells in the order of the table.
     fn all(kernel: bool) -> Vec<Cell> {
-        let policies = |by| match by {
+        let policies = |method| match method {
             // Handlers of WiringPi run at this priority.
-            By::Interrupt => vec![Policy::Other, Policy::RoundRobin(55), Policy::Fifo(99)],
-            By::Poll | By::InterruptBusy => vec![Policy::Other, Policy::Fifo(99)],
+            Method::Interrupt => vec![Policy::Other, Policy::RoundRobin(55), Policy::Fifo(99)],
+            Method::Poll | Method::InterruptBusy => vec![Policy::Other, Policy::Fifo(99)],
             // The kernel's own threads of interrupts run at 50.
-            By::Kernel(_) => vec![Policy::Fifo(50), Policy::Fifo(99)],
+            Method::Kernel(_) => vec![Policy::Fifo(50), Policy::Fifo(99)],
         };
-        let of =
-            |by| policies(by).into_iter().flat_map(move |policy| [false, true].map(|stressed| (by, policy, stressed)));
-        By::PROGRAM
+        let of = |method| {
+            policies(method)
+                .into_iter()
+                .flat_map(move |policy| [false, true].map(|stressed| (method, policy, stressed)))
+        };
+        Method::PROGRAM
             .into_iter()
-            .chain(kernel.then_some(By::KERNEL))
+            .chain(kernel.then_some(Method::KERNEL))
             .flat_map(of)
-            .map(|(by, policy, stressed)| Cell { by, policy, stressed })
+            .map(|(method, policy, stressed)| Cell { method, policy, stressed })
             .collect()
     }
 
     /// Its series, empty.
     fn series(self) -> Series {
-        let (method, policy) = (Some(self.by.to_string()), Some(self.policy.to_string()));
+        let (method, policy) = (Some(self.method.to_string()), Some(self.policy.to_string()));
         let case = Case { method, policy, loaded: Some(self.stressed), ..Case::default() };
         Series { published: self.published(), ..case.into() }
     }
 
     /// What source 001's oscilloscope showed of it.
     fn published(self) -> Option<Published> {
-        let (figure, over) = match (self.by, self.policy, self.stressed) {
-            (By::Poll, Policy::Other, false) => ("~ 50us", "20 minutes"),
-            (By::Poll, Policy::Other, true) => ("> 500us", "5 minutes"),
-            (By::Poll, Policy::Fifo(99), true) => ("< 50us", "3 hours"),
-            (By::Interrupt, Policy::RoundRobin(55), true) => ("~ 240us", "2 hours"),
-            (By::KERNEL, Policy::Fifo(50), true) => ("~ 110us", "5 hours"),
+        let (figure, over) = match (self.method, self.policy, self.stressed) {
+            (Method::Poll, Policy::Other, false) => ("~ 50us", "20 minutes"),
+            (Method::Poll, Policy::Other, true) => ("> 500us", "5 minutes"),
+            (Method::Poll, Policy::Fifo(99), true) => ("< 50us", "3 hours"),
+            (Method::Interrupt, Policy::RoundRobin(55), true) => ("~ 240us", "2 hours"),
+            (Method::KERNEL, Policy::Fifo(50), true) => ("~ 110us", "5 hours"),
             _ => return None,
         };
         let (source, figure) = ("source 001".into(), figure.into());
@@ -108,7 +111,7 @@ pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Erro
             running = if cell.stressed { Some(table.stress.start()?) } else { None };
         }
         observer.begin(Part { series: i, from: turn as f64 * share, share });
-        let job = Job { by: cell.by, ..table.job.clone() };
+        let job = Job { method: cell.method, ..table.job.clone() };
         let place = Place { policy: cell.policy, ..table.place };
         let mut block = measure(&all[i].name, &job, place, limits, observer)?;
         block.settings.load = if cell.stressed { table.stress.describe() } else { Load::None.describe() };

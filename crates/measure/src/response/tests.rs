@@ -24,10 +24,10 @@ impl Chip {
         self
     }
 
-    fn job(&self, by: By) -> Job {
+    fn job(&self, method: Method) -> Job {
         let pair = Pair { input: self.line(6), output: self.line(7), inverse: false, on_exit: OnExit::Low };
         let ends = Ends { stimulus: self.line(5), scope: self.line(8) };
-        Job { pair, ends, by, interval_ns: 500_000, observer_cpu: None }
+        Job { pair, ends, method, interval_ns: 500_000, observer_cpu: None }
     }
 
     fn level(&self, line: usize) -> bool {
@@ -65,12 +65,12 @@ fn every_mechanism_answers_straight_and_inverse() {
         return;
     }
     let chip = Chip::new("all").wired();
-    for by in By::PROGRAM {
+    for method in Method::PROGRAM {
         for inverse in [false, true] {
-            let mut job = chip.job(by);
+            let mut job = chip.job(method);
             job.pair.inverse = inverse;
             let series = measure_it(&job, 40).unwrap();
-            assert_eq!(series.latency.count(), 40, "{by}");
+            assert_eq!(series.latency.count(), 40, "{method}");
             let settings = &series.settings;
             assert_eq!(settings.backend.as_deref(), Some("simulated"));
             assert_eq!(settings.input_line.as_deref(), Some(&*chip.line(6).to_string()));
@@ -87,7 +87,7 @@ fn a_cable_that_is_missing_is_named_before_anything_is_measured() {
     }
     let chip = Chip::new("apart");
     sim::wire(&chip.line(5), &chip.line(6), sim::Wire::default()).unwrap();
-    let error = measure_it(&chip.job(By::Poll), 1).unwrap_err().to_string();
+    let error = measure_it(&chip.job(Method::Poll), 1).unwrap_err().to_string();
     assert!(error.contains("/8 does not follow") && error.contains("/7"), "{error}");
 }
 
@@ -108,7 +108,7 @@ fn a_cable_that_comes_off_ends_the_run_and_what_was_measured_stays() {
     };
     let mut observer = Observer::new(&stop, &mut look);
     let length = Limits::new(Length::Count(u64::MAX));
-    let series = measure("response", &chip.job(By::Poll), place(), length, &mut observer).unwrap();
+    let series = measure("response", &chip.job(Method::Poll), place(), length, &mut observer).unwrap();
     let notes = observer.take_notes().join(" ");
     assert!(notes.contains("did not answer") && notes.contains(&chip.line(8).to_string()), "{notes}");
     assert!(series.latency.count() > 0 && series.missed > 0);
@@ -117,7 +117,7 @@ fn a_cable_that_comes_off_ends_the_run_and_what_was_measured_stays() {
 #[test]
 fn nonsense_is_refused() {
     let chip = Chip::new("nonsense");
-    let mut job = chip.job(By::Poll);
+    let mut job = chip.job(Method::Poll);
     job.interval_ns = 1_000;
     assert!(measure_it(&job, 1).unwrap_err().to_string().contains("200us to 1s"));
     job.interval_ns = 1_000_000;
@@ -131,8 +131,8 @@ fn somebody_elses_oscilloscope_is_answered_and_nothing_is_measured() {
         return;
     }
     let chip = Chip::new("alone").wired();
-    for by in By::PROGRAM {
-        let pair = chip.job(by).pair;
+    for method in Method::PROGRAM {
+        let pair = chip.job(method).pair;
         let (stop, changed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (series, answers) = std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -149,11 +149,11 @@ fn somebody_elses_oscilloscope_is_answered_and_nothing_is_measured() {
                 stop.store(true, Relaxed);
             });
             let mut look = |_: &crate::Live| {};
-            respond(by, &pair, 1_000_000, place(), None, &mut Observer::new(&stop, &mut look)).unwrap()
+            respond(method, &pair, 1_000_000, place(), None, &mut Observer::new(&stop, &mut look)).unwrap()
         });
         // A change before the thread was there is answered by the level it begins with; the line that is taken and left
         // may change, too.
-        assert!(changed.into_inner() && (1..=5).contains(&answers), "{by}: {answers}");
+        assert!(changed.into_inner() && (1..=5).contains(&answers), "{method}: {answers}");
         assert_eq!(series.latency.count(), 0);
         assert!(!chip.level(7), "left low");
     }

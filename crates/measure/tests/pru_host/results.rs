@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ontick_gpio::{Line, Name, OnExit, Request, sim};
 use ontick_measure::pru::layout::{at, state};
 use ontick_measure::pru::{Follower, Output, Train};
-use ontick_measure::pulse::{self, By, Job};
+use ontick_measure::pulse::{self, Job, Method};
 use ontick_measure::{Error, Length, Limits, Live, Observer, Place};
 use ontick_record::{Run, Series, journal};
 
@@ -60,9 +60,9 @@ fn a_train_is_what_the_pru_measured() {
 }
 
 fn job(machine: &Machine, seen_by: Option<Name>) -> Job {
-    let by = By::Pru(train(machine).output);
+    let method = Method::Pru(train(machine).output);
     let line = Name::Own("P9_31".into());
-    Job { line, seen_by, width_ns: 100_000, gap_ns: 900_000, by, subtract_ns: None, on_exit: OnExit::Low }
+    Job { line, seen_by, width_ns: 100_000, gap_ns: 900_000, method, subtract_ns: None, on_exit: OnExit::Low }
 }
 
 #[test]

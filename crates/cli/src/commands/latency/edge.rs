@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ontick_gpio::{Name, OnExit};
-use ontick_measure::edge::{self, By, Job, Wiring};
+use ontick_measure::edge::{self, Job, Method, Wiring};
 use ontick_measure::series;
 use ontick_record::Measurement as Kind;
 
@@ -27,7 +27,7 @@ pub struct Edge {
     /// How an edge is detected: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
     /// (asking for notifications again and again); or all, one after the other
     #[arg(long, default_value = "poll", value_parser = mechanisms)]
-    method: Mechanisms<By>,
+    method: Mechanisms<Method>,
     /// Time between edges, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
@@ -41,8 +41,8 @@ pub struct Edge {
     measuring: MeasuringFlags,
 }
 
-fn mechanisms(text: &str) -> Result<Mechanisms<By>, String> {
-    mechanisms::read(text, &By::ALL)
+fn mechanisms(text: &str) -> Result<Mechanisms<Method>, String> {
+    mechanisms::read(text, &Method::ALL)
 }
 
 impl Edge {
@@ -54,14 +54,16 @@ impl Edge {
         };
         let wiring = Wiring { drive, see, on_exit: self.on_exit };
         let (interval_ns, driver_cpu) = (self.interval, self.from_cpu);
-        let job = |by| Job { wiring: wiring.clone(), by, interval_ns, driver_cpu };
+        let job = |method| Job { wiring: wiring.clone(), method, interval_ns, driver_cpu };
         let asked = with_lines(&self.measuring, Kind::Edge, self.method.names(), &[&wiring.drive, &wiring.see]);
         measuring::run(
             asked,
             &self.measuring.output,
             |_| true,
             |observer| {
-                series::each(&self.method.0, observer, |by, o| edge::measure(by.name(), &job(*by), place, limits, o))
+                series::each(&self.method.0, observer, |method, o| {
+                    edge::measure(method.name(), &job(*method), place, limits, o)
+                })
             },
         )
     }

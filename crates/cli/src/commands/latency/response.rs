@@ -8,7 +8,7 @@ use ontick_measure::kmod;
 use ontick_measure::pru::{self, Follower};
 use ontick_measure::response::latmon::{self, Address};
 use ontick_measure::response::table::{self, Table};
-use ontick_measure::response::{self, By, Ends, Job, Pair};
+use ontick_measure::response::{self, Ends, Job, Method, Pair};
 use ontick_measure::{Live, Load, Observer, series};
 use ontick_record::Measurement as Kind;
 
@@ -46,7 +46,7 @@ pub struct Response {
     /// available, one after the other; or pru: a BeagleBone's coprocessor answers and measures, input and output are its
     /// pins, and another device changes the input (docs/pru.md)
     #[arg(long, default_value = "poll", value_parser = mechanisms)]
-    method: Mechanisms<By>,
+    method: Mechanisms<Method>,
     /// Folder of the firmware for --method pru [default: where it is installed, or was built]
     #[arg(long, value_name = "FOLDER")]
     firmware: Option<PathBuf>,
@@ -81,10 +81,10 @@ pub struct Response {
 const CASE_NS: u64 = 2_000_000_000;
 
 /// A PRU is none of the ways in which a thread answers: where it does, there are no such mechanisms.
-fn mechanisms(text: &str) -> Result<Mechanisms<By>, String> {
+fn mechanisms(text: &str) -> Result<Mechanisms<Method>, String> {
     match text {
         PRU => Ok(Mechanisms(Vec::new())),
-        _ => mechanisms::read(text, &[&By::PROGRAM[..], &[By::KERNEL]].concat()),
+        _ => mechanisms::read(text, &[&Method::PROGRAM[..], &[Method::KERNEL]].concat()),
     }
 }
 
@@ -95,7 +95,7 @@ impl Response {
     fn without_what_is_not_here(&mut self, lines: &Pair) -> Option<String> {
         let all = self.method.0.len() > 1;
         let why = kmod::usable(&[&lines.input, &lines.output]).err().filter(|_| all || self.table)?;
-        self.method.0.retain(|by| !all || *by != By::KERNEL);
+        self.method.0.retain(|method| !all || *method != Method::KERNEL);
         Some(format!("the kernel module's answers are not among these: {why}"))
     }
 
@@ -135,10 +135,12 @@ impl Response {
     fn measure_with(self, board: Address, note: Option<String>) -> Result<Outcome, Failure> {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
-        let job = |by| latmon::Job { pair: pair.clone(), board: board.clone(), by, interval_ns };
+        let job = |method| latmon::Job { pair: pair.clone(), board: board.clone(), method, interval_ns };
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &[&pair.input, &pair.output]);
         asked.notes.extend(note);
-        let each = |by: &By, observer: &mut Observer| latmon::measure(by.name(), &job(*by), place, limits, observer);
+        let each = |method: &Method, observer: &mut Observer| {
+            latmon::measure(method.name(), &job(*method), place, limits, observer)
+        };
         measuring::run(asked, &self.measuring.output, |_| true, |observer| series::each(&self.method.0, observer, each))
     }
 
@@ -146,7 +148,7 @@ impl Response {
         let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
         let ends = self.ends()?;
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
-        let job = |by| Job { pair: pair.clone(), ends: ends.clone(), by, interval_ns, observer_cpu };
+        let job = |method| Job { pair: pair.clone(), ends: ends.clone(), method, interval_ns, observer_cpu };
         let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &lines);
         asked.notes.extend(note);
@@ -155,8 +157,8 @@ impl Response {
             &self.measuring.output,
             |_| true,
             |observer| {
-                series::each(&self.method.0, observer, |by, o| {
-                    response::measure(by.name(), &job(*by), place, limits, o)
+                series::each(&self.method.0, observer, |method, o| {
+                    response::measure(method.name(), &job(*method), place, limits, o)
                 })
             },
         )
@@ -165,8 +167,13 @@ impl Response {
     fn measure_table(self, no_kernel: Option<String>) -> Result<Outcome, Failure> {
         let ends = self.ends()?;
         let lines = [&ends.stimulus, &self.pair().input, &self.pair().output, &ends.scope].map(Clone::clone);
-        let job =
-            Job { pair: self.pair(), ends, by: By::Poll, interval_ns: self.interval, observer_cpu: self.observer_cpu };
+        let job = Job {
+            pair: self.pair(),
+            ends,
+            method: Method::Poll,
+            interval_ns: self.interval,
+            observer_cpu: self.observer_cpu,
+        };
         let stress = match self.measuring.load() {
             Load::None => Load::STRESS,
             load => load.clone(),
@@ -186,7 +193,7 @@ impl Response {
 
     /// Answers, and says so.
     fn respond(self) -> Result<Outcome, Failure> {
-        let [by] = self.method.0[..] else {
+        let [method] = self.method.0[..] else {
             return Err(Failure::new("only one mechanism can answer: choose one with --method"));
         };
         let (pair, place) = (self.pair(), self.measuring.place.place());
@@ -196,13 +203,13 @@ impl Response {
         let mut observer = Observer::new(&stop, &mut look);
         let simulated = simulated::note(&[&pair.input, &pair.output]).map(|what| format!("simulated {what}\n"));
         terminal::print(&format!(
-            "{}Answering line {} on line {} by {by} until Ctrl-C: look at it with an oscilloscope.\n",
+            "{}Answering line {} on line {} by {method} until Ctrl-C: look at it with an oscilloscope.\n",
             simulated.unwrap_or_default(),
             pair.input,
             pair.output
         ))?;
         let limit = self.measuring.limits.duration;
-        let (series, answers) = response::respond(by, &pair, self.interval, place, limit, &mut observer)?;
+        let (series, answers) = response::respond(method, &pair, self.interval, place, limit, &mut observer)?;
         let refused: String = series.settings.refused.iter().map(|what| format!("warning: {what}\n")).collect();
         terminal::print(&format!("Answered {answers} changes. Nothing was measured here.\n{refused}"))?;
         Ok(Outcome::Met)

@@ -1,7 +1,7 @@
 //! `ontick latency wakeup`
 
 use clap::Args;
-use ontick_measure::wakeup::By;
+use ontick_measure::wakeup::Method;
 use ontick_measure::{series, wakeup};
 use ontick_record::Measurement as Kind;
 
@@ -16,7 +16,7 @@ use crate::flags::{self, MeasuringFlags};
 pub struct Wakeup {
     /// futex, eventfd, pipe, condvar; or all, one after the other
     #[arg(long, default_value = "futex", value_parser = bells)]
-    method: Mechanisms<By>,
+    method: Mechanisms<Method>,
     /// Time between wake-ups, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
@@ -27,8 +27,8 @@ pub struct Wakeup {
     measuring: MeasuringFlags,
 }
 
-fn bells(text: &str) -> Result<Mechanisms<By>, String> {
-    mechanisms::read(text, &By::ALL)
+fn bells(text: &str) -> Result<Mechanisms<Method>, String> {
+    mechanisms::read(text, &Method::ALL)
 }
 
 impl Wakeup {
@@ -41,8 +41,8 @@ impl Wakeup {
             &self.measuring.output,
             |_| true,
             |observer| {
-                series::each(&self.method.0, observer, |by, o| {
-                    wakeup::measure(by.name(), *by, interval, from, place, limits, o)
+                series::each(&self.method.0, observer, |method, o| {
+                    wakeup::measure(method.name(), *method, interval, from, place, limits, o)
                 })
             },
         )

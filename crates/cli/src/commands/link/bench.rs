@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use ontick_gpio::{Line, Name, sim};
 use ontick_link::trial::{self, Ends, Trial};
-use ontick_link::{By, Setting};
+use ontick_link::{Method, Setting};
 use ontick_measure::Place;
 use ontick_measure::restrict_affinity::{Cpus, RestrictedAffinity};
 use ontick_rt::thread::Policy;
@@ -27,7 +27,7 @@ pub struct BenchFlags {
     /// How edges are detected: poll (reading again and again, which occupies a CPU) or interrupt (notified) [default:
     /// interrupt; tune and test --table try both]
     #[arg(long)]
-    method: Option<By>,
+    method: Option<Method>,
     #[command(flatten)]
     place: PlaceFlags,
 }
@@ -37,7 +37,7 @@ pub struct Bench {
     pub from: Name,
     pub to: Name,
     /// As was asked.
-    by: Option<By>,
+    method: Option<Method>,
     place: Place,
     own_chip: Option<String>,
 }
@@ -74,7 +74,7 @@ impl BenchFlags {
     pub fn bench(&self) -> Result<Bench, Failure> {
         let place = self.place.place();
         place.check()?;
-        ends::may_poll(self.method.unwrap_or(By::Interrupt), place)?;
+        ends::may_poll(self.method.unwrap_or(Method::Interrupt), place)?;
         let (from, to, own_chip) = match (&self.output, &self.input) {
             (Some(from), Some(to)) => (from.clone(), to.clone(), None),
             _ => {
@@ -84,24 +84,25 @@ impl BenchFlags {
                 (line(4), line(17), Some(chip.clone()))
             }
         };
-        Ok(Bench { from, to, by: self.method, place, own_chip })
+        Ok(Bench { from, to, method: self.method, place, own_chip })
     }
 }
 
 impl Bench {
     /// How edges are seen where it can be one way only.
-    pub fn by(&self) -> By {
-        self.by.unwrap_or(By::Interrupt)
+    pub fn method(&self) -> Method {
+        self.method.unwrap_or(Method::Interrupt)
     }
 
     /// The ways to see edges that can be tried.
-    pub fn ways(&self) -> Vec<By> {
-        match self.by {
-            Some(by) => vec![by],
+    pub fn ways(&self) -> Vec<Method> {
+        match self.method {
+            Some(method) => vec![method],
             None => {
-                let may =
-                    |by: &By| ends::may_poll(*by, self.place).is_ok() && (*by == By::Poll || ends::notifies(&self.to));
-                [By::Interrupt, By::Poll].into_iter().filter(may).collect()
+                let may = |method: &Method| {
+                    ends::may_poll(*method, self.place).is_ok() && (*method == Method::Poll || ends::notifies(&self.to))
+                };
+                [Method::Interrupt, Method::Poll].into_iter().filter(may).collect()
             }
         }
     }
@@ -109,7 +110,7 @@ impl Bench {
     /// Sends frames with this setting, on so many CPUs.
     pub fn run(
         &self,
-        by: By,
+        method: Method,
         setting: Setting,
         frames: u32,
         cpus: Cpus,
@@ -124,10 +125,11 @@ impl Bench {
         };
         let line = ends::output(&self.from)?;
         let backend = line.backend().name();
-        let ends = Ends { from: (line, from.setup()), to: (Line::open(&self.to, &by.request())?, to.setup()), by };
+        let ends =
+            Ends { from: (line, from.setup()), to: (Line::open(&self.to, &method.request())?, to.setup()), method };
         ends::attend(to);
         let trial = trial::run(ends, setting, frames, stop)??;
-        Ok((Row::of(&trial, by, setting, cpus, backend), trial))
+        Ok((Row::of(&trial, method, setting, cpus, backend), trial))
     }
 
     pub fn lines(&self) -> [Option<&Name>; 2] {
@@ -151,9 +153,9 @@ pub fn below(policy: Policy) -> Policy {
 }
 
 impl Row {
-    fn of(trial: &Trial, by: By, setting: Setting, cpus: Cpus, backend: &'static str) -> Self {
+    fn of(trial: &Trial, method: Method, setting: Setting, cpus: Cpus, backend: &'static str) -> Self {
         Self {
-            method: by.name(),
+            method: method.name(),
             alphabet: setting.code.alphabet(),
             short_ns: setting.code.shortest_ns,
             step_ns: setting.code.step_ns,

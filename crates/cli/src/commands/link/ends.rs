@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ontick_gpio::{Line, Name, OnExit, Request};
-use ontick_link::{By, Code, Receiver, Sender, Setting};
+use ontick_link::{Code, Method, Receiver, Sender, Setting};
 use ontick_measure::Place;
 use ontick_rt::cpus;
 use ontick_rt::thread::{Policy, Setup};
@@ -64,9 +64,9 @@ pub fn sender(name: &Name, setting: Setting, setup: Setup) -> Result<Sender, Fai
     Sender::start(line, setting, setup).map_err(|e| Failure::new(format!("cannot start the sending thread: {e}")))
 }
 
-pub fn receiver(name: &Name, setting: Setting, by: By, setup: Setup) -> Result<Receiver, Failure> {
-    let line = Line::open(name, &by.request())?;
-    let started = Receiver::start(line, setting, by, setup);
+pub fn receiver(name: &Name, setting: Setting, method: Method, setup: Setup) -> Result<Receiver, Failure> {
+    let line = Line::open(name, &method.request())?;
+    let started = Receiver::start(line, setting, method, setup);
     started.map_err(|e| Failure::new(format!("cannot start the receiving thread: {e}")))
 }
 
@@ -74,9 +74,9 @@ pub fn receiver(name: &Name, setting: Setting, by: By, setup: Setup) -> Result<R
 const SHORTEST_NOTIFIED_NS: u64 = 20_000;
 
 /// How a return line is looked at: nothing notifies in time of short pulses.
-pub fn by_of(name: &Name, setting: Setting) -> By {
+pub fn by_of(name: &Name, setting: Setting) -> Method {
     let notified = notifies(name) && setting.code.shortest_ns >= SHORTEST_NOTIFIED_NS;
-    if notified { By::Interrupt } else { By::Poll }
+    if notified { Method::Interrupt } else { Method::Poll }
 }
 
 /// Whether anything tells of a line's edges; nothing does in registers.
@@ -85,8 +85,8 @@ pub fn notifies(name: &Name) -> bool {
 }
 
 /// Refuses to spin where that would stop everything else.
-pub fn may_poll(by: By, place: Place) -> Result<(), Failure> {
-    if by == By::Poll && place.policy != Policy::Other {
+pub fn may_poll(method: Method, place: Place) -> Result<(), Failure> {
+    if method == Method::Poll && place.policy != Policy::Other {
         ontick_rt::watchdog::may_occupy(cpus::allowed().len())?;
     }
     Ok(())

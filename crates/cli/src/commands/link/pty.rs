@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ontick_gpio::Name;
-use ontick_link::By;
+use ontick_link::Method;
 use ontick_link::transfer::both_ways::{self, Passed};
 use ontick_measure::Place;
 
@@ -37,7 +37,7 @@ pub struct Pty {
     link: Option<PathBuf>,
     /// How edges are detected: poll (reading again and again, which occupies a CPU) or interrupt (notified)
     #[arg(long, default_value = "interrupt")]
-    method: By,
+    method: Method,
     #[command(flatten)]
     code: CodeFlags,
     #[command(flatten)]
@@ -57,7 +57,7 @@ impl Pty {
         let mut sender = ends::sender(&self.output, setting, place.setup())?;
         // A sender keeps one that polls from its CPU, and is itself kept from it by one that is notified: that has time.
         let beside = place.peer(None, "two ends").unwrap_or(place);
-        let policy = if self.method == By::Poll { place.policy } else { below(place.policy) };
+        let policy = if self.method == Method::Poll { place.policy } else { below(place.policy) };
         let beside = Place { policy, ..beside };
         let mut receiver = ends::receiver(&self.input, setting, self.method, beside.setup())?;
         ends::tell(sender.refused());

@@ -4,7 +4,7 @@ use std::io::{self, Write, stdout};
 
 use clap::Args;
 use ontick_gpio::Name;
-use ontick_link::By;
+use ontick_link::Method;
 use ontick_link::transfer::{Broken, Warning, one_way, repeated};
 
 use super::ends::{self, CodeFlags};
@@ -29,7 +29,7 @@ pub struct Recv {
     return_output: Option<Name>,
     /// How edges are detected: poll (reading again and again, which occupies a CPU) or interrupt (notified)
     #[arg(long, default_value = "interrupt")]
-    method: By,
+    method: Method,
     #[command(flatten)]
     code: CodeFlags,
     /// After data has arrived, how long to wait for more

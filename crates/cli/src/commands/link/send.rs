@@ -51,9 +51,9 @@ impl Send {
         let sent = match &self.return_input {
             None => one_way::send(&mut sender, setting, &mut feed, ends::mark(), &stop)?,
             Some(back) => {
-                let by = ends::by_of(back, setting);
-                ends::may_poll(by, place)?;
-                let mut back = ends::receiver(back, setting, by, place.setup())?;
+                let method = ends::by_of(back, setting);
+                ends::may_poll(method, place)?;
+                let mut back = ends::receiver(back, setting, method, place.setup())?;
                 let stream = (ends::mark(), self.timeout);
                 repeated::send(&mut sender, &mut back, setting, &mut feed, stream, &stop)?
             }

@@ -1,7 +1,7 @@
 //! `ontick link test`
 
 use clap::Args;
-use ontick_link::{By, Code, Setting};
+use ontick_link::{Code, Method, Setting};
 use ontick_measure::restrict_affinity::Cpus;
 use ontick_units::show;
 use serde::Serialize;
@@ -59,7 +59,7 @@ impl Test {
 
     fn run_one(&self, bench: &Bench, setting: Setting) -> Result<Outcome, Failure> {
         let stop = stop::on_signal()?;
-        let (row, trial) = bench.run(bench.by(), setting, self.frames, Cpus::All, &stop)?;
+        let (row, trial) = bench.run(bench.method(), setting, self.frames, Cpus::All, &stop)?;
         ends::tell(&trial.refused);
         let lost = row.frames_lost;
         if self.json {
@@ -76,18 +76,18 @@ impl Test {
         let mut rows = Vec::new();
         let parity = self.code.parity();
         for cpus in [Cpus::Some(1), Cpus::All] {
-            for by in bench.ways() {
-                if cpus == Cpus::Some(1) && by == By::Poll {
+            for method in bench.ways() {
+                if cpus == Cpus::Some(1) && method == Method::Poll {
                     ends::say("note: not polled on 1 CPU: two threads that spin would block each other");
                     continue;
                 }
-                if by == By::Interrupt || bench.ways().len() == 1 {
+                if method == Method::Interrupt || bench.ways().len() == 1 {
                     rows.push(
-                        bench.run(by, Setting::new(Code::SOURCE_002, parity)?.brisk(), self.frames, cpus, &stop)?.0,
+                        bench.run(method, Setting::new(Code::SOURCE_002, parity)?.brisk(), self.frames, cpus, &stop)?.0,
                     );
                 }
-                let search = tune::Search { wanted: tune::bearable(by), frames: self.frames, parity, cpus };
-                rows.extend(search.fastest(bench, by, &stop, |_| {})?.map(|(row, _)| row));
+                let search = tune::Search { wanted: tune::bearable(method), frames: self.frames, parity, cpus };
+                rows.extend(search.fastest(bench, method, &stop, |_| {})?.map(|(row, _)| row));
             }
         }
         if self.json {
@@ -111,9 +111,9 @@ impl Test {
 
 fn lines(row: &Row, bench: &Bench, note: &str) -> String {
     let Row { alphabet, short_ns, step_ns, parity_percent, .. } = row;
-    let (from, to, by) = (&bench.from, &bench.to, row.method);
+    let (from, to, method) = (&bench.from, &bench.to, row.method);
     let (short, step) = (show(*short_ns), show(*step_ns));
-    let mut text = format!("{from} to {to} by {by}{note}\n");
+    let mut text = format!("{from} to {to} by {method}{note}\n");
     text += &format!("code         {alphabet} from {short} in steps of {step}, parity {parity_percent} %\n");
     text += &format!("raw rate     {}\n", tune::rate(row.raw_bits_per_s));
     text += &format!("net rate     {}{note}\n", tune::rate(row.net_bits_per_s));

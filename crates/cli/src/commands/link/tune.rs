@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use ontick_link::trial::Trial;
-use ontick_link::{By, Code, Setting};
+use ontick_link::{Code, Method, Setting};
 use ontick_measure::restrict_affinity::Cpus;
 use ontick_units::{exact, show};
 use serde::Serialize;
@@ -77,8 +77,8 @@ impl Tune {
             tried.push(row.clone());
         };
         let mut fastest: Option<(Row, Trial)> = None;
-        for by in bench.ways() {
-            let found = search.fastest(&bench, by, &stop, &mut tell)?;
+        for method in bench.ways() {
+            let found = search.fastest(&bench, method, &stop, &mut tell)?;
             fastest = faster(fastest, found);
         }
         let outcome = if fastest.is_some() { Outcome::Met } else { Outcome::NotMet };
@@ -129,8 +129,8 @@ const POLLED_NS: [(u64, u64); 8] =
 const ALPHABETS: [&str; 5] = ["2x1", "2x2", "4x4", "8x8", "16x16"];
 
 /// Lost frames that are no reason not to choose a setting: who polls always loses some, which are repeated.
-pub fn bearable(by: By) -> f64 {
-    if by == By::Poll { 0.2 } else { 0.0 }
+pub fn bearable(method: Method) -> f64 {
+    if method == Method::Poll { 0.2 } else { 0.0 }
 }
 
 /// What is looked for.
@@ -152,7 +152,7 @@ impl Search {
     pub fn fastest(
         &self,
         bench: &Bench,
-        by: By,
+        method: Method,
         stop: &AtomicBool,
         mut tell: impl FnMut(&Row),
     ) -> Result<Option<(Row, Trial)>, Failure> {
@@ -161,7 +161,7 @@ impl Search {
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
-            let tried = bench.run(by, self.setting(alphabet, widths_ns)?, self.frames, self.cpus, stop)?;
+            let tried = bench.run(method, self.setting(alphabet, widths_ns)?, self.frames, self.cpus, stop)?;
             // What Ctrl-C cut short tells nothing.
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -174,11 +174,11 @@ impl Search {
             Ok(holds)
         };
         for alphabet in ALPHABETS {
-            match by {
-                By::Interrupt => {
+            match method {
+                Method::Interrupt => {
                     bisect(NOTIFIED_NS.len(), |n| holds(alphabet, NOTIFIED_NS[n]))?;
                 }
-                By::Poll => {
+                Method::Poll => {
                     for widths_ns in POLLED_NS {
                         holds(alphabet, widths_ns)?;
                     }

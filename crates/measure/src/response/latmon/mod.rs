@@ -21,7 +21,7 @@ use ontick_rt::thread::ThreadSetup;
 pub use address::{Address, AddressError, PORT};
 
 use super::alone::Alone;
-use super::{By, Pair, check_interval};
+use super::{Method, Pair, check_interval};
 use crate::probe::{Probe, Sample};
 use crate::{Error, Length, Limits, Observer, Place, session};
 use board::{Board, BoardReport, connect};
@@ -39,7 +39,7 @@ pub struct Job {
     /// The board.
     pub board: Address,
     /// How a change is seen.
-    pub by: By,
+    pub method: Method,
     /// Time between the board's stimuli, in ns.
     pub interval_ns: u64,
 }
@@ -58,13 +58,13 @@ fn measure_within(
     patience: Duration,
 ) -> Result<Series, Error> {
     check_interval(job.interval_ns)?;
-    if matches!(job.by, By::Poll | By::InterruptBusy) && job.interval_ns < SHORTEST_POLLED_NS {
+    if matches!(job.method, Method::Poll | Method::InterruptBusy) && job.interval_ns < SHORTEST_POLLED_NS {
         return Err(Error::Impossible("with a board one who polls needs an interval of 500us or more to rest".into()));
     }
     let stream = connect(&job.board, patience)?;
     let reported = Arc::new(std::sync::Mutex::new(BoardReport::default()));
     let prepare = |_: &ThreadSetup| {
-        let alone = Alone::start(job.by, &job.pair, job.interval_ns, place, Arc::new(AtomicU64::new(0)))?;
+        let alone = Alone::start(job.method, &job.pair, job.interval_ns, place, Arc::new(AtomicU64::new(0)))?;
         let board = Board::start(stream, (job.interval_ns / 1_000) as u32, patience)?;
         Ok(Observed { alone, board, address: job.board.clone(), reported: reported.clone() })
     };

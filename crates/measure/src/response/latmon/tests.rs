@@ -42,7 +42,7 @@ fn with(
     let address = format!("latmon://127.0.0.1:{}", listener.local_addr().unwrap().port()).parse().unwrap();
     let thread = std::thread::spawn(move || board(listener.accept().unwrap().0));
     let pair = Pair { input: line(6), output: line(7), inverse: true, on_exit: OnExit::Low };
-    let job = Job { pair, board: address, by: By::Interrupt, interval_ns: 1_000_000 };
+    let job = Job { pair, board: address, method: Method::Interrupt, interval_ns: 1_000_000 };
     let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
     let mut observer = Observer::new(&stop, &mut look);
     let place = Place { cpu: Some(cpus::preferred()), ..Place::stock() };

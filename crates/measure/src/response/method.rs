@@ -7,7 +7,7 @@ use crate::kmod::Context;
 
 /// A mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum Method {
     /// The program reads the line again and again.
     Poll,
     /// The program sleeps until it is notified.
@@ -23,36 +23,40 @@ pub enum By {
 #[error(
     "responses by \"{0}\": there is no such mechanism (choose one of poll, interrupt, interrupt-busy, kernel, kernel-hard)"
 )]
-pub struct ByError(String);
+pub struct MethodError(String);
 
-impl By {
+impl Method {
     /// Those of a program, on any lines.
-    pub const PROGRAM: [By; 3] = [By::Poll, By::Interrupt, By::InterruptBusy];
+    pub const PROGRAM: [Method; 3] = [Method::Poll, Method::Interrupt, Method::InterruptBusy];
     /// In the interrupt's thread, on any lines that the kernel module can take.
-    pub const KERNEL: By = By::Kernel(Context::Threaded);
+    pub const KERNEL: Method = Method::Kernel(Context::Threaded);
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
         match self {
-            By::Poll => "poll",
-            By::Interrupt => "interrupt",
-            By::InterruptBusy => "interrupt-busy",
-            By::Kernel(Context::Threaded) => "kernel",
-            By::Kernel(Context::Hard) => "kernel-hard",
+            Method::Poll => "poll",
+            Method::Interrupt => "interrupt",
+            Method::InterruptBusy => "interrupt-busy",
+            Method::Kernel(Context::Threaded) => "kernel",
+            Method::Kernel(Context::Hard) => "kernel-hard",
         }
     }
 }
 
-impl FromStr for By {
-    type Err = ByError;
+impl FromStr for Method {
+    type Err = MethodError;
 
-    fn from_str(text: &str) -> Result<Self, ByError> {
-        let kernel = [By::KERNEL, By::Kernel(Context::Hard)];
-        By::PROGRAM.into_iter().chain(kernel).find(|by| by.name() == text).ok_or_else(|| ByError(text.into()))
+    fn from_str(text: &str) -> Result<Self, MethodError> {
+        let kernel = [Method::KERNEL, Method::Kernel(Context::Hard)];
+        Method::PROGRAM
+            .into_iter()
+            .chain(kernel)
+            .find(|method| method.name() == text)
+            .ok_or_else(|| MethodError(text.into()))
     }
 }
 
-impl fmt::Display for By {
+impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
     }

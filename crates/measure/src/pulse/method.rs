@@ -9,7 +9,7 @@ use crate::pru;
 
 /// A way to time a pulse.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum By {
+pub enum Method {
     /// nanosleep(2) for the width, as usleep(3) does: what most programs do.
     Sleep,
     /// Reading the clock until the width is over.
@@ -26,51 +26,51 @@ pub enum By {
     Kernel(Timer, Undisturbed),
 }
 
-impl By {
+impl Method {
     /// Those that a program can time on any line.
-    pub const PROGRAM: [By; 3] = [By::Sleep, By::Spin, By::Hybrid];
+    pub const PROGRAM: [Method; 3] = [Method::Sleep, Method::Spin, Method::Hybrid];
 
     /// Those of the kernel module.
-    pub const KERNEL: [By; 3] = [
-        By::Kernel(Timer::Usleep, Undisturbed::No),
-        By::Kernel(Timer::Hrtimer, Undisturbed::No),
-        By::Kernel(Timer::Udelay, Undisturbed::No),
+    pub const KERNEL: [Method; 3] = [
+        Method::Kernel(Timer::Usleep, Undisturbed::No),
+        Method::Kernel(Timer::Hrtimer, Undisturbed::No),
+        Method::Kernel(Timer::Udelay, Undisturbed::No),
     ];
 
     /// The name in records.
     pub fn name(&self) -> &'static str {
         match self {
-            By::Sleep => "sleep",
-            By::Spin => "spin",
-            By::Hybrid => "hybrid",
-            By::Pwm(_) => "pwm",
-            By::Spi(_) => "spi",
-            By::Pru(_) => "pru",
-            By::Kernel(Timer::Usleep, _) => "kernel usleep",
-            By::Kernel(Timer::Hrtimer, _) => "kernel hrtimer",
-            By::Kernel(Timer::Udelay, Undisturbed::No) => "kernel udelay",
-            By::Kernel(Timer::Udelay, Undisturbed::Preemption) => "kernel udelay, preemption off",
-            By::Kernel(Timer::Udelay, Undisturbed::Interrupts) => "kernel udelay, interrupts off",
+            Method::Sleep => "sleep",
+            Method::Spin => "spin",
+            Method::Hybrid => "hybrid",
+            Method::Pwm(_) => "pwm",
+            Method::Spi(_) => "spi",
+            Method::Pru(_) => "pru",
+            Method::Kernel(Timer::Usleep, _) => "kernel usleep",
+            Method::Kernel(Timer::Hrtimer, _) => "kernel hrtimer",
+            Method::Kernel(Timer::Udelay, Undisturbed::No) => "kernel udelay",
+            Method::Kernel(Timer::Udelay, Undisturbed::Preemption) => "kernel udelay, preemption off",
+            Method::Kernel(Timer::Udelay, Undisturbed::Interrupts) => "kernel udelay, interrupts off",
         }
     }
 
     /// Whether the program's thread uses CPU time while a pulse lasts.
     pub fn spins(&self) -> bool {
-        matches!(self, By::Spin | By::Hybrid)
+        matches!(self, Method::Spin | Method::Hybrid)
     }
 
     /// What makes the pulses, if it is not a line that the program drives.
     pub fn hardware(&self) -> Option<String> {
         match self {
-            By::Sleep | By::Spin | By::Hybrid | By::Kernel(..) => None,
-            By::Pwm(channel) => Some(channel.to_string()),
-            By::Spi(device) => Some(device.to_string()),
-            By::Pru(output) => Some(output.pin.to_string()),
+            Method::Sleep | Method::Spin | Method::Hybrid | Method::Kernel(..) => None,
+            Method::Pwm(channel) => Some(channel.to_string()),
+            Method::Spi(device) => Some(device.to_string()),
+            Method::Pru(output) => Some(output.pin.to_string()),
         }
     }
 }
 
-impl fmt::Display for By {
+impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
     }
