@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use ontick_measure::{Load, Place};
+use ontick_measure::{Load, Placement};
 use ontick_rt::thread::Policy;
 use ontick_units::{parse_interval, parse_time};
 
@@ -143,8 +143,8 @@ impl Arguments {
     }
 
     /// Where every side's timed thread runs.
-    pub fn place(&self) -> Place {
-        Place { policy: Policy::Fifo(self.priority), ..Place::dedicated(self.cpu) }
+    pub fn place(&self) -> Placement {
+        Placement { policy: Policy::Fifo(self.priority), ..Placement::dedicated(self.cpu) }
     }
 
     /// The ontick to measure.

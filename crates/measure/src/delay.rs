@@ -12,7 +12,7 @@ use ontick_rt::{cpus, watchdog};
 pub use method::{Method, MethodError};
 
 use crate::probe::{Probe, Sample};
-use crate::{Error, Limits, Observer, Place, session};
+use crate::{Error, Limits, Observer, Placement, session};
 
 /// The delays of the curve unless others are asked for, in ns.
 pub const DELAYS_NS: [u64; 9] = [0, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
@@ -41,16 +41,16 @@ impl Delay {
 }
 
 /// Measures one point: a sample's latency is by how much the delay was too long.
-pub fn measure(delay: Delay, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
+pub fn measure(delay: Delay, placement: Placement, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
     if delay.asked_ns > LONGEST_NS {
         return Err(Error::Impossible("a delay must be shorter than 1s".into()));
     }
-    if delay.method.spins() && place.policy.is_real_time() {
+    if delay.method.spins() && placement.policy.is_real_time() {
         watchdog::may_occupy(cpus::online().len())?;
     }
     let prepare = |_: &_| Ok(Delayed { clock: Clock::new(ClockId::Monotonic), delay, pause: delay.method.pause() });
     let case = delay.case();
-    let series = session::run(&case.to_string(), place, limits, prepare, observer)?;
+    let series = session::run(&case.to_string(), placement, limits, prepare, observer)?;
     Ok(Series { case, ..series })
 }
 
@@ -90,7 +90,7 @@ mod tests {
             let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
             let delay = Delay { method, asked_ns: 300_000 };
             let limits = Limits::new(Length::Count(20));
-            let series = measure(delay, Place::stock(), limits, &mut Observer::new(&stop, &mut look)).unwrap();
+            let series = measure(delay, Placement::stock(), limits, &mut Observer::new(&stop, &mut look)).unwrap();
             assert_eq!(series.name, format!("300us, {method}"));
             assert_eq!((series.latency.count(), series.early), (20, 0), "{method}");
         }
@@ -101,7 +101,7 @@ mod tests {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let delay = Delay { method: Method::Usleep, asked_ns: 1_000_000_000 };
         let limits = Limits::new(Length::Count(1));
-        let error = measure(delay, Place::stock(), limits, &mut Observer::new(&stop, &mut look)).unwrap_err();
+        let error = measure(delay, Placement::stock(), limits, &mut Observer::new(&stop, &mut look)).unwrap_err();
         assert!(error.to_string().contains("shorter than 1s"));
     }
 }

@@ -6,21 +6,21 @@ use ontick_rt::gaps::Gaps;
 use ontick_rt::{cpus, watchdog};
 
 use crate::probe::{Probe, Sample};
-use crate::{Error, Limits, Observer, Place, session};
+use crate::{Error, Limits, Observer, Placement, session};
 
 /// A run can be ended this often, in ns.
 const BREATH_NS: u64 = 100_000_000;
 
-/// Spins at `place` and records every gap of at least `shortest_ns` between two readings of the clock. The
+/// Spins at `placement` and records every gap of at least `shortest_ns` between two readings of the clock. The
 /// thread rests a tenth of the time; what happens then is not seen.
 pub fn measure(
     name: &str,
     shortest_ns: u64,
-    place: Place,
+    placement: Placement,
     limits: Limits,
     observer: &mut Observer,
 ) -> Result<Series, Error> {
-    if place.policy.is_real_time() {
+    if placement.policy.is_real_time() {
         watchdog::may_occupy(cpus::online().len())?;
     }
     let prepare = |_: &_| {
@@ -28,7 +28,7 @@ pub fn measure(
         let name = clock.name();
         Ok(Noise { gaps: Gaps::new(clock, shortest_ns.max(1)), clock: name, began_ns: ClockId::Monotonic.now_ns() })
     };
-    session::run(name, place, limits, prepare, observer)
+    session::run(name, placement, limits, prepare, observer)
 }
 
 struct Noise {

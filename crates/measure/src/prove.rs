@@ -8,7 +8,7 @@ use ontick_rt::{cpus, watchdog};
 use crate::blocks::{absorb, note_of_ended};
 use crate::observe::Part;
 use crate::timer::{self, Job, Method};
-use crate::{Error, Length, Limits, Load, Observer, Place};
+use crate::{Error, Length, Limits, Load, Observer, Placement};
 
 /// Pairs of blocks for each load.
 const PAIRS: usize = 3;
@@ -30,7 +30,7 @@ pub struct Plan {
 #[derive(Clone, Copy)]
 struct Way {
     job: Job,
-    place: Place,
+    placement: Placement,
 }
 
 impl Plan {
@@ -42,8 +42,8 @@ impl Plan {
     }
 
     /// Where ontick's side runs.
-    pub fn place(&self) -> Place {
-        Place::dedicated(self.cpu)
+    pub fn placement(&self) -> Placement {
+        Placement::dedicated(self.cpu)
     }
 
     /// The loads in turn; whether it is one.
@@ -73,8 +73,8 @@ impl Plan {
 pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error> {
     plan.check()?;
     let [stock, mut ontick] = sides(plan);
-    ontick.place.check()?;
-    ontick.job.phase = Phase::Fixed(timer::find_phase(plan.interval_ns, ontick.place)?);
+    ontick.placement.check()?;
+    ontick.job.phase = Phase::Fixed(timer::find_phase(plan.interval_ns, ontick.placement)?);
 
     let mut all = plan.series();
     let loads = plan.loads();
@@ -98,8 +98,8 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             }
             let series = case * 2 + side;
             observer.begin(Part { series, from: f64::from(order) * share, share });
-            let Way { job, place } = [stock, ontick][side];
-            let mut block = match timer::measure(&all[series].name, job, place, plan.block(), observer) {
+            let Way { job, placement } = [stock, ontick][side];
+            let mut block = match timer::measure(&all[series].name, job, placement, plan.block(), observer) {
                 Err(error) if order > 0 => {
                     observer.fail(error);
                     break;
@@ -126,8 +126,8 @@ fn sides(plan: &Plan) -> [Way; 2] {
         Err(_) => Method::ClockNanosleep,
     };
     [
-        Way { job: Job::new(plan.interval_ns, Method::Nanosleep), place: Place::stock() },
-        Way { job: Job::new(plan.interval_ns, method), place: plan.place() },
+        Way { job: Job::new(plan.interval_ns, Method::Nanosleep), placement: Placement::stock() },
+        Way { job: Job::new(plan.interval_ns, method), placement: plan.placement() },
     ]
 }
 

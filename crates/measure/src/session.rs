@@ -17,7 +17,7 @@ use crate::explain::Explainer;
 use crate::limits::{Length, Limits};
 use crate::observe::{Collector, Observer};
 use crate::probe::Probe;
-use crate::{Error, Place};
+use crate::{Error, Placement};
 
 /// A loop that keeps its CPU for itself this long has run away; see [`ontick_rt::watchdog`].
 const RUNAWAY_AFTER: Duration = Duration::from_secs(10);
@@ -26,36 +26,36 @@ const WARM_UP: u32 = 200;
 /// No warm-up longer than this, in ns.
 const WARM_UP_NS: u64 = 250_000_000;
 
-/// Runs a probe on a thread of its own at `place`. `prepare` makes the probe on that thread, after the
+/// Runs a probe on a thread of its own at `placement`. `prepare` makes the probe on that thread, after the
 /// thread has been set up.
 pub fn run<P: Probe>(
     name: &str,
-    place: Place,
+    placement: Placement,
     limits: Limits,
     prepare: impl FnOnce(&ThreadSetup) -> Result<P, Error> + Send,
     observer: &mut Observer,
 ) -> Result<Series, Error> {
-    place.check()?;
+    placement.check()?;
     let (mut writer, reader) = recorder::channel(limits.outlier_ns);
     let stop = observer.stop;
     let recording = AtomicBool::new(false);
     let tid = AtomicI32::new(0);
     let mut collector = Collector::new(reader, name, limits);
     if observer.findings().is_some() {
-        let (explainer, note) = Explainer::start(place);
+        let (explainer, note) = Explainer::start(placement);
         note.into_iter().for_each(|note| observer.note(note));
         collector.explain(explainer, &tid);
     }
-    if let Some(cpu) = place.cpu {
+    if let Some(cpu) = placement.cpu {
         collector.expect_on(cpu, &tid);
     }
     let timed = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("ontick-timed".into())
-            .spawn_scoped(scope, || timed(place, limits, prepare, &mut writer, stop, &recording, &tid));
+            .spawn_scoped(scope, || timed(placement, limits, prepare, &mut writer, stop, &recording, &tid));
         let thread = thread.map_err(Error::system("starting the timed thread"))?;
         // Drawing and recording must not disturb what they show.
-        let _avoided = place.cpu.and_then(AvoidCpu::from);
+        let _avoided = placement.cpu.and_then(AvoidCpu::from);
         collector.watch(observer, &|| thread.is_finished(), &recording);
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
@@ -90,7 +90,7 @@ struct Timed {
 
 /// What happens on the timed thread.
 fn timed<P: Probe>(
-    place: Place,
+    placement: Placement,
     limits: Limits,
     prepare: impl FnOnce(&ThreadSetup) -> Result<P, Error>,
     writer: &mut Writer,
@@ -100,8 +100,8 @@ fn timed<P: Probe>(
 ) -> Result<Timed, Error> {
     block_signals();
     tid.store(rustix::thread::gettid().as_raw_nonzero().get(), Relaxed);
-    let ready = place.take();
-    let watchdog = match place.policy.is_real_time() {
+    let ready = placement.take();
+    let watchdog = match placement.policy.is_real_time() {
         true => Some(Watchdog::watch_this_thread(RUNAWAY_AFTER).map_err(Error::system("starting the watchdog"))?),
         false => None,
     };
@@ -110,27 +110,27 @@ fn timed<P: Probe>(
         warm_up(&mut probe, limits.length, stop);
     }
 
-    let watch = Watch::start(place.cpu);
+    let watch = Watch::start(placement.cpu);
     recording.store(true, Relaxed);
     let before = Usage::now();
     let (recorded_ns, failure) = observe(&mut probe, limits, writer, stop);
     let usage = Usage::now().since(before);
 
     let mut settings = Settings::default();
-    place.describe(&ready, &mut settings);
+    placement.describe(&ready, &mut settings);
     probe.describe(&mut settings);
     if let Some(lowered) = watchdog.as_ref().and_then(Watchdog::lowered) {
         settings.policy = lowered.to_string();
         settings.refused.push(format!(
             "policy {}: lowered to {lowered}, because the watchdog may run on no other CPU and must come before the loop \
              (allow this program a second CPU)",
-            place.policy
+            placement.policy
         ));
     }
     if watchdog.is_some_and(|w| w.demoted()) {
         settings.refused.push(format!(
             "policy {}: the watchdog demoted the thread after {} s without a rest (use a method that sleeps)",
-            place.policy,
+            placement.policy,
             RUNAWAY_AFTER.as_secs()
         ));
     }
@@ -270,7 +270,8 @@ mod tests {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let limits = Limits { outlier_ns: 0, ..Limits::new(Length::Count(10_000)) };
         let prepare = |_: &ThreadSetup| Ok(Allocations(0));
-        let series = run("allocations", Place::stock(), limits, prepare, &mut Observer::new(&stop, &mut look)).unwrap();
+        let series =
+            run("allocations", Placement::stock(), limits, prepare, &mut Observer::new(&stop, &mut look)).unwrap();
         // The first also counts what was prepared just before it.
         assert_eq!((series.latency.count(), series.latency.below(1)), (10_000, 9_999));
     }
@@ -349,12 +350,12 @@ mod tests {
             }
         };
         let mut observer = Observer::new(&stop, &mut look);
-        let place = Place { cpu: Some(first), ..Place::stock() };
+        let placement = Placement { cpu: Some(first), ..Placement::stock() };
         let prepare = |_: &ThreadSetup| {
             tid.store(ontick_rt::thread::current_tid(), Relaxed);
             Ok(Allocations(0))
         };
-        let series = run("moved", place, Limits::new(Length::Duration(u64::MAX)), prepare, &mut observer).unwrap();
+        let series = run("moved", placement, Limits::new(Length::Duration(u64::MAX)), prepare, &mut observer).unwrap();
         assert_eq!((series.settings.cpu, series.settings.strayed_to), (Some(first), vec![last]));
         let notes = observer.take_notes();
         let wanted = format!("moved: CPU {first} was taken from it");
@@ -369,7 +370,7 @@ mod tests {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let prepare = |_: &ThreadSetup| Err::<Allocations, _>(Error::NeedsTwoCpus("this"));
         let limits = Limits::new(Length::Duration(u64::MAX));
-        let result = run("none", Place::stock(), limits, prepare, &mut Observer::new(&stop, &mut look));
+        let result = run("none", Placement::stock(), limits, prepare, &mut Observer::new(&stop, &mut look));
         assert!(result.unwrap_err().to_string().contains("needs two CPUs"));
     }
 }

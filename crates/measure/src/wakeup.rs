@@ -17,7 +17,7 @@ use rustix::pipe::PipeFlags;
 use rustix::thread::futex;
 
 use crate::probe::{Probe, Sample};
-use crate::{Error, Limits, Observer, Place, session};
+use crate::{Error, Limits, Observer, Placement, session};
 
 /// What one thread wakes the other with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// Measures the wake-up of a thread at `place` by one on another CPU (`waker_cpu`, or the first other one)
+/// Measures the wake-up of a thread at `placement` by one on another CPU (`waker_cpu`, or the first other one)
 /// every `interval_ns`. The latency runs from just before the waking call to the first clock reading of the
 /// woken thread.
 pub fn measure(
@@ -74,17 +74,18 @@ pub fn measure(
     method: Method,
     interval_ns: u64,
     waker_cpu: Option<u32>,
-    place: Place,
+    placement: Placement,
     limits: Limits,
     observer: &mut Observer,
 ) -> Result<Series, Error> {
     if !(10_000..=1_000_000_000).contains(&interval_ns) {
         return Err(Error::Impossible("the interval of wake-ups must be from 10us to 1s".into()));
     }
-    let waker_place = place.peer(waker_cpu, "a wake-up between CPUs")?;
-    let prepare =
-        |_: &ThreadSetup| Wakeup::start(method, interval_ns, waker_place).map_err(Error::system("a wake-up's start"));
-    session::run(name, place, limits, prepare, observer)
+    let waker_placement = placement.peer(waker_cpu, "a wake-up between CPUs")?;
+    let prepare = |_: &ThreadSetup| {
+        Wakeup::start(method, interval_ns, waker_placement).map_err(Error::system("a wake-up's start"))
+    };
+    session::run(name, placement, limits, prepare, observer)
 }
 
 /// What both threads share.
@@ -164,7 +165,7 @@ struct Wakeup {
 }
 
 impl Wakeup {
-    fn start(method: Method, interval_ns: u64, place: Place) -> io::Result<Self> {
+    fn start(method: Method, interval_ns: u64, placement: Placement) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             bell: Bell::new(method)?,
             called_ns: AtomicU64::new(0),
@@ -173,17 +174,17 @@ impl Wakeup {
         });
         let waker = std::thread::Builder::new().name("ontick-waker".into()).spawn({
             let shared = shared.clone();
-            move || wake(&shared, interval_ns, place)
+            move || wake(&shared, interval_ns, placement)
         })?;
         let clock = Clock::new(ClockId::Monotonic);
-        Ok(Self { method, interval_ns, waker_cpu: place.cpu, shared, clock, waker: Some(waker) })
+        Ok(Self { method, interval_ns, waker_cpu: placement.cpu, shared, clock, waker: Some(waker) })
     }
 }
 
 /// The other thread: calls at every interval, unless the last call was not answered yet.
-fn wake(shared: &Shared, interval_ns: u64, place: Place) {
+fn wake(shared: &Shared, interval_ns: u64, placement: Placement) {
     block_signals();
-    let _ready = place.take();
+    let _ready = placement.take();
     let mut clock = Clock::new(ClockId::Monotonic);
     let mut deadline_ns = clock.now_ns();
     while !shared.stop.load(Ordering::Relaxed) {
@@ -253,7 +254,7 @@ mod tests {
                 method,
                 200_000,
                 None,
-                Place { cpu: Some(cpus::preferred()), ..Place::stock() },
+                Placement { cpu: Some(cpus::preferred()), ..Placement::stock() },
                 limits,
                 &mut observer,
             )
@@ -273,13 +274,13 @@ mod tests {
     fn one_cpu_cannot_wake_itself() {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let cpu = cpus::preferred();
-        let place = Place { cpu: Some(cpu), ..Place::stock() };
+        let placement = Placement { cpu: Some(cpu), ..Placement::stock() };
         let result = measure(
             "x",
             Method::Futex,
             100_000,
             Some(cpu),
-            place,
+            placement,
             Limits::new(Length::Count(1)),
             &mut Observer::new(&stop, &mut look),
         );

@@ -5,7 +5,7 @@ use ontick_rt::clock::{Clock, ClockId, Source};
 use ontick_rt::wait::{Hybrid, Sleep, Wait};
 
 use crate::probe::{Probe, Sample};
-use crate::{Error, Limits, Observer, Place, session};
+use crate::{Error, Limits, Observer, Placement, session};
 
 /// Times of day to act at: `offset_ns` after every multiple of `interval_ns` since 1970 (TAI: since
 /// 1970-01-01 00:00:00 TAI), so `interval` 1 s and `offset` 0 is every full second, and a day and 12 h is
@@ -33,7 +33,7 @@ const NAP_NS: u64 = 300_000_000;
 pub fn measure(
     name: &str,
     times: Times,
-    place: Place,
+    placement: Placement,
     limits: Limits,
     observer: &mut Observer,
 ) -> Result<Series, Error> {
@@ -44,7 +44,7 @@ pub fn measure(
         return Err(Error::Impossible("the time of day must lie within the interval".into()));
     }
     let prepare = |_: &_| Ok(Day::new(times, Live::new(times)));
-    session::run(name, place, limits, prepare, observer)
+    session::run(name, placement, limits, prepare, observer)
 }
 
 /// The clocks that a time of day is kept on. Sleeping is done on the monotonic one alone, which nobody sets: a sleep on

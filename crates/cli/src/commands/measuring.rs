@@ -48,11 +48,11 @@ impl<'a> Measurement<'a> {
         Self {
             kind,
             series: series.into_iter().map(Into::into).collect(),
-            cpu: flags.place.place().cpu,
+            cpu: flags.placement.placement().cpu,
             load: flags.load(),
             watch: flags.watch,
             findings: Vec::new(),
-            facts: flags.place.note().into_iter().collect(),
+            facts: flags.placement.note().into_iter().collect(),
             notes: Vec::new(),
             explain: flags.explain,
             simulated: None,

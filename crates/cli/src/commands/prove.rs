@@ -59,19 +59,19 @@ impl Prove {
     pub fn run(self) -> Result<Outcome, Failure> {
         let plan =
             prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load: self.load };
-        let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(plan.place().cpu, knobs)).transpose()?;
+        let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(plan.placement().cpu, knobs)).transpose()?;
         let facts = Facts::gather(&Root::live());
-        let findings = target(&facts, plan.place().cpu).map(|target| check(&facts, &target)).unwrap_or_default();
+        let findings = target(&facts, plan.placement().cpu).map(|target| check(&facts, &target)).unwrap_or_default();
         let tunable = findings.iter().any(|f| f.knob.is_some());
         let notes = tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default();
         let asked = Measurement {
             kind: Kind::Prove,
             series: plan.series(),
-            cpu: plan.place().cpu,
+            cpu: plan.placement().cpu,
             load: &Load::None,
             watch: false,
             findings,
-            facts: plan.place().why_there().filter(|_| self.cpu.is_none()).into_iter().collect(),
+            facts: plan.placement().why_there().filter(|_| self.cpu.is_none()).into_iter().collect(),
             notes,
             explain: self.explain,
             simulated: None,

@@ -130,7 +130,7 @@ impl Pulse {
     }
 
     fn run_trains(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let trains = Trains {
             jobs: self.mechanisms()?.into_iter().map(|method| self.job(method)).collect(),
             cpus: self.cpus.clone(),
@@ -139,7 +139,7 @@ impl Pulse {
         };
         let names = trains.names();
         let note = (self.method == Mechanism::All).then(|| self.why_no_kernel()).flatten();
-        self.measured(Kind::Pulse, names, place.cpu, note, |observer| trains.measure(place, limits, observer))
+        self.measured(Kind::Pulse, names, placement.cpu, note, |observer| trains.measure(placement, limits, observer))
     }
 
     fn run_table(self) -> Result<Outcome, Failure> {
@@ -150,11 +150,11 @@ impl Pulse {
             line: self.output.clone(),
             seen_by: self.input.clone(),
             on_exit: self.on_exit,
-            cpu: self.measuring.place.place().cpu,
+            cpu: self.measuring.placement.placement().cpu,
             load: self.measuring.load.clone().unwrap_or(Load::Mix("all")),
             duration_ns: self.measuring.limits.duration.unwrap_or(TABLE_NS),
         };
-        self.measured(Kind::PulseTable, table.series(), table.place().cpu, note, |observer| table.measure(observer))
+        self.measured(Kind::PulseTable, table.series(), table.placement().cpu, note, |observer| table.measure(observer))
     }
 
     /// Runs the measurement, and shows and judges what came: of calibrated trains only those after calibration.

@@ -82,9 +82,9 @@ impl Sample {
             ));
         }
 
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits_or(u64::MAX));
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(u64::MAX));
         let simulated = computed(&sources, &trigger);
-        let (ring, chain) = Chain::start(&trigger, &sources, &sinks, place.cpu)?;
+        let (ring, chain) = Chain::start(&trigger, &sources, &sinks, placement.cpu)?;
         chain.addresses().for_each(|address| terminal::say(&format!("listening on {address}")));
         chain.notices().for_each(|notice| terminal::say(&format!("notice: {notice}")));
         let mut watching = chain.watching();
@@ -107,7 +107,7 @@ impl Sample {
             |_| true,
             |observer| {
                 let prepare = |_: &_| Acquiring::new(&trigger, named, ring);
-                let series = session::run("samples", place, limits, prepare, observer);
+                let series = session::run("samples", placement, limits, prepare, observer);
                 let end = chain.end();
                 end.facts.into_iter().for_each(|fact| observer.fact(fact));
                 end.notes.into_iter().for_each(|note| observer.note(note));

@@ -3,13 +3,13 @@
 use clap::Args;
 use ontick_measure::Load;
 
-use super::{LimitFlags, OutputFlags, PlaceFlags};
+use super::{LimitFlags, OutputFlags, PlacementFlags};
 
 /// What every measurement takes. Where a command's load or outliers are something else, it says so with `mut_arg`.
 #[derive(Args)]
 pub struct MeasuringFlags {
     #[command(flatten)]
-    pub place: PlaceFlags,
+    pub placement: PlacementFlags,
     #[command(flatten)]
     pub limits: LimitFlags,
     /// Load to run during the measurement: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default:

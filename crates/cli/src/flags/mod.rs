@@ -4,13 +4,13 @@ mod limits;
 mod machine;
 mod measuring;
 mod output;
-mod place;
+mod placement;
 
 pub use limits::LimitFlags;
 pub use machine::{RootFlag, TargetFlags, needs_root, target};
 pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
-pub use place::{Cpu, PlaceFlags, cpu};
+pub use placement::{Cpu, PlacementFlags, cpu};
 
 use ontick_units::{parse_interval, parse_time};
 

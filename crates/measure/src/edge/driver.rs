@@ -9,7 +9,7 @@ use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::thread::block_signals;
 use ontick_rt::wait::{Sleep, Wait};
 
-use crate::{Error, Place};
+use crate::{Error, Placement};
 
 /// Edges whose time is remembered: a power of two.
 const REMEMBERED: usize = 4096;
@@ -73,11 +73,11 @@ pub struct Driver {
 
 impl Driver {
     /// Drives the line every `interval_ns`, beginning when it is told to [`go`](Self::go).
-    pub fn start(line: Line, interval_ns: u64, place: Place) -> Result<Self, Error> {
+    pub fn start(line: Line, interval_ns: u64, placement: Placement) -> Result<Self, Error> {
         let causes = Arc::new(Causes::new());
         let thread = std::thread::Builder::new().name("ontick-driver".into()).spawn({
             let causes = causes.clone();
-            move || drive(line, &causes, interval_ns, place)
+            move || drive(line, &causes, interval_ns, placement)
         });
         let thread = thread.map_err(Error::system("starting the driving thread"))?;
         Ok(Self { causes, thread: Some(thread) })
@@ -96,9 +96,9 @@ impl Drop for Driver {
     }
 }
 
-fn drive(mut line: Line, causes: &Causes, interval_ns: u64, place: Place) {
+fn drive(mut line: Line, causes: &Causes, interval_ns: u64, placement: Placement) {
     block_signals();
-    let _ready = place.take();
+    let _ready = placement.take();
     let mut clock = Clock::new(ClockId::Monotonic);
     let (mut due_ns, mut number) = (clock.now_ns(), 0);
     while !causes.stop.load(Ordering::Acquire) {

@@ -12,7 +12,7 @@ use ontick_rt::thread::ThreadSetup;
 
 pub use wiring::Wiring;
 
-use crate::{Error, Limits, Observer, Place, session};
+use crate::{Error, Limits, Observer, Placement, session};
 use observer::EdgeObserver;
 
 /// How a thread comes to know of an edge.
@@ -72,17 +72,23 @@ pub struct Job {
     pub driver_cpu: Option<u32>,
 }
 
-/// Drives one line at every interval, and measures how long a thread at `place` takes to know of it: from just
+/// Drives one line at every interval, and measures how long a thread at `placement` takes to know of it: from just
 /// before the write to the first reading of the clock after the edge was seen. Edges that were not seen before
 /// the next one are missed.
-pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
+pub fn measure(
+    name: &str,
+    job: &Job,
+    placement: Placement,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Series, Error> {
     if !(10_000..=1_000_000_000).contains(&job.interval_ns) {
         return Err(Error::Impossible("the interval of edges must be from 10us to 1s".into()));
     }
-    let driver_place = place.peer(job.driver_cpu, "an edge from one CPU to another")?;
+    let driver_placement = placement.peer(job.driver_cpu, "an edge from one CPU to another")?;
     job.wiring.try_out()?;
-    let prepare = |_: &ThreadSetup| EdgeObserver::start(job, driver_place);
-    session::run(name, place, limits, prepare, observer)
+    let prepare = |_: &ThreadSetup| EdgeObserver::start(job, driver_placement);
+    session::run(name, placement, limits, prepare, observer)
 }
 
 #[cfg(test)]
@@ -104,9 +110,9 @@ mod tests {
 
     fn measure_it(job: &Job, count: u64) -> Result<Series, Error> {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
-        let place = Place { cpu: Some(cpus::preferred()), ..Place::stock() };
+        let placement = Placement { cpu: Some(cpus::preferred()), ..Placement::stock() };
         let mut observer = Observer::new(&stop, &mut look);
-        measure("edges", job, place, Limits::new(Length::Count(count)), &mut observer)
+        measure("edges", job, placement, Limits::new(Length::Count(count)), &mut observer)
     }
 
     #[test]

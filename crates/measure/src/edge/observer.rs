@@ -7,7 +7,7 @@ use ontick_rt::clock::{Clock, ClockId};
 use super::driver::Driver;
 use super::{Job, Method};
 use crate::probe::{Probe, Sample};
-use crate::{Error, Place};
+use crate::{Error, Placement};
 
 /// Without an edge for so long the thread rests: a run can be ended then, and other tasks on the CPU get
 /// their share. In ns.
@@ -59,14 +59,14 @@ pub struct EdgeObserver {
 }
 
 impl EdgeObserver {
-    pub fn start(job: &Job, driver_place: Place) -> Result<Self, Error> {
+    pub fn start(job: &Job, driver_placement: Placement) -> Result<Self, Error> {
         let edges = if job.method == Method::Poll { Edges::None } else { Edges::Both };
         let drive = job.wiring.open_drive()?;
         let line = job.wiring.open_see(edges)?;
-        let driver = Driver::start(drive, job.interval_ns, driver_place)?;
+        let driver = Driver::start(drive, job.interval_ns, driver_placement)?;
         let clock = Clock::new(ClockId::Monotonic);
         driver.go();
-        let (rest, job, driver_cpu) = (Rest::of(job), job.clone(), driver_place.cpu);
+        let (rest, job, driver_cpu) = (Rest::of(job), job.clone(), driver_placement.cpu);
         Ok(Self { driver, job, line, clock, driver_cpu, level: false, seen: 0, rest, gone: None })
     }
 

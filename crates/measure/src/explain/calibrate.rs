@@ -8,7 +8,7 @@ use rustix::time::{
 };
 
 use super::events::{Event, Kind};
-use crate::Place;
+use crate::Placement;
 
 /// Interrupts and sleeps that are made; together some 30 ms.
 const INTERRUPTS: u32 = 150;
@@ -37,11 +37,11 @@ pub struct Overheads {
     pub idle_exit_ns: Option<u64>,
 }
 
-/// Makes interrupts and sleeps on a thread of its own at `place`, while the kernel is traced.
-pub fn make(place: Place) -> Option<Calibration> {
+/// Makes interrupts and sleeps on a thread of its own at `placement`, while the kernel is traced.
+pub fn make(placement: Placement) -> Option<Calibration> {
     let thread = std::thread::Builder::new().name("ontick-timed".into());
     let made = move || {
-        let _ready = place.take();
+        let _ready = placement.take();
         let interrupted = (0..INTERRUPTS).filter_map(|_| interrupt()).collect();
         (0..SLEEPS).for_each(|_| sleep());
         Calibration { tid: rustix::thread::gettid().as_raw_nonzero().get(), interrupted }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn so_many_interrupts_are_made_on_a_thread_of_their_own() {
-        let made = make(Place::stock()).unwrap();
+        let made = make(Placement::stock()).unwrap();
         assert_eq!(made.interrupted.len(), INTERRUPTS as usize);
         assert!(made.interrupted.is_sorted());
         assert!(made.tid > 1 && made.tid != rustix::thread::gettid().as_raw_nonzero().get());

@@ -27,7 +27,7 @@ use ontick_record::run::{Explained, Outlier, Series, Tracing};
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
 
-use crate::Place;
+use crate::Placement;
 use crate::avoid_cpu::AvoidCpu;
 use attribute::{Machine, Window, attribute};
 use calibrate::Overheads;
@@ -125,12 +125,12 @@ enum Evidence {
 
 impl Explainer {
     /// Begins; where tracing is not to be had, counters must do, and the second value says why.
-    pub fn start(place: Place) -> (Self, Option<String>) {
-        let cpus = place.cpu.map_or_else(cpus::online, |cpu| vec![cpu]);
-        let real_time = place.policy.is_real_time();
+    pub fn start(placement: Placement) -> (Self, Option<String>) {
+        let cpus = placement.cpu.map_or_else(cpus::online, |cpu| vec![cpu]);
+        let real_time = placement.policy.is_real_time();
         let (evidence, machine, note) = match Tracer::start(&cpus) {
             Ok(mut tracer) => {
-                let usual = usual(&mut tracer, place);
+                let usual = usual(&mut tracer, placement);
                 let machine = machine::look(real_time, tracer.missing(), usual);
                 let note = (!machine.tells_all).then(|| {
                     let missing = tracer.missing().join(", ");
@@ -143,7 +143,7 @@ impl Explainer {
                     "outliers are explained by counters, which say less: the kernel's tracing cannot be used ({error}; it needs root and tracefs)"
                 );
                 (
-                    Evidence::Counters(Counters::start(place.cpu)),
+                    Evidence::Counters(Counters::start(placement.cpu)),
                     machine::look(real_time, &[], Overheads::default()),
                     Some(note),
                 )
@@ -153,7 +153,7 @@ impl Explainer {
             Self {
                 evidence,
                 machine,
-                cpu: place.cpu,
+                cpu: placement.cpu,
                 events: Vec::new(),
                 idle_exits: IdleExits::default(),
                 waiting: Vec::new(),
@@ -214,8 +214,8 @@ fn settled_ns(ended: bool, now_ns: u64) -> u64 {
 }
 
 /// How long ways in and out of the kernel take now, as the trace tells it.
-fn usual(tracer: &mut Tracer, place: Place) -> Overheads {
-    let Some(made) = calibrate::make(place) else { return Overheads::default() };
+fn usual(tracer: &mut Tracer, placement: Placement) -> Overheads {
+    let Some(made) = calibrate::make(placement) else { return Overheads::default() };
     let mut events = Vec::new();
     tracer.take(|event| events.push(event));
     events.sort_by_key(|event| event.at_ns);

@@ -3,10 +3,10 @@
 use ontick_rt::thread::Policy;
 
 use super::Error;
-use crate::Place;
+use crate::Placement;
 
 /// CPU and FIFO priority in the module's terms.
-pub fn placement(place: Place) -> Result<(i32, u32), Error> {
+pub fn placement(place: Placement) -> Result<(i32, u32), Error> {
     let cpu = place.cpu.map_or(-1, |cpu| cpu as i32);
     match place.policy {
         Policy::Other => Ok((cpu, 0)),

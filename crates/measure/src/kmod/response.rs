@@ -5,7 +5,7 @@ use std::io;
 use ontick_gpio::{Name, OnExit};
 
 use super::{Device, Error, Summary, abi, call, line, placement, result};
-use crate::Place;
+use crate::Placement;
 
 /// Where an interrupt is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,11 +30,11 @@ impl Response {
         inverse: bool,
         on_exit: OnExit,
         context: Context,
-        place: Place,
+        placement: Placement,
     ) -> Result<Self, Error> {
         let (cpu, priority) = match context {
             Context::Hard => (-1, 0),
-            Context::Threaded => placement::placement(place)?,
+            Context::Threaded => placement::placement(placement)?,
         };
         let flags = if inverse { abi::LINE_ACTIVE_LOW } else { 0 };
         // An output that is inverse is left as its level was asked for.

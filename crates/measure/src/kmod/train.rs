@@ -8,7 +8,7 @@ use ontick_units::exact;
 use rustix::io::Errno;
 
 use super::{Device, Error, Summary, abi, call, line, placement, result};
-use crate::Place;
+use crate::Placement;
 
 /// What waits in the kernel while a pulse lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct TrainRequest {
     /// What is off meanwhile.
     pub undisturbed: Undisturbed,
     /// Where the kernel's thread runs.
-    pub place: Place,
+    pub placement: Placement,
 }
 
 /// A pulse as the module made it.
@@ -120,7 +120,7 @@ impl Train {
     /// Takes the line and starts.
     pub fn start(plan: &TrainRequest) -> Result<Self, Error> {
         check(plan)?;
-        let (cpu, priority) = placement::placement(plan.place)?;
+        let (cpu, priority) = placement::placement(plan.placement)?;
         let flags = match plan.undisturbed {
             Undisturbed::No => 0,
             Undisturbed::Preemption => abi::TRAIN_NO_PREEMPT,
@@ -226,7 +226,15 @@ mod tests {
 
     fn plan(timer: Timer, undisturbed: Undisturbed, width_ns: u64, period_ns: u64) -> TrainRequest {
         let line = Name::Sim { chip: "none".into(), line: 1 };
-        TrainRequest { line, on_exit: OnExit::Low, width_ns, period_ns, timer, undisturbed, place: Place::stock() }
+        TrainRequest {
+            line,
+            on_exit: OnExit::Low,
+            width_ns,
+            period_ns,
+            timer,
+            undisturbed,
+            placement: Placement::stock(),
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use ontick_units::show;
 
 use super::{Job, measure};
 use crate::observe::Part;
-use crate::{Error, Length, Limits, Observer, Place};
+use crate::{Error, Length, Limits, Observer, Placement};
 
 /// A calibrating train lasts about this long, in ns, and has between so many pulses.
 const TRAIN_NS: u64 = 2_000_000_000;
@@ -21,7 +21,7 @@ pub fn names_of_calibrated(name: &str) -> [String; 2] {
 pub fn calibrated(
     name: &str,
     job: &Job,
-    place: Place,
+    placement: Placement,
     limits: Limits,
     observer: &mut Observer,
 ) -> Result<Vec<Series>, Error> {
@@ -32,7 +32,7 @@ pub fn calibrated(
     let train = Limits { length: Length::Count(count), stop_over_ns: None, ..limits };
 
     observer.begin(Part { share: whole.share * 0.2, ..whole });
-    let before = measure(&before_name, job, place, train, observer)?;
+    let before = measure(&before_name, job, placement, train, observer)?;
     let median = before.pulse.as_ref().and_then(|pulse| pulse.width.quantile(0.5));
     let Some(overhead_ns) = median.map(|ns| ns as i64 - job.width_ns as i64).filter(|_| !observer.stopped()) else {
         return Ok(vec![before]);
@@ -46,6 +46,6 @@ pub fn calibrated(
     let (from, share) = (whole.from + whole.share * 0.2, whole.share * 0.8);
     observer.begin(Part { series: whole.series + 1, from, share });
     let job = Job { subtract_ns: Some(overhead_ns), ..job.clone() };
-    let after = measure(&after_name, &job, place, limits, observer)?;
+    let after = measure(&after_name, &job, placement, limits, observer)?;
     Ok(vec![before, after])
 }

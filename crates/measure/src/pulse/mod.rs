@@ -38,7 +38,7 @@ pub use trains::Trains;
 use crate::edge::Wiring;
 use crate::kmod::{Timer, TrainRequest, Undisturbed};
 use crate::pru;
-use crate::{Error, Limits, Observer, Place, session};
+use crate::{Error, Limits, Observer, Placement, session};
 use running::Running;
 use train::Train;
 
@@ -76,7 +76,7 @@ impl Job {
         self.width_ns + self.gap_ns
     }
 
-    fn check(&self, place: Place) -> Result<(), Error> {
+    fn check(&self, placement: Placement) -> Result<(), Error> {
         let within = |ns| (SHORTEST_NS..=LONGEST_NS).contains(&ns);
         if !within(self.width_ns) {
             return Err(Error::Impossible("the width of a pulse must be from 1us to 1s".into()));
@@ -91,14 +91,14 @@ impl Job {
                 "spinning through such pulses would leave others less than a tenth of the CPU (make the gap {gap} at least, or choose hybrid)"
             )));
         }
-        if self.method.spins() && place.policy.is_real_time() {
+        if self.method.spins() && placement.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;
         }
         Ok(())
     }
 
     /// The train that the kernel module makes.
-    fn planned(&self, timer: Timer, undisturbed: Undisturbed, place: Place) -> TrainRequest {
+    fn planned(&self, timer: Timer, undisturbed: Undisturbed, placement: Placement) -> TrainRequest {
         let (line, on_exit) = (self.line.clone(), self.on_exit);
         TrainRequest {
             line,
@@ -107,7 +107,7 @@ impl Job {
             period_ns: self.period_ns(),
             timer,
             undisturbed,
-            place,
+            placement,
         }
     }
 
@@ -144,8 +144,14 @@ impl Job {
     }
 }
 
-/// Makes pulses on a thread at `place`. The latency of the series is by how much each was too wide or too narrow.
-pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
+/// Makes pulses on a thread at `placement`. The latency of the series is by how much each was too wide or too narrow.
+pub fn measure(
+    name: &str,
+    job: &Job,
+    placement: Placement,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Series, Error> {
     if let (Method::Pru(output), None) = (&job.method, &job.seen_by) {
         let series = job.by_pru(output).measure(name, limits, observer)?;
         let pulse = series.pulse.clone().map(|pulse| Pulse {
@@ -155,26 +161,26 @@ pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &m
         });
         return Ok(Series { pulse, ..series });
     }
-    job.check(place)?;
+    job.check(placement)?;
     job.try_out()?;
     let (widths, seen) = widths::channel(job.width_ns);
     let measured_by = OnceLock::new();
     let mut series = match &job.method {
         Method::Pwm(_) | Method::Pru(_) => {
             let prepare = |_: &ThreadSetup| {
-                let running = Running::start(job, widths, place)?;
+                let running = Running::start(job, widths, placement)?;
                 let _ = measured_by.set(running.measured_by());
                 Ok(running)
             };
-            session::run(name, place, limits, prepare, observer)?
+            session::run(name, placement, limits, prepare, observer)?
         }
         _ => {
             let prepare = |_: &ThreadSetup| {
-                let train = Train::start(job, widths, place)?;
+                let train = Train::start(job, widths, placement)?;
                 let _ = measured_by.set(train.measured_by());
                 Ok(train)
             };
-            session::run(name, place, limits, prepare, observer)?
+            session::run(name, placement, limits, prepare, observer)?
         }
     };
     let measured_by = measured_by.into_inner().unwrap_or_default();
@@ -220,7 +226,7 @@ mod tests {
     fn measure_it(job: &Job, count: u64) -> Result<Series, Error> {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let limits = Limits::new(Length::Count(count));
-        measure("pulses", job, Place::stock(), limits, &mut Observer::new(&stop, &mut look))
+        measure("pulses", job, Placement::stock(), limits, &mut Observer::new(&stop, &mut look))
     }
 
     #[test]
@@ -328,9 +334,9 @@ mod tests {
         let bench = Bench::new("calibrated");
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let mut observer = Observer::new(&stop, &mut look);
-        let place = Place { policy: Policy::Other, ..Place::stock() };
+        let placement = Placement { policy: Policy::Other, ..Placement::stock() };
         let job = bench.job(Method::Sleep);
-        let series = calibrated("sleep", &job, place, Limits::new(Length::Count(200)), &mut observer).unwrap();
+        let series = calibrated("sleep", &job, placement, Limits::new(Length::Count(200)), &mut observer).unwrap();
         let [before, after] = &series[..] else { panic!("{} series", series.len()) };
         assert_eq!([&before.name, &after.name], ["sleep, raw", "sleep, calibrated"]);
         let (before, after) = (before.pulse.as_ref().unwrap(), after.pulse.as_ref().unwrap());

@@ -5,7 +5,7 @@ use ontick_gpio::{Backend, Edges, Gone, Line, Name, Request};
 use super::driver::DrivenPulse;
 use super::edges::{ObservedPulse, Pairs};
 use super::watcher::Watcher;
-use crate::{Error, Place};
+use crate::{Error, Placement};
 
 /// Who looks.
 pub enum WidthObserver {
@@ -21,9 +21,9 @@ pub enum WidthObserver {
 
 impl WidthObserver {
     /// The best that there is for a driven line. `seen_by` must have been found to follow it.
-    pub fn of(driven: &Line, seen_by: Option<&Name>, place: Place) -> Result<Self, Error> {
+    pub fn of(driven: &Line, seen_by: Option<&Name>, placement: Placement) -> Result<Self, Error> {
         if let Some(name) = seen_by {
-            return Self::other(name, place);
+            return Self::other(name, placement);
         }
         Ok(match driven.backend() {
             Backend::Simulated => {
@@ -36,8 +36,8 @@ impl WidthObserver {
     }
 
     /// A thread that watches this line.
-    pub fn other(name: &Name, place: Place) -> Result<Self, Error> {
-        Ok(WidthObserver::Other { watcher: Watcher::start(name, place)?, line: name.clone() })
+    pub fn other(name: &Name, placement: Placement) -> Result<Self, Error> {
+        Ok(WidthObserver::Other { watcher: Watcher::start(name, placement)?, line: name.clone() })
     }
 
     /// What the program itself knows of the pulse that it just made.

@@ -10,7 +10,7 @@ use super::observer::WidthObserver;
 use super::widths::Widths;
 use super::{Job, Method, pwm};
 use crate::probe::{Probe, Sample};
-use crate::{Error, Place, pru};
+use crate::{Error, Placement, pru};
 
 /// How often is looked, in ns, and after how much waiting a run may end.
 const LOOK_NS: u64 = 2_000_000;
@@ -45,8 +45,8 @@ pub struct Running {
 }
 
 impl Running {
-    pub fn start(job: &Job, widths: Widths, place: Place) -> Result<Self, Error> {
-        let observer = WidthObserver::other(job.seen_by_other()?, place)?;
+    pub fn start(job: &Job, widths: Widths, placement: Placement) -> Result<Self, Error> {
+        let observer = WidthObserver::other(job.seen_by_other()?, placement)?;
         let source = Source::start(job)?;
         let mut clock = Clock::new(ClockId::Monotonic);
         let began_ns = clock.now_ns();

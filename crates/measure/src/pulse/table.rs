@@ -9,7 +9,7 @@ use super::{Job, Method, measure};
 use crate::blocks::{absorb, note_of_ended};
 use crate::observe::Part;
 use crate::pru;
-use crate::{Error, Length, Limits, Load, Observer, Place};
+use crate::{Error, Length, Limits, Load, Observer, Placement};
 
 /// The widths of source 003, in ns.
 const WIDTHS_NS: [u64; 4] = [10_000_000, 1_000_000, 100_000, 10_000];
@@ -45,13 +45,13 @@ pub struct Table {
 struct Row {
     case: Case,
     job: Job,
-    place: Place,
+    placement: Placement,
 }
 
 impl Table {
     /// Where the minimised side runs.
-    pub fn place(&self) -> Place {
-        Place::dedicated(self.cpu)
+    pub fn placement(&self) -> Placement {
+        Placement::dedicated(self.cpu)
     }
 
     /// The series, in order and empty.
@@ -68,7 +68,7 @@ impl Table {
     }
 
     fn rows(&self, loaded: bool) -> Vec<Row> {
-        let row = |width_ns, method: Method, side, place| Row {
+        let row = |width_ns, method: Method, side, placement| Row {
             case: Case {
                 width_ns: Some(width_ns),
                 method: Some(method.to_string()),
@@ -77,27 +77,27 @@ impl Table {
                 ..Case::default()
             },
             job: self.job(method, width_ns),
-            place,
+            placement,
         };
-        let sides = [(Side::Stock, Place::stock()), (Side::Minimised, self.place())];
+        let sides = [(Side::Stock, Placement::stock()), (Side::Minimised, self.placement())];
         let mut rows = Vec::new();
         for width_ns in WIDTHS_NS {
-            for (side, place) in sides {
-                for method in self.mechanisms(place) {
-                    rows.push(row(width_ns, method, side, place));
+            for (side, placement) in sides {
+                for method in self.mechanisms(placement) {
+                    rows.push(row(width_ns, method, side, placement));
                 }
             }
         }
         if let Some(method) = self.pru.clone().map(Method::Pru) {
-            rows.push(row(WIDTH_OF_PRU_NS, method, Side::Minimised, self.place()));
+            rows.push(row(WIDTH_OF_PRU_NS, method, Side::Minimised, self.placement()));
         }
         rows
     }
 
     /// The kernel's and the PRU's have only the minimised side, as in the source.
-    fn mechanisms(&self, place: Place) -> Vec<Method> {
-        let kernel = self.kernel && place.prepared;
-        let pru = self.pru.clone().filter(|_| place.prepared).map(Method::Pru);
+    fn mechanisms(&self, placement: Placement) -> Vec<Method> {
+        let kernel = self.kernel && placement.prepared;
+        let pru = self.pru.clone().filter(|_| placement.prepared).map(Method::Pru);
         Method::PROGRAM.into_iter().chain(Method::KERNEL.into_iter().filter(|_| kernel)).chain(pru).collect()
     }
 
@@ -130,7 +130,7 @@ impl Table {
     /// Measures the table; fewer blocks if the observer ends the run.
     pub fn measure(&self, observer: &mut Observer) -> Result<Vec<Series>, Error> {
         let limits = self.block()?;
-        self.place().check()?;
+        self.placement().check()?;
         let mut all = self.series();
         let share = 1.0 / (all.len() * ROUNDS) as f64;
         let mut order = 0;
@@ -145,7 +145,7 @@ impl Table {
                 }
                 let (series, row) = (half * rows.len() + number, &rows[number]);
                 observer.begin(Part { series, from: f64::from(order) * share, share });
-                let mut block = measure(&all[series].name, &row.job, row.place, limits, observer)?;
+                let mut block = measure(&all[series].name, &row.job, row.placement, limits, observer)?;
                 block.settings.load = load.describe();
                 absorb(&mut all[series], block, order);
                 order += 1;

@@ -13,7 +13,7 @@ use super::pace::Pace;
 use super::widths::Widths;
 use super::{Job, Method};
 use crate::probe::{Probe, Sample};
-use crate::{Error, Place, kmod};
+use crate::{Error, Placement, kmod};
 
 /// Makes pulses, one after the other.
 pub struct Train {
@@ -30,23 +30,23 @@ pub struct Train {
 }
 
 impl Train {
-    pub fn start(job: &Job, widths: Widths, place: Place) -> Result<Self, Error> {
+    pub fn start(job: &Job, widths: Widths, placement: Placement) -> Result<Self, Error> {
         let (driver, observer) = match &job.method {
             Method::Spi(device) => {
-                let observer = WidthObserver::other(job.seen_by_other()?, place)?;
+                let observer = WidthObserver::other(job.seen_by_other()?, placement)?;
                 (PulseDriver::Spi(device.open(job.asked_ns())?), observer)
             }
             Method::Kernel(timer, undisturbed) => {
                 let observer = match &job.seen_by {
-                    Some(name) => WidthObserver::other(name, place)?,
+                    Some(name) => WidthObserver::other(name, placement)?,
                     None => WidthObserver::Kernel { last: None },
                 };
-                let train = kmod::Train::start(&job.planned(*timer, *undisturbed, place))?;
+                let train = kmod::Train::start(&job.planned(*timer, *undisturbed, placement))?;
                 (PulseDriver::Kernel(Box::new(train)), observer)
             }
             _ => {
                 let line = Line::open(&job.line, &Request::output(false).on_exit(job.on_exit))?;
-                let observer = WidthObserver::of(&line, job.seen_by.as_ref(), place)?;
+                let observer = WidthObserver::of(&line, job.seen_by.as_ref(), placement)?;
                 (PulseDriver::Line(line), observer)
             }
         };

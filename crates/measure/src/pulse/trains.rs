@@ -5,7 +5,7 @@ use ontick_record::Series;
 use super::{Job, calibrated, measure, names_of_calibrated};
 use crate::observe::Part;
 use crate::restrict_affinity::{Cpus, RestrictedAffinity};
-use crate::{Error, Limits, Load, Observer, Place};
+use crate::{Error, Limits, Load, Observer, Placement};
 
 /// What is measured in one run.
 #[derive(Debug, Clone)]
@@ -43,14 +43,14 @@ impl Trains {
     }
 
     /// Measures all of them, until the observer ends the run.
-    pub fn measure(&self, place: Place, limits: Limits, observer: &mut Observer) -> Result<Vec<Series>, Error> {
+    pub fn measure(&self, placement: Placement, limits: Limits, observer: &mut Observer) -> Result<Vec<Series>, Error> {
         let share = 1.0 / (self.cpus.len() * self.jobs.len()).max(1) as f64;
         let mut all = Vec::new();
         for cpus in &self.cpus {
             if observer.stopped() {
                 break;
             }
-            let confined = RestrictedAffinity::to(*cpus, place.cpu)?;
+            let confined = RestrictedAffinity::to(*cpus, placement.cpu)?;
             let beside = self.load.start()?;
             for job in &self.jobs {
                 if observer.stopped() {
@@ -59,8 +59,8 @@ impl Trains {
                 observer.begin(Part { series: all.len(), from: all.len() as f64 * share, share });
                 let name = self.name(*cpus, job);
                 let mut came = match self.calibrate {
-                    true => calibrated(&name, job, place, limits, observer)?,
-                    false => vec![measure(&name, job, place, limits, observer)?],
+                    true => calibrated(&name, job, placement, limits, observer)?,
+                    false => vec![measure(&name, job, placement, limits, observer)?],
                 };
                 for series in &mut came {
                     series.settings.load = self.load.describe();

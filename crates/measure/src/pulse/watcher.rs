@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::thread::sched_setaffinity;
 
 use super::edges::{ObservedPulse, Pairs};
-use crate::{Error, Place, avoid_cpu};
+use crate::{Error, Placement, avoid_cpu};
 
 /// Pulses that may wait for the timed thread, which fetches them as fast as it makes new ones.
 const WAITING: usize = 4096;
@@ -48,15 +48,15 @@ struct Shared {
 }
 
 impl Watcher {
-    /// Watches this line, from another CPU than that of `place`.
-    pub fn start(name: &Name, place: Place) -> Result<Self, Error> {
+    /// Watches this line, from another CPU than that of `placement`.
+    pub fn start(name: &Name, placement: Placement) -> Result<Self, Error> {
         let (line, reported) = match Line::open(name, &Request::input().edges(Edges::Both)) {
             Err(GpioError::Unsupported { .. }) => (Line::open(name, &Request::input())?, Detection::Level),
             line => (line?, Detection::Edges),
         };
         // This thread may be pinned already.
-        let others = avoid_cpu::others(place.cpu);
-        let needed = if place.cpu.is_some() { 1 } else { 2 };
+        let others = avoid_cpu::others(placement.cpu);
+        let needed = if placement.cpu.is_some() { 1 } else { 2 };
         if reported == Detection::Level && others.is_none_or(|others| others.count() < needed) {
             return Err(Error::NeedsTwoCpus("polling the line that watches the pulses"));
         }
@@ -72,7 +72,7 @@ impl Watcher {
                 let watched = match reported {
                     Detection::Edges => watch(line, producer, &shared),
                     Detection::Level => {
-                        let _ready = Place { cpu: None, ..place }.take();
+                        let _ready = Placement { cpu: None, ..placement }.take();
                         poll(line, producer, &shared)
                     }
                 };

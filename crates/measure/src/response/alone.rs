@@ -11,7 +11,7 @@ use super::answerer::Answerer;
 use super::follow::{Lost, Pair};
 use super::responder::{NAP_NS, PATIENCE_NS};
 use crate::probe::{Probe, Sample};
-use crate::{Error, Place};
+use crate::{Error, Placement};
 
 /// Answers whatever comes.
 pub struct Alone {
@@ -27,10 +27,10 @@ impl Alone {
         method: Method,
         pair: &Pair,
         interval_ns: u64,
-        place: Place,
+        placement: Placement,
         answers: Arc<AtomicU64>,
     ) -> Result<Self, Error> {
-        Ok(Self { answerer: Answerer::open(method, pair, place)?, interval_ns, answers, lost: None })
+        Ok(Self { answerer: Answerer::open(method, pair, placement)?, interval_ns, answers, lost: None })
     }
 
     /// Waits for a change and answers it. One who polls rests a tenth of the interval right after an answer, where

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::Method;
 use super::follow::{Follower, Lost, Pair};
 use crate::kmod::{Context, Response, Summary};
-use crate::{Error, Place};
+use crate::{Error, Placement};
 
 /// Whoever answers.
 pub enum Answerer {
@@ -18,10 +18,10 @@ pub enum Answerer {
 }
 
 impl Answerer {
-    /// Takes both lines; `place` is that of the answering thread.
-    pub fn open(method: Method, pair: &Pair, place: Place) -> Result<Self, Error> {
+    /// Takes both lines; `placement` is that of the answering thread.
+    pub fn open(method: Method, pair: &Pair, placement: Placement) -> Result<Self, Error> {
         Ok(match method {
-            Method::Kernel(context) => Answerer::Kernel(InKernel::start(context, pair, place)?),
+            Method::Kernel(context) => Answerer::Kernel(InKernel::start(context, pair, placement)?),
             _ => Answerer::Program(Box::new(Follower::open(method, pair)?)),
         })
     }
@@ -93,8 +93,8 @@ pub struct InKernel {
 }
 
 impl InKernel {
-    fn start(context: Context, pair: &Pair, place: Place) -> Result<Self, Error> {
-        let response = Response::start(&pair.input, &pair.output, pair.inverse, pair.on_exit, context, place)?;
+    fn start(context: Context, pair: &Pair, placement: Placement) -> Result<Self, Error> {
+        let response = Response::start(&pair.input, &pair.output, pair.inverse, pair.on_exit, context, placement)?;
         let clock = Clock::new(ClockId::Monotonic);
         Ok(Self { clock, pair: pair.clone(), context, response, answered: 0 })
     }

@@ -26,7 +26,7 @@ pub use method::{Method, MethodError};
 pub use scope::Ends;
 
 use crate::edge::Wiring;
-use crate::{Error, Length, Limits, Observer, Place, session};
+use crate::{Error, Length, Limits, Observer, Placement, session};
 use alone::Alone;
 use responder::Responder;
 use scope::Shared;
@@ -49,16 +49,22 @@ pub struct Job {
 /// Shortest and longest time between changes, in ns.
 const INTERVALS_NS: std::ops::RangeInclusive<u64> = 200_000..=1_000_000_000;
 
-/// Measures how long a thread at `place` takes to answer a line's change on another line: from just before the
+/// Measures how long a thread at `placement` takes to answer a line's change on another line: from just before the
 /// change to the first reading of the observer's clock after the answer was seen. A stimulus stays until it is
 /// answered; intervals that pass meanwhile are missed.
-pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
+pub fn measure(
+    name: &str,
+    job: &Job,
+    placement: Placement,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Series, Error> {
     check_interval(job.interval_ns)?;
-    let observer_place = observer_place(job, place)?;
+    let observer_placement = observer_placement(job, placement)?;
     try_out(job)?;
     let shared = Arc::new(Shared::default());
-    let prepare = |_: &ThreadSetup| Responder::start(job, place, observer_place, shared.clone());
-    let series = session::run(name, place, limits, prepare, observer)?;
+    let prepare = |_: &ThreadSetup| Responder::start(job, placement, observer_placement, shared.clone());
+    let series = session::run(name, placement, limits, prepare, observer)?;
     shared.notes(name).into_iter().for_each(|note| observer.note(note));
     Ok(series)
 }
@@ -69,15 +75,15 @@ pub fn respond(
     method: Method,
     pair: &Pair,
     interval_ns: u64,
-    place: Place,
+    placement: Placement,
     limit_ns: Option<u64>,
     observer: &mut Observer,
 ) -> Result<(Series, u64), Error> {
     check_interval(interval_ns)?;
     let answers = Arc::new(AtomicU64::new(0));
-    let prepare = |_: &ThreadSetup| Alone::start(method, pair, interval_ns, place, answers.clone());
+    let prepare = |_: &ThreadSetup| Alone::start(method, pair, interval_ns, placement, answers.clone());
     let limits = Limits::new(Length::Duration(limit_ns.unwrap_or(u64::MAX)));
-    let series = session::run(method.name(), place, limits, prepare, observer)?;
+    let series = session::run(method.name(), placement, limits, prepare, observer)?;
     Ok((series, answers.load(Relaxed)))
 }
 
@@ -89,15 +95,15 @@ fn check_interval(interval_ns: u64) -> Result<(), Error> {
 }
 
 /// The observer must see everything, whatever the thread that it observes is allowed.
-fn observer_place(job: &Job, place: Place) -> Result<Place, Error> {
+fn observer_placement(job: &Job, placement: Placement) -> Result<Placement, Error> {
     // The kernel keeps a deadline thread from being pinned, and lets it come first everywhere.
-    if place.cpu.is_none() && !matches!(place.policy, Policy::Deadline { .. }) {
+    if placement.cpu.is_none() && !matches!(placement.policy, Policy::Deadline { .. }) {
         let why =
             "the answering thread could share the observer's CPU, and be kept waiting by it (name one with --cpu)";
         return Err(Error::Impossible(why.into()));
     }
-    let peer = place.peer(job.observer_cpu, "an answer that is observed from another CPU")?;
-    Ok(Place { policy: Policy::Fifo(99), prepared: true, ..peer })
+    let peer = placement.peer(job.observer_cpu, "an answer that is observed from another CPU")?;
+    Ok(Placement { policy: Policy::Fifo(99), prepared: true, ..peer })
 }
 
 fn try_out(job: &Job) -> Result<(), Error> {

@@ -9,7 +9,7 @@ use super::answerer::Answerer;
 use super::follow::Lost;
 use super::scope::{Observation, Scope, Shared};
 use crate::probe::{Probe, Sample};
-use crate::{Error, Place};
+use crate::{Error, Placement};
 
 /// Without a stimulus for so long it rests, and the run can be ended, in ns.
 pub(super) const PATIENCE_NS: u64 = 50_000_000;
@@ -33,10 +33,15 @@ pub struct Responder {
 }
 
 impl Responder {
-    pub fn start(job: &Job, place: Place, observer_place: Place, shared: Arc<Shared>) -> Result<Self, Error> {
-        let answerer = Answerer::open(job.method, &job.pair, place)?;
-        let (scope, seen) = Scope::start(&job.ends, job.pair.inverse, job.interval_ns, observer_place, shared)?;
-        let (job, observer_cpu) = (job.clone(), observer_place.cpu);
+    pub fn start(
+        job: &Job,
+        placement: Placement,
+        observer_placement: Placement,
+        shared: Arc<Shared>,
+    ) -> Result<Self, Error> {
+        let answerer = Answerer::open(job.method, &job.pair, placement)?;
+        let (scope, seen) = Scope::start(&job.ends, job.pair.inverse, job.interval_ns, observer_placement, shared)?;
+        let (job, observer_cpu) = (job.clone(), observer_placement.cpu);
         Ok(Self { job, answerer, scope, seen, observer_cpu, owes_ns: 0, lost: None })
     }
 

@@ -12,7 +12,7 @@ use ontick_rt::wait::{Sleep, Wait};
 
 use super::leave::Leave;
 use crate::probe::Sample;
-use crate::{Error, Place};
+use crate::{Error, Placement};
 
 /// Without an answer for so long a stimulus is taken back, in s.
 pub(super) const PATIENCE_S: u64 = 1;
@@ -117,7 +117,7 @@ impl Scope {
         ends: &Ends,
         inverse: bool,
         interval_ns: u64,
-        place: Place,
+        placement: Placement,
         shared: Arc<Shared>,
     ) -> Result<(Self, rtrb::Consumer<Observation>), Error> {
         let stimulus = Line::open(&ends.stimulus, &Request::output(false).on_exit(OnExit::Low))?;
@@ -127,7 +127,7 @@ impl Scope {
             let shared = shared.clone();
             move || {
                 block_signals();
-                let _ready = place.take();
+                let _ready = placement.take();
                 let clock = Clock::new(ClockId::Monotonic);
                 let chance = Chance(clock.id().now_ns() | 1);
                 Bench { stimulus, scope, inverse, interval_ns, clock, chance, seen, shared, level: false, missed: 0 }

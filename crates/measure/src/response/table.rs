@@ -7,7 +7,7 @@ use ontick_rt::thread::Policy;
 use super::{Job, Method, measure};
 use crate::blocks::absorb;
 use crate::observe::Part;
-use crate::{Error, Length, Limits, Load, Observer, Place};
+use crate::{Error, Length, Limits, Load, Observer, Placement};
 
 /// Passes through all cases of one load: forth and back.
 const PASSES: u64 = 2;
@@ -18,7 +18,7 @@ pub struct Table {
     /// Lines and interval; the mechanism is each in turn.
     pub job: Job,
     /// Where the answering thread runs; the policy is each in turn.
-    pub place: Place,
+    pub placement: Placement,
     /// Each case altogether.
     pub limits: Limits,
     /// The kernel module answers, too.
@@ -112,8 +112,8 @@ pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Erro
         }
         observer.begin(Part { series: i, from: turn as f64 * share, share });
         let job = Job { method: cell.method, ..table.job.clone() };
-        let place = Place { policy: cell.policy, ..table.place };
-        let mut block = measure(&all[i].name, &job, place, limits, observer)?;
+        let placement = Placement { policy: cell.policy, ..table.placement };
+        let mut block = measure(&all[i].name, &job, placement, limits, observer)?;
         block.settings.load = if cell.stressed { table.stress.describe() } else { Load::None.describe() };
         absorb(&mut all[i], block, turn as u32);
         if let Some(status) = running.as_ref().and_then(|running| running.ended()) {

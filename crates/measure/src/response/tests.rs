@@ -49,14 +49,14 @@ fn two_cpus() -> bool {
     two
 }
 
-fn place() -> Place {
-    Place { cpu: Some(cpus::preferred()), ..Place::stock() }
+fn placement() -> Placement {
+    Placement { cpu: Some(cpus::preferred()), ..Placement::stock() }
 }
 
 fn measure_it(job: &Job, count: u64) -> Result<Series, Error> {
     let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
     let mut observer = Observer::new(&stop, &mut look);
-    measure("response", job, place(), Limits::new(Length::Count(count)), &mut observer)
+    measure("response", job, placement(), Limits::new(Length::Count(count)), &mut observer)
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_cable_that_comes_off_ends_the_run_and_what_was_measured_stays() {
     };
     let mut observer = Observer::new(&stop, &mut look);
     let length = Limits::new(Length::Count(u64::MAX));
-    let series = measure("response", &chip.job(Method::Poll), place(), length, &mut observer).unwrap();
+    let series = measure("response", &chip.job(Method::Poll), placement(), length, &mut observer).unwrap();
     let notes = observer.take_notes().join(" ");
     assert!(notes.contains("did not answer") && notes.contains(&chip.line(8).to_string()), "{notes}");
     assert!(series.latency.count() > 0 && series.missed > 0);
@@ -121,7 +121,7 @@ fn nonsense_is_refused() {
     job.interval_ns = 1_000;
     assert!(measure_it(&job, 1).unwrap_err().to_string().contains("200us to 1s"));
     job.interval_ns = 1_000_000;
-    job.observer_cpu = place().cpu;
+    job.observer_cpu = placement().cpu;
     assert!(measure_it(&job, 1).unwrap_err().to_string().contains("two CPUs"));
 }
 
@@ -149,7 +149,7 @@ fn somebody_elses_oscilloscope_is_answered_and_nothing_is_measured() {
                 stop.store(true, Relaxed);
             });
             let mut look = |_: &crate::Live| {};
-            respond(method, &pair, 1_000_000, place(), None, &mut Observer::new(&stop, &mut look)).unwrap()
+            respond(method, &pair, 1_000_000, placement(), None, &mut Observer::new(&stop, &mut look)).unwrap()
         });
         // A change before the thread was there is answered by the level it begins with; the line that is taken and left
         // may change, too.

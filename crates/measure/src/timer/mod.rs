@@ -22,7 +22,7 @@ use ontick_rt::{Cycle, Overrun, cpus, watchdog};
 pub use method::{Method, MethodError};
 
 use crate::probe::{Probe, Sample};
-use crate::{Error, Limits, Observer, Place, series, session};
+use crate::{Error, Limits, Observer, Placement, series, session};
 
 /// A periodic job.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,7 +52,7 @@ impl Job {
         }
     }
 
-    fn check(&self, place: Place) -> Result<(), Error> {
+    fn check(&self, placement: Placement) -> Result<(), Error> {
         if self.interval_ns < 1_000 {
             return Err(Error::Impossible("the interval must be at least 1us: a clock read alone takes 0.02us".into()));
         }
@@ -67,7 +67,7 @@ impl Job {
         if !(self.duty > 0.0 && self.duty <= 1.0) {
             return Err(Error::Impossible("the duty must be above 0% and at most 100%".into()));
         }
-        if self.method.spins() && place.policy.is_real_time() {
+        if self.method.spins() && placement.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;
         }
         Ok(())
@@ -78,9 +78,15 @@ impl Job {
 /// of any interval can be ended.
 const NAP_NS: u64 = 300_000_000;
 
-/// Measures the job at `place`.
-pub fn measure(name: &str, job: Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
-    job.check(place)?;
+/// Measures the job at `placement`.
+pub fn measure(
+    name: &str,
+    job: Job,
+    placement: Placement,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Series, Error> {
+    job.check(placement)?;
     let job = job.with_phase_that_can_be_found();
     if job.method == Method::SetItimer {
         setitimer::reserve();
@@ -99,21 +105,21 @@ pub fn measure(name: &str, job: Job, place: Place, limits: Limits, observer: &mu
         let cycle = Cycle::with_phase(clock, wait, job.interval_ns, phase, job.overrun);
         Ok(Timer { cycle, job, began_ns: ClockId::Monotonic.now_ns() })
     };
-    session::run(name, place, limits, prepare, observer)
+    session::run(name, placement, limits, prepare, observer)
 }
 
 /// Measures several jobs of one interval in turn. `Phase::Auto` is resolved once, so that all have the same
 /// phase and none has the better choice.
-pub fn each(jobs: &[Job], place: Place, limits: Limits, observer: &mut Observer) -> Result<Vec<Series>, Error> {
+pub fn each(jobs: &[Job], placement: Placement, limits: Limits, observer: &mut Observer) -> Result<Vec<Series>, Error> {
     let auto = match jobs {
         [first, _, ..] if first.with_phase_that_can_be_found().phase == Phase::Auto => {
-            Some(Phase::Fixed(find_phase(first.interval_ns, place)?))
+            Some(Phase::Fixed(find_phase(first.interval_ns, placement)?))
         }
         _ => None,
     };
     series::each(jobs, observer, |job, observer| {
         let job = Job { phase: auto.unwrap_or(job.phase), ..*job };
-        let mut series = measure(job.method.name(), job, place, limits, observer)?;
+        let mut series = measure(job.method.name(), job, placement, limits, observer)?;
         if auto.is_some() {
             series.settings.phase_choice = "auto".into();
         }
@@ -121,12 +127,12 @@ pub fn each(jobs: &[Job], place: Place, limits: Limits, observer: &mut Observer)
     })
 }
 
-/// The quietest phase for `interval_ns` at `place`, in ns, found on a thread set up as the job's will be.
-pub fn find_phase(interval_ns: u64, place: Place) -> Result<u64, Error> {
-    place.check()?;
+/// The quietest phase for `interval_ns` at `placement`, in ns, found on a thread set up as the job's will be.
+pub fn find_phase(interval_ns: u64, placement: Placement) -> Result<u64, Error> {
+    placement.check()?;
     std::thread::scope(|scope| {
         let scan = scope.spawn(|| {
-            let _ready = place.take();
+            let _ready = placement.take();
             phase::scan(&mut Clock::new(ClockId::Monotonic), phase::SCAN_NS).quietest(interval_ns)
         });
         Ok(scan.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))

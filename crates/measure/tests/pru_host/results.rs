@@ -6,7 +6,7 @@ use ontick_gpio::{Line, Name, OnExit, Request, sim};
 use ontick_measure::pru::layout::{at, state};
 use ontick_measure::pru::{Follower, Output, Train};
 use ontick_measure::pulse::{self, Job, Method};
-use ontick_measure::{Error, Length, Limits, Live, Observer, Place};
+use ontick_measure::{Error, Length, Limits, Live, Observer, Placement};
 use ontick_record::{Run, Series, journal};
 
 use super::machine::{FORMER, Machine, pin};
@@ -70,7 +70,7 @@ fn it_is_a_mechanism_as_others_are() {
     let machine = Machine::new(play);
     let job = job(&machine, None);
     let (series, _) =
-        measured(Length::Count(30), |limits, o| pulse::measure("by pru", &job, Place::stock(), limits, o));
+        measured(Length::Count(30), |limits, o| pulse::measure("by pru", &job, Placement::stock(), limits, o));
     let series = series.unwrap();
     assert_eq!((series.name.as_str(), series.latency.count()), ("by pru", 30));
     assert!(series.pulse.unwrap().measured_by.contains("cycle counter") && series.published.is_some());
@@ -98,7 +98,8 @@ fn another_line_can_look_on() {
                 ontick_rt::clock::sleep_for(900_000);
             }
         });
-        let measured = measured(Length::Count(20), |limits, o| pulse::measure("pru", &job, Place::stock(), limits, o));
+        let measured =
+            measured(Length::Count(20), |limits, o| pulse::measure("pru", &job, Placement::stock(), limits, o));
         over.store(true, Relaxed);
         measured
     });

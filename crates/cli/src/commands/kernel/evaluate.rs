@@ -5,7 +5,7 @@ use std::cell::Cell;
 use clap::Args;
 use ontick_measure::load::SOURCE_004;
 use ontick_measure::timer::{self, Job, Method};
-use ontick_measure::{Length, Limits, Load, Place};
+use ontick_measure::{Length, Limits, Load, Placement};
 use ontick_record::run::Published;
 use ontick_record::{Measurement as Kind, Series};
 use ontick_rt::thread::Policy;
@@ -64,15 +64,15 @@ type Summary = (u64, f64, u64);
 
 impl Evaluate {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let place = Place { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: true };
+        let placement = Placement { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: true };
         let (methods, left_out) = self.methods();
-        let mut facts: Vec<String> = place.why_there().filter(|_| self.cpu.is_none()).into_iter().collect();
+        let mut facts: Vec<String> = placement.why_there().filter(|_| self.cpu.is_none()).into_iter().collect();
         facts.push(NOTE.into());
         facts.extend(left_out);
         let asked = Measurement {
             kind: Kind::Timer,
             series: methods.iter().map(|method| method.to_string().into()).collect(),
-            cpu: place.cpu,
+            cpu: placement.cpu,
             load: &self.load,
             watch: self.watch,
             findings: Vec::new(),
@@ -92,7 +92,7 @@ impl Evaluate {
             &self.output,
             |s| s.name == Method::ClockNanosleep.name(),
             |observer| {
-                let mut all = timer::each(&jobs, place, limits, observer)?;
+                let mut all = timer::each(&jobs, placement, limits, observer)?;
                 all.iter_mut().for_each(|series| series.published = published(series));
                 seen.set(all.first().and_then(figures));
                 Ok(all)

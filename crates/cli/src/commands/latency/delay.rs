@@ -48,14 +48,14 @@ impl Delay {
             self.delay.iter().map(move |asked_ns| delay::Delay { method, asked_ns: *asked_ns })
         };
         let delays: Vec<_> = self.method.0.iter().flat_map(of_method).collect();
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits_or(POINT_NS));
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(POINT_NS));
         let cases = delays.iter().map(|delay| delay.case());
         let asked = Measurement::asked(&self.measuring, Kind::Delay, cases);
         measuring::run(
             asked,
             &self.measuring.output,
             |_| true,
-            |observer| series::each(&delays, observer, |delay, o| delay::measure(*delay, place, limits, o)),
+            |observer| series::each(&delays, observer, |delay, o| delay::measure(*delay, placement, limits, o)),
         )
     }
 }

@@ -47,7 +47,7 @@ fn mechanisms(text: &str) -> Result<Mechanisms<Method>, String> {
 
 impl Edge {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let (drive, see) = match (self.output, self.input) {
             (Some(drive), Some(see)) => (drive, see),
             _ => simulated::joined(4, 17)?,
@@ -62,7 +62,7 @@ impl Edge {
             |_| true,
             |observer| {
                 series::each(&self.method.0, observer, |method, o| {
-                    edge::measure(method.name(), &job(*method), place, limits, o)
+                    edge::measure(method.name(), &job(*method), placement, limits, o)
                 })
             },
         )

@@ -21,13 +21,13 @@ pub struct Noise {
 
 impl Noise {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let asked = Measurement::asked(&self.measuring, Kind::Noise, ["gaps".to_string()]);
         measuring::run(
             asked,
             &self.measuring.output,
             |_| true,
-            |observer| noise::measure("gaps", self.over, place, limits, observer).map(|series| vec![series]),
+            |observer| noise::measure("gaps", self.over, placement, limits, observer).map(|series| vec![series]),
         )
     }
 }

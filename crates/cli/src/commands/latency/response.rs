@@ -133,19 +133,19 @@ impl Response {
 
     /// The board's acknowledge line rises for its answer, where its pulse line fell.
     fn measure_with(self, board: Address, note: Option<String>) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |method| latmon::Job { pair: pair.clone(), board: board.clone(), method, interval_ns };
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &[&pair.input, &pair.output]);
         asked.notes.extend(note);
         let each = |method: &Method, observer: &mut Observer| {
-            latmon::measure(method.name(), &job(*method), place, limits, observer)
+            latmon::measure(method.name(), &job(*method), placement, limits, observer)
         };
         measuring::run(asked, &self.measuring.output, |_| true, |observer| series::each(&self.method.0, observer, each))
     }
 
     fn measure(self, note: Option<String>) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let ends = self.ends()?;
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
         let job = |method| Job { pair: pair.clone(), ends: ends.clone(), method, interval_ns, observer_cpu };
@@ -158,7 +158,7 @@ impl Response {
             |_| true,
             |observer| {
                 series::each(&self.method.0, observer, |method, o| {
-                    response::measure(method.name(), &job(*method), place, limits, o)
+                    response::measure(method.name(), &job(*method), placement, limits, o)
                 })
             },
         )
@@ -178,9 +178,9 @@ impl Response {
             Load::None => Load::STRESS,
             load => load.clone(),
         };
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits_or(CASE_NS));
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(CASE_NS));
         let kernel = no_kernel.is_none();
-        let plan = Table { job, place, limits, kernel, stress };
+        let plan = Table { job, placement, limits, kernel, stress };
         let mut asked = with_lines(&self.measuring, Kind::Response, table::series(kernel), &lines.each_ref());
         // It runs in the stressed blocks only.
         asked.load = &Load::None;
@@ -196,7 +196,7 @@ impl Response {
         let [method] = self.method.0[..] else {
             return Err(Failure::new("only one mechanism can answer: choose one with --method"));
         };
-        let (pair, place) = (self.pair(), self.measuring.place.place());
+        let (pair, placement) = (self.pair(), self.measuring.placement.placement());
         let _load = self.measuring.load().start()?;
         let stop = stop::on_signal()?;
         let mut look = |_: &Live| {};
@@ -209,7 +209,7 @@ impl Response {
             pair.output
         ))?;
         let limit = self.measuring.limits.duration;
-        let (series, answers) = response::respond(method, &pair, self.interval, place, limit, &mut observer)?;
+        let (series, answers) = response::respond(method, &pair, self.interval, placement, limit, &mut observer)?;
         let refused: String = series.settings.refused.iter().map(|what| format!("warning: {what}\n")).collect();
         terminal::print(&format!("Answered {answers} changes. Nothing was measured here.\n{refused}"))?;
         Ok(Outcome::Met)

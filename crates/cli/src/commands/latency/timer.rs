@@ -50,7 +50,7 @@ fn phase(text: &str) -> Result<Phase, String> {
 
 impl Timer {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let jobs: Vec<Job> = self
             .method
             .0
@@ -63,6 +63,11 @@ impl Timer {
             })
             .collect();
         let asked = Measurement::asked(&self.measuring, Kind::Timer, self.method.names());
-        measuring::run(asked, &self.measuring.output, |_| true, |observer| timer::each(&jobs, place, limits, observer))
+        measuring::run(
+            asked,
+            &self.measuring.output,
+            |_| true,
+            |observer| timer::each(&jobs, placement, limits, observer),
+        )
     }
 }

@@ -33,7 +33,7 @@ fn bells(text: &str) -> Result<Mechanisms<Method>, String> {
 
 impl Wakeup {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let (interval, from) = (self.interval, self.from_cpu);
         let asked = Measurement::asked(&self.measuring, Kind::Wakeup, self.method.names());
         measuring::run(
@@ -42,7 +42,7 @@ impl Wakeup {
             |_| true,
             |observer| {
                 series::each(&self.method.0, observer, |method, o| {
-                    wakeup::measure(method.name(), *method, interval, from, place, limits, o)
+                    wakeup::measure(method.name(), *method, interval, from, placement, limits, o)
                 })
             },
         )

@@ -56,7 +56,7 @@ fn time_of_day(text: &str) -> Result<u64, String> {
 
 impl Wallclock {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (place, limits) = (self.measuring.place.place(), self.measuring.limits.limits());
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let (interval_ns, offset_ns) = self.at.map_or((self.interval, 0), |at| (86_400_000_000_000, at));
         let hybrid = !self.sleep_only && cpus::online().len() > 1;
         let times = Times { clock: self.clock, interval_ns, offset_ns, hybrid };
@@ -65,7 +65,9 @@ impl Wallclock {
             asked,
             &self.measuring.output,
             |_| true,
-            |observer| wallclock::measure(self.clock.name(), times, place, limits, observer).map(|series| vec![series]),
+            |observer| {
+                wallclock::measure(self.clock.name(), times, placement, limits, observer).map(|series| vec![series])
+            },
         )
     }
 }

@@ -6,14 +6,14 @@ use clap::Args;
 use ontick_gpio::{Line, Name, sim};
 use ontick_link::trial::{self, Ends, Trial};
 use ontick_link::{Method, Setting};
-use ontick_measure::Place;
+use ontick_measure::Placement;
 use ontick_measure::restrict_affinity::{Cpus, RestrictedAffinity};
 use ontick_rt::thread::Policy;
 use serde::Serialize;
 
 use super::ends;
 use crate::failure::Failure;
-use crate::flags::PlaceFlags;
+use crate::flags::PlacementFlags;
 
 /// Two lines that are joined, and how the threads at them run.
 #[derive(Args, Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct BenchFlags {
     #[arg(long)]
     method: Option<Method>,
     #[command(flatten)]
-    place: PlaceFlags,
+    placement: PlacementFlags,
 }
 
 /// The bench; simulated lines of its own are gone with it.
@@ -38,7 +38,7 @@ pub struct Bench {
     pub to: Name,
     /// As was asked.
     method: Option<Method>,
-    place: Place,
+    placement: Placement,
     own_chip: Option<String>,
 }
 
@@ -72,9 +72,9 @@ pub struct Row {
 
 impl BenchFlags {
     pub fn bench(&self) -> Result<Bench, Failure> {
-        let place = self.place.place();
-        place.check()?;
-        ends::may_poll(self.method.unwrap_or(Method::Interrupt), place)?;
+        let placement = self.placement.placement();
+        placement.check()?;
+        ends::may_poll(self.method.unwrap_or(Method::Interrupt), placement)?;
         let (from, to, own_chip) = match (&self.output, &self.input) {
             (Some(from), Some(to)) => (from.clone(), to.clone(), None),
             _ => {
@@ -84,7 +84,7 @@ impl BenchFlags {
                 (line(4), line(17), Some(chip.clone()))
             }
         };
-        Ok(Bench { from, to, method: self.method, place, own_chip })
+        Ok(Bench { from, to, method: self.method, placement, own_chip })
     }
 }
 
@@ -100,7 +100,8 @@ impl Bench {
             Some(method) => vec![method],
             None => {
                 let may = |method: &Method| {
-                    ends::may_poll(*method, self.place).is_ok() && (*method == Method::Poll || ends::notifies(&self.to))
+                    ends::may_poll(*method, self.placement).is_ok()
+                        && (*method == Method::Poll || ends::notifies(&self.to))
                 };
                 [Method::Interrupt, Method::Poll].into_iter().filter(may).collect()
             }
@@ -116,12 +117,12 @@ impl Bench {
         cpus: Cpus,
         stop: &AtomicBool,
     ) -> Result<(Row, Trial), Failure> {
-        let confined = RestrictedAffinity::to(cpus, self.place.cpu)?;
-        let to = self.place;
+        let confined = RestrictedAffinity::to(cpus, self.placement.cpu)?;
+        let to = self.placement;
         let from = match (confined.is_some(), to.peer(None, "two ends")) {
             (false, Ok(peer)) => peer,
             // On one CPU the receiver goes first, or it would see nothing until a frame is over.
-            _ => Place { policy: below(to.policy), ..to },
+            _ => Placement { policy: below(to.policy), ..to },
         };
         let line = ends::output(&self.from)?;
         let backend = line.backend().name();

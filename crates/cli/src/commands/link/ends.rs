@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ontick_gpio::{Line, Name, OnExit, Request};
 use ontick_link::{Code, Method, Receiver, Sender, Setting};
-use ontick_measure::Place;
+use ontick_measure::Placement;
 use ontick_rt::cpus;
 use ontick_rt::thread::{Policy, Setup};
 
@@ -85,8 +85,8 @@ pub fn notifies(name: &Name) -> bool {
 }
 
 /// Refuses to spin where that would stop everything else.
-pub fn may_poll(method: Method, place: Place) -> Result<(), Failure> {
-    if method == Method::Poll && place.policy != Policy::Other {
+pub fn may_poll(method: Method, placement: Placement) -> Result<(), Failure> {
+    if method == Method::Poll && placement.policy != Policy::Other {
         ontick_rt::watchdog::may_occupy(cpus::allowed().len())?;
     }
     Ok(())
@@ -95,8 +95,8 @@ pub fn may_poll(method: Method, place: Place) -> Result<(), Failure> {
 /// Has the calling thread, which makes frames and reads them, go before other ordinary programs where the timed threads
 /// are real-time ones: those leave it little time, and a busy machine would take that. No more than that, as the kernel
 /// halts all real-time threads that together leave a CPU no rest.
-pub fn attend(place: Place) {
-    if place.policy.is_real_time() {
+pub fn attend(placement: Placement) {
+    if placement.policy.is_real_time() {
         let _ = rustix::process::setpriority_process(None, MOST_FAVOURED);
     }
 }

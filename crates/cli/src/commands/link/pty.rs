@@ -6,14 +6,14 @@ use clap::Args;
 use ontick_gpio::Name;
 use ontick_link::Method;
 use ontick_link::transfer::both_ways::{self, Passed};
-use ontick_measure::Place;
+use ontick_measure::Placement;
 
 use super::bench::below;
 use super::ends::{self, CodeFlags};
 use super::render;
 use super::terminal::{Link, Terminal};
 use crate::failure::{Failure, Outcome};
-use crate::flags::PlaceFlags;
+use crate::flags::PlacementFlags;
 use crate::{stop, terminal};
 
 /// Open a terminal whose bytes are transferred over two lines, in both directions at once, without loss.
@@ -41,24 +41,24 @@ pub struct Pty {
     #[command(flatten)]
     code: CodeFlags,
     #[command(flatten)]
-    place: PlaceFlags,
+    placement: PlacementFlags,
 }
 
 impl Pty {
     pub fn run(self) -> Result<Outcome, Failure> {
         let setting = self.code.brisk_setting()?;
-        let place = self.place.place();
-        place.check()?;
-        ends::may_poll(self.method, place)?;
+        let placement = self.placement.placement();
+        placement.check()?;
+        ends::may_poll(self.method, placement)?;
         let stop = stop::on_signal()?;
         let mut own = Terminal::open()?;
         let path = own.path.clone();
         let _link = self.link.as_deref().map(|at| Link::lay(at, &path)).transpose()?;
-        let mut sender = ends::sender(&self.output, setting, place.setup())?;
+        let mut sender = ends::sender(&self.output, setting, placement.setup())?;
         // A sender keeps one that polls from its CPU, and is itself kept from it by one that is notified: that has time.
-        let beside = place.peer(None, "two ends").unwrap_or(place);
-        let policy = if self.method == Method::Poll { place.policy } else { below(place.policy) };
-        let beside = Place { policy, ..beside };
+        let beside = placement.peer(None, "two ends").unwrap_or(placement);
+        let policy = if self.method == Method::Poll { placement.policy } else { below(placement.policy) };
+        let beside = Placement { policy, ..beside };
         let mut receiver = ends::receiver(&self.input, setting, self.method, beside.setup())?;
         ends::tell(sender.refused());
         terminal::print(&format!("{}\n", path.display()))?;
@@ -70,7 +70,7 @@ impl Pty {
             path.display(),
             render::note(&lines)
         ));
-        ends::attend(place);
+        ends::attend(placement);
         let anew = || ends::say("the other end was restarted");
         let ends = (&mut sender, &mut receiver);
         let passed = both_ways::run(ends, setting, session(), &mut own, &stop, anew)?;

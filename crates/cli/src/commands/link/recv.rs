@@ -10,7 +10,7 @@ use ontick_link::transfer::{Broken, Warning, one_way, repeated};
 use super::ends::{self, CodeFlags};
 use super::render;
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, PlaceFlags};
+use crate::flags::{self, PlacementFlags};
 use crate::stop;
 
 /// Receive, and write what arrives to standard output.
@@ -36,24 +36,24 @@ pub struct Recv {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = flags::time)]
     timeout: u64,
     #[command(flatten)]
-    place: PlaceFlags,
+    placement: PlacementFlags,
 }
 
 impl Recv {
     pub fn run(self) -> Result<Outcome, Failure> {
         let setting = self.code.setting()?;
-        let place = self.place.place_beside();
-        place.check()?;
-        ends::may_poll(self.method, place)?;
+        let placement = self.placement.place_beside();
+        placement.check()?;
+        ends::may_poll(self.method, placement)?;
         let stop = stop::on_signal()?;
-        let mut receiver = ends::receiver(&self.input, setting, self.method, place.setup())?;
+        let mut receiver = ends::receiver(&self.input, setting, self.method, placement.setup())?;
         let mut back = match &self.return_output {
-            Some(back) => Some(ends::sender(back, setting, place.setup())?),
+            Some(back) => Some(ends::sender(back, setting, placement.setup())?),
             None => None,
         };
         ends::tell(receiver.refused());
         ends::say(&format!("Listening on {}{}; Ctrl-C ends.", self.input, render::note(&[Some(&self.input)])));
-        ends::attend(place);
+        ends::attend(placement);
         let received = match &mut back {
             None => one_way::receive(&mut receiver, self.timeout, &stop, write, report),
             // What is damaged comes again.

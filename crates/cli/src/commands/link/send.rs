@@ -9,7 +9,7 @@ use ontick_link::transfer::{Feed, one_way, repeated};
 use super::ends::{self, CodeFlags};
 use super::render;
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, PlaceFlags};
+use crate::flags::{self, PlacementFlags};
 use crate::stop;
 
 /// Send standard input.
@@ -35,25 +35,25 @@ pub struct Send {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = flags::time)]
     timeout: u64,
     #[command(flatten)]
-    place: PlaceFlags,
+    placement: PlacementFlags,
 }
 
 impl Send {
     pub fn run(self) -> Result<Outcome, Failure> {
         let setting = self.code.setting()?;
-        let place = self.place.place();
-        place.check()?;
+        let placement = self.placement.placement();
+        placement.check()?;
         let stop = stop::on_signal()?;
         let mut feed = Feed::new(ends::input(self.file.as_ref())?)?;
-        let mut sender = ends::sender(&self.output, setting, place.setup())?;
+        let mut sender = ends::sender(&self.output, setting, placement.setup())?;
         ends::tell(sender.refused());
-        ends::attend(place);
+        ends::attend(placement);
         let sent = match &self.return_input {
             None => one_way::send(&mut sender, setting, &mut feed, ends::mark(), &stop)?,
             Some(back) => {
                 let method = ends::by_of(back, setting);
-                ends::may_poll(method, place)?;
-                let mut back = ends::receiver(back, setting, method, place.setup())?;
+                ends::may_poll(method, placement)?;
+                let mut back = ends::receiver(back, setting, method, placement.setup())?;
                 let stream = (ends::mark(), self.timeout);
                 repeated::send(&mut sender, &mut back, setting, &mut feed, stream, &stop)?
             }

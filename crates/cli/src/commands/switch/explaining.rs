@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ontick_measure::Place;
+use ontick_measure::Placement;
 use ontick_measure::explain::{Explainer, Findings};
 use ontick_record::Series;
 use ontick_record::run::{Cause, Outlier};
@@ -24,9 +24,9 @@ pub struct Explaining {
 
 impl Explaining {
     /// Begins; where tracing is not to be had, the second value says so.
-    pub fn start(place: user::CorePlacement) -> (Self, Option<String>) {
-        let place = Place { cpu: place.cpu, policy: place.policy, prepared: true };
-        let (explainer, note) = Explainer::start(place);
+    pub fn start(placement: user::CorePlacement) -> (Self, Option<String>) {
+        let placement = Placement { cpu: placement.cpu, policy: placement.policy, prepared: true };
+        let (explainer, note) = Explainer::start(placement);
         (Self { explainer, findings: Findings::default(), explained: BTreeMap::new(), tid: 0 }, note)
     }
 

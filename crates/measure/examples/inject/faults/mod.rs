@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ontick_measure::probe::{Probe, Sample};
 use ontick_measure::timer::{self, Job};
-use ontick_measure::{Error, Length, Limits, Live, Method, Observer, Place, session};
+use ontick_measure::{Error, Length, Limits, Live, Method, Observer, Placement, session};
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::thread::{Policy, Setup, ThreadSetup};
@@ -74,10 +74,10 @@ impl Fault {
         let mut observer = Observer::new(&stop, &mut look);
         observer.explain();
         let limits = Limits::new(Length::Duration(length.as_nanos() as u64));
-        let place = Place { policy: Policy::Fifo(50), ..Place::dedicated(Some(cpu)) };
+        let placement = Placement { policy: Policy::Fifo(50), ..Placement::dedicated(Some(cpu)) };
         let job = |method| Job::new(1_000_000, method);
         let timer = |job, limits, observer: &mut Observer| {
-            timer::measure("timer", job, place, limits, observer).expect("the timer is measured")
+            timer::measure("timer", job, placement, limits, observer).expect("the timer is measured")
         };
         let beside = |fault: fn(u32, &AtomicBool) -> Vec<Making>, measure: &mut dyn FnMut() -> Series| {
             let done = AtomicBool::new(false);
@@ -102,7 +102,7 @@ impl Fault {
                 let limits = Limits { outlier_ns: 2_000, ..limits };
                 beside(membarrier, &mut || timer(job(Method::Spin), limits, &mut observer))
             }
-            Fault::Page => page_fault(place, limits, &mut observer),
+            Fault::Page => page_fault(placement, limits, &mut observer),
             Fault::Stop => (timer(job(Method::Hybrid), limits, &mut observer), Vec::new()),
         }
     }
@@ -241,10 +241,10 @@ fn once<'w, F: FnOnce(&ThreadSetup) -> Result<Faulty<'w>, Error>>(prepare: F) ->
     prepare
 }
 
-fn page_fault(place: Place, limits: Limits, observer: &mut Observer) -> (Series, Vec<Making>) {
+fn page_fault(placement: Placement, limits: Limits, observer: &mut Observer) -> (Series, Vec<Making>) {
     let mut windows = Vec::with_capacity(100_000);
     // Locked memory could not be dropped.
-    let place = Place { prepared: false, ..place };
+    let placement = Placement { prepared: false, ..placement };
     let recorded = &mut windows;
     let prepare = once(move |_: &ThreadSetup| {
         let (read_write, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -256,7 +256,7 @@ fn page_fault(place: Place, limits: Limits, observer: &mut Observer) -> (Series,
         let clock = Clock::new(ClockId::Monotonic);
         Ok(Faulty { clock, deadline_ns: 0, memory: memory.cast(), ticks: 0, windows: recorded })
     });
-    let series = session::run("page faults", place, limits, prepare, observer).expect("the thread is measured");
+    let series = session::run("page faults", placement, limits, prepare, observer).expect("the thread is measured");
     (series, judged(windows))
 }
 

@@ -23,7 +23,7 @@ pub use address::{Address, AddressError, PORT};
 use super::alone::Alone;
 use super::{Method, Pair, check_interval};
 use crate::probe::{Probe, Sample};
-use crate::{Error, Length, Limits, Observer, Place, session};
+use crate::{Error, Length, Limits, Observer, Placement, session};
 use board::{Board, BoardReport, connect};
 
 /// A board that says nothing for so long is gone.
@@ -44,15 +44,21 @@ pub struct Job {
     pub interval_ns: u64,
 }
 
-/// Measures how long a thread at `place` takes to answer, as the board sees it.
-pub fn measure(name: &str, job: &Job, place: Place, limits: Limits, observer: &mut Observer) -> Result<Series, Error> {
-    measure_within(name, job, place, limits, observer, PATIENCE)
+/// Measures how long a thread at `placement` takes to answer, as the board sees it.
+pub fn measure(
+    name: &str,
+    job: &Job,
+    placement: Placement,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Series, Error> {
+    measure_within(name, job, placement, limits, observer, PATIENCE)
 }
 
 fn measure_within(
     name: &str,
     job: &Job,
-    place: Place,
+    placement: Placement,
     limits: Limits,
     observer: &mut Observer,
     patience: Duration,
@@ -64,7 +70,7 @@ fn measure_within(
     let stream = connect(&job.board, patience)?;
     let reported = Arc::new(std::sync::Mutex::new(BoardReport::default()));
     let prepare = |_: &ThreadSetup| {
-        let alone = Alone::start(job.method, &job.pair, job.interval_ns, place, Arc::new(AtomicU64::new(0)))?;
+        let alone = Alone::start(job.method, &job.pair, job.interval_ns, placement, Arc::new(AtomicU64::new(0)))?;
         let board = Board::start(stream, (job.interval_ns / 1_000) as u32, patience)?;
         Ok(Observed { alone, board, address: job.board.clone(), reported: reported.clone() })
     };
@@ -73,7 +79,7 @@ fn measure_within(
         Length::Count(count) => Length::Duration(count.saturating_mul(job.interval_ns)),
         duration => duration,
     };
-    let series = session::run(name, place, Limits { length, ..limits }, prepare, observer)?;
+    let series = session::run(name, placement, Limits { length, ..limits }, prepare, observer)?;
     let reported = std::mem::take(&mut *reported.lock().unwrap_or_else(|e| e.into_inner()));
     if let Some(problem) = &reported.problem {
         observer.note(format!("{name}: observer {} ended before its time: {problem}", job.board));

@@ -45,9 +45,9 @@ fn with(
     let job = Job { pair, board: address, method: Method::Interrupt, interval_ns: 1_000_000 };
     let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
     let mut observer = Observer::new(&stop, &mut look);
-    let place = Place { cpu: Some(cpus::preferred()), ..Place::stock() };
+    let placement = Placement { cpu: Some(cpus::preferred()), ..Placement::stock() };
     let limits = Limits::new(Length::Duration(20_000_000));
-    let series = measure_within("latmon", &job, place, limits, &mut observer, patience);
+    let series = measure_within("latmon", &job, placement, limits, &mut observer, patience);
     thread.join().unwrap();
     let notes = observer.take_notes().join(" ");
     sim::remove(&chip).unwrap();

@@ -9,7 +9,7 @@ use crate::Error;
 
 /// CPU, policy and what is held for a timed thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Placement {
     /// Pinned to this CPU; `None`: wherever the scheduler puts it.
     pub cpu: Option<u32>,
     /// Scheduling policy.
@@ -18,7 +18,7 @@ pub struct Place {
     pub prepared: bool,
 }
 
-impl Place {
+impl Placement {
     /// As any program runs: normal scheduling, no CPU of its own, nothing prepared.
     pub fn stock() -> Self {
         Self { cpu: None, policy: Policy::Other, prepared: false }

@@ -1,12 +1,12 @@
 //! Where and how the timed thread runs.
 
 use clap::Args;
-use ontick_measure::Place;
+use ontick_measure::Placement;
 use ontick_rt::thread::Policy;
 
 /// Where and how the timed thread runs.
 #[derive(Args, Debug, Clone)]
-pub struct PlaceFlags {
+pub struct PlacementFlags {
     /// CPU of the timed thread, or "any" to leave it to the scheduler [default: one isolated, else one without fixed interrupts]
     #[arg(long, value_name = "N|any", value_parser = cpu)]
     cpu: Option<Cpu>,
@@ -33,7 +33,7 @@ impl Cpu {
             Some(Cpu::Any) => None,
             // The kernel lets a deadline thread run anywhere in its root domain only.
             None if matches!(policy, Policy::Deadline { .. }) => None,
-            None => Place::dedicated(None).cpu,
+            None => Placement::dedicated(None).cpu,
         }
     }
 }
@@ -48,23 +48,23 @@ pub fn cpu(text: &str) -> Result<Cpu, String> {
     }
 }
 
-impl PlaceFlags {
+impl PlacementFlags {
     /// Why that CPU, where none was named and not simply the last was taken.
     pub fn note(&self) -> Option<String> {
-        let place = self.place();
-        place.why_there().filter(|_| self.cpu.is_none())
+        let placement = self.placement();
+        placement.why_there().filter(|_| self.cpu.is_none())
     }
 
-    /// For the other end of something: where no CPU is named, another than [`place`](Self::place) takes, if there is.
-    pub fn place_beside(&self) -> Place {
-        let place = self.place();
+    /// For the other end of something: where no CPU is named, another than [`placement`](Self::placement) takes, if there is.
+    pub fn place_beside(&self) -> Placement {
+        let placement = self.placement();
         match self.cpu {
-            None => place.peer(None, "the other end").unwrap_or(place),
-            Some(_) => place,
+            None => placement.peer(None, "the other end").unwrap_or(placement),
+            Some(_) => placement,
         }
     }
 
-    pub fn place(&self) -> Place {
-        Place { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: !self.stock }
+    pub fn placement(&self) -> Placement {
+        Placement { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: !self.stock }
     }
 }
