@@ -44,6 +44,7 @@ pub struct Check {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Checked {
+    #[serde(rename = "aim")]
     target: Target,
     findings: Vec<Finding>,
     #[serde(skip_serializing_if = "Option::is_none")]
