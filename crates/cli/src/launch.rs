@@ -22,7 +22,7 @@ use ontick_rt::thread::{LatencyRequest, Policy, Refusal, Setup, set_affinity};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 
-pub use account::Account;
+pub use account::{Account, calling_user};
 use keeper::Keeper;
 use signals::{Signal, Signals};
 use witness::Witness;

@@ -52,6 +52,10 @@ fn main() -> ExitCode {
             return ExitCode::from(if help.use_stderr() { 2 } else { 0 });
         }
     };
+    // Simulated chips are the user's, with sudo and without.
+    if let Some((user, _)) = launch::calling_user() {
+        ontick_gpio::sim::act_for(user);
+    }
     match asked.command.run() {
         Ok(Outcome::Met) => ExitCode::SUCCESS,
         Ok(Outcome::NotMet) => ExitCode::from(1),

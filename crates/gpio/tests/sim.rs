@@ -239,7 +239,7 @@ fn what_is_wrong_is_one_sentence() {
     let chip = Chip::new("wrong");
     let error = Line::open(&chip.line(99), &Request::input()).unwrap_err().to_string();
     assert!(error.ends_with(&format!("the chip has lines 0 to 53 (ontick gpio list sim:{})", chip.0)), "{error}");
-    let file = format!("/dev/shm/ontick-sim-{}", chip.0);
+    let file = format!("/dev/shm/ontick-sim-{}-{}", rustix::process::geteuid().as_raw(), chip.0);
     if !std::path::Path::new(&file).exists() {
         return;
     }

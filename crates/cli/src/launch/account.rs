@@ -25,13 +25,7 @@ pub struct Account {
 impl Account {
     /// The user behind sudo; `None` where this process is not root, or was not called through sudo by another.
     pub fn behind_sudo() -> io::Result<Option<Self>> {
-        let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
-        match (number("SUDO_UID"), number("SUDO_GID")) {
-            (Some(user), Some(group)) if user != 0 && rustix::process::geteuid().is_root() => {
-                Self::of(user, group).map(Some)
-            }
-            _ => Ok(None),
-        }
+        calling_user().map(|(user, group)| Self::of(user, group)).transpose()
     }
 
     fn of(user: u32, group: u32) -> io::Result<Self> {
@@ -54,6 +48,13 @@ impl Account {
             ("SUDO_COMMAND", None),
         ]
     }
+}
+
+/// Number and group of the user who called this through sudo(8); none where this process is not root, or root did.
+pub fn calling_user() -> Option<(u32, u32)> {
+    let number = |name| std::env::var(name).ok()?.parse::<u32>().ok();
+    let (user, group) = (number("SUDO_UID")?, number("SUDO_GID")?);
+    (user != 0 && rustix::process::geteuid().is_root()).then_some((user, group))
 }
 
 /// Name, home and shell of a user.

@@ -3,15 +3,16 @@
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
+use std::process::{Command, Output};
 
-use crate::{run, stderr, stdout};
+use crate::{ontick, run, stderr, stdout};
 
 /// A chip of this test's own, which goes with it.
 struct Chip(String);
 
 impl Chip {
     fn file(&self) -> PathBuf {
-        PathBuf::from("/dev/shm").join(format!("ontick-sim-{}", self.0))
+        PathBuf::from("/dev/shm").join(format!("ontick-sim-0-{}", self.0))
     }
 }
 
@@ -48,4 +49,32 @@ fn root_maps_no_chip_that_its_owner_could_cut_short() {
     assert!(all.status.success() && stdout(&all).contains("belongs to user 65534"), "{}", stdout(&all));
     // Removing it maps nothing.
     assert!(run(&["gpio", "remove", &name]).status.success() && !chip.file().exists());
+}
+
+/// `sudo ontick …` and then `ontick …` is one user's work, on one chip; another user's chip of that name is another one.
+#[test]
+fn chips_are_their_users_with_sudo_and_without() {
+    if !rustix::process::geteuid().is_root() || !crate::has("setpriv") || !std::path::Path::new("/dev/shm").is_dir() {
+        return ontick_skip::skipped!("root and setpriv are needed");
+    }
+    let chip = format!("users-{}", std::process::id());
+    let (line, level) = (format!("sim:{chip}/4"), format!("sim:{chip}/4=1"));
+    let level_of = |output: Output| {
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output).contains("=1")
+    };
+    let with_sudo =
+        |arguments: &[&str]| ontick(arguments).env("SUDO_UID", "65534").env("SUDO_GID", "65534").output().unwrap();
+    let without = |arguments: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", env!("CARGO_BIN_EXE_ontick")]);
+        command.args(arguments).current_dir("/").output().unwrap()
+    };
+    level_of(with_sudo(&["gpio", "set", &level, "--for", "0s"]));
+    assert!(level_of(without(&["gpio", "get", &line])), "the user has the chip that was made with sudo");
+    assert!(!level_of(run(&["gpio", "get", &line])), "root's own is another one");
+    assert!(level_of(with_sudo(&["gpio", "get", &line])));
+    for user in [&with_sudo as &dyn Fn(&[&str]) -> Output, &|arguments| run(arguments)] {
+        assert!(user(&["gpio", "remove", &format!("sim:{chip}")]).status.success());
+    }
 }

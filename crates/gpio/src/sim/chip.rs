@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::page::{self, Page};
+use super::user::user;
 use crate::{Error, Name};
 
 pub use super::page::LINES;
@@ -39,7 +40,6 @@ pub(super) fn open_for(name: &Name, chip: &str, line: u32) -> Result<Page, Error
 }
 
 const UNMADE: &str = "is not there (a chip is created when one of its lines is first used or wired)";
-const PREFIX: &str = "ontick-sim-";
 
 /// Where chips are: memory that all of a machine's processes can share, and that a reboot empties.
 fn folder() -> PathBuf {
@@ -47,8 +47,13 @@ fn folder() -> PathBuf {
     if shared.is_dir() { shared.into() } else { std::env::temp_dir() }
 }
 
+/// What the names of the user's chips begin with.
+fn prefix() -> String {
+    format!("ontick-sim-{}-", user())
+}
+
 fn path(chip: &str) -> PathBuf {
-    folder().join(format!("{PREFIX}{chip}"))
+    folder().join(prefix() + chip)
 }
 
 /// The folder is everybody's: links that others laid there are not followed.
@@ -70,10 +75,10 @@ fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Erro
     };
     let seen = file.metadata().map_err(|error| wrong(format!("cannot be looked at: {error}")))?;
     // Its owner could cut it short under us, which ends the process: not even root maps somebody else's.
-    let own = rustix::process::geteuid();
-    if seen.uid() != own.as_raw() {
+    // Whoever is acted for ends nothing but their own command by that.
+    if seen.uid() != user() {
         let whose = format!("belongs to user {}", seen.uid());
-        return Err(wrong(match own.is_root() {
+        return Err(wrong(match rustix::process::geteuid().is_root() {
             true => format!("{whose}, who could cut it short (use another name, or act as that user)"),
             false => format!("{whose} (use another name)"),
         }));
@@ -106,6 +111,9 @@ fn make(chip: &str, path: &Path) -> Result<(), Error> {
 fn make_in(folder: &Path, path: &Path) -> io::Result<()> {
     let egg = tempfile::Builder::new().prefix(".ontick-sim-").tempfile_in(folder)?;
     egg.as_file().set_len(Page::BYTES)?;
+    if user() != rustix::process::geteuid().as_raw() {
+        std::os::unix::fs::fchown(egg.as_file(), Some(user()), None)?;
+    }
     let page = Page::map(egg.as_file())?;
     page.chip().lines.store(LINES, Relaxed);
     page.chip().version.store(page::VERSION, Relaxed);
@@ -118,8 +126,9 @@ fn make_in(folder: &Path, path: &Path) -> io::Result<()> {
 
 /// The user's simulated chips, by name.
 pub fn list() -> io::Result<Vec<String>> {
+    let prefix = prefix();
     let mut chips: Vec<String> = fs::read_dir(folder())?
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix(PREFIX).map(String::from))
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix(prefix.as_str()).map(String::from))
         .filter(|chip| crate::name::is_chip(chip))
         .collect();
     chips.sort();

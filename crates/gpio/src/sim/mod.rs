@@ -1,7 +1,7 @@
 //! A chip in shared memory: GPIO for a laptop, for teaching and for tests.
 //!
-//! Each chip is a file in `/dev/shm`, made on first use, that any number of the user's processes map at
-//! once. Registers of a real chip are served by silicon; memory is not, so a line here is one atomic word
+//! Each chip is a file in `/dev/shm`, made on first use, that any number of its user's processes map at
+//! once; two users' chips of one name are two chips. Registers of a real chip are served by silicon; memory is not, so a line here is one atomic word
 //! that holds its level, how many edges it has had and when the last one was (`track`). A write is one
 //! compare-and-swap of that word: no edge is lost or invented however many write at once, there is no lock
 //! that a dying process could leave behind, and a poll is a single load.
@@ -17,10 +17,12 @@ mod owner;
 mod page;
 mod pin;
 mod track;
+mod user;
 mod wire;
 
 pub use chip::{LINES, list, remove};
 pub(crate) use group::Pins;
 pub use look::{LineState, look};
 pub(crate) use pin::Pin;
+pub use user::act_for;
 pub use wire::{Wire, unwire, wire, wires};
