@@ -468,3 +468,31 @@ proptest! {
         same(&machine, &before, name);
     }
 }
+
+/// Journals of version 0.1.0 after `install` and `keep` on each boot loader: what later versions must go on reading.
+#[test]
+fn a_journal_that_an_earlier_version_left_is_rolled_back() {
+    for (name, arch) in MACHINES {
+        let machine = lay(name);
+        let before = state(&machine);
+        install(&machine, &machine.root, &kernel(arch), &options(name)).unwrap();
+        keep(&machine, &machine.root).unwrap();
+        let journal = format!("{}/tests/journals/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let (file, left) = ("/var/lib/ontick/kernel.jsonl", std::fs::read_to_string(&journal).unwrap());
+        // Copies of files that were edited are named by the time.
+        let left = match (copied_at(&left), copied_at(&machine.read(file))) {
+            (Some(then), Some(now)) => left.replace(&then, &now),
+            _ => left,
+        };
+        machine.write(file, &left);
+        let done = back(&machine, false);
+        assert!(done.complete() && done.reverted.steps.len() > 1, "{name}: {done:?}");
+        same(&machine, &before, &format!("{name}, by {journal}"));
+    }
+}
+
+/// The time in the name of a copy, `ontick-20261123-080736`.
+fn copied_at(journal: &str) -> Option<String> {
+    let at = journal.find(".ontick-2")?;
+    Some(journal[at..].split('"').next()?.to_owned())
+}

@@ -247,6 +247,47 @@ mod tests {
         );
     }
 
+    /// A journal of version 0.1.0 with every kind of change, killed at the last: what later versions must go on reading.
+    #[test]
+    fn a_journal_that_an_earlier_version_left_is_read() {
+        let (_place, folder) = folder();
+        let _lock = folder.lock().unwrap();
+        folder.make().unwrap();
+        let text = include_str!("../../tests/journals/0.1.0.jsonl").replace("BOOT", &this_boot());
+        let text = text.replacen("\"network\":1", &format!("\"network\":{}", this_network()), 1);
+        fs::write(folder.path(FILE), &text).unwrap();
+        let journal = Journal::read(&folder).unwrap().unwrap();
+        assert!(journal.damage().is_empty() && !journal.is_complete(), "{:?}", journal.damage());
+        let what: Vec<_> = journal.entries().iter().flat_map(|entry| &entry.undos).map(Undo::what).collect();
+        assert_eq!(
+            what,
+            [
+                "no bridge sw0",
+                "p1 down",
+                "p1 out of bridge sw0",
+                "p1: tx-checksum-ip-generic on, generic-receive-offload off",
+                "no group addresses of p1 in bridge sw0",
+                "no interface p2",
+                "/proc/sys/net/ipv6/conf/p1/disable_ipv6 0",
+                "/proc/sys/kernel/sched_rt_runtime_us 950000",
+                "p1: queueing discipline noqueue",
+                "p1: no clsact",
+                "p1: no filters of ontick",
+                "no nft table bridge ontick-sw0",
+                "no iptables chain ontick-sw0",
+            ]
+        );
+        // What is written today has the same form.
+        let mut again = Journal::begin(&folder).unwrap();
+        for entry in journal.entries() {
+            again.intend(&entry.step, &entry.undos).unwrap();
+            if entry.done {
+                again.done().unwrap();
+            }
+        }
+        assert_eq!(fs::read_to_string(folder.path(FILE)).unwrap(), text);
+    }
+
     #[test]
     fn it_goes_at_once_and_what_a_kill_left_of_it_is_in_nobodys_way() {
         let place = tempfile::tempdir().unwrap();
