@@ -28,6 +28,27 @@ fn every_machine_is_looked_at_worst_first_and_left_as_it_is() {
     }
 }
 
+/// Programs read these by name.
+#[test]
+fn documents_have_the_keys_that_programs_know() {
+    let machine = Machine::lay("pi4");
+    let keys = |arguments: &[&str]| {
+        let output = run(&[arguments, &["--json", "--root", machine.folder().to_str().unwrap()]].concat());
+        let document: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+        move |part: Option<&str>| {
+            let part = part.map_or(&document, |part| &document[part]);
+            part.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(keys(&["check"])(None), ["aim", "findings"]);
+    let plan = keys(&["tune", "plan"]);
+    assert_eq!(
+        (plan(None), plan(Some("plan"))),
+        (vec!["boot".into(), "plan".into()], vec!["aim".into(), "items".into()])
+    );
+}
+
 #[test]
 fn the_list_fits_and_tells_what_mends() {
     let machine = Machine::lay("pi4");

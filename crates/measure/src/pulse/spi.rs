@@ -1,15 +1,15 @@
 //! Pulses as bits on an SPI controller's data line, which its clock times (Linux: Documentation/spi/spidev.rst).
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use ontick_gpio::Gone;
 use ontick_units::exact;
 use rustix::io::Errno;
+use spidev::{Spidev, SpidevTransfer};
 
 use crate::Error;
 
@@ -94,7 +94,7 @@ impl Device {
             })
         })?;
         let pattern = pattern(width_ns, FASTEST_HZ, chunk()).map_err(fails)?;
-        let sender = Sender { file, pattern };
+        let sender = Sender { device: Spidev::new(file), pattern };
         // Once before anything is timed: a driver that refuses the clock is found out now.
         sender.pulse().map_err(|Gone(errno)| {
             fails(format!("refuses {} bytes at {} Hz: {errno}", sender.pattern.bytes.len(), sender.pattern.hz))
@@ -112,47 +112,17 @@ fn chunk() -> usize {
 /// An open device.
 #[derive(Debug)]
 pub(super) struct Sender {
-    file: File,
+    device: Spidev,
     pattern: Pattern,
 }
 
-/// `struct spi_ioc_transfer` of linux/spi/spidev.h.
-#[repr(C)]
-#[derive(Default)]
-struct Transfer {
-    tx_buf: u64,
-    rx_buf: u64,
-    len: u32,
-    speed_hz: u32,
-    delay_usecs: u16,
-    bits_per_word: u8,
-    cs_change: u8,
-    tx_nbits: u8,
-    rx_nbits: u8,
-    word_delay_usecs: u8,
-    pad: u8,
-}
-
-/// `SPI_IOC_MESSAGE(1)`: `_IOW('k', 0, struct spi_ioc_transfer)`. The direction's bit is 0x40000000 on x86 and ARM.
-const MESSAGE_OF_ONE: u32 = 0x4000_0000 | (size_of::<Transfer>() as u32) << 16 | (b'k' as u32) << 8;
-
 impl Sender {
     /// Sends one pulse; returns when it is over.
-    #[allow(unsafe_code)]
     pub fn pulse(&self) -> Result<(), Gone> {
-        let transfer = Transfer {
-            tx_buf: self.pattern.bytes.as_ptr() as u64,
-            len: self.pattern.bytes.len() as u32,
-            speed_hz: self.pattern.hz,
-            bits_per_word: 8,
-            ..Transfer::default()
-        };
-        // SAFETY: the request reads one transfer, whose buffer is as long as it says and outlives the call.
-        let answer = unsafe { libc::ioctl(self.file.as_raw_fd(), MESSAGE_OF_ONE as _, &raw const transfer) };
-        match answer {
-            0.. => Ok(()),
-            _ => Err(Gone(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO))),
-        }
+        let mut transfer = SpidevTransfer::write(&self.pattern.bytes);
+        (transfer.speed_hz, transfer.bits_per_word) = (self.pattern.hz, 8);
+        let done = self.device.transfer(&mut transfer);
+        done.map_err(|error| Gone(Errno::from_io_error(&error).unwrap_or(Errno::IO)))
     }
 }
 
@@ -163,15 +133,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_request_is_the_kernels() {
-        // From linux/spi/spidev.h as C compilers compute it.
-        assert_eq!((MESSAGE_OF_ONE, size_of::<Transfer>()), (0x4020_6b00, 32));
-    }
-
-    #[test]
     fn a_file_that_is_no_spi_device_is_reported_so() {
         let file = OpenOptions::new().write(true).open("/dev/null").unwrap();
-        let sender = Sender { file, pattern: pattern(10_000, FASTEST_HZ, CHUNK).unwrap() };
+        let sender = Sender { device: Spidev::new(file), pattern: pattern(10_000, FASTEST_HZ, CHUNK).unwrap() };
         assert_eq!(sender.pulse(), Err(Gone(Errno::NOTTY)));
         let missing = "spidev250.7".parse::<Device>().unwrap().open(10_000).unwrap_err().to_string();
         assert!(missing.contains("no such device") && missing.contains("spidev250.7"), "{missing}");

@@ -1,46 +1,22 @@
 //! The kernel's SPI devices: see *Documentation/spi/spidev.rst* and `linux/spi/spidev.h`.
-#![allow(unsafe_code)]
 
-use std::ffi::c_void;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 
 use rustix::io::Errno;
-use rustix::ioctl::{Direction, Ioctl, IoctlOutput, Opcode, Setter, ioctl, opcode};
+use spidev::{SpiModeFlags, Spidev, SpidevOptions, SpidevTransfer};
 
 use super::frames::{Bus, Frames};
 use crate::Error;
 
-/// `struct spi_ioc_transfer`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-struct Transfer {
-    tx_buf: u64,
-    rx_buf: u64,
-    len: u32,
-    speed_hz: u32,
-    delay_usecs: u16,
-    bits_per_word: u8,
-    cs_change: u8,
-    tx_nbits: u8,
-    rx_nbits: u8,
-    word_delay_usecs: u8,
-    pad: u8,
-}
-
 /// The most stretches of one exchange.
 pub(super) const MOST: usize = 96;
-const GROUP: u8 = b'k';
-const WRITE_MODE: Opcode = opcode::write::<u8>(GROUP, 1);
-const WRITE_BITS_PER_WORD: Opcode = opcode::write::<u8>(GROUP, 3);
-const WRITE_SPEED: Opcode = opcode::write::<u32>(GROUP, 4);
 
 /// An open SPI device.
 #[derive(Debug)]
 pub struct Device {
-    file: File,
+    bus: Spidev,
     speed_hz: u32,
-    transfers: Box<[Transfer; MOST]>,
 }
 
 impl Device {
@@ -48,21 +24,15 @@ impl Device {
     pub fn open(path: &str, mode: u8, speed_hz: u32) -> Result<Self, Error> {
         let file = OpenOptions::new().read(true).write(true).open(path);
         let file = file.map_err(|error| refusal(path, &error).unwrap_or_else(|| system(path, error)))?;
-        set_up(&file, mode, speed_hz).map_err(|errno| match errno {
+        let mut bus = Spidev::new(file);
+        let mut options = SpidevOptions::new();
+        options.mode(SpiModeFlags::from_bits_retain(mode.into())).bits_per_word(8).max_speed_hz(speed_hz);
+        bus.configure(&options).map_err(|error| match Errno::from_io_error(&error).unwrap_or(Errno::IO) {
             Errno::NOTTY => asked(path, "is no SPI device (those are /dev/spidevBUS.SELECT)"),
             Errno::INVAL => asked(path, &format!("its controller does not do SPI mode {mode}")),
             errno => system(path, errno.into()),
         })?;
-        Ok(Self { file, speed_hz, transfers: Box::new([Transfer::default(); MOST]) })
-    }
-}
-
-fn set_up(file: &File, mode: u8, speed_hz: u32) -> Result<(), Errno> {
-    // SAFETY: each reads one value of the type that is part of its number.
-    unsafe {
-        ioctl(file, Setter::<WRITE_MODE, u8>::new(mode))?;
-        ioctl(file, Setter::<WRITE_BITS_PER_WORD, u8>::new(8))?;
-        ioctl(file, Setter::<WRITE_SPEED, u32>::new(speed_hz))
+        Ok(Self { bus, speed_hz })
     }
 }
 
@@ -104,66 +74,27 @@ impl Bus for Device {
         if count > MOST || total != frames.sent.len() || total != frames.received.len() {
             return Err(Errno::INVAL);
         }
-        let (mut from, mut to) = (frames.sent.as_ptr() as u64, frames.received.as_mut_ptr() as u64);
-        for (n, (transfer, cut)) in self.transfers.iter_mut().zip(&frames.cuts).enumerate() {
-            *transfer = Transfer {
-                tx_buf: from,
-                rx_buf: to,
-                len: cut.bytes as u32,
-                speed_hz: self.speed_hz,
-                delay_usecs: cut.pause_us,
-                bits_per_word: 8,
-                // The last transfer of a message deselects by itself; there the flag means the opposite.
-                cs_change: u8::from(cut.ends && n + 1 < count),
-                ..Transfer::default()
-            };
-            (from, to) = (from + cut.bytes as u64, to + cut.bytes as u64);
+        let (mut sent, mut received) = (&frames.sent[..], &mut frames.received[..]);
+        // On the stack: nothing is allocated between two samples.
+        let mut transfers: [SpidevTransfer; MOST] = std::array::from_fn(|_| SpidevTransfer::default());
+        for (n, (transfer, cut)) in transfers.iter_mut().zip(&frames.cuts).enumerate() {
+            let (from, to);
+            (from, sent) = sent.split_at(cut.bytes);
+            (to, received) = std::mem::take(&mut received).split_at_mut(cut.bytes);
+            *transfer = SpidevTransfer::read_write(from, to);
+            (transfer.speed_hz, transfer.bits_per_word) = (self.speed_hz, 8);
+            transfer.delay_usecs = cut.pause_us;
+            // The last transfer of a message deselects by itself; there the flag means the opposite.
+            transfer.cs_change = u8::from(cut.ends && n + 1 < count);
         }
-        // SAFETY: the transfers' buffers are stretches of `sent` and `received`, whose lengths were compared above;
-        // both outlive the call, and the kernel keeps neither.
-        unsafe { ioctl(&self.file, Message { transfers: &mut self.transfers[..count] }) }
-    }
-}
-
-/// `SPI_IOC_MESSAGE(N)`.
-struct Message<'a> {
-    transfers: &'a mut [Transfer],
-}
-
-// SAFETY: the number says how long the memory behind the pointer is, and the kernel only reads that.
-unsafe impl Ioctl for Message<'_> {
-    type Output = ();
-    const IS_MUTATING: bool = false;
-
-    fn opcode(&self) -> Opcode {
-        opcode::from_components(Direction::Write, GROUP, 0, size_of_val(self.transfers))
-    }
-
-    fn as_ptr(&mut self) -> *mut c_void {
-        self.transfers.as_mut_ptr().cast()
-    }
-
-    unsafe fn output_from_ptr(_: IoctlOutput, _: *mut c_void) -> rustix::io::Result<()> {
-        Ok(())
+        let done = self.bus.transfer_multiple(&mut transfers[..count]);
+        done.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_those_of_spidev_h() {
-        assert_eq!(size_of::<Transfer>(), 32);
-        let mut transfers = [Transfer::default(); 3];
-        let message = Message { transfers: &mut transfers };
-        // As asm-generic/ioctl.h composes them; a few architectures do it another way.
-        if cfg!(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "arm")) {
-            assert_eq!(WRITE_MODE, 0x4001_6b01);
-            assert_eq!(WRITE_SPEED, 0x4004_6b04);
-            assert_eq!(message.opcode(), 0x4060_6b00);
-        }
-    }
 
     #[test]
     fn permission_is_the_group_spi() {
@@ -174,7 +105,7 @@ mod tests {
     #[test]
     fn an_exchange_with_something_else_fails_and_says_so() {
         let file = OpenOptions::new().read(true).write(true).open("/dev/null").unwrap();
-        let mut device = Device { file, speed_hz: 1_000_000, transfers: Box::new([Transfer::default(); MOST]) };
+        let mut device = Device { bus: Spidev::new(file), speed_hz: 1_000_000 };
         assert_eq!(device.exchange(&mut Frames::default().frame(&[1, 2, 3])), Err(Errno::NOTTY));
         let many = (0..=MOST).fold(Frames::default(), |frames, _| frames.frame(&[0]));
         assert_eq!(device.exchange(&mut { many }), Err(Errno::INVAL));
