@@ -1,9 +1,9 @@
-//! What tells of kernels' sources and packages: Kconfig, pieces of configuration, versions, series, apt's answers.
+//! What tells of kernels' sources and packages: Kconfig, pieces of configuration, versions, names of patches, apt's answers.
 #![no_main]
 
 use ontick_kernel::kconfig::{Expression, Options};
 use ontick_kernel::source::Version;
-use ontick_kernel::{fragment, packages, series};
+use ontick_kernel::{fragment, packages, rt_patches};
 use ontick_machine::facts::KernelConfig;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
@@ -22,5 +22,5 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         assert_eq!(fragment::merged(&merged, &asked), merged);
         assert_eq!(fragment::parse(&asked.iter().map(|one| one.line() + "\n").collect::<String>()), Ok(asked));
     }
-    let _ = (Version::parse(text), series::real_time_version(text), packages::read_policy(text));
+    let _ = (Version::parse(text), rt_patches::real_time_version(text), packages::read_policy(text));
 });
