@@ -14,7 +14,7 @@ use machine::packed::{self, Arch, MACHINES, RELEASE};
 use machine::stop::{Manner, at_each_step};
 use ontick_kernel::install::{self, InstallOptions, Package, Plan, RolledBack};
 use ontick_machine::boot::grubenv;
-use ontick_machine::journal::Book;
+use ontick_machine::journal::JournalKind;
 use ontick_machine::root::{Act, Hook, Verdict};
 use ontick_machine::{Journal, Root};
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ fn options(name: &str) -> InstallOptions {
 }
 
 fn install(machine: &Machine, root: &Root, packed: &Packed, options: &InstallOptions) -> Result<Plan, String> {
-    let mut journal = Journal::open_book(root, Book::Kernel).map_err(|e| e.to_string())?;
+    let mut journal = Journal::open_kind(root, JournalKind::Kernel).map_err(|e| e.to_string())?;
     let facts = machine.facts();
     let plan = Plan::make(root, &facts, &packed.package, options)?;
     install::apply(root, &plan, &packed.package, &mut journal, &mut |_| true)?;
@@ -61,14 +61,14 @@ fn install(machine: &Machine, root: &Root, packed: &Packed, options: &InstallOpt
 }
 
 fn keep(machine: &Machine, root: &Root) -> Result<install::Keeping, String> {
-    let mut journal = Journal::open_book(root, Book::Kernel).map_err(|e| e.to_string())?;
+    let mut journal = Journal::open_kind(root, JournalKind::Kernel).map_err(|e| e.to_string())?;
     let plan = install::keeping(root, &machine.facts(), true)?;
     install::keep(root, &plan, &mut journal)?;
     Ok(plan)
 }
 
 fn back(machine: &Machine, force: bool) -> RolledBack {
-    let mut journal = Journal::open_book(&machine.root, Book::Kernel).unwrap();
+    let mut journal = Journal::open_kind(&machine.root, JournalKind::Kernel).unwrap();
     let done = install::rollback(&machine.root, &machine.facts(), &mut journal, force, false);
     journal.close();
     done
@@ -214,7 +214,7 @@ fn a_rollback_that_is_stopped_can_be_repeated_and_leaves_no_entry_without_its_ke
             install(&machine, &machine.root, &packed, &options(name)).unwrap();
             let kept = keep(&machine, &machine.root).unwrap();
             let root = machine.root.clone().with_hook(kill.clone());
-            let mut journal = Journal::open_book(&root, Book::Kernel).unwrap();
+            let mut journal = Journal::open_kind(&root, JournalKind::Kernel).unwrap();
             install::rollback(&root, &machine.facts(), &mut journal, false, false);
             drop(journal);
             let image = format!("{}/{}", kept.kernel.folder, kept.kernel.kernel);

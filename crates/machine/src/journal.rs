@@ -1,9 +1,11 @@
 //! Nothing is lost: what is about to be changed is on the disk before it is changed.
 //!
 //! `/var/lib/ontick/tune.jsonl` (`kernel.jsonl` for kernels that were installed) holds one record a line, each
-//! flushed before the step it speaks of. The first line of a session says in which boot of the machine it was made: values of /proc and /sys do not
-//! outlive a boot, files do. A line that was cut off (power, full disk) was never acted upon.
+//! flushed before the step it speaks of. The first line of a session says in which boot of the machine it was made: values
+//! of /proc and /sys do not outlive a boot, files do. A line that was cut off (power, full disk) was never acted upon.
 
+mod error;
+mod kind;
 mod undo;
 
 use std::io;
@@ -11,51 +13,16 @@ use std::io;
 use ontick_undo::state_dir::{StateDirError, StateLock};
 use serde::{Deserialize, Serialize};
 
-use crate::root::{Root, reason};
+use crate::root::Root;
 
+pub use error::JournalError;
+use error::{failed, refused};
+pub use kind::{DAMAGED, JournalKind, PATH};
 pub use undo::{Content, Undo};
 
 const FOLDER: &str = "/var/lib/ontick";
 /// Held by whoever changes the machine; only root can open it.
 const LOCK: &str = "/var/lib/ontick/.lock";
-/// Where the journal of `tune` lies.
-pub const PATH: &str = "/var/lib/ontick/tune.jsonl";
-/// Where a journal of `tune` goes that cannot be read in full.
-pub const DAMAGED: &str = "/var/lib/ontick/tune.jsonl.damaged";
-
-/// What a journal is about: each has its own way back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Book {
-    /// Settings, undone by `tune revert`.
-    Tune,
-    /// An installed kernel, undone by `kernel rollback`.
-    Kernel,
-}
-
-impl Book {
-    /// Where it lies.
-    pub fn path(self) -> &'static str {
-        match self {
-            Self::Tune => PATH,
-            Self::Kernel => "/var/lib/ontick/kernel.jsonl",
-        }
-    }
-
-    /// Where it goes if it cannot be read in full.
-    pub fn damaged(self) -> &'static str {
-        match self {
-            Self::Tune => DAMAGED,
-            Self::Kernel => "/var/lib/ontick/kernel.jsonl.damaged",
-        }
-    }
-
-    fn format(self) -> &'static str {
-        match self {
-            Self::Tune => "ontick-tune/1",
-            Self::Kernel => "ontick-kernel/1",
-        }
-    }
-}
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
@@ -100,42 +67,10 @@ pub struct Entry {
     pub command: Option<String>,
 }
 
-/// The journal could not be used. Nothing was changed that it does not hold.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JournalError {
-    /// Another ontick is changing settings.
-    #[error("another ontick is changing this machine's settings (it holds {FOLDER}): wait until it has ended")]
-    Busy,
-    /// It was written by a version of ontick that knows more.
-    #[error(
-        "the journal {path} is written in the form {format}, which this version of ontick does not know: revert with the version that wrote it"
-    )]
-    Foreign {
-        /// The journal.
-        path: &'static str,
-        /// Its format.
-        format: String,
-    },
-    /// Another user could have written it.
-    #[error("{0}")]
-    Untrusted(String),
-    /// The disk refused.
-    #[error("the journal {path} cannot be {verb}: {reason}; nothing is changed that could not be put back")]
-    Io {
-        /// The journal.
-        path: &'static str,
-        /// `read`, `written`.
-        verb: &'static str,
-        /// Why.
-        reason: String,
-    },
-}
-
 /// The journal, held against other onticks while it lives.
 pub struct Journal {
     root: Root,
-    book: Book,
+    kind: JournalKind,
     lock: Option<StateLock>,
     boot: String,
     command: Option<String>,
@@ -152,41 +87,41 @@ pub struct Journal {
 impl Journal {
     /// Opens the journal to change settings. Makes its folder, and nothing else yet.
     pub fn open(root: &Root) -> Result<Self, JournalError> {
-        Self::open_book(root, Book::Tune)
+        Self::open_kind(root, JournalKind::Tune)
     }
 
     /// Opens the journal of one kind of change. Whichever it is, one ontick changes a machine at a time.
-    pub fn open_book(root: &Root, book: Book) -> Result<Self, JournalError> {
-        let refused = |e| refused(book, "written", e);
+    pub fn open_kind(root: &Root, kind: JournalKind) -> Result<Self, JournalError> {
+        let refused = |e| refused(kind, "written", e);
         // Another ontick that ends takes the folder away.
         let lock = loop {
             root.make_state_dir(FOLDER).map_err(refused)?;
-            let place = root.outside(LOCK).map_err(|e| failed(book, "written", e))?;
+            let place = root.outside(LOCK).map_err(|e| failed(kind, "written", e))?;
             match StateLock::take(&place) {
                 Err(StateDirError::Io(e)) if e.kind() == io::ErrorKind::NotFound => {}
                 taken => break taken.map_err(refused)?.ok_or(JournalError::Busy)?,
             }
         };
-        Ok(Self { lock: Some(lock), ..Self::read_book(root, book)? })
+        Ok(Self { lock: Some(lock), ..Self::read_kind(root, kind)? })
     }
 
     /// Reads the journal only to look at it.
     pub fn read(root: &Root) -> Result<Self, JournalError> {
-        Self::read_book(root, Book::Tune)
+        Self::read_kind(root, JournalKind::Tune)
     }
 
     /// Reads the journal of one kind of change only to look at it.
-    pub fn read_book(root: &Root, book: Book) -> Result<Self, JournalError> {
-        root.check_state(FOLDER, book.path()).map_err(|e| refused(book, "read", e))?;
-        let text = match root.bytes(book.path()) {
+    pub fn read_kind(root: &Root, kind: JournalKind) -> Result<Self, JournalError> {
+        root.check_state(FOLDER, kind.path()).map_err(|e| refused(kind, "read", e))?;
+        let text = match root.bytes(kind.path()) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(e) => return Err(failed(book, "read", e)),
+            Err(e) => return Err(failed(kind, "read", e)),
         };
         let boot = root.value("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let mut journal = Self {
             root: root.clone(),
-            book,
+            kind,
             lock: None,
             boot,
             command: None,
@@ -199,7 +134,7 @@ impl Journal {
         };
         journal.load(&text);
         match journal.foreign.take() {
-            Some(format) => Err(JournalError::Foreign { path: book.path(), format }),
+            Some(format) => Err(JournalError::Foreign { path: kind.path(), format }),
             None => Ok(journal),
         }
     }
@@ -209,7 +144,7 @@ impl Journal {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         for (i, line) in lines.iter().enumerate() {
             match serde_json::from_str(line) {
-                Ok(Record::Begin { journal, boot: of, command: by }) if journal == self.book.format() => {
+                Ok(Record::Begin { journal, boot: of, command: by }) if journal == self.kind.format() => {
                     (boot, command) = (of, by);
                 }
                 Ok(Record::Begin { journal, .. }) => self.foreign = self.foreign.take().or(Some(journal)),
@@ -278,7 +213,7 @@ impl Journal {
 
     /// Where what cannot be read of it is kept.
     pub fn damaged(&self) -> &'static str {
-        self.book.damaged()
+        self.kind.damaged()
     }
 
     /// The standing change of a file or folder.
@@ -332,18 +267,18 @@ impl Journal {
         self.damage.clear();
         if self.entries.is_empty() {
             self.begun = false;
-            return self.root.remove(self.book.path()).map_err(|e| failed(self.book, "written", e));
+            return self.root.remove(self.kind.path()).map_err(|e| failed(self.kind, "written", e));
         }
         let text = self.text();
-        self.root.replace(self.book.path(), text.as_bytes()).map_err(|e| failed(self.book, "written", e))
+        self.root.replace(self.kind.path(), text.as_bytes()).map_err(|e| failed(self.kind, "written", e))
     }
 
     /// What cannot be read stays beside the journal, for whoever can make something of it.
     fn keep_unreadable(&mut self) -> Result<(), JournalError> {
         if self.unreadable {
-            let bytes = self.root.bytes(self.book.path()).map_err(|e| failed(self.book, "read", e))?;
-            let private = self.root.is_public(self.book.path()) == Some(false);
-            self.root.append(self.book.damaged(), &bytes, private).map_err(|e| failed(self.book, "written", e))?;
+            let bytes = self.root.bytes(self.kind.path()).map_err(|e| failed(self.kind, "read", e))?;
+            let private = self.root.is_public(self.kind.path()) == Some(false);
+            self.root.append(self.kind.damaged(), &bytes, private).map_err(|e| failed(self.kind, "written", e))?;
             self.unreadable = false;
         }
         Ok(())
@@ -352,8 +287,8 @@ impl Journal {
     /// Removes the journal's folder where nothing is left in it.
     pub fn close(self) {
         // Left by a disk that took the name and not the first line.
-        if self.root.bytes(self.book.path()).is_ok_and(|bytes| bytes.is_empty()) {
-            let _ = self.root.remove(self.book.path());
+        if self.root.bytes(self.kind.path()).is_ok_and(|bytes| bytes.is_empty()) {
+            let _ = self.root.remove(self.kind.path());
         }
         let lock = LOCK.rsplit('/').next().unwrap_or_default();
         if self.lock.is_some() && self.entries.is_empty() && self.root.list(FOLDER).iter().all(|name| name == lock) {
@@ -371,12 +306,12 @@ impl Journal {
             self.forget(&[])?;
         }
         // An append after a line without an end would be lost with it.
-        let ended = self.root.bytes(self.book.path()).map_or(true, |b| b.is_empty() || b.ends_with(b"\n"));
+        let ended = self.root.bytes(self.kind.path()).map_or(true, |b| b.is_empty() || b.ends_with(b"\n"));
         if !ended {
-            self.root.append(self.book.path(), b"\n", false).map_err(|e| failed(self.book, "written", e))?;
+            self.root.append(self.kind.path(), b"\n", false).map_err(|e| failed(self.kind, "written", e))?;
         }
         let (boot, command) = (self.boot.clone(), self.command.clone());
-        self.append(&Record::Begin { journal: self.book.format().into(), boot, command })?;
+        self.append(&Record::Begin { journal: self.kind.format().into(), boot, command })?;
         self.begun = true;
         Ok(())
     }
@@ -395,10 +330,10 @@ impl Journal {
     }
 
     fn append_text(&mut self, text: &str, private: bool) -> Result<(), JournalError> {
-        self.root.append(self.book.path(), text.as_bytes(), private).map_err(|e| {
+        self.root.append(self.kind.path(), text.as_bytes(), private).map_err(|e| {
             // Perhaps half a line was written: the next record begins a new one.
             self.begun = false;
-            failed(self.book, "written", e)
+            failed(self.kind, "written", e)
         })
     }
 
@@ -408,7 +343,7 @@ impl Journal {
         for e in &self.entries {
             if session != Some((&e.boot, &e.command)) {
                 let (boot, command) = (e.boot.clone(), e.command.clone());
-                text += &line(&Record::Begin { journal: self.book.format().into(), boot, command });
+                text += &line(&Record::Begin { journal: self.kind.format().into(), boot, command });
                 session = Some((&e.boot, &e.command));
             }
             text += &line(&Record::Intend { seq: e.seq, knob: e.knob.clone(), undo: e.undo.clone() });
@@ -429,242 +364,8 @@ fn line(record: &Record) -> String {
     serde_json::to_string(record).expect("a record is always representable as JSON") + "\n"
 }
 
-fn refused(book: Book, verb: &'static str, error: StateDirError) -> JournalError {
-    match error {
-        StateDirError::Io(error) => failed(book, verb, error),
-        untrusted => JournalError::Untrusted(untrusted.to_string()),
-    }
-}
-
-fn failed(book: Book, verb: &'static str, error: io::Error) -> JournalError {
-    let hint = if error.kind() == io::ErrorKind::PermissionDenied { " (run it with sudo)" } else { "" };
-    JournalError::Io { path: book.path(), verb, reason: format!("{}{hint}", reason(&error)) }
-}
-
 #[cfg(test)]
 mod standing;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::value_format::ValueFormat;
-    use proptest::prelude::*;
-
-    pub(super) fn value(path: &str, original: &str) -> Undo {
-        Undo::Value { path: path.into(), form: ValueFormat::Plain, original: original.into(), wanted: "1".into() }
-    }
-
-    pub(super) fn machine() -> (tempfile::TempDir, Root) {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("proc/sys/kernel/random")).unwrap();
-        std::fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "a\n").unwrap();
-        let root = Root::at(dir.path()).unwrap();
-        (dir, root)
-    }
-
-    #[test]
-    fn what_was_begun_is_known_wherever_the_file_was_cut() {
-        let (dir, root) = machine();
-        let mut journal = Journal::open(&root).unwrap();
-        let one = journal.intend("one", value("/a", "5\n")).unwrap();
-        journal.done(one, Some("1\n".into())).unwrap();
-        journal.intend("two", value("/b", "6\n")).unwrap();
-        drop(journal);
-        let path = dir.path().join(&PATH[1..]);
-        let whole = std::fs::read(&path).unwrap();
-        let lines: Vec<usize> = (0..whole.len()).filter(|i| whole[*i] == b'\n').collect();
-        for cut in 0..=whole.len() {
-            std::fs::write(&path, &whole[..cut]).unwrap();
-            let journal = Journal::read(&root).unwrap();
-            // A line counts once all of it is there, with or without its end.
-            let expected = usize::from(cut >= lines[1]) + usize::from(cut >= lines[3]);
-            assert_eq!(journal.entries().count(), expected, "cut at {cut}");
-            assert!(
-                journal.entries().all(|e| matches!(&e.undo, Undo::Value { original, .. } if original.ends_with('\n')))
-            );
-        }
-    }
-
-    #[test]
-    fn writing_goes_on_after_a_cut() {
-        let (dir, root) = machine();
-        let mut journal = Journal::open(&root).unwrap();
-        journal.intend("one", value("/a", "5\n")).unwrap();
-        drop(journal);
-        let path = dir.path().join(&PATH[1..]);
-        let mut torn = std::fs::read(&path).unwrap();
-        torn.extend_from_slice(b"{\"step\":\"intend\",\"seq\":2,\"kn");
-        std::fs::write(&path, &torn).unwrap();
-        let mut journal = Journal::open(&root).unwrap();
-        assert_eq!(journal.damage().len(), 1);
-        journal.intend("three", value("/c", "7\n")).unwrap();
-        drop(journal);
-        let journal = Journal::read(&root).unwrap();
-        assert_eq!(journal.entries().map(|e| e.knob.as_str()).collect::<Vec<_>>(), ["one", "three"]);
-        assert!(journal.damage().is_empty());
-    }
-
-    #[test]
-    fn a_line_that_cannot_be_read_is_kept() {
-        let (dir, root) = machine();
-        let mut journal = Journal::open(&root).unwrap();
-        journal.intend("one", value("/a", "5\n")).unwrap();
-        journal.intend("two", value("/b", "5\n")).unwrap();
-        drop(journal);
-        let path = dir.path().join(&PATH[1..]);
-        let spoilt = std::fs::read_to_string(&path).unwrap().replace("\"/a\"", "\"/a");
-        std::fs::write(&path, &spoilt).unwrap();
-        let mut journal = Journal::open(&root).unwrap();
-        assert!(journal.lost_something() && journal.damage()[0].contains("line 2 cannot be read"));
-        assert_eq!(journal.entries().map(|e| e.knob.as_str()).collect::<Vec<_>>(), ["two"]);
-        journal.forget(&[2]).unwrap();
-        journal.close();
-        assert_eq!(std::fs::read_to_string(dir.path().join(&DAMAGED[1..])).unwrap(), spoilt);
-    }
-
-    fn mode(place: &std::path::Path) -> u32 {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(place).unwrap().mode() & 0o7777
-    }
-
-    fn set_mode(place: &std::path::Path, mode: u32) {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(place, std::fs::Permissions::from_mode(mode)).unwrap();
-    }
-
-    #[test]
-    fn a_journal_that_others_could_have_written_is_not_believed() {
-        let (dir, root) = machine();
-        let mut journal = Journal::open(&root).unwrap();
-        journal.intend("one", value("/a", "5\n")).unwrap();
-        drop(journal);
-        for at_fault in [&PATH[1..], &FOLDER[1..], "var/lib", "var"] {
-            let place = dir.path().join(at_fault);
-            let before = mode(&place);
-            set_mode(&place, 0o777);
-            for refused in [Journal::read(&root).err(), Journal::open(&root).err()] {
-                let Some(JournalError::Untrusted(why)) = refused else { panic!("{at_fault}: {refused:?}") };
-                assert!(why.contains("can be written by others") && why.contains("sudo chmod go-w"), "{why}");
-            }
-            set_mode(&place, before);
-        }
-        assert_eq!(Journal::read(&root).unwrap().entries().count(), 1);
-    }
-
-    /// `flock` needs a file that is open, and only its owner can open this one.
-    #[test]
-    fn nobody_else_can_hold_the_lock() {
-        let (dir, root) = machine();
-        let journal = Journal::open(&root).unwrap();
-        assert_eq!((mode(&dir.path().join(&LOCK[1..])), mode(&dir.path().join(&FOLDER[1..]))), (0o600, 0o755));
-        // Whoever holds the folder itself is in nobody's way.
-        drop(journal);
-        let folder = std::fs::File::open(dir.path().join(&FOLDER[1..])).unwrap();
-        rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive).unwrap();
-        Journal::open(&root).unwrap().close();
-        assert!(!root.exists(FOLDER));
-    }
-
-    #[test]
-    fn a_journal_that_holds_what_others_may_not_read_is_its_owners_alone() {
-        let (dir, root) = machine();
-        std::fs::write(dir.path().join("grub.cfg"), "password").unwrap();
-        set_mode(&dir.path().join("grub.cfg"), 0o600);
-        let file = |path: &str| Undo::File {
-            path: path.into(),
-            original: Some(Content::Text("password".into())),
-            wanted: Content::Text("x".into()),
-            backup: None,
-            stood: None,
-        };
-        let place = dir.path().join(&PATH[1..]);
-        let mut journal = Journal::open(&root).unwrap();
-        journal.intend("one", value("/a", "5\n")).unwrap();
-        assert_eq!(mode(&place), 0o644);
-        let seq = journal.intend("boot", file("/grub.cfg")).unwrap();
-        journal.done(seq, None).unwrap();
-        assert_eq!(mode(&place), 0o600);
-        // It stays so when it is written anew.
-        journal.forget(&[1]).unwrap();
-        assert_eq!(mode(&place), 0o600);
-    }
-
-    #[test]
-    fn a_later_versions_journal_is_left_alone() {
-        let (dir, root) = machine();
-        std::fs::create_dir_all(dir.path().join("var/lib/ontick")).unwrap();
-        let text = "{\"step\":\"begin\",\"journal\":\"ontick-tune/9\",\"boot\":\"a\"}\n{\"step\":\"sing\"}\n";
-        std::fs::write(dir.path().join(&PATH[1..]), text).unwrap();
-        assert!(matches!(Journal::open(&root), Err(JournalError::Foreign { format, .. }) if format == "ontick-tune/9"));
-        assert_eq!(std::fs::read_to_string(dir.path().join(&PATH[1..])).unwrap(), text);
-    }
-
-    #[test]
-    fn a_restart_undoes_values_but_not_files() {
-        let (dir, root) = machine();
-        let mut journal = Journal::open(&root).unwrap();
-        journal.intend("one", value("/a", "5\n")).unwrap();
-        let file = Undo::File {
-            path: "/f".into(),
-            original: None,
-            wanted: Content::Text("x".into()),
-            backup: None,
-            stood: None,
-        };
-        journal.intend("boot", file).unwrap();
-        drop(journal);
-        std::fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "b\n").unwrap();
-        let mut journal = Journal::open(&root).unwrap();
-        assert_eq!((journal.entries().count(), journal.undone_by_restart()), (1, 1));
-        journal.intend("one", value("/a", "6\n")).unwrap();
-        drop(journal);
-        let journal = Journal::read(&root).unwrap();
-        assert_eq!(journal.entries().map(|e| e.undo.path()).collect::<Vec<_>>(), ["/f", "/a"]);
-    }
-
-    #[test]
-    fn settings_of_a_killed_command_are_reported_from_those_that_stay() {
-        let (_dir, root) = machine();
-        let mut journal = Journal::open(&root).unwrap();
-        assert!(!journal.is_abandoned());
-        journal.for_command("switch run");
-        let one = journal.intend("one", value("/a", "5\n")).unwrap();
-        journal.intend("two", value("/b", "5\n")).unwrap();
-        // Written anew, it is still known.
-        journal.forget(&[one]).unwrap();
-        drop(journal);
-        let mut journal = Journal::open(&root).unwrap();
-        assert!(journal.is_abandoned());
-        journal.intend("three", value("/c", "5\n")).unwrap();
-        drop(journal);
-        assert!(!Journal::read(&root).unwrap().is_abandoned());
-    }
-
-    #[test]
-    fn a_second_ontick_waits() {
-        let (_dir, root) = machine();
-        let held = Journal::open(&root).unwrap();
-        assert!(matches!(Journal::open(&root), Err(JournalError::Busy)));
-        drop(held);
-        Journal::open(&root).unwrap().close();
-        assert!(!root.exists(FOLDER));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        #[test]
-        fn any_text_is_answered(text in "(\\{\"step\":\"(begin|intend|done|void)\"[^\n]{0,30}\n|.{0,20}\n){0,6}") {
-            let (dir, root) = machine();
-            std::fs::create_dir_all(dir.path().join("var/lib/ontick")).unwrap();
-            std::fs::write(dir.path().join(&PATH[1..]), text).unwrap();
-            let _ = Journal::read(&root).unwrap().entries().count();
-        }
-
-        #[test]
-        fn bytes_of_files_read_back(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-            let content = Content::from(bytes.clone());
-            let back: Content = serde_json::from_str(&serde_json::to_string(&content).unwrap()).unwrap();
-            prop_assert_eq!(back.bytes(), &bytes[..]);
-        }
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 
 use ontick_machine::Facts;
 use ontick_machine::boot::{self, BootFiles, Edit, Written};
-use ontick_machine::journal::{Book, Content, Journal, Undo};
+use ontick_machine::journal::{Content, Journal, JournalKind, Undo};
 use ontick_machine::merge;
 use ontick_machine::root::{Root, reason};
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub struct Keeping {
 
 /// Plans it. A kernel that does not run now was never seen to come up: that takes `untried`.
 pub fn keeping(root: &Root, facts: &Facts, untried: bool) -> Result<Keeping, String> {
-    let journal = Journal::read_book(root, Book::Kernel).map_err(|e| e.to_string())?;
+    let journal = Journal::read_kind(root, JournalKind::Kernel).map_err(|e| e.to_string())?;
     let kernel = Installed::find(root, &journal).ok_or("ontick has installed no kernel here: ontick kernel install")?;
     if journal.entries().any(|e| !e.done) {
         return Err(

@@ -16,7 +16,7 @@ mod rollback;
 mod space;
 
 use ontick_machine::boot::{self, BootFiles, Edit};
-use ontick_machine::journal::{Book, Journal, Undo};
+use ontick_machine::journal::{Journal, JournalKind, Undo};
 use ontick_machine::{Facts, Root, tree};
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,7 @@ impl Installed {
 
     /// As above, without holding the journal.
     pub fn standing(root: &Root) -> Option<Self> {
-        Self::find(root, &Journal::read_book(root, Book::Kernel).ok()?)
+        Self::find(root, &Journal::read_kind(root, JournalKind::Kernel).ok()?)
     }
 }
 
@@ -115,7 +115,7 @@ pub struct Plan {
 impl Plan {
     /// Plans an installation, or says why it must not be made.
     pub fn make(root: &Root, facts: &Facts, package: &Package, options: &InstallOptions) -> Result<Self, String> {
-        let journal = Journal::read_book(root, Book::Kernel).map_err(|e| e.to_string())?;
+        let journal = Journal::read_kind(root, JournalKind::Kernel).map_err(|e| e.to_string())?;
         refuse_second(root, &journal)?;
         let mut notes = Vec::new();
         fit::check(root, facts, package, &mut notes)?;

@@ -10,7 +10,7 @@ fn standing(journal: &Journal, root: &Root) -> Vec<(u64, String, bool)> {
     let of = |journal: &Journal| -> Vec<_> {
         journal.entries().map(|e| (e.seq, e.undo.path().to_owned(), e.done)).collect()
     };
-    let read = Journal::read_book(root, journal.book).unwrap();
+    let read = Journal::read_kind(root, journal.kind).unwrap();
     assert_eq!(of(&read), of(journal));
     assert!(!read.lost_something() && read.damage().is_empty());
     of(journal)
@@ -58,15 +58,15 @@ fn what_a_restart_undid_is_written_no_more() {
 #[test]
 fn each_book_says_what_it_is_and_has_no_idle_line() {
     let (dir, root) = machine();
-    for (book, format) in [(Book::Tune, "ontick-tune/1"), (Book::Kernel, "ontick-kernel/1")] {
+    for (kind, format) in [(JournalKind::Tune, "ontick-tune/1"), (JournalKind::Kernel, "ontick-kernel/1")] {
         for path in ["/a", "/b"] {
-            Journal::open_book(&root, book).unwrap().intend("one", value(path, "1")).unwrap();
+            Journal::open_kind(&root, kind).unwrap().intend("one", value(path, "1")).unwrap();
         }
-        let text = fs::read_to_string(dir.path().join(&book.path()[1..])).unwrap();
+        let text = fs::read_to_string(dir.path().join(&kind.path()[1..])).unwrap();
         assert!(text.lines().next().unwrap().contains(&format!("\"journal\":\"{format}\"")), "{text}");
         assert!(text.lines().all(|line| !line.is_empty()), "{text}");
-        let journal = Journal::open_book(&root, book).unwrap();
-        assert_eq!(journal.damaged(), format!("{}.damaged", book.path()));
+        let journal = Journal::open_kind(&root, kind).unwrap();
+        assert_eq!(journal.damaged(), format!("{}.damaged", kind.path()));
         assert_eq!(standing(&journal, &root).len(), 2);
     }
 }
@@ -189,7 +189,7 @@ fn what_cannot_be_read_is_kept_as_private_as_it_was() {
 
 #[test]
 fn only_a_refusal_of_rights_advises_sudo() {
-    let advises = |kind: io::ErrorKind| failed(Book::Tune, "read", kind.into()).to_string().contains("sudo");
+    let advises = |kind: io::ErrorKind| failed(JournalKind::Tune, "read", kind.into()).to_string().contains("sudo");
     assert!(advises(io::ErrorKind::PermissionDenied));
     assert!(!advises(io::ErrorKind::NotFound) && !advises(io::ErrorKind::StorageFull));
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use clap::Args;
 use ontick_kernel::install::{Applied, Initramfs, InstallOptions, Package, Plan, apply};
 use ontick_machine::boot::Edit;
-use ontick_machine::journal::Book;
+use ontick_machine::journal::JournalKind;
 use ontick_machine::{Facts, Journal, Root};
 use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, diff, labelled, list};
@@ -93,7 +93,7 @@ fn carry_out(
     package: &Package,
     options: &InstallOptions,
 ) -> Result<(Plan, Applied), Failure> {
-    let mut journal = Journal::open_book(root, Book::Kernel)?;
+    let mut journal = Journal::open_kind(root, JournalKind::Kernel)?;
     let stop = stop::on_signal()?;
     let result = Plan::make(root, facts, package, options).and_then(|plan| {
         let applied = apply(root, &plan, package, &mut journal, &mut |_| !stop.load(Relaxed))?;

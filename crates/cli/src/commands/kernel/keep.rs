@@ -3,7 +3,7 @@
 use clap::Args;
 use ontick_kernel::install::{Keeping, keep, keeping};
 use ontick_machine::boot::Written;
-use ontick_machine::journal::Book;
+use ontick_machine::journal::JournalKind;
 use ontick_machine::{Facts, Journal};
 use ontick_report::text::{Mark, diff, list};
 use serde::Serialize;
@@ -51,7 +51,7 @@ impl Keep {
         let (plan, written) = match self.dry_run {
             true => (keeping(&root, &facts, self.untried).map_err(Failure::new)?, Vec::new()),
             false => {
-                let mut journal = Journal::open_book(&root, Book::Kernel)?;
+                let mut journal = Journal::open_kind(&root, JournalKind::Kernel)?;
                 let result = keeping(&root, &facts, self.untried)
                     .and_then(|plan| keep(&root, &plan, &mut journal).map(|written| (plan, written)));
                 journal.close();

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ontick_kernel::install::{RolledBack, rollback};
-use ontick_machine::journal::Book;
+use ontick_machine::journal::JournalKind;
 use ontick_machine::{Facts, Journal};
 use ontick_report::Style;
 use ontick_report::text::list;
@@ -38,7 +38,7 @@ impl Rollback {
     pub fn run(self) -> Result<Outcome, Failure> {
         let root = self.root.open_to_change("kernel rollback")?;
         let facts = Facts::gather(&root);
-        let mut journal = Journal::open_book(&root, Book::Kernel)?;
+        let mut journal = Journal::open_kind(&root, JournalKind::Kernel)?;
         let done = rollback(&root, &facts, &mut journal, self.force, self.modules_too);
         journal.close();
         if self.json {
