@@ -272,6 +272,34 @@ fn every_step_goes_back_with_iptables() {
     goes_and_comes_back(Classifier::Iptables);
 }
 
+/// A journal of version 0.1.0 of a switch that stands: what later versions must go on undoing.
+#[test]
+fn a_journal_that_an_earlier_version_left_is_reverted() {
+    let Some(network) = ports() else { return };
+    network.within(reverted_by_an_old_journal).unwrap();
+}
+
+fn reverted_by_an_old_journal() {
+    if !has(Classifier::Nft) {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let (folder, switch) = (folder(place.path()), switch(Classifier::Nft));
+    let before = snapshot();
+    apply_with(&Live, &folder, &plan(&switch), &switch).unwrap();
+    let file = place.path().join("cell4/journal.jsonl");
+    let own = std::fs::read_to_string(&file).unwrap();
+    // Its boot and network namespace are these, and offloads those of this kernel; interfaces have the same numbers as
+    // in any new namespace.
+    let old = include_str!("journals/cell4.jsonl").lines().zip(own.lines());
+    let of_this_machine = |line: &str| line.contains("\"begin\"") || line.contains("\"features\"");
+    let text: String = old.map(|(old, own)| if of_this_machine(old) { own } else { old }.to_owned() + "\n").collect();
+    std::fs::write(&file, text).unwrap();
+    let reverted = revert(&Live, &folder, &lock(&folder)).unwrap().unwrap();
+    assert!(reverted.complete() && reverted.damage.is_empty() && reverted.undone.len() > 5, "{reverted:?}");
+    is_as(&before, "reverted by a journal of before");
+}
+
 #[test]
 fn what_others_change_is_reported_and_put_back() {
     let Some(network) = ports() else { return };
