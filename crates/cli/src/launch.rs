@@ -1,5 +1,5 @@
 //! Any program, on time: a command is started on its CPU, under its policy, with its limits, and stood in
-//! for until it ends: signals pass on to it, and its status comes back. When the stand-in is killed, the program gets
+//! for until it ends: signals pass on to it, and its status comes back. When the supervisor is killed, the program gets
 //! SIGTERM, and SIGKILL a second later with all that it started.
 //!
 //! CPU and policy are inherited by everything that the program starts. Locked memory is not: exec(2) undoes
@@ -94,7 +94,7 @@ impl Launch {
             LaunchError::Program { program, why, status }
         })?;
         self.step_aside();
-        stand_in(keeper, &signals).map_err(LaunchError::from)
+        supervise(keeper, &signals).map_err(LaunchError::from)
     }
 
     /// Whoever waits for the program must not take its CPU.
@@ -136,8 +136,8 @@ fn lockable(stays_root: bool) -> Result<(), Refusal> {
     }
 }
 
-/// Waits for the program, and passes on what is sent to its stand-in.
-fn stand_in(mut keeper: Keeper, signals: &Signals) -> io::Result<ExitStatus> {
+/// Waits for the program, and passes on what is sent to its supervisor.
+fn supervise(mut keeper: Keeper, signals: &Signals) -> io::Result<ExitStatus> {
     loop {
         // Anew for each signal; without one every signal is passed on.
         let witness = Witness::start().ok();

@@ -78,7 +78,7 @@ impl Run {
     pub fn run(self) -> Result<Outcome, Failure> {
         let cpu = Cpu::choose(self.cpu, self.policy);
         if let Some(cpu) = cpu.filter(|cpu| self.policy.is_real_time() && cpus::online().contains(cpu)) {
-            // Until this stand-in for the program ends.
+            // Until the program ends, and this supervisor with it.
             claim(cpu, if self.runaway_after.0.is_some() { Occupancy::Rests } else { Occupancy::Spins })
                 .map_err(|held| Failure::new(held.to_string()))?;
         }

@@ -1,4 +1,4 @@
-//! Who keeps the program: its parent, so that all that it starts can be ended when its stand-in is killed.
+//! Who keeps the program: its parent, so that all that it starts can be ended when its supervisor is killed.
 //!
 //! A child of this process keeps the program as its own child. It is the reaper of whatever the program leaves behind
 //! (`PR_SET_CHILD_SUBREAPER`): a process that detached itself, or changed its user, becomes its child and is found. It has
@@ -19,7 +19,7 @@ const TURN: Duration = Duration::from_millis(10);
 
 /// What is left is given up when so often none of it could be killed.
 const TRIES: u32 = 100;
-/// The stand-in knows how the program ended: what the program left behind is nobody's business.
+/// The supervisor knows how the program ended: what the program left behind is nobody's business.
 const ACKNOWLEDGED: i32 = 1;
 
 /// The process that keeps the program, and what it says of it.
@@ -163,10 +163,10 @@ fn keep(
     end_all(program, &signals);
 }
 
-/// Tells how the program ended; whether the stand-in has heard it, and is not killed.
+/// Tells how the program ended; whether the supervisor has heard it, and is not killed.
 fn is_acknowledged(reporter: &mut UnixStream, parent: libc::pid_t, status: i32) -> bool {
     let reported = tell(reporter, status).map(|()| {
-        // SAFETY: plain numbers. Should the stand-in have died, and its number be another's, that one passes it over.
+        // SAFETY: plain numbers. Should the supervisor have died, and its number be another's, that one passes it over.
         unsafe { libc::kill(parent, libc::SIGCHLD) }
     });
     reported.and_then(|_| word(reporter)).is_ok_and(|word| word == ACKNOWLEDGED)
@@ -274,7 +274,7 @@ fn wait(signals: &libc::sigset_t, longest: Option<Duration>) {
     };
 }
 
-/// What the stand-in has open is not for its keeper: settings may stand for as long as a file is open.
+/// What the supervisor has open is not for its keeper: settings may stand for as long as a file is open.
 fn close_others(but: RawFd) {
     let close = |first: libc::c_uint, last: libc::c_uint| {
         // SAFETY: no object of the keeper uses any of these descriptors after this.

@@ -2,7 +2,7 @@
 //!
 //! The kernel does not tell. So a process of the same group waits beside the program with every signal blocked:
 //! what is pending there was sent to everybody. The kernel goes through a group from its youngest process to its
-//! oldest, so it is pending there before the program's stand-in can wake up.
+//! oldest, so it is pending there before the program's supervisor can wake up.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -71,7 +71,7 @@ unsafe fn wait(parent: libc::pid_t) -> ! {
         if libc::getppid() != parent {
             libc::_exit(0);
         }
-        // What the program's stand-in has open is not for this one; older kernels leave it until the end.
+        // What the program's supervisor has open is not for this one; older kernels leave it until the end.
         libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
         loop {
             libc::pause();

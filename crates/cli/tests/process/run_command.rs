@@ -129,7 +129,7 @@ fn waits_for_signals(pid: u32) -> bool {
 }
 
 #[test]
-fn the_program_stops_and_goes_on_with_its_stand_in() {
+fn the_program_stops_and_goes_on_with_its_supervisor() {
     let folder = tempfile::tempdir().unwrap();
     let pid_file = folder.path().join("pid");
     let text = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid_file.display());
@@ -151,7 +151,7 @@ fn the_program_stops_and_goes_on_with_its_stand_in() {
 }
 
 #[test]
-fn a_killed_stand_in_takes_the_program_with_it() {
+fn a_killed_supervisor_takes_the_program_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let pid_file = folder.path().join("pid");
     let text = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid_file.display());
@@ -166,7 +166,7 @@ fn a_killed_stand_in_takes_the_program_with_it() {
 
 /// A child that ignores SIGTERM, a grandchild in a session of its own, a child of another user.
 #[test]
-fn a_killed_stand_in_ends_the_whole_tree() {
+fn a_killed_supervisor_ends_the_whole_tree() {
     if !has("setpriv") || !rustix::process::geteuid().is_root() {
         return ontick_skip::skipped!("root and setpriv are needed");
     }
