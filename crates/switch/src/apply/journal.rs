@@ -3,8 +3,8 @@
 //! One record a line. The first says in which boot and in which network namespace the rest was written: neither's
 //! settings outlive it. A line that was cut off was never acted upon.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
 use serde::{Deserialize, Serialize};
@@ -165,12 +165,25 @@ impl Journal {
         let place = self.folder.path(FILE);
         let line = serde_json::to_string(record).expect("a record is always representable as JSON") + "\n";
         let mut options = OpenOptions::new();
-        options.append(true).create(true).mode(0o600);
+        options.read(true).append(true).create(true).mode(0o600);
         let written = options.open(&place).and_then(|mut file| {
+            end_last_line(&mut file)?;
             file.write_all(line.as_bytes())?;
             file.sync_all()
         });
         Ok(written.map_err(|e| failed(&place, "written", &e))?)
+    }
+}
+
+/// A record after a line without an end would be lost with it. Half a record was never acted upon, and goes.
+fn end_last_line(file: &mut File) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let start = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    match &bytes[start..] {
+        [] => Ok(()),
+        last if serde_json::from_slice::<Record>(last).is_ok() => file.write_all(b"\n"),
+        _ => file.set_len(start as u64),
     }
 }
 
@@ -227,6 +240,30 @@ mod tests {
             let begun = Journal::read(&folder).unwrap().map_or(0, |journal| journal.entries().len());
             // A record counts once all of it is there, with or without the line's end.
             assert_eq!(begun, usize::from(cut >= ends[1]) + usize::from(cut >= ends[3]), "cut at {cut}");
+        }
+    }
+
+    /// A step that is written down after a line that was cut off is carried out, and must be undone.
+    #[test]
+    fn a_step_after_a_line_that_was_cut_off_is_known() {
+        let (_place, folder) = folder();
+        let _lock = folder.lock().unwrap();
+        let mut journal = Journal::begin(&folder).unwrap();
+        journal.intend("one", &[undo("a")]).unwrap();
+        journal.done().unwrap();
+        journal.intend("two", &[undo("b")]).unwrap();
+        let place = folder.path(FILE);
+        let whole = fs::read(&place).unwrap();
+        let begun = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).nth(1).unwrap();
+        for cut in begun..=whole.len() {
+            fs::write(&place, &whole[..cut]).unwrap();
+            let mut journal = Journal::read(&folder).unwrap().unwrap();
+            let before = journal.entries().len();
+            journal.intend("three", &[undo("c")]).unwrap();
+            let journal = Journal::read(&folder).unwrap().unwrap();
+            let steps: Vec<&str> = journal.entries().iter().map(|entry| entry.step.as_str()).collect();
+            assert_eq!((steps.len(), steps.last()), (before + 1, Some(&"three")), "cut at {cut}: {steps:?}");
+            assert!(journal.damage().is_empty(), "cut at {cut}: {:?}", journal.damage());
         }
     }
 
