@@ -106,6 +106,9 @@ pub struct Reverted {
     pub undone: Vec<UndoneStep>,
     /// What of the journal could not be read.
     pub damage: Vec<String>,
+    /// Where such a journal is kept, for somebody to look at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<String>,
 }
 
 /// What became of one change.
@@ -121,8 +124,12 @@ pub struct UndoneStep {
 }
 
 impl Reverted {
-    /// Whether nothing of it is left.
+    /// Whether nothing of it is left, as far as the whole journal knows.
     pub fn complete(&self) -> bool {
+        self.settled() && self.damage.is_empty()
+    }
+
+    fn settled(&self) -> bool {
         self.undone.iter().all(|reported| reported.outcome.settled())
     }
 
@@ -146,14 +153,17 @@ pub fn revert(host: &impl Host, folder: &SwitchDir, _lock: &Lock) -> Result<Opti
 
 /// The journal goes only when all is undone: what was refused can be tried again.
 fn undo_all(host: &impl Host, journal: Journal) -> Result<Reverted, JournalError> {
-    let mut reverted = Reverted { undone: Vec::new(), damage: journal.damage().to_vec() };
+    let mut reverted = Reverted { undone: Vec::new(), damage: journal.damage().to_vec(), damaged: None };
     for entry in journal.entries().iter().rev() {
         for undo in entry.undos.iter().rev() {
             let outcome = undo.carry_out(host);
             reverted.undone.push(UndoneStep { step: entry.step.clone(), what: undo.what(), outcome });
         }
     }
-    if reverted.complete() {
+    if reverted.settled() {
+        if !reverted.damage.is_empty() {
+            reverted.damaged = Some(journal.keep_aside()?);
+        }
         journal.forget()?;
     }
     Ok(reverted)

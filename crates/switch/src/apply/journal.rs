@@ -156,6 +156,13 @@ impl Journal {
         self.append(&Record::Complete)
     }
 
+    /// Keeps a journal that cannot be read in full beside the switch's folder; the path.
+    pub(super) fn keep_aside(&self) -> Result<String, JournalError> {
+        let (from, to) = (self.folder.path(FILE), self.folder.damaged());
+        fs::rename(&from, &to).map_err(|e| failed(&to, "written", &e))?;
+        Ok(to.display().to_string())
+    }
+
     /// Forgets everything: nothing stands any more.
     pub fn forget(self) -> Result<(), JournalError> {
         Ok(self.folder.remove()?)
@@ -211,6 +218,7 @@ fn network_exists(network: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Live, revert};
     use super::*;
 
     fn undo(table: &str) -> Undo {
@@ -323,6 +331,25 @@ mod tests {
             }
         }
         assert_eq!(fs::read_to_string(folder.path(FILE)).unwrap(), text);
+    }
+
+    /// What a line held that cannot be read is not known to be undone.
+    #[test]
+    fn a_journal_with_a_line_that_cannot_be_read_is_not_taken_for_undone() {
+        let (_place, folder) = folder();
+        let lock = folder.lock().unwrap();
+        let mut journal = Journal::begin(&folder).unwrap();
+        for port in ["a", "b"] {
+            let path = format!("/proc/sys/net/no/such/{port}");
+            journal.intend(port, &[Undo::Value { path, was: "1".into(), port: None }]).unwrap();
+        }
+        let text = fs::read_to_string(folder.path(FILE)).unwrap();
+        let spoilt = text.replacen("\"intend\"", "\"intent\"", 1);
+        fs::write(folder.path(FILE), &spoilt).unwrap();
+        let reverted = revert(&Live, &folder, &lock).unwrap().unwrap();
+        assert!(!reverted.complete() && reverted.damage.len() == 1 && reverted.undone.len() == 1, "{reverted:?}");
+        assert_eq!(fs::read_to_string(reverted.damaged.unwrap()).unwrap(), spoilt);
+        assert!(Journal::read(&folder).unwrap().is_none(), "a new switch of that name may be set up");
     }
 
     #[test]

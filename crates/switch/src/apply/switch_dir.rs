@@ -113,6 +113,11 @@ impl SwitchDir {
         self.home.join(&self.name).join(file)
     }
 
+    /// Where a journal goes that cannot be read in full; no switch has such a name.
+    pub(super) fn damaged(&self) -> PathBuf {
+        self.home.join(format!(".{}.damaged", self.name))
+    }
+
     /// Makes the folder, for root alone, and holds off every other ontick that would change a switch.
     pub fn lock(&self) -> Result<Lock, SwitchDirError> {
         make(&self.home)?;

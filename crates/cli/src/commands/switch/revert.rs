@@ -86,7 +86,7 @@ fn revert_settings() -> Result<bool, Failure> {
 
 /// What was done, with everything named that did not go as usual.
 pub fn text(name: &str, reverted: &Reverted) -> String {
-    if reverted.undone.is_empty() {
+    if reverted.undone.is_empty() && reverted.damage.is_empty() {
         return "Nothing of it is left.\n".into();
     }
     let mut text = String::new();
@@ -99,6 +99,10 @@ pub fn text(name: &str, reverted: &Reverted) -> String {
         text += &format!("{}: {why}\n", reported.what);
     }
     reverted.damage.iter().for_each(|damage| text += &format!("{damage}\n"));
+    if let Some(place) = &reverted.damaged {
+        text += &format!("What can be read is undone. The journal is kept as {place}: look there for what is left.\n");
+        return text;
+    }
     text + &match reverted.complete() {
         true => format!("Switch {name} is gone; everything else is as before.\n"),
         false => format!("Not all of it could be undone; try again: sudo ontick switch revert {name}\n"),
