@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build install uninstall test test-quick test-kernel test-kernel-debug test-pru bench cross lab fresh fmt lint crates mutants clean help
+.PHONY: prove build install uninstall test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross lab fresh fmt lint crates mutants clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -30,6 +30,10 @@ test-kernel: build ## a real-time kernel from source, built by ontick and booted
 
 test-kernel-debug: build ## the kernel module on a kernel that finds fault with locks, memory and waiting, built for it
 	packaging/test-kernel-debug
+
+kernel-packages: build ## real-time kernels of the Raspberry Pi 3, 4 and 5 as packages, booted on the emulated board; takes hours
+	packaging/needs kernel
+	packaging/kernel-packages
 
 test-pru: ## the PRU's firmware, cycle by cycle in a simulator, whose build takes minutes (docs/pru.md)
 	packaging/test-pru

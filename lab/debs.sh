@@ -22,7 +22,7 @@ refresh_lists() {
   [ -z "${lists_are_fresh:-}" ] || return 0
   release=$(debian_release)
   [ -n "$release" ] || die "what is fetched here comes from Debian, and this machine's apt sources name no Debian release."
-  own_apt_in "$(lab_folder)/apt" "$(sources "$release")" arm64 amd64
+  own_apt_in "$(lab_folder)/apt" "$(sources "$release")" arm64 amd64 armhf
   own_apt_update 2>"$apt_home/log" ||
     die "the package lists could not be fetched: $(last_reason). Check the network (and the proxy) and start again."
   lists_are_fresh=yes

@@ -11,6 +11,7 @@ trap 'conclude $?' EXIT
 conclude() {
   case $1 in
     0) echo "test $test_name ... ok" ;;
+    77) echo "test $test_name ... skipped" ;;
     *) echo "test $test_name ... FAILED" ;;
   esac
   rm -rf "$test_folder"

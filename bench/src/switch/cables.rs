@@ -109,6 +109,7 @@ pub fn model(socket: Socket) -> Switch {
         name: name.into(),
         rate: Some(RATE),
         offload: Offload::None,
+        transmit_queues: Vec::new(),
         max_sdu: vec![None; 8],
         gates: None,
     };
@@ -123,6 +124,7 @@ pub fn model(socket: Socket) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,
+        bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         forwarding: ontick_tsn::model::Forwarding::default(),
         classes: (0..8).map(class).collect(),

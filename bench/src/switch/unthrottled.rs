@@ -1,6 +1,6 @@
 //! Real-time throttling off, as `ontick switch run` has it, for as long as this lives.
 
-use ontick_machine::{Facts, Journal, Plan, Profile, Root, Target, apply, revert};
+use ontick_machine::{Facts, Journal, Profile, Root, Target, TuningPlan, apply, revert};
 use ontick_units::CpuList;
 
 /// Puts throttling back when it is dropped. What was changed is in the journal of `ontick tune`, should this be killed.
@@ -17,7 +17,7 @@ impl Unthrottled {
         let mut target =
             Target::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(|e| reported(&e))?;
         target.only = ["rt-throttling", "rt-group-throttling"].map(String::from).to_vec();
-        let plan = Plan::make(&root, &facts, &target).map_err(|e| reported(&e))?;
+        let plan = TuningPlan::make(&root, &facts, &target).map_err(|e| reported(&e))?;
         let mut journal = Journal::open(&root).map_err(|e| reported(&e))?;
         if journal.entries().next().is_some() {
             return Err(reported(&"settings that ontick changed before still stand (sudo ontick tune revert)"));

@@ -1,7 +1,7 @@
 //! What was encoded lately, for readers of different speed.
 //!
 //! One thread adds batches of whole records; any number of readers take them, each at its own place. Memory is
-//! bounded: the oldest batches go, and a reader that had not taken them yet is told how many samples it missed.
+//! bounded: the oldest batches go, and a reader that had not taken them yet learns how many samples it missed.
 //! Nobody waits for a reader.
 
 use std::collections::VecDeque;

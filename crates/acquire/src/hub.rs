@@ -1,7 +1,7 @@
 //! From the ring to everybody: one thread encodes each sample once per format and adds it to that format's
 //! backlog. It neither knows who reads there nor waits for them.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,8 @@ pub struct Passed {
     pub ring_level: AtomicU64,
     /// The highest it was.
     pub ring_peak: AtomicU64,
+    /// There are no more samples: whoever leaves from now on has all that it takes.
+    pub ended: AtomicBool,
     trace: Mutex<Trace>,
 }
 
@@ -107,7 +109,7 @@ impl Passed {
 
 /// Hands samples on until the ring is abandoned and empty; then ends the streams.
 pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], passed: &Passed) {
-    let mut tai = Tai::look();
+    let mut tai = Tai::read();
     let mut order = Order::default();
     let mut buffers: Vec<Vec<u8>> = streams.iter().map(|_| Vec::new()).collect();
     let mut trace = Vec::new();
@@ -149,6 +151,7 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
             std::thread::sleep(REST);
         }
     }
+    passed.ended.store(true, Release);
     streams.iter().for_each(|stream| stream.backlog.end());
 }
 
@@ -184,7 +187,7 @@ struct Tai {
 }
 
 impl Tai {
-    fn look() -> Self {
+    fn read() -> Self {
         // The narrowest of three brackets.
         let bracket = || {
             let before = ClockId::Monotonic.now_ns();
@@ -200,7 +203,7 @@ impl Tai {
         if self.looked.elapsed() < TAI_EVERY {
             return;
         }
-        let now = Self::look();
+        let now = Self::read();
         // Smaller differences are those of the brackets: times would jitter with them.
         let same = now.offset_ns.abs_diff(self.offset_ns) < 10_000;
         *self = Self { offset_ns: if same { self.offset_ns } else { now.offset_ns }, ..now };

@@ -81,7 +81,7 @@ fn numbers(from: impl Read) -> (Vec<u64>, u64) {
                 next = next.map(|next| next + gap.missed);
             }
             Entry::Sample(sample) => {
-                assert_eq!(next.unwrap_or(sample.number), sample.number, "a gap that was not told");
+                assert_eq!(next.unwrap_or(sample.number), sample.number, "a gap that was not reported");
                 assert_eq!(sample.raw, [sample.number as i64]);
                 numbers.push(sample.number);
                 next = Some(sample.number + 1);

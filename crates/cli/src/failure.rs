@@ -13,13 +13,19 @@ pub enum Outcome {
     Met,
     /// But some requirement was not met.
     NotMet,
+    /// Nothing was broken, but what some requirement is judged by did not happen: a load was not reached.
+    NotProven,
     /// A program was run, which ended with this status.
     Ended(u8),
 }
 
 impl Outcome {
     pub fn of(run: &Run) -> Self {
-        if run.met() { Outcome::Met } else { Outcome::NotMet }
+        match run.met() {
+            true => Outcome::Met,
+            false if run.unproven() => Outcome::NotProven,
+            false => Outcome::NotMet,
+        }
     }
 }
 

@@ -72,7 +72,7 @@ pub enum LaunchError {
 impl Launch {
     /// Runs a command to its end. Call it while the process has one thread, so that every signal comes here.
     pub fn run(self, command: Command) -> Result<ExitStatus, LaunchError> {
-        // Found out beforehand, where the reason can still be told: on a thread that ends at once.
+        // Found out beforehand, where the reason can still be reported: on a thread that ends at once.
         // A CPU that only the group has cannot be had from outside it.
         let (cpu, policy) = (self.cpu.filter(|_| self.group.is_none()), self.policy);
         std::thread::scope(|scope| scope.spawn(move || trial(cpu, policy)).join()).unwrap_or(Ok(()))?;

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
     match asked.command.run() {
         Ok(Outcome::Met) => ExitCode::SUCCESS,
         Ok(Outcome::NotMet) => ExitCode::from(1),
+        Ok(Outcome::NotProven) => ExitCode::from(3),
         Ok(Outcome::Ended(status)) => ExitCode::from(status),
         Err(failure) => terminal::report(&failure),
     }

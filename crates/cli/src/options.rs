@@ -77,12 +77,45 @@ fn texts_below_options(command: &Command, path: &str) -> Vec<(String, String)> {
     own.chain(below).collect()
 }
 
-/// A terminal of 80 columns would break an example anywhere.
+/// A terminal of 80 columns would break an example anywhere. Prose is wrapped by the terminal's width alone.
 #[test]
 fn examples_in_help_fit_80_columns() {
     let texts = texts_below_options(&crate::Ontick::command(), "ontick");
     assert!(texts.len() > 30, "{} commands have examples", texts.len());
     let lines = texts.iter().flat_map(|(path, text)| text.lines().map(move |line| (path, line)));
-    let wide: Vec<_> = lines.filter(|(_, line)| line.chars().count() > 80).collect();
+    let wide: Vec<_> = lines.filter(|(_, line)| line.starts_with(' ') && line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "{wide:#?}");
+}
+
+/// Prose that is wrapped by hand is wrapped once more by a narrower terminal, and leaves single words on lines.
+#[test]
+fn prose_in_help_is_not_wrapped_by_hand() {
+    let texts = texts_below_options(&crate::Ontick::command(), "ontick");
+    let paragraphs = texts.iter().flat_map(|(path, text)| text.split("\n\n").map(move |paragraph| (path, paragraph)));
+    let is_prose = |line: &str| !line.starts_with(' ') && line.chars().count() > 60;
+    let wrapped: Vec<_> =
+        paragraphs.filter(|(_, paragraph)| paragraph.lines().filter(|line| is_prose(line)).count() > 1).collect();
+    assert!(wrapped.is_empty(), "{wrapped:#?}");
+}
+
+/// Code of the tables in the list of what the sources describe.
+fn commands_of_sources() -> impl Iterator<Item = &'static str> {
+    let rows = include_str!("../../../docs/sources.md").lines().filter(|line| line.starts_with("| "));
+    let code = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+    code.filter(|code| code.starts_with("ontick ") || code.starts_with("sudo ontick "))
+}
+
+#[test]
+fn every_command_of_the_sources_list_is_one_of_this_program() {
+    let mut count = 0;
+    for command in commands_of_sources() {
+        // What follows is another program's; and everything before --help is checked first.
+        let own = command.split(" -- ").next().unwrap().trim_start_matches("sudo ");
+        let words = shlex::split(own).unwrap_or_else(|| panic!("{command}"));
+        let parsed = crate::Ontick::command().try_get_matches_from(words.into_iter().chain(["--help".into()]));
+        let kind = parsed.map_err(|error| (error.kind(), error.to_string()));
+        assert!(matches!(kind, Err((clap::error::ErrorKind::DisplayHelp, _))), "{command}: {kind:?}");
+        count += 1;
+    }
+    assert!(count > 90, "{count} commands: the list was not found");
 }

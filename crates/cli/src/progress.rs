@@ -1,11 +1,10 @@
 //! How far a run is: a line on the terminal that is rewritten, or the whole screen with `--watch`.
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, stdout};
 use std::time::{Duration, Instant};
 
 use ontick_measure::{Live, conditions};
 use ontick_record::{Measurement, Run, Series};
-use ontick_report::printable_lines;
 use ontick_report::text::samples::{Samples, State};
 use ontick_report::text::{self, Moment};
 use ontick_units::show;
@@ -40,7 +39,7 @@ impl Progress {
     /// belongs to something else, a terminal that shows it gets no line in between. `waits_for` may never come.
     pub fn new(kind: Measurement, watch: bool, stdout_taken: bool, waits_for: Option<String>) -> Self {
         let shared = stdout_taken && stdout().is_terminal();
-        let view = match (stderr().is_terminal(), watch) {
+        let view = match (terminal::can_rewrite(), watch) {
             (true, true) => View::Screen,
             (true, false) if !shared => View::Line,
             (false, true) => View::Log { last: None },
@@ -121,11 +120,7 @@ fn screen(kind: &Measurement, live: &Live, waits_for: Option<&str>, samples: Opt
     let load_average = conditions::load_average().map(|[one, ..]| one);
     let now = Moment { run: &run, done: live.done, load_average, waits_for, samples };
     let text = text::live(&now, &terminal::screen_style(), rows);
-    // From the top, each line cleared before it is written (afterwards its last character might go), then the rest of
-    // the screen; and all at once: no flicker.
-    let text = printable_lines(&text, terminal::screen_style().colour);
-    let text = format!("\x1b[H\x1b[K{}\x1b[J", text.replace('\n', "\r\n\x1b[K"));
-    let _ = stderr().write_all(text.as_bytes());
+    terminal::screen(&text);
 }
 
 impl Drop for Progress {

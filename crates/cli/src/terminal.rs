@@ -41,8 +41,27 @@ pub fn screen_style() -> Style {
 }
 
 fn style_for(terminal: bool) -> Style {
-    let colour = terminal && std::env::var_os("NO_COLOR").is_none();
+    let colour = terminal && std::env::var_os("NO_COLOR").is_none() && !is_dumb();
     Style { colour, width: width().unwrap_or(80).clamp(NARROWEST, WIDEST) }
+}
+
+/// Whether standard error is a terminal on which something can be shown over what was there. A dumb one (an editor's,
+/// `TERM=dumb`) takes lines only.
+pub fn can_rewrite() -> bool {
+    stderr().is_terminal() && !is_dumb()
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Shows a whole screen on standard error, over the one before.
+pub fn screen(text: &str) {
+    // From the top, each line cleared before it is written (afterwards its last character might go), then the rest of
+    // the screen; and all at once: no flicker.
+    let text = printable_lines(text, screen_style().colour);
+    let text = format!("\x1b[H\x1b[K{}\x1b[J", text.replace('\n', "\r\n\x1b[K"));
+    let _ = stderr().write_all(text.as_bytes());
 }
 
 /// Columns of the terminal, if there is one.

@@ -15,7 +15,7 @@ pub enum Error {
     #[error(transparent)]
     Name(#[from] NameError),
     /// The chip exists, but has fewer lines.
-    #[error("line {name}: the chip has lines 0 to {last} (ontick gpio list {chip})")]
+    #[error("line {name}: the chip has lines 0 to {last}")]
     NoSuchLine {
         /// The line that was asked for.
         name: Name,

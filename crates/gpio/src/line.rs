@@ -108,7 +108,7 @@ impl Line {
         let edge = match &mut self.port {
             Port::Sim(pin) => pin.edge(deadline_ns),
             Port::Chardev(pin) => pin.edge(deadline_ns)?,
-            // What pulls a line is not told of edges.
+            // What pulls a line does not learn of edges.
             Port::Pull(_) => {
                 ontick_rt::clock::ClockId::Monotonic.sleep_until(deadline_ns);
                 None

@@ -62,17 +62,17 @@ pub fn names() -> Vec<ChipName> {
 pub fn chip(name: &ChipName) -> Result<Chip, LookError> {
     match name {
         ChipName::Sim(chip) => {
-            let lines = sim::look(chip)?;
+            let lines = sim::line_states(chip)?;
             let lines = lines.into_iter().map(|line| simulated(chip, line)).collect();
             Ok(Chip { name: name.clone(), label: None, lines })
         }
         ChipName::Device(chip) => {
-            let (label, lines) = chardev::look(chip)?;
+            let (label, lines) = chardev::line_states(chip)?;
             let lines = (0..).zip(lines).map(|(line, state)| of_device(chip, line, state)).collect();
             Ok(Chip { name: name.clone(), label: Some(label).filter(|label| !label.is_empty()), lines })
         }
         ChipName::Registers => {
-            let (board, lines) = registers::look(Path::new("/"))?;
+            let (board, lines) = registers::pin_states(Path::new("/"))?;
             let lines = lines.into_iter().map(of_registers).collect();
             Ok(Chip { name: name.clone(), label: Some(format!("registers of the {board}")), lines })
         }

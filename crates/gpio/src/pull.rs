@@ -32,7 +32,7 @@ impl Pull {
         let open = |attribute: &str, write: bool| {
             let path = attributes.join(attribute);
             OpenOptions::new().read(!write).write(write).open(&path).map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => wrong(format!("{chip} has no such line (ontick gpio list {chip})")),
+                io::ErrorKind::NotFound => wrong(format!("{chip} has no such line")),
                 io::ErrorKind::PermissionDenied => {
                     Error::Permission { name: name.clone(), path, remedy: "use sudo".into() }
                 }

@@ -74,27 +74,41 @@ const fn pi(
     Board { name, model, arches, several_cores, hz: if several_cores { 1000 } else { 250 }, bases, needs: &[] }
 }
 
+/// Why no kernel can be made for a board.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BoardError {
+    /// None has this name.
+    #[error("there is no board \"{0}\" here: one of {names}", names = BOARDS.iter().map(|board| board.name).collect::<Vec<_>>().join(", "))]
+    Unknown(String),
+    /// It has another processor.
+    #[error(
+        "a {} does not run {}, but {}",
+        board.model, arch.name(), board.arches.iter().map(|arch| arch.name()).collect::<Vec<_>>().join(" or ")
+    )]
+    Architecture {
+        /// The board.
+        board: Board,
+        /// What was asked for.
+        arch: Arch,
+    },
+}
+
 impl Board {
     /// The board of this name.
-    pub fn named(name: &str) -> Result<&'static Self, String> {
-        BOARDS.iter().find(|board| board.name == name).ok_or_else(|| {
-            let names: Vec<&str> = BOARDS.iter().map(|board| board.name).collect();
-            format!("there is no board \"{name}\" here: one of {}", names.join(", "))
-        })
+    pub fn named(name: &str) -> Result<&'static Self, BoardError> {
+        BOARDS.iter().find(|board| board.name == name).ok_or_else(|| BoardError::Unknown(name.into()))
     }
 
     /// The architecture to build for: the one that is asked for, if the board can run it.
-    pub fn arch(&self, asked: Option<Arch>) -> Result<Arch, String> {
+    pub fn arch(&self, asked: Option<Arch>) -> Result<Arch, BoardError> {
         // Any machine: the one at hand, unless another is named.
         let own =
             || Arch::named(std::env::consts::ARCH).filter(|own| self.name == "generic" && self.arches.contains(own));
         let arch = asked.or_else(own).unwrap_or(self.arches[0]);
         match self.arches.contains(&arch) {
             true => Ok(arch),
-            false => {
-                let can: Vec<&str> = self.arches.iter().map(|arch| arch.name()).collect();
-                Err(format!("a {} does not run {}, but {}", self.model, arch.name(), can.join(" or ")))
-            }
+            false => Err(BoardError::Architecture { board: *self, arch }),
         }
     }
 
@@ -114,7 +128,7 @@ mod tests {
             assert!(board.arches.iter().all(|arch| !board.bases(*arch).is_empty()), "{}", board.name);
             assert_eq!(Board::named(board.name), Ok(board));
         }
-        assert!(Board::named("rpi9").unwrap_err().contains("rpi5"));
+        assert!(Board::named("rpi9").unwrap_err().to_string().contains("rpi5"));
     }
 
     #[test]
@@ -123,7 +137,7 @@ mod tests {
         assert_eq!(pi3.arch(None), Ok(Arch::Arm64));
         assert_eq!(pi3.arch(Some(Arch::Arm)), Ok(Arch::Arm));
         assert_eq!(
-            Board::named("rpi0").unwrap().arch(Some(Arch::Arm64)).unwrap_err(),
+            Board::named("rpi0").unwrap().arch(Some(Arch::Arm64)).unwrap_err().to_string(),
             "a Raspberry Pi Zero does not run arm64, but arm"
         );
         assert!(!Board::named("rpi1").unwrap().several_cores && pi3.several_cores);

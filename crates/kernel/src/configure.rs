@@ -11,7 +11,7 @@ use ontick_record::output_file;
 
 use super::board::Board;
 use super::command::CommandError;
-use super::fragment::{self, Asked};
+use super::fragment::{self, OptionRequest};
 use super::kconfig::Options;
 use super::make::Make;
 use super::options::Arch;
@@ -29,7 +29,7 @@ pub struct ConfigRequest {
     /// The configuration to start from; else the best that the tree brings for the board.
     pub base: Option<PathBuf>,
     /// What is asked for beside the board's fragment.
-    pub more: Vec<Asked>,
+    pub more: Vec<OptionRequest>,
 }
 
 /// A configuration that was made.
@@ -58,7 +58,7 @@ pub enum ConfigureError {
     #[error("{0}")]
     Lacking(String),
     /// None of the configurations to start from is there.
-    #[error("{folder} brings none of {names} for {arch}: name a configuration to start from with --base")]
+    #[error("{folder} brings none of {names} for {arch}: name a configuration to start from")]
     NoBase {
         /// The tree.
         folder: PathBuf,
@@ -84,7 +84,7 @@ pub enum ConfigureError {
 }
 
 /// What is asked for: the board's fragment, then what a person wants, which wins.
-pub fn asked(request: &ConfigRequest, version: Option<(u32, u32)>) -> Vec<Asked> {
+pub fn asked(request: &ConfigRequest, version: Option<(u32, u32)>) -> Vec<OptionRequest> {
     let mut asked = fragment::fragment(request.board, request.arch, version);
     asked.extend(request.more.iter().cloned());
     fragment::last_wins(asked)

@@ -5,7 +5,7 @@ use super::options::{Arch, OPTIONS, Want};
 
 /// One option that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct OptionRequest {
     /// Without `CONFIG_`.
     pub name: String,
     /// Its value; `None` for not set.
@@ -16,7 +16,7 @@ pub struct Asked {
     pub given: Option<&'static str>,
 }
 
-impl Asked {
+impl OptionRequest {
     fn new(name: &str, value: &str, why: &str) -> Self {
         let value = (value != "n").then(|| value.to_owned());
         Self { name: name.into(), value, why: why.into(), given: None }
@@ -50,8 +50,8 @@ const SUPPORT: &[(&str, &str, &str)] = &[
     ("PREEMPT_NONE", "n", "another preemption model"),
     ("PREEMPT_VOLUNTARY", "n", "another preemption model"),
     ("PREEMPT", "n", "another preemption model"),
-    ("IKCONFIG", "y", "ontick kernel check reads it"),
-    ("IKCONFIG_PROC", "y", "ontick kernel check reads it"),
+    ("IKCONFIG", "y", "the check of a running kernel reads it"),
+    ("IKCONFIG_PROC", "y", "the check of a running kernel reads it"),
     ("FTRACE", "y", "the tracers"),
     ("CGROUPS", "y", "the cpusets"),
     ("GPIOLIB", "y", "GPIO lines"),
@@ -66,13 +66,13 @@ const RATES: [u32; 4] = [100, 250, 300, 1000];
 const ONLY_WITH_SEVERAL_CORES: [&str; 4] = ["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "CPUSETS"];
 
 /// What makes a kernel of this board, architecture and version real-time.
-pub fn fragment(board: &Board, arch: Arch, version: Option<(u32, u32)>) -> Vec<Asked> {
+pub fn fragment(board: &Board, arch: Arch, version: Option<(u32, u32)>) -> Vec<OptionRequest> {
     let mut asked = Vec::new();
     for option in OPTIONS.iter().filter(|option| option.exists(Some(arch), version)) {
         if !board.several_cores && ONLY_WITH_SEVERAL_CORES.contains(&option.name) {
             continue;
         }
-        let one = |value| Asked { given: option.given, ..Asked::new(option.name, value, option.why) };
+        let one = |value| OptionRequest { given: option.given, ..OptionRequest::new(option.name, value, option.why) };
         match option.want {
             Want::BuiltIn => asked.push(one("y")),
             Want::On => asked.push(one("m")),
@@ -80,28 +80,50 @@ pub fn fragment(board: &Board, arch: Arch, version: Option<(u32, u32)>) -> Vec<A
             // The rate is a choice; its number follows.
             Want::AtLeast(_) => asked.extend(RATES.iter().map(|hz| {
                 let value = if *hz == board.hz { "y" } else { "n" };
-                Asked::new(&format!("HZ_{hz}"), value, option.why)
+                OptionRequest::new(&format!("HZ_{hz}"), value, option.why)
             })),
         }
     }
     if board.several_cores {
-        asked.push(Asked::new("NO_HZ_IDLE", "n", "another way to tick"));
-        asked.push(Asked::new("HZ_PERIODIC", "n", "another way to tick"));
-        asked.push(Asked::new("SMP", "y", "all of its cores"));
+        asked.push(OptionRequest::new("NO_HZ_IDLE", "n", "another way to tick"));
+        asked.push(OptionRequest::new("HZ_PERIODIC", "n", "another way to tick"));
+        asked.push(OptionRequest::new("SMP", "y", "all of its cores"));
     }
     // Since 6.13 PREEMPT_RT stands beside the other models: PREEMPT or PREEMPT_LAZY is on with it.
     let beside = version.is_some_and(|version| version >= (6, 13));
     let support = SUPPORT.iter().filter(|(name, ..)| !(beside && *name == "PREEMPT"));
-    asked.extend(support.map(|(name, value, why)| Asked::new(name, value, why)));
+    asked.extend(support.map(|(name, value, why)| OptionRequest::new(name, value, why)));
     let known = |name: &str| asked.iter().any(|asked| asked.name == name);
     let needs = board.needs.iter().filter(|(name, ..)| !known(name));
-    let needs: Vec<Asked> = needs.map(|(name, value, why)| Asked::new(name, value, why)).collect();
+    let needs: Vec<OptionRequest> = needs.map(|(name, value, why)| OptionRequest::new(name, value, why)).collect();
     asked.extend(needs);
     asked
 }
 
+/// A line that is no configuration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FragmentError {
+    /// Something else.
+    #[error("line {line}: \"{text}\" is neither CONFIG_NAME=VALUE nor # CONFIG_NAME is not set")]
+    NoOption {
+        /// Its number, from 1.
+        line: usize,
+        /// The line.
+        text: String,
+    },
+    /// An option that cannot be one.
+    #[error("line {line}: \"{name}\" is no name of an option")]
+    BadName {
+        /// Its number, from 1.
+        line: usize,
+        /// The name.
+        name: String,
+    },
+}
+
 /// Reads a piece of configuration that a person wrote.
-pub fn parse(text: &str) -> Result<Vec<Asked>, String> {
+pub fn parse(text: &str) -> Result<Vec<OptionRequest>, FragmentError> {
     let mut asked = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -112,16 +134,13 @@ pub fn parse(text: &str) -> Result<Vec<Asked>, String> {
             (_, Some((name, value))) => (name, Some(unquoted(value)).filter(|value| value != "n")),
             _ if line.is_empty() || line.starts_with('#') => continue,
             _ => {
-                return Err(format!(
-                    "line {}: \"{line}\" is neither CONFIG_NAME=VALUE nor # CONFIG_NAME is not set",
-                    number + 1
-                ));
+                return Err(FragmentError::NoOption { line: number + 1, text: line.into() });
             }
         };
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            return Err(format!("line {}: \"{name}\" is no name of an option", number + 1));
+            return Err(FragmentError::BadName { line: number + 1, name: name.into() });
         }
-        asked.push(Asked { name: name.into(), value, why: String::new(), given: None });
+        asked.push(OptionRequest { name: name.into(), value, why: String::new(), given: None });
     }
     Ok(asked)
 }
@@ -134,8 +153,8 @@ fn unquoted(value: &str) -> String {
 }
 
 /// Later ones replace earlier ones of the same name.
-pub fn last_wins(asked: Vec<Asked>) -> Vec<Asked> {
-    let mut kept: Vec<Asked> = Vec::new();
+pub fn last_wins(asked: Vec<OptionRequest>) -> Vec<OptionRequest> {
+    let mut kept: Vec<OptionRequest> = Vec::new();
     for one in asked {
         kept.retain(|other| other.name != one.name);
         kept.push(one);
@@ -144,7 +163,7 @@ pub fn last_wins(asked: Vec<Asked>) -> Vec<Asked> {
 }
 
 /// As a file that `merge_config.sh` takes, too, each option under its reason.
-pub fn text(asked: &[Asked]) -> String {
+pub fn text(asked: &[OptionRequest]) -> String {
     let mut text = String::new();
     let mut why = "";
     for one in asked {
@@ -158,14 +177,14 @@ pub fn text(asked: &[Asked]) -> String {
 }
 
 /// Lays what is asked for over another configuration, whose own lines on the same options go.
-pub fn merged(base: &str, asked: &[Asked]) -> String {
+pub fn merged(base: &str, asked: &[OptionRequest]) -> String {
     let names: std::collections::BTreeSet<&str> = asked.iter().map(|asked| asked.name.as_str()).collect();
     let name = |line: &'_ str| -> Option<String> {
         let rest = line.strip_prefix("CONFIG_").or_else(|| line.strip_prefix("# CONFIG_"))?;
         Some(rest.split(['=', ' ']).next()?.to_owned())
     };
     let kept = base.lines().filter(|line| name(line).is_none_or(|name| !names.contains(name.as_str())));
-    let own = asked.iter().map(Asked::line);
+    let own = asked.iter().map(OptionRequest::line);
     // Whatever ended a line: the next reading must find the same.
     kept.map(|line| line.trim_end_matches('\r').to_owned()).chain(own).map(|line| line + "\n").collect()
 }
@@ -180,7 +199,7 @@ mod tests {
 
     #[test]
     fn laid_over_twice_is_as_once() {
-        let asked = [Asked { name: "A".into(), value: Some("y".into()), why: String::new(), given: None }];
+        let asked = [OptionRequest { name: "A".into(), value: Some("y".into()), why: String::new(), given: None }];
         let once = merged("CONFIG_A=m\r\n# other\r\r\r\n", &asked);
         assert_eq!(once, "# other\nCONFIG_A=y\n");
         assert_eq!(merged(&once, &asked), once);
@@ -214,14 +233,14 @@ mod tests {
         );
         assert!(asked[0].fits(Some("y")) && asked[0].fits(Some("m")) && !asked[0].fits(None));
         assert!(asked[2].fits(None) && asked[2].fits(Some("n")) && !asked[2].fits(Some("m")));
-        assert_eq!(parse("CONFIG_A=y\nB=y\n").unwrap_err().split(':').next(), Some("line 2"));
+        assert_eq!(parse("CONFIG_A=y\nB=y\n").unwrap_err().to_string().split(':').next(), Some("line 2"));
         assert!(parse("CONFIG_A B=y").is_err());
     }
 
     proptest! {
         #[test]
         fn what_is_written_is_read(values in prop::collection::btree_map("[A-Z][A-Z0-9_]{0,9}", prop::option::of("y|m|[0-9]{1,4}|0x[0-9a-f]{1,4}|[ a-z\"\\\\-]{0,6}x"), 0..9)) {
-            let asked: Vec<Asked> = values.into_iter().map(|(name, value)| Asked { name, value, why: String::new(), given: None }).collect();
+            let asked: Vec<OptionRequest> = values.into_iter().map(|(name, value)| OptionRequest { name, value, why: String::new(), given: None }).collect();
             let lines: String = asked.iter().map(|a| a.line() + "\n").collect();
             prop_assert_eq!(parse(&lines).unwrap(), asked);
         }

@@ -156,7 +156,7 @@ pub const OPTIONS: &[KernelOption] = &[
         "CPUSETS",
         BuiltIn,
         WARN,
-        "without it no group of tasks can be kept off a CPU while the machine runs (ontick tune apply --isolate)",
+        "without it no group of tasks can be kept off a CPU while the machine runs",
         "kernel: admin-guide/cgroup-v2, cpuset",
     ),
     KernelOption::new(
@@ -237,7 +237,7 @@ pub const OPTIONS: &[KernelOption] = &[
         "OSNOISE_TRACER",
         BuiltIn,
         WARN,
-        "without it nobody can say what took a CPU's time from a program (--explain, latency noise)",
+        "without it nobody can say what took a CPU's time from a program",
         "kernel: trace/osnoise-tracer",
     )
     .since(5, 14),
@@ -245,7 +245,7 @@ pub const OPTIONS: &[KernelOption] = &[
         "TIMERLAT_TRACER",
         BuiltIn,
         WARN,
-        "without it nobody can say which part of a wake-up was late (--explain)",
+        "without it nobody can say which part of a wake-up was late",
         "kernel: trace/timerlat-tracer",
     )
     .since(5, 14),
@@ -261,7 +261,7 @@ pub const OPTIONS: &[KernelOption] = &[
         "NET_SCH_TAPRIO",
         On,
         WARN,
-        "without it a network port cannot open and close its queues by the clock (ontick switch)",
+        "without it a network port cannot open and close its queues by the clock",
         "kernel: net/sched/Kconfig; source 004",
     ),
     KernelOption::new(

@@ -112,14 +112,12 @@ impl RtPatches {
             }
             let name = patch.file_name().unwrap_or_default().to_string_lossy().into_owned();
             done(number, &name);
-            apply(folder, patch).map_err(|reason| RtPatchesError::File { path: patch.clone(), reason })?.map_err(
-                |why| RtPatchesError::DoesNotApply {
-                    patch: name,
-                    series: self.to_string(),
-                    tree: tree.to_string(),
-                    why,
-                },
-            )?;
+            let refused =
+                apply(folder, patch).map_err(|reason| RtPatchesError::File { path: patch.clone(), reason })?;
+            if let Some(why) = refused {
+                let (series, tree) = (self.to_string(), tree.to_string());
+                return Err(RtPatchesError::DoesNotApply { patch: name, series, tree, why });
+            }
         }
         Ok(())
     }
@@ -195,8 +193,8 @@ pub fn real_time_version(text: &str) -> Option<(Version, u32)> {
         .last()
 }
 
-/// What `patch` says if it does not go on.
-fn apply(folder: &Path, patch: &Path) -> io::Result<Result<(), String>> {
+/// Puts one on; what `patch` says if it does not go on.
+fn apply(folder: &Path, patch: &Path) -> io::Result<Option<String>> {
     let text = base::read(patch)?;
     // No fuzz: context that does not match is another kernel's.
     let words = ["-p1", "-F0", "-N", "-s", "--no-backup-if-mismatch", "-r", "-", "-i", "-"];
@@ -217,8 +215,8 @@ fn apply(folder: &Path, patch: &Path) -> io::Result<Result<(), String>> {
     let _ = feeder.join();
     let said = String::from_utf8_lossy(&output.stdout);
     Ok(match output.status.success() {
-        true => Ok(()),
-        false => Err(said.lines().next().unwrap_or("it was refused").to_owned()),
+        true => None,
+        false => Some(said.lines().next().unwrap_or("it was refused").to_owned()),
     })
 }
 

@@ -16,7 +16,7 @@ struct Need {
 }
 
 /// How something is looked for, so that tests can say what is there.
-pub trait Look {
+pub trait Inventory {
     /// Whether there is such a program.
     fn program(&self, name: &str) -> bool;
     /// Whether there is such a header.
@@ -26,7 +26,7 @@ pub trait Look {
 /// This machine.
 pub struct ThisMachine;
 
-impl Look for ThisMachine {
+impl Inventory for ThisMachine {
     fn program(&self, name: &str) -> bool {
         let folders = std::env::var_os("PATH").unwrap_or_default();
         // depmod lies where only root's path leads.
@@ -41,7 +41,7 @@ impl Look for ThisMachine {
 }
 
 /// What configuring takes and is not there: one sentence, or nothing.
-pub fn lacking_to_configure(cross: &str, look: &dyn Look) -> Option<String> {
+pub fn lacking_to_configure(cross: &str, look: &dyn Inventory) -> Option<String> {
     sentence(&configure(cross), look)
 }
 
@@ -51,7 +51,7 @@ pub fn lacking_to_build(
     cross: &str,
     config: &KernelConfig,
     packs: &[&str],
-    look: &dyn Look,
+    look: &dyn Inventory,
 ) -> Option<String> {
     let mut needs = configure(cross);
     needs.extend([need("bc", "bc"), need("depmod", "kmod"), need("tar", "tar"), need("sha256sum", "coreutils")]);
@@ -111,7 +111,7 @@ fn need(what: &str, package: &str) -> Need {
     Need { what: what.into(), package: package.into() }
 }
 
-fn sentence(needs: &[Need], look: &dyn Look) -> Option<String> {
+fn sentence(needs: &[Need], look: &dyn Inventory) -> Option<String> {
     let there = |need: &&Need| match need.what.ends_with(".h") {
         true => look.header(&need.what),
         false => look.program(&need.what),
@@ -143,7 +143,7 @@ mod tests {
 
     struct Has(&'static [&'static str]);
 
-    impl Look for Has {
+    impl Inventory for Has {
         fn program(&self, name: &str) -> bool {
             self.0.contains(&name)
         }

@@ -3,7 +3,7 @@
 use ontick_machine::facts::KernelConfig;
 use serde::Serialize;
 
-use super::fragment::Asked;
+use super::fragment::OptionRequest;
 use super::kconfig::Options;
 use super::source::Version;
 
@@ -31,18 +31,21 @@ const RENAMED: &[(&str, &str, (u32, u32))] = &[
 
 /// Compares a configuration with what was asked for; `options` is read only if something is missing.
 pub fn unmet(
-    asked: &[Asked],
+    asked: &[OptionRequest],
     got: &KernelConfig,
     version: &Version,
     options: impl FnOnce() -> Options,
 ) -> Vec<UnmetOption> {
-    let concerns = |asked: &&Asked| asked.given.is_none_or(|given| got.has(given) == Some(true));
-    let lost: Vec<&Asked> = asked.iter().filter(concerns).filter(|one| !one.fits(got.get(&one.name))).collect();
+    // Some real-time series for 6.12 have PREEMPT_RT beside the other models, as 6.13 does: one of them is on with it.
+    let beside = |asked: &OptionRequest| asked.name == "PREEMPT" && got.has("PREEMPT_RT") == Some(true);
+    let concerns =
+        |asked: &&OptionRequest| asked.given.is_none_or(|given| got.has(given) == Some(true)) && !beside(asked);
+    let lost: Vec<&OptionRequest> = asked.iter().filter(concerns).filter(|one| !one.fits(got.get(&one.name))).collect();
     if lost.is_empty() {
         return Vec::new();
     }
     let options = options();
-    let tell = |asked: &Asked| UnmetOption {
+    let tell = |asked: &OptionRequest| UnmetOption {
         name: format!("CONFIG_{}", asked.name),
         asked: asked.value.clone().unwrap_or_else(|| "not set".into()),
         got: got.get(&asked.name).unwrap_or("not set").into(),
@@ -51,7 +54,7 @@ pub fn unmet(
     lost.into_iter().map(tell).collect()
 }
 
-fn why(asked: &Asked, got: &KernelConfig, version: &Version, options: &Options) -> String {
+fn why(asked: &OptionRequest, got: &KernelConfig, version: &Version, options: &Options) -> String {
     let name = &asked.name;
     if !options.has(name) {
         return absent(name, version, options);
@@ -97,16 +100,14 @@ fn absent(name: &str, version: &Version, options: &Options) -> String {
             let right = if *old == name { new } else { old };
             format!("this tree calls it CONFIG_{right} (it was renamed in {}.{})", since.0, since.1)
         }
-        (None, "PREEMPT_RT") => format!("linux {version} does not have it: it needs the real-time series (--patches)"),
+        (None, "PREEMPT_RT") => format!("linux {version} does not have it: it needs the real-time series"),
         _ => format!("linux {version} has no such option: it is misspelt, gone, or comes with a vendor's patches"),
     }
 }
 
 fn needs_series(version: &Version, unmet: &[String]) -> String {
     let depends = if unmet.is_empty() { String::new() } else { format!(" (depends on {})", unmet.join(", and on ")) };
-    format!(
-        "linux {version} cannot be real-time on this architecture without the real-time series (--patches){depends}"
-    )
+    format!("linux {version} cannot be real-time on this architecture without the real-time series{depends}")
 }
 
 fn listed(names: &[&str]) -> String {
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(
             why("CONFIG_PREEMPT_RT=y", "CONFIG_EXPERT=y\n"),
             "CONFIG_PREEMPT_RT: linux 6.1.9 cannot be real-time on this architecture without the real-time series \
-             (--patches) (depends on ARCH_SUPPORTS_RT, which is not set)"
+             (depends on ARCH_SUPPORTS_RT, which is not set)"
         );
         assert_eq!(
             why("# CONFIG_HELPER is not set", "CONFIG_USER=y\nCONFIG_HELPER=y\n"),
@@ -162,5 +163,12 @@ mod tests {
     #[test]
     fn what_came_to_be_is_not_missing() {
         assert_eq!(why("CONFIG_NOCB=m\n# CONFIG_X is not set\n", "CONFIG_NOCB=y\n"), "");
+    }
+
+    #[test]
+    fn another_model_may_stay_where_full_preemption_does_not_replace_it() {
+        let off = "# CONFIG_PREEMPT is not set\n";
+        assert_eq!(why(off, "CONFIG_PREEMPT=y\nCONFIG_PREEMPT_RT=y\n"), "");
+        assert_ne!(why(off, "CONFIG_PREEMPT=y\n"), "");
     }
 }

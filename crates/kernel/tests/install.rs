@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use machine::Machine;
 use machine::packed::{self, Arch, MACHINES, RELEASE};
 use machine::stop::{Manner, at_each_step};
-use ontick_kernel::install::{self, InstallOptions, Package, Plan, RolledBack};
+use ontick_kernel::install::{self, InstallError, InstallOptions, InstallPlan, KeepError, Package, RolledBack};
 use ontick_machine::boot::grubenv;
 use ontick_machine::journal::JournalKind;
 use ontick_machine::root::{Act, Hook, Verdict};
@@ -51,17 +51,22 @@ fn options(name: &str) -> InstallOptions {
     InstallOptions { name: None, once: name == "x86-grub" }
 }
 
-fn install(machine: &Machine, root: &Root, packed: &Packed, options: &InstallOptions) -> Result<Plan, String> {
-    let mut journal = Journal::open_kind(root, JournalKind::Kernel).map_err(|e| e.to_string())?;
+fn install(
+    machine: &Machine,
+    root: &Root,
+    packed: &Packed,
+    options: &InstallOptions,
+) -> Result<InstallPlan, InstallError> {
+    let mut journal = Journal::open_kind(root, JournalKind::Kernel)?;
     let facts = machine.facts();
-    let plan = Plan::make(root, &facts, &packed.package, options)?;
+    let plan = InstallPlan::make(root, &facts, &packed.package, options)?;
     install::apply(root, &plan, &packed.package, &mut journal, &mut |_| true)?;
     journal.close();
     Ok(plan)
 }
 
-fn keep(machine: &Machine, root: &Root) -> Result<install::Keeping, String> {
-    let mut journal = Journal::open_kind(root, JournalKind::Kernel).map_err(|e| e.to_string())?;
+fn keep(machine: &Machine, root: &Root) -> Result<install::Keeping, KeepError> {
+    let mut journal = Journal::open_kind(root, JournalKind::Kernel)?;
     let plan = install::keeping(root, &machine.facts(), true)?;
     install::keep(root, &plan, &mut journal)?;
     Ok(plan)
@@ -106,8 +111,8 @@ fn every_boot_loader_gets_an_entry_that_nobody_boots_by_himself_and_loses_it_aga
         assert_eq!(std::fs::read(module).unwrap(), arch.module());
         let image = machine.place(&format!("{}/{}", plan.kernel.folder, plan.kernel.kernel));
         assert_eq!(std::fs::read(image).unwrap(), arch.image(RELEASE), "{name}");
-        let again = Plan::make(&machine.root, &machine.facts(), &packed.package, &options(name));
-        assert!(again.is_err_and(|e| e.contains("rollback")), "{name}");
+        let again = InstallPlan::make(&machine.root, &machine.facts(), &packed.package, &options(name));
+        assert!(again.is_err_and(|e| matches!(e, InstallError::AlreadyInstalled(_))), "{name}");
         let done = back(&machine, false);
         assert!(done.complete(), "{name}: {done:?}");
         same(&machine, &before, name);
@@ -256,9 +261,9 @@ fn a_full_disk_at_any_step_leaves_what_was_there() {
             let reached = full.1.load(Ordering::Relaxed) > at;
             match result {
                 Err(why) => {
-                    assert!(why.contains("ENOSPC"), "{name} step {at}: {why}");
+                    assert!(why.to_string().contains("ENOSPC"), "{name} step {at}: {why}");
                     // What it says is true: all is as before, but for a journal that may have to be cleared.
-                    if why.contains("everything is as it was before") {
+                    if matches!(why, InstallError::TakenBack(_)) {
                         let mut now = state(&machine);
                         now.retain(|path, _| !path.starts_with("var/lib/ontick"));
                         assert!(now == before, "{name} step {at}: {why}");
@@ -286,7 +291,7 @@ fn what_others_edit_meanwhile_stays() {
     assert!(back(&machine, false).complete());
     assert_eq!(machine.read(config), format!("dtparam=spi=on\n{before}gpu_mem=16\n"));
 
-    // Edited where ontick had written: told, left, and the kernel stays until it is settled.
+    // Edited where ontick had written: reported, left, and the kernel stays until it is settled.
     let machine = lay("pi4");
     let before = state(&machine);
     install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi4")).unwrap();
@@ -313,7 +318,7 @@ fn a_command_line_that_is_edited_meanwhile_is_carried_over_and_kept() {
     assert!(back(&machine, false).complete());
     assert_eq!(machine.read(line), edited);
 
-    // The new kernel's own line: told, and not thrown away.
+    // The new kernel's own line: reported, and not thrown away.
     install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi5")).unwrap();
     machine.write(&own, "root=/dev/mmcblk0p2 mine\n");
     let done = back(&machine, false);
@@ -345,7 +350,7 @@ fn tune_and_kernel_go_back_in_any_order() {
             let own = machine.read(&format!("/boot/firmware/ontick-{RELEASE}/cmdline.txt"));
             assert!(own.contains("isolcpus="), "the kernel that is booted gets the arguments: {own}");
             let refused = back(&machine, false);
-            assert!(!refused.complete() && refused.notes.iter().any(|n| n.contains("tune revert")), "{refused:?}");
+            assert!(!refused.complete() && refused.tuned, "{refused:?}");
         }
         let mut journal = Journal::open(&machine.root).unwrap();
         let reverted = ontick_machine::revert(&machine.root, &mut journal, false);
@@ -359,7 +364,9 @@ fn tune_and_kernel_go_back_in_any_order() {
 fn refused(machine: &Machine, files: &packed::Files) -> String {
     let before = state(machine);
     let packed = pack(files);
-    let why = Plan::make(&machine.root, &machine.facts(), &packed.package, &InstallOptions::default()).unwrap_err();
+    let why = InstallPlan::make(&machine.root, &machine.facts(), &packed.package, &InstallOptions::default())
+        .unwrap_err()
+        .to_string();
     same(machine, &before, &why);
     why
 }
@@ -380,8 +387,8 @@ fn a_kernel_that_could_not_come_up_is_refused() {
     without.iter_mut().filter(|(path, _)| path.contains("config-")).for_each(|(_, config)| {
         *config = b"CONFIG_MMC_BLOCK=y\nCONFIG_EXT4_FS=y\nCONFIG_MMC_SDHCI_IPROC=y\n".to_vec();
     });
-    let plan =
-        Plan::make(&machine.root, &machine.facts(), &pack(&without).package, &InstallOptions::default()).unwrap();
+    let plan = InstallPlan::make(&machine.root, &machine.facts(), &pack(&without).package, &InstallOptions::default())
+        .unwrap();
     assert!(plan.kernel.initramfs.is_none() && plan.edits[0].after.contains("auto_initramfs=0"));
 
     // A release that a package has installed.
@@ -409,7 +416,7 @@ fn a_kernel_that_could_not_come_up_is_refused() {
 #[test]
 fn a_package_that_is_damaged_or_dangerous_is_refused() {
     let whole = packed::files(Arch::Arm64, RELEASE);
-    let said = |bytes: &[u8]| Package::read(bytes).unwrap_err();
+    let said = |bytes: &[u8]| Package::read(bytes).unwrap_err().to_string();
     let changed = |change: &dyn Fn(&mut packed::Files)| {
         let mut files = whole.clone();
         change(&mut files);

@@ -30,7 +30,7 @@ struct Pulse {
 
 /// A block that has as many symbols as bytes need.
 #[derive(Debug)]
-pub struct Ended {
+pub struct DecodedBlock {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// Nothing in it was odd.
@@ -58,9 +58,9 @@ impl Block {
     }
 
     /// A mark: the block before it, if there is one, and a new one begins.
-    pub fn mark(&mut self) -> Option<Ended> {
+    pub fn mark(&mut self) -> Option<DecodedBlock> {
         let whole = self.open && self.symbols > 0 && self.symbols == self.code.symbols(self.bytes.len());
-        let ended = whole.then(|| Ended {
+        let ended = whole.then(|| DecodedBlock {
             bytes: std::mem::take(&mut self.bytes),
             sure: self.sure,
             pulses: std::mem::take(&mut self.pulses),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::block::{Block, Ended};
+use crate::block::{Block, DecodedBlock};
 use crate::code::Code;
 use crate::damaged::{Blocks, DamagedFrames};
 use crate::eye::Eye;
@@ -30,7 +30,7 @@ pub enum LineEvent {
         /// others may have been missed. In ns.
         blind_ns: u32,
     },
-    /// No change until then, in ns, that was not told.
+    /// No change until then, in ns, that was not reported.
     Quiet(u64),
 }
 
@@ -260,7 +260,7 @@ impl Decoder {
         }
     }
 
-    fn place(&mut self, Ended { bytes, sure, pulses }: Ended) {
+    fn place(&mut self, DecodedBlock { bytes, sure, pulses }: DecodedBlock) {
         let Some((number, data)) = wave::checked(&bytes).filter(|_| sure) else { return };
         if number == HEADER {
             if let Some(header) = Header::read(data) {

@@ -319,7 +319,7 @@ pub(crate) mod tests {
             prop_assert_eq!(header.join(&came), Ok((frame, 0)));
         }
 
-        /// As many lost blocks as there is parity are replaced; with one more it is told how many came.
+        /// As many lost blocks as there is parity are replaced; with one more it is reported how many came.
         #[test]
         fn lost_blocks_are_replaced(frame in frames(700), shape in shapes(), seed in any::<u64>()) {
             let parts = frame.parts(shape);

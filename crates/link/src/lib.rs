@@ -5,11 +5,12 @@
 //! makes frames of a stream of bytes, [`repeat`] repeats those that did not arrive, and [`duplex`] does that in both
 //! directions. All of that is plain
 //! computation. A [`Sender`] and a [`Receiver`] are the threads at the two ends of a wire, [`transfer`] moves a stream
-//! through them, and a [`trial`] measures what a wire can do. Damaged frames are told from good ones by a CRC-32; a
+//! through them, a [`trial`] measures what a wire can do, and [`bare`] does so without frames, as source 002 did. Damaged frames are distinguished from good ones by a CRC-32; a
 //! wrong byte is never handed on.
 #![deny(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+pub mod bare;
 mod block;
 pub mod code;
 mod damaged;

@@ -283,7 +283,7 @@ impl<'a> Watcher<'a> {
     }
 
     fn tell(&mut self, seen: LineEvent) {
-        // A full ring has a reader that will look at edges first; the next rest is told again.
+        // A full ring has a reader that will look at edges first; the next rest is reported again.
         let _ = self.seen.push(seen);
         if std::mem::take(&mut self.news) {
             self.shared.reader.get().inspect(|reader| reader.unpark());
@@ -438,7 +438,7 @@ mod tests {
         sim::remove(&chip).unwrap();
     }
 
-    /// A line that rests is told to rest, again and again, and the reader is woken for what came before.
+    /// A line that rests is set to rest, again and again, and the reader is woken for what came before.
     #[test]
     fn a_rest_is_reported_when_it_is_one() {
         let code = Code::new("2x1", 5_000, 5_000).unwrap();

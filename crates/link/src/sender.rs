@@ -93,6 +93,14 @@ impl Sender {
         self.queued - self.shared.sent.load(Ordering::Acquire)
     }
 
+    /// Waits until no more than so many frames have not left yet, or until `stop` is set.
+    pub fn until_waiting(&self, count: u64, stop: &AtomicBool) -> Result<(), Gone> {
+        while self.waiting() > count && !stop.load(Ordering::Relaxed) {
+            self.wait(stop)?;
+        }
+        Ok(())
+    }
+
     /// Waits until everything was sent; the time of the last edge, in ns, or `None` if `stop` was set first.
     pub fn flush(&mut self, stop: &AtomicBool) -> Result<Option<u64>, Gone> {
         while self.shared.sent.load(Ordering::Acquire) < self.queued {
@@ -169,7 +177,7 @@ enum Stretch {
     Right,
     /// It takes its symbol back.
     Cancelled,
-    /// Too long, and not to be told from another.
+    /// Too long, and not to be distinguished from another.
     Late,
 }
 

@@ -88,18 +88,34 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Sends so many frames from one end to the other; fewer if `stop` is set.
-pub fn run(ends: Ends, setting: Setting, frames: u32, stop: &AtomicBool) -> std::io::Result<Result<Trial, Gone>> {
+/// How much is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// So many frames.
+    pub frames: u32,
+    /// None begins later than this, in ns on the monotonic clock, but for the first.
+    pub until_ns: u64,
+}
+
+impl Extent {
+    /// So many frames, however long they take.
+    pub fn frames(frames: u32) -> Self {
+        Self { frames, until_ns: u64::MAX }
+    }
+}
+
+/// Sends frames from one end to the other; fewer if `stop` is set.
+pub fn run(ends: Ends, setting: Setting, extent: Extent, stop: &AtomicBool) -> std::io::Result<Result<Trial, Gone>> {
     let mut receiver = Receiver::start(ends.to.0, setting, ends.method, ends.to.1)?;
     let mut sender = Sender::start(ends.from.0, setting, ends.from.1)?;
-    Ok(go(&mut sender, &mut receiver, setting, frames, stop))
+    Ok(go(&mut sender, &mut receiver, setting, extent, stop))
 }
 
 fn go(
     sender: &mut Sender,
     receiver: &mut Receiver,
     setting: Setting,
-    frames: u32,
+    extent: Extent,
     stop: &AtomicBool,
 ) -> Result<Trial, Gone> {
     let mut trial = Trial::default();
@@ -107,7 +123,10 @@ fn go(
     trial.refused.sort();
     trial.refused.dedup();
     let began_ns = ClockId::Monotonic.now_ns();
-    for number in 0..frames {
+    for number in 0..extent.frames {
+        if number > 0 && late(sender, extent.until_ns, stop)? {
+            break;
+        }
         if !sender.send(&random_frame(number, setting.payload), stop)? {
             break;
         }
@@ -129,6 +148,15 @@ fn go(
     (trial.held_up_ns, trial.cancelled, trial.again) = (sender.held_up_ns(), sender.cancelled(), sender.again());
     trial.eye = Some(receiver.eye().clone());
     Ok(trial)
+}
+
+/// Whether no other frame may begin. Where that is so at some time, one waits at most, so that no queue is left then.
+fn late(sender: &mut Sender, until_ns: u64, stop: &AtomicBool) -> Result<bool, Gone> {
+    if until_ns == u64::MAX {
+        return Ok(false);
+    }
+    sender.until_waiting(1, stop)?;
+    Ok(ClockId::Monotonic.now_ns() >= until_ns)
 }
 
 impl Trial {
@@ -212,7 +240,7 @@ mod tests {
         let fate = |n| [Fate::Arrives, Fate::Lost, Fate::Cut, Fate::Noise, Fate::Arrives][n];
         let (stop, setting) = (AtomicBool::new(false), setting());
         let (mut sender, mut receiver, _wire) = wire(setting, 0, fate);
-        let trial = go(&mut sender, &mut receiver, setting, 5, &stop).unwrap();
+        let trial = go(&mut sender, &mut receiver, setting, Extent::frames(5), &stop).unwrap();
         let (of_frame, size) = (blocks(0).len() as u64, blocks(0)[0].len() as u64 * 8);
         assert!(of_frame >= 2);
         assert_eq!((trial.sent, trial.arrived, trial.bytes, trial.false_frames), (5, 2, 80, 0));
@@ -225,12 +253,22 @@ mod tests {
 
         let (mut sender, mut receiver, _wire) = wire(setting, HOUR_NS, |_| Fate::Arrives);
         let began_ns = ClockId::Monotonic.now_ns();
-        let trial = go(&mut sender, &mut receiver, setting, 3, &stop).unwrap();
+        let trial = go(&mut sender, &mut receiver, setting, Extent::frames(3), &stop).unwrap();
         let took_ns = ClockId::Monotonic.now_ns() - began_ns;
         let least_ns = HOUR_NS + setting.pause_ns(setting.frame_ns(40));
         assert!((least_ns..=least_ns + took_ns).contains(&trial.busy_ns), "{} {least_ns}", trial.busy_ns);
         assert_eq!(trial.net_rate(), 960.0 / trial.busy_ns as f64 * 1e9);
         assert_eq!(trial.frame_errors(), 0.0);
+    }
+
+    #[test]
+    fn no_frame_begins_after_its_time_but_the_first() {
+        let (stop, setting) = (AtomicBool::new(false), setting());
+        let sent = |until_ns| {
+            let (mut sender, mut receiver, _wire) = wire(setting, 0, |_| Fate::Arrives);
+            go(&mut sender, &mut receiver, setting, Extent { frames: 3, until_ns }, &stop).unwrap().sent
+        };
+        assert_eq!([sent(0), sent(u64::MAX - 1), sent(u64::MAX)], [1, 3, 3]);
     }
 
     /// The last may have come before the sender says that it left.
@@ -256,7 +294,7 @@ mod tests {
         let setting = setting();
         let (mut sender, mut receiver, _wire) = wire(setting, 0, |_| Fate::Lost);
         let stop = AtomicBool::new(true);
-        let trial = go(&mut sender, &mut receiver, setting, 3, &stop).unwrap();
+        let trial = go(&mut sender, &mut receiver, setting, Extent::frames(3), &stop).unwrap();
         assert_eq!((trial.sent, trial.arrived), (0, 0));
         let rates = [trial.frame_errors(), trial.block_errors(), trial.bit_errors(), trial.net_rate()];
         assert_eq!(rates, [0.0; 4], "shares of nothing");
@@ -316,10 +354,10 @@ mod tests {
             let from = Line::open(&line(4), &Request::output(false).on_exit(OnExit::Low)).unwrap();
             let to = Line::open(&line(17), &method.request()).unwrap();
             let ends = Ends { from: (from, Setup::new()), to: (to, Setup::new()), method };
-            let trial = run(ends, setting, 3, &AtomicBool::new(false)).unwrap().unwrap();
+            let trial = run(ends, setting, Extent::frames(3), &AtomicBool::new(false)).unwrap().unwrap();
             assert_eq!((trial.sent, trial.false_frames), (3, 0));
             assert_eq!(trial.bytes, trial.arrived * setting.payload as u64);
-            assert!(!sim::look(&chip).unwrap()[4].level, "left low");
+            assert!(!sim::line_states(&chip).unwrap()[4].level, "left low");
         }
         sim::remove(&chip).unwrap();
     }

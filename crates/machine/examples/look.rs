@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ontick_machine::{Facts, Plan, Profile, Root, Target, check, ownership};
+use ontick_machine::{Facts, Profile, Remedy, Root, Target, TuningPlan, check, ownership};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = match std::env::args().nth(1) {
@@ -12,13 +12,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let facts = Facts::gather(&root);
     let target = Target::new(&facts, None, Profile::DedicatedCore)?;
-    for f in check(&facts, &target) {
+    for f in check(&facts, &target, &Remedy::to_string) {
         println!(
             "{:?} {}: {} (should be: {}); now: {:?}; boot: {:?}",
             f.severity, f.id, f.seen, f.should, f.now, f.boot
         );
     }
-    for item in Plan::make(&root, &facts, &target)?.items {
+    for item in TuningPlan::make(&root, &facts, &target)?.items {
         println!("{} {}: {} -> {} {:?}", item.knob, item.path, item.current, item.wanted, item.state);
     }
     if let Ok(plan) = ontick_machine::boot::plan(&root, &facts, &target, false) {

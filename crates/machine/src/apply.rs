@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::journal::{Entry, Journal, JournalError, Undo};
 use crate::knobs;
-use crate::plan::{Item, Plan};
+use crate::plan::{Item, TuningPlan};
 use crate::root::{Root, reason};
 use crate::value_format::ValueFormat;
 
@@ -57,7 +57,7 @@ pub enum Outcome {
 
 /// Makes the changes of a plan. A refused one is reported and the others are still made; only a journal
 /// that cannot be written ends it, before anything is changed that could not be put back.
-pub fn apply(root: &Root, plan: &Plan, journal: &mut Journal) -> Applied {
+pub fn apply(root: &Root, plan: &TuningPlan, journal: &mut Journal) -> Applied {
     let mut applied = Applied::default();
     for item in plan.changes() {
         match change(root, item, journal) {

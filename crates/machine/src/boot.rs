@@ -5,6 +5,7 @@
 
 pub(crate) mod apply;
 mod arguments;
+mod error;
 mod extlinux;
 mod files;
 mod grub;
@@ -19,10 +20,11 @@ use serde::Serialize;
 
 use crate::config_txt;
 use crate::facts::Facts;
-use crate::root::{Root, reason};
+use crate::root::{FileError, Root};
 use crate::target::Target;
 
-pub use apply::{BootApplied, Ran, Written, apply, run};
+pub use apply::{BootApplied, CommandOutcome, Written, apply, run};
+pub use error::{ArgumentsError, BootError, BootWriteError};
 pub use files::{BootFiles, find};
 pub use wanted::{Argument, Setting};
 
@@ -74,7 +76,7 @@ impl BootFile {
     /// let text = BootFile::OneLine.with("root=/dev/mmcblk0p2 isolcpus=2 quiet\r\n", &[argument]);
     /// assert_eq!(text.as_deref(), Ok("root=/dev/mmcblk0p2 quiet isolcpus=3\r\n"));
     /// ```
-    pub fn with(self, text: &str, wanted: &[Argument]) -> Result<String, String> {
+    pub fn with(self, text: &str, wanted: &[Argument]) -> Result<String, ArgumentsError> {
         match self {
             Self::OneLine => one_line::with(text, wanted),
             Self::Extlinux => extlinux::with(text, wanted),
@@ -116,7 +118,7 @@ impl Edit {
 
 /// Plans the boot files for a target. `trial` is for a Raspberry Pi 4 or later: the change is used for one
 /// boot only, so that a bad argument cannot lock the user out.
-pub fn plan(root: &Root, facts: &Facts, target: &Target, trial: bool) -> Result<BootPlan, String> {
+pub fn plan(root: &Root, facts: &Facts, target: &Target, trial: bool) -> Result<BootPlan, BootError> {
     let place = find(root)?;
     let (arguments, mut notes) = wanted::arguments(facts, target);
     let settings = match place {
@@ -169,7 +171,7 @@ impl Drafts<'_> {
         facts: &Facts,
         args: &[Argument],
         settings: &[Setting],
-    ) -> Result<(), String> {
+    ) -> Result<(), BootError> {
         match place {
             BootFiles::RaspberryPi { cmdline, config } => {
                 self.edit(cmdline, |text| BootFile::OneLine.with(text, args))?;
@@ -181,7 +183,7 @@ impl Drafts<'_> {
             BootFiles::Extlinux { file } => self.edit(file, |text| BootFile::Extlinux.with(text, args)),
             BootFiles::UEnv { file } => self.edit(file, |text| BootFile::UEnv.with(text, args)),
             BootFiles::Grub { drop_in: Some(file), .. } => {
-                let text = grub::drop_in(args, MARK)?;
+                let text = grub::drop_in(args, MARK).map_err(in_file(file))?;
                 let before = self.root.text(file).ok();
                 self.notes.extend(grub::given_elsewhere(self.root, args));
                 // Without arguments there is nothing to say, and an older drop-in of ours says too much.
@@ -207,7 +209,8 @@ impl Drafts<'_> {
                     (false, true) => {
                         let running: Vec<&str> =
                             facts.arguments.iter().filter(|a| !loader_entry::is_loaders(a)).collect();
-                        let text = one_line::with(&(running.join(" ") + "\n"), args)?;
+                        let text =
+                            one_line::with(&(running.join(" ") + "\n"), args).map_err(in_file(kernel_cmdline))?;
                         self.edits.extend(Edit::new(kernel_cmdline, None, text));
                         Ok(())
                     }
@@ -223,21 +226,21 @@ impl Drafts<'_> {
         facts: &Facts,
         args: &[Argument],
         settings: &[Setting],
-    ) -> Result<(), String> {
+    ) -> Result<(), BootError> {
         let BootFiles::RaspberryPi { cmdline, config } = place else {
-            return Err("only a Raspberry Pi can try a boot (tryboot): leave out --tryboot".into());
+            return Err(BootError::NoTrialHere);
         };
         let generation = facts.board.raspberry_pi.as_ref().map_or(0, |pi| pi.generation);
         if (1..4).contains(&generation) {
-            return Err("a boot can be tried (tryboot) on a Raspberry Pi 4 and later: leave out --tryboot".into());
+            return Err(BootError::NoTrialOnThisPi);
         }
         let folder = config.rsplit_once('/').map(|(folder, _)| folder).unwrap_or_default();
         let tried = format!("{folder}/tryboot.txt");
         let line = format!("{folder}/{TRIED_LINE}");
         if self.root.text(&tried).is_ok_and(|text| !text.contains(MARK)) {
-            return Err(format!("{tried} is there already and not from ontick: remove it first"));
+            return Err(BootError::ForeignTrial(tried));
         }
-        let text = one_line::with(&self.read(cmdline)?, args)?;
+        let text = one_line::with(&self.read(cmdline)?, args).map_err(in_file(cmdline))?;
         let mut added = pairs(settings);
         added.push(("cmdline".into(), TRIED_LINE.into()));
         let config = config_txt::with(&self.read(config)?, &added, MARK);
@@ -246,14 +249,18 @@ impl Drafts<'_> {
         Ok(())
     }
 
-    fn read(&self, path: &str) -> Result<String, String> {
-        let bytes = self.root.bytes(path).map_err(|e| format!("{path} cannot be read: {}", reason(&e)))?;
-        String::from_utf8(bytes).map_err(|_| format!("{path} is not text: look at it before it is edited"))
+    fn read(&self, path: &str) -> Result<String, BootError> {
+        let bytes = self.root.bytes(path).map_err(FileError::of(path, "cannot be read"))?;
+        String::from_utf8(bytes).map_err(|_| BootError::NotText(path.into()))
     }
 
-    fn edit(&mut self, path: &str, change: impl FnOnce(&str) -> Result<String, String>) -> Result<(), String> {
+    fn edit(
+        &mut self,
+        path: &str,
+        change: impl FnOnce(&str) -> Result<String, ArgumentsError>,
+    ) -> Result<(), BootError> {
         let before = self.read(path)?;
-        let after = change(&before).map_err(|e| format!("{path} {e}"))?;
+        let after = change(&before).map_err(in_file(path))?;
         if before.contains("\r\n") {
             self.notes.push(format!("{path} has Windows line ends; they stay as they are"));
         }
@@ -263,6 +270,11 @@ impl Drafts<'_> {
         self.edits.extend(Edit::new(path, Some(before), after));
         Ok(())
     }
+}
+
+/// An editor's error, with its file.
+fn in_file(path: &str) -> impl FnOnce(ArgumentsError) -> BootError + '_ {
+    move |why| BootError::Arguments { path: path.into(), why }
 }
 
 /// Stands in everything that is written, so that a reader knows who wrote it.

@@ -9,18 +9,20 @@ mod interrupts;
 mod kernel;
 mod memory;
 mod noise;
+mod remedy;
 mod scheduling;
 
 pub use ontick_record::findings::{Finding, Severity, any_bad};
+pub use remedy::Remedy;
 
 use crate::facts::Facts;
 use crate::target::Target;
 
-/// Looks at everything, for the CPUs of a target; worst first.
-pub fn check(facts: &Facts, target: &Target) -> Vec<Finding> {
-    let look = Look { facts, target };
+/// Looks at everything, for the CPUs of a target; worst first. `words` says how a remedy is written.
+pub fn check(facts: &Facts, target: &Target, words: &dyn Fn(&Remedy) -> String) -> Vec<Finding> {
+    let look = CheckInput { facts, target };
     let mut found: Vec<Finding> =
-        all().flat_map(|check| (check.look)(&look).into_iter().map(|seen| check.finding(seen))).collect();
+        all().flat_map(|check| (check.look)(&look).into_iter().map(|seen| check.finding(seen, words))).collect();
     // Stable: what is equally bad stays in the order of the tables.
     found.sort_by_key(|f| (f.severity, std::cmp::Reverse(f.effect_ns)));
     found
@@ -40,7 +42,7 @@ fn all() -> impl Iterator<Item = &'static Check> {
 }
 
 /// What a `look` is given.
-struct Look<'a> {
+struct CheckInput<'a> {
     facts: &'a Facts,
     target: &'a Target,
 }
@@ -51,11 +53,11 @@ struct Check {
     why: &'static str,
     source: &'static str,
     /// What was seen: nothing where it does not concern this machine, more than one where it can.
-    look: fn(&Look) -> Vec<Observation>,
+    look: fn(&CheckInput) -> Vec<Observation>,
 }
 
 impl Check {
-    fn finding(&self, seen: Observation) -> Finding {
+    fn finding(&self, seen: Observation, words: &dyn Fn(&Remedy) -> String) -> Finding {
         Finding {
             id: self.id.into(),
             severity: seen.severity,
@@ -63,12 +65,20 @@ impl Check {
             should: seen.should,
             why: self.why.into(),
             source: self.source.into(),
-            effect_ns: seen.effect_ns,
+            effect_ns: seen.effect.map(|effect| effect.ns),
+            effect_elsewhere: seen.effect.is_some_and(|effect| effect.elsewhere),
             knob: seen.knob.map(str::to_owned),
-            now: seen.knob.map(|knob| format!("ontick tune apply {knob}")).or(seen.now),
-            boot: seen.boot,
+            now: seen.knob.map(Remedy::Knob).or(seen.now).as_ref().map(words),
+            boot: seen.boot.as_ref().map(words),
         }
     }
+}
+
+/// How long something can hold a timed program up.
+#[derive(Clone, Copy)]
+struct Effect {
+    ns: u64,
+    elsewhere: bool,
 }
 
 /// What a `look` saw.
@@ -76,16 +86,16 @@ struct Observation {
     severity: Severity,
     seen: String,
     should: String,
-    effect_ns: Option<u64>,
+    effect: Option<Effect>,
     knob: Option<&'static str>,
-    now: Option<String>,
-    boot: Option<String>,
+    now: Option<Remedy>,
+    boot: Option<Remedy>,
 }
 
 impl Observation {
     fn new(severity: Severity, seen: impl Into<String>, should: impl Into<String>) -> Self {
         let (seen, should) = (seen.into(), should.into());
-        Self { severity, seen, should, effect_ns: None, knob: None, now: None, boot: None }
+        Self { severity, seen, should, effect: None, knob: None, now: None, boot: None }
     }
 
     fn ok(seen: impl Into<String>) -> Self {
@@ -104,8 +114,15 @@ impl Observation {
         Self::new(Severity::Unknown, seen, should)
     }
 
-    fn costs(mut self, effect_ns: u64) -> Self {
-        self.effect_ns = Some(effect_ns);
+    /// As this machine's settings say.
+    fn costs(mut self, ns: u64) -> Self {
+        self.effect = Some(Effect { ns, elsewhere: false });
+        self
+    }
+
+    /// As it was on other machines: nobody measured it here.
+    fn costs_elsewhere(mut self, ns: u64) -> Self {
+        self.effect = Some(Effect { ns, elsewhere: true });
         self
     }
 
@@ -114,12 +131,12 @@ impl Observation {
         self
     }
 
-    fn now(mut self, remedy: impl Into<String>) -> Self {
+    fn now(mut self, remedy: impl Into<Remedy>) -> Self {
         self.now = Some(remedy.into());
         self
     }
 
-    fn boot(mut self, remedy: impl Into<String>) -> Self {
+    fn boot(mut self, remedy: impl Into<Remedy>) -> Self {
         self.boot = Some(remedy.into());
         self
     }
@@ -129,7 +146,6 @@ impl Observation {
     }
 }
 
-const TUNE_BOOT: &str = "ontick tune apply --boot";
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 
@@ -146,11 +162,18 @@ mod tests {
     }
 
     #[test]
+    fn what_another_machine_measured_is_called_so() {
+        let sources = all().map(|c| c.source).chain(crate::knobs::all().map(|k| k.source));
+        let unlabelled = |s: &&str| s.contains("measured") && !s.contains("measured on another machine");
+        assert_eq!(sources.filter(unlabelled).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+
+    #[test]
     fn remedies_name_knobs_that_exist() {
         let mut facts = Facts::default();
         facts.cpus.online = "0-3".parse().unwrap();
         let target = Target::new(&facts, None, crate::Profile::DedicatedCore).unwrap();
-        for finding in check(&facts, &target) {
+        for finding in check(&facts, &target, &Remedy::to_string) {
             assert!(finding.knob.as_deref().is_none_or(|k| crate::knobs::named(k).is_ok()), "{}", finding.id);
         }
     }

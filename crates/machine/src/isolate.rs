@@ -22,14 +22,32 @@ pub struct Isolated {
     /// Tasks that were moved away.
     pub moved: usize,
     /// Tasks that may still run there, and why they were not moved.
-    pub stayed: Vec<Stayed>,
+    pub stayed: Vec<UnmovedTask>,
     /// Why it could not be done, where it could not.
     pub refused: Option<String>,
 }
 
+/// Why no CPU can be isolated while the machine runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IsolateError {
+    /// The target does not ask for it.
+    #[error("isolation moves other programs' tasks: it must be asked for")]
+    NotAsked,
+    /// Nothing would be left for the others.
+    #[error("this machine has one CPU: none can be isolated")]
+    OneCpu,
+    /// The kernel lacks an option.
+    #[error("this kernel is built without CPUSETS: isolate at boot instead")]
+    NoCpusets,
+    /// The control groups are not there.
+    #[error("no cpuset control group is mounted: isolate at boot instead")]
+    NotMounted,
+}
+
 /// A task that could not be moved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Stayed {
+pub struct UnmovedTask {
     /// Its thread number.
     pub task: u32,
     /// Its name.
@@ -38,13 +56,13 @@ pub struct Stayed {
     pub why: String,
 }
 
-/// Isolates the target's CPUs. Moves other programs' tasks, so the caller must have been told to.
-pub fn isolate(root: &Root, facts: &Facts, target: &Target, journal: &mut Journal) -> Result<Isolated, String> {
+/// Isolates the target's CPUs. Moves other programs' tasks, so the caller must want that.
+pub fn isolate(root: &Root, facts: &Facts, target: &Target, journal: &mut Journal) -> Result<Isolated, IsolateError> {
     if !target.isolate {
-        return Err("isolation moves other programs' tasks: it must be asked for (--isolate)".into());
+        return Err(IsolateError::NotAsked);
     }
     if !target.can_dedicate() {
-        return Err("this machine has one CPU: none can be isolated".into());
+        return Err(IsolateError::OneCpu);
     }
     let groups = &facts.cgroups;
     let partition = groups.v2.as_deref().filter(|_| groups.controllers.iter().any(|c| c == "cpuset"));
@@ -75,9 +93,9 @@ pub fn cpus(root: &Root, group: &str) -> Option<CpuList> {
     ["cpuset.cpus", "cpus"].iter().find_map(|file| root.value(&format!("{group}/{file}")))?.parse().ok()
 }
 
-fn no_cpuset(facts: &Facts) -> String {
+fn no_cpuset(facts: &Facts) -> IsolateError {
     match facts.config.has("CPUSETS") {
-        Some(false) => "this kernel is built without CPUSETS: isolate at boot instead (--boot)".into(),
-        _ => "no cpuset control group is mounted: isolate at boot instead (--boot)".into(),
+        Some(false) => IsolateError::NoCpusets,
+        _ => IsolateError::NotMounted,
     }
 }

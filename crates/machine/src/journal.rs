@@ -10,6 +10,7 @@ mod undo;
 
 use std::io;
 
+use ontick_undo::record_log::{self, End, Line, line};
 use ontick_undo::state_dir::{StateDirError, StateLock};
 use serde::{Deserialize, Serialize};
 
@@ -113,9 +114,9 @@ impl Journal {
     /// Reads the journal of one kind of change only to look at it.
     pub fn read_kind(root: &Root, kind: JournalKind) -> Result<Self, JournalError> {
         root.check_state(FOLDER, kind.path()).map_err(|e| refused(kind, "read", e))?;
-        let text = match root.bytes(kind.path()) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
+        let bytes = match root.bytes(kind.path()) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(e) => return Err(failed(kind, "read", e)),
         };
         let boot = root.value("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -132,40 +133,36 @@ impl Journal {
             unreadable: false,
             foreign: None,
         };
-        journal.load(&text);
+        journal.load(&bytes);
         match journal.foreign.take() {
             Some(format) => Err(JournalError::Foreign { path: kind.path(), format }),
             None => Ok(journal),
         }
     }
 
-    fn load(&mut self, text: &str) {
+    fn load(&mut self, journal: &[u8]) {
         let (mut boot, mut command) = (String::new(), None);
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        for (i, line) in lines.iter().enumerate() {
-            match serde_json::from_str(line) {
-                Ok(Record::Begin { journal, boot: of, command: by }) if journal == self.kind.format() => {
+        for (number, line) in record_log::read(journal, |record| matches!(record, Record::Begin { .. })) {
+            match line {
+                Line::Record(Record::Begin { journal, boot: of, command: by }) if journal == self.kind.format() => {
                     (boot, command) = (of, by);
                 }
-                Ok(Record::Begin { journal, .. }) => self.foreign = self.foreign.take().or(Some(journal)),
-                Ok(Record::Intend { seq, knob, undo }) => {
+                Line::Record(Record::Begin { journal, .. }) => self.foreign = self.foreign.take().or(Some(journal)),
+                Line::Record(Record::Intend { seq, knob, undo }) => {
                     self.next = self.next.max(seq.saturating_add(1));
                     let (boot, command) = (boot.clone(), command.clone());
                     self.hold(Entry { seq, knob, undo, done: false, seen: None, boot, command });
                 }
-                Ok(Record::Done { seq, seen }) => {
+                Line::Record(Record::Done { seq, seen }) => {
                     if let Some(entry) = self.entries.iter_mut().find(|e| e.seq == seq) {
                         (entry.done, entry.seen) = (true, seen);
                     }
                 }
-                Ok(Record::Void { seq }) => self.entries.retain(|e| e.seq != seq),
-                Err(_) if line.trim().is_empty() => {}
-                Err(_) if was_cut_off(&lines, i) => {
-                    self.damage.push(format!("line {} was cut off; nothing is lost by that", i + 1));
-                }
-                Err(_) => {
+                Line::Record(Record::Void { seq }) => self.entries.retain(|e| e.seq != seq),
+                Line::CutOff => self.damage.push(format!("line {number} was cut off; nothing is lost by that")),
+                Line::Unreadable => {
                     self.unreadable = true;
-                    self.damage.push(format!("line {} cannot be read; what it announced may stand", i + 1));
+                    self.damage.push(format!("line {number} cannot be read; what it announced may be in force"));
                 }
             }
         }
@@ -305,9 +302,9 @@ impl Journal {
         if self.undone_by_restart() > 0 || !self.damage.is_empty() {
             self.forget(&[])?;
         }
-        // An append after a line without an end would be lost with it.
-        let ended = self.root.bytes(self.kind.path()).map_or(true, |b| b.is_empty() || b.ends_with(b"\n"));
-        if !ended {
+        // Half a record is damage, and gone by now.
+        let ends = self.root.bytes(self.kind.path()).map_or(End::Line, |bytes| record_log::end_of::<Record>(&bytes));
+        if ends != End::Line {
             self.root.append(self.kind.path(), b"\n", false).map_err(|e| failed(self.kind, "written", e))?;
         }
         let (boot, command) = (self.boot.clone(), self.command.clone());
@@ -353,15 +350,6 @@ impl Journal {
         }
         text
     }
-}
-
-/// A line that cannot be read was never written whole if nothing but a new session follows it.
-fn was_cut_off(lines: &[&str], i: usize) -> bool {
-    lines.get(i + 1).is_none_or(|next| matches!(serde_json::from_str(next), Ok(Record::Begin { .. })))
-}
-
-fn line(record: &Record) -> String {
-    serde_json::to_string(record).expect("a record is always representable as JSON") + "\n"
 }
 
 #[cfg(test)]

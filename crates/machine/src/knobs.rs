@@ -73,7 +73,7 @@ pub(crate) const DEDICATED: &[Profile] = &[Profile::DedicatedCore];
 pub(crate) const QUICK: &[Profile] = &[Profile::DedicatedCore, Profile::LowLatency];
 pub(crate) const EVERY: &[Profile] = &Profile::ALL;
 
-/// What the kernel changes of its own when it is told to change a setting, by knob. `{folder}` is that of the
+/// What the kernel changes of its own when it changes a setting, by knob. `{folder}` is that of the
 /// setting's file.
 const ALONG: &[(&str, &[&str])] = &[
     // Starting and stopping khugepaged sets it anew, also where a user had chosen a value.
@@ -114,12 +114,14 @@ pub fn all() -> impl Iterator<Item = &'static Knob> {
     [scheduling::KNOBS, cpu::KNOBS, interrupts::KNOBS, memory::KNOBS, noise::KNOBS].into_iter().flatten()
 }
 
+/// No knob has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no knob \"{0}\" (there are {names})", names = all().map(|k| k.name).collect::<Vec<_>>().join(", "))]
+pub struct UnknownKnob(pub String);
+
 /// The knob of that name.
-pub fn named(name: &str) -> Result<&'static Knob, String> {
-    all().find(|k| k.name == name).ok_or_else(|| {
-        let names: Vec<&str> = all().map(|k| k.name).collect();
-        format!("there is no knob \"{name}\" (there are {})", names.join(", "))
-    })
+pub fn named(name: &str) -> Result<&'static Knob, UnknownKnob> {
+    all().find(|k| k.name == name).ok_or_else(|| UnknownKnob(name.into()))
 }
 
 impl Knob {
@@ -152,11 +154,17 @@ mod tests {
         for knob in all() {
             assert!(knob.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", knob.name);
             assert!(knob.why.len() > 30 && knob.source.len() > 8 && !knob.paths.is_empty(), "{}", knob.name);
-            assert!(knob.paths.iter().all(|p| p.starts_with("/proc/") || p.starts_with("/sys/")), "{}", knob.name);
+            assert!(
+                knob.paths
+                    .iter()
+                    .all(|p| p.starts_with("/proc/") || p.starts_with("/sys/") || p.starts_with("thread:")),
+                "{}",
+                knob.name
+            );
         }
         names.sort_unstable();
         names.windows(2).for_each(|w| assert_ne!(w[0], w[1]));
-        assert!(named("nonsense").is_err_and(|e| e.contains("governor")));
+        assert!(named("nonsense").is_err_and(|e| e.to_string().contains("governor")));
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //! let root = Root::live();
 //! let facts = Facts::gather(&root);
 //! let target = Target::new(&facts, None, Profile::DedicatedCore)?;
-//! let worst_first = check(&facts, &target);
-//! let plan = Plan::make(&root, &facts, &target)?;
+//! let worst_first = check(&facts, &target, &Remedy::to_string);
+//! let plan = TuningPlan::make(&root, &facts, &target)?;
 //! let mut journal = Journal::open(&root)?;
 //! let applied = apply(&root, &plan, &mut journal);
 //! let reverted = revert(&root, &mut journal, false);
@@ -22,6 +22,7 @@
 pub mod apply;
 pub mod boot;
 pub mod config_txt;
+pub mod device_tree;
 pub mod facts;
 pub mod findings;
 pub mod isolate;
@@ -40,11 +41,11 @@ pub mod value_format;
 
 pub use apply::{Applied, apply};
 pub use facts::Facts;
-pub use findings::{Finding, Severity, check};
+pub use findings::{Finding, Remedy, Severity, check};
 pub use journal::Journal;
-pub use plan::Plan;
+pub use plan::TuningPlan;
 pub use revert::{Reverted, revert};
 pub use root::Root;
 pub use status::{Status, status};
-pub use target::{Profile, Target};
+pub use target::{IrqThreads, Profile, Target, TargetError};
 pub use value_format::ValueFormat;

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ontick_rt::cpus::InterruptCounts;
+use ontick_units::CpuList;
 use serde::Serialize;
 
 use crate::facts::{Facts, Interrupts};
@@ -26,7 +27,7 @@ pub struct Ownership {
     /// What the CPU spent its time on (10 ms resolution).
     pub time: TimeSpent,
     /// Tasks that ran there, the longest first.
-    pub ran: Vec<Ran>,
+    pub ran: Vec<TaskRuntime>,
     /// Interrupts delivered there, the most frequent first.
     pub interrupts: Vec<InterruptActivity>,
     /// Softirqs that ran there, the most frequent first.
@@ -65,7 +66,7 @@ pub struct MayRun {
 
 /// A task that ran on the CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Ran {
+pub struct TaskRuntime {
     /// Its thread number.
     pub task: u32,
     /// Its name.
@@ -100,7 +101,7 @@ impl Movable {
     /// What to do about it, or why nothing can be done.
     pub fn remedy(self) -> &'static str {
         match self {
-            Self::Yes => "ontick tune apply --isolate moves it; taskset does for one",
+            Self::Yes => "isolation moves it; taskset does for one",
             Self::KernelThread => "taskset moves it",
             Self::Workqueue => "the knobs workqueues and workqueue-affinity keep it away",
             Self::Bound => "belongs to this CPU and cannot be moved; it runs only when this CPU gives it work",
@@ -121,6 +122,16 @@ pub struct InterruptActivity {
     pub remedy: String,
 }
 
+/// The CPU does not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("CPU {cpu} is not online (this machine runs CPU {online})")]
+pub struct NotOnline {
+    /// The CPU.
+    pub cpu: u32,
+    /// Those that do.
+    pub online: CpuList,
+}
+
 /// Watches a CPU for a while; reads `/proc` every 100 ms from whatever CPU the caller runs on. `go_on`
 /// is asked each time, so that the caller can end early.
 pub fn watch(
@@ -129,9 +140,9 @@ pub fn watch(
     cpu: u32,
     time: Duration,
     mut go_on: impl FnMut() -> bool,
-) -> Result<Ownership, String> {
+) -> Result<Ownership, NotOnline> {
     if !facts.cpus.online.contains(cpu) {
-        return Err(format!("CPU {cpu} is not online (this machine runs CPU {})", facts.cpus.online));
+        return Err(NotOnline { cpu, online: facts.cpus.online.clone() });
     }
     let mut samples = vec![Sample::take(root)];
     // On a busy machine the first look alone may take as long as was asked for.
@@ -173,8 +184,8 @@ pub fn compare(samples: &[Sample], cpu: u32, watched_ns: u64, known: &Interrupts
 
 /// The run time between two samples belongs to the CPU that a task was last on; one that moved between
 /// them may have run on both.
-fn ran(samples: &[Sample], cpu: u32) -> Vec<Ran> {
-    let mut found: BTreeMap<(u32, u64), Ran> = BTreeMap::new();
+fn ran(samples: &[Sample], cpu: u32) -> Vec<TaskRuntime> {
+    let mut found: BTreeMap<(u32, u64), TaskRuntime> = BTreeMap::new();
     for pair in samples.windows(2) {
         for (id, task) in &pair[1].tasks {
             let before = pair[0].tasks.get(id);
@@ -187,7 +198,7 @@ fn ran(samples: &[Sample], cpu: u32) -> Vec<Ran> {
                 continue;
             }
             let moved = before.is_some_and(|b| b.cpu != cpu);
-            let entry = found.entry(*id).or_insert_with(|| Ran {
+            let entry = found.entry(*id).or_insert_with(|| TaskRuntime {
                 task: task.task,
                 name: task.name.clone(),
                 kernel: task.kernel,
@@ -200,7 +211,7 @@ fn ran(samples: &[Sample], cpu: u32) -> Vec<Ran> {
             entry.shared |= moved;
         }
     }
-    let mut ran: Vec<Ran> = found.into_values().collect();
+    let mut ran: Vec<TaskRuntime> = found.into_values().collect();
     ran.sort_by_key(|r| std::cmp::Reverse(r.ran_ns));
     ran
 }

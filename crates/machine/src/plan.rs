@@ -2,21 +2,25 @@
 
 use serde::Serialize;
 
-use crate::facts::Facts;
-use crate::knobs::{self, Knob, KnobFile, Want};
-use crate::root::{Root, reason};
+use crate::facts::{Facts, Preemption};
+use crate::knobs::interrupts::THREADS;
+use crate::knobs::{self, Knob, KnobFile, UnknownKnob, Want};
+use crate::root::{self, Root, reason};
 use crate::target::Target;
 use crate::value_format::ValueFormat;
 
 /// What `tune` would do.
 #[derive(Debug, Clone, Serialize)]
-pub struct Plan {
+pub struct TuningPlan {
     /// What the machine is wanted for.
     #[serde(rename = "aim")]
     pub target: Target,
     /// One item for each file that a knob names here, in the order of application; and one for each knob
     /// that names none.
     pub items: Vec<Item>,
+    /// What a reader must know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One file of one knob.
@@ -58,18 +62,24 @@ pub enum State {
     NeedsIsolate,
 }
 
-impl Plan {
+impl TuningPlan {
     /// Plans the knobs of the profile, or those that the target names.
-    pub fn make(root: &Root, facts: &Facts, target: &Target) -> Result<Self, String> {
+    pub fn make(root: &Root, facts: &Facts, target: &Target) -> Result<Self, UnknownKnob> {
         for name in &target.only {
             knobs::named(name)?;
         }
         let asked = |knob: &&Knob| match target.only.is_empty() {
+            true if knob.name == THREADS => !target.irq_threads.is_empty(),
             true => knob.profiles.contains(&target.profile),
             false => target.only.iter().any(|name| name == knob.name),
         };
         let items = knobs::all().filter(asked).flat_map(|knob| items(root, facts, target, knob)).collect();
-        Ok(Self { target: target.clone(), items })
+        let mut notes = Vec::new();
+        let threaded = facts.kernel.preemption == Preemption::Rt || facts.arguments.get("threadirqs").is_some();
+        if !target.irq_threads.is_empty() && !threaded {
+            notes.push("only interrupts whose drivers ask for a thread have one here; the others are handled at once, above every thread (threadirqs on the kernel's command line gives all of them threads)".into());
+        }
+        Ok(Self { target: target.clone(), items, notes })
     }
 
     /// The items that are neither as wanted nor will be.
@@ -122,6 +132,9 @@ fn absent(root: &Root, pattern: &str) -> String {
     if pattern.starts_with("/sys/kernel/debug/") && !root.exists("/sys/kernel/debug/sched") {
         return "debugfs does not show the scheduler here (mount -t debugfs none /sys/kernel/debug, or a kernel that hides it)"
             .into();
+    }
+    if pattern.starts_with(root::THREAD) {
+        return "no interrupt has a thread".into();
     }
     "this machine does not have it".into()
 }

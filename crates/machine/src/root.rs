@@ -3,6 +3,7 @@
 
 mod act;
 mod shape;
+mod thread;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,7 +14,9 @@ use std::sync::Arc;
 use ontick_undo::state_dir::{self, StateDirError};
 use ontick_undo::trust;
 
-pub use act::{Act, Hook, Verdict, reason};
+pub use act::{Act, FileError, Hook, Verdict, reason};
+pub use thread::THREAD;
+use thread::Thread;
 
 /// No file of /proc, /sys or /boot that is read here is larger; reading stops rather than fill the memory.
 const LIMIT: u64 = 16 << 20;
@@ -87,6 +90,9 @@ impl Root {
 
     /// A file's bytes.
     pub fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
+        if let Some(thread) = Thread::at(path) {
+            return thread.policy(self).map(String::into_bytes);
+        }
         let mut bytes = Vec::new();
         let place = self.place(path)?;
         // A fifo or device in place of a file must not hold the program up.
@@ -118,6 +124,9 @@ impl Root {
 
     /// Whether a path is there.
     pub fn exists(&self, path: &str) -> bool {
+        if let Some(thread) = Thread::at(path) {
+            return thread.policy(self).is_ok();
+        }
         self.place(path).is_ok_and(|p| p.exists())
     }
 
@@ -132,8 +141,12 @@ impl Root {
         names
     }
 
-    /// Paths that a pattern names; `*` stands for any part of one name.
+    /// Paths that a pattern names; `*` stands for any part of one name. `thread:irq/*` names threads, by how their names
+    /// begin.
     pub fn matching(&self, pattern: &str) -> Vec<String> {
+        if let Some(beginning) = pattern.strip_prefix(THREAD).and_then(|name| name.strip_suffix('*')) {
+            return thread::matching(self, beginning);
+        }
         let mut found = vec![String::new()];
         for part in pattern.split('/').filter(|p| !p.is_empty()) {
             found = match part.split_once('*') {
@@ -155,6 +168,12 @@ impl Root {
 
     /// Writes a value into a file that the kernel made. Never creates one.
     pub fn set(&self, path: &str, value: &str) -> io::Result<()> {
+        if let Some(thread) = Thread::at(path) {
+            let place = self.place(&thread.stat())?;
+            // A thread has one policy or the other.
+            return self
+                .act(Act::Set { path, value }, &place, |cut| cut.map_or_else(|| thread.set(self, value), |_| Ok(())));
+        }
         let place = self.place(path)?;
         self.act(Act::Set { path, value }, &place, |cut| {
             // The kernel takes a value in one write and shows it in its own form; a tree keeps that form.
@@ -347,7 +366,7 @@ impl Root {
         })
     }
 
-    /// Where a path of the machine lies here, for a program that is to be told.
+    /// Where a path of the machine lies here, for a program that needs it.
     pub fn outside(&self, path: &str) -> io::Result<PathBuf> {
         self.place(path)
     }

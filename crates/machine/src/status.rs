@@ -33,7 +33,7 @@ pub struct Standing {
     /// The value now; empty for files.
     pub now: String,
     /// Whether it stands.
-    pub state: Stands,
+    pub state: SettingState,
     /// What a reader must know besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -42,7 +42,7 @@ pub struct Standing {
 /// Whether a change stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stands {
+pub enum SettingState {
     /// As ontick set it.
     AsSet,
     /// As it was before.
@@ -62,15 +62,15 @@ fn value(
     original: &str,
     wanted: Option<&String>,
     now: &mut String,
-) -> Stands {
-    let Ok(shown) = root.text(path) else { return Stands::Gone };
+) -> SettingState {
+    let Ok(shown) = root.text(path) else { return SettingState::Gone };
     *now = form.value(&shown);
     let left = |last: &String| form.same(last, &shown);
     match () {
-        () if form.same(&shown, original) => Stands::AsBefore,
-        () if entry.seen.iter().chain(wanted).any(left) => Stands::AsSet,
-        () if !entry.done && wanted.is_none() => Stands::AsSet,
-        () => Stands::ChangedByOthers,
+        () if form.same(&shown, original) => SettingState::AsBefore,
+        () if entry.seen.iter().chain(wanted).any(left) => SettingState::AsSet,
+        () if !entry.done && wanted.is_none() => SettingState::AsSet,
+        () => SettingState::ChangedByOthers,
     }
 }
 
@@ -89,28 +89,28 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
                 value(root, entry, path, *form, o, None, &mut now)
             }
             Undo::File { path, original, wanted, .. } => match root.bytes(path).ok() {
-                now if now.as_deref() == Some(wanted.bytes()) => Stands::AsSet,
-                now if now.as_deref() == original.as_ref().map(Content::bytes) => Stands::AsBefore,
-                None => Stands::Gone,
-                Some(_) => Stands::ChangedByOthers,
+                now if now.as_deref() == Some(wanted.bytes()) => SettingState::AsSet,
+                now if now.as_deref() == original.as_ref().map(Content::bytes) => SettingState::AsBefore,
+                None => SettingState::Gone,
+                Some(_) => SettingState::ChangedByOthers,
             },
             Undo::Link { path, target } => match root.link_target(path) {
-                Some(now) if now == *target => Stands::AsSet,
-                Some(_) => Stands::ChangedByOthers,
-                None => Stands::AsBefore,
+                Some(now) if now == *target => SettingState::AsSet,
+                Some(_) => SettingState::ChangedByOthers,
+                None => SettingState::AsBefore,
             },
             Undo::Folder { path } | Undo::Tree { path, .. } | Undo::Placed { path, .. } if root.exists(path) => {
-                Stands::AsSet
+                SettingState::AsSet
             }
-            Undo::Folder { .. } | Undo::Tree { .. } | Undo::Placed { .. } => Stands::AsBefore,
+            Undo::Folder { .. } | Undo::Tree { .. } | Undo::Placed { .. } => SettingState::AsBefore,
             Undo::Variable { path, key, wanted, .. } => match root.text(path) {
-                Ok(text) if grubenv::get(&text, key) == Some(wanted) => Stands::AsSet,
-                Ok(_) => Stands::AsBefore,
-                Err(_) => Stands::Gone,
+                Ok(text) if grubenv::get(&text, key) == Some(wanted) => SettingState::AsSet,
+                Ok(_) => SettingState::AsBefore,
+                Err(_) => SettingState::Gone,
             },
             Undo::Task { task, started, .. } => match crate::ownership::started(root, *task) == Some(*started) {
-                true => Stands::AsSet,
-                false => Stands::Gone,
+                true => SettingState::AsSet,
+                false => SettingState::Gone,
             },
         };
         let along = matches!(entry.undo, Undo::Along { .. });
@@ -120,7 +120,7 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
         };
         let path = entry.undo.path().into();
         // What the kernel could have changed along and did not is no change.
-        let none = along && state == Stands::AsBefore;
+        let none = along && state == SettingState::AsBefore;
         (!none).then(|| Standing { knob: entry.knob.clone(), path, original, set, now, state, note })
     };
     Status {

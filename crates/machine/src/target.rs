@@ -1,6 +1,7 @@
 //! What the machine is wanted for: which CPUs, in which manner.
 
 use ontick_rt::cpus::choose;
+use ontick_rt::thread::{Policy, PolicyError};
 use ontick_units::CpuList;
 use serde::{Deserialize, Serialize};
 
@@ -32,14 +33,16 @@ impl Profile {
     }
 }
 
-impl std::str::FromStr for Profile {
-    type Err = String;
+/// No profile has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no profile \"{0}\" (dedicated-core, low-latency, throughput-safe)")]
+pub struct UnknownProfile(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|p| p.name() == text)
-            .ok_or_else(|| format!("there is no profile \"{text}\" (dedicated-core, low-latency, throughput-safe)"))
+impl std::str::FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(text: &str) -> Result<Self, UnknownProfile> {
+        Self::ALL.into_iter().find(|p| p.name() == text).ok_or_else(|| UnknownProfile(text.into()))
     }
 }
 
@@ -56,35 +59,136 @@ pub struct Target {
     pub isolate: bool,
     /// Only these knobs, whatever the profile; empty for the profile's.
     pub only: Vec<String>,
+    /// The policies that threads of interrupts get.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub irq_threads: Vec<IrqThreads>,
+}
+
+/// A policy for threads of interrupts (`irq/NUMBER-DEVICE`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IrqThreads {
+    /// Those of interrupts with this number, or with this in their device's name; all where nothing is named.
+    pub of: Option<String>,
+    /// FIFO or round robin, with a priority.
+    #[serde(serialize_with = "as_text")]
+    pub policy: Policy,
+}
+
+fn as_text<S: serde::Serializer>(policy: &Policy, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(policy)
+}
+
+impl IrqThreads {
+    /// Whether they are those of the thread `irq/NAME`.
+    pub(crate) fn concerns(&self, name: &str) -> bool {
+        let (number, device) = name.split_once('-').unwrap_or((name, ""));
+        self.of.as_ref().is_none_or(|of| number == of || device.contains(of.as_str()))
+    }
+}
+
+impl std::str::FromStr for IrqThreads {
+    type Err = IrqThreadsError;
+
+    /// `fifo:60`, or `mmc0=fifo:60`.
+    fn from_str(text: &str) -> Result<Self, IrqThreadsError> {
+        let (of, policy) = match text.split_once('=') {
+            Some((of, policy)) => (Some(of.to_owned()), policy),
+            None => (None, text),
+        };
+        match policy.parse() {
+            _ if of.as_ref().is_some_and(String::is_empty) => Err(IrqThreadsError::NoName),
+            Ok(policy @ (Policy::Fifo(_) | Policy::RoundRobin(_))) => Ok(Self { of, policy }),
+            Ok(_) => Err(IrqThreadsError::NotRealTime),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+impl std::fmt::Display for IrqThreads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.of.as_ref().map_or(Ok(()), |of| write!(f, "{of}="))?;
+        write!(f, "{}", self.policy)
+    }
+}
+
+/// Why a policy for threads of interrupts cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IrqThreadsError {
+    /// Nothing before the `=`.
+    #[error("an interrupt's number or a part of its device's name stands before =, such as mmc0=fifo:60")]
+    NoName,
+    /// Another policy.
+    #[error("threads of interrupts get fifo:1 to fifo:99 or rr:1 to rr:99")]
+    NotRealTime,
+    /// No policy at all.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
 }
 
 impl Target {
     /// Without `cpus`, the one that [`choose`] finds.
-    pub fn new(facts: &Facts, cpus: Option<CpuList>, profile: Profile) -> Result<Self, String> {
+    pub fn new(facts: &Facts, cpus: Option<CpuList>, profile: Profile) -> Result<Self, TargetError> {
         let online = &facts.cpus.online;
         if online.is_empty() {
-            return Err("no CPU was found (is this the root of a machine?)".into());
+            return Err(match (facts.cpus.boards.as_slice(), &facts.cpus.problem) {
+                ([], None) => TargetError::NoCpu,
+                ([], Some(why)) => TargetError::Unreadable(why.clone()),
+                (boards, _) => TargetError::SeveralBoards(boards.to_vec()),
+            });
         }
         let cpus = cpus.unwrap_or_else(|| CpuList::one(chosen(facts)));
         if cpus.is_empty() {
-            return Err("no CPU was named".into());
+            return Err(TargetError::NoneNamed);
         }
         if !cpus.within(online) {
-            let missing = cpus.without(online);
-            return Err(format!("CPU {missing} is not online (this machine runs CPU {online})"));
+            return Err(TargetError::NotOnline { missing: cpus.without(online), online: online.clone() });
         }
         let others = online.without(&cpus);
         if others.is_empty() && online.len() > 1 {
-            return Err(format!("CPU {cpus} is the whole machine: leave at least one CPU for everything else"));
+            return Err(TargetError::WholeMachine(cpus));
         }
         let others = if others.is_empty() { online.clone() } else { others };
-        Ok(Self { cpus, others, profile, isolate: false, only: Vec::new() })
+        Ok(Self { cpus, others, profile, isolate: false, only: Vec::new(), irq_threads: Vec::new() })
     }
 
     /// Whether the machine has a CPU to spare, so that one can be kept for one program.
     pub fn can_dedicate(&self) -> bool {
         !self.others.meets(&self.cpus)
     }
+}
+
+/// Why CPUs cannot be prepared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// Neither a running kernel nor a device tree says which there are.
+    #[error("no CPU was found (is this the root of a machine, with its boot partition mounted?)")]
+    NoCpu,
+    /// The file that would say it cannot be read.
+    #[error("no CPU was found: {0}")]
+    Unreadable(String),
+    /// A mounted system fits boards with these CPUs.
+    #[error("which board this system is for is not known: its device trees have CPU {}", alternatives(.0))]
+    SeveralBoards(Vec<CpuList>),
+    /// An empty list.
+    #[error("no CPU was named")]
+    NoneNamed,
+    /// Not all of those named are there.
+    #[error("CPU {missing} is not online (this machine runs CPU {online})")]
+    NotOnline {
+        /// Those that are not.
+        missing: CpuList,
+        /// Those that are.
+        online: CpuList,
+    },
+    /// Nothing would be left.
+    #[error("CPU {0} is the whole machine: leave at least one CPU for everything else")]
+    WholeMachine(CpuList),
+}
+
+fn alternatives(boards: &[CpuList]) -> String {
+    boards.iter().map(CpuList::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 /// The CPU for a timed program where nobody named one.

@@ -7,9 +7,28 @@ use std::io;
 
 use ontick_undo::Undone;
 
+use crate::boot::BootWriteError;
 use crate::boot::apply::make_folders;
-use crate::journal::{Content, Journal, Undo};
-use crate::root::{Root, beside_path, reason};
+use crate::journal::{Content, Journal, JournalError, Undo};
+use crate::root::{FileError, Root, beside_path};
+
+/// Why a folder or a file could not be put in place.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The folders above it.
+    #[error(transparent)]
+    Folders(#[from] BootWriteError),
+    /// Something is in its place.
+    #[error("{0} is there already and not from ontick")]
+    Exists(String),
+}
 
 /// Stands in every tree that ontick planted, and says what it is.
 pub const MARKER: &str = "installed-by-ontick.json";
@@ -35,32 +54,33 @@ pub struct Staged {
 }
 
 /// Begins a folder that is not there yet.
-pub fn stage(root: &Root, journal: &mut Journal, tree: Tree) -> Result<Staged, String> {
+pub fn stage(root: &Root, journal: &mut Journal, tree: Tree) -> Result<Staged, TreeError> {
     let (path, beside) = (tree.path.to_owned(), beside_path(tree.path));
     let undo = Undo::Tree { path: path.clone(), texts: tree.texts };
     make_folders(root, &path, journal)?;
-    let seq = journal.intend(tree.knob, undo).map_err(|e| e.to_string())?;
+    let seq = journal.intend(tree.knob, undo)?;
     // What an earlier attempt left.
-    root.remove_tree(&beside).and_then(|()| root.make_folder(&beside)).map_err(|e| said(&path, e))?;
+    root.remove_tree(&beside)
+        .and_then(|()| root.make_folder(&beside))
+        .map_err(FileError::of(&path, "cannot be written"))?;
     put(root, &format!("{beside}/{MARKER}"), tree.marker.as_bytes())?;
     Ok(Staged { seq, beside, path })
 }
 
 /// One of its files; the folders that it needs are made.
-pub fn put(root: &Root, path: &str, content: &[u8]) -> Result<(), String> {
+pub fn put(root: &Root, path: &str, content: &[u8]) -> Result<(), TreeError> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    root.make_folder(folder).and_then(|()| root.fill(path, content)).map_err(|e| said(path, e))
+    Ok(root
+        .make_folder(folder)
+        .and_then(|()| root.fill(path, content))
+        .map_err(FileError::of(path, "cannot be written"))?)
 }
 
 /// Gives the folder its name, once all of it is on the disk.
-pub fn reveal(root: &Root, journal: &mut Journal, staged: Staged) -> Result<(), String> {
+pub fn reveal(root: &Root, journal: &mut Journal, staged: Staged) -> Result<(), TreeError> {
     let Staged { seq, beside, path } = staged;
-    root.sync(&beside).and_then(|()| root.rename(&beside, &path)).map_err(|e| said(&path, e))?;
-    journal.done(seq, None).map_err(|e| e.to_string())
-}
-
-fn said(path: &str, error: io::Error) -> String {
-    format!("{path} cannot be written: {}", reason(&error))
+    root.sync(&beside).and_then(|()| root.rename(&beside, &path)).map_err(FileError::of(&path, "cannot be written"))?;
+    Ok(journal.done(seq, None)?)
 }
 
 /// Takes such a folder away, unless somebody changed a file in it that people edit.
@@ -89,16 +109,16 @@ pub fn remove_tree(root: &Root, path: &str, texts: &[(String, Content)], force: 
 }
 
 /// Puts a file where none is, whole or not at all.
-pub fn place(root: &Root, journal: &mut Journal, knob: &str, path: &str, content: &[u8]) -> Result<(), String> {
+pub fn place(root: &Root, journal: &mut Journal, knob: &str, path: &str, content: &[u8]) -> Result<(), TreeError> {
     if root.exists(path) {
-        return Err(format!("{path} is there already and not from ontick"));
+        return Err(TreeError::Exists(path.into()));
     }
     let mut crc = flate2::Crc::new();
     crc.update(content);
     let undo = Undo::Placed { path: path.into(), size: content.len() as u64, crc: crc.sum() };
-    let seq = journal.intend(knob, undo).map_err(|e| e.to_string())?;
-    root.replace(path, content).map_err(|e| said(path, e))?;
-    journal.done(seq, None).map_err(|e| e.to_string())
+    let seq = journal.intend(knob, undo)?;
+    root.replace(path, content).map_err(FileError::of(path, "cannot be written"))?;
+    Ok(journal.done(seq, None)?)
 }
 
 /// Takes such a file away, unless it is another one now.

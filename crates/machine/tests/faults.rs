@@ -12,11 +12,11 @@ use ontick_machine::apply::Outcome;
 use ontick_machine::boot;
 use ontick_machine::journal::PATH;
 use ontick_machine::root::{Act, Hook, Verdict};
-use ontick_machine::{Applied, Facts, Journal, Plan, Profile, Root, apply, isolate, revert, status};
+use ontick_machine::{Applied, Facts, Journal, Profile, Root, TuningPlan, apply, isolate, revert, status};
 use ontick_undo::Undone;
 
 /// Everything that `tune apply --isolate --boot` does.
-fn tune(root: &Root, plan: &Plan, facts: &Facts) {
+fn tune(root: &Root, plan: &TuningPlan, facts: &Facts) {
     let Ok(mut journal) = Journal::open(root) else { return };
     if apply(root, plan, &mut journal).stopped.is_some() {
         return;
@@ -178,7 +178,7 @@ impl Hook for Refuse {
 }
 
 /// Applies a plan to a machine that goes its own way.
-fn applied(machine: &Machine, plan: &Plan, hook: impl Hook + 'static) -> Applied {
+fn applied(machine: &Machine, plan: &TuningPlan, hook: impl Hook + 'static) -> Applied {
     let root = machine.root.clone().with_hook(Arc::new(hook));
     let mut journal = Journal::open(&root).unwrap();
     apply(&root, plan, &mut journal)
@@ -239,7 +239,7 @@ fn what_the_kernel_changes_along_comes_back_too() {
         let found = now.changes.into_iter().find(|c| c.path.ends_with("min_free_kbytes"));
         (found.map(|c| (c.original, c.now, c.state)), machine.read("/proc/sys/vm/min_free_kbytes"))
     };
-    let changed = Some(("9000".to_owned(), "19857".to_owned(), status::Stands::AsSet));
+    let changed = Some(("9000".to_owned(), "19857".to_owned(), status::SettingState::AsSet));
     assert_eq!(along(&machine), (changed, "19857\n".into()));
     // A second look at the same setting keeps the first value.
     machine.write("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
@@ -283,7 +283,11 @@ fn an_interrupt_that_has_not_moved_yet_is_reported() {
     let standing = status(&machine.root, &Journal::read(&machine.root).unwrap());
     assert_eq!(standing.changes.iter().filter(|c| c.note.is_some()).count(), 1);
     let seen = |machine: &Machine| {
-        let all = ontick_machine::check(&machine.facts(), &machine.target(Profile::DedicatedCore));
+        let all = ontick_machine::check(
+            &machine.facts(),
+            &machine.target(Profile::DedicatedCore),
+            &ontick_machine::Remedy::to_string,
+        );
         all.into_iter().find(|f| f.id == "interrupts").unwrap()
     };
     assert!(seen(&machine).seen.contains("may be delivered once more: 36 virtio1-req.0"), "{:?}", seen(&machine));
@@ -383,8 +387,12 @@ fn what_others_changed_is_reported_and_left() {
     machine.write("/etc/default/grub.d/zz-ontick.cfg", "# mine now\n");
     let journal = Journal::read(&machine.root).unwrap();
     let now = status(&machine.root, &journal);
-    let changed: Vec<_> =
-        now.changes.iter().filter(|c| c.state == status::Stands::ChangedByOthers).map(|c| c.path.as_str()).collect();
+    let changed: Vec<_> = now
+        .changes
+        .iter()
+        .filter(|c| c.state == status::SettingState::ChangedByOthers)
+        .map(|c| c.path.as_str())
+        .collect();
     assert_eq!(changed, ["/proc/sys/vm/swappiness", "/etc/default/grub.d/zz-ontick.cfg"]);
     let reverted = back(&machine.root, false);
     let left: Vec<_> = reverted.steps.iter().filter(|s| !s.outcome.settled()).collect();
@@ -501,7 +509,7 @@ fn a_partition_isolates_where_the_kernel_has_one() {
     let root = machine.root.clone().with_hook(kernel);
     let (facts, mut target) = (machine.facts(), machine.target(Profile::DedicatedCore));
     let mut journal = Journal::open(&root).unwrap();
-    assert!(isolate::isolate(&root, &facts, &target, &mut journal).unwrap_err().contains("--isolate"));
+    assert!(isolate::isolate(&root, &facts, &target, &mut journal).unwrap_err() == isolate::IsolateError::NotAsked);
     target.isolate = true;
     let done = isolate::isolate(&root, &facts, &target, &mut journal).unwrap();
     assert_eq!((done.group.as_deref(), done.refused), (Some("/sys/fs/cgroup/ontick"), None));
@@ -557,5 +565,8 @@ fn one_cpu_is_not_isolated() {
     let mut target = machine.target(Profile::DedicatedCore);
     target.isolate = true;
     let mut journal = Journal::open(&machine.root).unwrap();
-    assert!(isolate::isolate(&machine.root, &machine.facts(), &target, &mut journal).unwrap_err().contains("one CPU"));
+    assert!(
+        isolate::isolate(&machine.root, &machine.facts(), &target, &mut journal).unwrap_err()
+            == isolate::IsolateError::OneCpu
+    );
 }

@@ -5,12 +5,14 @@ mod machine;
 use machine::{MACHINES, Machine};
 use ontick_machine::boot::{self, BootFiles};
 use ontick_machine::plan::State;
-use ontick_machine::{Finding, Journal, Plan, Profile, Root, Severity, Target, apply, check, revert, status};
+use ontick_machine::{
+    Finding, Journal, Profile, Remedy, Root, Severity, Target, TuningPlan, apply, check, revert, status,
+};
 use ontick_units::CpuList;
 
 fn findings(name: &str) -> Vec<Finding> {
     let machine = Machine::lay(name);
-    check(&machine.facts(), &machine.target(Profile::DedicatedCore))
+    check(&machine.facts(), &machine.target(Profile::DedicatedCore), &Remedy::to_string)
 }
 
 fn found<'a>(all: &'a [Finding], id: &str) -> &'a Finding {
@@ -106,7 +108,7 @@ fn this_kind_of_virtual_machine() {
     let machine = Machine::lay("vm");
     machine.write("/proc/self/cgroup", "1:cpu:/box\n0::/\n");
     machine.write("/sys/fs/cgroup/cpu/box/cpu.rt_runtime_us", "0\n");
-    let all = check(&machine.facts(), &machine.target(Profile::LowLatency));
+    let all = check(&machine.facts(), &machine.target(Profile::LowLatency), &Remedy::to_string);
     assert!(found(&all, "rt-group").severity == Severity::Bad && found(&all, "rt-group").seen.contains("/box"));
 }
 
@@ -141,15 +143,15 @@ fn aims_are_checked() {
     let facts = Machine::lay("pi4").facts();
     let target = |text: &str| Target::new(&facts, Some(text.parse::<CpuList>().unwrap()), Profile::DedicatedCore);
     assert_eq!(target("2-3").unwrap().others.to_string(), "0-1");
-    assert!(target("7").unwrap_err().contains("CPU 7 is not online (this machine runs CPU 0-3)"));
-    assert!(target("0-3").unwrap_err().contains("leave at least one"));
+    assert!(target("7").unwrap_err().to_string().contains("CPU 7 is not online (this machine runs CPU 0-3)"));
+    assert!(target("0-3").unwrap_err().to_string().contains("leave at least one"));
     let mut named = target("3").unwrap();
     named.only = vec!["governor".into()];
     let machine = Machine::lay("pi4");
-    let plan = Plan::make(&machine.root, &facts, &named).unwrap();
+    let plan = TuningPlan::make(&machine.root, &facts, &named).unwrap();
     assert!(plan.items.iter().all(|i| i.knob == "governor") && plan.items.len() == 1);
     named.only = vec!["nonsense".into()];
-    assert!(Plan::make(&machine.root, &facts, &named).unwrap_err().contains("nonsense"));
+    assert!(TuningPlan::make(&machine.root, &facts, &named).unwrap_err().to_string().contains("nonsense"));
 }
 
 /// Only looks: whatever this machine is, something can be said of it.
@@ -158,8 +160,8 @@ fn this_machine_can_be_looked_at() {
     let root = Root::live();
     let facts = ontick_machine::Facts::gather(&root);
     let target = Target::new(&facts, None, Profile::DedicatedCore).unwrap();
-    assert!(!check(&facts, &target).is_empty() && !facts.kernel.release.is_empty());
-    assert!(Plan::make(&root, &facts, &target).unwrap().items.len() > 10);
+    assert!(!check(&facts, &target, &Remedy::to_string).is_empty() && !facts.kernel.release.is_empty());
+    assert!(TuningPlan::make(&root, &facts, &target).unwrap().items.len() > 10);
     assert_eq!(facts.environment(None).cpus_online as usize, facts.cpus.online.len());
 }
 
@@ -181,12 +183,12 @@ fn after_revert_nothing_is_different() {
                 let done = boot::apply(&machine.root, &boot.unwrap(), &mut journal);
                 assert!(done.stopped.is_none(), "{name}: {done:?}");
             } else {
-                assert!(boot.unwrap_err().contains("by hand"));
+                assert!(boot.unwrap_err().to_string().contains("by hand"));
             }
             // What is wanted is so now.
             assert_eq!(machine.plan(profile).changes().count(), 0, "{name}");
             let standing = status(&machine.root, &journal);
-            assert!(standing.changes.iter().all(|c| c.state == status::Stands::AsSet), "{name}: {standing:?}");
+            assert!(standing.changes.iter().all(|c| c.state == status::SettingState::AsSet), "{name}: {standing:?}");
             drop(journal);
             let mut journal = Journal::open(&machine.root).unwrap();
             let reverted = revert(&machine.root, &mut journal, false);
@@ -240,7 +242,7 @@ fn what_config_txt_includes_counts() {
     machine.write(config, &format!("{}[all]\ninclude usercfg.txt\n", machine.read(config)));
     machine.write("/boot/firmware/usercfg.txt", "force_turbo=1\n[pi4]\ncmdline=other.txt\n[pi5]\ncmdline=mine.txt\n");
     machine.write("/boot/firmware/mine.txt", "root=/dev/mmcblk0p2\n");
-    let all = check(&machine.facts(), &machine.target(Profile::DedicatedCore));
+    let all = check(&machine.facts(), &machine.target(Profile::DedicatedCore), &Remedy::to_string);
     assert!(found(&all, "pi-turbo").seen.contains("force_turbo=1"));
     assert!(
         matches!(boot::find(&machine.root), Ok(BootFiles::RaspberryPi { cmdline, .. }) if cmdline == "/boot/firmware/mine.txt")
@@ -324,6 +326,7 @@ fn a_boot_can_be_tried_first() {
         assert!(
             boot::plan(&machine.root, &machine.facts(), &machine.target(Profile::DedicatedCore), true)
                 .unwrap_err()
+                .to_string()
                 .contains("tryboot")
         );
     }
@@ -336,14 +339,14 @@ fn odd_boot_files_are_said() {
     let (facts, target) = (machine.facts(), machine.target(Profile::DedicatedCore));
     machine.write("/boot/firmware/cmdline.txt", &format!("{line}quiet\n"));
     let error = boot::plan(&machine.root, &facts, &target, false).unwrap_err();
-    assert!(error.contains("/boot/firmware/cmdline.txt has more than one line"), "{error}");
+    assert!(error.to_string().contains("/boot/firmware/cmdline.txt has more than one line"), "{error}");
     machine.write("/boot/firmware/cmdline.txt", &line.replace('\n', "\r\n"));
     let plan = boot::plan(&machine.root, &facts, &target, false).unwrap();
     assert!(plan.edits[0].after.ends_with("skew_tick=1\r\n") && plan.notes.iter().any(|n| n.contains("Windows")));
     std::fs::write(machine.place("/boot/firmware/cmdline.txt"), b"root=\xff\n").unwrap();
-    assert!(boot::plan(&machine.root, &facts, &target, false).unwrap_err().contains("is not text"));
+    assert!(boot::plan(&machine.root, &facts, &target, false).unwrap_err().to_string().contains("is not text"));
     std::fs::remove_file(machine.place("/boot/firmware/cmdline.txt")).unwrap();
-    assert!(boot::plan(&machine.root, &facts, &target, false).unwrap_err().contains("mounted?"));
+    assert!(boot::plan(&machine.root, &facts, &target, false).unwrap_err().to_string().contains("mounted?"));
 }
 
 #[test]

@@ -49,6 +49,12 @@ pub fn absorb(series: &mut Series, block: Series, order: u32) {
         (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
         (seen, new) => seen.or(new),
     };
+    for rival in block.conditions.rivals {
+        match conditions.rivals.iter_mut().find(|known| (known.pid, known.tid) == (rival.pid, rival.tid)) {
+            Some(known) => known.ran_ns += rival.ran_ns,
+            None => conditions.rivals.push(rival),
+        }
+    }
     series.settings = block.settings;
 }
 

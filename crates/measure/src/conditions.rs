@@ -35,6 +35,8 @@ impl Watch {
             idle_ns: times.idle_ns.saturating_sub(self.times.idle_ns),
             interrupts: came.collect(),
             cpu_khz: khz,
+            // Those are looked for meanwhile, and not at the end alone.
+            rivals: Vec::new(),
         }
     }
 }

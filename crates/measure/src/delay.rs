@@ -9,7 +9,7 @@ use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::{cpus, watchdog};
 
-pub use method::{Method, MethodError};
+pub use method::Method;
 
 use crate::probe::{Probe, Sample};
 use crate::{Error, Limits, Observer, Placement, session};

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use ontick_record::histogram::Bucket;
 use ontick_record::journal::{Added, Journal};
-use ontick_record::run::{Maxima, Outlier, Run, Series};
-use ontick_record::{Histogram, run::Settings, store};
-use ontick_rt::cpus::Whereabouts;
+use ontick_record::run::{Maxima, Outlier, Rival, Run, Series};
+use ontick_record::{Histogram, run::Settings, std_dev, store};
+use ontick_rt::cpus::{RivalWatch, Whereabouts};
 use ontick_rt::recorder::{Reader, Snapshot};
+use ontick_rt::thread::Policy;
 
 use crate::Error;
 use crate::explain::{Explainer, Findings};
@@ -21,6 +22,8 @@ use crate::track::Track;
 
 /// How often the recorder is looked at.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often it is looked whether recording has begun: a look too late would make a run that much longer.
+const BEFORE: Duration = Duration::from_millis(5);
 /// Outliers that are kept: the largest.
 const OUTLIERS_KEPT: usize = 1000;
 /// A moment of a run that is going on.
@@ -46,7 +49,7 @@ pub struct Observer<'a> {
     /// Called a few times a second, on the calling thread.
     pub look: &'a mut dyn FnMut(&Live),
     /// Keeps the run safe against a sudden end; see [`Observer::keep_journal`].
-    journal: Option<Kept>,
+    journal: Option<RunJournal>,
     part: Part,
     /// What was found of each series, where outliers are to be explained; see [`Observer::explain`].
     findings: Option<BTreeMap<usize, Findings>>,
@@ -56,12 +59,12 @@ pub struct Observer<'a> {
 }
 
 /// The journal of a run, to be removed when the run is safely recorded.
-pub struct Kept {
+pub struct RunJournal {
     path: PathBuf,
     journal: Journal,
 }
 
-impl Kept {
+impl RunJournal {
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.journal.path()
@@ -117,12 +120,12 @@ impl<'a> Observer<'a> {
             return Ok(());
         }
         let journal = Journal::create(&path, run).map_err(|error| Error::Record { path: path.clone(), error })?;
-        self.journal = Some(Kept { path, journal });
+        self.journal = Some(RunJournal { path, journal });
         Ok(())
     }
 
     /// The journal, which stays until it is removed.
-    pub fn into_journal(self) -> Option<Kept> {
+    pub fn into_journal(self) -> Option<RunJournal> {
         self.journal
     }
 
@@ -193,7 +196,7 @@ impl<'a> Observer<'a> {
 
     /// Where the disk refuses, the run goes on: what it measures is not lost.
     pub(crate) fn append(&mut self, added: Added) {
-        let Some(Kept { journal, .. }) = &mut self.journal else { return };
+        let Some(RunJournal { journal, .. }) = &mut self.journal else { return };
         if let Err(error) = journal.append(&added) {
             let note = format!("{}: {error}; the run went on while its journal stopped", journal.path().display());
             self.note(note);
@@ -213,6 +216,7 @@ pub(crate) struct Collector<'n> {
     fresh: Vec<Outlier>,
     explainer: Option<(Explainer, &'n AtomicI32)>,
     whereabouts: Option<(Whereabouts, &'n AtomicI32)>,
+    rivals: Option<RivalWatch>,
     /// Where it was found, and what to say of it.
     strayed: Vec<(u32, String)>,
 }
@@ -229,6 +233,7 @@ impl<'n> Collector<'n> {
             fresh: Vec::new(),
             explainer: None,
             whereabouts: None,
+            rivals: None,
             strayed: Vec::new(),
         }
     }
@@ -238,6 +243,25 @@ impl<'n> Collector<'n> {
         self.whereabouts = Some((Whereabouts::of_one_pinned_to(cpu), tid));
     }
 
+    /// Looks meanwhile for real-time threads of others that a thread of this policy has to wait for.
+    pub fn watch_for_rivals(&mut self, cpu: u32, policy: Policy) {
+        self.rivals = Some(RivalWatch::start(cpu, policy));
+    }
+
+    /// Those that were found until now.
+    pub fn take_rivals(&mut self) -> Vec<Rival> {
+        let rivals = self.rivals.take().map(RivalWatch::end).unwrap_or_default();
+        let recorded = rivals.into_iter().map(|rival| Rival {
+            pid: rival.pid,
+            tid: rival.tid,
+            thread: rival.thread,
+            command: rival.command,
+            policy: rival.policy.to_string(),
+            ran_ns: rival.ran_ns,
+        });
+        recorded.collect()
+    }
+
     /// Other CPUs on which it was found, with what to say of it.
     pub fn take_strayed(&mut self) -> Vec<(u32, String)> {
         std::mem::take(&mut self.strayed)
@@ -245,7 +269,7 @@ impl<'n> Collector<'n> {
 
     fn look_where(&mut self, elapsed: Duration) {
         let Some((whereabouts, tid)) = &mut self.whereabouts else { return };
-        if let Some(cpu) = whereabouts.look(tid.load(Relaxed)) {
+        if let Some(cpu) = whereabouts.update(tid.load(Relaxed)) {
             let said = format!(
                 "{}: {} within {:.1} s, and the thread went on elsewhere, on CPU {cpu}: not all figures are of one CPU",
                 self.name,
@@ -265,12 +289,13 @@ impl<'n> Collector<'n> {
     pub fn watch(&mut self, observer: &mut Observer, done: &dyn Fn() -> bool, recording: &AtomicBool) {
         let mut began = None;
         while !done() {
-            std::thread::sleep(LOOK.min(self.rest(began)));
+            std::thread::sleep(if began.is_some() { LOOK.min(self.rest(began)) } else { BEFORE });
             if !recording.load(Relaxed) {
                 continue;
             }
             let began = *began.get_or_insert_with(Instant::now);
             self.look_where(began.elapsed());
+            self.rivals.iter_mut().for_each(RivalWatch::update);
             self.look(observer, false);
             self.take(observer, began.elapsed(), false);
             let snapshot = self.reader.snapshot();
@@ -306,7 +331,7 @@ impl<'n> Collector<'n> {
         let came: Vec<Outlier> =
             came.map(|o| Outlier { at_ns: o.at_ns, latency_ns: o.latency_ns, cause: None }).collect();
         let explained = match (&mut self.explainer, observer.findings()) {
-            (Some((explainer, tid)), Some(findings)) => explainer.look(came, tid.load(Relaxed), ended, findings),
+            (Some((explainer, tid)), Some(findings)) => explainer.explain(came, tid.load(Relaxed), ended, findings),
             _ => came,
         };
         if observer.journal.is_some() {
@@ -325,8 +350,8 @@ impl<'n> Collector<'n> {
 
         if observer.journal.is_some() {
             let (snapshot, before) = (self.reader.snapshot(), self.journalled.as_ref());
-            let (sum, count, missed, seen) =
-                before.map_or((0, 0, 0, 0), |b| (b.sum_ns, b.count(), b.missed, b.outliers));
+            let (sum, squares, count, missed, seen) =
+                before.map_or((0, 0, 0, 0, 0), |b| (b.sum_ns, b.sum_of_squares, b.count(), b.missed, b.outliers));
             let came = snapshot.count() - count;
             let causes = observer.findings().map(Findings::fresh_causes).unwrap_or_default();
             observer.append(Added {
@@ -336,6 +361,11 @@ impl<'n> Collector<'n> {
                 min_ns: snapshot.min_ns,
                 max_ns: snapshot.max_ns,
                 mean_ns: (came > 0).then(|| snapshot.sum_ns.saturating_sub(sum) as f64 / came as f64),
+                std_dev_ns: std_dev(
+                    came,
+                    snapshot.sum_ns.saturating_sub(sum),
+                    snapshot.sum_of_squares.saturating_sub(squares),
+                ),
                 missed: snapshot.missed - missed,
                 second_max_ns: seconds.iter().max().copied().unwrap_or(0),
                 outliers: std::mem::take(&mut self.fresh),
@@ -393,5 +423,6 @@ pub(crate) fn histogram(snapshot: &Snapshot) -> Histogram {
     latency.max_ns = snapshot.max_ns;
     let count = latency.count();
     latency.mean_ns = (count > 0).then(|| snapshot.sum_ns as f64 / count as f64);
+    latency.std_dev_ns = std_dev(count, snapshot.sum_ns, snapshot.sum_of_squares);
     latency
 }

@@ -2,13 +2,15 @@
 //! blocks (A B, B A, A B), so that a drifting machine cannot favour one side.
 
 use ontick_record::{Case, Series, Side};
+use ontick_rt::clock::ClockId;
 use ontick_rt::phase::Phase;
 use ontick_rt::{cpus, watchdog};
 
 use crate::blocks::{absorb, note_of_ended};
 use crate::observe::Part;
 use crate::timer::{self, Job, Method};
-use crate::{Error, Length, Limits, Load, Observer, Placement};
+use crate::timetable::{BESIDE_NS, Timetable};
+use crate::{Error, Load, Observer, Placement};
 
 /// Pairs of blocks for each load.
 const PAIRS: usize = 3;
@@ -18,7 +20,7 @@ const PAIRS: usize = 3;
 pub struct Plan {
     /// Period of the job, in ns.
     pub interval_ns: u64,
-    /// All blocks together, in ns.
+    /// The whole run, in ns.
     pub duration_ns: u64,
     /// The CPU of ontick's side.
     pub cpu: Option<u32>,
@@ -28,7 +30,7 @@ pub struct Plan {
 
 /// One way of running the job.
 #[derive(Clone, Copy)]
-struct Way {
+struct Setup {
     job: Job,
     placement: Placement,
 }
@@ -54,14 +56,24 @@ impl Plan {
         }
     }
 
-    fn block(&self) -> Limits {
-        let blocks = (self.loads().len() * PAIRS * 2) as u64;
-        Limits::new(Length::Duration(self.duration_ns / blocks))
+    fn timetable(&self) -> Timetable {
+        Timetable {
+            blocks: (self.loads().len() * PAIRS * 2) as u64,
+            least_ns: self.interval_ns.saturating_mul(20).max(50_000_000),
+            beside_ns: BESIDE_NS,
+            once_ns: timer::FIND_PHASE_NS + Timetable::of_load(&self.load),
+        }
+    }
+
+    /// How long it takes on the clock: the duration, or as long as the shortest blocks need.
+    pub fn takes_ns(&self) -> u64 {
+        self.timetable().takes_ns(self.duration_ns)
     }
 
     fn check(&self) -> Result<(), Error> {
-        match self.block().length {
-            Length::Duration(ns) if ns < self.interval_ns.saturating_mul(20).max(50_000_000) => Err(Error::Impossible(
+        let Timetable { blocks, least_ns, .. } = self.timetable();
+        match self.duration_ns / blocks {
+            ns if ns < least_ns => Err(Error::Impossible(
                 "the duration is too short: each of the 6 or 12 blocks needs 50ms and 20 periods".into(),
             )),
             _ => Ok(()),
@@ -72,9 +84,11 @@ impl Plan {
 /// Measures both sides. The series are those of [`Plan::series`]; fewer blocks if the observer ends the run.
 pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error> {
     plan.check()?;
+    let mut pace = plan.timetable().start(plan.duration_ns, ClockId::Monotonic.now_ns());
     let [stock, mut ontick] = sides(plan);
     ontick.placement.check()?;
     ontick.job.phase = Phase::Fixed(timer::find_phase(plan.interval_ns, ontick.placement)?);
+    pace.over(timer::FIND_PHASE_NS);
 
     let mut all = plan.series();
     let loads = plan.loads();
@@ -92,14 +106,17 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             }
             beside => beside?,
         };
+        pace.over(Timetable::of_load(load));
         for side in interleaved() {
             if observer.stopped() {
                 break;
             }
             let series = case * 2 + side;
             observer.begin(Part { series, from: f64::from(order) * share, share });
-            let Way { job, placement } = [stock, ontick][side];
-            let mut block = match timer::measure(&all[series].name, job, placement, plan.block(), observer) {
+            let Setup { job, placement } = [stock, ontick][side];
+            let began_ns = ClockId::Monotonic.now_ns();
+            let limits = pace.block(began_ns);
+            let mut block = match timer::measure(&all[series].name, job, placement, limits, observer) {
                 Err(error) if order > 0 => {
                     observer.fail(error);
                     break;
@@ -111,6 +128,7 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
                 block.settings.phase_choice = "auto".into();
             }
             absorb(&mut all[series], block, order);
+            pace.took(limits, ClockId::Monotonic.now_ns() - began_ns);
             order += 1;
         }
         observer.note_all(note_of_ended(&beside));
@@ -119,15 +137,15 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
     Ok(all)
 }
 
-fn sides(plan: &Plan) -> [Way; 2] {
+fn sides(plan: &Plan) -> [Setup; 2] {
     // On the only CPU a spinning loop would stop everything else; there ontick sleeps all the time.
     let method = match watchdog::may_occupy(cpus::online().len()) {
         Ok(()) => Method::Hybrid,
         Err(_) => Method::ClockNanosleep,
     };
     [
-        Way { job: Job::new(plan.interval_ns, Method::Nanosleep), placement: Placement::stock() },
-        Way { job: Job::new(plan.interval_ns, method), placement: plan.placement() },
+        Setup { job: Job::new(plan.interval_ns, Method::Nanosleep), placement: Placement::stock() },
+        Setup { job: Job::new(plan.interval_ns, method), placement: plan.placement() },
     ]
 }
 

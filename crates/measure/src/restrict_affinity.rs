@@ -20,16 +20,21 @@ pub enum Cpus {
     Some(usize),
 }
 
-impl FromStr for Cpus {
-    type Err = String;
+/// A text that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no number of CPUs (write 1, 2, …, one or all)")]
+pub struct CpusError(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Cpus {
+    type Err = CpusError;
+
+    fn from_str(text: &str) -> Result<Self, CpusError> {
         match text {
             "all" => Ok(Cpus::All),
             "one" => Ok(Cpus::Some(1)),
             number => match number.parse() {
                 Ok(count @ 1..) => Ok(Cpus::Some(count)),
-                _ => Err(format!("\"{text}\" is no number of CPUs (write 1, 2, …, one or all)")),
+                _ => Err(CpusError(text.into())),
             },
         }
     }
@@ -109,7 +114,7 @@ mod tests {
             [1, 1, 3, 0].map(|n| { Ok(if n == 0 { Cpus::All } else { Cpus::Some(n) }) })
         );
         for text in ["0", "-1", "", "some"] {
-            assert!(text.parse::<Cpus>().unwrap_err().contains("one or all"), "{text}");
+            assert!(text.parse::<Cpus>().unwrap_err() == CpusError(text.into()), "{text}");
         }
     }
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
-use ontick_record::run::{Contamination, Series, Settings};
+use ontick_record::run::{Conditions, Contamination, Series, Settings};
 use ontick_rt::clock::ClockId;
 use ontick_rt::recorder::{self, Writer};
 use ontick_rt::thread::{ThreadSetup, block_signals};
@@ -22,7 +22,7 @@ use crate::{Error, Placement};
 /// A loop that keeps its CPU for itself this long has run away; see [`ontick_rt::watchdog`].
 const RUNAWAY_AFTER: Duration = Duration::from_secs(10);
 /// Observations before recording begins: they fault code in and teach the hybrid wait its margin.
-const WARM_UP: u32 = 200;
+pub(crate) const WARM_UP: u32 = 200;
 /// No warm-up longer than this, in ns.
 const WARM_UP_NS: u64 = 250_000_000;
 
@@ -48,6 +48,7 @@ pub fn run<P: Probe>(
     }
     if let Some(cpu) = placement.cpu {
         collector.expect_on(cpu, &tid);
+        collector.watch_for_rivals(cpu, placement.policy);
     }
     let timed = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
@@ -63,6 +64,7 @@ pub fn run<P: Probe>(
     // One that could not be pinned may be anywhere.
     let strayed = collector.take_strayed().into_iter().filter(|_| timed.settings.cpu.is_some());
     let strayed_to = strayed.map(|(cpu, said)| (cpu, observer.note(said)).0).collect();
+    let rivals = collector.take_rivals();
     let mut series = collector.finish(observer);
     if let Some(error) = timed.failure {
         // What was measured until then is worth keeping.
@@ -75,7 +77,7 @@ pub fn run<P: Probe>(
     series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, strayed_to, ..timed.settings };
     series.contamination = timed.contamination;
     series.maxima.end_at(timed.recorded_ns);
-    series.conditions = timed.watch.end();
+    series.conditions = Conditions { rivals, ..timed.watch.end() };
     Ok(series)
 }
 
@@ -143,13 +145,16 @@ fn timed<P: Probe>(
     Ok(Timed { watch, settings, contamination, recorded_ns, failure })
 }
 
+/// The longest warm-up of a run: a short run is not preceded by a longer one.
+pub(crate) fn warm_up_ns(length: Length) -> u64 {
+    match length {
+        Length::Duration(ns) => (ns / 10).min(WARM_UP_NS),
+        Length::Count(_) => WARM_UP_NS,
+    }
+}
+
 fn warm_up<P: Probe>(probe: &mut P, length: Length, stop: &AtomicBool) {
-    // A short run is not preceded by a longer warm-up.
-    let end = ClockId::Monotonic.now_ns()
-        + match length {
-            Length::Duration(ns) => (ns / 10).min(WARM_UP_NS),
-            Length::Count(_) => WARM_UP_NS,
-        };
+    let end = ClockId::Monotonic.now_ns() + warm_up_ns(length);
     for _ in 0..WARM_UP {
         probe.next();
         if ClockId::Monotonic.now_ns() >= end || stop.load(Relaxed) {

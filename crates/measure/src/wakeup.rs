@@ -1,9 +1,7 @@
 //! `latency wakeup`: from one thread's call to another thread's running, across two CPUs.
 
-use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -16,6 +14,7 @@ use rustix::event::EventfdFlags;
 use rustix::pipe::PipeFlags;
 use rustix::thread::futex;
 
+use crate::named_method::named_method;
 use crate::probe::{Probe, Sample};
 use crate::{Error, Limits, Observer, Placement, session};
 
@@ -32,11 +31,6 @@ pub enum Method {
     Condvar,
 }
 
-/// A name that is no mechanism's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("wake-up by \"{0}\": there is no such mechanism (choose one of futex, eventfd, pipe, condvar)")]
-pub struct MethodError(String);
-
 impl Method {
     /// Every mechanism.
     pub const ALL: [Method; 4] = [Method::Futex, Method::EventFd, Method::Pipe, Method::Condvar];
@@ -52,19 +46,7 @@ impl Method {
     }
 }
 
-impl FromStr for Method {
-    type Err = MethodError;
-
-    fn from_str(text: &str) -> Result<Self, MethodError> {
-        Method::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| MethodError(text.into()))
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+named_method!(Method, Method::ALL, "wake-up by");
 
 /// Measures the wake-up of a thread at `placement` by one on another CPU (`waker_cpu`, or the first other one)
 /// every `interval_ns`. The latency runs from just before the waking call to the first clock reading of the

@@ -49,6 +49,18 @@ pub struct Case {
     /// The scheduling policy: `other`, `fifo:99`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
+    /// The policy of the thread that handles the line's interrupt, where it is not the kernel's usual one: `fifo:60`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub irq_policy: Option<String>,
+    /// Which of the several waits of a loop, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<u32>,
+    /// How many waits of a loop it is the sum of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sum_of_waits: Option<u32>,
+    /// What was done for the loop's code and data: `untouched`, `prefetch+huge`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<String>,
     /// The side of a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
@@ -67,6 +79,11 @@ impl Case {
     pub fn load(&self) -> Option<&'static str> {
         let loaded = if self.policy.is_some() { "stress" } else { "loaded" };
         self.loaded.map(|is_loaded| if is_loaded { loaded } else { "idle" })
+    }
+
+    /// What the thread of the line's interrupt was given, in words.
+    pub fn irq(&self) -> Option<String> {
+        self.irq_policy.as_ref().map(|policy| format!("irq thread {policy}"))
     }
 
     /// Of a record from before cases were kept: out of the name that this version would give it.
@@ -96,10 +113,17 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let length = self.width_ns.or(self.delay_ns).map(ontick_units::exact);
+        let irq = self.irq();
+        let wait = self.wait.map(|wait| format!("wait {wait}"));
+        let sum = self.sum_of_waits.map(|waits| format!("sum of {waits} waits"));
         let parts = [
             length.as_deref(),
             self.method.as_deref(),
             self.policy.as_deref(),
+            irq.as_deref(),
+            wait.as_deref(),
+            sum.as_deref(),
+            self.cache.as_deref(),
             self.side.map(Side::as_str),
             self.load(),
         ];
@@ -131,6 +155,14 @@ mod tests {
             assert_eq!(case.to_string(), name);
             assert_eq!(Case::of_name(&measurement, name), Some(case), "{name}");
         }
+    }
+
+    #[test]
+    fn the_thread_of_an_interrupt_has_its_place_in_the_name() {
+        let (method, policy) = (Some("interrupt".into()), Some("rr:55".into()));
+        let case = Case { method, policy, irq_policy: Some("fifo:60".into()), loaded: Some(true), ..Case::default() };
+        assert_eq!(case.to_string(), "interrupt, rr:55, irq thread fifo:60, stress");
+        assert!(Case { irq_policy: None, ..case.clone() }.to_string() != case.to_string());
     }
 
     #[test]

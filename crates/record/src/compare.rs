@@ -1,6 +1,12 @@
 //! Two runs side by side, and many pairs of blocks summed up: plain values, for others to show.
 
+mod quantile_bounds;
+mod relative;
+
 use serde::Serialize;
+
+pub use quantile_bounds::Bounds;
+pub use relative::{Decision, RelativeRequirement, RelativeRequirementError, Verdict};
 
 use crate::run::{Run, Series};
 
@@ -62,20 +68,28 @@ impl Ratio {
 /// Compares two runs. Series of one name stand against each other; where each run has just one series,
 /// these do, whatever they are called.
 pub fn compare(before: &Run, after: &Run) -> Comparison {
-    let mut left: Vec<&Series> = after.series.iter().collect();
-    let mut comparison = Comparison { pairs: Vec::new(), only_before: Vec::new(), only_after: Vec::new() };
-    for series in &before.series {
-        let partner = match (&before.series[..], &left[..]) {
-            ([_], [_]) if after.series.len() == 1 => Some(0),
-            _ => left.iter().position(|s| s.name == series.name),
-        };
-        match partner {
-            Some(i) => comparison.pairs.push(pair((before, series), (after, left.remove(i)))),
-            None => comparison.only_before.push(series.name.clone()),
-        }
+    let pairs = partners(before, after);
+    let alone = |run: &Run, paired: &dyn Fn(&Series) -> bool| {
+        run.series.iter().filter(|series| !paired(series)).map(|series| series.name.clone()).collect()
+    };
+    Comparison {
+        only_before: alone(before, &|series| pairs.iter().any(|(first, _)| std::ptr::eq(*first, series))),
+        only_after: alone(after, &|series| pairs.iter().any(|(_, second)| std::ptr::eq(*second, series))),
+        pairs: pairs.iter().map(|(first, second)| pair((before, first), (after, second))).collect(),
     }
-    comparison.only_after = left.into_iter().map(|s| s.name.clone()).collect();
-    comparison
+}
+
+/// The series of two runs that stand against each other.
+pub fn partners<'a>(before: &'a Run, after: &'a Run) -> Vec<(&'a Series, &'a Series)> {
+    if let ([first], [second]) = (&before.series[..], &after.series[..]) {
+        return vec![(first, second)];
+    }
+    let mut left: Vec<&Series> = after.series.iter().collect();
+    let partner = |series: &'a Series| {
+        let place = left.iter().position(|other| other.name == series.name)?;
+        Some((series, left.remove(place)))
+    };
+    before.series.iter().filter_map(partner).collect()
 }
 
 fn pair((run_before, before): (&Run, &Series), (run_after, after): (&Run, &Series)) -> Pair {

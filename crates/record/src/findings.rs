@@ -50,6 +50,9 @@ pub struct Finding {
     /// How long it can hold a timed program up, in ns, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect_ns: Option<u64>,
+    /// Whether that is what it was on other machines, not what this one's settings say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub effect_elsewhere: bool,
     /// The knob of `ontick tune` that mends it until the next boot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knob: Option<String>,

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::HistogramError;
+use crate::moments::Moments;
+
 /// `count` values in `low_ns ..= low_ns + width_ns - 1`; in JSON `[low_ns, width_ns, count]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "(u64, u64, u64)", into = "(u64, u64, u64)")]
@@ -39,6 +42,15 @@ impl From<Bucket> for (u64, u64, u64) {
     }
 }
 
+/// A standard deviation, and how exactly it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Deviation {
+    /// The standard deviation, in ns.
+    pub ns: f64,
+    /// Width of the widest bucket that it was taken from, in ns; 0 where it is exact.
+    pub resolution_ns: u64,
+}
+
 /// Latencies of one series.
 ///
 /// Percentiles are the upper edge of the bucket that holds the rank (never flattering), and never
@@ -64,6 +76,9 @@ pub struct Histogram {
     pub max_ns: Option<u64>,
     /// Exact arithmetic mean, where it is known.
     pub mean_ns: Option<f64>,
+    /// Exact standard deviation, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub std_dev_ns: Option<f64>,
     /// Samples that were larger than the last bucket of the tool that recorded them.
     pub overflow: u64,
     /// The buckets that hold samples, ascending.
@@ -93,7 +108,7 @@ impl Histogram {
     }
 
     /// Adds `count` samples to the bucket `low_ns`, `width_ns` and widens minimum and maximum to it,
-    /// where they are known. A mean that was known is not any more.
+    /// where they are known. A mean and a standard deviation that were known are not any more.
     pub fn add(&mut self, low_ns: u64, width_ns: u64, count: u64) {
         if count == 0 {
             return;
@@ -105,7 +120,7 @@ impl Histogram {
             self.min_ns = self.min_ns.map(|m| m.min(low_ns));
             self.max_ns = self.max_ns.map(|m| m.max(bucket.high_ns()));
         }
-        self.mean_ns = None;
+        (self.mean_ns, self.std_dev_ns) = (None, None);
         match self.buckets.binary_search_by_key(&(low_ns, bucket.width_ns), |b| (b.low_ns, b.width_ns)) {
             Ok(i) => self.buckets[i].count = self.buckets[i].count.saturating_add(count),
             Err(i) => self.buckets.insert(i, bucket),
@@ -121,12 +136,13 @@ impl Histogram {
             *self = other.clone();
             return;
         }
-        let (mine, theirs) = (self.count() as f64, other.count() as f64);
+        let moments = self.moments().zip(other.moments()).map(|(mine, theirs)| mine.joined(theirs));
         let merged = Histogram::from_buckets(self.buckets.iter().chain(&other.buckets).copied());
         *self = Histogram {
             min_ns: self.min_ns.zip(other.min_ns).map(|(a, b)| a.min(b)),
             max_ns: self.max_ns.zip(other.max_ns).map(|(a, b)| a.max(b)),
-            mean_ns: self.mean_ns.zip(other.mean_ns).map(|(a, b)| (a * mine + b * theirs) / (mine + theirs)),
+            mean_ns: moments.map(|moments| moments.mean_ns),
+            std_dev_ns: moments.and_then(|moments| moments.std_dev_ns),
             overflow: self.overflow.saturating_add(other.overflow),
             buckets: merged.buckets,
         };
@@ -147,6 +163,30 @@ impl Histogram {
         let samples: u64 = self.buckets.iter().map(|b| b.count).sum();
         let sum: f64 = self.buckets.iter().map(|b| b.high_ns() as f64 * b.count as f64).sum();
         self.mean_ns.or((samples > 0).then(|| sum / samples as f64))
+    }
+
+    /// Where the mean is known.
+    pub(crate) fn moments(&self) -> Option<Moments> {
+        Some(Moments { count: self.count(), mean_ns: self.mean_ns?, std_dev_ns: self.std_dev_ns })
+    }
+
+    /// The standard deviation (of all samples, so that squares are divided by their number): exact where it is known,
+    /// else out of the buckets where all samples have one.
+    pub fn deviation(&self) -> Option<Deviation> {
+        if let Some(ns) = self.std_dev_ns.filter(|ns| ns.is_finite() && *ns >= 0.0) {
+            return Some(Deviation { ns, resolution_ns: 0 });
+        }
+        let samples = self.count();
+        if samples == 0 || self.overflow > 0 {
+            return None;
+        }
+        let middle = |b: &Bucket| b.low_ns as f64 + (b.width_ns.max(1) - 1) as f64 / 2.0;
+        let share = |b: &Bucket| b.count as f64 / samples as f64;
+        let mean: f64 = self.buckets.iter().map(|b| middle(b) * share(b)).sum();
+        let square: f64 = self.buckets.iter().map(|b| (middle(b) - mean).powi(2) * share(b)).sum();
+        let widest = self.buckets.iter().filter(|b| b.count > 0).map(|b| b.width_ns).max()?;
+        // Buckets of one value each lose nothing.
+        Some(Deviation { ns: square.sqrt(), resolution_ns: if widest <= 1 { 0 } else { widest } })
     }
 
     /// Number of samples, those beyond the last bucket included.
@@ -197,12 +237,12 @@ impl Histogram {
     }
 
     /// What makes a histogram from outside unusable, if anything.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), HistogramError> {
         let sorted = self.buckets.windows(2).all(|w| (w[0].low_ns, w[0].width_ns) < (w[1].low_ns, w[1].width_ns));
         let total = self.buckets.iter().try_fold(self.overflow, |sum, b| sum.checked_add(b.count));
         match (sorted, total) {
-            (false, _) => Err("the histogram's buckets are not in ascending order".into()),
-            (_, None) => Err("the histogram counts more samples than fit 64 bits".into()),
+            (false, _) => Err(HistogramError::Order),
+            (_, None) => Err(HistogramError::Count),
             _ => Ok(()),
         }
     }
@@ -310,9 +350,9 @@ mod tests {
     #[test]
     fn adding_after_the_mean_was_set_forgets_it() {
         let mut h = of(&[10]);
-        h.mean_ns = Some(10.0);
+        (h.mean_ns, h.std_dev_ns) = (Some(10.0), Some(0.0));
         h.add(20, 1, 1);
-        assert_eq!(h.mean_ns, None);
+        assert_eq!((h.mean_ns, h.std_dev_ns), (None, None));
     }
 
     #[test]
@@ -338,6 +378,37 @@ mod tests {
         edges.add(8, 4, 3);
         assert_eq!((edges.mean_ns, edges.mean()), (None, Some((5.0 + 3.0 * 11.0) / 4.0)));
         assert_eq!(Histogram::default().mean(), None);
+    }
+
+    #[test]
+    fn a_deviation_out_of_buckets_states_their_resolution() {
+        let us = |us: u64, count| Bucket { low_ns: us * 1_000, width_ns: 1_000, count };
+        let mut rows = Histogram::from_buckets([us(2, 1), us(4, 3), us(5, 2), us(7, 1), us(9, 1)]);
+        assert_eq!(rows.deviation(), Some(Deviation { ns: 2_000.0, resolution_ns: 1_000 }));
+        rows.std_dev_ns = Some(2_113.0);
+        assert_eq!(rows.deviation(), Some(Deviation { ns: 2_113.0, resolution_ns: 0 }));
+        // Where the others lie is not known.
+        (rows.std_dev_ns, rows.overflow) = (None, 1);
+        assert_eq!((rows.deviation(), Histogram::default().deviation()), (None, None));
+        assert_eq!(of(&[1, 3]).deviation(), Some(Deviation { ns: 1.0, resolution_ns: 0 }));
+    }
+
+    #[test]
+    fn deviations_are_merged_around_the_common_mean() {
+        let with = |values: &[u64], mean_ns, std_dev_ns| {
+            let mut h = of(values);
+            (h.mean_ns, h.std_dev_ns) = (Some(mean_ns), Some(std_dev_ns));
+            h
+        };
+        let mut sum = with(&[2, 4, 4, 4], 3.5, 0.75f64.sqrt());
+        sum.merge(&with(&[5, 5, 7, 9], 6.5, 2.75f64.sqrt()));
+        assert_eq!(sum.mean_ns, Some(5.0));
+        assert!((sum.std_dev_ns.unwrap() - 2.0).abs() < 1e-12, "{sum:?}");
+        // A record of before has none.
+        let old: Histogram =
+            serde_json::from_str(r#"{"min_ns":1,"max_ns":1,"mean_ns":1.0,"overflow":0,"buckets":[[1,1,1]]}"#).unwrap();
+        sum.merge(&old);
+        assert_eq!((sum.std_dev_ns, sum.mean_ns.is_some()), (None, true));
     }
 
     proptest! {

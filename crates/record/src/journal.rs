@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ParseError;
 use crate::histogram::Bucket;
+use crate::moments::Moments;
 use crate::outliers::Outliers;
 use crate::output_file;
 use crate::reading;
@@ -48,6 +50,9 @@ pub struct Added {
     pub max_ns: Option<u64>,
     /// Mean of the samples that came.
     pub mean_ns: Option<f64>,
+    /// Standard deviation of the samples that came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub std_dev_ns: Option<f64>,
     /// Periods that were missed meanwhile.
     pub missed: u64,
     /// Largest latency of this second.
@@ -56,7 +61,7 @@ pub struct Added {
     pub outliers: Vec<Outlier>,
     /// What the file has beside them, where it has not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Kept>,
+    pub kept: Option<KeptOutliers>,
     /// How many there were in all.
     #[serde(default)]
     pub outliers_seen: u64,
@@ -67,7 +72,7 @@ pub struct Added {
 
 /// Of a second's outliers, what a journal keeps beside the worst.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptOutliers {
     /// Those that are in the sample of all outliers, with their places there.
     pub sampled: Vec<(u32, Outlier)>,
     /// How many had which cause.
@@ -114,7 +119,7 @@ impl Journal {
         let path = path_for(path);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path).map_err(|e| {
             if e.kind() == io::ErrorKind::AlreadyExists {
-                let hint = "exists: the journal of a run that is going on or was killed (read it with ontick report, then remove it)";
+                let hint = "exists: the journal of a run that is going on or was killed (a report of it shows what was measured; then remove it)";
                 io::Error::new(e.kind(), format!("{} {hint}", path.display()))
             } else {
                 io::Error::new(e.kind(), format!("{}: {e}", path.display()))
@@ -188,40 +193,41 @@ pub(crate) fn begins_one(text: &[u8]) -> bool {
 }
 
 /// The run as far as a journal tells; a last line that was cut off is left out.
-pub fn recover(text: &str) -> Result<Run, String> {
+pub fn recover(text: &str) -> Result<Run, ParseError> {
     recover_from(text.as_bytes())
 }
 
 /// As [`recover`], line by line, so that a journal may be larger than memory.
-pub fn recover_from(text: impl BufRead) -> Result<Run, String> {
+pub fn recover_from(text: impl BufRead) -> Result<Run, ParseError> {
     recover_lines(text, LONGEST_LINE)
 }
 
-fn recover_lines(mut text: impl BufRead, longest: u64) -> Result<Run, String> {
+fn recover_lines(mut text: impl BufRead, longest: u64) -> Result<Run, ParseError> {
+    let unsound = |why: String| ParseError::Unsound { what: "sound journal", why };
     let mut line = Vec::new();
     let mut next = |line: &mut Vec<u8>| {
         line.clear();
-        let read = text.by_ref().take(longest).read_until(b'\n', line).map_err(|e| e.to_string())?;
+        let read = text.by_ref().take(longest).read_until(b'\n', line).map_err(|e| unsound(e.to_string()))?;
         match read as u64 == longest && line.last() != Some(&b'\n') {
-            true => Err("not a sound journal: a line is longer than 256 MiB".to_string()),
+            true => Err(unsound("a line is longer than 256 MiB".into())),
             false => Ok(read > 0),
         }
     };
     next(&mut line)?;
-    let header: Header = serde_json::from_slice(&line).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
+    let header: Header = serde_json::from_slice(&line).map_err(|e| unsound(format!("line 1: {e}")))?;
     if header.journal != JOURNAL {
-        return Err(format!("written in the format \"{}\", this ontick reads \"{JOURNAL}\"", header.journal));
+        return Err(ParseError::Version { found: header.journal, read: JOURNAL });
     }
-    reading::check(&header.run).map_err(|e| format!("not a sound journal: line 1: {e}"))?;
+    reading::check(&header.run).map_err(|e| unsound(format!("line 1: {e}")))?;
     let mut so_far = SoFar { run: header.run, outliers: header.outliers };
     so_far.outliers.resize_with(so_far.run.series.len(), Outliers::default);
     let mut number = 1;
     while next(&mut line)? {
         number += 1;
         match serde_json::from_slice::<Added>(&line) {
-            Ok(added) => drop(so_far.add(added).map_err(|e| format!("line {number}: {e}"))?),
+            Ok(added) => drop(so_far.add(added).map_err(|e| unsound(format!("line {number}: {e}")))?),
             Err(_) if line.last() != Some(&b'\n') => break,
-            Err(e) => return Err(format!("not a sound journal: line {number}: {e}")),
+            Err(e) => return Err(unsound(format!("line {number}: {e}"))),
         }
     }
     let mut run = so_far.into_run();
@@ -253,7 +259,7 @@ impl SoFar {
                 kept
             }
             None => {
-                let mut kept = Kept { causes: counted(&added.outliers), ..Kept::default() };
+                let mut kept = KeptOutliers { causes: counted(&added.outliers), ..KeptOutliers::default() };
                 added.outliers.retain(|outlier| {
                     let admission = outliers.admit(*outlier);
                     kept.sampled.extend(admission.place.map(|place| (place, *outlier)));
@@ -287,20 +293,24 @@ fn counted(outliers: &[Outlier]) -> Vec<(u32, u64)> {
 fn apply(run: &mut Run, added: &Added) -> Result<(), String> {
     let series = run.series.get_mut(added.series).ok_or("names a series that the run does not have")?;
     let latency = &mut series.latency;
-    let (before, min_ns, max_ns, mean_ns) = (latency.count() as f64, latency.min_ns, latency.max_ns, latency.mean_ns);
+    let before = latency.count();
+    let (min_ns, max_ns, moments) = (latency.min_ns, latency.max_ns, latency.moments());
     // Bucket by bucket: a journal has a line for each second, and merging whole histograms would take
     // most of the time that reading an 18-hour run does.
     added.buckets.iter().for_each(|b| latency.add(b.low_ns, b.width_ns, b.count));
-    latency.check()?;
+    latency.check().map_err(|e| e.to_string())?;
     // The buckets' edges are not as exact as what the recorder saw.
-    let came = latency.count() as f64 - before;
+    let came = latency.count().saturating_sub(before);
+    let new = added.mean_ns.map(|mean_ns| Moments { count: came, mean_ns, std_dev_ns: added.std_dev_ns });
     latency.min_ns = [min_ns, added.min_ns].into_iter().flatten().min().or(latency.min_ns);
     latency.max_ns = max_ns.max(added.max_ns).or(latency.max_ns);
-    latency.mean_ns = match (mean_ns, added.mean_ns) {
-        (None, mean) if before == 0.0 => mean,
-        (Some(old), Some(new)) if before + came > 0.0 => Some((old * before + new * came) / (before + came)),
+    let moments = match (moments, new) {
+        (None, new) if before == 0 => new,
+        (Some(old), Some(new)) => Some(old.joined(new)),
         (old, _) => old,
     };
+    latency.mean_ns = moments.map(|moments| moments.mean_ns);
+    latency.std_dev_ns = moments.and_then(|moments| moments.std_dev_ns);
     series.missed = series.missed.saturating_add(added.missed);
     series.maxima.step_ns = 1_000_000_000;
     series.maxima.max_ns.push(added.second_max_ns);
@@ -409,7 +419,7 @@ mod tests {
         let (path, journal) = journal(dir.path());
         drop(journal);
         let error = Journal::create(&dir.path().join("run.json"), &Run::new("t", "m")).err().unwrap().to_string();
-        assert!(error.contains("ontick report"), "{error}");
+        assert!(error.contains("then remove it"), "{error}");
         assert!(path.exists());
     }
 
@@ -436,6 +446,25 @@ mod tests {
     }
 
     #[test]
+    fn a_deviation_of_seconds_is_that_of_all_their_samples() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, mut journal) = journal(dir.path());
+        // 2, 4, 4, 4 and 5, 5, 7, 9 us.
+        for (mean_ns, square) in [(3_500.0, 0.75f64), (6_500.0, 2.75)] {
+            let buckets = vec![Bucket { low_ns: 400, width_ns: 4, count: 4 }];
+            let std_dev_ns = Some(square.sqrt() * 1e3);
+            journal.append(&Added { buckets, mean_ns: Some(mean_ns), std_dev_ns, ..second(1) }).unwrap();
+        }
+        let run = recover(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let deviation = run.series[0].latency.std_dev_ns.unwrap();
+        assert!((deviation - 2_000.0).abs() < 1e-6, "{deviation}");
+        // A second from a program that kept none.
+        journal.append(&second(1)).unwrap();
+        let run = recover(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!((run.series[0].latency.std_dev_ns, run.series[0].latency.mean_ns.is_some()), (None, true));
+    }
+
+    #[test]
     fn a_line_without_end_is_refused_before_it_fills_the_memory() {
         let dir = tempfile::tempdir().unwrap();
         let (path, mut journal) = journal(dir.path());
@@ -444,7 +473,7 @@ mod tests {
         let longest = text.lines().map(str::len).max().unwrap() as u64 + 1;
         assert_eq!(recover_lines(text.as_bytes(), longest), recover(&text));
         let why = recover_lines(text.as_bytes(), longest - 1).unwrap_err();
-        assert!(why.contains("a line is longer than"), "{why}");
+        assert!(why.to_string().contains("a line is longer than"), "{why}");
     }
 
     #[test]
@@ -453,7 +482,7 @@ mod tests {
         let (path, mut journal) = journal(dir.path());
         (1..=3).for_each(|n| journal.append(&second(n)).unwrap());
         let text = std::fs::read_to_string(path).unwrap().replacen("duration_ns\":2", "duration_ns\":x", 1);
-        assert!(recover(&text).unwrap_err().contains("line 3"));
+        assert!(recover(&text).unwrap_err().to_string().contains("line 3"));
     }
 
     #[test]
@@ -461,9 +490,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (path, _) = journal(dir.path());
         let text = std::fs::read_to_string(path).unwrap();
-        assert!(recover(&text.replace("ontick-run/1", "ontick-run/9")).unwrap_err().contains("ontick-run/9"));
+        assert!(
+            recover(&text.replace("ontick-run/1", "ontick-run/9")).unwrap_err().to_string().contains("ontick-run/9")
+        );
         let unsorted = text.replace("\"buckets\":[]", "\"buckets\":[[400,4,7],[300,4,7]]");
-        assert!(recover(&unsorted).unwrap_err().contains("ascending"));
+        assert!(recover(&unsorted).unwrap_err().to_string().contains("ascending"));
     }
 
     /// A journal that no disk slows down, where the machine has memory for files.

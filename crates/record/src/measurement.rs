@@ -13,12 +13,16 @@ use serde::{Deserialize, Serialize};
 pub enum Measurement {
     /// A periodic job's lateness.
     Timer,
+    /// How well a kernel keeps time, by every timer that it has.
+    KernelEvaluate,
     /// From waking a thread on another CPU to its running.
     Wakeup,
     /// A job at times of day.
     Wallclock,
     /// How long delays take, beyond what was asked for.
     Delay,
+    /// The shortest dip of an input that is detected.
+    Dip,
     /// Gaps in a thread that spins.
     Noise,
     /// From an edge of a line to the program that waits for it.
@@ -31,6 +35,8 @@ pub enum Measurement {
     Pulse,
     /// Source 003's whole table of pulses.
     PulseTable,
+    /// Widths of pulses received over a wire, with and without a load.
+    LinkTest,
     /// How late samples were taken.
     Sample,
     /// A switch's first frames after openings, on a network made for it.
@@ -42,17 +48,20 @@ pub enum Measurement {
 }
 
 impl Measurement {
-    const KNOWN: [Self; 13] = [
+    const KNOWN: [Self; 16] = [
         Self::Timer,
+        Self::KernelEvaluate,
         Self::Wakeup,
         Self::Wallclock,
         Self::Delay,
+        Self::Dip,
         Self::Noise,
         Self::Edge,
         Self::Response,
         Self::Prove,
         Self::Pulse,
         Self::PulseTable,
+        Self::LinkTest,
         Self::Sample,
         Self::SwitchDemo,
         Self::SwitchVerify,
@@ -62,15 +71,18 @@ impl Measurement {
     pub fn as_str(&self) -> &str {
         match self {
             Self::Timer => "timer",
+            Self::KernelEvaluate => "kernel evaluate",
             Self::Wakeup => "wakeup",
             Self::Wallclock => "wallclock",
             Self::Delay => "delay",
+            Self::Dip => "dip",
             Self::Noise => "noise",
             Self::Edge => "edge",
             Self::Response => "response",
             Self::Prove => "prove",
             Self::Pulse => "pulse",
             Self::PulseTable => "pulse-table",
+            Self::LinkTest => "link test",
             Self::Sample => "sample",
             Self::SwitchDemo => "switch demo",
             Self::SwitchVerify => "switch verify",

@@ -1,20 +1,17 @@
 //! What is done to every run that comes from outside: it is checked, and completed with what its version did not write.
 
 use crate::Case;
+use crate::error::ParseError;
 use crate::run::{Run, SCHEMA};
 
 /// Whether this version reads a format.
-pub(crate) fn check_schema(schema: &str) -> Result<(), String> {
-    if schema == SCHEMA {
-        Ok(())
-    } else {
-        Err(format!("written in the format \"{schema}\", this ontick reads \"{SCHEMA}\""))
-    }
+pub(crate) fn check_schema(schema: &str) -> Result<(), ParseError> {
+    if schema == SCHEMA { Ok(()) } else { Err(ParseError::Version { found: schema.into(), read: SCHEMA }) }
 }
 
 /// What makes a run from outside unusable, though it has all its fields.
 pub(crate) fn check(run: &Run) -> Result<(), String> {
-    check_schema(&run.schema)?;
+    check_schema(&run.schema).map_err(|e| e.to_string())?;
     run.switch.as_ref().map_or(Ok(()), |switch| switch.check())?;
     run.series.iter().try_for_each(|s| {
         let widths = s.pulse.as_ref().map_or(Ok(()), |pulse| pulse.width.check());

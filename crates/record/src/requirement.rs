@@ -1,12 +1,19 @@
 //! What a user asks of a run (`99% < 3us`, `max < 100us`, `missed = 0`), and whether it was met.
 
+mod frames;
+
 use std::fmt;
 use std::str::FromStr;
 
+use frames::FrameRequirement;
+pub use frames::Frames;
+
 use crate::run::{Judged, Series};
+use crate::switching::Switching;
 use ontick_units::{exact, parse_time, show};
 
-/// One requirement. It holds for a run if it holds for each series that it is judged on.
+/// One requirement. It holds for a run if it holds for each series that it is judged on, or, if it is one of frames, for
+/// the switch that they went through.
 ///
 /// ```
 /// use ontick_record::Requirement;
@@ -15,7 +22,17 @@ use ontick_units::{exact, parse_time, show};
 /// assert!("99% under 3us".parse::<Requirement>().is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Requirement {
+pub struct Requirement(Kind);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    Samples(SampleRequirement),
+    Frames(FrameRequirement),
+}
+
+/// A requirement of the samples of a series.
+#[derive(Debug, Clone, PartialEq)]
+struct SampleRequirement {
     what: What,
     compare: Compare,
     limit: u64,
@@ -29,6 +46,7 @@ enum What {
     Percentile(f64),
     Max,
     Mean,
+    StdDev,
     Missed,
     Outliers,
 }
@@ -38,12 +56,26 @@ enum Compare {
     Less,
     LessOrEqual,
     Equal,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Compare {
+    fn holds<T: PartialOrd>(self, value: T, limit: T) -> bool {
+        match self {
+            Compare::Less => value < limit,
+            Compare::LessOrEqual => value <= limit,
+            Compare::Equal => value == limit,
+            Compare::Greater => value > limit,
+            Compare::GreaterOrEqual => value >= limit,
+        }
+    }
 }
 
 /// A requirement that could not be read, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "requirement \"{text}\": {problem} (write \"99% < 3us\", \"p99.9 < 50us\", \"max < 100us\", \"mean < 5us\" or \"missed = 0\")"
+    "requirement \"{text}\": {problem} (write \"99% < 3us\", \"p99.9 < 50us\", \"max < 100us\", \"mean < 5us\", \"stddev < 2us\" or \"missed = 0\", and of a switch's frames \"sent > 95%\", \"delivered > 95%\", \"dropped = 0\" or \"lost = 0\")"
 )]
 pub struct RequirementError {
     text: String,
@@ -55,7 +87,11 @@ impl FromStr for Requirement {
 
     fn from_str(text: &str) -> Result<Self, RequirementError> {
         let fail = |problem: String| RequirementError { text: text.trim().into(), problem };
-        let (left, compare, right) = split(text).ok_or_else(|| fail("it has no \"<\", \"<=\" or \"=\"".into()))?;
+        let (left, compare, right) =
+            split(text).ok_or_else(|| fail("it has no \"<\", \"<=\", \"=\", \">=\" or \">\"".into()))?;
+        if let Some(frames) = Frames::named(left) {
+            return FrameRequirement::new(frames, compare, right).map(|r| Self(Kind::Frames(r))).map_err(fail);
+        }
         let what = subject(left).map_err(fail)?;
         let limit = match what {
             What::Missed | What::Outliers => {
@@ -64,23 +100,29 @@ impl FromStr for Requirement {
             _ => parse_time(right).map_err(|e| fail(e.to_string()))?,
         };
         match (what, compare) {
-            (What::Missed | What::Outliers, _) | (_, Compare::Less | Compare::LessOrEqual) => {}
+            (What::Missed | What::Outliers, Compare::Equal) | (_, Compare::Less | Compare::LessOrEqual) => {}
+            (What::Missed | What::Outliers, _) => {
+                return Err(fail(format!("{left} is compared with \"<\", \"<=\" or \"=\"")));
+            }
             _ => return Err(fail("a time is compared with \"<\" or \"<=\"".into())),
         }
         if compare == Compare::Less && limit == 0 {
             return Err(fail("nothing is less than 0".into()));
         }
-        Ok(Self { what, compare, limit })
+        Ok(Self(Kind::Samples(SampleRequirement { what, compare, limit })))
     }
 }
 
 fn split(text: &str) -> Option<(&str, Compare, &str)> {
-    let at = text.find(['<', '=', '≤'])?;
+    let at = text.find(['<', '=', '≤', '>', '≥'])?;
     let (left, rest) = text.split_at(at);
     let (compare, rest) = [
         ("<=", Compare::LessOrEqual),
         ("≤", Compare::LessOrEqual),
         ("<", Compare::Less),
+        (">=", Compare::GreaterOrEqual),
+        ("≥", Compare::GreaterOrEqual),
+        (">", Compare::Greater),
         ("==", Compare::Equal),
         ("=", Compare::Equal),
     ]
@@ -97,32 +139,63 @@ fn subject(text: &str) -> Result<What, String> {
     match text {
         "max" => Ok(What::Max),
         "mean" => Ok(What::Mean),
+        "stddev" => Ok(What::StdDev),
         "missed" => Ok(What::Missed),
         "outliers" => Ok(What::Outliers),
         _ => match (text.strip_suffix('%'), text.strip_prefix('p')) {
             (Some(number), _) => percent(number).map(What::Share),
             (_, Some(number)) => percent(number).map(What::Percentile),
-            _ => Err(format!("\"{text}\" is not a share, p99, max, mean, missed or outliers")),
+            _ => Err(format!(
+                "\"{text}\" is not a share, p99, max, mean, missed, outliers, sent, delivered, dropped or lost"
+            )),
         },
     }
 }
 
 impl Requirement {
-    /// Judges the series; the worst decides. Without samples nothing is met.
+    /// What it asks of the frames through a switch, if it is of those.
+    pub fn frames(&self) -> Option<Frames> {
+        match &self.0 {
+            Kind::Samples(_) => None,
+            Kind::Frames(requirement) => Some(requirement.frames),
+        }
+    }
+
+    /// Judges the frames that went through a switch with its gates in force; nothing if it is not of frames.
+    pub fn judge_frames(&self, switching: &Switching) -> Option<Judged> {
+        match &self.0 {
+            Kind::Samples(_) => None,
+            Kind::Frames(requirement) => Some(requirement.judge(switching)),
+        }
+    }
+
+    /// Judges the series; the worst decides. Without samples nothing is met, and of frames nothing is known.
     pub fn judge<'a>(&self, series: impl IntoIterator<Item = &'a Series>) -> Judged {
+        match &self.0 {
+            Kind::Samples(requirement) => requirement.judge(series),
+            Kind::Frames(requirement) => Judged {
+                requirement: requirement.to_string(),
+                seen: "no switch was measured".into(),
+                ..Judged::default()
+            },
+        }
+    }
+}
+
+impl SampleRequirement {
+    fn judge<'a>(&self, series: impl IntoIterator<Item = &'a Series>) -> Judged {
         let mut worst: Option<(bool, f64, Judged)> = None;
         for s in series {
             let (met, badness, seen) = self.look(s);
-            let judged = Judged { requirement: self.to_string(), series: s.name.clone(), seen, met };
+            let judged = Judged { requirement: self.to_string(), series: s.name.clone(), seen, met, unproven: false };
             if worst.as_ref().is_none_or(|(m, b, _)| (!met, badness) > (!*m, *b)) {
                 worst = Some((met, badness, judged));
             }
         }
         worst.map(|(_, _, judged)| judged).unwrap_or_else(|| Judged {
             requirement: self.to_string(),
-            series: String::new(),
             seen: "nothing was measured".into(),
-            met: false,
+            ..Judged::default()
         })
     }
 
@@ -147,6 +220,7 @@ impl Requirement {
             },
             What::Max => self.time(h.max_ns, "max"),
             What::Mean => self.time(h.mean_ns.filter(|m| *m >= 0.0).map(|m| m.ceil() as u64), "mean"),
+            What::StdDev => self.time(h.deviation().map(|d| d.ns.ceil() as u64), "stddev"),
             What::Missed => self.number(s.missed, "missed"),
             What::Outliers => self.number(s.outliers_seen, "outliers"),
         }
@@ -164,11 +238,7 @@ impl Requirement {
     }
 
     fn holds(&self, value: u64) -> bool {
-        match self.compare {
-            Compare::Less => value < self.limit,
-            Compare::LessOrEqual => value <= self.limit,
-            Compare::Equal => value == self.limit,
-        }
+        self.compare.holds(value, self.limit)
     }
 }
 
@@ -186,6 +256,15 @@ fn share(below: u64, count: u64, percent: f64, condition: String) -> (bool, f64,
 
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match &self.0 {
+            Kind::Samples(requirement) => requirement.fmt(f),
+            Kind::Frames(requirement) => requirement.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for SampleRequirement {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let limit = match self.what {
             What::Missed | What::Outliers => self.limit.to_string(),
             _ => exact(self.limit),
@@ -195,6 +274,7 @@ impl fmt::Display for Requirement {
             What::Percentile(p) => write!(f, "p{p}")?,
             What::Max => f.write_str("max")?,
             What::Mean => f.write_str("mean")?,
+            What::StdDev => f.write_str("stddev")?,
             What::Missed => f.write_str("missed")?,
             What::Outliers => f.write_str("outliers")?,
         }
@@ -208,6 +288,8 @@ impl fmt::Display for Compare {
             Compare::Less => "<",
             Compare::LessOrEqual => "<=",
             Compare::Equal => "=",
+            Compare::Greater => ">",
+            Compare::GreaterOrEqual => ">=",
         })
     }
 }

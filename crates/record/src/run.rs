@@ -45,6 +45,9 @@ pub struct Run {
     /// opening.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Switching>,
+    /// What was sampled, where the measurement was of sampling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<Signal>,
     /// What a reader may want to know and need not attend to: which CPU was taken, how many samples went where.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<String>,
@@ -71,6 +74,7 @@ impl Run {
             findings: Vec::new(),
             series: Vec::new(),
             switch: None,
+            signal: None,
             facts: Vec::new(),
             notes: Vec::new(),
             requirements: Vec::new(),
@@ -86,10 +90,33 @@ impl Run {
     pub fn met(&self) -> bool {
         self.requirements.iter().all(|r| r.met)
     }
+
+    /// Whether nothing was broken, and something could not be judged.
+    pub fn unproven(&self) -> bool {
+        !self.met() && self.requirements.iter().all(|r| r.met || r.unproven)
+    }
+}
+
+/// The newest samples of a channel, and how many samples of the run are missing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Signal {
+    /// The channel, the first where there are several.
+    pub channel: String,
+    /// Unit of its values.
+    pub unit: String,
+    /// Time between samples, in ns; absent where edges trigger them.
+    pub step_ns: Option<u64>,
+    /// The newest samples, oldest first; `null` is a sample that is missing.
+    pub values: Vec<Option<f64>>,
+    /// Samples that are missing because the thread was late.
+    pub missed_late: u64,
+    /// Samples that are missing because nobody had taken those before out of the ring.
+    pub missed_full: u64,
 }
 
 /// A requirement and how the run stood against it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
     /// As it was written: `99% < 3us`.
     pub requirement: String,
@@ -99,6 +126,9 @@ pub struct Judged {
     pub seen: String,
     /// Whether it was met.
     pub met: bool,
+    /// It is neither met nor broken: what it needs to be judged by did not happen, as a load that was not reached.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unproven: bool,
 }
 
 /// No run has more; a file may.
@@ -146,6 +176,9 @@ pub struct Series {
     /// Pulses: how wide they were, where pulses were made. Their latency is the absolute error of the width.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pulse: Option<Pulse>,
+    /// Several waits in each cycle, where there were; the latency is then their sum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
     /// Periods that passed without being acted on, because the thread was late by more than one.
     pub missed: u64,
     /// Samples that came before their time (only methods with coarse clocks do that); recorded as 0.
@@ -169,6 +202,9 @@ pub struct Series {
     pub tracing: Option<Tracing>,
     /// The blocks of an interleaved comparison, in the order in which they ran.
     pub blocks: Vec<Block>,
+    /// Where dips of an input were searched: the shortest that is detected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dip: Option<Dip>,
     /// What somebody published of the same case, to stand beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
@@ -233,12 +269,66 @@ pub struct Pulse {
     pub gap_ns: u64,
     /// How wide they were.
     pub width: Histogram,
-    /// What told the widths: the line itself, another line joined to it, or the clock around the writes.
+    /// The first pulses, one by one: when each rose after the first did, and how wide it was, in ns. Records of before
+    /// have none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<(u64, u64)>,
+    /// What measured the widths: the line itself, another line joined to it, or the clock around the writes.
     pub measured_by: String,
     /// Constant overhead of the mechanism that calibration found and subtracted from what was asked of it, in ns;
     /// absent where nothing was subtracted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subtracted_ns: Option<i64>,
+}
+
+/// Several waits in each cycle of a loop, seen together. Each wait has a series of its own beside.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Waits {
+    /// How many there are in a cycle.
+    pub count: u32,
+    /// How long each but the first was to take, in ns.
+    pub gap_ns: u64,
+    /// The largest latency among the waits of each cycle.
+    pub largest: Histogram,
+    /// The second largest: it says how often two waits of one cycle were late.
+    pub second: Histogram,
+}
+
+/// The shortest time for which an input fell and rose again that was still detected.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Dip {
+    /// The share of the dips of a width that must be detected.
+    pub share: f64,
+    /// The shortest width that was searched, in ns.
+    pub low_ns: u64,
+    /// The longest, in ns.
+    pub high_ns: u64,
+    /// Between neighbouring widths, in ns.
+    pub step_ns: u64,
+    /// The shortest width of which both edges are detected, in ns; absent where those of the longest are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub both_ns: Option<u64>,
+    /// The shortest of which at least one edge is detected, in ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_ns: Option<u64>,
+    /// What was tried, by width.
+    pub points: Vec<DipPoint>,
+}
+
+/// Dips of one width.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DipPoint {
+    /// How wide they were, in ns.
+    pub width_ns: u64,
+    /// How many were driven.
+    pub dips: u64,
+    /// Of how many both edges were detected.
+    pub both: u64,
+    /// Of how many at least one was.
+    pub one: u64,
 }
 
 /// How a job was run. Empty or absent where the tool that measured does not say.
@@ -291,6 +381,15 @@ pub struct Settings {
     pub spin_duty: Option<f64>,
     /// Clock and the source that it was read from: `monotonic (tsc)`.
     pub clock: String,
+    /// How much memory the work of each cycle reads, in bytes, where it has any: the latency is then to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_bytes: Option<u64>,
+    /// The pages of that memory: `usual`, `huge, reserved`, `huge, transparent`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<String>,
+    /// What of the cache was reserved for the CPU: `3 of 12 parts of the L3 cache`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_reserved: Option<String>,
     /// The load that ran beside: `none`, or its name and command.
     pub load: String,
     /// Latencies above this were kept as outliers, in ns.
@@ -423,6 +522,28 @@ pub struct Conditions {
     pub interrupts: BTreeMap<String, u64>,
     /// Lowest and highest frequency seen on the measured CPU, in kHz.
     pub cpu_khz: Option<(u64, u64)>,
+    /// Real-time threads of other processes that ran on the measured CPU and that the measured thread had to wait for:
+    /// where there is one, the series is contended, and its latency is not the machine's alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rivals: Vec<Rival>,
+}
+
+/// A real-time thread of another process on the measured CPU.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Rival {
+    /// Its process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// The thread's name.
+    pub thread: String,
+    /// The beginning of its process's command line.
+    pub command: String,
+    /// Its policy, as in the settings.
+    pub policy: String,
+    /// How long it ran on the measured CPU meanwhile, in ns.
+    pub ran_ns: u64,
 }
 
 /// JSON has no NaN or infinity; written as `null` they would make a record that cannot be read back.
@@ -491,15 +612,16 @@ mod tests {
     #[test]
     fn a_run_is_met_if_each_requirement_is() {
         let of = |all: &[bool]| {
-            let judged = |met: &bool| Judged {
-                requirement: String::new(),
-                series: String::new(),
-                seen: String::new(),
-                met: *met,
-            };
-            Run { requirements: all.iter().map(judged).collect(), ..Run::new("t", "m") }.met()
+            let judged = |met: &bool| Judged { met: *met, ..Judged::default() };
+            Run { requirements: all.iter().map(judged).collect(), ..Run::new("t", "m") }
         };
-        assert!(of(&[]) && of(&[true, true]) && !of(&[true, false]));
+        assert!(of(&[]).met() && of(&[true, true]).met() && !of(&[true, false]).met());
+        let mut run = of(&[true, false]);
+        assert!(!run.unproven());
+        run.requirements[1].unproven = true;
+        assert!(run.unproven() && !run.met());
+        run.requirements[0].met = false;
+        assert!(!run.unproven());
     }
 
     #[test]

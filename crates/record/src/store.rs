@@ -1,10 +1,11 @@
 //! Records as files: [written](crate::output_file) whole or not at all, read with a sentence for whatever is wrong.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-pub use crate::error::StoreError;
+pub use crate::error::{HistogramError, ParseError, StoreError};
+use crate::foreign_file;
 use crate::import;
 use crate::journal;
 pub use crate::output_file::{check_writable, is_device, write_whole};
@@ -22,7 +23,7 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
         return Ok(journal);
     }
     let text = read_text(path)?;
-    own(&text).map_err(|problem| StoreError::NotARecord { path: path.into(), problem })
+    own(&text).map_err(|e| StoreError::NotARecord { path: path.into(), problem: e.to_string() })
 }
 
 /// As [`read`], and also from the output of other tools that can be [imported](crate::import).
@@ -38,9 +39,10 @@ pub fn read_any(path: &Path) -> Result<Run, StoreError> {
             import::read(&text, &name, Some(format)).map_err(|e| not(e.to_string()))
         }
         None if !text.trim_start().starts_with('{') => {
-            Err(not("neither an ontick record nor output of cyclictest, jitterdebugger or rtla timerlat hist".into()))
+            let tools: Vec<String> = import::Format::ALL.iter().map(ToString::to_string).collect();
+            Err(not(format!("neither an ontick record nor output of {}", tools.join(", "))))
         }
-        _ => own(&text).map_err(not),
+        _ => own(&text).map_err(|e| not(e.to_string())),
     }
 }
 
@@ -55,12 +57,12 @@ fn read_journal(path: &Path) -> Result<Option<Run>, StoreError> {
     match is_journal {
         true => journal::recover_from(file)
             .map(Some)
-            .map_err(|problem| StoreError::NotARecord { path: path.into(), problem }),
+            .map_err(|e| StoreError::NotARecord { path: path.into(), problem: e.to_string() }),
         false => Ok(None),
     }
 }
 
-fn own(text: &str) -> Result<Run, String> {
+fn own(text: &str) -> Result<Run, ParseError> {
     if journal::is_journal(text) { journal::recover(text) } else { parse(text) }
 }
 
@@ -76,48 +78,45 @@ pub fn read_text(path: &Path) -> Result<String, StoreError> {
 
 fn read_up_to(path: &Path, limit: u64) -> Result<String, StoreError> {
     let io = |error| StoreError::Io { path: path.into(), error };
-    let mut text = String::new();
-    let read = File::open(path).map_err(io)?.take(limit + 1).read_to_string(&mut text);
-    match read {
-        Ok(n) if n as u64 > limit => {
-            Err(StoreError::NotARecord { path: path.into(), problem: "larger than any record (256 MiB)".into() })
-        }
-        Ok(_) => Ok(text),
-        Err(e) if e.kind() == io::ErrorKind::InvalidData => {
-            Err(StoreError::NotARecord { path: path.into(), problem: "not text, so not a record".into() })
-        }
-        Err(e) => Err(io(e)),
+    let not = |problem| StoreError::NotARecord { path: path.into(), problem };
+    let mut bytes = Vec::new();
+    let read = File::open(path).map_err(io)?.take(limit + 1).read_to_end(&mut bytes).map_err(io)?;
+    if read as u64 > limit {
+        return Err(not("larger than any record (256 MiB)".into()));
     }
+    String::from_utf8(bytes).map_err(|error| not(foreign_file::describe(error.as_bytes())))
 }
 
 /// Reads a run from the text of a record.
-pub fn parse(text: &str) -> Result<Run, String> {
+pub fn parse(text: &str) -> Result<Run, ParseError> {
+    let unsound = |why: String| ParseError::Unsound { what: "sound record", why };
     refuse_many_parts(text)?;
     // The format comes first: a foreign file of any size is refused without being held in memory as JSON.
     match serde_json::from_str::<Format>(text) {
         Ok(Format { schema: Some(schema) }) => reading::check_schema(&schema)?,
-        Ok(Format { schema: None }) => return Err(FOREIGN.into()),
-        Err(e) if e.is_data() => return Err(FOREIGN.into()),
-        Err(e) if e.is_eof() => return Err(format!("the record is cut off at line {}", e.line())),
-        Err(e) => return Err(format!("not a record: {e}")),
+        Ok(Format { schema: None }) => return Err(ParseError::Foreign),
+        Err(e) if e.is_data() => return Err(ParseError::Foreign),
+        Err(e) if e.is_eof() => return Err(ParseError::CutOff { line: e.line() }),
+        Err(e) => return Err(ParseError::Unsound { what: "record", why: e.to_string() }),
     }
-    let mut run: Run = serde_json::from_str(text).map_err(|e| format!("not a sound record: {e}"))?;
-    reading::check(&run).map_err(|e| format!("not a sound record: {e}"))?;
+    let mut run: Run = serde_json::from_str(text).map_err(|e| unsound(e.to_string()))?;
+    reading::check(&run).map_err(unsound)?;
     reading::complete(&mut run);
     Ok(run)
 }
 
 /// An empty entry takes two characters of text and a thousand bytes of memory: the memory that a record takes is bounded
 /// before any of it is held.
-fn refuse_many_parts(text: &str) -> Result<(), String> {
+fn refuse_many_parts(text: &str) -> Result<(), ParseError> {
     let parts = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
     match parts > MOST_PARTS {
-        true => Err(format!("not a sound record: it has {parts} parts; the most that are read are {MOST_PARTS}")),
+        true => Err(ParseError::Unsound {
+            what: "sound record",
+            why: format!("it has {parts} parts; the most that are read are {MOST_PARTS}"),
+        }),
         false => Ok(()),
     }
 }
-
-const FOREIGN: &str = "not an ontick record (for other tools' output see: ontick import --help)";
 
 /// The one field that every version of the format has.
 #[derive(serde::Deserialize)]
@@ -148,9 +147,9 @@ mod tests {
         };
         assert_eq!(parse(&with(4096)).unwrap().series.len(), 4096);
         let why = parse(&with(4097)).unwrap_err();
-        assert!(why.contains("at most 4096 series"), "{why}");
+        assert!(why.to_string().contains("at most 4096 series"), "{why}");
         let why = parse(&with(MOST_PARTS)).unwrap_err();
-        assert!(why.contains("the most that are read are 4000000"), "{why}");
+        assert!(why.to_string().contains("the most that are read are 4000000"), "{why}");
     }
 
     #[test]
@@ -158,7 +157,7 @@ mod tests {
         let mut parts = "{[".repeat(MOST_PARTS / 2);
         assert_eq!(refuse_many_parts(&parts), Ok(()));
         parts.push('[');
-        assert!(refuse_many_parts(&parts).unwrap_err().contains("4000001 parts"));
+        assert!(refuse_many_parts(&parts).unwrap_err().to_string().contains("4000001 parts"));
     }
 
     fn sample() -> Run {
@@ -197,10 +196,10 @@ mod tests {
             ("{\"schema\"", "cut off"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.contains(word), "{text}: {error}");
+            assert!(error.to_string().contains(word), "{text}: {error}");
         }
         let unsorted = text(&sample()).replace("[[400,4,7]]", "[[400,4,7],[300,4,7]]");
-        assert!(parse(&unsorted).unwrap_err().contains("ascending"));
+        assert!(parse(&unsorted).unwrap_err().to_string().contains("ascending"));
     }
 
     #[test]
@@ -232,8 +231,8 @@ mod tests {
         let path = dir.path().join("a");
         fs::write(&path, "a\nb\n").unwrap();
         assert_eq!(read_text(&path).unwrap(), "a\nb\n");
-        fs::write(&path, [0xff, 0xfe]).unwrap();
-        assert!(read_text(&path).unwrap_err().to_string().ends_with("/a: not text, so not a record"));
+        fs::write(&path, [0xff, 0x00]).unwrap();
+        assert!(read_text(&path).unwrap_err().to_string().ends_with("/a: not text"));
         assert!(matches!(read_text(dir.path()), Err(StoreError::Io { .. })));
         assert!(matches!(read_text(&dir.path().join("none")), Err(StoreError::Io { .. })));
         fs::write(&path, "12345678").unwrap();

@@ -1,5 +1,7 @@
 //! A time-aware switch under test: what was sent through it, and when it arrived.
 
+pub mod load;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +35,15 @@ pub struct Switching {
     pub link: String,
     /// A frame counts as within its window if it began so much earlier, or ended so much later, at most.
     pub guard_ns: u64,
+    /// For so long before a gate closes nothing begins (the guard band), in ns.
+    #[serde(skip_serializing_if = "none")]
+    pub closed_ns: u64,
     /// The same flows, under one condition after the other.
     pub trials: Vec<Trial>,
+}
+
+fn none(ns: &u64) -> bool {
+    *ns == 0
 }
 
 impl Switching {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ontick_record::run::{Block, Environment, Judged, Maxima, Outlier, Pulse};
+use ontick_record::run::{Block, Environment, Judged, Maxima, Outlier, Pulse, Rival};
 use ontick_record::{Run, Series, store};
 use serde_json::{Value, json};
 
@@ -19,10 +19,11 @@ fn full() -> Run {
         series: "hybrid".into(),
         seen: "99.9% < 3us".into(),
         met: true,
+        unproven: true,
     });
     let mut series = Series { name: "hybrid".into(), missed: 3, ..Series::default() };
     series.latency.add(400, 4, u64::MAX / 2);
-    series.latency.mean_ns = Some(401.5);
+    (series.latency.mean_ns, series.latency.std_dev_ns) = (Some(401.5), Some(0.5));
     series.settings.cpu = Some(1);
     series.settings.margin_ns = Some(50_000);
     series.settings.spin_duty = Some(f64::NAN);
@@ -31,6 +32,7 @@ fn full() -> Run {
     series.outliers.push(Outlier { at_ns: 1, latency_ns: 403, cause: None });
     series.blocks.push(Block { load_average: f64::NAN, ..Block::default() });
     let mut pulse = Pulse { wanted_ns: 100_000, gap_ns: 1_000_000, subtracted_ns: Some(-41), ..Pulse::default() };
+    pulse.first = vec![(0, 100_120), (1_100_040, 99_990)];
     pulse.width.add(99_990, 1, 5);
     series.pulse = Some(pulse);
     series.settings.confined_to = Some("1".into());
@@ -38,6 +40,7 @@ fn full() -> Run {
     series.conditions.load_average = Some([0.1, 0.2, 0.3]);
     series.conditions.interrupts.insert("LOC".into(), 7);
     series.conditions.cpu_khz = Some((600_000, 1_400_000));
+    series.conditions.rivals.push(Rival { policy: "fifo:99".into(), ..Rival::default() });
     run.series.push(series);
     run
 }

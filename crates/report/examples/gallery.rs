@@ -1,4 +1,4 @@
-//! Writes every output of the sample runs into a folder, to be looked at:
+//! Writes every output of the sample runs and of the kept records into a folder, to be looked at:
 //! `cargo run -p ontick-report --example gallery -- FOLDER`
 #[path = "../tests/sample/mod.rs"]
 mod sample;
@@ -10,11 +10,14 @@ use ontick_record::Run;
 use ontick_report::compare::{self, Named};
 use ontick_report::{Plot, Style, cyclictest_hist, html, html_of_several, openmetrics, plot, rows, text};
 
-const PLOTS: [(&str, Plot); 4] = [
+const PLOTS: [(&str, Plot); 7] = [
     ("latency", Plot::Latency),
     ("percentiles", Plot::Percentiles),
     ("maxima", Plot::Maxima),
     ("blocks", Plot::Blocks),
+    ("widths", Plot::Widths),
+    ("outliers", Plot::Outliers),
+    ("persistence", Plot::Persistence),
 ];
 
 fn main() -> io::Result<()> {
@@ -25,9 +28,21 @@ fn main() -> io::Result<()> {
     let folder = Path::new(&folder);
     fs::create_dir_all(folder)?;
     let (prove, methods, single) = (sample::prove(), sample::methods(), sample::single());
-    for (name, run) in [("prove", &prove), ("methods", &methods), ("single", &single), ("hostile", &sample::hostile())]
-    {
+    for (name, run) in [
+        ("explained", &sample::explained()),
+        ("prove", &prove),
+        ("methods", &methods),
+        ("single", &single),
+        ("hostile", &sample::hostile()),
+    ] {
         one(folder, name, run)?;
+    }
+    for entry in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "json") {
+            let run = ontick_record::store::read(&path).map_err(io::Error::other)?;
+            one(folder, &path.file_stem().unwrap_or_default().to_string_lossy(), &run)?;
+        }
     }
     let runs = [Named { name: "single.json", run: &single }, Named { name: "prove.json", run: &prove }];
     fs::write(folder.join("compare.txt"), compare::text(&runs, &Style::default()))?;

@@ -16,7 +16,7 @@ impl Paint {
     }
 
     /// Worth a look.
-    pub fn look(&self, text: &str) -> String {
+    pub fn notice(&self, text: &str) -> String {
         self.with("33", text)
     }
 

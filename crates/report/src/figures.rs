@@ -15,17 +15,43 @@ pub(crate) struct Column {
     pub head: &'static str,
     /// The latency that stands in it, where it is known.
     pub of: fn(&Series) -> Option<u64>,
+    /// Whether it is of bins, and only as exact as these are wide.
+    pub is_rough: fn(&Series) -> bool,
 }
 
 /// The latencies that every table shows, in this order.
-pub(crate) const LATENCIES: [Column; 6] = [
-    Column { head: "min", of: |s| s.latency.min_ns },
-    Column { head: "p50", of: |s| s.latency.quantile(0.5) },
-    Column { head: "p99", of: |s| s.latency.quantile(0.99) },
-    Column { head: "p99.9", of: |s| s.latency.quantile(0.999) },
-    Column { head: "p99.99", of: |s| s.latency.quantile(0.9999) },
-    Column { head: "max", of: |s| s.latency.max_ns },
+pub(crate) const LATENCIES: [Column; 8] = [
+    exact("min", |s| s.latency.min_ns),
+    exact("p50", |s| s.latency.quantile(0.5)),
+    exact("p99", |s| s.latency.quantile(0.99)),
+    exact("p99.9", |s| s.latency.quantile(0.999)),
+    exact("p99.99", |s| s.latency.quantile(0.9999)),
+    exact("max", |s| s.latency.max_ns),
+    // Exact sums only: a record that does not hold one says nothing.
+    exact("mean", |s| s.latency.mean_ns.filter(|ns| *ns >= 0.0).map(|ns| ns.round() as u64)),
+    Column {
+        head: STD_DEV,
+        of: |s| s.latency.deviation().map(|deviation| deviation.ns.round() as u64),
+        is_rough: |s| s.latency.deviation().is_some_and(|deviation| deviation.resolution_ns > 0),
+    },
 ];
+
+/// What stands above standard deviations.
+pub(crate) const STD_DEV: &str = "stddev";
+
+const fn exact(head: &'static str, of: fn(&Series) -> Option<u64>) -> Column {
+    Column { head, of, is_rough: |_| false }
+}
+
+/// Of what width the bins are that standard deviations were taken from, where any was.
+pub(crate) fn rough_deviations<'a>(series: impl Iterator<Item = &'a Series>) -> Option<String> {
+    let of = series.filter_map(|s| s.latency.deviation());
+    let widest = of.map(|deviation| deviation.resolution_ns).max().filter(|ns| *ns > 0)?;
+    Some(format!(
+        "{STD_DEV} ~: from bins, up to {} wide, as the record holds no exact one.",
+        ontick_units::exact(widest)
+    ))
+}
 
 /// A latency, or a dash where it is not known.
 pub(crate) fn latency(ns: Option<u64>) -> String {
@@ -83,6 +109,30 @@ mod tests {
         let mut summary = Series::default();
         (summary.latency.overflow, summary.latency.max_ns) = (1_000, Some(41_000));
         assert_eq!(share_in_time(&summary), "—");
+    }
+
+    #[test]
+    fn a_mean_that_no_record_holds_is_not_made_of_bins() {
+        let mean = LATENCIES.iter().find(|column| column.head == "mean").unwrap().of;
+        let mut exact = series("", 3, 1);
+        assert_eq!(mean(&exact), None);
+        exact.latency.mean_ns = Some(2_549.6);
+        assert_eq!(mean(&exact), Some(2_550));
+        exact.latency.mean_ns = Some(f64::NAN);
+        assert_eq!(mean(&exact), None);
+    }
+
+    #[test]
+    fn a_deviation_of_bins_is_marked_with_their_width() {
+        let mut series = series("", 3, 1);
+        let column = LATENCIES.iter().find(|column| column.head == STD_DEV).unwrap();
+        assert!(!(column.is_rough)(&series) && rough_deviations([&series].into_iter()).is_none());
+        series.latency.add(2_000, 1_000, 1);
+        assert!((column.is_rough)(&series));
+        let said = rough_deviations([&series].into_iter()).unwrap();
+        assert!(said.contains("up to 1us wide"), "{said}");
+        series.latency.std_dev_ns = Some(1_234.4);
+        assert_eq!(((column.of)(&series), (column.is_rough)(&series)), (Some(1_234), false));
     }
 
     #[test]

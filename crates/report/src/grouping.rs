@@ -33,7 +33,10 @@ fn split<'a>(measurement: &Measurement, series: &'a Series) -> Option<(String, &
     let case = &series.case;
     match measurement {
         Measurement::Prove => Some((case.side?.as_str().into(), case.load()?)),
-        Measurement::Response => Some((format!("{}, {}", case.policy.as_ref()?, case.load()?), case.method.as_ref()?)),
+        Measurement::Response => {
+            let irq = case.irq().map(|irq| format!(", {irq}")).unwrap_or_default();
+            Some((format!("{}{irq}, {}", case.policy.as_ref()?, case.load()?), case.method.as_ref()?))
+        }
         _ => None,
     }
 }

@@ -14,7 +14,16 @@ use crate::verdict::decisive;
 pub(crate) fn title(run: &Run) -> String {
     match (run.tool.starts_with("ontick"), &run.measurement) {
         (false, _) => run.tool.clone(),
-        (true, Measurement::Prove | Measurement::Pulse) => format!("ontick {}", run.measurement),
+        (
+            true,
+            Measurement::Prove
+            | Measurement::Pulse
+            | Measurement::Sample
+            | Measurement::LinkTest
+            | Measurement::KernelEvaluate,
+        ) => {
+            format!("ontick {}", run.measurement)
+        }
         (true, _) if run.switch.is_some() => format!("ontick {}", run.measurement),
         (true, Measurement::PulseTable) => "ontick pulse --table".into(),
         (true, other) => format!("ontick latency {other}"),
@@ -82,7 +91,9 @@ fn job(run: &Run) -> Vec<String> {
     let intervals = common(run, |s| (s.interval_ns > 0).then(|| exact(s.interval_ns)).into_iter().collect());
     let every = intervals.first().map_or(String::new(), |interval| format!(" every {interval}"));
     let mut parts = vec![match &run.measurement {
-        Measurement::Prove | Measurement::Timer => format!("act{every}"),
+        Measurement::Prove | Measurement::Timer | Measurement::KernelEvaluate => {
+            format!("act{every}{}{}", waits(run), work(run))
+        }
         Measurement::Wakeup => format!("wake the other CPU{every}"),
         Measurement::Wallclock => format!("act at a time of day{every}"),
         Measurement::Edge => format!("detect a line change{every}"),
@@ -90,6 +101,8 @@ fn job(run: &Run) -> Vec<String> {
         Measurement::Delay => "delays, asked for and got".into(),
         Measurement::Noise => "spin and watch for gaps".into(),
         Measurement::Pulse => pulses(run),
+        Measurement::Dip => "detect dips of an input".into(),
+        Measurement::LinkTest => "send pulses over a wire".into(),
         Measurement::PulseTable => "pulses of four widths, as in source 003".into(),
         other => format!("{other}{every}"),
     }];
@@ -110,6 +123,18 @@ fn job(run: &Run) -> Vec<String> {
     }
     // An imported file may tell nothing of the job.
     if parts == ["act"] { Vec::new() } else { parts }
+}
+
+/// `, 4 waits in each cycle`
+fn waits(run: &Run) -> String {
+    let waits = run.series.iter().find_map(|s| s.waits.as_ref());
+    waits.map_or_else(String::new, |waits| format!(", {} waits in each cycle", waits.count))
+}
+
+/// `, then read 32 KiB`
+fn work(run: &Run) -> String {
+    let bytes = run.series.iter().find_map(|s| s.settings.work_bytes);
+    bytes.map_or_else(String::new, |bytes| format!(", then read {} KiB of memory", bytes >> 10))
 }
 
 /// `pulses of 100us on line sim:bench/17, 1ms apart`
@@ -228,8 +253,15 @@ mod tests {
     fn a_title_names_the_command_that_measured() {
         let titled = |measurement| title(&Run::new("ontick 0.1.0", measurement));
         assert_eq!(
-            ["prove", "pulse", "pulse-table", "timer"].map(titled),
-            ["ontick prove", "ontick pulse", "ontick pulse --table", "ontick latency timer"]
+            ["prove", "pulse", "pulse-table", "sample", "kernel evaluate", "timer"].map(titled),
+            [
+                "ontick prove",
+                "ontick pulse",
+                "ontick pulse --table",
+                "ontick sample",
+                "ontick kernel evaluate",
+                "ontick latency timer"
+            ]
         );
         assert_eq!(title(&Run::new("cyclictest 2.5", "timer")), "cyclictest 2.5");
         let mut switch = Run::new("ontick 0.1.0", "switch verify");

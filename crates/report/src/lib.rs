@@ -4,16 +4,21 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+pub mod advice;
 mod bins;
 mod causes;
 mod colour;
 pub mod compare;
 mod cyclictest;
+pub mod datapath;
+mod decisions;
 mod delays;
+mod dips;
 mod figures;
 mod grouping;
 mod headline;
 mod html;
+mod junit;
 mod line;
 mod markup;
 mod number;
@@ -23,16 +28,21 @@ pub mod plot;
 mod png;
 mod printable;
 mod pulses;
+mod received;
 mod reference_pulses;
 mod rows;
+mod signal;
 mod switching;
 pub mod text;
 mod typeset;
 mod verdict;
+mod waits;
 mod warnings;
 
 pub use cyclictest::cyclictest_hist;
+pub use decisions::decisions;
 pub use html::{html, html_of_several};
+pub use junit::{junit, junit_of_comparison, junit_of_failure};
 pub use openmetrics::openmetrics;
 pub use plot::Plot;
 #[cfg(feature = "png")]

@@ -45,6 +45,7 @@ pub fn openmetrics(run: &Run) -> String {
     let mut out = Exposition::default();
     histogram(&mut out, &all);
     gauges(&mut out, &all);
+    deviations(&mut out, &all);
     pulses(&mut out, &all);
     counters(&mut out, run, &all);
     requirements(&mut out, run);
@@ -78,6 +79,18 @@ fn gauges(out: &mut Exposition, all: &[(&Series, Labels)]) {
         if let Some(ns) = s.latency.max_ns {
             family.sample(labels, seconds(ns as f64));
         }
+    }
+}
+
+/// Where one is exact.
+fn deviations(out: &mut Exposition, all: &[(&Series, Labels)]) {
+    let with: Vec<_> = all.iter().filter_map(|(s, labels)| Some((s.latency.std_dev_ns?, labels))).collect();
+    if with.is_empty() {
+        return;
+    }
+    let mut family = out.family("ontick_latency_stddev_seconds", Kind::Gauge, "Standard deviation of the latencies.");
+    for (ns, labels) in with {
+        family.sample(labels, seconds(ns));
     }
 }
 

@@ -27,7 +27,7 @@ fn micros(ns: u64) -> String {
     format!("{}.{:0digits$}", count(steps / per_us), steps % per_us)
 }
 
-/// What must be known beside the widths: what calibration subtracted, and what told them.
+/// What must be known beside the widths: what calibration subtracted, and what measured them.
 pub(crate) fn notes(run: &Run) -> Vec<String> {
     let mut notes: Vec<String> = run.series.iter().filter_map(subtracted).collect();
     let mut reported: Vec<&str> = Vec::new();

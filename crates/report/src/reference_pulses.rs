@@ -24,8 +24,8 @@ const fn row(
     Row { wanted_ns: wanted_us * 1_000, how, shortest, average, longest, some_longer_than }
 }
 
-const STOCK: &str = "usleep, stock";
-const MINIMISED: &str = "usleep, minimised";
+pub(crate) const STOCK: &str = "usleep, stock";
+pub(crate) const MINIMISED: &str = "usleep, minimised";
 const KERNEL_USLEEP: &str = "kernel module, usleep";
 const PRU: &str = "a BeagleBone's PRU, off by 10s of ns";
 const KERNEL_UDELAY: &str = "kernel module, udelay";
@@ -50,6 +50,15 @@ pub(crate) const ROWS: [Row; 17] = [
     // "Error on order of 10s of nanoseconds", an oscilloscope's picture and no table.
     row(25, PRU, ["", "", ""], ""),
 ];
+
+impl Row {
+    /// The largest error of a pulse, in ns; none where the source has no figures.
+    pub fn largest_error_ns(&self) -> Option<u64> {
+        let ns = |text: &str| Some(text.replace(' ', "").parse::<u64>().ok()? * 1_000);
+        let longest = ns(self.some_longer_than).into_iter().chain(ns(self.longest)).max()?;
+        Some(longest.abs_diff(self.wanted_ns).max(ns(self.shortest)?.abs_diff(self.wanted_ns)))
+    }
+}
 
 /// The rows of one width.
 pub(crate) fn of(wanted_ns: u64) -> impl Iterator<Item = &'static Row> {

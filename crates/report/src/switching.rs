@@ -42,8 +42,41 @@ fn bits(rate: u64) -> String {
     }
 }
 
-/// What it means, in one or two sentences.
+/// What it means, in a few sentences.
 pub(crate) fn verdict(switch: &Switching) -> String {
+    let load = switch.gated().or(switch.trials.first()).and_then(load).unwrap_or_default();
+    load + &found(switch)
+}
+
+/// What was sent of what was asked for, and what became of it.
+fn load(trial: &Trial) -> Option<String> {
+    let sent = trial.sum(|class| class.sent);
+    let asked = trial.sent_of_asked();
+    let asked_for: u64 = asked.iter().map(|share| share.whole).fold(0, u64::saturating_add);
+    let mut text = match (asked.len() == trial.classes.len(), sent < asked_for) {
+        _ if trial.classes.is_empty() => return None,
+        (false, _) => format!("{} sent, as many as the sender could.", was(sent)),
+        (true, false) => format!("All {} that were asked for were sent.", counted(sent, "frame")),
+        (true, true) => format!(
+            "Of {} asked for {} ({}) {} sent, {} not.",
+            counted(asked_for, "frame"),
+            count(sent),
+            share(sent, asked_for),
+            if sent == 1 { "was" } else { "were" },
+            count(asked_for - sent)
+        ),
+    };
+    let (dropped, lost) = (trial.sum(|class| class.dropped), trial.lost());
+    let of_sent =
+        |frames| if frames == 0 { "none".into() } else { format!("{} ({})", count(frames), share(frames, sent)) };
+    text.push_str(&match (dropped, lost) {
+        (0, 0) => " None was dropped or lost. ".to_string(),
+        _ => format!(" The switch dropped {} of them, {} got lost elsewhere. ", of_sent(dropped), of_sent(lost)),
+    });
+    Some(text)
+}
+
+fn found(switch: &Switching) -> String {
     let arrived = |trial: &&Trial| trial.sum(|class| class.judged) > 0;
     let Some(trial) = switch.gated().filter(arrived).or_else(|| switch.trials.iter().find(arrived)) else {
         return "No frame arrived, so the gates cannot be judged.".into();
@@ -166,7 +199,26 @@ mod tests {
     }
 
     #[test]
+    fn the_load_is_said_before_what_was_found() {
+        let mut all = switch(0);
+        all.trials[0].duration_ns = 1_000_000_000;
+        let said = |all: &Switching| load(&all.trials[0]).unwrap();
+        assert_eq!(said(&all), "1 000 000 frames were sent, as many as the sender could. None was dropped or lost. ");
+        all.trials[0].classes[0].offered = Some(1_000_000);
+        assert_eq!(said(&all), "All 1 000 000 frames that were asked for were sent. None was dropped or lost. ");
+        all.trials[0].classes[0].offered = Some(20_000_000);
+        all.trials[0].classes[0].dropped = 220_000;
+        all.trials[0].classes[0].received = 779_999;
+        assert_eq!(
+            said(&all),
+            "Of 20 000 000 frames asked for 1 000 000 (5.0 %) were sent, 19 000 000 not. The switch dropped 220 000 (22.0 %) of them, 1 (1.0 per million) got lost elsewhere. "
+        );
+        assert!(verdict(&all).starts_with("Of 20 000 000 frames asked for"));
+    }
+
+    #[test]
     fn verdicts_say_what_was_seen() {
+        let verdict = found;
         assert_eq!(
             verdict(&switch(0)),
             "All 1 000 000 frames arrived within their windows, 1us of tolerance included. Every lost frame was counted."

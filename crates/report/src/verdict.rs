@@ -8,7 +8,7 @@ use ontick_units::{exact, show};
 use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
 use crate::number::{count, counted, percent_down, plain, probability_down, telling_decimals};
-use crate::{delays, switching};
+use crate::{delays, switching, waits};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
 ///
@@ -19,6 +19,13 @@ pub fn verdict(run: &Run) -> String {
     }
     if let Some(delays) = delays::of(run) {
         return delays.verdict();
+    }
+    let loops: Vec<String> = waits::of(run).iter().filter_map(waits::Loop::verdict).collect();
+    if !loops.is_empty() {
+        return loops.join(" ");
+    }
+    if let Some(verdict) = crate::dips::verdict(run).or_else(|| crate::received::verdict(run)) {
+        return verdict;
     }
     match decisive(run) {
         Some(series) => sentence(run, series),
@@ -35,6 +42,13 @@ pub(crate) fn decisive(run: &Run) -> Option<&Series> {
     }
     if run.measurement == Measurement::PulseTable {
         return of_table(run);
+    }
+    // The timer that the source of the question judges by.
+    if run.measurement == Measurement::KernelEvaluate {
+        return measured().next();
+    }
+    if let Some(sum) = measured().find(|s| s.waits.is_some()) {
+        return Some(sum);
     }
     // The first of the best, so that equal ones keep the order of the run.
     measured().reduce(|best, s| if s.share_in_time(IN_TIME_NS) > best.share_in_time(IN_TIME_NS) { s } else { best })

@@ -142,7 +142,74 @@ fn a_hostile_record_runs_no_script() {
     assert_eq!(seen.dom.matches("<script").count(), 2);
 }
 
-/// Proof that the test above can fail: each page is broken in one way, and each is found out.
+/// Pages of every kind, by name.
+fn pages() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let records = files.filter(|path| path.extension().is_some_and(|e| e == "json"));
+    let of_record = |path: std::path::PathBuf| {
+        (
+            path.file_stem().unwrap().to_string_lossy().into_owned(),
+            html(&ontick_record::store::read_any(&path).unwrap()),
+        )
+    };
+    let mut all: Vec<(String, String)> = records.map(of_record).collect();
+    let runs = [
+        ("comparison", sample::prove()),
+        ("causes", sample::explained()),
+        ("methods", sample::methods()),
+        ("switch", sample::switch()),
+        ("signal", sample::signal()),
+    ];
+    all.extend(runs.into_iter().map(|(name, run)| (name.into(), html(&run))));
+    all
+}
+
+/// How wide each page is in a window of this width, and how wide the window is without its scroll bar.
+fn widths(browser: &str, pages: &[(String, String)], window: u32) -> Vec<(String, u32, u32)> {
+    let escaped = |page: &str| page.replace('&', "&amp;").replace('"', "&quot;");
+    let frame = |(name, page): &(String, String)| {
+        format!(
+            "<iframe name=\"{name}\" style=\"width:{window}px;height:900px\" srcdoc=\"{}\"></iframe>",
+            escaped(page)
+        )
+    };
+    let frames: String = pages.iter().map(frame).collect();
+    let script = "<script>onload = () => document.querySelectorAll('iframe').forEach((frame) => {
+        const page = frame.contentDocument.documentElement, p = document.createElement('p');
+        p.textContent = [frame.name, page.scrollWidth, page.clientWidth].join(' ');
+        p.className = 'measured';
+        frame.replaceWith(p);
+    });</script>";
+    let seen = visit(browser, &format!("<!DOCTYPE html><body>{frames}{script}</body>"));
+    let measured = seen.dom.split("<p class=\"measured\">").skip(1).filter_map(|rest| rest.split('<').next());
+    let number = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap();
+    let parsed = measured.map(|text| {
+        let mut words = text.split(' ');
+        (words.next().unwrap().to_string(), number(words.next()), number(words.next()))
+    });
+    parsed.collect()
+}
+
+#[test]
+fn no_page_scrolls_sideways() {
+    let Some(browser) = chromium() else { return };
+    let pages = pages();
+    for window in [400, 800, 1_600] {
+        let measured = widths(browser, &pages, window);
+        assert_eq!(measured.len(), pages.len());
+        for (name, page, room) in measured {
+            assert!(room + 30 >= window && page <= room, "{name} is {page} px wide in a window of {room} px");
+        }
+    }
+    // Proof that it can fail.
+    let broad =
+        vec![("broad".to_string(), "<!DOCTYPE html><body><div style=\"width:500px\">x</div></body>".to_string())];
+    let (_, page, room) = widths(browser, &broad, 400).remove(0);
+    assert!(page > room, "{page} px in {room} px");
+}
+
+/// Proof that the tests above can fail: each page is broken in one way, and each is found out.
 #[test]
 fn a_broken_page_is_found_out() {
     let Some(browser) = chromium() else { return };

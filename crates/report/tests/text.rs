@@ -124,7 +124,8 @@ fn a_switch_under_test_fits_and_says_what_became_of_its_frames() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.contains("6 while the switch did not run (for 5.21ms at most)"), "{text}");
-    assert!(text.contains("Of 479 980 frames 6 arrived outside their windows (12.5 per million)"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Of 479 980 frames 6 arrived outside their windows (12.5 per million)"), "{text}");
     let narrow = text::summary(&sample::switch(), &Style { width: 50, ..Style::default() });
     assert!(widest(&narrow) <= 50, "{narrow}");
     let listed = text::violations(&sample::switch(), &Style { width: 100, ..Style::default() });
@@ -187,4 +188,41 @@ fn causes_stand_under_the_verdict_most_frequent_first() {
     assert!(text.contains("The 38 outliers above 100us: timer tick 19, device interrupt mmc0 5,"), "{text}");
     assert!(text.contains("120 000 events (12 000 a second), each about 240ns"), "{text}");
     assert!(!text::summary(&sample::single(), &Style::default()).contains("cause"));
+}
+
+#[test]
+fn a_mean_stands_where_there_is_room_for_it() {
+    let mut run = sample::single();
+    (run.series[0].latency.mean_ns, run.series[0].latency.std_dev_ns) = (Some(1_234_567.0), Some(7_654.0));
+    let wide = |width| text::summary(&run, &Style { width, ..Style::default() });
+    assert!(wide(110).contains(" mean ") && wide(110).contains("1.23ms"), "{}", wide(110));
+    assert!(wide(110).contains(" stddev ") && wide(110).contains("7.65us"), "{}", wide(110));
+    assert!(
+        !wide(80).contains("stddev") && !wide(80).contains(" mean ") && wide(80).contains("p99.99"),
+        "{}",
+        wide(80)
+    );
+    let page = ontick_report::html(&run);
+    assert!(page.contains(">mean</th>") && page.contains(">1.23\u{202f}ms</td>"));
+    assert!(page.contains(">stddev</th>") && page.contains(">7.65\u{202f}µs</td>"));
+    assert!(ontick_report::openmetrics(&run).contains("ontick_latency_stddev_seconds{"));
+}
+
+#[test]
+fn the_page_of_samples_has_signal_spectrum_and_gaps() {
+    let page = ontick_report::html(&sample::signal());
+    for words in [
+        "<h1>ontick sample</h1>",
+        "Signal: sine",
+        ">Spectrum</h2>",
+        "The strongest is 50\u{202f}Hz.",
+        ">Gaps</h2>",
+        "the thread was late</th><td>3</td>",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    // Three samples are missing: two stretches of a line, for a wide and for a narrow window.
+    let drawn = page.split("Signal: sine").nth(1).unwrap().split("</section>").next().unwrap();
+    assert_eq!(drawn.matches("class=\"line ").count(), 4);
+    assert!(!ontick_report::html(&sample::single()).contains("Spectrum"));
 }

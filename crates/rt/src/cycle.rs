@@ -94,6 +94,15 @@ impl<W: Wait> Cycle<W> {
         tick
     }
 
+    /// Waits once more within the period, until `for_ns` after `tick` was reached: what was late before is not counted as
+    /// late again.
+    #[inline]
+    pub fn wait_after(&mut self, tick: &Tick, for_ns: u64) -> Tick {
+        let deadline_ns = tick.now_ns.saturating_add(for_ns);
+        let now_ns = self.wait.until(&mut self.clock, deadline_ns);
+        Tick { index: tick.index, deadline_ns, now_ns, missed: 0 }
+    }
+
     /// Sleeps for `nap_ns` if the next deadline is more than three times as far, and tells the time then; `None`
     /// once it is nearer. For loops with long periods that must look at something else meanwhile.
     pub fn approach(&mut self, nap_ns: u64) -> Option<u64> {
@@ -111,6 +120,12 @@ impl<W: Wait> Cycle<W> {
     /// The wait strategy.
     pub fn wait(&self) -> &W {
         &self.wait
+    }
+
+    /// The same deadlines, waited for by what `by` makes of the wait strategy.
+    pub fn waiting_by<V: Wait>(self, by: impl FnOnce(W) -> V) -> Cycle<V> {
+        let Self { clock, wait, period_ns, next_ns, index, overrun } = self;
+        Cycle { clock, wait: by(wait), period_ns, next_ns, index, overrun }
     }
 
     /// Ends the cycle; the wait strategy keeps what it has learned.
@@ -186,6 +201,20 @@ mod tests {
             assert_eq!((tick.index, tick.deadline_ns), (1 + missed, (3 + missed) * MS), "busy for {busy_ns} ns");
             assert_eq!(cycle.next().index, 2 + missed);
         }
+    }
+
+    #[test]
+    fn a_further_wait_begins_where_the_one_before_ended() {
+        let clock = Clock::with_source(ClockId::Monotonic, Source::ClockGettime);
+        let lateness = vec![40, 7, 0];
+        let mut cycle =
+            Cycle::with_phase(clock, Scripted(lateness, 0), 1_000_000_000, Phase::Fixed(0), Overrun::CatchUp);
+        let first = cycle.next();
+        let second = cycle.wait_after(&first, 1_000);
+        assert_eq!((second.index, second.deadline_ns - first.deadline_ns, second.latency_ns()), (0, 1_040, 7));
+        // The grid does not move with it.
+        let next = cycle.next();
+        assert_eq!((next.index, next.deadline_ns - first.deadline_ns), (1, 1_000_000_000));
     }
 
     #[test]

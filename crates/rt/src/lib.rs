@@ -25,6 +25,7 @@ pub mod cpus;
 pub mod cycle;
 pub mod ewma;
 pub mod gaps;
+mod online;
 pub mod phase;
 pub mod recorder;
 mod sys;

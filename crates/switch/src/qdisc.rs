@@ -1,5 +1,7 @@
 //! Queueing disciplines as values, and as tc(8) shows them.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,8 +17,11 @@ pub const PRIORITIES: usize = 16;
 pub struct Taprio {
     /// The traffic class of each priority.
     pub map: [u8; PRIORITIES],
-    /// The transmit queue of each traffic class, one each.
+    /// The first transmit queue of each traffic class.
     pub queues: Vec<u16>,
+    /// How many each has; empty: one each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<u16>,
     /// When cycles begin.
     pub base_ns: u64,
     /// Their length.
@@ -35,15 +40,15 @@ pub struct Taprio {
 
 /// What tc shows of a taprio queueing discipline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Shown {
+pub struct TaprioState {
     /// What was asked for last and is not in force yet.
     pub admin: Option<Times>,
     /// What is in force.
     pub oper: Option<Times>,
     /// The traffic class of each priority.
     pub map: Vec<u64>,
-    /// The transmit queue of each traffic class.
-    pub queues: Vec<u64>,
+    /// The first transmit queue of each traffic class, and how many it has.
+    pub queues: Vec<(u64, u64)>,
     /// 0: software, 1: transmission times, 2: the port.
     pub flags: u64,
 }
@@ -75,12 +80,12 @@ impl Times {
     }
 }
 
-impl Shown {
+impl TaprioState {
     /// From an entry of `tc -j qdisc show`.
     pub fn of(qdisc: &Value) -> Option<Self> {
         let options = &qdisc["options"];
         let numbers = |list: &Value| list.as_array().map(|all| all.iter().filter_map(number).collect());
-        let queue = |queue: &Value| number(&queue["offset"]);
+        let queue = |queue: &Value| Some((number(&queue["offset"])?, number(&queue["count"])?));
         Some(Self {
             admin: Times::of(&options["admin"]),
             oper: Times::of(options),
@@ -97,7 +102,7 @@ impl Shown {
             Some(format!("another schedule: base time {} ns, cycle {} ns", times.base_ns, times.cycle_ns))
         } else if !self.map.iter().copied().eq(wanted.map.iter().map(|class| u64::from(*class))) {
             Some(format!("another map of priorities: {:?}", self.map))
-        } else if !self.queues.iter().copied().eq(wanted.queues.iter().map(|queue| u64::from(*queue))) {
+        } else if !self.queues.iter().copied().eq(wanted.all_queues().map(|all| (all.start.into(), all.len() as u64))) {
             Some(format!("other transmit queues: {:?}", self.queues))
         } else if self.flags != u64::from(wanted.flags) {
             Some(format!("flags {:#x}", self.flags))
@@ -108,6 +113,12 @@ impl Shown {
 }
 
 impl Taprio {
+    /// The transmit queues of each traffic class.
+    pub fn all_queues(&self) -> impl Iterator<Item = Range<u16>> + '_ {
+        let count = |class: usize| self.counts.get(class).copied().unwrap_or(1);
+        self.queues.iter().enumerate().map(move |(class, first)| *first..first + count(class))
+    }
+
     /// What follows `tc qdisc replace dev PORT`.
     pub fn words(&self) -> String {
         let list = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(" ");
@@ -116,7 +127,7 @@ impl Taprio {
             "stab overhead 24 parent root handle {HANDLE} taprio num_tc {} map {} queues {} base-time {} cycle-time {} {}",
             self.queues.len(),
             list(&mut self.map.iter().map(u8::to_string)),
-            list(&mut self.queues.iter().map(|queue| format!("1@{queue}"))),
+            list(&mut self.all_queues().map(|all| format!("{}@{}", all.len(), all.start))),
             self.base_ns,
             self.cycle_ns,
             list(&mut self.entries.iter().map(|(gates, for_ns)| format!("sched-entry S {gates:02x} {for_ns}"))),
@@ -138,7 +149,7 @@ impl Taprio {
 
     /// The schedule by traffic class, as entries.
     pub fn schedule(&self) -> Vec<Entry> {
-        self.entries.iter().map(|(gates, for_ns)| Entry { open: *gates as u8, for_ns: *for_ns }).collect()
+        self.entries.iter().map(|(gates, for_ns)| Entry { open: *gates as u16, for_ns: *for_ns }).collect()
     }
 }
 
@@ -195,7 +206,7 @@ mod tests {
                 r#"[{{"kind":"taprio","options":{{"tc":1,"map":[0],"queues":[{{"offset":0,"count":1}}],"clockid":"TAI",{before}{times}}}}}]"#
             );
             let listed: Vec<Value> = serde_json::from_str(&with_every_key(&text)).unwrap();
-            let shown = Shown::of(&listed[0]).unwrap();
+            let shown = TaprioState::of(&listed[0]).unwrap();
             assert_eq!(shown.admin.unwrap().base_ns, 7);
             assert_eq!(shown.oper.map(|oper| oper.base_ns), (!before.is_empty()).then_some(1));
         }

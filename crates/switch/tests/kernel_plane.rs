@@ -5,6 +5,8 @@
 mod judges;
 #[path = "../../undo/tests/kill/mod.rs"]
 mod kill;
+#[path = "kernel_plane/open_vswitch.rs"]
+mod open_vswitch;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -18,7 +20,7 @@ use ontick_switch::apply::{
 };
 use ontick_switch::ethtool;
 use ontick_switch::features::Features;
-use ontick_switch::kernel::{self, Ended, Options};
+use ontick_switch::kernel::{self, Options, ReconcileEnd};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_tsn::config;
 use ontick_tsn::model::{Class, Classifier, Forwarding, Offload, Plane, Port, Role, Rule, Socket, Switch};
@@ -32,8 +34,8 @@ struct Faulty {
 }
 
 impl Host for Faulty {
-    fn look(&self, argv: &[&str]) -> Result<String, Refused> {
-        if self.for_good && self.fault.happened() { Err(fault()) } else { Live.look(argv) }
+    fn query(&self, argv: &[&str]) -> Result<String, Refused> {
+        if self.for_good && self.fault.happened() { Err(fault()) } else { Live.query(argv) }
     }
 
     /// Kernels of test machines may lack queueing disciplines, whose steps are then left out below.
@@ -87,6 +89,7 @@ fn switch(classifier: Classifier) -> Switch {
         name: name.into(),
         rate: None,
         offload: Offload::None,
+        transmit_queues: Vec::new(),
         max_sdu: vec![None; 2],
         gates: None,
     };
@@ -101,6 +104,7 @@ fn switch(classifier: Classifier) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,
+        bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         classes: vec![class("red", 1, vec![rule]), class("blue", 0, vec![])],
@@ -146,8 +150,8 @@ fn has(classifier: Classifier) -> bool {
         Classifier::Nft => kernel::probe::nft(&Live),
         _ => kernel::probe::iptables(&Live),
     };
-    if let kernel::probe::Known::Missing(why) = &known {
-        ontick_skip::skipped!("{why}");
+    if let kernel::probe::Known::Missing { what, why } = &known {
+        ontick_skip::skipped!("{what}: {why}");
     }
     known == kernel::probe::Known::There
 }
@@ -155,7 +159,7 @@ fn has(classifier: Classifier) -> bool {
 /// Everything that a switch could have changed, as text.
 fn snapshot() -> String {
     let mut text = String::new();
-    let look = |argv: &[&str]| Live.look(argv).unwrap_or_else(|refused| refused.to_string());
+    let look = |argv: &[&str]| Live.query(argv).unwrap_or_else(|refused| refused.to_string());
     // Counters and what IPv6 does by itself in time change without anybody's doing.
     for argv in [
         &["ip", "-d", "-j", "link"][..],
@@ -233,7 +237,7 @@ fn round(classifier: Classifier) {
     assert_eq!(folder.plan().unwrap(), plan);
     assert_ne!(snapshot(), before);
     let again = apply_with(&Live, &folder, &plan, &switch).unwrap_err();
-    assert!(matches!(again, ApplyError::Stands(_)), "{again}");
+    assert!(matches!(again, ApplyError::Exists(_)), "{again}");
     let reverted = revert(&Live, &folder, &lock(&folder)).unwrap().unwrap();
     assert!(reverted.complete());
     is_as(&before, "after a revert");
@@ -353,7 +357,7 @@ fn kept() {
         judges::openmetrics(&text);
         drop(stopped);
         let ((ended, tally), said) = keeper.join().unwrap();
-        assert_eq!(ended, Ended::Stopped);
+        assert_eq!(ended, ReconcileEnd::Stopped);
         assert!(tally.put_back >= 3, "{said:?}");
         for part in [
             "ontick_cell4 is gone: put back",

@@ -3,8 +3,12 @@
 
 use std::net::Ipv4Addr;
 
-/// A traffic class can be one of eight (IEEE 802.1Q-2022 clause 8.6.6).
-pub const CLASSES: usize = 8;
+/// Traffic classes of a port at most, as the kernel has them (TC_QOPT_MAX_QUEUE); IEEE 802.1Q-2022 clause 8.6.6 has
+/// [`STANDARD_CLASSES`].
+pub const CLASSES: usize = 16;
+
+/// Traffic classes of a port at most in IEEE 802.1Q-2022 (clause 8.6.6), and so in its YANG modules.
+pub const STANDARD_CLASSES: usize = 8;
 
 /// One switch, or one end station whose own frames are scheduled in the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +19,8 @@ pub struct Switch {
     pub role: Role,
     /// Who is to do the work.
     pub plane: Plane,
+    /// Which bridge stands between the ports in the kernel's data plane.
+    pub bridge: Bridge,
     /// How frames find their class in the kernel's data plane.
     pub classifier: Classifier,
     /// How the user data plane has frames of its ports.
@@ -147,6 +153,34 @@ pub enum Plane {
     User,
 }
 
+/// Which bridge stands between the ports in the kernel's data plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bridge {
+    /// The kernel's own.
+    Linux,
+    /// Open vSwitch.
+    OpenVswitch(Datapath),
+}
+
+/// Who forwards frames for Open vSwitch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Datapath {
+    /// The kernel's module `openvswitch`.
+    System,
+    /// `ovs-vswitchd` itself, which needs no module.
+    Netdev,
+}
+
+impl Datapath {
+    /// Its name in files and in Open vSwitch's database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Datapath::System => "system",
+            Datapath::Netdev => "netdev",
+        }
+    }
+}
+
 /// How frames find their class in the kernel's data plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Classifier {
@@ -174,7 +208,7 @@ pub enum Socket {
 pub struct Class {
     /// Its name in gates.
     pub name: String,
-    /// Its number, 0 to 7: among open gates the highest number with a frame that fits goes first (strict priority,
+    /// Its number, 0 to 15: among open gates the highest number with a frame that fits goes first (strict priority,
     /// IEEE 802.1Q-2022 clause 8.6.8.1). No two classes have the same.
     pub queue: u8,
     /// Frames that fit any of these belong to it. The one class without rules takes all others.
@@ -231,6 +265,9 @@ pub struct Port {
     /// Largest frame of each class, as octets of the service data unit: what follows addresses, VLAN tag and
     /// EtherType (queueMaxSDU, IEEE 802.1Q-2022 clause 12.29.1.1.1). By the class's place in [`Switch::classes`].
     pub max_sdu: Vec<Option<u32>>,
+    /// Transmit queues of each class by its place in [`Switch::classes`], at least one each; empty: one each. Only a
+    /// port with gates in the kernel's data plane has them.
+    pub transmit_queues: Vec<u8>,
     /// When which gates are open; absent: all are, always.
     pub gates: Option<Gates>,
 }
@@ -286,9 +323,16 @@ pub enum Guard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// Bit n is the gate of the class with [`Class::queue`] n.
-    pub open: u8,
+    pub open: u16,
     /// For how long, in ns.
     pub for_ns: u64,
+}
+
+impl Port {
+    /// Transmit queues of a class, by its place in [`Switch::classes`].
+    pub fn transmit_queues_of(&self, class: usize) -> u16 {
+        self.transmit_queues.get(class).map_or(1, |queues| u16::from(*queues))
+    }
 }
 
 impl Switch {

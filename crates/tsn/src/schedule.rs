@@ -23,9 +23,9 @@ struct Slot {
     /// Where it begins and ends in the cycle.
     begin_ns: u64,
     end_ns: u64,
-    open: u8,
+    open: u16,
     /// Gates that open where it ends.
-    opens: u8,
+    opens: u16,
     /// For each gate that is open, after how much time from the slot's beginning it closes.
     closes_after_ns: [u64; CLASSES],
 }
@@ -38,16 +38,16 @@ pub struct View {
     /// Until when.
     pub until_ns: u64,
     /// Open gates, one bit for each queue.
-    pub open: u8,
+    pub open: u16,
     /// Gates that open at its end.
-    pub opens: u8,
+    pub opens: u16,
     /// When each of the open gates closes; [`NEVER`] for one that is always open.
     pub closes_ns: [u64; CLASSES],
 }
 
 impl View {
     /// All gates open, for ever.
-    pub const OPEN: View = View { from_ns: 0, until_ns: NEVER, open: u8::MAX, opens: 0, closes_ns: [NEVER; CLASSES] };
+    pub const OPEN: View = View { from_ns: 0, until_ns: NEVER, open: u16::MAX, opens: 0, closes_ns: [NEVER; CLASSES] };
 }
 
 impl Schedule {
@@ -229,12 +229,12 @@ mod tests {
     use super::*;
 
     fn entries() -> impl Strategy<Value = Vec<Entry>> {
-        let entry = (any::<u8>(), 1u64..1_000).prop_map(|(open, for_ns)| Entry { open, for_ns });
+        let entry = (any::<u16>(), 1u64..1_000).prop_map(|(open, for_ns)| Entry { open, for_ns });
         prop::collection::vec(entry, 1..8)
     }
 
     /// The gates at an offset, found by counting from the beginning.
-    fn counted(entries: &[Entry], mut offset_ns: u64) -> u8 {
+    fn counted(entries: &[Entry], mut offset_ns: u64) -> u16 {
         for entry in entries {
             if offset_ns < entry.for_ns {
                 return entry.open;
@@ -249,7 +249,7 @@ mod tests {
         // Source 004: blue (queue 0) for 800 us, red (queue 1) for 200 us.
         let list = [Entry { open: 1, for_ns: 800_000 }, Entry { open: 2, for_ns: 200_000 }];
         let schedule = Schedule::new(5_000_000, &list);
-        assert_eq!(schedule.at(4_999_999).open, u8::MAX);
+        assert_eq!(schedule.at(4_999_999).open, u16::MAX);
         let view = schedule.at(6_800_000);
         assert_eq!((view.open, view.from_ns, view.until_ns, view.closes_ns[1]), (2, 6_800_000, 7_000_000, 7_000_000));
         assert_eq!(schedule.windows(0), [(0, 800_000)]);

@@ -1,9 +1,12 @@
 //! Holds the crate to what it says: no operating system in it.
 
-use std::fs;
+mod sources;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use sources::each_source;
 
 /// A target without files, processes, threads, clocks and libc. Its standard library has the names of the first four, and
 /// fails when they are used: that no source names them is what [`faults`] is for.
@@ -36,20 +39,10 @@ fn faults(text: &str) -> Vec<&str> {
     code.filter(|line| OF_THE_SYSTEM.iter().any(|name| line.contains(name))).collect()
 }
 
-fn each_source(folder: &Path, visit: &mut impl FnMut(&Path, &str)) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => each_source(&path, visit),
-            false => visit(&path, &fs::read_to_string(&path).unwrap()),
-        }
-    }
-}
-
 #[test]
 fn no_source_needs_an_operating_system() {
     let mut sources = 0;
-    each_source(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut |path, text| {
+    each_source(&mut |path, text| {
         sources += 1;
         assert_eq!(faults(text), [""; 0], "{}", path.display());
     });

@@ -1,7 +1,8 @@
 //! Callers can tell errors apart: no function that they see has a text for one.
 
-use std::fs;
-use std::path::Path;
+mod sources;
+
+use sources::each_source;
 
 /// Functions, methods and closures to hand in that may fail with a text, of those that are visible outside their file.
 fn faults(text: &str) -> Vec<&str> {
@@ -12,20 +13,10 @@ fn faults(text: &str) -> Vec<&str> {
     signatures.filter(|signature| signature.contains(", String>")).collect()
 }
 
-fn each_source(folder: &Path, visit: &mut impl FnMut(&Path, &str)) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => each_source(&path, visit),
-            false => visit(&path, &fs::read_to_string(&path).unwrap()),
-        }
-    }
-}
-
 #[test]
 fn no_public_function_fails_with_a_text() {
     let mut functions = 0;
-    each_source(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut |path, text| {
+    each_source(&mut |path, text| {
         functions += text.matches("pub fn ").count();
         assert_eq!(faults(&format!("\n{text}")), [""; 0], "{}", path.display());
     });

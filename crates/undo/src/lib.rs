@@ -4,6 +4,7 @@
 
 pub mod guardian;
 mod outcome;
+pub mod record_log;
 pub mod state_dir;
 pub mod trust;
 

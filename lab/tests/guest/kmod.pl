@@ -44,10 +44,10 @@ sub wait_for { return (command($_[0], 0, 4))[1] }
 sub stop { return (command($_[0], 0, 5))[1] }
 sub result { my ($file) = @_;
   my $cells = "\0" x 8192;
-  my ($told, $errno) = command($file, 3, 6, pack('Q5 Q L4', (0) x 5, unpack('Q', pack('P', $cells)), (0) x 4));
+  my ($reply, $errno) = command($file, 3, 6, pack('Q5 Q L4', (0) x 5, unpack('Q', pack('P', $cells)), (0) x 4));
   die "result: $errno\n" if $errno;
   my %result;
-  @result{qw(count missed min max sum cells state error irq)} = unpack('Q6 L3', $told);
+  @result{qw(count missed min max sum cells state error irq)} = unpack('Q6 L3', $reply);
   $result{cells} = [unpack('Q1024', $cells)];
   return %result }
 
@@ -84,9 +84,9 @@ sub check_sums { my ($what, %r) = @_;
   $r{min} <= $r{max} && $r{sum} >= $r{min} * $r{count} && $r{sum} <= $r{max} * $r{count} or die "$what: min, max, sum\n" }
 
 sub version {
-  my ($told, $errno) = command(device(), 2, 0, "\0" x 32);
+  my ($reply, $errno) = command(device(), 2, 0, "\0" x 32);
   expect('version asked for', 0, $errno);
-  my ($abi, $reserved, $name) = unpack('L L Z24', $told);
+  my ($abi, $reserved, $name) = unpack('L L Z24', $reply);
   expect('version of the interface', 1, $abi);
   print "version: $abi\n" }
 

@@ -87,7 +87,7 @@ fn put(header: MessageHeader, body_length: i64, out: &mut Vec<u8>) -> usize {
     padded + 8
 }
 
-/// The names of all columns. A channel that is called as one of the others is told apart.
+/// The names of all columns. A channel that has the name of another one gets a suffix.
 pub(super) fn names(channels: &[Channel]) -> Vec<String> {
     let mut names: Vec<String> = FIXED.map(String::from).to_vec();
     for channel in channels {

@@ -1,6 +1,6 @@
 //! Samples as Arrow IPC, which pandas, polars and many others open.
 //!
-//! One row per sample. Gaps are told in the row after them, as counts by reason, so that nothing is lost silently
+//! One row per sample. Gaps are reported in the row after them, as counts by reason, so that nothing is lost silently
 //! and no row is made up:
 //!
 //! | column | type |

@@ -70,7 +70,7 @@ impl Encode for Binary {
 #[non_exhaustive]
 pub enum ReadError {
     /// They begin otherwise.
-    #[error("this is no recording of ontick sample in the binary or the Arrow format")]
+    #[error("this is no recording of ontick in the binary or the Arrow format")]
     Foreign,
     /// They are of a version that is not known.
     #[error("version {0} of the binary format is not known to this ontick, which reads version 1")]
@@ -79,7 +79,7 @@ pub enum ReadError {
     #[error("its description is damaged: {0}")]
     Description(String),
     /// They are in a format that this program was built without.
-    #[error("this ontick was built without Arrow (build it with --features arrow)")]
+    #[error("this program was built without Arrow (its feature `arrow`)")]
     Missing,
     /// They are damaged in the midst.
     #[error("it is damaged: {0}")]

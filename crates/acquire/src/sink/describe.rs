@@ -96,7 +96,7 @@ impl FromStr for Sink {
 
 fn arrow_goes_to(to: &Where) -> Result<(), String> {
     if cfg!(not(feature = "arrow")) {
-        return Err("this ontick was built without Arrow (build it with --features arrow)".into());
+        return Err("this program was built without Arrow (its feature `arrow`)".into());
     }
     match to {
         Where::Udp(_) => Err("Arrow's batches are longer than datagrams (choose binary, or tcp: or unix:)".into()),

@@ -100,7 +100,7 @@ pub fn unix(
     Ok(Listening { thread, address: at, notice: None })
 }
 
-/// A connection that can be told how long to wait.
+/// A connection whose waits have a limit.
 trait Connection: AsFd + Read + Send + Sync + 'static {
     fn prepare(&self) -> io::Result<()>;
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;

@@ -12,7 +12,7 @@ mod socket_file;
 mod udp;
 mod writer;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl Client {
 
     fn leave(&self, problem: Option<String>) {
         *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
-        self.present.store(false, Relaxed);
+        self.present.store(false, Release);
     }
 
     /// Samples that it has yet to take, of so many that were handed on in all.

@@ -11,7 +11,7 @@
 use ontick_gpio::{Backend, Group, Name, Request};
 use rustix::io::Errno;
 
-use super::{Channel, Source};
+use super::{Channel, Source, SpecError};
 use crate::Error;
 
 /// Lines as channels.
@@ -49,29 +49,29 @@ impl Source for Lines {
 }
 
 /// The lines of `sim:bench/0-7,sim:bench/9`.
-pub fn names(text: &str) -> Result<Vec<Name>, String> {
+pub fn names(text: &str) -> Result<Vec<Name>, SpecError> {
     let parts: Vec<Vec<Name>> = text.split(',').map(range).collect::<Result<_, _>>()?;
     let names: Vec<Name> = parts.into_iter().flatten().collect();
     match names.len() {
         ..=Group::MOST => Ok(names),
-        many => Err(format!("{many} lines are more than a group may have ({})", Group::MOST)),
+        count => Err(SpecError::ManyLines { count, most: Group::MOST }),
     }
 }
 
 /// `LINE-LAST`, or one line. A board's own names may have a hyphen and a number too: those are names.
-fn range(text: &str) -> Result<Vec<Name>, String> {
+fn range(text: &str) -> Result<Vec<Name>, SpecError> {
     if let Some((first, last)) = text.rsplit_once('-') {
         let (first, last) = (first.parse::<Name>(), last.parse::<u32>());
         if let (Ok(Name::Sim { .. } | Name::Chip { .. } | Name::Register(_)), Err(_)) = (&first, &last) {
-            return Err(format!("\"{text}\" has no last line (a range is sim:bench/0-7)"));
+            return Err(SpecError::NoLastLine(text.into()));
         }
         if let (Ok(first), Ok(last)) = (first, last) {
             if let Some(names) = counted(&first, last) {
-                return names.ok_or_else(|| format!("\"{text}\" is no range of up to {} lines", Group::MOST));
+                return names.ok_or_else(|| SpecError::LineRange { text: text.into(), most: Group::MOST });
             }
         }
     }
-    Ok(vec![text.parse().map_err(|error: ontick_gpio::NameError| error.to_string())?])
+    Ok(vec![text.parse()?])
 }
 
 /// From this line to `last`; nothing inside if they are none or too many, nothing at all if lines of this kind are not
@@ -117,7 +117,7 @@ mod tests {
             ("sim:bench/0-x", "no last line"),
             ("sim:a/0-40,sim:b/0-40", "82 lines"),
         ] {
-            assert!(names(text).unwrap_err().contains(why), "{text}: {:?}", names(text));
+            assert!(names(text).unwrap_err().to_string().contains(why), "{text}: {:?}", names(text));
         }
         let error = open("lines:sim:a/0,sim:b/0").err().unwrap().to_string();
         assert!(error.contains("of one chip"), "{error}");

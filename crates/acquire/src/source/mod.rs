@@ -1,11 +1,13 @@
 //! Where values come from.
 
+mod error;
 pub mod iio;
 mod lines;
 mod options;
 pub mod spi;
 mod wave;
 
+pub use error::SpecError;
 pub use lines::Lines;
 pub use spi::Spi;
 pub use wave::{Shape, Wave};
@@ -67,12 +69,13 @@ enum SourceSpec<'a> {
 impl<'a> SourceSpec<'a> {
     fn read(text: &'a str) -> Result<Self, Error> {
         let asked = |why: String| Error::Invalid { what: "source", text: text.into(), why };
+        let spec = |error: SpecError| asked(error.to_string());
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         match kind {
             "wave" => rest.parse().map(SourceSpec::Wave).map_err(|error: wave::WaveError| asked(error.to_string())),
-            "lines" => lines::names(rest).map(SourceSpec::Lines).map_err(asked),
-            "iio" => iio::IioSpec::read(rest).map(SourceSpec::Iio).map_err(asked),
-            "spi" => spi::SpiSpec::read(rest).map(SourceSpec::Spi).map_err(asked),
+            "lines" => lines::names(rest).map(SourceSpec::Lines).map_err(spec),
+            "iio" => iio::IioSpec::read(rest).map(SourceSpec::Iio).map_err(spec),
+            "spi" => spi::SpiSpec::read(rest).map(SourceSpec::Spi).map_err(spec),
             _ => Err(asked("there is no such kind of source (choose wave, lines, spi or iio)".into())),
         }
     }

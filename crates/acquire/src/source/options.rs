@@ -1,5 +1,7 @@
 //! The words after a source's name: `key=value`, or a key alone.
 
+use super::SpecError;
+
 /// Keys, with their values where they have one, in any order, each once.
 #[derive(Debug)]
 pub struct Options<'a> {
@@ -9,15 +11,15 @@ pub struct Options<'a> {
 
 impl<'a> Options<'a> {
     /// Of these words.
-    pub fn read(known: &'static [&'static str], words: &[&'a str]) -> Result<Self, String> {
+    pub fn read(known: &'static [&'static str], words: &[&'a str]) -> Result<Self, SpecError> {
         let mut given: Vec<(&str, &str)> = Vec::new();
         for word in words {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             if !known.contains(&key) {
-                return Err(format!("\"{word}\" is no option (there are {})", known.join(", ")));
+                return Err(SpecError::UnknownOption { word: (*word).into(), known: known.join(", ") });
             }
             if given.iter().any(|(other, _)| *other == key) {
-                return Err(format!("{key} is given twice"));
+                return Err(SpecError::Twice(key.into()));
             }
             given.push((key, value));
         }

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::ownership;
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, RootFlag};
+use crate::flags::{self, BoardFlag, RootFlag};
 use crate::{stop, terminal};
 
 /// Check what prevents good timing on this machine, worst first; changes nothing.
@@ -39,6 +39,8 @@ pub struct Check {
     json: bool,
     #[command(flatten)]
     root: RootFlag,
+    #[command(flatten)]
+    board: BoardFlag,
 }
 
 /// What `--json` prints.
@@ -54,16 +56,17 @@ struct Checked {
 impl Check {
     pub fn run(self) -> Result<Outcome, Failure> {
         let root = self.root.open()?;
-        let facts = Facts::gather(&root);
-        let target = flags::target(&root, &facts, self.cpu.map(CpuList::one), Profile::DedicatedCore)?;
+        let cpu = self.cpu.map(CpuList::one);
+        let facts = self.board.facts(&root, cpu.as_ref())?;
+        let target = flags::target(&root, &facts, cpu, Profile::DedicatedCore)?;
         let ownership = self.cpu.map(|cpu| self.watch(&root, &facts, cpu)).transpose()?;
-        let found = check(&facts, &target);
+        let found = check(&facts, &target, &|remedy| self.root.remedy(remedy));
         let bad = any_bad(&found);
         if self.json {
             let checked = Checked { target, findings: found, ownership };
             terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?;
         } else {
-            terminal::print(&self.render(&facts, &target, &found, ownership.as_ref()))?;
+            terminal::print(&self.render((&facts, root.is_live()), &target, &found, ownership.as_ref()))?;
         }
         Ok(if bad { Outcome::NotMet } else { Outcome::Met })
     }
@@ -81,7 +84,13 @@ impl Check {
         watch(root, facts, cpu, time, || !stop.load(Relaxed)).map_err(Failure::new)
     }
 
-    fn render(&self, facts: &Facts, target: &Target, found: &[Finding], ownership: Option<&Ownership>) -> String {
+    fn render(
+        &self,
+        (facts, live): (&Facts, bool),
+        target: &Target,
+        found: &[Finding],
+        ownership: Option<&Ownership>,
+    ) -> String {
         let style = terminal::style();
         let mut shown = text::machine(&facts.environment(target.cpus.last()), &style) + "\n";
         if let Some(ownership) = ownership {
@@ -89,8 +98,11 @@ impl Check {
             shown += "\n";
         }
         shown += &text::findings(found, self.all, &style);
-        if found.iter().any(|f| f.knob.is_some()) {
-            shown += &format!("What would be changed for CPU {}, and why: ontick tune plan\n", target.cpus);
+        let boot = !live && found.iter().any(|f| f.boot.is_some());
+        if boot || found.iter().any(|f| f.knob.is_some()) {
+            let words: String = self.board.words().iter().map(|word| format!(" {word}")).collect();
+            let plan = self.root.command(&format!("ontick tune plan{}{words}", if boot { " --boot" } else { "" }));
+            shown += &format!("What would be changed for CPU {}, and why:\n  {plan}\n", target.cpus);
         }
         shown
     }

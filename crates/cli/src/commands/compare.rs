@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_record::compare::Comparison;
+use ontick_record::compare::{self as comparing, Comparison, Decision, RelativeRequirement, Verdict};
 use ontick_record::{Run, store};
-use ontick_report::{compare, html_of_several};
+use ontick_report::{compare, decisions, html_of_several, junit_of_comparison};
 use serde::Serialize;
 
 use crate::attempts::Attempts;
@@ -14,7 +14,9 @@ use crate::terminal;
 
 /// Compare runs side by side; ratios are to the first.
 #[derive(Args)]
-#[command(after_help = "Example:\n  ontick compare before.json cyclictest.hist --html compared.html")]
+#[command(
+    after_help = "Examples:\n  ontick compare before.json cyclictest.hist --html compared.html\n  ontick compare base.json new.json --require 'p99 <= 1.2x' --junit compared.xml"
+)]
 pub struct Compare {
     /// Records, journals, or cyclictest, jitterdebugger or rtla output
     #[arg(required = true, num_args = 2..)]
@@ -25,6 +27,13 @@ pub struct Compare {
     /// Print JSON instead of the table: each later run against the first
     #[arg(long)]
     json: bool,
+    /// Exit with status 1 if, in any series, the second run's percentile is more than so many times the first's ("p99 <=
+    /// 1.2x"), and with 3 if the samples are too few to tell, with 95 % confidence (repeatable; for two runs)
+    #[arg(long, value_name = "REQUIREMENT")]
+    require: Vec<RelativeRequirement>,
+    /// Write the requirements and how they were met to this file, as JUnit XML for continuous integration
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
 }
 
 /// What `--json` prints.
@@ -32,6 +41,8 @@ pub struct Compare {
 struct Compared<'a> {
     before: &'a str,
     against: Vec<Against<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    requirements: &'a [Decision],
 }
 
 /// A later run against the first.
@@ -43,13 +54,25 @@ struct Against<'a> {
 }
 
 /// The first run stands before all others; there are at least two.
-fn compared<'a>(named: &[compare::Named<'a>]) -> Option<Compared<'a>> {
+fn compared<'a>(named: &[compare::Named<'a>], requirements: &'a [Decision]) -> Option<Compared<'a>> {
     let (before, others) = named.split_first()?;
     let against = |after: &compare::Named<'a>| Against {
         after: after.name,
-        comparison: ontick_record::compare::compare(before.run, after.run),
+        comparison: comparing::compare(before.run, after.run),
     };
-    Some(Compared { before: before.name, against: others.iter().map(against).collect() })
+    Some(Compared { before: before.name, against: others.iter().map(against).collect(), requirements })
+}
+
+/// What is worse weighs more than what nobody can tell.
+fn outcome(decisions: &[Decision]) -> Outcome {
+    let any = |verdict: Verdict| decisions.iter().any(|decision| decision.verdict == verdict);
+    if any(Verdict::Broken) {
+        Outcome::NotMet
+    } else if any(Verdict::CannotTell) {
+        Outcome::NotProven
+    } else {
+        Outcome::Met
+    }
 }
 
 impl Compare {
@@ -58,14 +81,42 @@ impl Compare {
         let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
         let named: Vec<compare::Named> =
             names.iter().zip(&runs).map(|(name, run)| compare::Named { name, run }).collect();
+        let found = self.decide(&runs)?;
         let mut attempts = Attempts::default();
         if let Some(path) = &self.html {
             attempts.note(store::write_whole(path, html_of_several(&named).as_bytes()));
         }
+        if let Some(path) = &self.junit {
+            attempts.note(store::write_whole(path, junit_of_comparison(&found).as_bytes()));
+        }
         attempts.note(match self.json {
-            true => terminal::print(&(serde_json::to_string_pretty(&compared(&named))? + "\n")),
-            false => terminal::print(&compare::text(&named, &terminal::style())),
+            true => terminal::print(&(serde_json::to_string_pretty(&compared(&named, &found))? + "\n")),
+            false => {
+                let style = terminal::style();
+                terminal::print(&(compare::text(&named, &style) + &decisions(&found, &style)))
+            }
         });
-        attempts.end().map(|()| Outcome::Met)
+        attempts.end().map(|()| outcome(&found))
+    }
+
+    /// Each series of both runs held against each requirement.
+    fn decide(&self, runs: &[Run]) -> Result<Vec<Decision>, Failure> {
+        if self.require.is_empty() {
+            return Ok(Vec::new());
+        }
+        let [before, after] = runs else {
+            return Err(Failure::new("--require is for two runs: the second is held against the first"));
+        };
+        let pairs = comparing::partners(before, after);
+        if pairs.is_empty() {
+            return Err(Failure::new("--require: the two runs have no series of the same name"));
+        }
+        let against = |requirement: &RelativeRequirement| {
+            let requirement = *requirement;
+            pairs.iter().map(move |(before, after)| {
+                requirement.decide((&before.name, &before.latency), (&after.name, &after.latency))
+            })
+        };
+        Ok(self.require.iter().flat_map(against).collect())
     }
 }

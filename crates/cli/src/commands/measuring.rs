@@ -4,15 +4,19 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use ontick_machine::{Facts, Journal, Root};
-use ontick_measure::observe::Kept;
+use ontick_measure::observe::RunJournal;
+use ontick_measure::timetable::Timetable;
 use ontick_measure::{Error, Live, Load, Observer};
+use ontick_record::run::Signal;
 use ontick_record::{Environment, Finding, Measurement as Kind, Run, Series};
 use ontick_report::text::samples::Samples;
+use ontick_rt::cpus;
 
+use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{MeasuringFlags, OutputFlags};
 use crate::progress::Progress;
-use crate::stop;
+use crate::{stop, terminal};
 
 /// A measurement about to be made.
 pub struct Measurement<'a> {
@@ -20,7 +24,7 @@ pub struct Measurement<'a> {
     pub kind: Kind,
     /// The series, in order and empty.
     pub series: Vec<Series>,
-    /// The CPU that the environment is told for.
+    /// The CPU that the environment describes.
     pub cpu: Option<u32>,
     /// Runs beside it.
     pub load: &'a Load,
@@ -38,16 +42,22 @@ pub struct Measurement<'a> {
     pub simulated: Option<String>,
     /// What is waited for before anything can be measured, where that may never come.
     pub waits_for: Option<String>,
+    /// How long it takes on the clock, in ns, where that is known.
+    pub takes_ns: Option<u64>,
     /// Samples that are handed on meanwhile. The run ends when there is nobody left who takes them.
     pub samples: Option<Box<dyn FnMut() -> Option<Samples>>>,
+    /// What was sampled, asked for when all is measured.
+    pub signal: Option<Box<dyn FnOnce() -> Signal>>,
 }
 
 impl<'a> Measurement<'a> {
     /// As the flags ask for it, with nothing found and nothing simulated.
     pub fn asked(flags: &'a MeasuringFlags, kind: Kind, series: impl IntoIterator<Item: Into<Series>>) -> Self {
+        let series: Vec<Series> = series.into_iter().map(Into::into).collect();
         Self {
+            takes_ns: Timetable::of_series(series.len(), flags.limits.limits(), None, flags.load()),
             kind,
-            series: series.into_iter().map(Into::into).collect(),
+            series,
             cpu: flags.placement.placement().cpu,
             load: flags.load(),
             watch: flags.watch,
@@ -58,25 +68,55 @@ impl<'a> Measurement<'a> {
             simulated: None,
             waits_for: None,
             samples: None,
+            signal: None,
         }
     }
 }
 
 /// Measures, records, judges (the series that `judged` picks) and shows.
 pub fn run(
-    mut asked: Measurement,
+    asked: Measurement,
     output: &OutputFlags,
     judged: impl Fn(&Series) -> bool,
     measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
 ) -> Result<Outcome, Failure> {
+    let kind = asked.kind.clone();
+    match carry_out(asked, output, measure) {
+        Ok(measured) => measured.deliver(output, judged),
+        Err(failure) => {
+            output.report_failure(kind.as_str(), &failure);
+            Err(failure)
+        }
+    }
+}
+
+/// A run that is over.
+struct Measured {
+    run: Run,
+    /// What was seen of it while it ran, until the record is written.
+    journal: Option<RunJournal>,
+    /// What went wrong beside the measurement.
+    failure: Option<Error>,
+}
+
+fn carry_out(
+    mut asked: Measurement,
+    output: &OutputFlags,
+    measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
+) -> Result<Measured, Failure> {
     output.check()?;
     let mut run = begin(&asked);
     let stop = stop::on_signal()?;
+    // Nothing is announced of what turns out to be impossible.
+    let mut announced = output.quiet || output.json;
     let began = Instant::now();
     let (measured, failure, journal) = {
         let mut progress = Progress::new(asked.kind.clone(), asked.watch, output.quiet, asked.waits_for.clone());
         let mut samples = asked.samples.take();
         let mut look = |live: &Live| {
+            if !std::mem::replace(&mut announced, true) {
+                announce(asked.cpu, asked.takes_ns);
+            }
             let now = samples.as_mut().map(|samples| samples());
             // Files are complete, and closed, once everything was measured.
             if matches!(now, Some(None)) && live.done.is_none_or(|done| done < 1.0) {
@@ -100,13 +140,13 @@ pub fn run(
         Ok(measured) => measured,
         Err(error) => {
             // Nothing was measured: nothing is to be kept.
-            journal.map(Kept::remove).transpose()?;
+            journal.map(RunJournal::remove).transpose()?;
             return Err(error.into());
         }
     };
 
     if stop.load(Relaxed) && series.iter().all(|s| s.latency.count() == 0) {
-        journal.map(Kept::remove).transpose()?;
+        journal.map(RunJournal::remove).transpose()?;
         return Err(Failure::new(match &asked.waits_for {
             Some(what) => format!("the run was ended while it waited for {what}, so nothing was measured"),
             None => "the run was ended before anything was measured, so nothing is kept".into(),
@@ -116,19 +156,65 @@ pub fn run(
     run.duration_ns = began.elapsed().as_nanos() as u64;
     run.interrupted = stop.load(Relaxed);
     run.series = series;
+    run.signal = asked.signal.take().map(|signal| signal());
     run.notes.extend(note);
     for series in run.series.iter_mut().filter(|s| s.settings.load.is_empty()) {
         series.settings.load = asked.load.describe();
     }
-    output.judge(&mut run, judged);
-    let outcome = output.deliver(&run).map_err(|failure| match &journal {
-        Some(journal) => Failure::new(format!("{failure}; what was measured is in {}", journal.path().display())),
-        None => failure,
-    })?;
-    // The journal goes only when the record is safely written.
-    journal.map(Kept::remove).transpose()?;
-    // What was measured before it is shown and kept.
-    failure.map_or(Ok(outcome), |failure| Err(failure.into()))
+    Ok(Measured { run, journal, failure })
+}
+
+impl Measured {
+    /// Judges, records and shows.
+    fn deliver(mut self, output: &OutputFlags, judged: impl Fn(&Series) -> bool) -> Result<Outcome, Failure> {
+        output.judge(&mut self.run, judged);
+        let recorded = output.write_record(&self.run);
+        // The journal goes when the record is safely written, and only then, whatever becomes of the other files.
+        let (kept, mut attempts) = (recorded.is_err(), Attempts::default());
+        attempts.note(recorded);
+        let delivered = output.deliver_others(&self.run, attempts);
+        let journal = match self.journal {
+            Some(journal) if kept => Some(journal.path().to_owned()),
+            journal => journal.map(RunJournal::remove).transpose()?.and(None),
+        };
+        let outcome = delivered.map_err(|failure| match &journal {
+            Some(journal) => Failure::new(format!("{failure}; what was measured is in {}", journal.display())),
+            None => failure,
+        })?;
+        // What was measured before it is shown and kept.
+        self.failure.map_or(Ok(outcome), |failure| Err(failure.into()))
+    }
+}
+
+/// A run that is over sooner needs no announcement, in ns.
+const LONG_NS: u64 = 5_000_000_000;
+
+/// Says how long it takes, and who else is on its CPU, as soon as it has begun.
+fn announce(cpu: Option<u32>, takes_ns: Option<u64>) {
+    if let Some((cpu, rival)) = cpu.and_then(|cpu| Some((cpu, cpus::pinned_rival(cpu)?))) {
+        terminal::say(&format!("warning: CPU {cpu} is not for this measurement alone: {rival} is pinned to it"));
+    }
+    if let Some(takes_ns) = takes_ns {
+        announce_time(takes_ns);
+    }
+}
+
+/// Says how long a run takes, if that is long.
+pub fn announce_time(takes_ns: u64) {
+    if takes_ns >= LONG_NS {
+        let seconds = takes_ns.div_ceil(1_000_000_000);
+        terminal::say(&format!("This takes {}; Ctrl-C ends it with what is there.", clock_time(seconds)));
+    }
+}
+
+/// As a clock shows it.
+fn clock_time(seconds: u64) -> String {
+    match (seconds / 3600, seconds % 3600 / 60, seconds % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, 0) => format!("{m} min"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
 }
 
 /// Measures while the load runs; the second value is a note if that ended before its time.

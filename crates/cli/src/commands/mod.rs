@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod advise;
 mod check;
 mod compare;
 mod gpio;
@@ -47,6 +48,7 @@ pub enum Command {
     Kernel(kernel::Kernel),
     Report(report::Report),
     Compare(compare::Compare),
+    Advise(advise::Advise),
     Import(import::Import),
     Schema(schema::Schema),
 }
@@ -65,9 +67,12 @@ impl Command {
             | Command::Link(_) => true,
             Command::Switch(switch) => switch.meets_the_machine(),
             Command::Kernel(kernel) => kernel.meets_the_machine(),
-            Command::Gpio(_) | Command::Report(_) | Command::Compare(_) | Command::Import(_) | Command::Schema(_) => {
-                false
-            }
+            Command::Gpio(_)
+            | Command::Report(_)
+            | Command::Compare(_)
+            | Command::Advise(_)
+            | Command::Import(_)
+            | Command::Schema(_) => false,
         }
     }
 
@@ -89,6 +94,7 @@ impl Command {
             Command::Kernel(kernel) => kernel.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
+            Command::Advise(advise) => advise.run(),
             Command::Import(import) => import.run(),
             Command::Schema(schema) => schema.run(),
         }

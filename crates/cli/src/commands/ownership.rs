@@ -1,6 +1,6 @@
 //! "Do we really own the core?", as text.
 
-use ontick_machine::ownership::{InterruptActivity, Movable, Ownership, Ran, TimeSpent};
+use ontick_machine::ownership::{InterruptActivity, Movable, Ownership, TaskRuntime, TimeSpent};
 use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, labelled, list};
 use ontick_units::show;
@@ -52,7 +52,7 @@ fn time(spent: &TimeSpent) -> String {
     parts.iter().filter(|(_, ns)| *ns > 0).map(share).collect::<Vec<_>>().join(", ")
 }
 
-fn ran(ran: &Ran) -> Entry {
+fn ran(ran: &TaskRuntime) -> Entry {
     let most = if ran.shared { "up to " } else { "" };
     let who = match (ran.kernel, ran.movable) {
         (false, _) => "",

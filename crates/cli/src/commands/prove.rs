@@ -22,7 +22,7 @@ use crate::flags::{self, OutputFlags};
     after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min \\\n      --require '99% < 3us' --require 'missed = 0'\n  sudo ontick prove --tune                         with changed settings\n  sudo ontick prove --tune=governor,irq-affinity   with only these two changed"
 )]
 pub struct Prove {
-    /// Length of all blocks together
+    /// How long the whole run takes on the clock, the start of the load included
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = flags::time)]
     duration: u64,
     /// Period of the job, as a time or a rate
@@ -46,6 +46,9 @@ pub struct Prove {
     /// Write also the record to this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write the requirements and how they were met to this file, as JUnit XML for continuous integration
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Exit with status 1 unless this holds on ontick's side: "99% < 3us", "max < 100us", "missed = 0" (repeatable)
     #[arg(long, value_name = "REQUIREMENT")]
     require: Vec<Requirement>,
@@ -61,7 +64,9 @@ impl Prove {
             prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load: self.load };
         let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(plan.placement().cpu, knobs)).transpose()?;
         let facts = Facts::gather(&Root::live());
-        let findings = target(&facts, plan.placement().cpu).map(|target| check(&facts, &target)).unwrap_or_default();
+        let findings = target(&facts, plan.placement().cpu)
+            .map(|target| check(&facts, &target, &|remedy| flags::RootFlag::default().remedy(remedy)))
+            .unwrap_or_default();
         let tunable = findings.iter().any(|f| f.knob.is_some());
         let notes = tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default();
         let asked = Measurement {
@@ -76,12 +81,16 @@ impl Prove {
             explain: self.explain,
             simulated: None,
             waits_for: None,
+            takes_ns: Some(plan.takes_ns()),
             samples: None,
+            signal: None,
         };
         let output = OutputFlags {
             json: self.json,
             record: self.record,
             html: Some(self.html.clone()),
+            pictures: flags::PictureFlags::default(),
+            junit: self.junit,
             require: self.require,
             quiet: false,
         };

@@ -9,6 +9,7 @@ use ontick_measure::kmod::{self, Timer, Undisturbed};
 use ontick_measure::pru;
 use ontick_measure::pulse::{Channel, Device, Job, Method, Table, Trains};
 use ontick_measure::restrict_affinity::Cpus;
+use ontick_measure::timetable::Timetable;
 use ontick_measure::{Error, Load, Observer};
 use ontick_record::{Measurement as Kind, Series};
 
@@ -20,7 +21,7 @@ use crate::flags::{self, MeasuringFlags};
 /// Make a train of pulses on a GPIO line, and measure their widths on the line.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --method all --count 10000\n  sudo ontick pulse --output gpiochip0:17 --input gpiochip0:27 \\\n      --width 100us --method sleep --calibrate\n  sudo ontick pulse --method sleep --policy other --cpu any --stock \\\n      --load cpu --cpus 1,all\n  sudo ontick pulse --method pwm --pwm pwmchip0:0 \\\n      --input gpiochip0:27 --width 10us\n  sudo ontick pulse --method kernel --output gpiochip0:17\n  sudo ontick pulse --method pru --output P9_31 --width 25us\n  sudo ontick pulse --table\n\nThe error of a pulse is the difference between its width and the wanted width.\nA simulated line reports the time of every edge. For other lines, join a second\nline to the driven one and name it with --input; otherwise the clock is read\naround the writes, and the result says so. A few pulses precede those that are\nmeasured.\n\n--cpus 1 restricts the program and its load to one CPU by their affinity; the\nrest of the machine keeps all CPUs.",
+    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --method all --count 10000\n  sudo ontick pulse --output gpiochip0:17 --input gpiochip0:27 \\\n      --width 100us --method sleep --calibrate\n  sudo ontick pulse --method sleep --policy other --cpu any --stock \\\n      --load cpu --cpus 1,all\n  sudo ontick pulse --method pwm --pwm pwmchip0:0 \\\n      --input gpiochip0:27 --width 10us\n  sudo ontick pulse --method kernel --output gpiochip0:17\n  sudo ontick pulse --method pru --output P9_31 --width 25us\n  sudo ontick pulse --table\n\nThe error of a pulse is the difference between its width and the wanted width. A simulated line reports the time of every edge. For other lines, join a second line to the driven one and name it with --input; otherwise the clock is read around the writes, and the result says so. A few pulses precede those that are measured.\n\nBefore something moves: a line keeps its level when the program hangs or is killed, and a pulse is as long as that lasts. The hardware must limit the time and rest without the program (docs/safety.md).\n\n--cpus 1 restricts the program and its load to one CPU by their affinity; the rest of the machine keeps all CPUs.",
     mut_arg("load", |load| load.help(LOAD)),
     mut_arg("watch", |watch| watch.help("Show the error live on the whole terminal")),
     mut_arg("explain", |explain| explain.help("Trace the kernel and name the cause of pulses that are too wide (needs root)"))
@@ -70,8 +71,8 @@ pub struct Pulse {
     #[arg(long, value_name = "N|one|all", value_delimiter = ',', default_value = "all")]
     cpus: Vec<Cpus>,
     /// Measure the whole table of source 003 instead: 10ms, 1ms, 100us and 10us, by each mechanism, run as any program
-    /// and with latency minimised, idle and under load, and by the kernel module if that can be used; all blocks
-    /// together take the --duration [default: 60s]
+    /// and with latency minimised, idle and under load, and by the kernel module if that can be used; all together takes the
+    /// --duration on the clock [default: 60s]
     #[arg(long, conflicts_with_all = ["width", "gap", "method", "without", "calibrate", "cpus", "count", "policy", "stock"])]
     table: bool,
     #[command(flatten)]
@@ -121,7 +122,7 @@ impl FromStr for Mechanism {
 
 /// A gap that nobody chose: long enough for a thread to sleep in.
 const SHORTEST_GAP_NS: u64 = 1_000_000;
-/// All blocks of the table, unless set otherwise.
+/// The whole table, unless set otherwise.
 const TABLE_NS: u64 = 60_000_000_000;
 
 impl Pulse {
@@ -139,7 +140,11 @@ impl Pulse {
         };
         let names = trains.names();
         let note = (self.method == Mechanism::All).then(|| self.why_no_kernel()).flatten();
-        self.measured(Kind::Pulse, names, placement.cpu, note, |observer| trains.measure(placement, limits, observer))
+        let interval_ns = trains.jobs.first().map(|job| job.width_ns + job.gap_ns);
+        let takes_ns = Timetable::of_series(names.len(), limits, interval_ns, &trains.load);
+        self.measured(Kind::Pulse, names, (placement.cpu, takes_ns), note, |observer| {
+            trains.measure(placement, limits, observer)
+        })
     }
 
     fn run_table(self) -> Result<Outcome, Failure> {
@@ -154,7 +159,8 @@ impl Pulse {
             load: self.measuring.load.clone().unwrap_or(Load::Mix("all")),
             duration_ns: self.measuring.limits.duration.unwrap_or(TABLE_NS),
         };
-        self.measured(Kind::PulseTable, table.series(), table.placement().cpu, note, |observer| table.measure(observer))
+        let (cpu, takes_ns) = (table.placement().cpu, Some(table.takes_ns()));
+        self.measured(Kind::PulseTable, table.series(), (cpu, takes_ns), note, |observer| table.measure(observer))
     }
 
     /// Runs the measurement, and shows and judges what came: of calibrated trains only those after calibration.
@@ -162,18 +168,19 @@ impl Pulse {
         &self,
         kind: Kind,
         series: impl IntoIterator<Item: Into<Series>>,
-        cpu: Option<u32>,
+        (cpu, takes_ns): (Option<u32>, Option<u64>),
         note: Option<String>,
         measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
     ) -> Result<Outcome, Failure> {
         let mut asked = Measurement {
             cpu,
+            takes_ns,
             // The load shares the CPUs of what it runs beside, and is started with it.
             load: &Load::None,
             simulated: simulated::note(&self.lines()),
             ..Measurement::asked(&self.measuring, kind, series)
         };
-        asked.notes.extend(note);
+        asked.facts.extend(note);
         let calibrated = |series: &Series| series.pulse.as_ref().is_some_and(|pulse| pulse.subtracted_ns.is_some());
         measuring::run(asked, &self.measuring.output, |series| !self.calibrate || calibrated(series), measure)
     }

@@ -58,10 +58,24 @@ enum PlotName {
     Percentiles,
     Maxima,
     Blocks,
+    /// Pulses by width
+    Widths,
+    /// All traces from a request on over each other, as an oscilloscope shows them (response, edge, pulse)
+    Persistence,
+    /// The first pulses of a train, asked for and got
+    Waveform,
+    /// Outliers over time by cause, with a lane for each CPU
+    Outliers,
     /// Frames that passed a switch, over the windows of its gates
     Arrivals,
     /// How long delays were over how long they were to be
     Delays,
+    /// The largest wait and the sum of each cycle of a loop with several waits
+    Waits,
+    /// Pulses received over a wire by width, without a load and beside one (link test)
+    Received,
+    /// Of how many dips of each width both edges were detected (latency dip)
+    Dips,
 }
 
 impl From<PlotName> for Plot {
@@ -71,8 +85,15 @@ impl From<PlotName> for Plot {
             PlotName::Percentiles => Plot::Percentiles,
             PlotName::Maxima => Plot::Maxima,
             PlotName::Blocks => Plot::Blocks,
+            PlotName::Widths => Plot::Widths,
+            PlotName::Persistence => Plot::Persistence,
+            PlotName::Waveform => Plot::Waveform,
+            PlotName::Outliers => Plot::Outliers,
             PlotName::Arrivals => Plot::Arrivals,
             PlotName::Delays => Plot::Delays,
+            PlotName::Waits => Plot::Waits,
+            PlotName::Received => Plot::Received,
+            PlotName::Dips => Plot::Dips,
         }
     }
 }
@@ -80,32 +101,49 @@ impl From<PlotName> for Plot {
 impl Report {
     pub fn run(self) -> Result<Outcome, Failure> {
         let run = store::read_any(&self.file)?;
-        let drawn = || plot::svg(&run, self.plot.into());
         let mut attempts = Attempts::default();
         if let Some(path) = &self.html {
             attempts.note(store::write_whole(path, html(&run).as_bytes()));
         }
-        if let Some(path) = &self.svg {
-            attempts.note(store::write_whole(path, drawn().as_bytes()));
-        }
-        #[cfg(feature = "png")]
-        if let Some(path) = &self.png {
-            attempts.note(store::write_whole(path, &ontick_report::png(&drawn(), 2.0)?));
-        }
+        attempts.note(self.draw(&run));
         // Files were asked for: no need to fill the terminal as well, unless that was asked for too.
-        let only_files = self.writes_files();
+        let only_files = self.html.is_some() || self.draws();
         if !(only_files && matches!(self.format, Format::Summary)) {
             attempts.note(terminal::print(&self.printed(&run)));
         }
         attempts.end().map(|()| Outcome::of(&run))
     }
 
-    fn writes_files(&self) -> bool {
+    fn draws(&self) -> bool {
         #[cfg(feature = "png")]
         let png = self.png.is_some();
         #[cfg(not(feature = "png"))]
         let png = false;
-        self.html.is_some() || self.svg.is_some() || png
+        self.svg.is_some() || png
+    }
+
+    /// Writes the picture, each file whatever became of the other. No file is better than an empty picture.
+    fn draw(&self, run: &Run) -> Result<(), Failure> {
+        if !self.draws() {
+            return Ok(());
+        }
+        let plot = self.plot.into();
+        if let Some(why) = plot::lacking(run, plot) {
+            return Err(Failure::new(format!("{}: this plot has nothing to show: {why}", self.file.display())));
+        }
+        let drawn = plot::svg(run, plot);
+        let mut attempts = Attempts::default();
+        if let Some(path) = &self.svg {
+            attempts.note(store::write_whole(path, drawn.as_bytes()));
+        }
+        #[cfg(feature = "png")]
+        if let Some(path) = &self.png {
+            attempts.note(match ontick_report::png(&drawn, 2.0) {
+                Ok(picture) => store::write_whole(path, &picture).map_err(Failure::from),
+                Err(error) => Err(error.into()),
+            });
+        }
+        attempts.end()
     }
 
     fn printed(&self, run: &Run) -> String {

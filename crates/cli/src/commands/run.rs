@@ -13,6 +13,7 @@ use ontick_rt::cpus::claim::{Occupancy, claim};
 use ontick_rt::thread::Policy;
 use ontick_units::{CpuList, exact};
 
+use super::tune::errors::not_isolated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, Cpu};
 use crate::launch::{Account, Launch, LaunchError};
@@ -130,7 +131,7 @@ fn isolated(cpu: u32) -> Result<(Option<TemporarySettings>, File), Failure> {
     let mut target = Target::new(&facts, Some(CpuList::one(cpu)), Profile::DedicatedCore).map_err(Failure::new)?;
     target.isolate = true;
     let mut held = TemporarySettings::begin()?;
-    let done = isolate::isolate(&root, &facts, &target, held.journal()).map_err(Failure::new)?;
+    let done = isolate::isolate(&root, &facts, &target, held.journal()).map_err(|e| Failure::new(not_isolated(e)))?;
     let group = match (done.refused, done.group) {
         (None, Some(group)) => group,
         (why, _) => {

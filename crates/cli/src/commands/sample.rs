@@ -26,7 +26,7 @@ use crate::terminal;
 /// Take samples on time, at a rate or at edges of a line, and send each to sockets and files.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick sample --source wave:sine,50Hz --to - --count 5\n  sudo ontick sample --rate 1kHz --source wave:sine,50Hz \\\n      --to tcp::5000 --to file:samples.csv\n  sudo ontick sample --trigger sim:bench/4:rising --source wave:ramp \\\n      --to unix:/run/samples,format=binary\n  ontick sample --read samples.ontick\n\nSources (repeatable: all are in every sample):\n  wave:SHAPE[,RATE]\n      a computed sine, square, triangle or ramp\n  lines:LINE-LAST\n      GPIO lines that are read at once (lines:sim:bench/0-7)\n  spi:DEVICE,CONVERTER[,channels=0-3][,vref=3.3][,speed=1MHz]\n      a converter on an SPI bus (spi:/dev/spidev0.0,mcp3208)\n  iio:DEVICE/CHANNEL,…[,trigger=NAME]\n      a device with a kernel driver (iio:adc/voltage0)\n\nSinks (repeatable):\n  -                           standard output\n  file:PATH[,rotate=100MB]    a file\n  tcp:[HOST]:PORT             listens; any number of clients\n  unix:PATH[,mode=660]        listens; any number of clients\n  udp:HOST:PORT               one datagram for each sample\n\nEach sink takes ,format=ndjson|csv|binary|arrow. A slow client misses samples,\nand the stream says how many; no sample waits for a client.",
+    after_help = "Examples:\n  ontick sample --source wave:sine,50Hz --to - --count 5\n  sudo ontick sample --rate 1kHz --source wave:sine,50Hz \\\n      --to tcp::5000 --to file:samples.csv\n  sudo ontick sample --trigger sim:bench/4:rising --source wave:ramp \\\n      --to unix:/run/samples,format=binary\n  ontick sample --read samples.ontick\n\nSources (repeatable: all are in every sample):\n  wave:SHAPE[,RATE]\n      a computed sine, square, triangle or ramp\n  lines:LINE-LAST\n      GPIO lines that are read at once (lines:sim:bench/0-7)\n  spi:DEVICE,CONVERTER[,channels=0-3][,vref=3.3][,speed=1MHz]\n      a converter on an SPI bus (spi:/dev/spidev0.0,mcp3208)\n  iio:DEVICE/CHANNEL,…[,trigger=NAME]\n      a device with a kernel driver (iio:adc/voltage0)\n\nSinks (repeatable):\n  -                           standard output\n  file:PATH[,rotate=100MB]    a file\n  tcp:[HOST]:PORT             listens; any number of clients\n  unix:PATH[,mode=660]        listens; any number of clients\n  udp:HOST:PORT               one datagram for each sample\n\nEach sink takes ,format=ndjson|csv|binary|arrow. A slow client misses samples, and the stream says how many; no sample waits for a client.",
     mut_arg("load", |load| load.help("Load to run while sampling: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none]")),
     mut_arg("duration", |duration| duration.help("How long to sample [default: until Ctrl-C]")),
     mut_arg("watch", |watch| watch.help(WATCH)),
@@ -94,6 +94,7 @@ impl Sample {
                 Trigger::Edge(line, edges) => Some(format!("an edge of line {line} ({edges})")),
                 Trigger::Every(_) => None,
             },
+            signal: Some(watching.signal()),
             samples: Some(Box::new(move || watching.look())),
             ..Measurement::asked(&self.measuring, Kind::Sample, ["samples".to_string()])
         };
@@ -114,14 +115,20 @@ impl Sample {
                 incomplete = end.incomplete;
                 series.map(|series| vec![series])
             },
-        )?;
-        if let Some(why) = gone.get() {
-            return Err(Failure::new(format!("sampling ended before its time: {why}")));
+        );
+        let outcome = match (outcome, gone.get()) {
+            (Ok(_), Some(why)) => Err(Failure::new(format!("sampling ended before its time: {why}"))),
+            (outcome, _) => outcome,
+        };
+        if incomplete.is_empty() {
+            return outcome;
         }
-        match incomplete.is_empty() {
-            true => Ok(outcome),
-            false => Err(Failure::new(format!("not all samples were kept: {}", incomplete.join("; ")))),
-        }
+        // A full disk may have cost both, the samples and the record.
+        let kept = format!("not all samples were kept: {}", incomplete.join("; "));
+        Err(Failure::new(match outcome {
+            Ok(_) => kept,
+            Err(failure) => format!("{failure}; {kept}"),
+        }))
     }
 }
 

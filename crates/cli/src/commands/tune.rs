@@ -2,6 +2,7 @@
 
 mod apply;
 mod done;
+pub mod errors;
 mod plan;
 pub mod render;
 mod revert;
@@ -9,11 +10,11 @@ mod status;
 
 use clap::{Args, Subcommand};
 use ontick_machine::boot::{self, BootPlan};
-use ontick_machine::{Facts, Plan, Root, Target, service_unit};
+use ontick_machine::{Facts, IrqThreads, Root, Target, TuningPlan, service_unit};
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
-use crate::flags::{RootFlag, TargetFlags};
+use crate::flags::{BoardFlag, RootFlag, TargetFlags};
 use crate::terminal;
 
 /// Change this machine's settings for good timing, and put them back.
@@ -47,6 +48,10 @@ struct Wanted {
     /// Keep the CPUs for timed programs: moves other programs' tasks off them, switches SMT siblings off
     #[arg(long)]
     isolate: bool,
+    /// Policy of the threads that handle interrupts, as fifo:60, or mmc0=fifo:60 for those of one device (repeatable);
+    /// with it a timed thread comes before them or after
+    #[arg(long, value_name = "[DEVICE=]POLICY")]
+    irq_threads: Vec<IrqThreads>,
     /// Apply at every boot: kernel arguments, firmware settings, a systemd unit for the rest
     #[arg(long, conflicts_with = "knobs")]
     boot: bool,
@@ -58,6 +63,8 @@ struct Wanted {
     json: bool,
     #[command(flatten)]
     root: RootFlag,
+    #[command(flatten)]
+    board: BoardFlag,
 }
 
 /// Everything that would be done.
@@ -65,36 +72,41 @@ struct Prepared {
     root: Root,
     facts: Facts,
     target: Target,
-    plan: Plan,
+    plan: TuningPlan,
     boot: Option<BootPlan>,
 }
 
 impl Wanted {
-    /// The same wishes as they are written on the command line.
-    fn words(&self) -> String {
+    /// `ontick tune apply` with the same options.
+    fn apply_command(&self) -> String {
         let mut words: Vec<String> = self.knobs.clone();
         words.extend(self.target.words());
+        words.extend(self.irq_threads.iter().flat_map(|wanted| ["--irq-threads".into(), wanted.to_string()]));
         for (flag, given) in [("--isolate", self.isolate), ("--boot", self.boot), ("--tryboot", self.tryboot)] {
             words.extend(given.then(|| flag.into()));
         }
-        words.extend(self.root.words());
-        words.iter().map(|word| format!(" {word}")).collect()
+        words.extend(self.board.words());
+        let words: String = words.iter().map(|word| format!(" {word}")).collect();
+        self.root.command(&format!("sudo ontick tune apply{words}"))
     }
 
     fn prepare(&self, root: Root) -> Result<Prepared, Failure> {
-        let facts = Facts::gather(&root);
+        let facts = self.board.facts(&root, self.target.cpus())?;
         let mut target = self.target.target(&root, &facts)?;
         (target.only, target.isolate) = (self.knobs.clone(), self.isolate);
-        let plan = Plan::make(&root, &facts, &target).map_err(Failure::new)?;
+        target.irq_threads = self.irq_threads.clone();
+        let plan = TuningPlan::make(&root, &facts, &target).map_err(Failure::new)?;
         let boot = self.boot.then(|| self.boot_plan(&root, &facts, &target)).transpose()?;
         Ok(Prepared { root, facts, target, plan, boot })
     }
 
     fn boot_plan(&self, root: &Root, facts: &Facts, target: &Target) -> Result<BootPlan, Failure> {
-        let mut plan = boot::plan(root, facts, target, self.tryboot).map_err(Failure::new)?;
+        let mut plan = boot::plan(root, facts, target, self.tryboot).map_err(errors::no_boot_plan)?;
         let (cpus, profile) = (target.cpus.to_string(), target.profile.name());
         let mut command = vec!["tune", "apply", "--cpu", &cpus, "--profile", profile];
         command.extend(target.isolate.then_some("--isolate"));
+        let irq_threads: Vec<String> = target.irq_threads.iter().map(IrqThreads::to_string).collect();
+        command.extend(irq_threads.iter().flat_map(|wanted| ["--irq-threads", wanted]));
         match (self.tryboot, boot::unit::is_read(root)) {
             (true, _) => plan.notes.push("settings of the running kernel are not part of the trial".into()),
             (false, true) => boot::unit::add_to(&mut plan, root, &program(root)?, &command).map_err(Failure::new)?,

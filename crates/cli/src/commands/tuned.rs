@@ -2,11 +2,11 @@
 
 use ontick_machine::apply::{Change, Outcome};
 use ontick_machine::plan::{Item, State};
-use ontick_machine::{Facts, Plan, Profile, Root, Target, apply};
+use ontick_machine::{Facts, Profile, Root, Target, TuningPlan, apply};
 use ontick_units::CpuList;
 
 use crate::failure::Failure;
-use crate::flags::needs_root;
+use crate::flags::{self, needs_root};
 use crate::temporary_settings::TemporarySettings;
 
 /// Settings as `ontick tune plan` proposes them, until it is dropped.
@@ -25,7 +25,7 @@ impl Tuned {
         let facts = Facts::gather(&root);
         let mut target = target(&facts, cpu)?;
         target.only = knobs.iter().filter(|knob| !knob.is_empty()).cloned().collect();
-        let plan = Plan::make(&root, &facts, &target).map_err(Failure::new)?;
+        let plan = TuningPlan::make(&root, &facts, &target).map_err(Failure::new)?;
         let mut held = TemporarySettings::begin()?;
         let applied = apply(&root, &plan, held.journal());
         match applied.stopped {
@@ -43,9 +43,9 @@ impl Tuned {
     }
 }
 
-/// One core for one program.
+/// One core for one program: where none is named, the one that the measuring commands take.
 pub fn target(facts: &Facts, cpu: Option<u32>) -> Result<Target, Failure> {
-    Target::new(facts, cpu.map(CpuList::one), Profile::DedicatedCore).map_err(Failure::new)
+    flags::target(&Root::live(), facts, cpu.map(CpuList::one), Profile::DedicatedCore)
 }
 
 fn left(item: &Item) -> String {

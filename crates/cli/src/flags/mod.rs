@@ -4,12 +4,14 @@ mod limits;
 mod machine;
 mod measuring;
 mod output;
+mod pictures;
 mod placement;
 
 pub use limits::LimitFlags;
-pub use machine::{RootFlag, TargetFlags, needs_root, target};
+pub use machine::{BoardFlag, RootFlag, TargetFlags, needs_root, target};
 pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
+pub use pictures::PictureFlags;
 pub use placement::{Cpu, PlacementFlags, cpu};
 
 use ontick_units::{parse_interval, parse_time};

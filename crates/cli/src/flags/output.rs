@@ -6,6 +6,7 @@ use clap::Args;
 use ontick_record::run::Judged;
 use ontick_record::{Requirement, Run, store};
 
+use super::PictureFlags;
 use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -22,7 +23,13 @@ pub struct OutputFlags {
     /// Write an HTML report to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Exit with status 1 unless this holds: "99% < 3us", "p99.9 < 50us", "max < 100us", "missed = 0" (repeatable)
+    #[command(flatten)]
+    pub pictures: PictureFlags,
+    /// Write the requirements and how they were met to this file, as JUnit XML for continuous integration
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Exit with status 1 unless this holds: "99% < 3us", "p99.9 < 50us", "max < 100us", "missed = 0"; of a switch's
+    /// frames "sent > 95%", "delivered > 95%", "dropped = 0", "lost = 0" (repeatable)
     #[arg(long, value_name = "REQUIREMENT")]
     pub require: Vec<Requirement>,
     /// Standard output belongs to something else: the result is shown on standard error
@@ -31,12 +38,31 @@ pub struct OutputFlags {
 }
 
 impl OutputFlags {
-    /// Finds out before a long run whether its results can be written afterwards.
+    /// Finds out before a long run whether its results can be written and judged afterwards.
     pub fn check(&self) -> Result<(), Failure> {
-        for path in [&self.record, &self.html].into_iter().flatten() {
+        if let Some(of_frames) = self.require.iter().find(|requirement| requirement.frames().is_some()) {
+            return Err(Failure::new(format!(
+                "--require \"{of_frames}\": no frames go through a switch here (switch demo and switch verify judge these)"
+            )));
+        }
+        self.check_files()
+    }
+
+    /// Finds out whether results can be written.
+    pub fn check_files(&self) -> Result<(), Failure> {
+        for path in [&self.record, &self.html, &self.junit].into_iter().flatten().chain(self.pictures.files()) {
             store::check_writable(path)?;
         }
         Ok(())
+    }
+
+    /// Writes what kept a run from being a run to the JUnit file: a reader of it finds no file otherwise.
+    pub fn report_failure(&self, measurement: &str, failure: &Failure) {
+        if let Some(path) = &self.junit {
+            let text = ontick_report::junit_of_failure(measurement, &failure.to_string());
+            // The failure itself is what is shown.
+            let _ = store::write_whole(path, text.as_bytes());
+        }
     }
 
     /// Judges `run` on the series that `judged` picks.
@@ -50,11 +76,26 @@ impl OutputFlags {
     /// is shown even where a disk is full.
     pub fn deliver(&self, run: &Run) -> Result<Outcome, Failure> {
         let mut attempts = Attempts::default();
-        if let Some(path) = &self.record {
-            attempts.note(store::write_whole(path, store::text(run).as_bytes()));
+        attempts.note(self.write_record(run));
+        self.deliver_others(run, attempts)
+    }
+
+    /// Writes the record alone, where one was asked for.
+    pub fn write_record(&self, run: &Run) -> Result<(), Failure> {
+        match &self.record {
+            Some(path) => Ok(store::write_whole(path, store::text(run).as_bytes())?),
+            None => Ok(()),
         }
+    }
+
+    /// Everything but the record, whose attempt was made.
+    pub fn deliver_others(&self, run: &Run, mut attempts: Attempts) -> Result<Outcome, Failure> {
         if let Some(path) = &self.html {
             attempts.note(store::write_whole(path, ontick_report::html(run).as_bytes()));
+        }
+        attempts.note(self.pictures.draw(run));
+        if let Some(path) = &self.junit {
+            attempts.note(store::write_whole(path, ontick_report::junit(run).as_bytes()));
         }
         if self.quiet {
             terminal::show(&ontick_report::text::summary(run, &terminal::style()));

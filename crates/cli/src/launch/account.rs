@@ -83,7 +83,7 @@ fn groups(name: &CStr, group: u32) -> Vec<u32> {
     let mut groups = vec![0; 64];
     loop {
         let mut count = groups.len() as libc::c_int;
-        // SAFETY: the name ends with a zero byte, and the kernel of the call is told how many groups fit.
+        // SAFETY: the name ends with a zero byte, and the call gets how many groups fit.
         let done = unsafe { libc::getgrouplist(name.as_ptr(), group, groups.as_mut_ptr(), &mut count) };
         if done >= 0 {
             groups.truncate(count.max(0) as usize);

@@ -125,7 +125,7 @@ fn a_journal_that_a_killed_run_left_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let (record, journal) = (folder.path().join("run.json"), folder.path().join("run.json.journal"));
     fs::write(&journal, "{\"journal\":\"precious\"}").unwrap();
-    fails(&["latency", "timer", "--count", "5", "--record", record.to_str().unwrap()], &["ontick report"]);
+    fails(&["latency", "timer", "--count", "5", "--record", record.to_str().unwrap()], &["then remove it"]);
     assert_eq!(fs::read_to_string(journal).unwrap(), "{\"journal\":\"precious\"}");
     assert!(!record.exists());
 }
@@ -140,11 +140,63 @@ fn files_that_are_no_records() {
         (&b""[..], path),
         (b"{\"schema\":\"ontick-run/1\"", "cut off"),
         (b"{\"schema\":\"ontick-run/7\"}", "ontick-run/7"),
-        (b"\xff\xfe\x00", "not text"),
+        (b"\xff\xfe\x00", "UTF-16"),
+        (b"\xff\x00\x00", "not text"),
         (b"{\"journal\":3}\n", "line 1"),
     ] {
         fs::write(path, content).unwrap();
         fails(&["report", path], &[path, word]);
         fails(&["compare", path, path], &[path]);
     }
+}
+
+#[test]
+fn a_foreign_file_is_named_for_what_it_looks_like() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let path = path.to_str().unwrap();
+    let formats: [(&[u8], &str); 4] = [
+        (b"\x7fELF\x02\x01\x01\x00\xff\xff", "a program (ELF)"),
+        (b"\x1f\x8b\x08\x00\xff", "compressed by gzip"),
+        (b"\x89PNG\r\n\x1a\n\xff", "a PNG picture"),
+        (b"\xd4\xc3\xb2\xa1\x02\x00\xff", "a packet capture (pcap)"),
+    ];
+    for (content, name) in formats {
+        fs::write(path, content).unwrap();
+        for command in [&["report", path][..], &["import", path], &["switch", "import", path]] {
+            fails(command, &[path, name]);
+        }
+    }
+}
+
+#[test]
+fn a_plot_without_its_data_is_refused_and_no_file_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, svg, html] = ["run.json", "plot.svg", "run.html"].map(|name| folder.path().join(name));
+    let mut record = ontick_record::Run::new("ontick 0.1.0", "timer");
+    let mut series = ontick_record::Series { name: "hybrid".into(), ..Default::default() };
+    series.latency.add(1_000, 1, 10);
+    record.series.push(series);
+    fs::write(&file, ontick_record::store::text(&record)).unwrap();
+    let [record, svg_file, html_file] = [&file, &svg, &html].map(|path| path.to_str().unwrap());
+    for plot in [
+        "maxima",
+        "blocks",
+        "widths",
+        "persistence",
+        "waveform",
+        "outliers",
+        "arrivals",
+        "delays",
+        "waits",
+        "received",
+        "dips",
+    ] {
+        fails(&["report", record, "--plot", plot, "--svg", svg_file], &[record, "nothing to show"]);
+        assert!(!svg.exists(), "{plot}");
+    }
+    // What else was asked for is written all the same.
+    fails(&["report", record, "--plot", "dips", "--svg", svg_file, "--html", html_file], &["nothing to show"]);
+    assert!(html.exists() && !svg.exists());
+    assert!(run(&["report", record, "--plot", "percentiles", "--svg", svg_file]).status.success() && svg.exists());
 }

@@ -25,3 +25,34 @@ fn a_disk_that_fills_in_mid_run_costs_neither_the_table_nor_what_was_kept() {
     assert_eq!(names, "run.json.journal", "neither half a record nor a temporary file stays");
     assert!(report.contains("clock_nanosleep") && report.contains("<!DOCTYPE html>"), "{report}");
 }
+
+/// A journal beside a record that is whole would stand in the way of the next run.
+#[test]
+fn a_report_that_cannot_be_written_leaves_record_and_table_and_no_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        "cd {}; mkdir full; mount -t tmpfs -o size=4k none full; head -c 4096 /dev/zero > full/all; \
+         job='latency timer --method nanosleep --count 20 --policy other --cpu any --stock --phase chance'; \
+         ontick $job --record run.json --html full/report.html --svg run.svg || echo status $?; \
+         ls -A; ls -A full; \
+         ontick $job --record run.json > again; echo again $?; \
+         ontick $job --record full/run.json || echo status $?; ls -A full; \
+         ontick kernel evaluate --only --loops 20 --load none --policy other --cpu any --html full/report.html || echo status $?",
+        folder.path().display()
+    );
+    let Some(output) = with_mounts(&script) else { return };
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert!(output.status.success(), "{text}{said}");
+    let (run, rest) = text.split_once("status 2\n").unwrap_or_else(|| panic!("{text}{said}"));
+    assert!(run.contains("nanosleep") && run.contains("p99"), "the table is shown: {run}");
+    let (names, rest) = rest.split_once("again ").unwrap_or_else(|| panic!("{text}{said}"));
+    assert_eq!(names.lines().collect::<Vec<_>>(), ["full", "run.json", "run.svg", "all"], "{said}");
+    assert!(said.contains("full/report.html") && !said.contains("run.json.journal"), "{said}");
+    // The next run writes its record, and none begins whose record has no room: it leaves nothing.
+    let (again, rest) = rest.split_once('\n').unwrap();
+    assert_eq!(again, "0");
+    let (no_room, evaluated) = rest.split_once("status 2\n").unwrap_or_else(|| panic!("{rest}{said}"));
+    assert!(no_room.is_empty() && evaluated.starts_with("all\n"), "{rest}");
+    assert!(said.contains("cannot record to full/run.json"), "{said}");
+    assert!(evaluated.contains("source 004, Raspberry Pi Model B") && evaluated.ends_with("status 2\n"), "{evaluated}");
+}

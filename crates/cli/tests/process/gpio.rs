@@ -200,7 +200,7 @@ fn edges_that_a_watch_could_not_take_are_counted() {
     let stat = format!("/proc/{}/stat", watch.child.id());
     wait_until("the watch to stand still", || std::fs::read_to_string(&stat).unwrap().contains(") T "));
     well(&["gpio", "set", &format!("{}=0", chip.line(4)), "--toggle", "1us", "--count", "9001"]);
-    // It goes on, and finds that it was told to end: what is there is taken first.
+    // It goes on, and finds that it was asked to end: what is there is taken first.
     watch.send(Signal::INT);
     watch.send(Signal::CONT);
     let (taken, lost) = watch.edges();
@@ -244,7 +244,7 @@ fn writers_at_the_same_time_lose_and_invent_nothing() {
     }
 }
 
-/// Many processes want one line: each gets it or is told who has it, and the edges are those that were made.
+/// Many processes want one line: each gets it or learns who has it, and the edges are those that were made.
 #[test]
 fn a_line_that_many_want_has_one_owner_at_a_time() {
     let chip = Chip::wired("many");

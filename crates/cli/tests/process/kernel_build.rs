@@ -144,7 +144,7 @@ fn what_went_wrong_is_said_in_one_sentence() {
     tree.write("rt/0001-patch-6.6.7-rt18.patch", "--- a/x\n+++ b/x\n");
     says(tree.build(&["--patches", "rt"]), "the real-time series is 6.6.7-rt18, the source is linux 6.12.1");
     tree.write("linux/arch/arm64/Kconfig", "config ARM64\n\tdef_bool y\n");
-    says(tree.build(&["--output", "two"]), "name the real-time series for 6.12 with --patches");
+    says(tree.build(&["--output", "two"]), "(--patches DIR)");
 }
 
 #[test]

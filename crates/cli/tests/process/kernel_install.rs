@@ -74,7 +74,10 @@ fn three_commands_there_and_one_back_on_every_boot_loader() {
         let said = stdout(&installed);
         assert!(installed.status.success(), "{name}: {}", stderr(&installed));
         assert!(said.contains("The default boot entry is unchanged"), "{name}: {said}");
-        assert!(said.contains("sudo ontick kernel rollback"), "{name}: {said}");
+        let way_back = format!("sudo ontick kernel rollback --root {}", card.machine.folder().display());
+        assert!(said.contains(&way_back), "{name}: {said}");
+        let second = card.run(&["install"]);
+        assert!(stderr(&second).contains(&way_back), "{name}: {}", stderr(&second));
 
         let untried = card.run(&["keep"]);
         assert!(
@@ -288,6 +291,7 @@ fn source_004s_evaluation_stands_beside_its_figures() {
     }
     let alone = run(&["kernel", "evaluate", "--loops", "40", "--load", "none", "--only", "--json"]);
     let run = crate::record(&alone);
+    assert_eq!(run["measurement"], "kernel evaluate");
     let series = run["series"].as_array().unwrap();
     assert_eq!((series.len(), series[0]["name"].as_str()), (1, Some("clock_nanosleep")));
     let settings = &series[0]["settings"];

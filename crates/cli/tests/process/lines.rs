@@ -33,7 +33,7 @@ impl Chip {
     }
 
     fn is_high(&self, line: usize) -> bool {
-        sim::look(&self.0).is_ok_and(|lines| lines[line].level)
+        sim::line_states(&self.0).is_ok_and(|lines| lines[line].level)
     }
 }
 
@@ -64,7 +64,7 @@ fn lines_that_cannot_be_had_are_named() {
     fails(&["latency", "edge", "--output", &four], &["--input"]);
     fails(&["latency", "edge", "--method", "looking"], &["looking", "interrupt"]);
     fails(&["latency", "edge", "--interval", "1us"], &["10us"]);
-    fails(&["latency", "edge", "--output", &four, "--input", &seventeen], &["does not follow", "ontick gpio wire"]);
+    fails(&["latency", "edge", "--output", &four, "--input", &seventeen], &["does not follow", "simulated wire"]);
     let _taken = Line::open(&chip.name(4), &Request::output(false)).unwrap();
     let by = format!("process {}", std::process::id());
     fails(&["latency", "edge", "--output", &four, "--input", &seventeen], &[&four, "in use by", &by]);
@@ -152,7 +152,7 @@ fn responses_ask_for_what_belongs_together() {
     fails(&["latency", "response", "--observer", "http://x"], &["http://x", "latmon://"]);
     if two_cpus() {
         fails(&["latency", "response", "--interval", "10us"], &["200us"]);
-        fails(&["latency", "response", "--cpu", "any"], &["--cpu"]);
+        fails(&["latency", "response", "--cpu", "any"], &["name its CPU"]);
     }
 }
 
@@ -176,5 +176,6 @@ fn source_001s_table_is_one_command() {
     let stressed = series.iter().find(|one| one["name"] == "poll, fifo:99, stress").expect("the case");
     assert_eq!(stressed["published"]["figure"], "< 50us");
     assert_eq!(stressed["settings"]["load"], "cmd:sleep 1000");
-    assert!(run_["notes"].to_string().contains("Pigeon RB100-CM3"));
+    assert!(run_["facts"].to_string().contains("Pigeon RB100-CM3"));
+    assert!(run_["facts"].to_string().contains("its priority has no row"), "a simulated line has no interrupt");
 }

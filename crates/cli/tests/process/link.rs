@@ -1,7 +1,7 @@
 //! Bytes over a wire: a sender and a receiver as processes of their own, on simulated lines.
 //!
 //! The machine may stop either at any time, so nothing here depends on every frame's arriving: with a return line
-//! everything must, without one what arrives must be right and what does not must be told.
+//! everything must, without one what arrives must be right and what does not must be reported.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Stdio};
@@ -147,7 +147,7 @@ fn an_empty_stream_arrives_too() {
     arrives_with_a_return_line("empty", "interrupt", &[], 0);
 }
 
-/// Without a return line: what came is a piece of what was sent for every frame that is not told to be missing.
+/// Without a return line: what came is a piece of what was sent for every frame that is not reported missing.
 #[test]
 fn without_a_return_line_what_arrives_is_right_and_what_is_missing_is_reported() {
     let chip = Chip::new("oneway", &[]);

@@ -66,7 +66,7 @@ fn it_ends_also_when_its_first_act_is_to_kill_the_program() {
     let mut measuring = ontick(&["latency", "timer", "--duration", "1h", "--load", &load]);
     let status = measuring.env("TMPDIR", folder.path().join("tmp")).stdout(Stdio::null()).status().unwrap();
     assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
-    let load = pid(&file).expect("the load told its id before");
+    let load = pid(&file).expect("the load wrote its id before");
     wait_until("the load's end", || !runs(load));
     wait_until("the end of the load's folder", || fs::read_dir(folder.path().join("tmp")).unwrap().count() == 0);
 }

@@ -238,6 +238,6 @@ fn a_validator_accepts_records_and_files() {
     assert_eq!(judge("switch", &switches), "");
 
     // It would have refused what is wrong.
-    fs::write(file("wrong.toml"), CELL.replace("queue = 1", "queue = 11")).unwrap();
-    assert!(judge("switch", &[file("wrong.toml")]).contains("11"));
+    fs::write(file("wrong.toml"), CELL.replace("queue = 1", "queue = 17")).unwrap();
+    assert!(judge("switch", &[file("wrong.toml")]).contains("17"));
 }

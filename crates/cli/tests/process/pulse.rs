@@ -1,4 +1,4 @@
-//! Pulses on simulated lines: how wide they were, told by the line, and said to be simulated wherever it is shown.
+//! Pulses on simulated lines: how wide they were, measured at the line, and said to be simulated wherever it is shown.
 
 use std::fs;
 use std::process::Stdio;
@@ -54,7 +54,9 @@ fn every_output_says_that_it_is_simulated() {
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (record, html) = (file("run.json"), file("run.html"));
     let line = chip.line(4);
-    let shown = run(&["pulse", "--output", &line, "--count", "50", "--record", &record, "--html", &html]);
+    let pictures = ["--svg", &file("own.svg"), "--png", &file("own.png")];
+    let files = [&["--record", &record, "--html", &html], &pictures[..]].concat();
+    let shown = run(&[&["pulse", "--output", &line, "--count", "50"], &files[..]].concat());
     assert!(stdout(&shown).starts_with(&format!("simulated line {line} in shared memory\n")), "{}", stderr(&shown));
     assert!(stdout(&shown).contains("shortest") && stdout(&shown).contains("Measured by edges of the simulated line"));
     let page = fs::read_to_string(html).unwrap();
@@ -70,6 +72,14 @@ fn every_output_says_that_it_is_simulated() {
     let svg = file("latency.svg");
     assert!(run(&["report", &record, "--svg", &svg]).status.success());
     assert!(fs::read_to_string(svg).unwrap().contains("simulated"));
+    let waveform = run(&["report", &record, "--svg", &file("train.svg"), "--plot", "waveform"]);
+    assert!(waveform.status.success(), "{}", stderr(&waveform));
+    assert!(fs::read_to_string(file("train.svg")).unwrap().contains("data-name=\"falling edges\""));
+    let persistence = run(&["report", &record, "--svg", &file("screen.svg"), "--plot", "persistence"]);
+    assert!(persistence.status.success(), "{}", stderr(&persistence));
+    assert_eq!(fs::read(file("own.svg")).unwrap(), fs::read(file("screen.svg")).unwrap());
+    assert!(fs::read_to_string(file("own.svg")).unwrap().contains("data-traces=\"50\""));
+    assert!(fs::read(file("own.png")).unwrap().starts_with(b"\x89PNG"));
     let metrics = stdout(&run(&["report", &record, "--as", "openmetrics"]));
     assert!(metrics.contains("backend=\"simulated\"") && metrics.contains("which=\"shortest\""), "{metrics}");
 }

@@ -1,4 +1,4 @@
-//! Records: written safely, read back in every form, and told from other files.
+//! Records: written safely, read back in every form, and distinguished from other files.
 
 use std::fs;
 

@@ -34,7 +34,7 @@ fn as_many_samples_as_were_asked_for_and_every_gap_is_reported() {
     let (numbers, missed) = numbers(lines);
     assert_eq!(numbers.len(), 200);
     assert_eq!(numbers.first(), Some(&0));
-    assert_eq!(numbers.last().unwrap() + 1, 200 + missed, "numbers left out are gaps that were told");
+    assert_eq!(numbers.last().unwrap() + 1, 200 + missed, "numbers left out are gaps that were reported");
 }
 
 #[test]
@@ -46,6 +46,10 @@ fn a_recording_is_read_back() {
     assert_eq!(output.status.code(), Some(0));
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(record["simulated"].as_str().unwrap().contains("computed"));
+    let signal = &record["signal"];
+    assert_eq!((&signal["channel"], &signal["step_ns"]), (&"ramp".into(), &200_000.into()));
+    let kept = signal["values"].as_array().unwrap().iter().filter(|value| value.is_number()).count();
+    assert!(kept > 32 && signal["missed_late"].is_u64(), "{signal}");
     let text = stdout(&run(&["sample", "--read", path.to_str().unwrap()]));
     let samples = text.lines().filter(|line| !line.starts_with(['#', 'n'])).count();
     assert_eq!(samples, 500);
@@ -76,7 +80,7 @@ fn a_client_gets_samples_and_ctrl_c_ends_the_run() {
     said.read_to_string(&mut line).unwrap();
 }
 
-/// Reads the lines of a stream: the numbers of its samples, and how many it was told are missing, by reason.
+/// Reads the lines of a stream: the numbers of its samples, and how many are reported missing, by reason.
 fn accounted(lines: impl Iterator<Item = String>) -> (Vec<u64>, [u64; 3]) {
     let (mut numbers, mut reported) = (Vec::new(), [0; 3]);
     for line in lines.filter(|line| !line.starts_with("number,")) {

@@ -77,7 +77,7 @@ fn a_full_disk_ends_the_run_or_only_its_file() {
     for file in ["small/a.ontick", "small/b.ontick"] {
         assert!(said.contains(&format!("not all samples were kept: {file}: ")), "{said}");
     }
-    assert!(said.contains("small/b.ontick: No space left on device (os error 28) (after "), "told at once: {said}");
+    assert!(said.contains("small/b.ontick: No space left on device (os error 28) (after "), "reported at once: {said}");
     // 64 KiB hold 1600 records of 40 bytes, less the beginning.
     let cut = recorded(&folder.path().join("a.ontick"), true);
     assert!((1000..=1638).contains(&cut), "{cut}");

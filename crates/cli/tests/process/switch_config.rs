@@ -68,14 +68,14 @@ fn switch(words: &[&str], path: &std::path::Path) -> Output {
 #[test]
 fn everything_wrong_is_said_at_once_with_file_and_line() {
     let (_folder, path) =
-        cell(|text| text.replace("queue = 1", "queue = 11").replace("1Gbit", "1Gb").replace("\"red\"]", "\"rde\"]"));
+        cell(|text| text.replace("queue = 1", "queue = 19").replace("1Gbit", "1Gb").replace("\"red\"]", "\"rde\"]"));
     for command in [["check"].as_slice(), &["export"], &["export", "--yang"]] {
         let output = switch(command, &path);
         let said = stderr(&output);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{said}");
         let name = path.display();
         let expected = [
-            format!("ontick: {name}:6:9: `queue` is from 0 to 7, not 11"),
+            format!("ontick: {name}:6:9: `queue` is from 0 to 15, not 19"),
             format!("{name}:18:8: `rate`: \"1Gb\" is not a rate such as 100Mbit, 1Gbit or 2.5Gbit"),
             format!("{name}:22:58: there is no class `rde`; did you mean `red`?"),
         ];
@@ -231,7 +231,8 @@ fn looking_needs_no_root_and_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         // The build may stand where others have no way to.
         let copy = folder.path().join("ontick");
-        fs::copy(ontick, &copy).unwrap();
+        // Another process copies: one that is forked here meanwhile would hold the copy open for writing.
+        assert!(Command::new("cp").arg(ontick).arg(&copy).status().unwrap().success());
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let mut command = Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", "-all"]);

@@ -211,7 +211,7 @@ fn offloads_that_another_program_switches_on_are_switched_off_again() {
         assert_ne!(offloads(&bench, "port0"), working, "{shown}");
         wait_until("it to be off again", || offloads(&bench, "port0") == working);
     }
-    wait_until("it to be told", || bench.status()["report"]["ports"][0]["put_back"] == 2);
+    wait_until("it to be reported", || bench.status()["report"]["ports"][0]["put_back"] == 2);
     assert_eq!(bench.status()["report"]["ports"][1]["put_back"], 0);
     let status = stdout(&bench.switch(&["status"]));
     assert!(status.contains("settings  put back 2 times"), "{status}");

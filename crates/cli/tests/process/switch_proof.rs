@@ -21,9 +21,19 @@ pub fn turn() -> Option<Alone> {
     Some(alone_on_this_machine())
 }
 
-/// Little enough for any machine.
-const SHORT: [&str; 8] =
-    ["--duration", "300ms", "--without-gates", "200ms", "--rate", "2000", "--plane=user", "--allow-outside=100%"];
+/// Little enough for any machine, and nothing is asked for that a busy one may not do.
+const SHORT: [&str; 10] = [
+    "--duration",
+    "300ms",
+    "--without-gates",
+    "200ms",
+    "--rate",
+    "2000",
+    "--plane=user",
+    "--allow-outside=100%",
+    "--require=sent >= 0%",
+    "--require=delivered >= 0%",
+];
 
 /// The record of a run whose status is the one that its own judgements ask for: whether the windows were kept is the
 /// machine's affair.
@@ -31,8 +41,12 @@ fn measured(output: &Output) -> Value {
     let record: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("--json prints a record: {e}: {}", stderr(output)));
     let judged = record["requirements"].as_array().unwrap();
-    let met = judged.iter().all(|judged| judged["met"] == true);
-    assert_eq!(output.status.code(), Some(if met { 0 } else { 1 }), "{judged:?}");
+    let status = match judged.iter().find(|judged| judged["met"] == false && judged["unproven"] != true) {
+        Some(_) => 1,
+        None if judged.iter().any(|judged| judged["met"] == false) => 3,
+        None => 0,
+    };
+    assert_eq!(output.status.code(), Some(status), "{judged:?}");
     record
 }
 
@@ -194,6 +208,61 @@ fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
     assert_eq!(record["switch"]["plane"], "outside");
     // Nobody takes a bridge between virtual interfaces for a real one.
     assert!(record["simulated"].as_str().unwrap().contains("there nor back"), "{record}");
+}
+
+/// No machine sends twenty million frames a second through a packet socket.
+const TOO_MANY: [&str; 7] = [
+    "--duration=300ms",
+    "--without-gates=0s",
+    "--size=64",
+    "--rate=10000000",
+    "--plane=user",
+    "--allow-outside=100%",
+    "--require=delivered >= 0%",
+];
+
+#[test]
+fn a_load_that_was_not_reached_proves_nothing() {
+    let Some(_turn) = turn() else { return };
+    let output = run(&[&["switch", "demo"], &TOO_MANY[..]].concat());
+    let shown = stdout(&output);
+    assert_eq!(output.status.code(), Some(3), "{shown}{}", stderr(&output));
+    // What was sent of what was asked for, and that the rest was not, stands in the verdict.
+    assert!(shown.contains("not proven  sent >= 95% — "), "{shown}");
+    let verdict = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(verdict.contains("Of 6 000 000 frames asked for ") && verdict.contains(" sent, "), "{verdict}");
+    // The same load is enough for who asks for less.
+    let enough = run(&[&["switch", "demo", "--require", "sent > 0.0001%"], &TOO_MANY[..]].concat());
+    assert_eq!(enough.status.code(), Some(0), "{}", stdout(&enough));
+}
+
+#[test]
+fn dropped_frames_are_refused_where_none_may_be() {
+    let Some(_turn) = turn() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("switch.toml");
+    // Video's gate never opens, so all of it is dropped once its queue is full.
+    let file =
+        FILE.replace("queue = 4", "queue = 4\nlimit = 8").replace("open = [\"video\", \"rest\"]", "open = [\"rest\"]");
+    fs::write(&path, file).unwrap();
+    let path = path.to_str().unwrap();
+    let verify = |requirement: &str| {
+        let all = ["switch", "verify", path, "--json", "--rate=2000", "--duration=300ms", "--without-gates=0s"];
+        run(&[&all[..], &["--require", requirement]].concat())
+    };
+    let of = |record: &Value, requirement: &str| {
+        let all = record["requirements"].as_array().unwrap();
+        all.iter().find(|judged| judged["requirement"] == requirement).unwrap_or_else(|| panic!("{record}")).clone()
+    };
+    let record = measured(&verify("dropped = 0"));
+    assert_eq!(of(&record, "dropped = 0")["met"], false);
+    let dropped = sum(&trials(&record)[0], "dropped");
+    assert!(dropped > 0);
+    assert!(of(&record, "dropped = 0")["seen"].as_str().unwrap().starts_with(&format!("{dropped} of ")), "{record}");
+    assert_eq!(of(&measured(&verify("dropped <= 100%")), "dropped <= 100%")["met"], true);
+    let other = run(&["latency", "timer", "--duration=10ms", "--require", "dropped = 0"]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(stderr(&other).contains("switch verify"), "{}", stderr(&other));
 }
 
 #[test]

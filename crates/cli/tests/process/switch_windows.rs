@@ -87,7 +87,7 @@ fn windows_that_carry_nothing_are_reported_with_the_reason() {
     assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
     let said = stderr(&refused);
     assert!(said.contains("p3 window of scheduled-7: 1.136us at most, and it needs 4.636us"), "{said}");
-    assert!(said.contains("plan with --target user"), "{said}");
+    assert!(said.contains("plan for the user data plane"), "{said}");
 }
 
 /// What is measured on the machine is what plans are made with.

@@ -132,3 +132,20 @@ fn a_trigger_that_never_fires_is_waited_for_in_words() {
     assert!(line.starts_with("ontick: the run was ended while it waited for an edge"), "{line}");
     run(&["gpio", "remove", &format!("sim:{chip}")]);
 }
+
+/// An editor's terminal shows them as they are.
+#[test]
+fn a_dumb_terminal_gets_no_control_sequences() {
+    for arguments in [
+        &["latency", "timer", "--watch", "--count", "300", "--policy", "other"][..],
+        &["latency", "wakeup", "--watch", "--count", "300", "--policy", "other"],
+    ] {
+        let terminal = Terminal::of(80, 24);
+        let mut child =
+            ontick(arguments).env("TERM", "dumb").stdout(terminal.side()).stderr(terminal.side()).spawn().unwrap();
+        child.wait().unwrap();
+        terminal.wait_for("machine");
+        let shown = terminal.shown();
+        assert!(!shown.contains('\x1b'), "{arguments:?}: {shown:?}");
+    }
+}

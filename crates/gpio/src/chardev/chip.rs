@@ -88,6 +88,6 @@ impl Refused {
 pub fn missing() -> String {
     match &names()[..] {
         [] => "this machine has no GPIO chip in /dev (simulated lines work everywhere: sim:bench/4)".into(),
-        there => format!("there is no such chip, only {} (ontick gpio list)", there.join(", ")),
+        there => format!("there is no such chip, only {}", there.join(", ")),
     }
 }

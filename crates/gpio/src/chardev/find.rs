@@ -36,6 +36,6 @@ fn lines_of<'a>(chip: &'a Chip, own: &'a str) -> impl Iterator<Item = u32> + 'a 
 fn unknown(chips: &[String]) -> String {
     match chips {
         [] => chip::missing(),
-        chips => format!("no line of {} has this name (ontick gpio list CHIP shows names)", chips.join(", ")),
+        chips => format!("no line of {} has this name", chips.join(", ")),
     }
 }

@@ -13,10 +13,10 @@ mod errno;
 mod find;
 mod group;
 mod holder;
-mod look;
 mod pin;
+mod states;
 
 pub(crate) use find::find;
 pub(crate) use group::Pins;
-pub(crate) use look::{LineState, chips, look};
 pub(crate) use pin::Pin;
+pub(crate) use states::{LineState, chips, line_states};

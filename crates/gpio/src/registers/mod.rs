@@ -38,18 +38,18 @@ mod board;
 mod group;
 mod layout;
 mod lock;
-mod look;
 mod pin;
 #[cfg(test)]
 mod recorder;
 mod register_window;
 mod rp1;
+mod states;
 mod tree;
 mod window;
 
 pub use crate::board::Board;
 pub(crate) use group::Pins;
 pub use layout::Registers;
-pub(crate) use look::{PinState, look};
 pub(crate) use pin::Pin;
+pub(crate) use states::{PinState, pin_states};
 pub use window::Window;

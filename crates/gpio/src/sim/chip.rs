@@ -64,7 +64,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 
 fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Error> {
     let wrong = |what: String| Error::Chip { chip: chip.into(), path: path.into(), what };
-    let again = format!("(remove it, and the next use creates it again: ontick gpio remove sim:{chip})");
+    let again = format!("(remove sim:{chip}, and the next use creates it again)");
     let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

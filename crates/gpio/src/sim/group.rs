@@ -53,7 +53,7 @@ impl Pins {
 }
 
 /// Looks at all words until two looks found the same: those were there together between the looks. A word counts its
-/// line's edges, so one that changed and changed back is not the same. `between` is told what the first look found.
+/// line's edges, so one that changed and changed back is not the same. `between` gets what the first look found.
 #[inline]
 fn catch<W: PartialEq + Copy>(words: &mut [W], look: impl Fn(usize) -> W, mut between: impl FnMut(&[W])) -> bool {
     for (n, word) in words.iter_mut().enumerate() {

@@ -12,17 +12,17 @@
 mod chip;
 mod group;
 mod level;
-mod look;
 mod owner;
 mod page;
 mod pin;
+mod states;
 mod track;
 mod user;
 mod wire;
 
 pub use chip::{LINES, list, remove};
 pub(crate) use group::Pins;
-pub use look::{LineState, look};
 pub(crate) use pin::Pin;
+pub use states::{LineState, line_states};
 pub use user::act_for;
 pub use wire::{Wire, unwire, wire, wires};

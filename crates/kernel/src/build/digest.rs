@@ -26,7 +26,7 @@ pub fn of_text(text: &str) -> Result<String, BuildError> {
 fn word(output: &[u8]) -> Result<String, BuildError> {
     let text = String::from_utf8_lossy(output);
     let word = text.split_whitespace().next().filter(|word| word.len() == 64);
-    word.map(str::to_owned).ok_or_else(|| BuildError::Refused("sha256sum does not print a SHA-256".into()))
+    word.map(str::to_owned).ok_or(BuildError::NoDigest)
 }
 
 #[cfg(test)]

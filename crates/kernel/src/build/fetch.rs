@@ -8,6 +8,38 @@ use std::sync::atomic::AtomicBool;
 use super::{BuildError, Event, file_error};
 use crate::command::{self, CommandError};
 
+/// Why the distribution's source is not to be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// Another kind of package.
+    #[error("{0} is no package of a kernel's source: linux-source-…")]
+    NotASource(String),
+    /// The lists are empty.
+    #[error("the package lists have no linux-source-*: run apt update, or name a source tree")]
+    NoneListed,
+    /// The lists do not have it.
+    #[error("apt knows no package {0}: run apt update, or name a source tree")]
+    Unknown(String),
+    /// Another package manager.
+    #[error("this system has no apt to fetch a kernel's source with: name a source tree")]
+    NoApt,
+    /// apt reports success and there is no file.
+    #[error("apt-get left no {name} in {}", folder.display())]
+    NotThere {
+        /// The package.
+        name: String,
+        /// Where it should be.
+        folder: PathBuf,
+    },
+    /// The package holds something else.
+    #[error("{} holds no archive linux-source-*.tar.*", .0.display())]
+    NoArchive(PathBuf),
+    /// The package is damaged.
+    #[error("the source's package does not unpack: remove it and start again")]
+    Damaged,
+}
+
 /// A package that can be downloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
@@ -24,14 +56,10 @@ pub fn choose(name: Option<&str>) -> Result<Package, BuildError> {
     };
     let name = match name {
         Some(name) if !name.starts_with("linux-source") => {
-            return Err(BuildError::Refused(format!("{name} is no package of a kernel's source: linux-source-…")));
+            return Err(FetchError::NotASource(name.into()).into());
         }
         Some(name) => name.to_owned(),
-        None => newest(&listed()?).ok_or_else(|| {
-            BuildError::Refused(
-                "the package lists have no linux-source-*: run apt update, or name a source tree with --source".into(),
-            )
-        })?,
+        None => newest(&listed()?).ok_or(FetchError::NoneListed)?,
     };
     if let Some((name, version)) = name.split_once('=') {
         return Ok(Package { name: name.into(), version: version.into() });
@@ -42,17 +70,13 @@ pub fn choose(name: Option<&str>) -> Result<Package, BuildError> {
     let version = policy.lines().find_map(|line| line.trim().strip_prefix("Candidate: "));
     match version.filter(|version| *version != "(none)") {
         Some(version) => Ok(Package { version: version.into(), name }),
-        None => Err(BuildError::Refused(format!(
-            "apt knows no package {name}: run apt update, or name a source tree with --source"
-        ))),
+        None => Err(FetchError::Unknown(name).into()),
     }
 }
 
 fn no_apt(error: CommandError) -> BuildError {
     match error {
-        CommandError::Start { .. } => BuildError::Refused(
-            "this system has no apt to fetch a kernel's source with: name a source tree with --source".into(),
-        ),
+        CommandError::Start { .. } => FetchError::NoApt.into(),
         other => other.into(),
     }
 }
@@ -118,8 +142,8 @@ fn download(
     apt.current_dir(folder).args(["-q", "-o", "APT::Sandbox::User=root", "download"]);
     apt.arg(format!("{}={}", package.name, package.version));
     command::run("apt-get download", &mut apt, stop, &mut |_| {})?;
-    downloaded(folder, package)
-        .ok_or_else(|| BuildError::Refused(format!("apt-get left no {} in {}", package.name, folder.display())))
+    let missing = || FetchError::NotThere { name: package.name.clone(), folder: folder.into() };
+    downloaded(folder, package).ok_or_else(|| missing().into())
 }
 
 /// `./usr/src/linux-source-6.12.tar.xz`
@@ -130,9 +154,7 @@ fn archive_in(deb: &Path) -> Result<String, BuildError> {
         name.starts_with("linux-source-") && name.contains(".tar.")
     };
     let found = listed.lines().filter_map(|line| line.split_whitespace().nth(5)).find(is_archive);
-    found
-        .map(str::to_owned)
-        .ok_or_else(|| BuildError::Refused(format!("{} holds no archive linux-source-*.tar.*", deb.display())))
+    found.map(str::to_owned).ok_or_else(|| FetchError::NoArchive(deb.into()).into())
 }
 
 fn create(path: &Path) -> Result<fs::File, BuildError> {
@@ -152,7 +174,7 @@ fn pipe(first: &mut Command, second: &mut Command) -> Result<(), BuildError> {
     let given = giving.wait().map_err(start(first))?;
     match taken.success() && given.success() {
         true => Ok(()),
-        false => Err(BuildError::Refused("the source's package does not unpack: remove it and start again".into())),
+        false => Err(FetchError::Damaged.into()),
     }
 }
 

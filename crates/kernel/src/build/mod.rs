@@ -17,15 +17,16 @@ use std::time::{Duration, Instant};
 use ontick_record::output_file;
 use serde::Serialize;
 
+pub use fetch::FetchError;
 pub use pack::Format;
 pub use stamp::Inputs;
 
 use super::command::CommandError;
 use super::configure::{ConfigRequest, ConfigureError, Configured, configure};
-use super::fragment::Asked;
+use super::fragment::OptionRequest;
 use super::make::Make;
 use super::rt_patches::RtPatchesError;
-use super::source::SourceError;
+use super::source::{SourceError, Version};
 use super::steps;
 use super::tools::{self, ThisMachine};
 use super::unmet_options::UnmetOption;
@@ -125,9 +126,46 @@ pub enum BuildError {
     /// Options were dropped.
     #[error("{} asked for and not there afterwards", counted(.0.len()))]
     UnmetOptions(Vec<UnmetOption>),
-    /// What cannot go on, in one sentence.
+    /// The distribution's source.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The source is not real-time by itself.
+    #[error(
+        "linux {version} is not real-time on {arch} by itself: name the real-time series for {0}.{1} \
+         (kernel.org/pub/linux/kernel/projects/rt/{0}.{1}/, or debian/patches-rt of Debian's source package){later}",
+        version.major, version.minor,
+        later = if version.series() < (6, 12) { ", or take linux 6.12 or later, which needs none on arm64 and x86" } else { "" }
+    )]
+    NeedsSeries {
+        /// The source's version.
+        version: Version,
+        /// For which processor.
+        arch: &'static str,
+    },
+    /// Too little room.
+    #[error("{what} takes about {needed} in {}, and {free} are free there: make room, or name another folder", folder.display())]
+    NoRoom {
+        /// What takes it.
+        what: &'static str,
+        /// How much.
+        needed: String,
+        /// Where.
+        folder: PathBuf,
+        /// How much is free.
+        free: String,
+    },
+    /// Somebody else works there.
+    #[error(
+        "another ontick, or the make that a killed one left, builds in {} right now: wait for it, or name another folder",
+        .0.display()
+    )]
+    Busy(PathBuf),
+    /// Programs that are not installed, and how they are.
     #[error("{0}")]
-    Refused(String),
+    Lacking(String),
+    /// Another program than the one of coreutils.
+    #[error("sha256sum does not print a SHA-256")]
+    NoDigest,
     /// A file.
     #[error("{path}: {reason}")]
     File {
@@ -169,7 +207,7 @@ pub fn build(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> R
     make.jobs = order.jobs.unwrap_or(make.jobs);
     make.epoch = tree.epoch;
     if let Some(lacking) = tools::lacking_to_configure(&make.cross, &ThisMachine) {
-        return Err(BuildError::Refused(lacking));
+        return Err(BuildError::Lacking(lacking));
     }
     tell(Event::Begins("configuring"));
     stamp::forget_if_other(order, &tree, &make, tell)?;
@@ -186,7 +224,7 @@ pub fn build(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> R
         &ThisMachine,
     );
     if let Some(lacking) = lacking {
-        return Err(BuildError::Refused(lacking));
+        return Err(BuildError::Lacking(lacking));
     }
     let steps = steps::estimate(&tree.source.folder, order.request.arch.name(), &configured.config);
     space::enough(&order.work, &make.output, steps, &configured.config)?;
@@ -208,11 +246,7 @@ fn alone(work: &Path) -> Result<File, BuildError> {
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).map_err(|e| file_error(&path)(e.into()))?;
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(BuildError::Refused(format!(
-            "another ontick, or the make that a killed one left, builds in {} right now: wait for it, or name another \
-             folder with --output",
-            work.display()
-        ))),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(BuildError::Busy(work.into())),
         Err(reason) => Err(file_error(&path)(reason.into())),
     }
 }
@@ -230,13 +264,13 @@ const BUILDING: &[(&str, Option<&str>, &str)] = &[
 ];
 
 fn configured(order: &Order, tree: &tree::Tree, make: &Make, stop: &AtomicBool) -> Result<Configured, BuildError> {
-    let building = BUILDING.iter().map(|(name, value, why)| Asked {
+    let building = BUILDING.iter().map(|(name, value, why)| OptionRequest {
         name: (*name).into(),
         value: value.map(str::to_owned),
         why: (*why).into(),
         given: None,
     });
-    let name = Asked {
+    let name = OptionRequest {
         name: "LOCALVERSION".into(),
         value: Some(order.name.clone()),
         why: "its own name, beside every other kernel".into(),

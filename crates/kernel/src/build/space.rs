@@ -23,18 +23,13 @@ pub fn enough(work: &Path, build: &Path, steps: usize, config: &KernelConfig) ->
 }
 
 /// Refuses where a folder's disk lacks room.
-pub fn has(folder: &Path, needed: u64, what: &str) -> Result<(), BuildError> {
+pub fn has(folder: &Path, needed: u64, what: &'static str) -> Result<(), BuildError> {
     let disk = rustix::fs::statvfs(folder).map_err(|e| file_error(folder)(e.into()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     if free >= needed {
         return Ok(());
     }
-    Err(BuildError::Refused(format!(
-        "{what} takes about {} in {}, and {} are free there: make room, or name another folder with --output",
-        megabytes(needed),
-        folder.display(),
-        megabytes(free)
-    )))
+    Err(BuildError::NoRoom { what, needed: megabytes(needed), folder: folder.into(), free: megabytes(free) })
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -113,16 +113,7 @@ fn needs_no_series(source: &Source, order: &Order) -> Result<(), BuildError> {
     if source.has_real_time(arch) || order.even_if_missing {
         return Ok(());
     }
-    let (major, minor) = source.version.series();
-    let later =
-        if (major, minor) < (6, 12) { ", or take linux 6.12 or later, which needs none on arm64 and x86" } else { "" };
-    Err(BuildError::Refused(format!(
-        "linux {} is not real-time on {} by itself: name the real-time series for {major}.{minor} with --patches \
-         (kernel.org/pub/linux/kernel/projects/rt/{major}.{minor}/, or debian/patches-rt of Debian's source \
-         package){later}",
-        source.version,
-        arch.name()
-    )))
+    Err(BuildError::NeedsSeries { version: source.version.clone(), arch: arch.name() })
 }
 
 /// When a tree was made: what the caller says, its last commit, or its makefile's date, which archives keep.

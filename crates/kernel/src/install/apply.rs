@@ -5,14 +5,14 @@ use std::process::Command;
 
 use ontick_machine::boot::{self, BootFiles, BootPlan, Written, grubenv};
 use ontick_machine::journal::{Content, Journal, Undo};
-use ontick_machine::root::{Root, reason};
+use ontick_machine::root::{FileError, Root};
 use ontick_machine::tree::{self, Staged, Tree};
 use serde::Serialize;
 
 use super::loader::Once;
 use super::package::{Kind, Package};
 use super::rollback::take_back;
-use super::{Initramfs, Installed, Plan, initramfs};
+use super::{Initramfs, InstallError, InstallPlan, Installed, LoaderError, OnceError, initramfs};
 
 /// What was put in place.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -23,29 +23,29 @@ pub struct Applied {
     pub written: Vec<Written>,
 }
 
-/// Carries a plan out. `go_on` is told each file and may end it. What fails is taken back at once.
+/// Carries a plan out. `go_on` gets each file and may end it. What fails is taken back at once.
 pub fn apply(
     root: &Root,
-    plan: &Plan,
+    plan: &InstallPlan,
     package: &Package,
     journal: &mut Journal,
     go_on: &mut dyn FnMut(&str) -> bool,
-) -> Result<Applied, String> {
+) -> Result<Applied, InstallError> {
     // The modules of an earlier kernel that still runs.
     let before: Vec<Undo> = journal.entries().map(|e| e.undo.clone()).collect();
     install(root, plan, package, journal, go_on).map_err(|problem| match take_back(root, journal, &before) {
-        Ok(()) => format!("{problem}; everything is as it was before"),
-        Err(left) => format!("{problem}; not all of it could be taken back ({left}): sudo ontick kernel rollback"),
+        Ok(()) => InstallError::TakenBack(Box::new(problem)),
+        Err(left) => InstallError::Left { problem: Box::new(problem), left },
     })
 }
 
 fn install(
     root: &Root,
-    plan: &Plan,
+    plan: &InstallPlan,
     package: &Package,
     journal: &mut Journal,
     go_on: &mut dyn FnMut(&str) -> bool,
-) -> Result<Applied, String> {
+) -> Result<Applied, InstallError> {
     let kernel = &plan.kernel;
     let marker = kernel.marker();
     let modules = Tree { knob: "modules", path: &plan.modules, marker: &marker, texts: Vec::new() };
@@ -55,13 +55,13 @@ fn install(
     package.each(&mut |kind, content| {
         if let Some(place) = layout.place(plan, &modules, kind) {
             if !go_on(&place.path) {
-                return Err("it was ended".into());
+                return Err(InstallError::Stopped);
             }
             files += 1;
-            return match place.alone {
-                true => tree::place(root, journal, "kernel", &place.path, &content),
-                false => tree::put(root, &place.path, &content),
-            };
+            match place.alone {
+                true => tree::place(root, journal, "kernel", &place.path, &content)?,
+                false => tree::put(root, &place.path, &content)?,
+            }
         }
         Ok(())
     })?;
@@ -90,7 +90,7 @@ struct FilePath {
 }
 
 impl Layout {
-    fn stage(root: &Root, plan: &Plan, journal: &mut Journal, marker: &str) -> Result<Self, String> {
+    fn stage(root: &Root, plan: &InstallPlan, journal: &mut Journal, marker: &str) -> Result<Self, InstallError> {
         let beside_others = matches!(plan.place, BootFiles::UEnv { .. });
         let trees = format!("/boot/dtbs/{}", plan.kernel.release);
         let path = match beside_others {
@@ -103,7 +103,7 @@ impl Layout {
     }
 
     /// Where a file of the package goes; `None` for one that is not needed here.
-    fn place(&mut self, plan: &Plan, modules: &Staged, kind: &Kind) -> Option<FilePath> {
+    fn place(&mut self, plan: &InstallPlan, modules: &Staged, kind: &Kind) -> Option<FilePath> {
         let kernel = &plan.kernel;
         let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
         let flat = self.beside_others || matches!(plan.place, BootFiles::RaspberryPi { .. });
@@ -133,7 +133,7 @@ impl Layout {
     }
 
     /// What the package does not bring.
-    fn finish(&self, root: &Root, plan: &Plan) -> Result<(), String> {
+    fn finish(&self, root: &Root, plan: &InstallPlan) -> Result<(), InstallError> {
         let Some(own) = &self.own else { return Ok(()) };
         for (name, text) in &plan.texts {
             tree::put(root, &format!("{}/{name}", own.beside), text.as_bytes())?;
@@ -147,17 +147,17 @@ impl Layout {
         Ok(())
     }
 
-    fn reveal(&mut self, root: &Root, journal: &mut Journal) -> Result<(), String> {
-        self.own.take().map_or(Ok(()), |own| tree::reveal(root, journal, own))
+    fn reveal(&mut self, root: &Root, journal: &mut Journal) -> Result<(), InstallError> {
+        Ok(self.own.take().map_or(Ok(()), |own| tree::reveal(root, journal, own))?)
     }
 }
 
 /// `depmod` writes down which module needs which, where the package does not say.
-fn list_modules(root: &Root, plan: &Plan) -> Result<(), String> {
+fn list_modules(root: &Root, plan: &InstallPlan) -> Result<(), InstallError> {
     if plan.modules_known {
         return Ok(());
     }
-    let base = root.outside("/").map_err(|e| e.to_string())?;
+    let base = root.outside("/").map_err(FileError::of("/", ""))?;
     let mut command = Command::new(depmod());
     command.arg("-b").arg(base).arg(&plan.kernel.release);
     ran(command)
@@ -173,7 +173,7 @@ fn make_initramfs(
     layout: &Layout,
     kernel: &Installed,
     journal: &mut Journal,
-) -> Result<(), String> {
+) -> Result<(), InstallError> {
     let name = kernel.initramfs.as_deref().unwrap_or_default();
     // Made where nothing looks for it; a kernel that lies beside others gets it by the journal.
     let made = match &layout.own {
@@ -185,33 +185,34 @@ fn make_initramfs(
     command.args(&words[1..]);
     ran(command)?;
     if layout.beside_others {
-        let place = root.outside(&made).map_err(|e| e.to_string())?;
-        let content = std::fs::read(place).map_err(|e| format!("{made}: {e}"))?;
+        let place = root.outside(&made).map_err(FileError::of(&made, ""))?;
+        let content = std::fs::read(place).map_err(FileError::of(&made, "cannot be read"))?;
         tree::place(root, journal, "kernel", &format!("{}/{name}", kernel.folder), &content)?;
-        root.remove(&made).map_err(|e| format!("{made}: {}", reason(&e)))?;
+        root.remove(&made).map_err(FileError::of(&made, "cannot be removed"))?;
     }
     Ok(())
 }
 
-fn ran(mut command: Command) -> Result<(), String> {
+fn ran(mut command: Command) -> Result<(), InstallError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => format!("{name} is needed and not installed (package kmod)"),
-        _ => format!("{name} cannot be started: {e}"),
+        std::io::ErrorKind::NotFound => InstallError::NoProgram(name.clone()),
+        _ => InstallError::Program { program: name.clone(), why: format!("cannot be started: {e}") },
     })?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{name} failed: {}", said.trim().lines().last().unwrap_or("without a word")))
+    let why = format!("failed: {}", said.trim().lines().last().unwrap_or("without a word"));
+    Err(InstallError::Program { program: name, why })
 }
 
 /// The boot entry: the only step that the boot loader sees.
-fn entry(root: &Root, plan: &Plan, journal: &mut Journal) -> Result<Vec<Written>, String> {
+fn entry(root: &Root, plan: &InstallPlan, journal: &mut Journal) -> Result<Vec<Written>, InstallError> {
     let trial = matches!(plan.place, BootFiles::RaspberryPi { .. });
     let applied = boot::apply(root, &boot_plan(&plan.place, plan.edits.clone(), trial), journal);
     if let Some(problem) = applied.stopped {
-        return Err(problem);
+        return Err(InstallError::BootFiles(problem));
     }
     if let Some(once) = &plan.once {
         choose(root, once, journal)?;
@@ -219,7 +220,7 @@ fn entry(root: &Root, plan: &Plan, journal: &mut Journal) -> Result<Vec<Written>
     Ok(applied.written)
 }
 
-fn choose(root: &Root, once: &Once, journal: &mut Journal) -> Result<(), String> {
+fn choose(root: &Root, once: &Once, journal: &mut Journal) -> Result<(), InstallError> {
     let Once { path, entry, before } = once;
     let undo = Undo::Variable {
         path: path.clone(),
@@ -227,12 +228,12 @@ fn choose(root: &Root, once: &Once, journal: &mut Journal) -> Result<(), String>
         original: before.clone(),
         wanted: entry.clone(),
     };
-    let seq = journal.intend("boot", undo).map_err(|e| e.to_string())?;
-    let said = |e: std::io::Error| format!("{path} cannot be written: {}", reason(&e));
-    let text = root.text(path).map_err(said)?;
-    let text = grubenv::with(&text, super::loader::NEXT, Some(entry)).map_err(|e| format!("{path} {e}"))?;
-    root.replace(path, text.as_bytes()).map_err(said)?;
-    journal.done(seq, None).map_err(|e| e.to_string())
+    let seq = journal.intend("boot", undo)?;
+    let text = root.text(path).map_err(FileError::of(path, "cannot be read"))?;
+    let text = grubenv::with(&text, super::loader::NEXT, Some(entry))
+        .map_err(|why| LoaderError::from(OnceError::Block { path: path.clone(), why }))?;
+    root.replace(path, text.as_bytes()).map_err(FileError::of(path, "cannot be written"))?;
+    Ok(journal.done(seq, None)?)
 }
 
 /// Edits as the boot files' own way of writing takes them.

@@ -3,32 +3,31 @@
 use ontick_machine::Facts;
 use ontick_machine::Root;
 
+use super::InstallError;
 use super::image::Architecture;
 use super::package::Package;
 
 /// Refuses a kernel that could never start.
-pub(super) fn check(root: &Root, facts: &Facts, package: &Package, notes: &mut Vec<String>) -> Result<(), String> {
+pub(super) fn check(
+    root: &Root,
+    facts: &Facts,
+    package: &Package,
+    notes: &mut Vec<String>,
+) -> Result<(), InstallError> {
     let built_for = package.image.architecture.or(package.modules_for);
     match (built_for, programs(root, facts)) {
         (Some(kernel), Some(system)) if !kernel.runs(system) => {
-            return Err(format!(
-                "the kernel is for {}, the system there is for {}: take one that was built for it",
-                kernel.name(),
-                system.name()
-            ));
+            return Err(InstallError::OtherArchitecture { kernel, system });
         }
         (Some(_), Some(_)) => {}
         _ => notes.push("it is unknown whether the kernel is for this machine's architecture".into()),
     }
     let old = facts.board.raspberry_pi.as_ref().filter(|pi| (1..3).contains(&pi.generation));
     if let (Some(pi), Some(Architecture::Arm64)) = (old, built_for) {
-        return Err(format!(
-            "the kernel is for 64-bit ARM, this board ({}) is not: take a 32-bit one",
-            generation(pi.generation)
-        ));
+        return Err(InstallError::NarrowBoard(generation(pi.generation)));
     }
     if secure_boot(root) && !package.image.signed {
-        return Err("Secure Boot is on and this kernel carries no signature, so it would be refused at boot: sign it (sbsign, with a key that mokutil has enrolled) or switch Secure Boot off".into());
+        return Err(InstallError::Unsigned);
     }
     if package.config.as_ref().is_some_and(|c| !c.lines().any(|l| l == "CONFIG_PREEMPT_RT=y")) {
         notes.push("by its configuration this is no real-time kernel (CONFIG_PREEMPT_RT is not set)".into());

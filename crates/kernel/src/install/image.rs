@@ -76,11 +76,23 @@ pub struct Image {
     pub signed: bool,
 }
 
+/// What is wrong with an image; the sentence follows its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// It is packed and does not unpack.
+    #[error("is damaged: it cannot be unpacked")]
+    Damaged,
+    /// Something else.
+    #[error("is no Linux kernel (neither a PC's nor an Image, zImage or vmlinux)")]
+    NoKernel,
+}
+
 /// No kernel is larger unpacked; a bomb is.
 const LONGEST: u64 = 256 << 20;
 
 /// Reads an image. An error says what is wrong with it.
-pub fn read(bytes: &[u8]) -> Result<Image, String> {
+pub fn read(bytes: &[u8]) -> Result<Image, ImageError> {
     if !is_packed(bytes) {
         return read_plain(bytes);
     }
@@ -88,7 +100,7 @@ pub fn read(bytes: &[u8]) -> Result<Image, String> {
     match flate2::read::GzDecoder::new(bytes).take(LONGEST).read_to_end(&mut unpacked) {
         // A second layer is no kernel.
         Ok(_) if !is_packed(&unpacked) => read_plain(&unpacked),
-        _ => Err("is damaged: it cannot be unpacked".into()),
+        _ => Err(ImageError::Damaged),
     }
 }
 
@@ -96,7 +108,7 @@ fn is_packed(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-fn read_plain(bytes: &[u8]) -> Result<Image, String> {
+fn read_plain(bytes: &[u8]) -> Result<Image, ImageError> {
     let at = |place: usize, magic: &[u8]| bytes.get(place..place + magic.len()) == Some(magic);
     let signed = is_signed(bytes);
     let image = |architecture, release| Ok(Image { architecture: Some(architecture), release, signed });
@@ -120,7 +132,7 @@ fn read_plain(bytes: &[u8]) -> Result<Image, String> {
     if at(0, b"MZ") && at(4, b"zimg") {
         return Ok(Image { architecture: pe_architecture(bytes), release: None, signed });
     }
-    Err("is no Linux kernel (neither a PC's nor an Image, zImage or vmlinux)".into())
+    Err(ImageError::NoKernel)
 }
 
 /// `Linux version 6.12.25-rt9 (…`, which every kernel holds.
@@ -210,8 +222,8 @@ mod tests {
         pc[0x300..0x30e].copy_from_slice(b"6.1.0-rt5 (a) ");
         let known = read(&pc).unwrap();
         assert_eq!((known.architecture, known.release.as_deref()), (Some(Architecture::Amd64), Some("6.1.0-rt5")));
-        assert!(read(b"#!/bin/sh\n").is_err_and(|e| e.contains("no Linux kernel")));
-        assert!(read(&[0x1f, 0x8b, 8, 0]).is_err_and(|e| e.contains("unpacked")));
+        assert!(read(b"#!/bin/sh\n").is_err_and(|e| e.to_string().contains("no Linux kernel")));
+        assert!(read(&[0x1f, 0x8b, 8, 0]).is_err_and(|e| e.to_string().contains("unpacked")));
         assert!(Architecture::Arm64.runs(Architecture::Arm) && !Architecture::Arm.runs(Architecture::Arm64));
     }
 

@@ -3,6 +3,7 @@
 use ontick_machine::Root;
 use serde::Serialize;
 
+use super::InstallError;
 use super::loader::Survey;
 use super::package::{Kind, Package};
 
@@ -27,7 +28,7 @@ pub(super) fn decide(
     package: &Package,
     seen: &Survey,
     notes: &mut Vec<String>,
-) -> Result<Initramfs, String> {
+) -> Result<Initramfs, InstallError> {
     if package.has(|k| *k == Kind::Initramfs) {
         return Ok(Initramfs::Packed);
     }
@@ -43,8 +44,8 @@ pub(super) fn decide(
         return Ok(Initramfs::None);
     }
     Err(match root.is_live() {
-        true => "this system boots with an initramfs, and none of mkinitramfs, dracut and mkinitcpio is there to make one for the new kernel: install initramfs-tools".into(),
-        false => "the system there boots with an initramfs, which only the running machine can make: install it on the machine itself, or put boot/initrd.img-RELEASE into the package".into(),
+        true => InstallError::NoInitramfsMaker,
+        false => InstallError::NoInitramfs,
     })
 }
 

@@ -4,11 +4,11 @@ use ontick_machine::Facts;
 use ontick_machine::boot::{self, BootFiles, Edit, Written};
 use ontick_machine::journal::{Content, Journal, JournalKind, Undo};
 use ontick_machine::merge;
-use ontick_machine::root::{Root, reason};
+use ontick_machine::root::{FileError, Root};
 use serde::Serialize;
 
 use super::apply::boot_plan;
-use super::{Installed, loader};
+use super::{Installed, KeepError, loader};
 
 /// What `keep` would do.
 #[derive(Debug, Clone, Serialize)]
@@ -24,20 +24,15 @@ pub struct Keeping {
 }
 
 /// Plans it. A kernel that does not run now was never seen to come up: that takes `untried`.
-pub fn keeping(root: &Root, facts: &Facts, untried: bool) -> Result<Keeping, String> {
-    let journal = Journal::read_kind(root, JournalKind::Kernel).map_err(|e| e.to_string())?;
-    let kernel = Installed::find(root, &journal).ok_or("ontick has installed no kernel here: ontick kernel install")?;
+pub fn keeping(root: &Root, facts: &Facts, untried: bool) -> Result<Keeping, KeepError> {
+    let journal = Journal::read_kind(root, JournalKind::Kernel)?;
+    let kernel = Installed::find(root, &journal).ok_or(KeepError::NotInstalled)?;
     if journal.entries().any(|e| !e.done) {
-        return Err(
-            "an install was interrupted: clear it away first (sudo ontick kernel rollback), then install again".into(),
-        );
+        return Err(KeepError::Interrupted);
     }
     let runs = root.is_live() && facts.kernel.release == kernel.release;
     if !runs && !untried {
-        return Err(format!(
-            "{} does not run now, so nobody knows that it comes up: try it first (ontick kernel install says how), or keep it untried (--untried)",
-            kernel.release
-        ));
+        return Err(KeepError::Untried(kernel.release));
     }
     let place = boot::find(root)?;
     let mut written = loader::write(root, facts, &place, &kernel, loader::Stage::Keep)?;
@@ -52,7 +47,7 @@ pub fn keeping(root: &Root, facts: &Facts, untried: bool) -> Result<Keeping, Str
 }
 
 /// Makes it the one that is booted.
-pub fn keep(root: &Root, plan: &Keeping, journal: &mut Journal) -> Result<Vec<Written>, String> {
+pub fn keep(root: &Root, plan: &Keeping, journal: &mut Journal) -> Result<Vec<Written>, KeepError> {
     let own = plan.kernel.cmdline.as_ref().map(|name| format!("{}/{name}", plan.kernel.folder));
     // The text in its own folder first: it goes with that, the journal holds what it is.
     let (inside, outside): (Vec<&Edit>, Vec<&Edit>) =
@@ -63,7 +58,7 @@ pub fn keep(root: &Root, plan: &Keeping, journal: &mut Journal) -> Result<Vec<Wr
     let outside = outside.into_iter().cloned().collect();
     let applied = boot::apply(root, &boot_plan(&plan.place, outside, false), journal);
     match applied.stopped {
-        Some(problem) => Err(problem),
+        Some(problem) => Err(KeepError::BootFiles(problem)),
         None => Ok(applied.written),
     }
 }
@@ -75,14 +70,14 @@ fn carry_over(
     kernel: &Installed,
     folder: &str,
     written: &mut loader::Written,
-) -> Result<(), String> {
+) -> Result<(), KeepError> {
     let Some(name) = &kernel.cmdline else { return Ok(()) };
     let (shared, own) = (format!("{folder}/{name}"), format!("{}/{name}", kernel.folder));
     let installed = journal.entry(&kernel.folder).and_then(|entry| match &entry.undo {
         Undo::Tree { texts, .. } => texts.iter().find(|(n, _)| n == name).map(|(_, content)| content.clone()),
         _ => None,
     });
-    let text = |path: &str| root.text(path).map_err(|e| format!("{path} cannot be read: {}", reason(&e)));
+    let text = |path: &str| root.text(path).map_err(FileError::of(path, "cannot be read"));
     let (Some(Content::Text(installed)), now) = (installed, text(&shared)?) else { return Ok(()) };
     let standing = text(&own)?;
     if now == installed || now == standing || shared == own {
@@ -102,28 +97,28 @@ fn carry_over(
 }
 
 /// Writes a text of the kernel's own folder anew, so that the folder is still known to be ours.
-fn rewrite(root: &Root, kernel: &Installed, edit: &Edit, journal: &mut Journal) -> Result<(), String> {
+fn rewrite(root: &Root, kernel: &Installed, edit: &Edit, journal: &mut Journal) -> Result<(), KeepError> {
     let name = edit.path.rsplit('/').next().unwrap_or_default();
-    let entry = journal.entry(&kernel.folder).cloned().ok_or("the journal does not know the kernel's folder")?;
+    let foreign = || KeepError::ForeignFolder(kernel.folder.clone());
+    let entry = journal.entry(&kernel.folder).cloned().ok_or_else(foreign)?;
     let Undo::Tree { path, mut texts } = entry.undo else {
-        return Err(format!("{} is no folder of ontick's", kernel.folder));
+        return Err(foreign());
     };
-    let mut hold = |texts: &[(String, Content)]| {
+    let mut hold = |texts: &[(String, Content)]| -> Result<(), KeepError> {
         let undo = Undo::Tree { path: path.clone(), texts: texts.to_vec() };
-        let seq = journal.intend(&entry.knob, undo).map_err(|e| e.to_string())?;
-        journal.done(seq, None).map_err(|e| e.to_string())
+        let seq = journal.intend(&entry.knob, undo)?;
+        Ok(journal.done(seq, None)?)
     };
     // Either is ours until the new one is certainly there.
     texts.push((name.into(), Content::Text(edit.after.clone())));
     hold(&texts)?;
-    root.replace(&edit.path, edit.after.as_bytes())
-        .map_err(|e| format!("{} cannot be written: {}", edit.path, reason(&e)))?;
+    root.replace(&edit.path, edit.after.as_bytes()).map_err(FileError::of(&edit.path, "cannot be written"))?;
     texts.retain(|(n, content)| n != name || content.bytes() == edit.after.as_bytes());
     hold(&texts)
 }
 
 /// Somebody edited what ontick had written: whatever is written now, the way back would not be clear.
-fn refuse_tangled(root: &Root, journal: &Journal, edit: &Edit) -> Result<(), String> {
+fn refuse_tangled(root: &Root, journal: &Journal, edit: &Edit) -> Result<(), KeepError> {
     let Some(Undo::File { original: Some(before), wanted, .. }) = journal.entry(&edit.path).map(|e| &e.undo) else {
         return Ok(());
     };
@@ -131,9 +126,6 @@ fn refuse_tangled(root: &Root, journal: &Journal, edit: &Edit) -> Result<(), Str
     let now = root.text(&edit.path).unwrap_or_default();
     match now == *wanted || now == *before || merge::without(before, wanted, &now).is_some() {
         true => Ok(()),
-        false => Err(format!(
-            "{} was edited where ontick had written into it: take your edit out, or go back (sudo ontick kernel rollback --force restores the file as it was)",
-            edit.path
-        )),
+        false => Err(KeepError::Edited(edit.path.clone())),
     }
 }

@@ -6,6 +6,7 @@
 //! ([`keep`]), the machine boots by itself what it booted before.
 
 mod apply;
+mod error;
 mod fit;
 pub mod image;
 mod initramfs;
@@ -21,9 +22,11 @@ use ontick_machine::{Facts, Root, tree};
 use serde::{Deserialize, Serialize};
 
 pub use apply::{Applied, apply};
+pub use error::{InstallError, KeepError};
 pub use image::Architecture;
 pub use initramfs::Initramfs;
 pub use keep::{Keeping, keep, keeping};
+pub use loader::{LoaderError, OnceError};
 pub use package::Package;
 pub use rollback::{RolledBack, rollback};
 pub use space::Space;
@@ -87,7 +90,7 @@ impl Installed {
 
 /// What `install` would do.
 #[derive(Debug, Clone, Serialize)]
-pub struct Plan {
+pub struct InstallPlan {
     /// The kernel as it will lie there.
     pub kernel: Installed,
     /// The boot loader's files.
@@ -100,7 +103,7 @@ pub struct Plan {
     pub texts: Vec<(String, String)>,
     /// Boot files that will change. None of them changes what is booted by itself.
     pub edits: Vec<Edit>,
-    /// Where GRUB is told the next boot's entry, if it is to be told.
+    /// Where GRUB reads the next boot's entry, if one is set.
     pub once: Option<loader::Once>,
     /// What it needs and what there is, for each file system.
     pub space: Vec<Space>,
@@ -112,16 +115,16 @@ pub struct Plan {
     modules_known: bool,
 }
 
-impl Plan {
+impl InstallPlan {
     /// Plans an installation, or says why it must not be made.
-    pub fn make(root: &Root, facts: &Facts, package: &Package, options: &InstallOptions) -> Result<Self, String> {
-        let journal = Journal::read_kind(root, JournalKind::Kernel).map_err(|e| e.to_string())?;
+    pub fn make(root: &Root, facts: &Facts, package: &Package, options: &InstallOptions) -> Result<Self, InstallError> {
+        let journal = Journal::read_kind(root, JournalKind::Kernel)?;
         refuse_second(root, &journal)?;
         let mut notes = Vec::new();
         fit::check(root, facts, package, &mut notes)?;
         let name = options.name.clone().unwrap_or_else(|| format!("ontick-{}", package.release));
         if !package::is_release(&name) {
-            return Err(format!("--name {name}: use letters, digits and . _ + ~ - (64 of them at most)"));
+            return Err(InstallError::BadName(name));
         }
         let place = boot::find(root)?;
         let seen = loader::survey(root, facts, &place, package, &name)?;
@@ -153,34 +156,22 @@ impl Plan {
 }
 
 /// One kernel at a time: the way back is then never in doubt.
-fn refuse_second(root: &Root, journal: &Journal) -> Result<(), String> {
+fn refuse_second(root: &Root, journal: &Journal) -> Result<(), InstallError> {
     let boot = |undo: &Undo| !matches!(undo, Undo::Tree { path, .. } if path.starts_with("/lib/modules/"));
     if journal.entries().any(|e| !e.done) {
-        return Err(
-            "an earlier install was interrupted: clear it away first (sudo ontick kernel rollback), then install again"
-                .into(),
-        );
+        return Err(InstallError::Interrupted);
     }
     match Installed::find(root, journal) {
-        Some(kernel) if journal.entries().any(|e| boot(&e.undo)) => Err(format!(
-            "ontick has installed {} already: go back first (sudo ontick kernel rollback), then install another one",
-            kernel.release
-        )),
+        Some(kernel) if journal.entries().any(|e| boot(&e.undo)) => Err(InstallError::AlreadyInstalled(kernel.release)),
         _ => Ok(()),
     }
 }
 
 /// Nothing that is there is written over.
-fn refuse_taken(root: &Root, kernel: &Installed) -> Result<(), String> {
+fn refuse_taken(root: &Root, kernel: &Installed) -> Result<(), InstallError> {
     let modules = Installed::modules_of(&kernel.release);
     if root.exists(&modules) {
-        let owner = match fit::owner(root, &modules) {
-            Some(package) => format!("the package {package}"),
-            None => "somebody else".into(),
-        };
-        return Err(format!(
-            "{modules} is there already, from {owner}: this release is installed; give the kernel another release (ontick kernel build --name)"
-        ));
+        return Err(InstallError::ReleaseTaken { owner: fit::owner(root, &modules), modules });
     }
     let mut places = vec![format!("{}/{}", kernel.folder, kernel.kernel)];
     places.extend(kernel.initramfs.as_ref().map(|name| format!("{}/{name}", kernel.folder)));
@@ -188,7 +179,7 @@ fn refuse_taken(root: &Root, kernel: &Installed) -> Result<(), String> {
         places.push(kernel.folder.clone());
     }
     match places.iter().find(|place| root.exists(place)) {
-        Some(place) => Err(format!("{place} is there already and not from ontick: choose another --name")),
+        Some(place) => Err(InstallError::NameTaken(place.clone())),
         None => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! A packed kernel: a tar (plain or packed by gzip, xz or zstd) or a Debian package, read twice: once to find
 //! out what it holds and that nothing in it is dangerous, once to put its files in place.
 
+mod error;
 mod kind;
 mod stream;
 
@@ -9,6 +10,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use super::image::{self, Architecture, Image};
+pub use error::{PackageError, PackageFault};
 pub use kind::Kind;
 
 /// More than any kernel has; a bomb has more.
@@ -23,7 +25,19 @@ const LONGEST_CONFIG: u64 = 4 << 20;
 const MOST_NAMES: usize = 32 << 20;
 
 /// Takes a file's kind and content.
-pub type TakeFile<'a> = dyn FnMut(&Kind, Vec<u8>) -> Result<(), String> + 'a;
+pub type TakeFile<'a, E> = dyn FnMut(&Kind, Vec<u8>) -> Result<(), E> + 'a;
+
+/// Why a package was not read to its end: itself, or whoever took its files.
+enum Ended<E> {
+    Fault(PackageFault),
+    Taken(E),
+}
+
+impl<E> From<PackageFault> for Ended<E> {
+    fn from(fault: PackageFault) -> Self {
+        Self::Fault(fault)
+    }
+}
 
 /// What is in a package.
 #[derive(Debug)]
@@ -47,24 +61,29 @@ pub struct Package {
 
 impl Package {
     /// Looks into a package.
-    pub fn open(file: &Path) -> Result<Self, String> {
-        let mut look = Look::default();
-        stream::each(file, &mut |path, size, content| look.at(path, size, content))?;
-        look.package(file)
+    pub fn open(file: &Path) -> Result<Self, PackageError> {
+        let mut survey = Survey::default();
+        stream::each(file, &mut |path, size, content| survey.add(path, size, content))
+            .and_then(|()| survey.package(file))
+            .map_err(|why| PackageError { file: file.into(), why })
     }
 
     /// Looks into the bytes of an unpacked tar.
-    pub fn read(bytes: &[u8]) -> Result<Self, String> {
-        let mut look = Look::default();
-        stream::unpack(bytes, &mut |path, size, content| look.at(path, size, content))?;
-        look.package(Path::new("tar"))
+    pub fn read(bytes: &[u8]) -> Result<Self, PackageFault> {
+        let mut survey = Survey::default();
+        stream::unpack(bytes, &mut |path, size, content| survey.add(path, size, content))?;
+        survey.package(Path::new("tar"))
     }
 
     /// Hands every file that is to be put in place on, in the order of the package.
-    pub fn each(&self, take: &mut TakeFile) -> Result<(), String> {
-        stream::each(&self.file, &mut |path, size, content| match kind::of(&path) {
+    pub fn each<E: From<PackageError>>(&self, take: &mut TakeFile<E>) -> Result<(), E> {
+        let ended = stream::each(&self.file, &mut |path, size, content| match kind::of(&path) {
             Kind::Other | Kind::Firmware => Ok(()),
-            kind => take(&kind, whole(&path, size, LONGEST_FILE, content)?),
+            kind => take(&kind, whole(&path, size, LONGEST_FILE, content)?).map_err(Ended::Taken),
+        });
+        ended.map_err(|ended| match ended {
+            Ended::Fault(why) => PackageError { file: self.file.clone(), why }.into(),
+            Ended::Taken(error) => error,
         })
     }
 
@@ -88,22 +107,26 @@ impl Package {
     }
 }
 
+fn unreadable(path: &str) -> impl FnOnce(io::Error) -> PackageFault + '_ {
+    move |error| PackageFault::File { path: path.into(), why: error.to_string() }
+}
+
 /// A file's content.
-fn whole(path: &str, size: u64, longest: u64, content: &mut dyn Read) -> Result<Vec<u8>, String> {
+fn whole(path: &str, size: u64, longest: u64, content: &mut dyn Read) -> Result<Vec<u8>, PackageFault> {
     if size > longest {
-        return Err(format!("{path} in it is larger than any such file of a kernel ({} MiB)", longest >> 20));
+        return Err(PackageFault::LargeFile { path: path.into(), longest });
     }
     let mut bytes = Vec::with_capacity(size.min(1 << 20) as usize);
-    content.take(size).read_to_end(&mut bytes).map_err(|e| format!("{path} in it cannot be read: {e}"))?;
+    content.take(size).read_to_end(&mut bytes).map_err(unreadable(path))?;
     if bytes.len() as u64 != size {
-        return Err("it ends early: copy or build it again".into());
+        return Err(PackageFault::EndsEarly);
     }
     Ok(bytes)
 }
 
-/// What was seen so far.
+/// What was found so far.
 #[derive(Default)]
-struct Look {
+struct Survey {
     releases: BTreeSet<String>,
     kernels: Vec<(String, Vec<u8>)>,
     config: Option<String>,
@@ -115,13 +138,13 @@ struct Look {
     firmware: bool,
 }
 
-impl Look {
-    fn at(&mut self, path: String, size: u64, content: &mut dyn Read) -> Result<(), String> {
+impl Survey {
+    fn add(&mut self, path: String, size: u64, content: &mut dyn Read) -> Result<(), PackageFault> {
         self.bytes = self.bytes.saturating_add(size);
         self.names += path.len();
         let many = self.files.len() + self.others >= MOST_FILES || self.names > MOST_NAMES;
         if many || self.bytes > MOST_BYTES {
-            return Err("it holds more than any kernel has".into());
+            return Err(PackageFault::TooMuch);
         }
         let kind = kind::of(&path);
         match &kind {
@@ -135,7 +158,7 @@ impl Look {
                 self.releases.insert(release.clone());
                 if self.modules_for.is_none() && name.ends_with(".ko") {
                     let mut begin = [0; 64];
-                    let read = fill(content, &mut begin).map_err(|e| format!("{path} in it cannot be read: {e}"))?;
+                    let read = fill(content, &mut begin).map_err(unreadable(&path))?;
                     self.modules_for = Architecture::of_elf(&begin[..read]);
                 }
             }
@@ -147,42 +170,31 @@ impl Look {
         Ok(())
     }
 
-    fn package(self, file: &Path) -> Result<Package, String> {
+    fn package(self, file: &Path) -> Result<Package, PackageFault> {
         let names = |all: &mut dyn Iterator<Item = &String>| all.cloned().collect::<Vec<_>>().join(", ");
         let release = match (self.releases.len(), self.releases.first()) {
             (1, Some(release)) => release.clone(),
-            (0, _) => {
-                return Err(
-                    "it holds no modules (lib/modules/RELEASE): a kernel without them finds little of its hardware"
-                        .into(),
-                );
-            }
-            _ => {
-                return Err(format!(
-                    "it holds modules of several kernels ({}): pack one",
-                    names(&mut self.releases.iter())
-                ));
-            }
+            (0, _) => return Err(PackageFault::NoModules),
+            _ => return Err(PackageFault::SeveralReleases(names(&mut self.releases.iter()))),
         };
         if !is_release(&release) {
-            return Err(format!("\"{release}\" is no name for a kernel's release"));
+            return Err(PackageFault::BadRelease(release));
         }
         let (path, bytes) = match &self.kernels[..] {
             [one] => one,
-            [] => return Err("it holds no kernel (boot/vmlinuz-RELEASE, boot/Image, boot/kernel8.img)".into()),
+            [] => return Err(PackageFault::NoKernel),
             several => {
                 let names = names(&mut several.iter().map(|(path, _)| path));
-                return Err(format!("it holds several kernels ({names}): pack the one for your board"));
+                return Err(PackageFault::SeveralKernels(names));
             }
         };
-        let image = image::read(bytes).map_err(|why| format!("{path} in it {why}"))?;
+        let image = image::read(bytes).map_err(|why| PackageFault::Image { path: path.clone(), why })?;
         if let Some(own) = image.release.as_ref().filter(|own| **own != release) {
-            return Err(format!("its kernel is {own}, its modules are of {release}: the one could not load the other"));
+            return Err(PackageFault::OtherRelease { kernel: own.clone(), modules: release });
         }
         if let (Some(kernel), Some(modules)) = (image.architecture, self.modules_for) {
             if kernel != modules {
-                let (kernel, modules) = (kernel.name(), modules.name());
-                return Err(format!("its kernel is for {kernel}, its modules are for {modules}"));
+                return Err(PackageFault::OtherArchitecture { kernel, modules });
             }
         }
         Ok(Package {
@@ -216,22 +228,14 @@ pub fn is_release(name: &str) -> bool {
 }
 
 /// A path in a package: relative, and never out of the folder that it is unpacked into.
-fn safe(path: &Path) -> Result<String, String> {
-    let text = path
-        .to_str()
-        .filter(|t| !t.contains(['\0', '\n', '\\']))
-        .ok_or("it holds a file whose name is not plain text")?;
+fn safe(path: &Path) -> Result<String, PackageFault> {
+    let text = path.to_str().filter(|t| !t.contains(['\0', '\n', '\\'])).ok_or(PackageFault::BadPath)?;
     let mut parts = Vec::new();
     for part in path.components() {
         match part {
             Component::Normal(part) => parts.push(part.to_str().expect("a part of text")),
             Component::CurDir => {}
-            _ => {
-                return Err(format!(
-                    "it is dangerous: \"{}\" would be written outside its own folders",
-                    text.escape_default()
-                ));
-            }
+            _ => return Err(PackageFault::Outside(text.escape_default().to_string())),
         }
     }
     Ok(parts.join("/"))

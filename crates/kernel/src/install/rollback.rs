@@ -19,6 +19,8 @@ pub struct RolledBack {
     pub reverted: Reverted,
     /// The modules of the kernel that runs now: they stay until another one runs.
     pub modules_stay: Option<String>,
+    /// Whether settings that are tuned are in the kernel's own folder: they are to be reverted first.
+    pub tuned: bool,
     /// What a reader must know.
     pub notes: Vec<String>,
 }
@@ -46,9 +48,9 @@ pub fn rollback(root: &Root, facts: &Facts, journal: &mut Journal, force: bool, 
     } else {
         notes.push("the kernel's own files stay until that is settled, as a boot entry may still name them".into());
     }
-    notes.extend(kernel.as_ref().filter(|_| !reverted.complete()).and_then(|kernel| tuned(root, kernel)));
+    let tuned = kernel.as_ref().is_some_and(|kernel| !reverted.complete() && is_tuned(root, kernel));
     let stays = journal.entries().any(|e| in_use(&e.undo));
-    RolledBack { kernel, reverted, modules_stay: stays.then_some(running), notes }
+    RolledBack { kernel, reverted, modules_stay: stays.then_some(running), tuned, notes }
 }
 
 /// Takes back what an install did before it failed, and nothing that stood before it.
@@ -70,12 +72,8 @@ fn is_file_of_kernel(undo: &Undo) -> bool {
     matches!(undo, Undo::Tree { .. } | Undo::Placed { .. } | Undo::Folder { .. })
 }
 
-/// Settings of `ontick tune` in the kernel's own folder.
-fn tuned(root: &Root, kernel: &Installed) -> Option<String> {
+/// Whether settings that are tuned are in the kernel's own folder.
+fn is_tuned(root: &Root, kernel: &Installed) -> bool {
     let own = format!("{}/", kernel.folder);
-    let journal = Journal::read(root).ok()?;
-    let stands = journal.entries().any(|e| e.undo.path().starts_with(&own));
-    stands.then(|| {
-        "settings of ontick tune stand in the kernel's folder: put them back first (sudo ontick tune revert)".into()
-    })
+    Journal::read(root).is_ok_and(|journal| journal.entries().any(|e| e.undo.path().starts_with(&own)))
 }

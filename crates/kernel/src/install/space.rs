@@ -1,12 +1,11 @@
 //! Whether everything has room, asked of the file systems themselves.
 
-use ontick_machine::root::{Root, reason};
-use ontick_units::mebibytes;
+use ontick_machine::root::{FileError, Root};
 use serde::Serialize;
 
 use super::loader::Survey;
 use super::package::{Kind, Package};
-use super::{Initramfs, Installed};
+use super::{Initramfs, InstallError, Installed};
 
 /// One file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,7 +30,7 @@ pub(super) fn check(
     kernel: &Installed,
     seen: &Survey,
     initramfs: &Initramfs,
-) -> Result<Vec<Space>, String> {
+) -> Result<Vec<Space>, InstallError> {
     let is_module = |kind: &Kind| matches!(kind, Kind::Module { .. });
     let sizes =
         |modules: bool| package.files.iter().filter(move |(kind, _)| is_module(kind) == modules).map(|(_, size)| *size);
@@ -45,11 +44,9 @@ pub(super) fn check(
         [(&kernel.folder, sizes(false).collect(), made), (&modules, sizes(true).collect(), 0)];
     let mut found: Vec<(u64, Space)> = Vec::new();
     for (folder, files, besides) in wanted {
-        let at = root.file_system(folder).map_err(|e| format!("{folder}: {}", reason(&e)))?;
+        let at = root.file_system(folder).map_err(FileError::of(folder, ""))?;
         if at.read_only {
-            return Err(format!(
-                "the file system of {folder} is read-only: mount it writable first (mount -o remount,rw)"
-            ));
+            return Err(InstallError::ReadOnly(folder.into()));
         }
         let needed = files.iter().map(|size| size.div_ceil(at.block) * at.block).sum::<u64>() + besides + BESIDES;
         match found.iter_mut().find(|(device, _)| *device == at.device) {
@@ -59,11 +56,10 @@ pub(super) fn check(
     }
     let spaces: Vec<Space> = found.into_iter().map(|(_, space)| space).collect();
     match spaces.iter().find(|space| space.needed > space.free) {
-        Some(Space { folder, needed, free }) => Err(format!(
-            "{folder} needs {} and its file system has {} free: make room first, for instance by removing kernels that are not used",
-            mebibytes(*needed),
-            mebibytes(*free)
-        )),
+        Some(space) => {
+            let Space { folder, needed, free } = space.clone();
+            Err(InstallError::NoRoom { folder, needed, free })
+        }
         None => Ok(spaces),
     }
 }

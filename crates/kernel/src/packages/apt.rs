@@ -5,7 +5,7 @@ use std::process::Command;
 
 use ontick_machine::Root;
 
-use super::Package;
+use super::{ListError, Package};
 use crate::command::{self, CommandError};
 
 /// Names that real-time kernels have: Debian's `-rt-`, Raspberry Pi OS' `-rt`, Ubuntu's `realtime`.
@@ -15,7 +15,7 @@ pub fn is_there(root: &Root) -> bool {
     root.exists("/var/lib/dpkg/status")
 }
 
-pub fn list(root: &Root, release: &str) -> Result<Vec<Package>, String> {
+pub fn list(root: &Root, release: &str) -> Result<Vec<Package>, ListError> {
     let found = ask(root, &["search", "--names-only", NAMES])?;
     let names = names(&found);
     if names.is_empty() {
@@ -118,11 +118,11 @@ pub fn read_policy(text: &str) -> Vec<Policy> {
     all
 }
 
-fn ask(root: &Root, words: &[&str]) -> Result<String, String> {
+fn ask(root: &Root, words: &[&str]) -> Result<String, ListError> {
     let mut command = Command::new("apt-cache");
     command.env("LC_ALL", "C");
     if !root.is_live() {
-        let folder = root.resolve("/").map_err(|e| e.to_string())?;
+        let folder = root.resolve("/").map_err(ListError::Folder)?;
         let architecture = architecture(root);
         let folder = folder.display();
         command.args([
@@ -137,8 +137,8 @@ fn ask(root: &Root, words: &[&str]) -> Result<String, String> {
         command.args(architecture.iter().flat_map(|arch| ["-o".into(), format!("APT::Architectures::={arch}")]));
     }
     command::output("apt-cache", command.args(words)).map_err(|error| match error {
-        CommandError::Start { .. } => "this machine has no apt-cache to read the package lists with".into(),
-        other => other.to_string(),
+        CommandError::Start { .. } => ListError::NoApt,
+        other => ListError::Command(other),
     })
 }
 

@@ -8,6 +8,8 @@ use ontick_machine::Root;
 use ontick_machine::facts::{Facts, Preemption};
 use serde::Serialize;
 
+use crate::command::CommandError;
+
 pub use apt::read_policy;
 
 /// A kernel that can be installed.
@@ -17,7 +19,7 @@ pub struct Package {
     pub name: String,
     /// The version to be had.
     pub version: String,
-    /// Where that comes from: `bookworm-backports`; empty where it is not told.
+    /// Where that comes from: `bookworm-backports`; empty where it is not known.
     pub suite: String,
     /// The version that is installed, if any.
     pub installed: Option<String>,
@@ -51,11 +53,29 @@ impl Listed {
     }
 }
 
+/// Why the package manager was not asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListError {
+    /// It knows only the machine that it runs on.
+    #[error("what {0} has can only be asked on the machine itself, not of a folder")]
+    OnlyRunning(&'static str),
+    /// The system in the folder has apt, this one does not.
+    #[error("this machine has no apt-cache to read the package lists with")]
+    NoApt,
+    /// The folder.
+    #[error("{0}")]
+    Folder(std::io::Error),
+    /// It failed.
+    #[error(transparent)]
+    Command(CommandError),
+}
+
 /// Asks the package manager. Nothing is fetched and nothing changes.
-pub fn list(root: &Root) -> Result<Listed, String> {
+pub fn list(root: &Root) -> Result<Listed, ListError> {
     let facts = Facts::gather(root);
     let release = if root.is_live() { facts.kernel.release.clone() } else { String::new() };
-    let system = system::System::look(root);
+    let system = system::System::detect(root);
     let (manager, mut packages) = match apt::is_there(root) {
         true => ("apt", apt::list(root, &release)?),
         false => others::list(root)?,

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ontick_machine::Root;
 
-use super::Package;
+use super::{ListError, Package};
 use crate::command;
 
 /// A package manager, what it is asked, and how its answer is read.
@@ -28,12 +28,12 @@ const MANAGERS: &[Manager] = &[
 ];
 
 /// The manager's name (empty for none that is known) and what it has.
-pub fn list(root: &Root) -> Result<(&'static str, Vec<Package>), String> {
+pub fn list(root: &Root) -> Result<(&'static str, Vec<Package>), ListError> {
     let Some(manager) = MANAGERS.iter().find(|manager| root.exists(manager.program)) else {
         return Ok(("", Vec::new()));
     };
     if !root.is_live() {
-        return Err(format!("what {} has can only be asked on the machine itself, not of a folder", manager.name));
+        return Err(ListError::OnlyRunning(manager.name));
     }
     let mut command = Command::new(manager.program);
     command.env("LC_ALL", "C").args(manager.words);

@@ -13,7 +13,7 @@ pub struct System {
 }
 
 impl System {
-    pub fn look(root: &Root) -> Self {
+    pub fn detect(root: &Root) -> Self {
         let release = root.text("/etc/os-release").unwrap_or_default();
         let value = |name: &str| {
             let found = release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
@@ -82,7 +82,7 @@ mod tests {
             std::fs::create_dir_all(place.parent().unwrap()).unwrap();
             std::fs::write(place, text).unwrap();
         }
-        System::look(&Root::at(folder.path()).unwrap()).notes(packages, "apt").join("\n")
+        System::detect(&Root::at(folder.path()).unwrap()).notes(packages, "apt").join("\n")
     }
 
     #[test]

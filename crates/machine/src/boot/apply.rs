@@ -5,10 +5,10 @@ use std::process::Command;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{BootPlan, Edit};
+use super::{BootPlan, BootWriteError, Edit};
 use crate::journal::{Content, Entry, Journal, Undo};
 use crate::merge;
-use crate::root::{Root, reason};
+use crate::root::{FileError, Root};
 
 /// What became of a plan.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -34,7 +34,7 @@ pub fn apply(root: &Root, plan: &BootPlan, journal: &mut Journal) -> BootApplied
     let mut applied = BootApplied::default();
     if !plan.trial {
         if let Err(problem) = end_trial(root, journal) {
-            applied.stopped = Some(problem);
+            applied.stopped = Some(problem.to_string());
             return applied;
         }
     }
@@ -44,7 +44,7 @@ pub fn apply(root: &Root, plan: &BootPlan, journal: &mut Journal) -> BootApplied
         match write(root, edit, knob, journal) {
             Ok(written) => applied.written.push(written),
             Err(problem) => {
-                applied.stopped = Some(format!("{}: {problem}", edit.path));
+                applied.stopped = Some(problem.to_string());
                 break;
             }
         }
@@ -60,14 +60,14 @@ pub fn apply(root: &Root, plan: &BootPlan, journal: &mut Journal) -> BootApplied
 
 const TRIAL: &str = "boot-trial";
 
-fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<Written, String> {
+fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<Written, BootWriteError> {
     let now = match root.bytes(&edit.path) {
         Ok(bytes) => Some(Content::from(bytes)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-        Err(e) => return Err(format!("cannot be read: {}", reason(&e))),
+        Err(e) => return Err(FileError::new(&edit.path, "cannot be read", &e).into()),
     };
     if now.as_ref().map(Content::bytes) != edit.before.as_deref().map(str::as_bytes) {
-        return Err("changed since the plan was made: make the plan again".into());
+        return Err(BootWriteError::Changed(edit.path.clone()));
     }
     // A file that ontick wrote before goes back to what was there before that.
     let standing = journal.entry(&edit.path).cloned();
@@ -75,7 +75,7 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
         Some(Undo::File { original, wanted, backup, .. }) if Some(wanted) == now.as_ref() => {
             (original.clone(), backup.clone())
         }
-        // Edited by somebody since: it goes back to that without what ontick wrote, where the two can be told apart.
+        // Edited by somebody since: it goes back to that without what ontick wrote, where the two can be distinguished.
         Some(Undo::File { original: Some(before), wanted, backup, .. }) if now.is_some() => {
             (now.as_ref().map(|now| without(before, wanted, now).unwrap_or_else(|| now.clone())), backup.clone())
         }
@@ -85,12 +85,13 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
     let stood = now.clone().filter(|_| standing.is_some());
     let undo =
         Undo::File { path: edit.path.clone(), original: original.clone(), wanted, backup: backup.clone(), stood };
-    let seq = journal.intend(knob, undo).map_err(|e| e.to_string())?;
+    let seq = journal.intend(knob, undo)?;
     let written = back_up(root, &edit.path, original.as_ref(), backup.as_deref())
-        .map_err(|e| format!("its backup cannot be written: {}", reason(&e)))
+        .map_err(|e| FileError::new(&edit.path, "has a backup that cannot be written", &e).into())
         .and_then(|()| make_folders(root, &edit.path, journal))
         .and_then(|()| {
-            root.replace(&edit.path, edit.after.as_bytes()).map_err(|e| format!("cannot be written: {}", reason(&e)))
+            let replaced = root.replace(&edit.path, edit.after.as_bytes());
+            replaced.map_err(|e| FileError::new(&edit.path, "cannot be written", &e).into())
         });
     if let Err(problem) = written {
         // The entry is void only if the file is certainly as it was and nothing of ours lies beside it.
@@ -106,7 +107,7 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
         }
         return Err(problem);
     }
-    journal.done(seq, None).map_err(|e| e.to_string())?;
+    journal.done(seq, None)?;
     Ok(Written { path: edit.path.clone(), backup })
 }
 
@@ -124,13 +125,13 @@ fn back_up(root: &Root, path: &str, original: Option<&Content>, backup: Option<&
 }
 
 /// The folders of a file, where they are not there yet (`/etc/default/grub.d`), each journaled.
-pub(crate) fn make_folders(root: &Root, path: &str, journal: &mut Journal) -> Result<(), String> {
+pub(crate) fn make_folders(root: &Root, path: &str, journal: &mut Journal) -> Result<(), BootWriteError> {
     let missing: Vec<&str> =
         path.match_indices('/').skip(1).map(|(at, _)| &path[..at]).filter(|f| !root.exists(f)).collect();
     for folder in missing {
-        let seq = journal.intend("boot", Undo::Folder { path: folder.into() }).map_err(|e| e.to_string())?;
-        root.make_folder(folder).map_err(|e| format!("{folder} cannot be made: {}", reason(&e)))?;
-        journal.done(seq, None).map_err(|e| e.to_string())?;
+        let seq = journal.intend("boot", Undo::Folder { path: folder.into() })?;
+        root.make_folder(folder).map_err(FileError::of(folder, "cannot be made"))?;
+        journal.done(seq, None)?;
     }
     Ok(())
 }
@@ -157,14 +158,14 @@ fn take_back(root: &Root, edit: &Edit, standing: Option<Entry>, journal: &mut Jo
 }
 
 /// The files of an earlier trial go when the change is made for good.
-fn end_trial(root: &Root, journal: &mut Journal) -> Result<(), String> {
+fn end_trial(root: &Root, journal: &mut Journal) -> Result<(), BootWriteError> {
     let trial: Vec<Entry> = journal.entries().filter(|e| e.knob == TRIAL).cloned().collect();
     for entry in trial {
         if let Undo::File { path, wanted, .. } = &entry.undo {
             if root.bytes(path).is_ok_and(|now| now == wanted.bytes()) {
-                root.remove(path).map_err(|e| format!("{path} of the trial cannot be removed: {}", reason(&e)))?;
+                root.remove(path).map_err(FileError::of(path, "of the trial cannot be removed"))?;
             }
-            journal.void(entry.seq).map_err(|e| e.to_string())?;
+            journal.void(entry.seq)?;
         }
     }
     Ok(())
@@ -179,7 +180,7 @@ fn free_name(root: &Root, path: &str) -> String {
 
 /// A command that was run.
 #[derive(Debug, Clone, Serialize)]
-pub struct Ran {
+pub struct CommandOutcome {
     /// The command.
     pub command: String,
     /// What it said, if it failed.
@@ -187,14 +188,14 @@ pub struct Ran {
 }
 
 /// Runs the commands that a change of boot files asks for. In a root that is not this machine none is run.
-pub fn run(root: &Root, commands: &[String]) -> Vec<Ran> {
+pub fn run(root: &Root, commands: &[String]) -> Vec<CommandOutcome> {
     let one = |command: &String| {
         let failed = match Command::new("sh").args(["-c", command]).output() {
             Ok(output) if output.status.success() => None,
             Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
             Err(e) => Some(e.to_string()),
         };
-        Ran { command: command.clone(), failed }
+        CommandOutcome { command: command.clone(), failed }
     };
     if root.is_live() { commands.iter().map(one).collect() } else { Vec::new() }
 }

@@ -1,14 +1,14 @@
 //! Kernel arguments put into a command line: everything else in it stays byte for byte.
 
-use super::Argument;
+use super::{Argument, ArgumentsError};
 use crate::facts::arguments::{key_of, same_key, words};
 
 /// The line with these arguments: earlier ones of the same name go, new ones come last (before `--`,
 /// which ends the kernel's part).
-pub(super) fn with(line: &str, wanted: &[Argument]) -> Result<String, String> {
+pub(super) fn with(line: &str, wanted: &[Argument]) -> Result<String, ArgumentsError> {
     // What comes after it would be part of a value.
     if line.matches('"').count() % 2 == 1 {
-        return Err("has a quotation mark that is not closed: look at it before it is edited".into());
+        return Err(ArgumentsError::OpenQuotation);
     }
     let all = words(line);
     let ours = all.iter().position(|w| w.text == "--").unwrap_or(all.len());
@@ -57,7 +57,7 @@ pub(super) mod tests {
 
     #[test]
     fn an_open_quotation_would_swallow_what_is_added() {
-        assert!(with("quiet dyndbg=\"file a.c", &args("a=1")).is_err_and(|e| e.contains("not closed")));
+        assert!(with("quiet dyndbg=\"file a.c", &args("a=1")).is_err_and(|e| e.to_string().contains("not closed")));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `extlinux.conf`: entries (`label`) with `append` lines; `default` names the one that is booted.
 
-use super::{Argument, arguments};
+use super::{Argument, ArgumentsError, arguments};
 
 /// The text with these arguments in the default entry; the others stay as a way out.
-pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
+pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, ArgumentsError> {
     let word = |line: &str, keyword: &str| -> Option<usize> {
         let trimmed = line.trim_start();
         let rest =
@@ -25,7 +25,7 @@ pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
             }
         }
     }
-    let (place, at) = chosen.ok_or("has no append line in its default entry: add one first")?;
+    let (place, at) = chosen.ok_or(ArgumentsError::NoAppend)?;
     let edit = |(i, line): (usize, &&str)| match i == place {
         true => Ok(format!("{}{}", &line[..at], arguments::with(&line[at..], wanted)?)),
         false => Ok((*line).to_owned()),

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::facts::{Arguments, board};
+use super::BootError;
+use crate::facts::{Arguments, Identity, board, firmware_folder};
 use crate::root::Root;
 
 /// A boot loader and its files.
@@ -43,9 +44,9 @@ pub enum BootFiles {
 }
 
 /// Finds the boot loader's files.
-pub fn find(root: &Root) -> Result<BootFiles, String> {
-    if let Some(folder) =
-        board::firmware_folder(root).filter(|f| is_pi(root) || root.exists(&format!("{f}/cmdline.txt")))
+pub fn find(root: &Root) -> Result<BootFiles, BootError> {
+    if let Some(folder) = firmware_folder(root)
+        .filter(|f| Identity::probe(root).is_raspberry_pi() || root.exists(&format!("{f}/cmdline.txt")))
     {
         return pi(root, &folder);
     }
@@ -64,16 +65,10 @@ pub fn find(root: &Root) -> Result<BootFiles, String> {
         let drop_in = (reads || root.exists("/etc/default/grub.d")).then(|| "/etc/default/grub.d/zz-ontick.cfg".into());
         return Ok(BootFiles::Grub { file: "/etc/default/grub".into(), drop_in });
     }
-    Err("no boot loader's files were found (cmdline.txt, extlinux.conf, uEnv.txt, GRUB, systemd-boot): \
-         is /boot mounted? Otherwise give the arguments to the kernel by hand"
-        .into())
+    Err(BootError::NoLoader)
 }
 
-fn is_pi(root: &Root) -> bool {
-    root.value("/proc/device-tree/model").is_some_and(|m| m.starts_with("Raspberry Pi"))
-}
-
-fn pi(root: &Root, folder: &str) -> Result<BootFiles, String> {
+fn pi(root: &Root, folder: &str) -> Result<BootFiles, BootError> {
     let config = format!("{folder}/config.txt");
     // config.txt may name another file for the arguments.
     let settings = board::config(root, &config).unwrap_or_default();
@@ -87,7 +82,7 @@ fn pi(root: &Root, folder: &str) -> Result<BootFiles, String> {
     };
     match root.exists(&cmdline) {
         true => Ok(BootFiles::RaspberryPi { cmdline, config }),
-        false => Err(format!("{cmdline} is not there: is the boot partition mounted?")),
+        false => Err(BootError::Missing(cmdline)),
     }
 }
 

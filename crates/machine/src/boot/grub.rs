@@ -1,6 +1,6 @@
 //! GRUB: a drop-in of our own where the distribution reads such, else the line in `/etc/default/grub`.
 
-use super::{Argument, arguments};
+use super::{Argument, ArgumentsError, arguments};
 use crate::facts::arguments::{key_of, same_key, words};
 use crate::root::Root;
 
@@ -8,12 +8,12 @@ use crate::root::Root;
 const VARIABLE: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
 
 /// The drop-in.
-pub(super) fn drop_in(wanted: &[Argument], mark: &str) -> Result<String, String> {
+pub(super) fn drop_in(wanted: &[Argument], mark: &str) -> Result<String, ArgumentsError> {
     Ok(format!("# {mark}\n{VARIABLE}=\"{}\"\n", arguments::with(&format!("${VARIABLE}"), wanted)?))
 }
 
 /// `/etc/default/grub` with these arguments.
-pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
+pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, ArgumentsError> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let Some(place) = lines.iter().rposition(|l| l.starts_with(VARIABLE) && l[VARIABLE.len()..].starts_with('='))
     else {
@@ -28,8 +28,7 @@ pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
         Some(q) => body[1..].strip_suffix(q).filter(|inner| !inner.contains(q)),
         None => Some(body).filter(|b| !b.contains([' ', '\t', '"', '\'', '\\', '#', ';'])),
     };
-    let inner = inner
-        .ok_or_else(|| format!("sets {VARIABLE} in a way that cannot be edited safely: add the arguments by hand"))?;
+    let inner = inner.ok_or(ArgumentsError::Shell(VARIABLE))?;
     let quote = quote.unwrap_or('"');
     let new = format!("{VARIABLE}={quote}{}{quote}{}", arguments::with(inner, wanted)?, &value[body.len()..]);
     Ok(lines.iter().enumerate().map(|(i, l)| if i == place { new.as_str() } else { l }).collect())

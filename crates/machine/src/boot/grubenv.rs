@@ -4,6 +4,18 @@
 const HEADER: &str = "# GRUB Environment Block\n";
 const LENGTH: usize = 1024;
 
+/// Why the block cannot be edited; the sentence follows the file's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// It is another file.
+    #[error("is not an environment block of GRUB (grub-editenv makes one)")]
+    Foreign,
+    /// No room for the variable.
+    #[error("is full: unset a variable first (grub-editenv)")]
+    Full,
+}
+
 /// A variable.
 pub fn get<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().filter(|l| !l.starts_with('#')).find_map(|l| l.strip_prefix(key)?.strip_prefix('='))
@@ -18,9 +30,9 @@ pub fn get<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 /// assert_eq!((get(&set, "next_entry"), set.len()), (Some("ontick-6.12"), 1024));
 /// assert_eq!(with(&set, "next_entry", None).unwrap(), empty);
 /// ```
-pub fn with(text: &str, key: &str, value: Option<&str>) -> Result<String, String> {
+pub fn with(text: &str, key: &str, value: Option<&str>) -> Result<String, BlockError> {
     if !text.starts_with(HEADER) || text.len() != LENGTH {
-        return Err("is not an environment block of GRUB (grub-editenv makes one)".into());
+        return Err(BlockError::Foreign);
     }
     let (lines, _) = text.rsplit_once('\n').unwrap_or((text, ""));
     let mut new = String::with_capacity(LENGTH);
@@ -40,7 +52,7 @@ pub fn with(text: &str, key: &str, value: Option<&str>) -> Result<String, String
         new.extend([key, "=", value, "\n"]);
     }
     if new.len() > LENGTH {
-        return Err("is full: unset a variable first (grub-editenv)".into());
+        return Err(BlockError::Full);
     }
     Ok(format!("{new:#<LENGTH$}"))
 }
@@ -58,7 +70,7 @@ mod tests {
     fn only_a_block_is_edited_and_never_beyond_its_end() {
         assert!(with("", "a", Some("1")).is_err());
         assert!(with(&block("")[..1000], "a", Some("1")).is_err());
-        assert!(with(&block(""), "a", Some(&"x".repeat(1000))).is_err_and(|e| e.contains("full")));
+        assert!(with(&block(""), "a", Some(&"x".repeat(1000))).is_err_and(|e| e.to_string().contains("full")));
         let saved = block("saved_entry=0\nnext_entry=\n");
         assert_eq!(with(&saved, "next_entry", Some("b")).unwrap(), block("saved_entry=0\nnext_entry=b\n"));
     }

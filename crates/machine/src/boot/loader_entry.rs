@@ -1,15 +1,15 @@
 //! systemd-boot: an entry file for each kernel, with the kernel's arguments on `options` lines.
 
-use super::{Argument, arguments};
+use super::{Argument, ArgumentsError, arguments};
 use crate::facts::arguments::key_of;
 
 /// The text with these arguments on its last `options` line, and not on the others.
-pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
+pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, ArgumentsError> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let options = |line: &&str| line.strip_prefix("options").is_some_and(|r| r.starts_with([' ', '\t']));
-    let last = lines.iter().rposition(options).ok_or("has no options line: it is not an entry that can be edited")?;
+    let last = lines.iter().rposition(options).ok_or(ArgumentsError::NoOptions)?;
     if lines.iter().any(|l| options(l) && l.contains('$')) {
-        return Err("takes its options from a variable: use grubby --args instead".into());
+        return Err(ArgumentsError::Variable);
     }
     let mut new = String::new();
     for (i, line) in lines.iter().enumerate() {
@@ -46,7 +46,7 @@ mod tests {
         let text = "title Debian\nversion 6.12\noptions    root=UUID=1 ro\nlinux /k\n";
         assert_eq!(with(text, &args("a=1")).unwrap(), text.replace(" ro\n", " ro a=1\n"));
         assert!(with("title x\n", &args("a=1")).is_err());
-        assert!(with("options $kernelopts\n", &args("a=1")).is_err_and(|e| e.contains("grubby")));
+        assert!(with("options $kernelopts\n", &args("a=1")).is_err_and(|e| e.to_string().contains("grubby")));
     }
 
     #[test]

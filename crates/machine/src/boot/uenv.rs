@@ -1,9 +1,9 @@
 //! BeagleBone `uEnv.txt`: variables of the boot loader; `cmdline=` goes to the kernel.
 
-use super::{Argument, arguments};
+use super::{Argument, ArgumentsError, arguments};
 
 /// The text with these arguments in `cmdline=` (or in `optargs=`, where only that is used).
-pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, String> {
+pub(super) fn with(text: &str, wanted: &[Argument]) -> Result<String, ArgumentsError> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let last = |variable: &str| lines.iter().rposition(|l| l.starts_with(variable));
     let found = last("cmdline=").map(|i| (i, "cmdline=")).or_else(|| last("optargs=").map(|i| (i, "optargs=")));

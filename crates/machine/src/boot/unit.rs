@@ -1,9 +1,9 @@
 //! The systemd unit that applies the run-time settings again at each boot.
 
 use super::apply::make_folders;
-use super::{BootPlan, Edit};
-use crate::journal::{Journal, JournalError, Undo};
-use crate::root::{Root, reason};
+use super::{BootPlan, BootWriteError, Edit};
+use crate::journal::{Journal, Undo};
+use crate::root::{FileError, Root};
 use crate::service_unit::{ServiceUnit, UnitError};
 
 /// Where the unit lies.
@@ -51,19 +51,18 @@ pub fn add_to(plan: &mut BootPlan, root: &Root, program: &str, arguments: &[&str
 }
 
 /// Lets the unit start at boot, once its file is written.
-pub fn enable(root: &Root, journal: &mut Journal) -> Result<(), String> {
+pub fn enable(root: &Root, journal: &mut Journal) -> Result<(), BootWriteError> {
     let link = format!("{WANTED}/ontick-tune.service");
     if root.link_target(&link).is_some() {
         return Ok(());
     }
-    let said = |e: JournalError| e.to_string();
     make_folders(root, &link, journal)?;
-    let seq = journal.intend("boot", Undo::Link { path: link.clone(), target: PATH.into() }).map_err(said)?;
+    let seq = journal.intend("boot", Undo::Link { path: link.clone(), target: PATH.into() })?;
     match root.link(&link, PATH) {
-        Ok(()) => journal.done(seq, None).map_err(said),
+        Ok(()) => Ok(journal.done(seq, None)?),
         Err(e) => {
             let _ = journal.void(seq);
-            Err(format!("{link} cannot be made: {}", reason(&e)))
+            Err(FileError::new(&link, "cannot be made", &e).into())
         }
     }
 }

@@ -58,6 +58,9 @@ pub(super) fn arguments(facts: &Facts, target: &Target) -> (Vec<Argument>, Vec<S
         }
         want("irqaffinity", target.others.to_string(), "interrupts go to the other CPUs from the start");
     }
+    if !target.irq_threads.is_empty() && kernel.preemption != Preemption::Rt {
+        want("threadirqs", String::new(), "interrupts are handled by threads, which have a priority");
+    }
     if target.profile != Profile::ThroughputSafe {
         let there = matches!(kernel.preemption, Preemption::Rt | Preemption::Full);
         let by_argument = facts.arguments.get("preempt") == Some("full");

@@ -1,7 +1,8 @@
-//! The board; on a Raspberry Pi also what its firmware was told and what it reports.
+//! The board; on a Raspberry Pi also what its firmware is set to and what it reports.
 
 use serde::Serialize;
 
+use super::{Identity, firmware_folder};
 use crate::config_txt::ConfigTxt;
 use crate::root::Root;
 
@@ -22,7 +23,7 @@ pub struct Board {
 /// A Raspberry Pi.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Pi {
-    /// 1 to 5; 0 for the first Zero, 3 for the Zero 2, by their processor's family.
+    /// 1 to 5 by the processor's family (1 for the first Zero, 3 for the Zero 2); 0 where it cannot be known.
     pub generation: u32,
     /// Where `config.txt` lies; empty where it was not found.
     pub config_file: String,
@@ -33,15 +34,16 @@ pub struct Pi {
 }
 
 impl Board {
-    pub(crate) fn probe(root: &Root) -> Self {
-        let model = root.value("/proc/device-tree/model").or_else(|| product(root)).unwrap_or_default();
+    pub(crate) fn probe(root: &Root, identity: Identity) -> Self {
+        let raspberry_pi = identity.is_raspberry_pi().then(|| pi(root, &identity));
+        let model = Some(identity.model).filter(|model| !model.is_empty());
         let policy = root.value("/sys/module/pcie_aspm/parameters/policy").unwrap_or_default();
         let chosen = policy.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
         Self {
-            compatible: root.value("/proc/device-tree/compatible").unwrap_or_default().replace('\0', " "),
-            raspberry_pi: model.starts_with("Raspberry Pi").then(|| pi(root, &model)),
+            compatible: identity.compatible,
+            raspberry_pi,
             pcie_power: chosen.unwrap_or_default().into(),
-            model,
+            model: model.or_else(|| product(root)).unwrap_or_default(),
         }
     }
 }
@@ -52,32 +54,25 @@ fn product(root: &Root) -> Option<String> {
     Some(format!("{vendor} {name}").trim().to_owned()).filter(|n| !n.is_empty())
 }
 
-fn pi(root: &Root, model: &str) -> Pi {
-    let generation = generation(root);
+fn pi(root: &Root, identity: &Identity) -> Pi {
+    let generation = generation(identity);
     let config_file = firmware_folder(root).map(|folder| format!("{folder}/config.txt")).unwrap_or_default();
-    let config = read_config(root, &config_file, model, generation).unwrap_or_default();
+    let config = read_config(root, &config_file, &identity.model, generation).unwrap_or_default();
     let flags = root.matching("/sys/devices/platform/soc*/soc*:firmware/get_throttled");
     let flags = flags.first().and_then(|path| root.value(path)).or_else(|| asked(root));
     let throttled = flags.and_then(|v| u32::from_str_radix(v.trim_start_matches("0x"), 16).ok());
     Pi { generation, config_file, config, throttled }
 }
 
-fn generation(root: &Root) -> u32 {
-    let compatible = root.value("/proc/device-tree/compatible").unwrap_or_default();
+fn generation(identity: &Identity) -> u32 {
     let families = [("bcm2712", 5), ("bcm2711", 4), ("bcm2837", 3), ("bcm2836", 2), ("bcm2835", 1)];
-    families.iter().find(|(chip, _)| compatible.contains(chip)).map_or(0, |(_, g)| *g)
-}
-
-/// The Raspberry Pi's boot partition: since bookworm under /boot/firmware. /boot then holds notes of the
-/// same names that only say so.
-pub(crate) fn firmware_folder(root: &Root) -> Option<String> {
-    ["/boot/firmware", "/boot"].into_iter().find(|f| root.exists(&format!("{f}/config.txt"))).map(str::to_owned)
+    families.iter().find(|(chip, _)| identity.compatible.contains(chip)).map_or(0, |(_, g)| *g)
 }
 
 /// What a `config.txt` says for the board that the root stands for, the files that it includes too.
 pub fn config(root: &Root, file: &str) -> Option<ConfigTxt> {
-    let model = root.value("/proc/device-tree/model").unwrap_or_default();
-    read_config(root, file, &model, generation(root))
+    let identity = Identity::probe(root);
+    read_config(root, file, &identity.model, generation(&identity))
 }
 
 fn read_config(root: &Root, file: &str, model: &str, generation: u32) -> Option<ConfigTxt> {

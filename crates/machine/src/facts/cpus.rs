@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Arguments;
+use super::{Arguments, Identity};
 use crate::root::Root;
 use ontick_units::CpuList;
 
@@ -26,16 +26,27 @@ pub struct Cpus {
     /// Processor features as `/proc/cpuinfo` names them (of the first processor).
     #[serde(skip)]
     pub flags: Vec<String>,
+    /// The CPUs of each kind of board that a mounted card may be for, while it is not known which it is.
+    #[serde(skip)]
+    pub boards: Vec<CpuList>,
+    /// Why a file that would say which CPUs there are does not.
+    #[serde(skip)]
+    pub problem: Option<String>,
 }
 
 impl Cpus {
-    pub(crate) fn probe(root: &Root, arguments: &Arguments) -> Self {
+    pub(crate) fn probe(root: &Root, arguments: &Arguments, identity: &Identity) -> Self {
         let list = |path: &str| root.value(path).and_then(|v| v.parse::<CpuList>().ok());
         let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
         let field = |names: &[&str]| {
             cpuinfo.lines().filter_map(|l| l.split_once(':')).find(|(name, _)| names.contains(&name.trim()))
         };
         let online = list("/sys/devices/system/cpu/online").unwrap_or_else(|| counted(&cpuinfo));
+        let (online, boards) = match identity.boards.as_slice() {
+            [only] if online.is_empty() => (only.clone(), Vec::new()),
+            several if online.is_empty() => (online, several.to_vec()),
+            _ => (online, Vec::new()),
+        };
         let siblings = |cpu| {
             let shared = list(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))?;
             Some((cpu, shared.without(&CpuList::one(cpu)))).filter(|(_, others)| !others.is_empty())
@@ -47,7 +58,7 @@ impl Cpus {
             value => cpus_of(value).unwrap_or_default(),
         };
         Self {
-            model: super::processor::name(root, &cpuinfo),
+            model: super::processor::name(&identity.processor, &cpuinfo),
             isolated: list("/sys/devices/system/cpu/isolated")
                 .or_else(|| cpus_of(arguments.get("isolcpus")))
                 .unwrap_or_default(),
@@ -58,6 +69,21 @@ impl Cpus {
                 .unwrap_or_default(),
             nohz_full,
             online,
+            boards,
+            problem: identity.problem.clone(),
+        }
+    }
+
+    /// Takes these for the CPUs of a board that does not run, as its user says.
+    pub fn set_online(&mut self, online: CpuList) {
+        (self.online, self.boards) = (online, Vec::new());
+    }
+
+    /// Where several boards come into question, takes those that have the CPUs which are `wanted`, if they are alike.
+    pub fn narrow(&mut self, wanted: &CpuList) {
+        let mut having = self.boards.iter().filter(|cpus| wanted.within(cpus));
+        if let (true, Some(only), None) = (self.online.is_empty(), having.next(), having.next()) {
+            self.set_online(only.clone());
         }
     }
 }

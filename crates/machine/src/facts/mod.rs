@@ -8,6 +8,7 @@ pub mod clock;
 pub mod config;
 pub mod cpus;
 pub mod frequency;
+mod identity;
 pub mod interrupts;
 pub mod kernel;
 pub mod limits;
@@ -28,6 +29,7 @@ pub use clock::Clock;
 pub use config::KernelConfig;
 pub use cpus::Cpus;
 pub use frequency::Frequency;
+pub(crate) use identity::{Identity, firmware_folder};
 pub use interrupts::Interrupts;
 pub use kernel::{Kernel, Preemption};
 pub use limits::Limits;
@@ -77,8 +79,9 @@ impl Facts {
         let config = KernelConfig::probe(root, &release);
         let kernel = Kernel::probe(root, release, &config, &arguments);
         let cgroups = Cgroups::probe(root);
+        let identity = Identity::probe(root);
         Self {
-            cpus: Cpus::probe(root, &arguments),
+            cpus: Cpus::probe(root, &arguments, &identity),
             interrupts: Interrupts::probe(root),
             scheduling: Scheduling::probe(root, &kernel, &cgroups, &config),
             frequency: Frequency::probe(root),
@@ -86,7 +89,7 @@ impl Facts {
             memory: Memory::probe(root),
             noise: Noise::probe(root),
             limits: Limits::probe(root),
-            board: Board::probe(root),
+            board: Board::probe(root, identity),
             rivals: rivals::probe(root),
             kernel,
             config,

@@ -1,9 +1,7 @@
 //! The processor's name. ARM kernels print numbers where others print a name.
 
-use crate::root::Root;
-
 /// The name, as well as the machine tells it; empty where it does not.
-pub(super) fn name(root: &Root, cpuinfo: &str) -> String {
+pub(super) fn name(of_tree: &str, cpuinfo: &str) -> String {
     let fields = || cpuinfo.lines().filter_map(|l| l.split_once(':')).map(|(name, value)| (name.trim(), value.trim()));
     let first = |name: &str| fields().find(|(n, _)| *n == name).map(|(_, value)| value.to_owned());
     let cores = cores(fields());
@@ -11,7 +9,7 @@ pub(super) fn name(root: &Root, cpuinfo: &str) -> String {
         return cores.join(" + ");
     }
     // As "ARMv7 Processor rev 4" says less than the device tree does.
-    let tree = || first("model name").is_none_or(|name| name.starts_with("ARM")).then(|| of_tree(root)).flatten();
+    let tree = || first("model name").is_none_or(|name| name.starts_with("ARM")).then(|| written(of_tree)).flatten();
     tree()
         .or_else(|| first("model name"))
         .or_else(|| ["uarch", "cpu model", "cpu", "Hardware"].into_iter().find_map(first))
@@ -69,10 +67,8 @@ fn core(implementer: u32, part: u32) -> String {
 }
 
 /// `arm,cortex-a72` in the device tree is a Cortex-A72.
-fn of_tree(root: &Root) -> Option<String> {
-    let path = root.matching("/proc/device-tree/cpus/cpu@*/compatible").into_iter().next()?;
-    let compatible = root.value(&path)?;
-    let name = compatible.split('\0').next()?.split_once(',')?.1;
+fn written(compatible: &str) -> Option<String> {
+    let name = compatible.split(' ').next()?.split_once(',')?.1;
     let (family, model) = name.split_once('-')?;
     let capital = |word: &str| word.get(..1).map(|first| first.to_uppercase() + &word[1..]);
     Some(format!("{}-{}", capital(family)?, capital(model)?))
@@ -82,14 +78,8 @@ fn of_tree(root: &Root) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn named(cpuinfo: &str, files: &[(&str, &str)]) -> String {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, content) in files {
-            let place = folder.path().join(path);
-            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-            std::fs::write(place, content).unwrap();
-        }
-        name(&Root::at(folder.path()).unwrap(), cpuinfo)
+    fn named(cpuinfo: &str, of_tree: &str) -> String {
+        name(of_tree, cpuinfo)
     }
 
     fn core(implementer: &str, part: &str) -> String {
@@ -99,26 +89,24 @@ mod tests {
     #[test]
     fn numbers_become_names() {
         let pi4 = core("0x41", "0xd08").repeat(4) + "Hardware\t: BCM2835\nModel\t\t: Raspberry Pi 4 Model B Rev 1.1\n";
-        assert_eq!(named(&pi4, &[]), "Cortex-A72");
+        assert_eq!(named(&pi4, ""), "Cortex-A72");
         let little_and_big = core("0x41", "0xd05").repeat(4) + &core("0x41", "0xd0b").repeat(4);
-        assert_eq!(named(&little_and_big, &[]), "Cortex-A55 + Cortex-A76");
-        assert_eq!(named(&core("0x61", "0x22"), &[]), "ARM core 0x22 of implementer 0x61");
+        assert_eq!(named(&little_and_big, ""), "Cortex-A55 + Cortex-A76");
+        assert_eq!(named(&core("0x61", "0x22"), ""), "ARM core 0x22 of implementer 0x61");
     }
 
     #[test]
     fn a_32_bit_kernel_names_no_more_than_the_architecture() {
         let pi3 = format!("model name\t: ARMv7 Processor rev 4 (v7l)\n{}", core("0x41", "0xd03"));
-        assert_eq!(named(&pi3, &[]), "Cortex-A53");
-        let tree = [("proc/device-tree/cpus/cpu@0/compatible", "arm,cortex-a8\0")];
-        assert_eq!(named("model name\t: ARMv7 Processor rev 2 (v7l)\n", &tree), "Cortex-A8");
-        assert_eq!(named("model name\t: ARMv7 Processor rev 2 (v7l)\n", &[]), "ARMv7 Processor rev 2 (v7l)");
+        assert_eq!(named(&pi3, ""), "Cortex-A53");
+        assert_eq!(named("model name\t: ARMv7 Processor rev 2 (v7l)\n", "arm,cortex-a8"), "Cortex-A8");
+        assert_eq!(named("model name\t: ARMv7 Processor rev 2 (v7l)\n", ""), "ARMv7 Processor rev 2 (v7l)");
     }
 
     #[test]
     fn others_have_names_already_or_none() {
-        assert_eq!(named("vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\n", &[]), "AMD EPYC");
-        assert_eq!(named("processor\t: 0\nuarch\t\t: sifive,u74-mc\n", &[]), "sifive,u74-mc");
-        let odd = [("proc/device-tree/cpus/cpu@0/compatible", ",-\0é")];
-        assert_eq!((named("", &[]), named("CPU part\t: zz\n", &odd)), (String::new(), String::new()));
+        assert_eq!(named("vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\n", ""), "AMD EPYC");
+        assert_eq!(named("processor\t: 0\nuarch\t\t: sifive,u74-mc\n", ""), "sifive,u74-mc");
+        assert_eq!((named("", ""), named("CPU part\t: zz\n", ",- é")), (String::new(), String::new()));
     }
 }

@@ -1,6 +1,6 @@
 //! Raspberry Pi and PCI Express.
 
-use super::{Check, Look, Observation, TUNE_BOOT, US};
+use super::{Check, CheckInput, Observation, Remedy, US};
 use crate::facts::board::Pi;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
                     (Some("1"), _) => Observation::ok(format!("force_turbo=1{boost}")),
                     (other, _) => {
                         Observation::warn(format!("force_turbo={}{boost}", other.unwrap_or("0")), "force_turbo=1")
-                            .boot(format!("{TUNE_BOOT} (config.txt)"))
+                            .boot(Remedy::at_boot("config.txt"))
                     }
                 })
             })
@@ -75,13 +75,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "pcie-power",
         why: "a PCI Express link that sleeps takes some µs to wake; on a Raspberry Pi 5 every GPIO access crosses one",
-        source: "measured: a GPIO read on a Pi 5 takes 0.4 µs and more, worse when the link sleeps; kernel: power/pci",
+        source: "measured on another machine: a GPIO read on a Pi 5 takes 0.4 µs and more, worse when the link sleeps; kernel: power/pci",
         look: |look| match (look.facts.board.pcie_power.as_str(), look.facts.board.raspberry_pi.as_ref()) {
             (_, Some(pi)) if pi.generation < 4 => Vec::new(),
             ("", _) => Vec::new(),
             ("performance", _) => Observation::ok("links stay awake").only(),
             (policy, _) => Observation::warn(format!("policy {policy}"), "performance")
-                .costs(10 * US)
+                .costs_elsewhere(10 * US)
                 .knob("pcie-power")
                 .boot("pcie_aspm.policy=performance")
                 .only(),
@@ -89,7 +89,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn on_pi(look: &Look, see: fn(&Look, &Pi) -> Option<Observation>) -> Vec<Observation> {
+fn on_pi(look: &CheckInput, see: fn(&CheckInput, &Pi) -> Option<Observation>) -> Vec<Observation> {
     look.facts.board.raspberry_pi.as_ref().and_then(|pi| see(look, pi)).into_iter().collect()
 }
 
@@ -112,7 +112,7 @@ fn throttling(pi: &Pi) -> Observation {
     }
 }
 
-fn usb(look: &Look, pi: &Pi) -> Option<Observation> {
+fn usb(look: &CheckInput, pi: &Pi) -> Option<Observation> {
     if pi.generation > 3 || pi.generation == 0 && look.facts.cpus.online.is_empty() {
         return None;
     }
@@ -131,6 +131,6 @@ fn usb(look: &Look, pi: &Pi) -> Option<Observation> {
             "without the fast interrupt the kernel handles 8000 interrupts a second",
             "the fast interrupt on, or USB unused",
         )
-        .costs(20 * US),
+        .costs_elsewhere(20 * US),
     })
 }

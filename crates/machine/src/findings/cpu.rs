@@ -1,6 +1,6 @@
 //! Frequency, idle states, siblings.
 
-use super::{Check, Look, Observation, TUNE_BOOT, US};
+use super::{Check, CheckInput, Observation, Remedy, US};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -21,9 +21,10 @@ pub(super) const CHECKS: &[Check] = &[
         source: "source 000: turbo off; kernel: admin-guide/pm/cpufreq",
         look: |look| match look.facts.frequency.boost {
             Some(false) => Observation::ok("off").only(),
-            Some(true) => {
-                Observation::warn("on", "off, where even run times matter").knob("boost").boot(TUNE_BOOT).only()
-            }
+            Some(true) => Observation::warn("on", "off, where even run times matter")
+                .knob("boost")
+                .boot(Remedy::AtBoot(None))
+                .only(),
             None => Vec::new(),
         },
     },
@@ -54,7 +55,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn governor(look: &Look) -> Observation {
+fn governor(look: &CheckInput) -> Observation {
     let frequency = &look.facts.frequency;
     if frequency.policies.is_empty() {
         return Observation::ok("the kernel does not change frequencies here");
@@ -71,11 +72,11 @@ fn governor(look: &Look) -> Observation {
     match policy.governor.as_str() {
         "performance" => Observation::ok(seen),
         _ if pinned => Observation::ok(format!("{seen}, held at one frequency")),
-        _ => Observation::bad(seen, "performance").knob("governor").boot(TUNE_BOOT),
+        _ => Observation::bad(seen, "performance").knob("governor").boot(Remedy::AtBoot(None)),
     }
 }
 
-fn frequency_range(look: &Look) -> Option<Observation> {
+fn frequency_range(look: &CheckInput) -> Option<Observation> {
     let ours = look.facts.frequency.policies.iter().find(|p| p.cpus.meets(&look.target.cpus))?;
     let ((low, high), (_, hardware)) = (ours.range_khz?, ours.hardware_khz?);
     let seen = format!("{}–{} MHz", low / 1_000, high / 1_000);
@@ -88,11 +89,11 @@ fn frequency_range(look: &Look) -> Option<Observation> {
         (_, true) => Observation::ok(format!("{seen}: it does not move")),
         _ => Observation::warn(seen, "its highest as its lowest, where even run times matter")
             .knob("lowest-frequency")
-            .boot(TUNE_BOOT),
+            .boot(Remedy::AtBoot(None)),
     })
 }
 
-fn idle_states(look: &Look) -> Observation {
+fn idle_states(look: &CheckInput) -> Observation {
     let frequency = &look.facts.frequency;
     let states = look.target.cpus.iter().filter_map(|cpu| frequency.idle_states.get(&cpu)).flatten();
     let deepest = states.filter(|s| !s.disabled).max_by_key(|s| s.exit_us);
@@ -109,7 +110,7 @@ fn idle_states(look: &Look) -> Observation {
             let should = "off while timed programs run (or /dev/cpu_dma_latency held at 0, as ontick's own runs do)";
             let found =
                 if state.exit_us > 10 { Observation::bad(seen, should) } else { Observation::warn(seen, should) };
-            found.costs(state.exit_us * US).knob("idle-states").boot(TUNE_BOOT)
+            found.costs(state.exit_us * US).knob("idle-states").boot(Remedy::AtBoot(None))
         }
     }
 }

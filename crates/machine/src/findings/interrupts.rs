@@ -1,13 +1,13 @@
 //! Interrupts, the tick, and the kernel's own work on the wanted CPUs.
 
-use super::{Check, Look, Observation, TUNE_BOOT, US};
+use super::{Check, CheckInput, Observation, Remedy, US};
 use crate::facts::interrupts::Interrupt;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "interrupts",
         why: "a device interrupt takes the CPU whatever the priority of the program",
-        source: "measured: 171 of the gaps of a spinning core in 15 s were virtio-blk; source 000: an isolated core still gets interrupts",
+        source: "measured on another machine: 171 of the gaps of a spinning core in 15 s were virtio-blk; source 000: an isolated core still gets interrupts",
         look: |look| steered(look, interrupts),
     },
     Check {
@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
                 match &look.facts.interrupts.default_affinity {
                     Some(default) if default.meets(cpus) => {
                         let seen = format!("new interrupts may go to CPU {default}");
-                        let fix = format!("{TUNE_BOOT} (irqaffinity={})", look.target.others);
+                        let fix = Remedy::at_boot(format!("irqaffinity={}", look.target.others));
                         Some(
                             Observation::warn(seen, format!("CPU {}", look.target.others))
                                 .knob("irq-default-affinity")
@@ -36,7 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "tick",
         why: "the timer tick interrupts the CPU at a fixed rate, and its work is done there",
-        source: "measured: 3361 of the gaps of a spinning core in 15 s, p50 15 µs; phase against the tick decides: 74 % under 3 µs at 0 µs, 99.7 % at 500 µs",
+        source: "measured on another machine: 3361 of the gaps of a spinning core in 15 s, p50 15 µs; phase against the tick decides: 74 % under 3 µs at 0 µs, 99.7 % at 500 µs",
         look: |look| steered(look, tick),
     },
     Check {
@@ -47,7 +47,7 @@ pub(super) const CHECKS: &[Check] = &[
             (_, 0 | 1) => Vec::new(),
             (true, _) => Observation::ok("each CPU ticks at its own moment").only(),
             (false, _) => Observation::warn("all CPUs tick at the same moment", "skew_tick=1")
-                .boot(format!("{TUNE_BOOT} (skew_tick=1)"))
+                .boot(Remedy::at_boot("skew_tick=1"))
                 .only(),
         },
     },
@@ -62,10 +62,10 @@ pub(super) const CHECKS: &[Check] = &[
                     (true, _) => Observation::ok(format!("run elsewhere for CPU {cpus}")),
                     (false, Some(false)) => {
                         Observation::warn("this kernel cannot move them (no RCU_NOCB_CPU)", "elsewhere")
-                            .boot("a kernel with RCU_NOCB_CPU (ontick kernel)")
+                            .boot(Remedy::Kernel("RCU_NOCB_CPU"))
                     }
                     (false, _) => Observation::warn(format!("run on CPU {cpus} itself"), "elsewhere")
-                        .boot(format!("{TUNE_BOOT} (rcu_nocbs={cpus})")),
+                        .boot(Remedy::at_boot(format!("rcu_nocbs={cpus}"))),
                 })
             })
         },
@@ -84,7 +84,7 @@ pub(super) const CHECKS: &[Check] = &[
                 Some(match (mask.meets(&look.target.cpus), ours.is_empty()) {
                     (true, _) => Observation::warn(format!("unbound work may run on CPU {mask}"), should)
                         .knob("workqueues")
-                        .boot(TUNE_BOOT),
+                        .boot(Remedy::AtBoot(None)),
                     // The general mask is the outer bound: what a queue's own mask allows beyond it does not count.
                     (false, false) => Observation::ok(format!(
                         "unbound work runs on CPU {mask}, that of {} too, although their own masks allow more",
@@ -117,7 +117,7 @@ pub(super) const CHECKS: &[Check] = &[
                             "none",
                         )
                         .knob(knob)
-                        .boot(TUNE_BOOT)
+                        .boot(Remedy::AtBoot(None))
                     }
                 })
             })
@@ -126,11 +126,11 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Where there is no other CPU nothing can be steered away, and `isolation` says so once.
-fn steered(look: &Look, see: fn(&Look) -> Option<Observation>) -> Vec<Observation> {
+fn steered(look: &CheckInput, see: fn(&CheckInput) -> Option<Observation>) -> Vec<Observation> {
     if look.target.can_dedicate() { see(look).into_iter().collect() } else { Vec::new() }
 }
 
-fn interrupts(look: &Look) -> Option<Observation> {
+fn interrupts(look: &CheckInput) -> Option<Observation> {
     let cpus = &look.target.cpus;
     // The kernel moves an interrupt when it is delivered next: those that may not stay do so once more.
     let stays = |i: &&Interrupt| i.affinity.as_ref().is_none_or(|may| may.meets(cpus));
@@ -146,10 +146,10 @@ fn interrupts(look: &Look) -> Option<Observation> {
         });
     }
     let seen = format!("{} may be delivered to CPU {cpus}: {}", staying.len(), few(&staying));
-    let boot = format!("{TUNE_BOOT} (irqaffinity={})", look.target.others);
+    let boot = Remedy::at_boot(format!("irqaffinity={}", look.target.others));
     Some(
         Observation::bad(seen, format!("all on CPU {}", look.target.others))
-            .costs(50 * US)
+            .costs_elsewhere(50 * US)
             .knob("irq-affinity")
             .boot(boot),
     )
@@ -162,7 +162,7 @@ fn few(interrupts: &[&Interrupt]) -> String {
     names.join(", ") + &more
 }
 
-fn tick(look: &Look) -> Option<Observation> {
+fn tick(look: &CheckInput) -> Option<Observation> {
     let (cpus, clock) = (&look.target.cpus, &look.facts.clock);
     let rate = clock.tick_hz.map_or("at an unknown rate".into(), |hz| format!("{hz} times a second"));
     Some(match (cpus.within(&look.facts.cpus.nohz_full), look.facts.config.has("NO_HZ_FULL")) {
@@ -171,12 +171,12 @@ fn tick(look: &Look) -> Option<Observation> {
             format!("ticks {rate}; this kernel cannot stop it (no NO_HZ_FULL)"),
             "none while one task runs, or a phase beside it",
         )
-        .costs(15 * US)
+        .costs_elsewhere(15 * US)
         .now("ontick chooses a phase beside the tick by itself (phase auto)")
-        .boot("a kernel with NO_HZ_FULL (ontick kernel)"),
+        .boot(Remedy::Kernel("NO_HZ_FULL")),
         (false, _) => Observation::warn(format!("ticks {rate}"), "none while one task runs, or a phase beside it")
-            .costs(15 * US)
+            .costs_elsewhere(15 * US)
             .now("ontick chooses a phase beside the tick by itself (phase auto)")
-            .boot(format!("{TUNE_BOOT} (nohz_full={cpus})")),
+            .boot(Remedy::at_boot(format!("nohz_full={cpus}"))),
     })
 }

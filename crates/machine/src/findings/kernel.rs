@@ -1,6 +1,6 @@
 //! The kernel itself: how far it can be preempted and what it was built with.
 
-use super::{Check, Look, MS, Observation, TUNE_BOOT, US};
+use super::{Check, CheckInput, MS, Observation, Remedy, US};
 use crate::facts::Preemption;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -60,30 +60,33 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "clock-source",
         why: "a slow clock source costs a system call and a bus access each time that a program looks at the clock",
-        source: "measured: reading the TSC by vDSO 20 ns, a real system call 206 ns; kernel: timers/timekeeping",
+        source: "measured on another machine: reading the TSC by vDSO 20 ns, a real system call 206 ns; kernel: timers/timekeeping",
         look: |look| clock_source(look).only(),
     },
 ];
 
-fn preemption(look: &Look) -> Observation {
+fn preemption(look: &CheckInput) -> Observation {
     let kernel = &look.facts.kernel;
     let model = kernel.preemption.name();
     let dynamic = kernel.preemption_dynamic == Some(true);
     let mend = |seen: Observation| match dynamic {
-        true if kernel.preemption_switch => seen.knob("preemption").boot(format!("{TUNE_BOOT} (preempt=full)")),
-        true => seen.boot(format!("{TUNE_BOOT} (preempt=full)")),
-        false => seen.boot("a kernel with PREEMPT_RT (ontick kernel)"),
+        true if kernel.preemption_switch => seen.knob("preemption").boot(Remedy::at_boot("preempt=full")),
+        true => seen.boot(Remedy::at_boot("preempt=full")),
+        false => seen.boot(Remedy::Kernel("PREEMPT_RT")),
     };
     match kernel.preemption {
         Preemption::Rt => Observation::ok(model),
-        Preemption::Full | Preemption::Lazy => Observation::warn(model, "PREEMPT_RT, for a bound in the worst case")
-            .boot("a kernel with PREEMPT_RT (ontick kernel)"),
-        Preemption::Voluntary | Preemption::None => mend(Observation::bad(model, "PREEMPT_RT, or full").costs(14 * MS)),
+        Preemption::Full | Preemption::Lazy => {
+            Observation::warn(model, "PREEMPT_RT, for a bound in the worst case").boot(Remedy::Kernel("PREEMPT_RT"))
+        }
+        Preemption::Voluntary | Preemption::None => {
+            mend(Observation::bad(model, "PREEMPT_RT, or full").costs_elsewhere(14 * MS))
+        }
         Preemption::Unknown => mend(Observation::unknown("the preemption model is unknown", "PREEMPT_RT, or full")),
     }
 }
 
-fn clock_source(look: &Look) -> Observation {
+fn clock_source(look: &CheckInput) -> Observation {
     let clock = &look.facts.clock;
     let trusted = ["constant_tsc", "nonstop_tsc"].iter().all(|f| look.facts.cpus.flags.iter().any(|g| g == f));
     match clock.source.as_str() {
@@ -104,7 +107,7 @@ fn clock_source(look: &Look) -> Observation {
             let why_not =
                 if clock.available.iter().any(|s| s == "tsc") { "tsc" } else { "tsc, which the kernel found unstable" };
             Observation::bad(clock.source.clone(), why_not)
-                .costs(US)
+                .costs_elsewhere(US)
                 .boot("firmware update, or tsc=reliable if you know better")
         }
         "" => Observation::unknown("the clock source is unknown", "tsc or arch_sys_counter"),

@@ -1,6 +1,6 @@
 //! What the kernel does with memory behind a program's back.
 
-use super::{Check, MS, Observation, TUNE_BOOT};
+use super::{Check, MS, Observation, Remedy};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -9,7 +9,9 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: admin-guide/mm/transhuge",
         look: |look| match look.facts.memory.huge_pages.as_str() {
             "" => Vec::new(),
-            "always" => Observation::warn("always", "madvise or never").knob("huge-pages").boot(TUNE_BOOT).only(),
+            "always" => {
+                Observation::warn("always", "madvise or never").knob("huge-pages").boot(Remedy::AtBoot(None)).only()
+            }
             other => Observation::ok(other).only(),
         },
     },
@@ -19,7 +21,9 @@ pub(super) const CHECKS: &[Check] = &[
         source: "kernel: admin-guide/mm/transhuge (defrag)",
         look: |look| match (look.facts.memory.huge_pages.as_str(), look.facts.memory.huge_page_defrag.as_str()) {
             (_, "") | ("never", _) => Vec::new(),
-            (_, "always") => Observation::warn("always", "madvise").knob("huge-page-defrag").boot(TUNE_BOOT).only(),
+            (_, "always") => {
+                Observation::warn("always", "madvise").knob("huge-page-defrag").boot(Remedy::AtBoot(None)).only()
+            }
             (_, other) => Observation::ok(other).only(),
         },
     },
@@ -32,7 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
             Some(0) => Observation::ok("only on demand").only(),
             Some(n) => Observation::warn(format!("in the background too (proactiveness {n})"), "only on demand (0)")
                 .knob("compaction")
-                .boot(TUNE_BOOT)
+                .boot(Remedy::AtBoot(None))
                 .only(),
         },
     },
@@ -53,7 +57,7 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| match (look.facts.memory.numa_balancing, look.facts.memory.nodes) {
             (Some(true), nodes) if nodes > 1 => Observation::warn(format!("on, over {nodes} nodes"), "off")
                 .knob("numa-balancing")
-                .boot(TUNE_BOOT)
+                .boot(Remedy::AtBoot(None))
                 .only(),
             (Some(_), _) => Observation::ok("off or without effect (one node)").only(),
             (None, _) => Vec::new(),
@@ -74,7 +78,7 @@ pub(super) const CHECKS: &[Check] = &[
                 }
                 (Some(device), _) => {
                     Observation::warn(format!("{device}{swappiness}"), "none, or swappiness 1 and locked memory")
-                        .costs(10 * MS)
+                        .costs_elsewhere(10 * MS)
                         .knob("swappiness")
                         .boot("swapoff, and the entry out of /etc/fstab (dphys-swapfile on a Raspberry Pi)")
                         .only()

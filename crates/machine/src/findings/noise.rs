@@ -1,12 +1,12 @@
 //! Small things that disturb now and then, the hypervisor, and programs that fight over settings.
 
-use super::{Check, Look, MS, Observation, TUNE_BOOT, US};
+use super::{Check, CheckInput, MS, Observation, Remedy, US};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "hypervisor",
         why: "a hypervisor takes the CPU whenever it likes, and the kernel below it sees only a gap",
-        source: "measured: of the gaps over 5 µs 1489 in 15 s had no event in the guest (max 105 µs); vCPU taken 5.2 ms now and then",
+        source: "measured on another machine: of the gaps over 5 µs 1489 in 15 s had no event in the guest (max 105 µs); vCPU taken 5.2 ms now and then",
         look: |look| hypervisor(look).only(),
     },
     Check {
@@ -19,7 +19,9 @@ pub(super) const CHECKS: &[Check] = &[
                 (None, _) => Vec::new(),
                 (Some(true), true) => Observation::ok("on, and the CPU is spared (nohz_full)").only(),
                 (Some(false), false) => Observation::ok("off").only(),
-                (Some(true), false) => Observation::warn("on", "off").knob("timer-migration").boot(TUNE_BOOT).only(),
+                (Some(true), false) => {
+                    Observation::warn("on", "off").knob("timer-migration").boot(Remedy::AtBoot(None)).only()
+                }
                 (Some(false), true) => Observation::warn("off, so timers stay on the CPU", "on, with nohz_full")
                     .knob("timer-migration")
                     .only(),
@@ -44,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
                 (_, Some(true)) if covered && look.target.can_dedicate() => {
                     Observation::warn("the soft-lockup detector watches the CPU", "off there")
                         .knob("watchdog-cpus")
-                        .boot(TUNE_BOOT)
+                        .boot(Remedy::AtBoot(None))
                         .only()
                 }
                 _ => Observation::ok("none on the CPU").only(),
@@ -58,9 +60,10 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| match look.facts.noise.stat_interval_s {
             None => Vec::new(),
             Some(s) if s >= 10 => Observation::ok(format!("every {s} s")).only(),
-            Some(s) => {
-                Observation::warn(format!("every {s} s"), "every 10 s").knob("stat-interval").boot(TUNE_BOOT).only()
-            }
+            Some(s) => Observation::warn(format!("every {s} s"), "every 10 s")
+                .knob("stat-interval")
+                .boot(Remedy::AtBoot(None))
+                .only(),
         },
     },
     Check {
@@ -81,7 +84,7 @@ pub(super) const CHECKS: &[Check] = &[
                         format!("{level} on {}", noise.slow_consoles.join(", ")),
                         "level 3, or no serial console",
                     );
-                    seen.costs(80 * 87 * US).knob("console-messages").boot("quiet, or loglevel=3").only()
+                    seen.costs_elsewhere(80 * 87 * US).knob("console-messages").boot("quiet, or loglevel=3").only()
                 }
             }
         },
@@ -109,7 +112,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn hypervisor(look: &Look) -> Observation {
+fn hypervisor(look: &CheckInput) -> Observation {
     let noise = &look.facts.noise;
     if noise.hypervisor.is_empty() {
         return Observation::ok("none");
@@ -120,8 +123,8 @@ fn hypervisor(look: &Look) -> Observation {
     let should = "bare metal, or a vCPU pinned to a core of its own";
     // A thousandth of all time is already 1 ms a second.
     if share >= 0.001 {
-        Observation::bad(seen, should).costs(5 * MS)
+        Observation::bad(seen, should).costs_elsewhere(5 * MS)
     } else {
-        Observation::warn(seen, should).costs(5 * MS)
+        Observation::warn(seen, should).costs_elsewhere(5 * MS)
     }
 }

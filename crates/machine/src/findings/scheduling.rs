@@ -1,6 +1,6 @@
 //! Who may take the CPU from a real-time task, and whether this process may have it at all.
 
-use super::{Check, Look, MS, Observation, TUNE_BOOT, US};
+use super::{Check, CheckInput, MS, Observation, Remedy, US};
 use crate::target::Profile;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
                         Profile::DedicatedCore => Observation::bad(seen, should),
                         _ => Observation::warn(seen, should),
                     };
-                    found.costs(lost).knob("rt-throttling").boot(TUNE_BOOT).only()
+                    found.costs(lost).knob("rt-throttling").boot(Remedy::AtBoot(None)).only()
                 }
                 (Some(_), Some(_)) => Observation::ok("off (runtime is the whole period)").only(),
                 _ => Observation::unknown("the limit cannot be read", "-1").only(),
@@ -36,19 +36,19 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "fair-server",
         why: "since Linux 6.12 starving normal tasks get their share of a CPU that a real-time task spins on, throttling off or not",
-        source: "measured on Linux 6.18: a spinning FIFO 99 loop lost 54 ms once a second, one that slept 10 % of each period nothing",
+        source: "measured on another machine with Linux 6.18: a spinning FIFO 99 loop lost 54 ms once a second, one that slept 10 % of each period nothing",
         look: |look| fair_server(look).only(),
     },
     Check {
         id: "rt-group",
         why: "with RT_GROUP_SCHED and version 1 groups a new group has no real-time time, and SCHED_FIFO is refused with EPERM even to root",
-        source: "measured on Linux 6.18; kernel: scheduler/sched-rt-group",
+        source: "measured on another machine with Linux 6.18; kernel: scheduler/sched-rt-group",
         look: |look| rt_group(look).into_iter().collect(),
     },
     Check {
         id: "deadline-timer",
         why: "without HRTICK SCHED_DEADLINE periods under 2 ms are not kept precisely",
-        source: "measured on Linux 6.18; kernel: kernel/sched/features.h (HRTICK_DL)",
+        source: "measured on another machine with Linux 6.18; kernel: kernel/sched/features.h (HRTICK_DL)",
         look: |look| match look.facts.scheduling.hrtick {
             Some(true) => Observation::ok("the kernel has HRTICK").only(),
             Some(false) => Observation::warn("no HRTICK", "SCHED_FIFO for periods under 2 ms").only(),
@@ -65,7 +65,7 @@ pub(super) const CHECKS: &[Check] = &[
                 (true, _) => Observation::ok("any policy and priority (CAP_SYS_NICE)").only(),
                 (_, Some(p)) if p >= 99 => Observation::ok(format!("priorities up to {p}")).only(),
                 (_, Some(p)) => Observation::bad(format!("real-time priorities up to {p}"), "99, or CAP_SYS_NICE")
-                    .costs(500 * US)
+                    .costs_elsewhere(500 * US)
                     .now("sudo, or setcap cap_sys_nice,cap_ipc_lock+ep on the program")
                     .boot("\"@realtime - rtprio 99\" in /etc/security/limits.d, or LimitRTPRIO=99 in the unit")
                     .only(),
@@ -97,12 +97,12 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn isolation(look: &Look) -> Observation {
+fn isolation(look: &CheckInput) -> Observation {
     let facts = look.facts;
     let cpus = &look.target.cpus;
     if facts.cpus.online.len() < 2 {
         let should = "a second CPU, or work that can wait; a BeagleBone has its PRUs for the rest";
-        return Observation::bad("this machine has one CPU, shared with everything", should).costs(14 * MS);
+        return Observation::bad("this machine has one CPU, shared with everything", should).costs_elsewhere(14 * MS);
     }
     let partition = facts.cgroups.isolated();
     match (cpus.within(&facts.cpus.isolated), cpus.within(&partition)) {
@@ -115,14 +115,14 @@ fn isolation(look: &Look) -> Observation {
                 None => format!("CPU {cpus} is shared with every task"),
             };
             Observation::bad(seen, "isolated")
-                .costs(14 * MS)
-                .now("ontick tune apply --isolate")
-                .boot(format!("{TUNE_BOOT} (isolcpus={cpus})"))
+                .costs_elsewhere(14 * MS)
+                .now(Remedy::Isolate)
+                .boot(Remedy::at_boot(format!("isolcpus={cpus}")))
         }
     }
 }
 
-fn fair_server(look: &Look) -> Observation {
+fn fair_server(look: &CheckInput) -> Observation {
     let scheduling = &look.facts.scheduling;
     if !scheduling.fair_server {
         return Observation::ok("this kernel has none (it came with Linux 6.12)");
@@ -131,8 +131,8 @@ fn fair_server(look: &Look) -> Observation {
     let on_aim: Vec<_> = look.target.cpus.iter().filter_map(|cpu| scheduling.fair_servers.get(&cpu)).collect();
     match on_aim.iter().max_by_key(|server| server.runtime_ns) {
         None => Observation::warn("present, and debugfs does not show it here", advice)
-            .costs(54 * MS)
-            .now("ontick tune apply --isolate keeps normal tasks away"),
+            .costs_elsewhere(54 * MS)
+            .now(Remedy::Isolate),
         Some(server) if server.runtime_ns == 0 => Observation::ok("switched off"),
         Some(server) => {
             let seen = format!(
@@ -145,7 +145,7 @@ fn fair_server(look: &Look) -> Observation {
     }
 }
 
-fn rt_group(look: &Look) -> Option<Observation> {
+fn rt_group(look: &CheckInput) -> Option<Observation> {
     let scheduling = &look.facts.scheduling;
     let group = scheduling.group.as_ref()?;
     let root = group.root_file.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -1,8 +1,8 @@
 //! The control groups that keep CPUs apart.
 
 use super::{Isolated, tasks};
-use crate::journal::{Journal, Undo};
-use crate::root::{Root, reason};
+use crate::journal::{Journal, JournalError, Undo};
+use crate::root::{FileError, Root};
 use crate::target::Target;
 use crate::value_format::ValueFormat;
 
@@ -27,7 +27,7 @@ pub(super) fn partition(root: &Root, mount: &str, target: &Target, journal: &mut
         .and_then(|()| steps.fresh(&state, "isolated"))
         .and_then(|()| match root.value(&state).unwrap_or_default() {
             s if s == "isolated" => Ok(()),
-            s => Err(format!("the kernel says: {s}")),
+            s => Err(StepError::Kernel(s)),
         });
     let method = "cgroup v2 partition".to_owned();
     match made {
@@ -61,9 +61,22 @@ pub(super) fn cpuset(root: &Root, mount: &str, target: &Target, journal: &mut Jo
     let (moved, mut stayed) =
         tasks::move_all(root, &format!("{mount}/tasks"), &format!("{rest}/tasks"), target, steps.journal);
     if let Err(why) = balanced {
-        stayed.push(super::Stayed { task: 0, name: "load balancing".into(), why });
+        stayed.push(super::UnmovedTask { task: 0, name: "load balancing".into(), why: why.to_string() });
     }
     Isolated { group: Some(group), method, moved, stayed, refused: None }
+}
+
+/// Why a step was not made.
+#[derive(Debug, thiserror::Error)]
+enum StepError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("the kernel says: {0}")]
+    Kernel(String),
+    #[error("{0} is there already and not from ontick: remove it first (rmdir)")]
+    Exists(String),
 }
 
 /// Journaled steps that can be taken back together.
@@ -75,38 +88,38 @@ struct Steps<'a> {
 
 impl Steps<'_> {
     /// Sets a value that was there before.
-    fn set(&mut self, path: &str, wanted: &str, form: ValueFormat) -> Result<(), String> {
-        let original = self.root.text(path).map_err(|e| format!("{path}: {}", reason(&e)))?;
+    fn set(&mut self, path: &str, wanted: &str, form: ValueFormat) -> Result<(), StepError> {
+        let original = self.root.text(path).map_err(FileError::of(path, ""))?;
         if form.same(&original, wanted) || self.journal.entry(path).is_some() {
             return Ok(());
         }
         let undo = Undo::Value { path: path.into(), form, original, wanted: wanted.into() };
-        let seq = self.journal.intend("isolate", undo).map_err(|e| e.to_string())?;
+        let seq = self.journal.intend("isolate", undo)?;
         self.begun.push(seq);
         self.fresh(path, wanted)?;
-        self.journal.done(seq, self.root.text(path).ok()).map_err(|e| e.to_string())
+        Ok(self.journal.done(seq, self.root.text(path).ok())?)
     }
 
     /// Sets a value in a group of our own, which goes away with it.
-    fn fresh(&mut self, path: &str, wanted: &str) -> Result<(), String> {
-        self.root.set(path, wanted).map_err(|e| format!("{path}: {}", reason(&e)))
+    fn fresh(&mut self, path: &str, wanted: &str) -> Result<(), StepError> {
+        Ok(self.root.set(path, wanted).map_err(FileError::of(path, ""))?)
     }
 
-    fn folder(&mut self, path: &str) -> Result<(), String> {
+    fn folder(&mut self, path: &str) -> Result<(), StepError> {
         if self.root.exists(path) {
             return match self.journal.entry(path) {
                 Some(_) => Ok(()),
-                None => Err(format!("{path} is there already and not from ontick: remove it first (rmdir)")),
+                None => Err(StepError::Exists(path.into())),
             };
         }
-        let seq = self.journal.intend("isolate", Undo::Folder { path: path.into() }).map_err(|e| e.to_string())?;
+        let seq = self.journal.intend("isolate", Undo::Folder { path: path.into() })?;
         self.begun.push(seq);
-        self.root.make_folder(path).map_err(|e| format!("{path}: {}", reason(&e)))?;
-        self.journal.done(seq, None).map_err(|e| e.to_string())
+        self.root.make_folder(path).map_err(FileError::of(path, ""))?;
+        Ok(self.journal.done(seq, None)?)
     }
 
     /// Undoes what was begun; what cannot be undone stays in the journal for revert.
-    fn take_back(&mut self, problem: String) -> String {
+    fn take_back(&mut self, problem: StepError) -> String {
         for seq in std::mem::take(&mut self.begun).into_iter().rev() {
             let Some(entry) = self.journal.entries().find(|e| e.seq == seq).cloned() else { continue };
             let undone = match &entry.undo {
@@ -121,6 +134,6 @@ impl Steps<'_> {
                 let _ = self.journal.void(seq);
             }
         }
-        problem
+        problem.to_string()
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ontick_undo::Undone;
 
-use super::Stayed;
+use super::UnmovedTask;
 use crate::journal::{Journal, Undo};
 use crate::ownership::{Movable, Task, sample_tasks as all, started};
 use crate::root::{Root, reason};
@@ -18,14 +18,14 @@ pub(super) fn move_all(
     to: &str,
     target: &Target,
     journal: &mut Journal,
-) -> (usize, Vec<Stayed>) {
+) -> (usize, Vec<UnmovedTask>) {
     let numbers: Vec<u32> = root.text(from).unwrap_or_default().lines().filter_map(|l| l.trim().parse().ok()).collect();
     // Workers of workqueues refuse too (EINVAL): their queue's mask decides.
     let fixed = |t: &Task| matches!(t.movable(), Movable::Bound | Movable::Workqueue);
     let (fixed, movable): (Vec<Task>, Vec<Task>) =
         all(root).into_iter().filter(|t| numbers.contains(&t.task)).partition(fixed);
     let meeting = fixed.iter().filter(|t| t.allowed.meets(&target.cpus));
-    let mut stayed: Vec<Stayed> = meeting.map(|t| stay(t, t.movable().remedy())).collect();
+    let mut stayed: Vec<UnmovedTask> = meeting.map(|t| stay(t, t.movable().remedy())).collect();
     let undo = |task: &Task| Undo::Task {
         task: task.task,
         started: task.started,
@@ -55,13 +55,13 @@ pub(super) fn move_all(
 }
 
 /// Tasks that may still run on the target's CPUs. Those of programs are left out: their group decides for them.
-pub(super) fn staying(root: &Root, target: &Target) -> Vec<Stayed> {
+pub(super) fn staying(root: &Root, target: &Target) -> Vec<UnmovedTask> {
     let kernel = all(root).into_iter().filter(|t| t.kernel && t.allowed.meets(&target.cpus));
     kernel.map(|t| stay(&t, t.movable().remedy())).collect()
 }
 
-fn stay(task: &Task, why: &str) -> Stayed {
-    Stayed { task: task.task, name: task.name.clone(), why: why.into() }
+fn stay(task: &Task, why: &str) -> UnmovedTask {
+    UnmovedTask { task: task.task, name: task.name.clone(), why: why.into() }
 }
 
 /// Puts a task back into the group that it was taken from, if it still runs and is still where it was put.

@@ -19,7 +19,7 @@ pub enum Undo {
         /// What it was to be.
         wanted: String,
     },
-    /// A value that the kernel changes of its own when it is told to change another.
+    /// A value that the kernel changes of its own when it changes another.
     Along {
         /// Which file.
         path: String,

@@ -1,6 +1,8 @@
 //! Interrupts and the kernel's own work, steered to the other CPUs.
 
 use super::{EVERY, Knob, Want, steered};
+use ontick_rt::thread::Policy;
+
 use crate::root::Root;
 use crate::target::Target;
 use crate::value_format::ValueFormat;
@@ -26,7 +28,7 @@ pub(super) const KNOBS: &[Knob] = &[
             }
         },
         why: "a device interrupt takes the CPU for some 2–50 µs, whatever the priority of the program",
-        source: "measured: 171 virtio-blk interrupts in the gaps of 15 s; kernel: core-api/irq/irq-affinity",
+        source: "measured on another machine: 171 virtio-blk interrupts in the gaps of 15 s; kernel: core-api/irq/irq-affinity",
     },
     Knob {
         name: "irq-default-affinity",
@@ -78,7 +80,32 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "transmit completions of a queue that is mapped to the wanted CPU are handled there",
         source: "kernel: networking/scaling (XPS)",
     },
+    Knob {
+        name: THREADS,
+        paths: &["thread:irq/*"],
+        form: ValueFormat::Plain,
+        profiles: &[],
+        isolates: false,
+        want: thread_policy,
+        why: "the thread of an interrupt waits for a timed thread above its priority, and a timed thread for one that is above",
+        source: "source 001 (interrupts at FIFO 50, threads at RR 55 and FIFO 99); kernel: core-api/genericirq (threaded)",
+    },
 ];
+
+/// The knob of the threads that handle interrupts: used where a target names priorities for them.
+pub(crate) const THREADS: &str = "irq-threads";
+
+fn thread_policy(target: &Target, file: &super::KnobFile) -> Want {
+    let name = file.path.split_once("irq/").map_or("", |(_, name)| name);
+    let now: Option<Policy> = file.shown.parse().ok();
+    // The last that fits counts.
+    let wanted = target.irq_threads.iter().rev().find(|wanted| wanted.concerns(name));
+    match (wanted, now) {
+        (None, _) => Want::leave("no priority is asked for"),
+        (Some(wanted), Some(Policy::Fifo(_) | Policy::RoundRobin(_))) => Want::set(wanted.policy),
+        (Some(_), _) => Want::leave("somebody gave it a policy that is not real-time"),
+    }
+}
 
 /// The CPU that an interrupt still goes to although it may not any more: the kernel moves it when it is delivered next.
 pub(crate) fn lags(root: &Root, path: &str) -> Option<CpuList> {

@@ -83,6 +83,6 @@ pub(super) const KNOBS: &[Knob] = &[
             false => Want::set("performance"),
         },
         why: "a PCI Express link that sleeps takes some µs to wake; on a Raspberry Pi 5 the GPIO sits behind one",
-        source: "measured: a GPIO read on a Pi 5 takes 0.4 µs and more, worse when the link sleeps; kernel: power/pci",
+        source: "measured on another machine: a GPIO read on a Pi 5 takes 0.4 µs and more, worse when the link sleeps; kernel: power/pci",
     },
 ];

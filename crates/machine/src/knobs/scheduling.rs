@@ -24,7 +24,7 @@ pub(super) const KNOBS: &[Knob] = &[
         isolates: false,
         want: |_, _| Want::set(-1),
         why: "with RT_GROUP_SCHED the root group keeps its own limit, whatever the sysctl says",
-        source: "measured on Linux 6.18; kernel: scheduler/sched-rt-group",
+        source: "measured on another machine with Linux 6.18; kernel: scheduler/sched-rt-group",
     },
     Knob {
         name: "fair-server",
@@ -34,7 +34,7 @@ pub(super) const KNOBS: &[Knob] = &[
         isolates: false,
         want: |target, _| steered(target, || Want::set(0)),
         why: "since Linux 6.12 starving normal tasks get 50 ms of every second from a real-time task, throttling off or not",
-        source: "measured on Linux 6.18: a spinning FIFO 99 loop lost 54 ms once a second; kernel: scheduler/sched-deadline",
+        source: "measured on another machine with Linux 6.18: a spinning FIFO 99 loop lost 54 ms once a second; kernel: scheduler/sched-deadline",
     },
     Knob {
         name: "preemption",

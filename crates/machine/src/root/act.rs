@@ -95,6 +95,30 @@ pub trait Hook: Send + Sync {
     fn after(&self, _act: &Act, _place: &Path) {}
 }
 
+/// A file of the machine that could not be read or changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}{}{what}: {reason}", if what.is_empty() { "" } else { " " })]
+pub struct FileError {
+    /// Which.
+    pub path: String,
+    /// `cannot be written`; empty where the reason says it all.
+    pub what: &'static str,
+    /// Why, as [`reason`] says it.
+    pub reason: String,
+}
+
+impl FileError {
+    /// What was to be done, and what the system answered.
+    pub fn new(path: &str, what: &'static str, error: &io::Error) -> Self {
+        Self { path: path.into(), what, reason: reason(error) }
+    }
+
+    /// As above, for `map_err`.
+    pub fn of<'a>(path: &'a str, what: &'static str) -> impl FnOnce(io::Error) -> Self + 'a {
+        move |error| Self::new(path, what, &error)
+    }
+}
+
 /// Why the system refused, with the name that its manuals use.
 ///
 /// ```

@@ -1,6 +1,7 @@
 //! Lays a machine that is written down as text (`trees/*.tree`) out as a folder, and compares folders.
 #![allow(dead_code)] // Each test uses its own part.
 
+pub mod blob;
 pub mod packed;
 pub mod stop;
 
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ontick_machine::{Facts, Plan, Profile, Root, Target};
+use ontick_machine::{Facts, Profile, Root, Target, TuningPlan};
 
 pub const MACHINES: [&str; 8] =
     ["pi3b-stretch", "pi3b-bookworm", "pi4", "pi5", "beaglebone", "x86-grub", "x86-systemd-boot", "vm"];
@@ -54,8 +55,8 @@ impl Machine {
         Target::new(&self.facts(), None, profile).unwrap()
     }
 
-    pub fn plan(&self, profile: Profile) -> Plan {
-        Plan::make(&self.root, &self.facts(), &self.target(profile)).unwrap()
+    pub fn plan(&self, profile: Profile) -> TuningPlan {
+        TuningPlan::make(&self.root, &self.facts(), &self.target(profile)).unwrap()
     }
 
     /// Every file and link with its content.

@@ -1,11 +1,10 @@
 //! The calls that make a delay.
 #![allow(unsafe_code)]
 
-use std::fmt;
-use std::str::FromStr;
-
 use ontick_rt::clock::{Clock, sleep_for};
 use ontick_rt::wait::{Hybrid, Sleep, Spin, Wait};
+
+use crate::named_method::named_method;
 
 /// A call that makes a delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +20,6 @@ pub enum Method {
     /// Read the clock until the delay is over.
     Spin,
 }
-
-/// A name that is no method's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("method \"{0}\": there is no such method (choose one of {list})", list = Method::ALL.map(Method::name).join(", "))]
-pub struct MethodError(String);
 
 impl Method {
     /// Every method, as programs come to them.
@@ -59,19 +53,7 @@ impl Method {
     }
 }
 
-impl FromStr for Method {
-    type Err = MethodError;
-
-    fn from_str(text: &str) -> Result<Self, MethodError> {
-        Method::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| MethodError(text.into()))
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+named_method!(Method, Method::ALL, "method");
 
 /// The hybrid wait spins for nine tenths of this at most, in ns; it learns its margin within the first delays.
 const LONGEST_MARGIN_NS: u64 = 1_000_000;

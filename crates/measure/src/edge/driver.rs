@@ -72,7 +72,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Drives the line every `interval_ns`, beginning when it is told to [`go`](Self::go).
+    /// Drives the line every `interval_ns`, beginning when it is asked to [`go`](Self::go).
     pub fn start(line: Line, interval_ns: u64, placement: Placement) -> Result<Self, Error> {
         let causes = Arc::new(Causes::new());
         let thread = std::thread::Builder::new().name("ontick-driver".into()).spawn({

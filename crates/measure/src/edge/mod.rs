@@ -4,14 +4,12 @@ mod driver;
 mod observer;
 mod wiring;
 
-use std::fmt;
-use std::str::FromStr;
-
 use ontick_record::run::Series;
 use ontick_rt::thread::ThreadSetup;
 
 pub use wiring::Wiring;
 
+use crate::named_method::named_method;
 use crate::{Error, Limits, Observer, Placement, session};
 use observer::EdgeObserver;
 
@@ -25,11 +23,6 @@ pub enum Method {
     /// It asks for notifications again and again, without sleeping.
     InterruptBusy,
 }
-
-/// A name that is no mechanism's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("edges by \"{0}\": there is no such mechanism (choose one of poll, interrupt, interrupt-busy)")]
-pub struct MethodError(String);
 
 impl Method {
     /// Every mechanism.
@@ -45,19 +38,7 @@ impl Method {
     }
 }
 
-impl FromStr for Method {
-    type Err = MethodError;
-
-    fn from_str(text: &str) -> Result<Self, MethodError> {
-        Method::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| MethodError(text.into()))
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+named_method!(Method, Method::ALL, "edges by");
 
 /// What is measured.
 #[derive(Debug, Clone)]
@@ -128,7 +109,7 @@ mod tests {
                 let series = measure_it(&job, 60).unwrap();
                 assert_eq!(series.latency.count(), 60, "{method}");
                 assert_eq!(series.settings.backend.as_deref(), Some("simulated"));
-                assert!(!sim::look(&chip).unwrap()[4].level, "left low");
+                assert!(!sim::line_states(&chip).unwrap()[4].level, "left low");
             }
         }
         sim::remove(&chip).unwrap();
@@ -142,7 +123,7 @@ mod tests {
         let (chip, wiring) = bench("apart");
         let job = Job { wiring, method: Method::Poll, interval_ns: 1_000_000, driver_cpu: None };
         let error = measure_it(&job, 1).unwrap_err().to_string();
-        assert!(error.contains("does not follow") && error.contains("ontick gpio wire"), "{error}");
+        assert!(error.contains("does not follow") && error.contains("join"), "{error}");
         sim::remove(&chip).unwrap();
     }
 }

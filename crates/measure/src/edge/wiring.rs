@@ -42,8 +42,8 @@ impl Wiring {
             let follows = follows(&mut see, level).map_err(|gone| Error::Gone { line: self.see.clone(), gone })?;
             if !follows {
                 let remedy = match self.see {
-                    Name::Sim { .. } => format!("join them: ontick gpio wire {} {}", self.drive, self.see),
-                    _ => "join them with a cable".into(),
+                    Name::Sim { .. } => "join them with a simulated wire",
+                    _ => "join them with a cable",
                 };
                 return Err(Error::Impossible(format!(
                     "line {} does not follow line {} ({remedy})",

@@ -72,7 +72,7 @@ pub enum Error {
         ours: u32,
     },
     /// It has no access to such a line.
-    #[error("line {line}: the kernel module uses lines of a chip of the kernel only (gpiochip0:17; ontick gpio list)")]
+    #[error("line {line}: the kernel module uses lines of a chip of the kernel only (gpiochip0:17)")]
     NotOfKernel {
         /// The line.
         line: Name,

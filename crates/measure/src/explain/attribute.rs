@@ -84,7 +84,7 @@ fn add(shares: &mut Vec<(Cause, u64)>, cause: Cause, ns: u64) {
     }
 }
 
-/// The stretch that a theft was in: nothing is told meanwhile, so it makes one long. `None` where it made no
+/// The stretch that a theft was in: nothing is recorded meanwhile, so it makes one long. `None` where it made no
 /// half of the longest: what had the CPU there had most of it in truth.
 fn stolen(theft: &Theft, spans: &[Span], window: Window) -> Option<usize> {
     let (from_ns, to_ns) = (theft.from_ns.max(window.deadline_ns), theft.to_ns.min(window.now_ns));

@@ -23,7 +23,7 @@ impl Counters {
 
     /// Names what grew since the last look. That is a fifth of a second: where several devices
     /// interrupted, or one less often than there were outliers, none is named.
-    pub fn look(&mut self, outliers: Vec<Outlier>, findings: &mut Findings) -> Vec<Outlier> {
+    pub fn explain(&mut self, outliers: Vec<Outlier>, findings: &mut Findings) -> Vec<Outlier> {
         let now = interrupts(self.cpu);
         let steal_ns = CpuTimes::now().steal_ns;
         let stolen_ns = steal_ns.saturating_sub(std::mem::replace(&mut self.steal_ns, steal_ns));
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn every_outlier_is_counted_with_a_cause() {
         let (mut findings, outlier) = (Findings::default(), Outlier { at_ns: 1 << 40, latency_ns: 5_000, cause: None });
-        let looked = Counters::start(None).look(vec![outlier; 2], &mut findings);
+        let looked = Counters::start(None).explain(vec![outlier; 2], &mut findings);
         assert_eq!(looked, [Outlier { cause: Some(0), ..outlier }; 2]);
     }
 }

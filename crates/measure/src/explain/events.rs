@@ -112,7 +112,7 @@ pub enum Kind {
     LeftIdle(Task),
     /// Events of this CPU before this one were lost.
     Lost,
-    /// A task is made runnable; told on the CPU of the waker.
+    /// A task is made runnable; recorded on the CPU of the waker.
     Wakeup(i32),
     /// A task is moved to another CPU.
     Migrate {

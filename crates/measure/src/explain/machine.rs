@@ -33,7 +33,7 @@ struct Said {
 }
 
 /// Looks at this machine, on which ways in and out of the kernel take as long as `usual`.
-pub fn look(real_time: bool, missing: &[&str], usual: Overheads) -> Machine {
+pub fn describe(real_time: bool, missing: &[&str], usual: Overheads) -> Machine {
     let facts = Facts::gather(&Root::live());
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let said = Said {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_known() {
-        let machine = look(true, &["irq/softirq_entry"], Overheads { edge_ns: Some(700), ..Overheads::default() });
+        let machine = describe(true, &["irq/softirq_entry"], Overheads { edge_ns: Some(700), ..Overheads::default() });
         assert_eq!((machine.edge_ns, machine.real_time, machine.tells_all), (2_100, true, false));
     }
 

@@ -40,9 +40,9 @@ use timeline::Span;
 use tracefs::Tracefs;
 use tracer::Tracer;
 
-/// Outliers that are told in full: the largest, and of each cause the largest few.
-const TOLD: usize = 50;
-const TOLD_OF_A_CAUSE: usize = 8;
+/// Outliers that are described in full: the largest, and of each cause the largest few.
+const DESCRIBED: usize = 50;
+const DESCRIBED_OF_A_CAUSE: usize = 8;
 /// An outlier is looked at this long after it was seen: the kernel accounts CPU time only now and then, in ns.
 const SETTLED_NS: u64 = 20_000_000;
 /// Events are kept this long before an outlier's deadline: who had the CPU then, in ns.
@@ -96,15 +96,15 @@ impl Findings {
         let latency_ns = outlier.latency_ns;
         let larger = self.reported.partition_point(|(_, reported)| reported.latency_ns >= latency_ns);
         let of_this_cause = self.reported[..larger].iter().filter(|(of, _)| *of == index).count();
-        if larger >= TOLD || of_this_cause >= TOLD_OF_A_CAUSE {
+        if larger >= DESCRIBED || of_this_cause >= DESCRIBED_OF_A_CAUSE {
             return;
         }
         self.reported.insert(larger, (index, narrative::reported(cause, outlier, spans)));
         let mut of_this_cause = (0..self.reported.len()).filter(|i| self.reported[*i].0 == index);
-        if let Some(smallest) = of_this_cause.nth(TOLD_OF_A_CAUSE) {
+        if let Some(smallest) = of_this_cause.nth(DESCRIBED_OF_A_CAUSE) {
             self.reported.remove(smallest);
         }
-        self.reported.truncate(TOLD);
+        self.reported.truncate(DESCRIBED);
     }
 }
 
@@ -131,7 +131,7 @@ impl Explainer {
         let (evidence, machine, note) = match Tracer::start(&cpus) {
             Ok(mut tracer) => {
                 let usual = usual(&mut tracer, placement);
-                let machine = machine::look(real_time, tracer.missing(), usual);
+                let machine = machine::describe(real_time, tracer.missing(), usual);
                 let note = (!machine.tells_all).then(|| {
                     let missing = tracer.missing().join(", ");
                     format!("this kernel does not trace {missing}: some causes stay unknown")
@@ -144,7 +144,7 @@ impl Explainer {
                 );
                 (
                     Evidence::Counters(Counters::start(placement.cpu)),
-                    machine::look(real_time, &[], Overheads::default()),
+                    machine::describe(real_time, &[], Overheads::default()),
                     Some(note),
                 )
             }
@@ -164,10 +164,10 @@ impl Explainer {
 
     /// Looks at outliers that came, and at those that waited; all of them if the thread has ended. Returns
     /// those that are explained now.
-    pub fn look(&mut self, came: Vec<Outlier>, tid: i32, ended: bool, findings: &mut Findings) -> Vec<Outlier> {
+    pub fn explain(&mut self, came: Vec<Outlier>, tid: i32, ended: bool, findings: &mut Findings) -> Vec<Outlier> {
         self.waiting.extend(came);
         match &mut self.evidence {
-            Evidence::Counters(counters) => counters.look(std::mem::take(&mut self.waiting), findings),
+            Evidence::Counters(counters) => counters.explain(std::mem::take(&mut self.waiting), findings),
             Evidence::Tracing(_) if self.waiting.is_empty() => Vec::new(),
             Evidence::Tracing(tracer) => {
                 let began_ns = ClockId::Monotonic.now_ns();
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn without_outliers_nothing_is_read() {
         let (_folder, mut explainer) = traced(0);
-        assert_eq!(explainer.look(Vec::new(), tracer::tests::TID, true, &mut Findings::default()), []);
+        assert_eq!(explainer.explain(Vec::new(), tracer::tests::TID, true, &mut Findings::default()), []);
         assert_eq!(explainer.events, []);
         let Evidence::Tracing(tracer) = &explainer.evidence else { unreachable!("as made") };
         assert_eq!(tracer.totals().events, 35, "as before");
@@ -390,11 +390,11 @@ mod tests {
         let mut findings = Findings::default();
         let outlier = |at_ns| Outlier { at_ns, latency_ns: 5_000, cause: None };
         let (early, late) = (outlier(1_012_000), outlier(u64::MAX >> 2));
-        let explained = explainer.look(vec![late, early], tracer::tests::TID, false, &mut findings);
+        let explained = explainer.explain(vec![late, early], tracer::tests::TID, false, &mut findings);
         assert_eq!(explained, [Outlier { cause: Some(0), ..early }]);
         assert_eq!(findings.tally.names(0)[0].cause, "page fault");
         assert_eq!(explainer.waiting, [late]);
-        let explained = explainer.look(Vec::new(), tracer::tests::TID, true, &mut findings);
+        let explained = explainer.explain(Vec::new(), tracer::tests::TID, true, &mut findings);
         assert_eq!(explained, [Outlier { cause: Some(1), ..late }]);
         assert_eq!((explainer.waiting.len(), findings.tally.total()), (0, 2));
     }

@@ -6,7 +6,7 @@ use super::cause::Cause;
 use super::events::{Vector, softirq};
 use super::timeline::{Fires, Occupant, Span, Thread};
 
-/// Stretches told, at most, and how long before the deadline they begin.
+/// Stretches described, at most, and how long before the deadline they begin.
 const LINES: usize = 40;
 const BEFORE_NS: u64 = 100_000;
 

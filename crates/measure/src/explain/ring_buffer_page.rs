@@ -108,7 +108,7 @@ mod tests {
             1, // + 2^27 + 5
             2 << 5,
             8,
-            0xbb, // + 2 ns, length told apart: itself and one word
+            0xbb, // + 2 ns, length in a word of its own: itself and one word
             3 << 5 | PADDING,
             4, // + 3 ns, a discarded event of four bytes
             1 << 5 | 2,

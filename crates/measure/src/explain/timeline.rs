@@ -287,7 +287,7 @@ impl Follower {
         self.cpu(cpu).interrupts.push(who);
     }
 
-    /// Ends the innermost of this kind and all inside it, whose ends were not told.
+    /// Ends the innermost of this kind and all inside it, whose ends were not recorded.
     fn leave(&mut self, cpu: u32, which: impl Fn(&Occupant) -> bool) {
         let interrupts = &mut self.cpu(cpu).interrupts;
         if let Some(index) = interrupts.iter().rposition(which) {
@@ -311,7 +311,7 @@ impl Follower {
     }
 
     fn switch(&mut self, event: &Event, prev: &Task, state: i64, next: &Task) {
-        // No switch happens inside an interrupt: what is still open there was not told.
+        // No switch happens inside an interrupt: what is still open there was not recorded.
         *self.cpu(event.cpu) = Cpu { task: Some(*next), interrupts: Vec::new() };
         if prev.pid == self.tid {
             let faulted = self.spans.last().is_some_and(|span| span.fault);
@@ -373,7 +373,7 @@ mod tests {
             event(40, TID, Kind::IrqExit),
             event(50, TID, Kind::SoftirqEntry(3)),
             event(60, TID, Kind::VectorEntry(Vector::Reschedule)),
-            // Its end was not told.
+            // Its end was not recorded.
             event(70, TID, Kind::SoftirqExit),
             // This end's beginning was not.
             event(80, TID, Kind::VectorExit(Vector::Work)),

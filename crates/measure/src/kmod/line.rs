@@ -1,4 +1,4 @@
-//! Lines as the module is told of them: by the label of their chip, and a number.
+//! Lines as the module names them: by the label of their chip, and a number.
 
 use std::io;
 
@@ -43,10 +43,10 @@ fn end(on_exit: OnExit) -> u32 {
 /// What the module's refusal of a line means.
 pub fn refusal(error: &io::Error, line: &Name) -> Option<Error> {
     let why = match error.raw_os_error()? {
-        libc::EBUSY => "somebody else took it just now (ontick gpio list)",
+        libc::EBUSY => "somebody else took it just now",
         libc::ENODEV => "its chip has gone",
         libc::ENOTUNIQ => "another chip has the same label, and the module cannot distinguish the two",
-        libc::ERANGE => "its chip has fewer lines (ontick gpio list)",
+        libc::ERANGE => "its chip has fewer lines",
         libc::ENXIO => "it has no interrupt: its chip cannot report edges, or not on this line",
         _ => return None,
     };

@@ -1,4 +1,4 @@
-//! The kernel module `ontick` (`kmod/`), which makes pulses and answers edges in the kernel: what it is told through
+//! The kernel module `ontick` (`kmod/`), which makes pulses and answers edges in the kernel: the requests it takes through
 //! `/dev/ontick`, and what it tells (`kmod/uapi/ontick.h`).
 
 mod abi;

@@ -79,7 +79,7 @@ fn refusal(error: io::Error, input: &Name) -> Error {
     match error.raw_os_error() {
         Some(libc::EOPNOTSUPP) => Error::Line {
             line: input.clone(),
-            why: "its chip or the output's may sleep (it is on a bus, or simulated by gpio-sim), so the interrupt itself cannot answer: choose the interrupt's thread (--method kernel)".into(),
+            why: "its chip or the output's may sleep (it is on a bus, or simulated by gpio-sim), so the interrupt itself cannot answer: choose the interrupt's thread as the method".into(),
         },
         // Which of the two it is, the lines were looked at before, is the one that has an interrupt.
         _ => line::refusal(&error, input).unwrap_or(Error::Device(error)),

@@ -61,15 +61,20 @@ pub enum Undisturbed {
     Interrupts,
 }
 
-impl std::str::FromStr for Undisturbed {
-    type Err = String;
+/// What cannot be switched off.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" cannot be switched off (choose nothing, preemption or interrupts)")]
+pub struct UndisturbedError(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl std::str::FromStr for Undisturbed {
+    type Err = UndisturbedError;
+
+    fn from_str(text: &str) -> Result<Self, UndisturbedError> {
         match text {
             "nothing" => Ok(Undisturbed::No),
             "preemption" => Ok(Undisturbed::Preemption),
             "interrupts" => Ok(Undisturbed::Interrupts),
-            _ => Err(format!("\"{text}\" cannot be switched off (choose nothing, preemption or interrupts)")),
+            _ => Err(UndisturbedError(text.into())),
         }
     }
 }

@@ -49,7 +49,7 @@ fn announce(pipe: i32, group: libc::pid_t) -> io::Result<()> {
     if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The guard's whole life: it kills the process group that it was told last, and removes the folder.
+/// The guard's whole life: it kills the process group whose number it got last, and removes the folder.
 fn stand_guard(folder: &CStr, mut messages: Messages) -> u8 {
     let mut group = [0; size_of::<libc::pid_t>()];
     while messages.read(&mut group) {}

@@ -3,6 +3,7 @@
 
 mod guard;
 mod mix;
+mod pings;
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
@@ -17,6 +18,8 @@ use crate::Error;
 
 /// The name of [`Load::source_004`].
 pub const SOURCE_004: &str = "source-004";
+/// The names of pings from a second host, alone and beside source 004's other load.
+const PINGS: [&str; 2] = ["ping", "source-004+ping"];
 /// After this, workers have started and their memory is mapped.
 const SETTLE: Duration = Duration::from_millis(1500);
 /// How long a load may take to end when asked kindly.
@@ -31,6 +34,11 @@ pub enum Load {
     None,
     /// A named mix of stress-ng workers.
     Mix(&'static str),
+    /// Pings from a second host, which a network namespace stands for; beside source 004's other load, or alone.
+    Pings {
+        /// Whether its other load runs too.
+        beside_source_004: bool,
+    },
     /// A command and its arguments.
     Command(Vec<String>),
 }
@@ -45,6 +53,7 @@ impl FromStr for Load {
         match text {
             "none" => return Ok(Load::None),
             SOURCE_004 => return Ok(Load::source_004()),
+            name if PINGS.contains(&name) => return Ok(Load::Pings { beside_source_004: name == PINGS[1] }),
             _ => {}
         }
         if let Some(command) = text.strip_prefix("cmd:") {
@@ -55,7 +64,11 @@ impl FromStr for Load {
             };
         }
         mix::NAMES.into_iter().find(|name| *name == text).map(Load::Mix).ok_or_else(|| {
-            fail(&format!("there is no such load (choose one of none, {}, or cmd:COMMAND)", mix::NAMES.join(", ")))
+            fail(&format!(
+                "there is no such load (choose one of none, {}, {}, or cmd:COMMAND)",
+                mix::NAMES.join(", "),
+                PINGS.join(", ")
+            ))
         })
     }
 }
@@ -65,6 +78,7 @@ impl fmt::Display for Load {
         match self {
             Load::None => f.write_str("none"),
             Load::Mix(name) => f.write_str(name),
+            Load::Pings { beside_source_004 } => f.write_str(PINGS[usize::from(*beside_source_004)]),
             Load::Command(words) => write!(f, "cmd:{}", join(words)),
         }
     }
@@ -79,7 +93,7 @@ impl Load {
     pub const STRESS: Load = Load::Mix("cpu+net");
 
     /// What source 004 loaded its board with (`cat /dev/zero > /dev/null`), once for each CPU. Its other load, pings
-    /// from another host, only that host can make.
+    /// from another host, only that host can make ([`Load::Pings`] has a namespace instead).
     pub fn source_004() -> Self {
         const EACH_CPU: &str = "for cpu in $(seq \"$1\"); do cat /dev/zero & done; wait";
         let cpus = cpus::online().len().to_string();
@@ -90,6 +104,8 @@ impl Load {
         match self {
             Load::None => Vec::new(),
             Load::Mix(name) => mix::command(name),
+            Load::Pings { beside_source_004: false } => pings::command(0),
+            Load::Pings { beside_source_004: true } => pings::command(cpus::online().len()),
             Load::Command(words) => words.clone(),
         }
     }
@@ -98,6 +114,7 @@ impl Load {
     pub fn describe(&self) -> String {
         match self {
             Load::Mix(name) => format!("{name}: {}", join(&self.words())),
+            Load::Pings { .. } => format!("{self}: {}", pings::ABOUT),
             other => other.to_string(),
         }
     }
@@ -107,6 +124,9 @@ impl Load {
         let fail = |problem: String| Error::Load { name: self.to_string(), problem };
         let words = self.words();
         let Some((program, arguments)) = words.split_first() else { return Ok(Running(None)) };
+        if matches!(self, Load::Pings { .. }) {
+            pings::check().map_err(|e| fail(e.to_string()))?;
+        }
         let scratch = tempfile::Builder::new().prefix("ontick-load-").tempdir();
         let scratch = scratch.map_err(|e| fail(format!("no folder for its files: {e} (set TMPDIR)")))?;
 
@@ -117,7 +137,8 @@ impl Load {
         load.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = guard.spawn(&mut load).map_err(|e| match (e.kind(), self) {
             (std::io::ErrorKind::NotFound, Load::Mix(_)) => fail(
-                "stress-ng is not installed (sudo apt install stress-ng, or choose --load none or cmd:COMMAND)".into(),
+                "stress-ng is not installed (sudo apt install stress-ng, or choose no load or a command as the load)"
+                    .into(),
             ),
             (std::io::ErrorKind::NotFound, _) => fail(format!("there is no program \"{program}\"")),
             _ => fail(format!("{program}: {e}")),
@@ -188,7 +209,9 @@ mod tests {
 
     #[test]
     fn names_read_back_and_nonsense_is_explained() {
-        for text in ["none", "cpu", "memory", "io", "fork", "net", "all", "cmd:sh -c 'exit 1'"] {
+        for text in
+            ["none", "cpu", "memory", "io", "fork", "net", "all", "ping", "source-004+ping", "cmd:sh -c 'exit 1'"]
+        {
             assert_eq!(text.parse::<Load>().unwrap().to_string(), text);
         }
         for (text, word) in [("much", "choose one of"), ("cmd:", "no command"), ("cmd:a 'b", "not closed")] {

@@ -5,7 +5,7 @@ use ontick_record::run::{Series, Settings};
 
 use super::host::Host;
 use super::layout::{Kind, at, flag};
-use super::pin::{Pin, Way};
+use super::pin::{Direction, Pin};
 use super::running::Running;
 use super::watch::{count, watch};
 use crate::{Error, Limits, Observer};
@@ -40,9 +40,9 @@ impl Follower {
             )));
         }
         if self.on_exit == OnExit::Input {
-            return Err(Error::Impossible("a PRU cannot let go of its pin: leave it low or high (--on-exit)".into()));
+            return Err(Error::Impossible("a PRU cannot let go of its pin: leave it low or high".into()));
         }
-        let pads = [self.host.check_pad(input, Way::Input)?, self.host.check_pad(output, Way::Output)?];
+        let pads = [self.host.check_pad(input, Direction::Input)?, self.host.check_pad(output, Direction::Output)?];
         Ok(pads.into_iter().flatten().collect())
     }
 
@@ -69,11 +69,11 @@ impl Follower {
         let watched = watch(name, running, limits, observer, |found| found.histogram())?;
         if watched.series.latency.is_empty() && !observer.stopped() {
             return Err(Error::Impossible(format!(
-                "nothing was answered: {} did not change meanwhile (join it to what changes, to a line of ontick pulse say)",
+                "nothing was answered: {} did not change meanwhile (join it to what changes, to a line with pulses say)",
                 self.input
             )));
         }
-        observer.note(MEASURED_BY.into());
+        observer.fact(MEASURED_BY.into());
         if watched.found.late > 0 {
             observer.note(format!(
                 "{name}: {} answers are counted as missed: they were given, but came more than 10 s after the one before, \

@@ -1,4 +1,4 @@
-//! The block of shared RAM through which one PRU is told what to do, and tells what it did.
+//! The block of shared RAM through which one PRU gets its commands and reports what it did.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -68,9 +68,9 @@ impl Block {
     }
 
     /// What it has found so far.
-    pub fn found(&mut self) -> Found {
+    pub fn found(&mut self) -> PruCounts {
         let cells = (0..CELLS_COUNT).map(|cell| self.read(at::CELLS + 4 * cell)).collect();
-        Found {
+        PruCounts {
             cells,
             base: self.read(at::BASE),
             least: self.read(at::LEAST),
@@ -87,7 +87,7 @@ impl Block {
 
 /// What a PRU measured, in cycles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct PruCounts {
     /// How often each count of cycles was, from `base` on.
     pub cells: Vec<u32>,
     pub base: u32,

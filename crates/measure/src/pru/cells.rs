@@ -3,10 +3,10 @@
 use ontick_record::Histogram;
 use ontick_record::histogram::Bucket;
 
-use super::block::Found;
+use super::block::PruCounts;
 use super::layout::{CELLS_COUNT, CYCLE_NS};
 
-impl Found {
+impl PruCounts {
     /// What was measured, in ns. A count of cycles is exact, so each cell is one value.
     pub fn histogram(&self) -> Histogram {
         let mut histogram = Histogram::from_buckets(self.buckets());
@@ -60,8 +60,8 @@ mod tests {
     use super::*;
 
     /// As the firmware counts (`record` of common.inc).
-    fn counted(base: u32, all: &[u32]) -> Found {
-        let mut found = Found { base, least: u32::MAX, cells: vec![0; CELLS_COUNT], ..Found::default() };
+    fn counted(base: u32, all: &[u32]) -> PruCounts {
+        let mut found = PruCounts { base, least: u32::MAX, cells: vec![0; CELLS_COUNT], ..PruCounts::default() };
         for cycles in all {
             found.least = found.least.min(*cycles);
             found.most = found.most.max(*cycles);

@@ -18,7 +18,7 @@ const PRU: u16 = 144;
 /// A program of a PRU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Firmware {
-    /// The name by which the kernel is told of it.
+    /// The name by which the kernel knows it.
     pub name: String,
     /// Where the kernel looks for it.
     pub place: PathBuf,
@@ -96,7 +96,7 @@ fn candidates(host: &Host) -> Vec<PathBuf> {
 fn missing(name: &str) -> Error {
     Error::Impossible(format!(
         "the PRU's firmware {name} is not there: build it in ontick's source (packaging/pru-tools && make -C pru, on any \
-         machine), copy target/pru/firmware to the BeagleBone and name that folder with --firmware"
+         machine), copy target/pru/firmware to the BeagleBone and name that folder"
     ))
 }
 

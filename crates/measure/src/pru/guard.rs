@@ -1,8 +1,8 @@
 //! A process that puts a PRU back when this process ends, however it ends.
 //!
-//! It is told of every step before that is made, and undoes those that were: it has the firmware set its line to rest,
+//! It learns of every step before that is made, and undoes those that were: it has the firmware set its line to rest,
 //! stops it, gives the PRU the name of its former firmware, starts that again if it ran, and takes away the file that was
-//! put among the kernel's firmware. It does so when it is told to as well, so there is one way back.
+//! put among the kernel's firmware. It does so when it is asked to as well, so there is one way back.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString};
@@ -31,7 +31,7 @@ pub(super) enum Step {
 }
 
 /// What the guard needs to know beforehand: it must not allocate.
-pub(super) struct Way {
+pub(super) struct RestorePaths {
     state: CString,
     firmware: CString,
     former: CString,
@@ -40,7 +40,7 @@ pub(super) struct Way {
     patience_ms: u64,
 }
 
-impl Way {
+impl RestorePaths {
     /// Back to the firmware of the name `former`.
     pub fn back(state: &Path, firmware: &Path, former: &str, placed: &Path, patience_ms: u64) -> io::Result<Self> {
         let path = |path: &Path| CString::new(path.as_os_str().as_bytes());
@@ -60,7 +60,7 @@ pub(super) struct Guard(Fork);
 
 impl Guard {
     /// Starts it. It has the block for itself too: a mapping is shared with a forked child.
-    pub fn start(way: &Way, block: &mut Block) -> io::Result<Self> {
+    pub fn start(way: &RestorePaths, block: &mut Block) -> io::Result<Self> {
         let duty = |mut messages: Messages| {
             let (mut made, mut step) = (0, [0]);
             while messages.read(&mut step) {
@@ -91,7 +91,7 @@ impl Guard {
 }
 
 /// Undoes what was made, the last first; the steps whose undoing failed.
-fn undo(way: &Way, block: &mut Block, made: u8) -> u8 {
+fn undo(way: &RestorePaths, block: &mut Block, made: u8) -> u8 {
     let was = |step: Step| made & step as u8 != 0;
     let mut failed = 0;
     let mut note = |done: bool, step: Step| failed |= if done { 0 } else { step as u8 };
@@ -114,7 +114,7 @@ fn undo(way: &Way, block: &mut Block, made: u8) -> u8 {
     failed
 }
 
-/// Waits until a PRU that was told to stop has, a few seconds at most.
+/// Waits until a PRU that was asked to stop has, a few seconds at most.
 fn settle(state: &CStr) {
     for _ in 0..SETTLES_WITHIN_MS {
         let mut shown = [0u8; 16];
@@ -126,7 +126,7 @@ fn settle(state: &CStr) {
             read
         };
         let on_the_way = read == 0 || shown.starts_with(b"running") || shown.starts_with(b"stop");
-        // A file that cannot be read will not be told more of.
+        // A file that cannot be read gets no more of it.
         if read < 0 || !on_the_way && shown.contains(&b'\n') {
             return;
         }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::pin::{Pad, Pin, Way};
+use super::pin::{Direction, Pad, Pin};
 use crate::Error;
 
 /// A machine, and where its firmware is.
@@ -43,15 +43,15 @@ impl Host {
         match names.contains(&b"brcm,bcm2712".as_slice()) {
             true => Err(Error::Impossible(format!(
                 "this {model} has no PRU. Its counterpart is the PIO of the RP1, which ontick does not drive yet \
-                 (hardware that times pulses here: --method pwm, --method spi)"
+                 (hardware that times pulses here: PWM and SPI)"
             ))),
             false => Err(none(&format!("this machine ({model})"))),
         }
     }
 
     /// Refuses a pin whose pad is set to something else; a sentence where nobody can tell.
-    pub(super) fn check_pad(&self, pin: &Pin, way: Way) -> Result<Option<String>, Error> {
-        pin.check(way).map_err(Error::Impossible)?;
+    pub(super) fn check_pad(&self, pin: &Pin, way: Direction) -> Result<Option<String>, Error> {
+        pin.check(way).map_err(|e| Error::Impossible(e.to_string()))?;
         let Some(pad) = pin.pad(way) else {
             return Ok(Some(format!(
                 "whether a pin is set to be {pin} was not looked at: name it by its header, P9_31 say"
@@ -66,7 +66,7 @@ impl Host {
         if mode == pad.mode && (receives || !pad.receives) {
             return Ok(None);
         }
-        let word = if way == Way::Output { "pruout" } else { "pruin" };
+        let word = if way == Direction::Output { "pruout" } else { "pruin" };
         let now = if mode == pad.mode { "its receiver is off".into() } else { format!("it is in mode {mode}") };
         Err(Error::Impossible(format!(
             "{pin} is not set to be the PRU's: {now}, and must be in mode {}{} (config-pin {pin} {word}, or an overlay: \
@@ -97,5 +97,5 @@ fn name_of(path: &Path) -> Option<&str> {
 }
 
 fn none(machine: &str) -> Error {
-    Error::Impossible(format!("--method pru needs a BeagleBone (AM335x), whose PRU does the work: {machine} has none"))
+    Error::Impossible(format!("a PRU is part of a BeagleBone (AM335x), and {machine} has none"))
 }

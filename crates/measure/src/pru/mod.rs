@@ -19,6 +19,6 @@ mod watch;
 
 pub use answers::Follower;
 pub use host::Host;
-pub use pin::{Pin, Way};
+pub use pin::{Direction, Pin};
 pub use pulses::{NARROWEST, Output, SHORTEST_GAP, Train};
 pub(crate) use running::Running;

@@ -64,7 +64,7 @@ const LAST: [u32; 2] = [15, 16];
 
 /// Whether a pin is driven or read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// A bit of r30.
     Output,
     /// A bit of r31.
@@ -92,35 +92,59 @@ pub struct Pad {
     pub receives: bool,
 }
 
+/// Why a pin cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PinError {
+    /// A text that names none.
+    #[error("\"{0}\" names no pin of a PRU (write P9_31, or pru0:0 for bit 0 of PRU 0; docs/pru.md lists them)")]
+    Unknown(String),
+    /// The header's pin leads to no such register.
+    #[error("{pin} cannot be {} by a PRU (docs/pru.md)", if *way == Direction::Output { "driven" } else { "read" })]
+    NotWired {
+        /// The pin.
+        pin: Pin,
+        /// How it was to be used.
+        way: Direction,
+    },
+    /// A bit without a pin.
+    #[error("{pin}: the bits of {} that are pins end with {last}", if *way == Direction::Output { "r30" } else { "r31" })]
+    NoSuchBit {
+        /// The pin.
+        pin: Pin,
+        /// How it was to be used.
+        way: Direction,
+        /// The last bit that is one.
+        last: u32,
+    },
+}
+
 impl Pin {
     /// Refuses a pin that cannot be used this way.
-    pub fn check(&self, way: Way) -> Result<(), String> {
-        let (last, register, what) = match way {
-            Way::Output => (LAST[0], "r30", "driven"),
-            Way::Input => (LAST[1], "r31", "read"),
-        };
+    pub fn check(&self, way: Direction) -> Result<(), PinError> {
+        let last = LAST[usize::from(way == Direction::Input)];
         match self.header {
-            Some(_) if self.pad(way).is_none() => Err(format!("{self} cannot be {what} by a PRU (docs/pru.md)")),
-            None if self.bit > last => Err(format!("{self}: the bits of {register} that are pins end with {last}")),
+            Some(_) if self.pad(way).is_none() => Err(PinError::NotWired { pin: *self, way }),
+            None if self.bit > last => Err(PinError::NoSuchBit { pin: *self, way, last }),
             _ => Ok(()),
         }
     }
 
     /// What its pad must be set to; `None` where the header's pin is not known.
-    pub fn pad(&self, way: Way) -> Option<Pad> {
+    pub fn pad(&self, way: Direction) -> Option<Pad> {
         let header = self.header?;
         let mode = match way {
-            Way::Output => header.output,
-            Way::Input => header.input,
+            Direction::Output => header.output,
+            Direction::Input => header.input,
         }?;
-        Some(Pad { address: 0x44e1_0000 + u64::from(header.pad), mode, receives: way == Way::Input })
+        Some(Pad { address: 0x44e1_0000 + u64::from(header.pad), mode, receives: way == Direction::Input })
     }
 }
 
 impl FromStr for Pin {
-    type Err = String;
+    type Err = PinError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, PinError> {
         let header = text.replace('.', "_").to_uppercase();
         if let Some(header) = HEADERS.iter().find(|known| known.name == header) {
             return Ok(Self { pru: header.pru, bit: header.bit, header: Some(header) });
@@ -129,9 +153,7 @@ impl FromStr for Pin {
         match bits.map(|(pru, bit)| (pru, bit.parse::<u32>())) {
             Some(("0", Ok(bit))) if bit <= LAST[1] => Ok(Self { pru: 0, bit, header: None }),
             Some(("1", Ok(bit))) if bit <= LAST[1] => Ok(Self { pru: 1, bit, header: None }),
-            _ => Err(format!(
-                "\"{text}\" names no pin of a PRU (write P9_31, or pru0:0 for bit 0 of PRU 0; docs/pru.md lists them)"
-            )),
+            _ => Err(PinError::Unknown(text.into())),
         }
     }
 }
@@ -161,22 +183,22 @@ mod tests {
             assert_eq!((pin.pru, pin.bit, pin.to_string().as_str()), (pru, bit, shown));
         }
         for text in ["", "P9_99", "pru2:0", "pru0", "pru0:17", "pru0:-1", "gpiochip0:3"] {
-            assert!(text.parse::<Pin>().unwrap_err().contains("P9_31"), "{text}");
+            assert!(text.parse::<Pin>().unwrap_err().to_string().contains("P9_31"), "{text}");
         }
     }
 
     #[test]
     fn a_pin_says_what_it_can_do() {
         let pin = |text: &str| text.parse::<Pin>().unwrap();
-        assert!(pin("P8_12").check(Way::Input).unwrap_err().contains("cannot be read"));
-        assert!(pin("P8_16").check(Way::Output).unwrap_err().contains("cannot be driven"));
-        assert!(pin("pru0:16").check(Way::Output).unwrap_err().contains("end with 15"));
-        assert_eq!(pin("pru0:16").check(Way::Input), Ok(()));
+        assert!(pin("P8_12").check(Direction::Input).unwrap_err().to_string().contains("cannot be read"));
+        assert!(pin("P8_16").check(Direction::Output).unwrap_err().to_string().contains("cannot be driven"));
+        assert!(pin("pru0:16").check(Direction::Output).unwrap_err().to_string().contains("end with 15"));
+        assert_eq!(pin("pru0:16").check(Direction::Input), Ok(()));
         let pad = |text, way| pin(text).pad(way).map(|pad| (pad.address, pad.mode, pad.receives));
-        assert_eq!(pad("P9_31", Way::Output), Some((0x44e1_0990, 5, false)));
-        assert_eq!(pad("P9_31", Way::Input), Some((0x44e1_0990, 6, true)));
-        assert_eq!(pad("P8_11", Way::Output), Some((0x44e1_0834, 6, false)));
-        assert_eq!(pad("pru0:3", Way::Output), None);
+        assert_eq!(pad("P9_31", Direction::Output), Some((0x44e1_0990, 5, false)));
+        assert_eq!(pad("P9_31", Direction::Input), Some((0x44e1_0990, 6, true)));
+        assert_eq!(pad("P8_11", Direction::Output), Some((0x44e1_0834, 6, false)));
+        assert_eq!(pad("pru0:3", Direction::Output), None);
     }
 
     #[test]
@@ -185,10 +207,10 @@ mod tests {
         pads.sort_unstable();
         pads.dedup();
         assert_eq!(pads.len(), HEADERS.len());
-        for way in [Way::Output, Way::Input] {
+        for way in [Direction::Output, Direction::Input] {
             let mut bits: Vec<_> = HEADERS
                 .iter()
-                .filter(|header| if way == Way::Output { header.output } else { header.input }.is_some())
+                .filter(|header| if way == Direction::Output { header.output } else { header.input }.is_some())
                 .map(|header| (header.pru, header.bit))
                 .collect();
             bits.sort_unstable();

@@ -6,7 +6,7 @@ use ontick_units::exact;
 
 use super::host::Host;
 use super::layout::{CYCLE_NS, Kind, at, flag};
-use super::pin::{Pin, Way};
+use super::pin::{Direction, Pin};
 use super::running::Running;
 use super::watch::{count, watch};
 use crate::{Error, Limits, Observer};
@@ -20,7 +20,7 @@ const LONGEST_NS: u64 = 1_000_000_000;
 /// Cells of the histogram below the width that is wanted.
 const CELLS_BELOW: u32 = 128;
 
-/// What told the widths.
+/// What measured the widths.
 pub const MEASURED_BY: &str = "the PRU's own cycle counter (5 ns), read before and after each pulse";
 
 /// What source 003 found.
@@ -71,8 +71,7 @@ impl Train {
         }
         match self.on_exit {
             OnExit::Input => Err(Error::Impossible(
-                "a PRU cannot let go of its pin: leave it low or high (--on-exit), or set the pin to something else"
-                    .into(),
+                "a PRU cannot let go of its pin: leave it low or high, or set the pin to something else".into(),
             )),
             OnExit::Keep | OnExit::Low | OnExit::High => Ok(()),
         }
@@ -103,7 +102,7 @@ impl Train {
         self.check()?;
         let Output { pin, host } = &self.output;
         host.check()?;
-        let note = host.check_pad(pin, Way::Output)?;
+        let note = host.check_pad(pin, Direction::Output)?;
         let running = Running::start(host, pin.pru, Kind::Pulse, &self.words(count), self.width_ns + self.gap_ns)?;
         Ok((running, note.into_iter().collect()))
     }
@@ -133,6 +132,7 @@ impl Train {
             ));
         }
         let pulse = Pulse {
+            first: Vec::new(),
             wanted_ns: self.width_ns,
             gap_ns: self.gap_ns,
             width: watched.found.histogram(),

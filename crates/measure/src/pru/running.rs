@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::block::{Block, Found};
+use super::block::{Block, PruCounts};
 use super::firmware::Firmware;
-use super::guard::{Guard, Step, Way};
+use super::guard::{Guard, RestorePaths, Step};
 use super::host::Host;
 use super::layout::{IS_READY, Kind, at, state};
 use super::remote::Remote;
@@ -23,7 +23,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Takes the PRU, and has it do this. `longest_ns` is how long the work may take to end once it is told to.
+    /// Takes the PRU, and has it do this. `longest_ns` is how long the work may take to end once it is asked to.
     pub(super) fn start(
         host: &Host,
         pru: u32,
@@ -61,8 +61,9 @@ impl Running {
         }
         let patience_ms = longest_ns.div_ceil(1_000_000) + 100;
         let guarded = |error| Error::System { what: "guarding the PRU", error };
-        let way = Way::back(&remote.state_file(), &remote.firmware_file(), &former, &firmware.place, patience_ms)
-            .map_err(guarded)?;
+        let way =
+            RestorePaths::back(&remote.state_file(), &remote.firmware_file(), &former, &firmware.place, patience_ms)
+                .map_err(guarded)?;
         // From here on whatever is changed goes back.
         let guard = Guard::start(&way, &mut block).map_err(guarded)?;
         let tell = |step| guard.tell(step).map_err(guarded);
@@ -111,12 +112,12 @@ impl Running {
     }
 
     /// What it has found so far.
-    pub(super) fn found(&mut self) -> Found {
+    pub(super) fn found(&mut self) -> PruCounts {
         self.block.found()
     }
 
     /// Ends the work; what it found then is final.
-    pub(super) fn stop(&mut self) -> Result<Found, Error> {
+    pub(super) fn stop(&mut self) -> Result<PruCounts, Error> {
         match self.block.end(self.patience_ms) {
             true => Ok(self.block.found()),
             false => Err(Error::Impossible(format!("PRU {}: its firmware does not end when it is asked to", self.pru))),

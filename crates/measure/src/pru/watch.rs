@@ -7,7 +7,7 @@ use ontick_record::Histogram;
 use ontick_record::journal::Added;
 use ontick_record::run::{Maxima, Series};
 
-use super::block::Found;
+use super::block::PruCounts;
 use super::layout::state;
 use super::running::Running;
 use crate::conditions::Watch;
@@ -22,19 +22,19 @@ const SHOW: Duration = Duration::from_millis(100);
 /// The PRU's counts are 32 bits wide; a run ends before they are full.
 const MOST: u32 = u32::MAX - (1 << 24);
 
-/// How many the PRU is told to make; 0 goes on until it is stopped.
+/// How many the PRU is asked to make; 0 goes on until it is stopped.
 pub(super) fn count(limits: Limits) -> Result<u32, Error> {
     match limits.length {
         Length::Duration(_) => Ok(0),
         Length::Count(count) if count <= u64::from(MOST) => Ok(count as u32),
-        Length::Count(_) => Err(Error::Impossible(format!("a PRU counts to {MOST}: make --count less"))),
+        Length::Count(_) => Err(Error::Impossible(format!("a PRU counts to {MOST}: ask for fewer"))),
     }
 }
 
 /// What came of the work.
 pub(super) struct Watched {
     /// In cycles.
-    pub found: Found,
+    pub found: PruCounts,
     /// A series with its latency, as `latency` makes it, and what was kept meanwhile.
     pub series: Series,
 }
@@ -45,7 +45,7 @@ pub(super) fn watch(
     mut running: Running,
     limits: Limits,
     observer: &mut Observer,
-    latency: impl Fn(&Found) -> Histogram,
+    latency: impl Fn(&PruCounts) -> Histogram,
 ) -> Result<Watched, Error> {
     let (began, conditions) = (Instant::now(), Watch::start(None));
     let mut seen = Progress::default();
@@ -105,7 +105,7 @@ impl Progress {
         &mut self,
         name: &str,
         latency: &Histogram,
-        found: &Found,
+        found: &PruCounts,
         elapsed: Duration,
         limits: Limits,
         observer: &mut Observer,
@@ -124,7 +124,7 @@ impl Progress {
     }
 
     /// Ends a second: keeps its largest, and writes what came into the journal.
-    fn keep(&mut self, latency: &Histogram, found: &Found, elapsed: Duration, observer: &mut Observer) {
+    fn keep(&mut self, latency: &Histogram, found: &PruCounts, elapsed: Duration, observer: &mut Observer) {
         let came = since(latency, &self.kept);
         self.largest_ns = came.buckets().last().map_or(0, |bucket| bucket.high_ns());
         self.track.push(self.largest_ns);

@@ -47,8 +47,8 @@ impl Ending {
 fn why_unseen(method: &Method) -> &'static str {
     match method {
         Method::Kernel(_, Undisturbed::Interrupts) => {
-            "its interrupt is on the CPU that has interrupts off meanwhile: move it (/proc/irq/N/smp_affinity_list), choose another --cpu, or leave out --input"
+            "its interrupt is on the CPU that has interrupts off meanwhile: move it (/proc/irq/N/smp_affinity_list), choose another CPU, or measure without an input"
         }
-        _ => "they are too short for it: try a longer --width",
+        _ => "they are too short for it: try a longer width",
     }
 }

@@ -121,7 +121,7 @@ impl Job {
         self.seen_by.as_ref().ok_or_else(|| {
             let what = self.method.hardware().unwrap_or_default();
             Error::Impossible(format!(
-                "{what} times its pulses itself: join a line to its output and name that with --input"
+                "{what} times its pulses itself: join a line to its output and name that as the input"
             ))
         })
     }
@@ -184,7 +184,7 @@ pub fn measure(
         }
     };
     let measured_by = measured_by.into_inner().unwrap_or_default();
-    series.pulse = Some(Pulse { width: seen.histogram(), measured_by, ..job.pulse() });
+    series.pulse = Some(Pulse { width: seen.histogram(), first: seen.first(), measured_by, ..job.pulse() });
     Ok(series)
 }
 
@@ -275,12 +275,12 @@ mod tests {
             [(OnExit::High, true, true), (OnExit::Low, false, true), (OnExit::Input, false, false)]
         {
             measure_it(&Job { on_exit, ..bench.job(Method::Sleep) }, 3).unwrap();
-            let line = &sim::look(&bench.0).unwrap()[4];
+            let line = &sim::line_states(&bench.0).unwrap()[4];
             assert_eq!((line.level, line.driven, line.owner.clone()), (level, driven, None), "{on_exit}");
         }
         let apart = Job { seen_by: Some(bench.line(9)), on_exit: OnExit::High, ..bench.job(Method::Sleep) };
         assert!(measure_it(&apart, 3).unwrap_err().to_string().contains("does not follow"));
-        assert!(sim::look(&bench.0).unwrap()[4].level);
+        assert!(sim::line_states(&bench.0).unwrap()[4].level);
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(pwm::tests::files(&channel), ["0", "0", "0"]);
 
         let alone = Job { seen_by: None, ..job };
-        assert!(measure_it(&alone, 1).unwrap_err().to_string().contains("--input"));
+        assert!(measure_it(&alone, 1).unwrap_err().to_string().contains("name that as the input"));
     }
 
     #[test]

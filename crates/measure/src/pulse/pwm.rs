@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use ontick_undo::guardian::Writes;
 use ontick_units::exact;
 
 use crate::Error;
@@ -23,11 +24,16 @@ pub struct Channel {
     root: PathBuf,
 }
 
-impl FromStr for Channel {
-    type Err = String;
+/// A text that names none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" names no PWM channel (write pwmchip0:0; ls /sys/class/pwm shows the chips)")]
+pub struct ChannelError(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" names no PWM channel (write pwmchip0:0; ls /sys/class/pwm shows the chips)");
+impl FromStr for Channel {
+    type Err = ChannelError;
+
+    fn from_str(text: &str) -> Result<Self, ChannelError> {
+        let wrong = || ChannelError(text.into());
         let (chip, number) = text.split_once(':').ok_or_else(wrong)?;
         let digits = chip.strip_prefix("pwmchip").ok_or_else(wrong)?;
         let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -69,10 +75,15 @@ impl Channel {
             return Err(self.fails("there is no such chip (ls /sys/class/pwm shows those that there are; a Raspberry Pi needs dtoverlay=pwm)"));
         }
         let exported = self.export()?;
-        // From here on whatever is changed goes back.
-        let mut running = Running { channel: self.clone(), exported, before: None };
-        let before = running.read_state()?;
-        running.before = Some(before);
+        let unexport = || drop(fs::write(self.chip_folder().join("unexport"), self.number.to_string()));
+        let before = self.read_state().inspect_err(|_| {
+            if exported {
+                unexport();
+            }
+        })?;
+        // From here on whatever is changed goes back, also when this process is killed: the pulses would go on.
+        let back = Writes::start(self.way_back(before, exported)).map_err(|error| self.fails(error))?;
+        let running = Running { channel: self.clone(), _back: back };
         if before.enabled {
             running.set("enable", 0)?;
         }
@@ -84,6 +95,34 @@ impl Channel {
         running.set_time("duty_cycle", width_ns)?;
         running.set("enable", 1)?;
         Ok(running)
+    }
+
+    fn read_state(&self) -> Result<State, Error> {
+        let read = |file: &str| {
+            let text = fs::read_to_string(self.folder().join(file));
+            let value = text.map(|text| text.trim().parse::<u64>().unwrap_or(0));
+            value.map_err(|error| self.fails(format_args!("{file} cannot be read: {error}")))
+        };
+        Ok(State { period_ns: read("period")?, width_ns: read("duty_cycle")?, enabled: read("enable")? != 0 })
+    }
+
+    /// What is written where, so that the channel does what it did before. Each as far as it goes: a channel that never
+    /// ran has a period of 0, which cannot be set.
+    fn way_back(&self, before: State, exported: bool) -> Vec<(PathBuf, String)> {
+        let own = |file: &str, value: u64| (self.folder().join(file), value.to_string());
+        let mut back = vec![
+            own("enable", 0),
+            own("duty_cycle", 0),
+            own("period", before.period_ns),
+            own("duty_cycle", before.width_ns),
+        ];
+        if before.enabled {
+            back.push(own("enable", 1));
+        }
+        if exported {
+            back.push((self.chip_folder().join("unexport"), self.number.to_string()));
+        }
+        back
     }
 
     /// Whether the channel had to be exported.
@@ -134,24 +173,14 @@ struct State {
     enabled: bool,
 }
 
-/// A channel that makes pulses. It goes back to what it did before when this is dropped.
+/// A channel that makes pulses. It goes back to what it did before when this is dropped, or this process ends.
 #[derive(Debug)]
 pub(super) struct Running {
     channel: Channel,
-    exported: bool,
-    before: Option<State>,
+    _back: Writes,
 }
 
 impl Running {
-    fn read_state(&self) -> Result<State, Error> {
-        let read = |file: &str| {
-            let text = fs::read_to_string(self.channel.folder().join(file));
-            let value = text.map(|text| text.trim().parse::<u64>().unwrap_or(0));
-            value.map_err(|error| self.channel.fails(format_args!("{file} cannot be read: {error}")))
-        };
-        Ok(State { period_ns: read("period")?, width_ns: read("duty_cycle")?, enabled: read("enable")? != 0 })
-    }
-
     fn write(&self, file: &str, value: u64) -> io::Result<()> {
         fs::write(self.channel.folder().join(file), value.to_string())
     }
@@ -162,24 +191,6 @@ impl Running {
 
     fn set_time(&self, file: &str, ns: u64) -> Result<(), Error> {
         self.write(file, ns).map_err(|error| self.channel.refusal(file, ns, &error))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(before) = self.before {
-            // Each as far as it goes: a channel that never ran has a period of 0, which cannot be set.
-            let _ = self.write("enable", 0);
-            let _ = self.write("duty_cycle", 0);
-            let _ = self.write("period", before.period_ns);
-            let _ = self.write("duty_cycle", before.width_ns);
-            if before.enabled {
-                let _ = self.write("enable", 1);
-            }
-        }
-        if self.exported {
-            let _ = fs::write(self.channel.chip_folder().join("unexport"), self.channel.number.to_string());
-        }
     }
 }
 
@@ -261,7 +272,7 @@ pub(super) mod tests {
         let gone = Channel { chip: "pwmchip7".into(), ..channel };
         assert!(gone.start(1, 2).unwrap_err().to_string().contains("no such chip"));
         for text in ["", "pwmchip0", "pwmchip:0", "pwm0:1", "pwmchip0:x", "pwmchip0:+1", "../pwmchip0:1"] {
-            assert!(text.parse::<Channel>().unwrap_err().contains("pwmchip0:0"), "{text}");
+            assert!(text.parse::<Channel>().unwrap_err().0 == text, "{text}");
         }
         assert_eq!("pwmchip2:3".parse::<Channel>().unwrap().to_string(), "pwmchip2:3");
     }

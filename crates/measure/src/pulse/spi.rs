@@ -24,18 +24,21 @@ const CHUNK: usize = 4096;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device(String);
 
-impl FromStr for Device {
-    type Err = String;
+/// A text that names none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" names no SPI device (write spidev0.0; ls /dev/spidev* shows those there are)")]
+pub struct DeviceError(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Device {
+    type Err = DeviceError;
+
+    fn from_str(text: &str) -> Result<Self, DeviceError> {
         let name = text.strip_prefix("/dev/").unwrap_or(text);
         let numbers = name.strip_prefix("spidev").and_then(|numbers| numbers.split_once('.'));
         let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         match numbers {
             Some((bus, select)) if plain(bus) && plain(select) => Ok(Self(name.into())),
-            _ => {
-                Err(format!("\"{text}\" names no SPI device (write spidev0.0; ls /dev/spidev* shows those there are)"))
-            }
+            _ => Err(DeviceError(text.into())),
         }
     }
 }
@@ -57,20 +60,40 @@ pub struct Pattern {
     pub bytes: Vec<u8>,
 }
 
+/// Why a pulse cannot be sent as bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatternError {
+    /// Shorter than one bit.
+    #[error("a pulse of {} is shorter than a bit at {fastest_hz} Hz", exact(*width_ns))]
+    UnderOneBit {
+        /// The pulse, in ns.
+        width_ns: u64,
+        /// The fastest clock.
+        fastest_hz: u64,
+    },
+    /// No clock is as fast.
+    #[error("a pulse of {} needs too fast a clock", exact(*.0))]
+    ClockTooFast(u64),
+    /// No clock is as slow.
+    #[error("a pulse of {} needs too slow a clock", exact(*.0))]
+    ClockTooSlow(u64),
+}
+
 /// The pattern of a pulse this wide: at the fastest clock up to `fastest_hz` that fits `chunk` bytes and makes the
 /// width a whole number of bits, as nearly as a clock in whole Hz can.
-pub fn pattern(width_ns: u64, fastest_hz: u64, chunk: usize) -> Result<Pattern, String> {
+pub fn pattern(width_ns: u64, fastest_hz: u64, chunk: usize) -> Result<Pattern, PatternError> {
     const SECOND_NS: u64 = 1_000_000_000;
     let room = chunk.saturating_sub(2 * PAD) as u64 * 8;
     let fastest_bits = u128::from(width_ns) * u128::from(fastest_hz) / u128::from(SECOND_NS);
     let ones = u64::try_from(fastest_bits).unwrap_or(u64::MAX).min(room);
     if ones == 0 {
-        return Err(format!("a pulse of {} is shorter than a bit at {fastest_hz} Hz", exact(width_ns)));
+        return Err(PatternError::UnderOneBit { width_ns, fastest_hz });
     }
     let hz = (u128::from(ones) * u128::from(SECOND_NS) + u128::from(width_ns / 2)) / u128::from(width_ns);
-    let hz = u32::try_from(hz).map_err(|_| format!("a pulse of {} needs too fast a clock", exact(width_ns)))?;
+    let hz = u32::try_from(hz).map_err(|_| PatternError::ClockTooFast(width_ns))?;
     if hz == 0 {
-        return Err(format!("a pulse of {} needs too slow a clock", exact(width_ns)));
+        return Err(PatternError::ClockTooSlow(width_ns));
     }
     let mut bytes = vec![0; PAD];
     bytes.extend(std::iter::repeat_n(0xff, (ones / 8) as usize));
@@ -93,7 +116,7 @@ impl Device {
                 _ => format!("cannot be opened: {error}"),
             })
         })?;
-        let pattern = pattern(width_ns, FASTEST_HZ, chunk()).map_err(fails)?;
+        let pattern = pattern(width_ns, FASTEST_HZ, chunk()).map_err(|e| fails(e.to_string()))?;
         let sender = Sender { device: Spidev::new(file), pattern };
         // Once before anything is timed: a driver that refuses the clock is found out now.
         sender.pulse().map_err(|Gone(errno)| {
@@ -148,7 +171,7 @@ mod tests {
         // As long as a chunk lets it be: the clock slows down.
         let long = pattern(1_000_000_000, 10_000_000, CHUNK).unwrap();
         assert_eq!((long.hz, long.ones, long.bytes.len()), (32_752, 32_752, CHUNK));
-        assert!(pattern(50, 10_000_000, CHUNK).unwrap_err().contains("shorter than a bit"));
+        assert!(pattern(50, 10_000_000, CHUNK).unwrap_err().to_string().contains("shorter than a bit"));
         assert!(pattern(1_000, 10_000_000, 2).is_err());
     }
 

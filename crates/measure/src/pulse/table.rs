@@ -3,13 +3,15 @@
 
 use ontick_gpio::{Name, OnExit};
 use ontick_record::{Case, Series, Side};
+use ontick_rt::clock::ClockId;
 use ontick_units::exact;
 
 use super::{Job, Method, measure};
 use crate::blocks::{absorb, note_of_ended};
 use crate::observe::Part;
 use crate::pru;
-use crate::{Error, Length, Limits, Load, Observer, Placement};
+use crate::timetable::{BESIDE_NS, Timetable};
+use crate::{Error, Load, Observer, Placement};
 
 /// The widths of source 003, in ns.
 const WIDTHS_NS: [u64; 4] = [10_000_000, 1_000_000, 100_000, 10_000];
@@ -37,7 +39,7 @@ pub struct Table {
     pub pru: Option<pru::Output>,
     /// The load of the loaded half; [`Load::None`] leaves that out.
     pub load: Load,
-    /// All blocks together, in ns.
+    /// The whole run, in ns.
     pub duration_ns: u64,
 }
 
@@ -114,23 +116,37 @@ impl Table {
         }
     }
 
-    fn block(&self) -> Result<Limits, Error> {
-        let blocks = (self.series().len() * ROUNDS) as u64;
-        let block_ns = self.duration_ns / blocks;
-        let least_ns = FEWEST * self.job(Method::Sleep, WIDTHS_NS[0]).period_ns();
-        match block_ns < least_ns {
+    fn timetable(&self) -> Timetable {
+        Timetable {
+            blocks: (self.series().len() * ROUNDS) as u64,
+            least_ns: FEWEST * self.job(Method::Sleep, WIDTHS_NS[0]).period_ns(),
+            // Beside a load that uses all memory, threads and lines need longer until they are there.
+            beside_ns: if self.load == Load::None { BESIDE_NS } else { BESIDE_NS * 5 / 2 },
+            once_ns: Timetable::of_load(&self.load),
+        }
+    }
+
+    /// How long it takes on the clock: the duration, or as long as the shortest blocks need.
+    pub fn takes_ns(&self) -> u64 {
+        self.timetable().takes_ns(self.duration_ns)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let Timetable { blocks, least_ns, .. } = self.timetable();
+        match self.duration_ns / blocks < least_ns {
             true => Err(Error::Impossible(format!(
                 "the duration is too short: the table's {blocks} blocks need {} at least",
                 exact((least_ns * blocks).div_ceil(1_000_000_000) * 1_000_000_000)
             ))),
-            false => Ok(Limits::new(Length::Duration(block_ns))),
+            false => Ok(()),
         }
     }
 
     /// Measures the table; fewer blocks if the observer ends the run.
     pub fn measure(&self, observer: &mut Observer) -> Result<Vec<Series>, Error> {
-        let limits = self.block()?;
+        self.check()?;
         self.placement().check()?;
+        let mut pace = self.timetable().start(self.duration_ns, ClockId::Monotonic.now_ns());
         let mut all = self.series();
         let share = 1.0 / (all.len() * ROUNDS) as f64;
         let mut order = 0;
@@ -139,15 +155,19 @@ impl Table {
                 break;
             }
             let (rows, beside) = (self.rows(loaded), load.start()?);
+            pace.over(Timetable::of_load(load));
             for number in interleaved(rows.len()) {
                 if observer.stopped() {
                     break;
                 }
                 let (series, row) = (half * rows.len() + number, &rows[number]);
                 observer.begin(Part { series, from: f64::from(order) * share, share });
+                let began_ns = ClockId::Monotonic.now_ns();
+                let limits = pace.block(began_ns);
                 let mut block = measure(&all[series].name, &row.job, row.placement, limits, observer)?;
                 block.settings.load = load.describe();
                 absorb(&mut all[series], block, order);
+                pace.took(limits, ClockId::Monotonic.now_ns() - began_ns);
                 order += 1;
             }
             observer.note_all(note_of_ended(&beside));

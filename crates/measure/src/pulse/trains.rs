@@ -3,8 +3,9 @@
 use ontick_record::Series;
 
 use super::{Job, calibrated, measure, names_of_calibrated};
+use crate::confined;
 use crate::observe::Part;
-use crate::restrict_affinity::{Cpus, RestrictedAffinity};
+use crate::restrict_affinity::Cpus;
 use crate::{Error, Limits, Load, Observer, Placement};
 
 /// What is measured in one run.
@@ -31,10 +32,7 @@ impl Trains {
     }
 
     fn name(&self, cpus: Cpus, job: &Job) -> String {
-        match &self.cpus[..] {
-            [Cpus::All] => job.method.to_string(),
-            _ => format!("{}, {cpus}", job.method),
-        }
+        confined::name(&job.method.to_string(), cpus, &self.cpus)
     }
 
     fn names_of(&self, cpus: Cpus, job: &Job) -> Vec<String> {
@@ -45,33 +43,22 @@ impl Trains {
     /// Measures all of them, until the observer ends the run.
     pub fn measure(&self, placement: Placement, limits: Limits, observer: &mut Observer) -> Result<Vec<Series>, Error> {
         let share = 1.0 / (self.cpus.len() * self.jobs.len()).max(1) as f64;
-        let mut all = Vec::new();
-        for cpus in &self.cpus {
-            if observer.stopped() {
-                break;
-            }
-            let confined = RestrictedAffinity::to(*cpus, placement.cpu)?;
-            let beside = self.load.start()?;
+        let mut begun = 0;
+        confined::with_each(&self.cpus, &self.load, placement.cpu, observer, |cpus, observer| {
+            let mut all = Vec::new();
             for job in &self.jobs {
                 if observer.stopped() {
                     break;
                 }
-                observer.begin(Part { series: all.len(), from: all.len() as f64 * share, share });
-                let name = self.name(*cpus, job);
-                let mut came = match self.calibrate {
+                observer.begin(Part { series: begun, from: begun as f64 * share, share });
+                let name = self.name(cpus, job);
+                all.extend(match self.calibrate {
                     true => calibrated(&name, job, placement, limits, observer)?,
                     false => vec![measure(&name, job, placement, limits, observer)?],
-                };
-                for series in &mut came {
-                    series.settings.load = self.load.describe();
-                    series.settings.confined_to = confined.as_ref().map(RestrictedAffinity::list);
-                }
-                all.extend(came);
+                });
+                begun += if self.calibrate { 2 } else { 1 };
             }
-            if let Some(status) = beside.ended() {
-                observer.note(format!("the load ended before the measurement did ({status})"));
-            }
-        }
-        Ok(all)
+            Ok(all)
+        })
     }
 }

@@ -1,7 +1,11 @@
 //! Widths of pulses, recorded by the timed thread without disturbing it.
 //!
 //! A recorder's buckets are fine near 0 only, so what is recorded is by how much a pulse was too long or too
-//! short; around the width that was wanted, then, a nanosecond is told from the next.
+//! short; around the width that was wanted, then, a nanosecond is distinguished from the next.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use ontick_record::Histogram;
 use ontick_record::histogram::Bucket;
@@ -9,9 +13,40 @@ use ontick_rt::recorder::{self, Reader, Writer};
 
 use crate::observe::histogram;
 
+/// Pulses that are kept one by one.
+const FIRST: usize = 32;
+
+/// The first pulses: when each rose, and how wide it was.
+#[derive(Default)]
+struct First {
+    pulses: [(AtomicU64, AtomicU64); FIRST],
+    kept: AtomicUsize,
+}
+
+impl First {
+    fn keep(&self, rose_ns: u64, width_ns: u64) {
+        let kept = self.kept.load(Relaxed);
+        if let Some((rose, width)) = self.pulses.get(kept) {
+            rose.store(rose_ns, Relaxed);
+            width.store(width_ns, Relaxed);
+            self.kept.store(kept + 1, Release);
+        }
+    }
+
+    /// Counted from the first one.
+    fn read(&self) -> Vec<(u64, u64)> {
+        let kept = self.kept.load(Acquire);
+        let pulses: Vec<(u64, u64)> =
+            self.pulses[..kept].iter().map(|(rose, width)| (rose.load(Relaxed), width.load(Relaxed))).collect();
+        let begin_ns = pulses.first().map_or(0, |(rose_ns, _)| *rose_ns);
+        pulses.into_iter().map(|(rose_ns, width_ns)| (rose_ns.saturating_sub(begin_ns), width_ns)).collect()
+    }
+}
+
 /// The timed thread's end.
 pub struct Widths {
     wanted_ns: u64,
+    first: Arc<First>,
     longer: Writer,
     shorter: Writer,
 }
@@ -19,6 +54,7 @@ pub struct Widths {
 /// The other end.
 pub struct WidthReader {
     wanted_ns: u64,
+    first: Arc<First>,
     longer: Reader,
     shorter: Reader,
 }
@@ -27,12 +63,15 @@ pub struct WidthReader {
 pub fn channel(wanted_ns: u64) -> (Widths, WidthReader) {
     let (longer, longer_seen) = recorder::channel(u64::MAX);
     let (shorter, shorter_seen) = recorder::channel(u64::MAX);
-    (Widths { wanted_ns, longer, shorter }, WidthReader { wanted_ns, longer: longer_seen, shorter: shorter_seen })
+    let first = Arc::<First>::default();
+    let reader = WidthReader { wanted_ns, first: first.clone(), longer: longer_seen, shorter: shorter_seen };
+    (Widths { wanted_ns, first, longer, shorter }, reader)
 }
 
 impl Widths {
     #[inline]
     pub fn record(&mut self, at_ns: u64, width_ns: u64) {
+        self.first.keep(at_ns, width_ns);
         match width_ns.checked_sub(self.wanted_ns) {
             Some(error_ns) => self.longer.record(at_ns, error_ns),
             None => self.shorter.record(at_ns, self.wanted_ns - width_ns),
@@ -41,6 +80,11 @@ impl Widths {
 }
 
 impl WidthReader {
+    /// The first pulses: when each rose after the first did, and how wide it was, in ns.
+    pub fn first(&self) -> Vec<(u64, u64)> {
+        self.first.read()
+    }
+
     /// The widths so far.
     pub fn histogram(&self) -> Histogram {
         joined(self.wanted_ns, &histogram(&self.longer.snapshot()), &histogram(&self.shorter.snapshot()))
@@ -63,7 +107,21 @@ fn joined(wanted_ns: u64, longer: &Histogram, shorter: &Histogram) -> Histogram 
     widths.max_ns = exact_more(longer.max_ns).or(exact_less(shorter.min_ns));
     widths.mean_ns =
         (more + less > 0.0).then(|| wanted_ns as f64 + (mean(longer) * more - mean(shorter) * less) / (more + less));
+    widths.std_dev_ns =
+        deviation([(more, mean(longer), longer.std_dev_ns), (less, -mean(shorter), shorter.std_dev_ns)]);
     widths
+}
+
+/// The standard deviation of both, out of the number, mean and standard deviation of each.
+fn deviation(sides: [(f64, f64, Option<f64>); 2]) -> Option<f64> {
+    let all: f64 = sides.iter().map(|(n, ..)| n).sum();
+    let mean = sides.iter().map(|(n, mean, _)| n * mean).sum::<f64>() / all;
+    let square = |(n, of, std_dev): &(f64, f64, Option<f64>)| match *n > 0.0 {
+        true => Some(n * (std_dev.as_ref()?.powi(2) + (of - mean).powi(2))),
+        false => Some(0.0),
+    };
+    let squares: f64 = sides.iter().map(square).sum::<Option<f64>>()?;
+    (all > 0.0).then(|| (squares / all).sqrt())
 }
 
 #[cfg(test)]
@@ -86,6 +144,16 @@ mod tests {
         assert_eq!(histogram.mean_ns, Some(10_000_000.0));
     }
 
+    #[test]
+    fn the_first_pulses_are_kept_one_by_one() {
+        let (mut widths, reader) = channel(100);
+        assert_eq!(reader.first(), []);
+        (0..FIRST as u64 + 5).for_each(|n| widths.record(7_000 + 300 * n, 100 + n));
+        let first = reader.first();
+        assert_eq!((first.len(), first[0], first[2]), (FIRST, (0, 100), (600, 102)));
+        assert_eq!(reader.histogram().count(), FIRST as u64 + 5);
+    }
+
     proptest! {
         #[test]
         fn no_width_is_lost_or_moved_out_of_its_bucket(
@@ -101,6 +169,9 @@ mod tests {
             prop_assert_eq!(histogram.max_ns, all.iter().max().copied());
             let mean = all.iter().sum::<u64>() as f64 / all.len() as f64;
             prop_assert!((histogram.mean_ns.unwrap() - mean).abs() < 1e-3);
+            let square = all.iter().map(|ns| (*ns as f64 - mean).powi(2)).sum::<f64>() / all.len() as f64;
+            let deviation = histogram.std_dev_ns.unwrap();
+            prop_assert!((deviation - square.sqrt()).abs() < 1e-3 + 1e-9 * deviation, "{deviation} for {}", square.sqrt());
             for width_ns in all {
                 let holds = |b: &&Bucket| b.low_ns <= width_ns && width_ns <= b.high_ns();
                 let bucket = histogram.buckets().iter().find(holds);

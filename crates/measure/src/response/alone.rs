@@ -30,7 +30,7 @@ impl Alone {
         placement: Placement,
         answers: Arc<AtomicU64>,
     ) -> Result<Self, Error> {
-        Ok(Self { answerer: Answerer::open(method, pair, placement)?, interval_ns, answers, lost: None })
+        Ok(Self { answerer: Answerer::open(method, pair, placement, None)?, interval_ns, answers, lost: None })
     }
 
     /// Waits for a change and answers it. One who polls rests a tenth of the interval right after an answer, where

@@ -3,6 +3,7 @@
 use ontick_gpio::Gone;
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::thread::Policy;
 use ontick_units::show;
 use rustix::io::Errno;
 
@@ -19,10 +20,10 @@ pub enum Answerer {
 
 impl Answerer {
     /// Takes both lines; `placement` is that of the answering thread.
-    pub fn open(method: Method, pair: &Pair, placement: Placement) -> Result<Self, Error> {
+    pub fn open(method: Method, pair: &Pair, placement: Placement, irq_policy: Option<Policy>) -> Result<Self, Error> {
         Ok(match method {
             Method::Kernel(context) => Answerer::Kernel(InKernel::start(context, pair, placement)?),
-            _ => Answerer::Program(Box::new(Follower::open(method, pair)?)),
+            _ => Answerer::Program(Box::new(Follower::open(method, pair, irq_policy)?)),
         })
     }
 

@@ -1,8 +1,14 @@
 //! The work itself: an output that follows an input.
 
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
 use ontick_gpio::{Edges, Gone, Line, Name, OnExit, Request};
+use ontick_machine::Root;
 use ontick_record::run::Settings;
 use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::thread::Policy;
 
 use super::Method;
 use crate::Error;
@@ -41,6 +47,28 @@ impl Lost {
     }
 }
 
+/// The threads of interrupts that there are.
+fn irq_threads() -> BTreeSet<String> {
+    Root::live().matching("thread:irq/*").into_iter().collect()
+}
+
+/// Changes the policy of such a thread. It gives itself the kernel's usual one when it first runs, which may be later.
+fn set_irq_policy(thread: &str, policy: &str) -> io::Result<()> {
+    let root = Root::live();
+    let began = Instant::now();
+    while root.text(thread)? == "other" && began.elapsed() < Duration::from_secs(1) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    root.set(thread, policy)
+}
+
+/// Whether the kernel handles a line's interrupt in a thread, whose priority this process may change.
+pub fn has_irq_thread(input: &Name) -> bool {
+    let before = irq_threads();
+    let Ok(_line) = Line::open(input, &Request::input().edges(Edges::Both)) else { return false };
+    irq_threads().difference(&before).any(|thread| set_irq_policy(thread, "fifo:50").is_ok())
+}
+
 /// Makes the output follow the input.
 pub struct Follower {
     pub clock: Clock,
@@ -53,9 +81,18 @@ pub struct Follower {
 
 impl Follower {
     /// Takes both lines. The output has its right level from the start.
-    pub fn open(method: Method, pair: &Pair) -> Result<Self, Error> {
+    pub fn open(method: Method, pair: &Pair, irq_policy: Option<Policy>) -> Result<Self, Error> {
         let edges = if method == Method::Poll { Edges::None } else { Edges::Both };
+        let before = irq_threads();
         let mut input = Line::open(&pair.input, &Request::input().edges(edges))?;
+        if let Some(policy) = irq_policy {
+            // It ends with the line's request, so nothing is to be put back.
+            for thread in irq_threads().difference(&before) {
+                set_irq_policy(thread, &policy.to_string()).map_err(|e| {
+                    Error::Impossible(format!("the thread of line {}'s interrupt stays as it is: {e}", pair.input))
+                })?;
+            }
+        }
         let level = input.read().map_err(|gone| Lost::Input(gone).error(pair))?;
         let output = Line::open(&pair.output, &Request::output(level != pair.inverse).on_exit(pair.on_exit))?;
         let clock = Clock::new(ClockId::Monotonic);

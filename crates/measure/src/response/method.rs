@@ -1,9 +1,7 @@
 //! Who answers a change, and how it comes to know of it.
 
-use std::fmt;
-use std::str::FromStr;
-
 use crate::kmod::Context;
+use crate::named_method::named_method;
 
 /// A mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,18 +16,14 @@ pub enum Method {
     Kernel(Context),
 }
 
-/// A name that is no mechanism's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "responses by \"{0}\": there is no such mechanism (choose one of poll, interrupt, interrupt-busy, kernel, kernel-hard)"
-)]
-pub struct MethodError(String);
-
 impl Method {
     /// Those of a program, on any lines.
     pub const PROGRAM: [Method; 3] = [Method::Poll, Method::Interrupt, Method::InterruptBusy];
     /// In the interrupt's thread, on any lines that the kernel module can take.
     pub const KERNEL: Method = Method::Kernel(Context::Threaded);
+    /// Every mechanism.
+    pub const ALL: [Method; 5] =
+        [Method::Poll, Method::Interrupt, Method::InterruptBusy, Method::KERNEL, Method::Kernel(Context::Hard)];
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
@@ -43,21 +37,4 @@ impl Method {
     }
 }
 
-impl FromStr for Method {
-    type Err = MethodError;
-
-    fn from_str(text: &str) -> Result<Self, MethodError> {
-        let kernel = [Method::KERNEL, Method::Kernel(Context::Hard)];
-        Method::PROGRAM
-            .into_iter()
-            .chain(kernel)
-            .find(|method| method.name() == text)
-            .ok_or_else(|| MethodError(text.into()))
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+named_method!(Method, Method::ALL, "responses by");

@@ -21,8 +21,8 @@ use ontick_gpio::OnExit;
 use ontick_record::run::Series;
 use ontick_rt::thread::{Policy, ThreadSetup};
 
-pub use follow::Pair;
-pub use method::{Method, MethodError};
+pub use follow::{Pair, has_irq_thread};
+pub use method::Method;
 pub use scope::Ends;
 
 use crate::edge::Wiring;
@@ -40,6 +40,8 @@ pub struct Job {
     pub ends: Ends,
     /// How a change is seen.
     pub method: Method,
+    /// The policy of the thread that handles the input's interrupt; `None`: the kernel's.
+    pub irq_policy: Option<Policy>,
     /// Mean time between changes, in ns; each is up to half of it earlier or later.
     pub interval_ns: u64,
     /// CPU of the observing thread; `None`: the first other one.
@@ -98,8 +100,7 @@ fn check_interval(interval_ns: u64) -> Result<(), Error> {
 fn observer_placement(job: &Job, placement: Placement) -> Result<Placement, Error> {
     // The kernel keeps a deadline thread from being pinned, and lets it come first everywhere.
     if placement.cpu.is_none() && !matches!(placement.policy, Policy::Deadline { .. }) {
-        let why =
-            "the answering thread could share the observer's CPU, and be kept waiting by it (name one with --cpu)";
+        let why = "the answering thread could share the observer's CPU, and be kept waiting by it (name its CPU)";
         return Err(Error::Impossible(why.into()));
     }
     let peer = placement.peer(job.observer_cpu, "an answer that is observed from another CPU")?;

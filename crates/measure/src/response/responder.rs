@@ -39,7 +39,7 @@ impl Responder {
         observer_placement: Placement,
         shared: Arc<Shared>,
     ) -> Result<Self, Error> {
-        let answerer = Answerer::open(job.method, &job.pair, placement)?;
+        let answerer = Answerer::open(job.method, &job.pair, placement, job.irq_policy)?;
         let (scope, seen) = Scope::start(&job.ends, job.pair.inverse, job.interval_ns, observer_placement, shared)?;
         let (job, observer_cpu) = (job.clone(), observer_placement.cpu);
         Ok(Self { job, answerer, scope, seen, observer_cpu, owes_ns: 0, lost: None })

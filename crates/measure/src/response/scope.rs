@@ -157,7 +157,7 @@ struct Bench {
     seen: rtrb::Producer<Observation>,
     shared: Arc<Shared>,
     level: bool,
-    /// Intervals without an answer that nobody was told of yet.
+    /// Intervals without an answer that nobody has been shown yet.
     missed: u64,
 }
 

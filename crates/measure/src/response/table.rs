@@ -2,15 +2,19 @@
 
 use ontick_record::run::Published;
 use ontick_record::{Case, Series};
+use ontick_rt::clock::ClockId;
 use ontick_rt::thread::Policy;
 
 use super::{Job, Method, measure};
 use crate::blocks::absorb;
 use crate::observe::Part;
+use crate::timetable::{BESIDE_NS, Timetable};
 use crate::{Error, Length, Limits, Load, Observer, Placement};
 
 /// Passes through all cases of one load: forth and back.
 const PASSES: u64 = 2;
+/// The shortest block, in ns.
+const LEAST_NS: u64 = 100_000_000;
 
 /// What is measured, and for how long.
 #[derive(Debug, Clone)]
@@ -19,10 +23,13 @@ pub struct Table {
     pub job: Job,
     /// Where the answering thread runs; the policy is each in turn.
     pub placement: Placement,
-    /// Each case altogether.
+    /// All cases together, or the count of each; what else is in the limits holds for each block.
     pub limits: Limits,
     /// The kernel module answers, too.
     pub kernel: bool,
+    /// The input's interrupt has a thread ([`has_irq_thread`](super::has_irq_thread)): it gets a priority above the
+    /// answering thread's, too.
+    pub irq_thread: bool,
     /// What stresses the machine.
     pub stress: Load,
 }
@@ -32,12 +39,17 @@ pub struct Table {
 struct Cell {
     method: Method,
     policy: Policy,
+    /// Of the thread of the input's interrupt, where it is not the kernel's usual one.
+    irq_policy: Option<Policy>,
     stressed: bool,
 }
 
+/// Above the handlers of WiringPi, where the kernel's usual 50 is below.
+const IRQ_ABOVE: Policy = Policy::Fifo(60);
+
 impl Cell {
     /// The cells in the order of the table.
-    fn all(kernel: bool) -> Vec<Cell> {
+    fn all(kernel: bool, irq_thread: bool) -> Vec<Cell> {
         let policies = |method| match method {
             // Handlers of WiringPi run at this priority.
             Method::Interrupt => vec![Policy::Other, Policy::RoundRobin(55), Policy::Fifo(99)],
@@ -46,27 +58,34 @@ impl Cell {
             Method::Kernel(_) => vec![Policy::Fifo(50), Policy::Fifo(99)],
         };
         let of = |method| {
-            policies(method)
-                .into_iter()
-                .flat_map(move |policy| [false, true].map(|stressed| (method, policy, stressed)))
+            let above =
+                (irq_thread && method == Method::Interrupt).then_some((Policy::RoundRobin(55), Some(IRQ_ABOVE)));
+            let usual = policies(method).into_iter().map(|policy| (policy, None));
+            usual
+                .chain(above)
+                .flat_map(move |(policy, irq)| [false, true].map(|stressed| (method, policy, irq, stressed)))
         };
         Method::PROGRAM
             .into_iter()
             .chain(kernel.then_some(Method::KERNEL))
             .flat_map(of)
-            .map(|(method, policy, stressed)| Cell { method, policy, stressed })
+            .map(|(method, policy, irq_policy, stressed)| Cell { method, policy, irq_policy, stressed })
             .collect()
     }
 
     /// Its series, empty.
     fn series(self) -> Series {
         let (method, policy) = (Some(self.method.to_string()), Some(self.policy.to_string()));
-        let case = Case { method, policy, loaded: Some(self.stressed), ..Case::default() };
+        let irq_policy = self.irq_policy.map(|policy| policy.to_string());
+        let case = Case { method, policy, irq_policy, loaded: Some(self.stressed), ..Case::default() };
         Series { published: self.published(), ..case.into() }
     }
 
     /// What source 001's oscilloscope showed of it.
     fn published(self) -> Option<Published> {
+        if self.irq_policy.is_some() {
+            return None;
+        }
         let (figure, over) = match (self.method, self.policy, self.stressed) {
             (Method::Poll, Policy::Other, false) => ("~ 50us", "20 minutes"),
             (Method::Poll, Policy::Other, true) => ("> 500us", "5 minutes"),
@@ -89,17 +108,24 @@ pub const NOTE: &str = "source 001's figures are the largest latencies that its 
 pub const NOTE_OF_KERNEL: &str =
     "source 001's interrupt in the kernel (FIFO 50, stressed: max about 110us) is not in this table";
 
+/// Why the priority of the input's interrupt has no row.
+pub const NOTE_OF_IRQ_THREAD: &str = "the input's interrupt has no thread whose priority could be changed (a simulated line or register, or a user without the right): its priority has no row";
+
 /// The series that [`table`] will measure, in order and empty.
-pub fn series(kernel: bool) -> Vec<Series> {
-    Cell::all(kernel).into_iter().map(Cell::series).collect()
+pub fn series(kernel: bool, irq_thread: bool) -> Vec<Series> {
+    Cell::all(kernel, irq_thread).into_iter().map(Cell::series).collect()
 }
 
 /// Measures all cases; fewer blocks if the observer ends the run. Each case has a block in every pass.
 pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Error> {
-    let cells = Cell::all(table.kernel);
-    let mut all = series(table.kernel);
-    let limits = Limits { length: divided(table.limits.length), ..table.limits };
+    let cells = Cell::all(table.kernel, table.irq_thread);
+    let mut all = series(table.kernel, table.irq_thread);
     let order = order(&cells);
+    let now_ns = || ClockId::Monotonic.now_ns();
+    let mut pace = match table.limits.length {
+        Length::Duration(ns) => Some(timetable(&cells, table).start(ns, now_ns())),
+        Length::Count(_) => None,
+    };
     let share = 1.0 / order.len() as f64;
     let mut running = None;
     for (turn, i) in order.into_iter().enumerate() {
@@ -109,13 +135,24 @@ pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Erro
         let cell = cells[i];
         if cell.stressed != running.is_some() {
             running = if cell.stressed { Some(table.stress.start()?) } else { None };
+            if running.is_some() {
+                pace.iter_mut().for_each(|pace| pace.over(Timetable::of_load(&table.stress)));
+            }
         }
         observer.begin(Part { series: i, from: turn as f64 * share, share });
-        let job = Job { method: cell.method, ..table.job.clone() };
+        let job = Job { method: cell.method, irq_policy: cell.irq_policy, ..table.job.clone() };
         let placement = Placement { policy: cell.policy, ..table.placement };
+        let began_ns = now_ns();
+        let length = match (&pace, table.limits.length) {
+            (Some(pace), _) => pace.block(began_ns).length,
+            (None, Length::Count(count)) => Length::Count(count.div_ceil(PASSES)),
+            (None, length) => length,
+        };
+        let limits = Limits { length, ..table.limits };
         let mut block = measure(&all[i].name, &job, placement, limits, observer)?;
         block.settings.load = if cell.stressed { table.stress.describe() } else { Load::None.describe() };
         absorb(&mut all[i], block, turn as u32);
+        pace.iter_mut().for_each(|pace| pace.took(limits, now_ns() - began_ns));
         if let Some(status) = running.as_ref().and_then(|running| running.ended()) {
             observer.note(format!(
                 "the load ended before the measurement did ({status}): stressed blocks may be idle ones"
@@ -126,11 +163,21 @@ pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Erro
     Ok(all)
 }
 
-fn divided(length: Length) -> Length {
-    match length {
-        Length::Duration(ns) => Length::Duration((ns / PASSES).max(1)),
-        Length::Count(count) => Length::Count(count.div_ceil(PASSES)),
+impl Table {
+    /// How long it takes on the clock: the duration, or as long as the shortest blocks need; `None` for a count.
+    pub fn takes_ns(&self) -> Option<u64> {
+        match self.limits.length {
+            Length::Duration(ns) => Some(timetable(&Cell::all(self.kernel, self.irq_thread), self).takes_ns(ns)),
+            Length::Count(_) => None,
+        }
     }
+}
+
+fn timetable(cells: &[Cell], table: &Table) -> Timetable {
+    // Two threads and four lines are set up for each block: a shorter one would be little else.
+    let least_ns = (20 * table.job.interval_ns).max(LEAST_NS);
+    let beside_ns = 3 * BESIDE_NS;
+    Timetable { blocks: cells.len() as u64 * PASSES, least_ns, beside_ns, once_ns: Timetable::of_load(&table.stress) }
 }
 
 /// Idle forth, stressed forth and back, idle back: a machine that drifts favours no case.
@@ -147,8 +194,15 @@ mod tests {
 
     #[test]
     fn every_case_has_its_passes_and_the_source_its_places() {
-        assert_eq!(Cell::all(false).len(), 14);
-        let cells = Cell::all(true);
+        assert_eq!(Cell::all(false, false).len(), 14);
+        let with_irq = Cell::all(false, true);
+        let names = with_irq.iter().filter(|cell| cell.irq_policy.is_some()).map(|cell| cell.series().name);
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            ["interrupt, rr:55, irq thread fifo:60, idle", "interrupt, rr:55, irq thread fifo:60, stress"]
+        );
+        assert!(with_irq.len() == 16 && with_irq.iter().filter(|cell| cell.published().is_some()).count() == 4);
+        let cells = Cell::all(true, false);
         assert_eq!(cells.len(), 18);
         let order = order(&cells);
         assert!((0..cells.len()).all(|i| order.iter().filter(|turn| **turn == i).count() as u64 == PASSES));

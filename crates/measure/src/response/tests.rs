@@ -27,11 +27,11 @@ impl Chip {
     fn job(&self, method: Method) -> Job {
         let pair = Pair { input: self.line(6), output: self.line(7), inverse: false, on_exit: OnExit::Low };
         let ends = Ends { stimulus: self.line(5), scope: self.line(8) };
-        Job { pair, ends, method, interval_ns: 500_000, observer_cpu: None }
+        Job { pair, ends, method, irq_policy: None, interval_ns: 500_000, observer_cpu: None }
     }
 
     fn level(&self, line: usize) -> bool {
-        sim::look(&self.0).unwrap()[line].level
+        sim::line_states(&self.0).unwrap()[line].level
     }
 }
 

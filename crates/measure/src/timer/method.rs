@@ -1,8 +1,6 @@
 //! The methods by name.
 
-use std::fmt;
 use std::io;
-use std::str::FromStr;
 
 use ontick_rt::wait::{Hybrid, Sleep, Spin, Wait};
 
@@ -14,6 +12,7 @@ use super::posix_timer::PosixTimer;
 use super::select::{Poll, Select};
 use super::setitimer::SetItimer;
 use super::timerfd::TimerFd;
+use crate::named_method::named_method;
 
 /// The longest stretch that a wait spins, however long the period: beyond it other tasks starve, and the
 /// watchdog takes the loop for one that has run away.
@@ -47,11 +46,6 @@ pub enum Method {
     /// An io_uring(7) timeout, absolute.
     IoUring,
 }
-
-/// A name that is no method's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("method \"{0}\": there is no such method (choose one of {list})", list = Method::ALL.map(Method::name).join(", "))]
-pub struct MethodError(String);
 
 impl Method {
     /// Every method, best first.
@@ -116,19 +110,7 @@ impl Method {
     }
 }
 
-impl FromStr for Method {
-    type Err = MethodError;
-
-    fn from_str(text: &str) -> Result<Self, MethodError> {
-        Method::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| MethodError(text.into()))
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+named_method!(Method, Method::ALL, "method");
 
 #[cfg(test)]
 mod tests {
@@ -165,7 +147,7 @@ mod tests {
                 ontick_rt::thread::block_signals();
                 let mut clock = Clock::new(ClockId::Monotonic);
                 let mut wait = match method.waiter(3_000_000, 0.9) {
-                    // A container or kernel may be without it; that is told to the user as an error.
+                    // A container or kernel may be without it; that is reported to the user as an error.
                     Err(error) if method == Method::IoUring => return eprintln!("io_uring: {error}"),
                     wait => wait.unwrap(),
                 };

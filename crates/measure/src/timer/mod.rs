@@ -1,5 +1,6 @@
 //! `latency timer`: a periodic job, waited for by each method that Linux offers.
 
+pub mod cache;
 mod epoll;
 mod futex;
 mod io_uring;
@@ -10,8 +11,9 @@ mod select;
 mod setitimer;
 mod signal;
 mod timerfd;
+pub mod waits;
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
@@ -19,10 +21,12 @@ use ontick_rt::phase::{self, Phase};
 use ontick_rt::wait::{DUTY, Wait};
 use ontick_rt::{Cycle, Overrun, cpus, watchdog};
 
-pub use method::{Method, MethodError};
+pub use method::Method;
 
+use crate::observe::Part;
 use crate::probe::{Probe, Sample};
-use crate::{Error, Limits, Observer, Placement, series, session};
+use crate::restrict_affinity::Cpus;
+use crate::{Error, Limits, Load, Observer, Placement, confined, series, session};
 
 /// A periodic job.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,6 +54,44 @@ impl Job {
             Phase::Auto if self.interval_ns > phase::LONGEST_SCANNED_NS => Self { phase: Phase::Chance, ..self },
             _ => self,
         }
+    }
+
+    /// On the thread that starts the measurement.
+    fn reserve(&self) {
+        if self.method == Method::SetItimer {
+            setitimer::reserve();
+        }
+    }
+
+    /// The cycle, on the thread that will run it; its waits are `wait_ns` long.
+    fn cycle(&self, wait_ns: u64, stop: &AtomicBool) -> Result<Cycle<Box<dyn Wait>>, Error> {
+        let mut clock = Clock::new(ClockId::Monotonic);
+        let phase = match self.phase {
+            // Ctrl-C may already have come while the measurement before was ending.
+            Phase::Auto if !stop.load(Relaxed) => {
+                Phase::Fixed(phase::scan(&mut clock, phase::SCAN_NS).quietest(self.interval_ns))
+            }
+            other => other,
+        };
+        let wait = self.method.waiter(wait_ns, self.duty).map_err(Error::system(self.method.name()))?;
+        Ok(Cycle::with_phase(clock, wait, self.interval_ns, phase, self.overrun))
+    }
+
+    /// What of the settings is the same however many waits a cycle has.
+    fn describe<W: Wait>(&self, cycle: &mut Cycle<W>, began_ns: u64, settings: &mut Settings) {
+        let elapsed_ns = (ClockId::Monotonic.now_ns() - began_ns).max(1);
+        settings.method = self.method.name().into();
+        settings.interval_ns = self.interval_ns;
+        settings.phase_ns = Some(cycle.phase_ns());
+        settings.phase_choice = match self.phase {
+            Phase::Chance => "chance",
+            Phase::Fixed(_) => "fixed",
+            Phase::Auto => "auto",
+        }
+        .into();
+        settings.margin_ns = cycle.wait().margin_ns();
+        settings.spin_duty = cycle.wait().spun_ns().map(|spun| spun as f64 / elapsed_ns as f64);
+        settings.clock = cycle.clock().name();
     }
 
     fn check(&self, placement: Placement) -> Result<(), Error> {
@@ -88,21 +130,10 @@ pub fn measure(
 ) -> Result<Series, Error> {
     job.check(placement)?;
     let job = job.with_phase_that_can_be_found();
-    if job.method == Method::SetItimer {
-        setitimer::reserve();
-    }
+    job.reserve();
     let stop = observer.stop;
     let prepare = |_: &_| {
-        let mut clock = Clock::new(ClockId::Monotonic);
-        let phase = match job.phase {
-            // Ctrl-C may already have come while the measurement before was ending.
-            Phase::Auto if !stop.load(Relaxed) => {
-                Phase::Fixed(phase::scan(&mut clock, phase::SCAN_NS).quietest(job.interval_ns))
-            }
-            other => other,
-        };
-        let wait = job.method.waiter(job.interval_ns, job.duty).map_err(Error::system(job.method.name()))?;
-        let cycle = Cycle::with_phase(clock, wait, job.interval_ns, phase, job.overrun);
+        let cycle = job.cycle(job.interval_ns, stop)?;
         Ok(Timer { cycle, job, began_ns: ClockId::Monotonic.now_ns() })
     };
     session::run(name, placement, limits, prepare, observer)
@@ -126,6 +157,47 @@ pub fn each(jobs: &[Job], placement: Placement, limits: Limits, observer: &mut O
         Ok(series)
     })
 }
+
+/// Measures several jobs of one interval with each number of CPUs in turn, the load beside them on the same ones: what is
+/// left of a machine with one core (source 000), on one with more. All have the same phase.
+pub fn with_each_cpus(
+    jobs: &[Job],
+    cpus: &[Cpus],
+    load: &Load,
+    placement: Placement,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Vec<Series>, Error> {
+    let auto = match jobs {
+        [first, ..] if first.with_phase_that_can_be_found().phase == Phase::Auto => {
+            Some(Phase::Fixed(find_phase(first.interval_ns, placement)?))
+        }
+        _ => None,
+    };
+    let share = 1.0 / (cpus.len() * jobs.len()).max(1) as f64;
+    let mut begun = 0;
+    confined::with_each(cpus, load, placement.cpu, observer, |count, observer| {
+        let mut all = Vec::new();
+        for job in jobs {
+            if observer.stopped() {
+                break;
+            }
+            observer.begin(Part { series: begun, from: begun as f64 * share, share });
+            begun += 1;
+            let name = confined::name(job.method.name(), count, cpus);
+            let mut series =
+                measure(&name, Job { phase: auto.unwrap_or(job.phase), ..*job }, placement, limits, observer)?;
+            if auto.is_some() {
+                series.settings.phase_choice = "auto".into();
+            }
+            all.push(series);
+        }
+        Ok(all)
+    })
+}
+
+/// How long looking for a phase takes, in ns.
+pub const FIND_PHASE_NS: u64 = phase::SCAN_NS;
 
 /// The quietest phase for `interval_ns` at `placement`, in ns, found on a thread set up as the job's will be.
 pub fn find_phase(interval_ns: u64, placement: Placement) -> Result<u64, Error> {
@@ -162,18 +234,6 @@ impl Probe for Timer {
     }
 
     fn describe(&mut self, settings: &mut Settings) {
-        let elapsed_ns = (ClockId::Monotonic.now_ns() - self.began_ns).max(1);
-        settings.method = self.job.method.name().into();
-        settings.interval_ns = self.job.interval_ns;
-        settings.phase_ns = Some(self.cycle.phase_ns());
-        settings.phase_choice = match self.job.phase {
-            Phase::Chance => "chance",
-            Phase::Fixed(_) => "fixed",
-            Phase::Auto => "auto",
-        }
-        .into();
-        settings.margin_ns = self.cycle.wait().margin_ns();
-        settings.spin_duty = self.cycle.wait().spun_ns().map(|spun| spun as f64 / elapsed_ns as f64);
-        settings.clock = self.cycle.clock().name();
+        self.job.describe(&mut self.cycle, self.began_ns, settings);
     }
 }

@@ -75,7 +75,7 @@ fn memory_that_is_busy_makes_no_pulse_wider() {
         assert_eq!(seen.cells(), [(width, COUNT)]);
         let late = apart.iter().filter(|apart| **apart != u64::from(gap)).count();
         assert!(apart.iter().all(|apart| *apart >= u64::from(gap)), "{apart:?} for {gap}");
-        assert!(late <= seen.word(at::LATE) as usize, "{late} of {apart:?}, told {}", seen.word(at::LATE));
+        assert!(late <= seen.word(at::LATE) as usize, "{late} of {apart:?}, reported {}", seen.word(at::LATE));
     }
 }
 
@@ -136,7 +136,7 @@ fn what_cannot_be_is_refused_by_name_and_the_line_does_not_move() {
         let Some(seen) = script.run(WORKS) else { return };
         seen.is_refused(offset);
     }
-    // Put right and told once more, it works.
+    // Put right and asked once more, it works.
     let mut script = Script::new(Kind::Pulse, 1);
     script.start(&good).write(STARTED, at::WIDTH, 0);
     script.write(WORKS, at::COMMAND, 0).write(WORKS + 100, at::WIDTH, 10).write(WORKS + 100, at::COMMAND, 1);

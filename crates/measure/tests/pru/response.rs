@@ -96,7 +96,7 @@ fn changes_too_close_wait_for_the_bookkeeping_and_are_reported_as_late_as_they_w
     }
 }
 
-/// After 21 s without a change the counter has stopped: that answer is as quick, and is told to be without a measure.
+/// After 21 s without a change the counter has stopped: that answer is as quick, and is marked as without a measure.
 #[test]
 fn a_counter_that_stopped_is_reported_and_set_back() {
     let mut script = Script::new(Kind::Response, 0);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use ontick_measure::pru::layout::{BLOCK, CELLS_COUNT, Kind, SHARED_LOCAL, at, state};
 
-/// The firmware is ready, and has been told to start, by then.
+/// The firmware is ready, and has been asked to start, by then.
 pub const STARTED: u64 = 2_000;
 /// It has cleared its histogram, and works, by then.
 pub const WORKS: u64 = 6_000;

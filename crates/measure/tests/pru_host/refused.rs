@@ -55,7 +55,7 @@ fn firmware() {
     // Of those that were built beside the test's own program, if any, nothing is to be found.
     anywhere.output.pin = pin("P8_45");
     if super::simulated::built("firmware").is_none() {
-        says(&machine, &anywhere, &["packaging/pru-tools && make -C pru", "--firmware"]);
+        says(&machine, &anywhere, &["packaging/pru-tools && make -C pru", "name that folder"]);
     }
 }
 

@@ -29,7 +29,9 @@ pub fn measured(
     let (stop, mut look) = (AtomicBool::new(false), |_: &Live| {});
     let mut observer = Observer::new(&stop, &mut look);
     let series = measure(Limits::new(length), &mut observer);
-    (series, observer.take_notes())
+    let mut said = observer.take_notes();
+    said.extend(observer.take_facts());
+    (series, said)
 }
 
 fn is_given_back(machine: &Machine) {
@@ -77,7 +79,7 @@ fn it_is_a_mechanism_as_others_are() {
     is_given_back(&machine);
 }
 
-/// A thread stands in for the pin: it drives a simulated line while the PRU is told to make pulses.
+/// A thread stands in for the pin: it drives a simulated line while the PRU is asked to make pulses.
 #[test]
 fn another_line_can_look_on() {
     let machine = Machine::new(play);

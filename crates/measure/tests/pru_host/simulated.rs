@@ -19,7 +19,7 @@ pub fn built(path: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-/// Runs the firmware that the kernel was told of, in the simulator, until the PRU is stopped.
+/// Runs the firmware that the kernel was given, in the simulator, until the PRU is stopped.
 fn simulate(root: &Path, _: u32, firmware: &str, alive: &AtomicBool) {
     // Memory from 0 on would be one piece otherwise, and hide the shared one.
     let control = SHARED_LOCAL + SHARED_BYTES as u32;

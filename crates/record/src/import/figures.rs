@@ -46,7 +46,7 @@ impl Figures {
         let lowest = histogram.buckets().first().copied();
         let highest = histogram.buckets().last().copied();
         if self.early() {
-            // How many samples were early is not told, nor where the others of the overflow lie.
+            // How many samples were early is not reported, nor where the others of the overflow lie.
             (histogram.min_ns, histogram.max_ns, histogram.mean_ns) = (None, None, None);
             return Ok(());
         }

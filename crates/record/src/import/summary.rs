@@ -86,7 +86,7 @@ fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// With `-N` cyclictest pads the current and average latency to eight columns, else to five. Padding is
-/// told from long numbers by its blanks; texts that lost their blanks are taken for microseconds.
+/// distinguished from long numbers by its blanks; texts that lost their blanks are taken for microseconds.
 fn is_wide(padded: &str) -> bool {
     padded.starts_with(' ') && padded.chars().count() == 8
 }

@@ -6,10 +6,22 @@ use ontick_record::{Run, Series};
 use crate::causes::{in_order, label, price, sentence};
 use crate::markup::Markup;
 use crate::number::{count, percent_down};
+use crate::plot::outliers_inline;
 use crate::typeset::{self, time};
 
-/// Outliers told in full, for each series.
-const TOLD: usize = 10;
+/// Outliers described in full, for each series.
+const DESCRIBED: usize = 10;
+
+/// Outliers over time, where any were kept.
+pub(super) fn timeline(body: &mut Markup, run: &Run) {
+    let Some(broad) = outliers_inline(run, 960.0) else { return };
+    body.open("section", &[]).leaf("h2", &[], "Outliers over time").leaf("p", &[("class", &"caption")], TIMELINE);
+    body.open("figure", &[("class", &"broad")]).raw(&broad).close();
+    body.open("figure", &[("class", &"narrow")]).raw(&outliers_inline(run, 400.0).unwrap_or_default()).close();
+    body.close();
+}
+
+const TIMELINE: &str = "Each late sample that was kept, by what made it late. Below, a lane for each CPU; marks at equal distances have one cause. With --explain, the lanes of the largest show who had the CPU from before the deadline on.";
 
 pub(super) fn causes(body: &mut Markup, run: &Run) {
     let explained: Vec<(&Series, String)> = run.series.iter().filter_map(|s| Some((s, sentence(s)?))).collect();
@@ -52,7 +64,7 @@ fn table(body: &mut Markup, series: &Series) {
 }
 
 fn reported(body: &mut Markup, series: &Series) {
-    for outlier in series.explained.iter().filter(|o| !o.happened.is_empty()).take(TOLD) {
+    for outlier in series.explained.iter().filter(|o| !o.happened.is_empty()).take(DESCRIBED) {
         let Explained { latency_ns, cause, detail, happened, .. } = outlier;
         body.open("details", &[]);
         body.leaf("summary", &[], &format!("{} late: {}", time(*latency_ns), label(cause, detail)));

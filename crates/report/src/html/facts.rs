@@ -33,7 +33,11 @@ fn facts(body: &mut Markup, title: &str, heads: &[String], rows: Vec<Row>) {
         return;
     }
     body.leaf("h2", &[], title).open("div", &[("class", &"wide")]).open("table", &[("class", &"facts")]);
-    if heads.len() > 1 {
+    // Many columns are read more easily as rows.
+    let turned = heads.len() > MOST_COLUMNS;
+    let is_shared = |row: &Row| row.1.windows(2).all(|w| w[0] == w[1]);
+    let (apart, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| turned && !is_shared(row));
+    if heads.len() > 1 && !turned {
         body.open("thead", &[]).open("tr", &[]).leaf("th", &[], "");
         heads.iter().for_each(|h| {
             body.leaf("th", &[("scope", &"col")], h);
@@ -41,18 +45,37 @@ fn facts(body: &mut Markup, title: &str, heads: &[String], rows: Vec<Row>) {
         body.close().close();
     }
     body.open("tbody", &[]);
-    for (name, cells) in rows {
-        body.open("tr", &[]).leaf("th", &[("scope", &"row")], name);
-        if cells.windows(2).all(|w| w[0] == w[1]) {
-            body.leaf("td", &[("class", &"shared"), ("colspan", &cells.len())], &cells[0]);
+    for row in rows {
+        body.open("tr", &[]).leaf("th", &[("scope", &"row")], row.0);
+        if is_shared(&row) {
+            body.leaf("td", &[("class", &"shared"), ("colspan", &row.1.len())], &row.1[0]);
         } else {
-            cells.iter().for_each(|c| {
-                body.leaf("td", &[], if c.is_empty() { "—" } else { c });
-            });
+            row.1.iter().for_each(|cell| fact(body, cell));
         }
         body.close();
     }
     body.close().close().close();
+    if !apart.is_empty() {
+        body.open("div", &[("class", &"wide")]).open("table", &[("class", &"facts")]).open("thead", &[]);
+        body.open("tr", &[]).leaf("th", &[], "");
+        apart.iter().for_each(|(name, _)| {
+            body.leaf("th", &[("scope", &"col")], name);
+        });
+        body.close().close().open("tbody", &[]);
+        for (i, head) in heads.iter().enumerate() {
+            body.open("tr", &[]).leaf("th", &[("scope", &"row")], head);
+            apart.iter().for_each(|(_, cells)| fact(body, &cells[i]));
+            body.close();
+        }
+        body.close().close().close();
+    }
+}
+
+/// More columns than this are turned into rows.
+const MOST_COLUMNS: usize = 8;
+
+fn fact(body: &mut Markup, cell: &str) {
+    body.leaf("td", &[], if cell.is_empty() { "—" } else { cell });
 }
 
 fn row<T>(name: &'static str, all: &[&T], of: impl Fn(&T) -> String) -> Row {

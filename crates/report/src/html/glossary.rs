@@ -7,7 +7,7 @@ use crate::markup::Markup;
 /// A term, what it means, and its formula where it has one.
 type Entry = (&'static str, &'static str, &'static str);
 
-const ALWAYS: [Entry; 7] = [
+const ALWAYS: [Entry; 9] = [
     (
         "latency",
         "How late the thread acted: the moment at which it ran minus the moment at which it should have run. Small is good; what matters is the rare large one.",
@@ -17,6 +17,16 @@ const ALWAYS: [Entry; 7] = [
         "p50, p99, p99.9, p99.99",
         "The latency that this share of the samples does not exceed; p50 is the median. Of n samples in ascending order it is the one of rank ⌈q·n⌉, given as the upper edge of its bucket, which is at most 1 % wide: it never flatters.",
         "p(q) = x(⌈q·n⌉),  x(1) ≤ x(2) ≤ … ≤ x(n)",
+    ),
+    (
+        "mean",
+        "The sum of all latencies by their number, exact; a dash where a record does not hold it. It says little of a job that must never be late: a mean is small although some samples are far too late.",
+        "mean = Σ x(i) ∕ n",
+    ),
+    (
+        "stddev",
+        "How far the latencies lie from their mean, as a rule: the standard deviation, exact; with ~ where the record holds only bins. Latencies are not normally distributed, so it bounds nothing: the percentiles do.",
+        "σ = √( Σ (x(i) − mean)² ∕ n )",
     ),
     (
         "max",

@@ -4,6 +4,7 @@
 mod arguments;
 mod causes;
 mod delays;
+mod dips;
 mod facts;
 mod figures;
 mod findings;
@@ -11,8 +12,10 @@ mod glossary;
 mod page;
 mod pulses;
 mod sections;
+mod signal;
 mod switching;
 mod table;
+mod waits;
 
 use ontick_record::{Measurement, Run};
 
@@ -28,20 +31,30 @@ pub fn html(run: &Run) -> String {
     said(&mut body, &typeset::sentence(&verdict::verdict(run)));
     // Their table and curve say it all; each point as a curve of its own says nothing.
     let has_delays = crate::delays::of(run).is_some();
+    let has_no_latencies = matches!(run.measurement, Measurement::LinkTest | Measurement::Dip);
     match &run.switch {
         Some(switch) => switching::cards(&mut body, switch),
-        None if has_delays => {}
+        None if has_delays || has_no_latencies => {}
         None => sections::cards(&mut body, run),
     }
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
+    figures::received(&mut body, run);
     pulses::pulses(&mut body, run);
     delays::delays(&mut body, run);
+    dips::dips(&mut body, run);
+    waits::waits(&mut body, run);
+    signal::signal(&mut body, run);
     switching::all(&mut body, run);
-    table::latencies(&mut body, run);
-    if !has_delays {
+    if !has_no_latencies {
+        table::latencies(&mut body, run);
+    }
+    if !has_delays && !has_no_latencies {
+        figures::waveforms(&mut body, run);
+        figures::persistence(&mut body, run);
         figures::all(&mut body, &plot::of_run(run), run.measurement == Measurement::Prove);
     }
+    causes::timeline(&mut body, run);
     causes::causes(&mut body, run);
     findings::all(&mut body, &named);
     facts::all(&mut body, &named);

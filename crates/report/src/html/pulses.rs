@@ -8,13 +8,14 @@ use crate::pulses::{has_pulses, notes, parts, widths};
 use crate::reference_pulses;
 use crate::typeset;
 
-/// Widths in µs, with what told them; nothing where no pulses were made.
+/// Widths in µs, with what measured them; nothing where no pulses were made.
 pub(super) fn pulses(body: &mut Markup, run: &Run) {
     if !has_pulses(run) {
         return;
     }
     let heading = if run.simulated.is_some() { "Widths in µs (simulated line)" } else { "Widths in µs" };
-    body.leaf("h2", &[], heading).open("div", &[("class", &"wide")]).open("table", &[]);
+    body.leaf("h2", &[], heading).open("div", &[("class", &"wide")]);
+    body.open("table", &[("class", if run.measurement == Measurement::PulseTable { &"source" } else { &"" })]);
     if run.measurement == Measurement::PulseTable {
         of_source(body, run)
     } else {
@@ -40,10 +41,12 @@ fn of_series(body: &mut Markup, run: &Run) {
 }
 
 fn of_source(body: &mut Markup, run: &Run) {
-    body.open("thead", &[]).open("tr", &[]).leaf("th", &[("class", &"left")], "wanted").leaf("th", &[], "");
+    body.open("thead", &[]).open("tr", &[]).leaf("th", &[("colspan", &2)], "");
     for load in ["idle", "loaded"] {
-        heads(body, &["shortest", "average", "longest"].map(|what| format!("{load}: {what}")));
+        body.leaf("th", &[("colspan", &3), ("scope", &"colgroup"), ("class", &"over")], load);
     }
+    body.close().open("tr", &[]).leaf("th", &[("class", &"left")], "wanted").leaf("th", &[], "");
+    heads(body, &["shortest", "average", "longest", "shortest", "average", "longest"]);
     body.close().close().open("tbody", &[]);
     let three = |series: Option<&Series>| widths(series.and_then(|s| s.pulse.as_ref()));
     for part in parts(run) {

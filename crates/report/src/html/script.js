@@ -113,7 +113,7 @@
     });
   };
 
-  document.querySelectorAll(".readout").forEach((r) => { r.textContent = "Move over the plot to read values."; });
+  document.querySelectorAll("figure:not(.panel) .readout").forEach((r) => { r.textContent = "Move over the plot to read values."; });
   document.querySelectorAll("svg.plot").forEach(read);
 
   // The records that the page was made from, as files again.

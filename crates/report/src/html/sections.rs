@@ -64,7 +64,11 @@ pub(super) fn requirements(body: &mut Markup, runs: &[Named]) {
     }
     body.leaf("h2", &[], "Requirements").open("ul", &[("class", &"marks")]);
     for (named, judged) in runs.iter().flat_map(|n| n.run.requirements.iter().map(move |j| (n, j))) {
-        let (class, word) = if judged.met { ("met", "Met") } else { ("unmet", "Not met") };
+        let (class, word) = match (judged.met, judged.unproven) {
+            (true, _) => ("met", "Met"),
+            (false, false) => ("unmet", "Not met"),
+            (false, true) => ("unmet", "Not proven"),
+        };
         let of = if runs.len() > 1 { format!("{}: ", named.name) } else { String::new() };
         let by = if judged.series.is_empty() { String::new() } else { format!(" ({})", judged.series) };
         body.open("li", &[("class", &class)]).leaf("b", &[], word);

@@ -3,15 +3,16 @@
 use ontick_record::{Run, Series};
 
 use crate::compare::{Named, compared, entries, explanation};
-use crate::figures::{IN_TIME_NS, LATENCIES, missed_cycles, share_in_time, waits_differently};
+use crate::figures::{IN_TIME_NS, LATENCIES, missed_cycles, rough_deviations, share_in_time, waits_differently};
 use crate::grouping::groups;
 use crate::markup::Markup;
+use crate::plot::panels::inks;
 use crate::plot::{Ink, of_run, of_runs};
-use crate::typeset::{count, number as set, plain_time, time};
+use crate::typeset::{count, number as set, plain_time, sentence, time};
 
 /// All figures of a run, one row per series.
 pub(super) fn latencies(body: &mut Markup, run: &Run) {
-    let inks: Vec<(&Series, Ink)> = of_run(run).into_iter().map(|c| (c.series, c.ink)).collect();
+    let inks: Vec<(&Series, Ink)> = inks(&of_run(run));
     let groups = groups(run);
     let grouped = groups.iter().any(|g| !g.name.is_empty());
     let title = if run.switch.is_some() { "First frames after their gate’s opening" } else { "All figures" };
@@ -21,12 +22,13 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
         body.leaf("th", &[("class", &"left")], "");
     }
     body.leaf("th", &[("class", &"left")], "");
-    heads(body, LATENCIES.iter().map(|c| c.head));
-    body.leaf("th", &[("scope", &"col")], "missed").leaf("th", &[("scope", &"col")], "samples");
+    // Beside the names: at the far end nobody sees it.
     let published = run.series.iter().find_map(|s| s.published.as_ref());
     if let Some(published) = published {
         body.leaf("th", &[("scope", &"col")], &published.source);
     }
+    heads(body, LATENCIES.iter().map(|c| c.head));
+    body.leaf("th", &[("scope", &"col")], "missed").leaf("th", &[("scope", &"col")], "samples");
     body.close().close().open("tbody", &[]);
     for group in &groups {
         for (i, (label, series)) in group.rows.iter().enumerate() {
@@ -42,18 +44,24 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
                 swatch(body, *ink);
             }
             body.words(label).close();
-            LATENCIES.iter().for_each(|c| cell(body, (c.of)(series)));
-            body.leaf("td", &[], &set(&share_in_time(series)));
-            body.leaf("td", &[], &set(&missed_cycles(run, series))).leaf("td", &[], &count(series.latency.count()));
             if published.is_some() {
                 let figure = series.published.as_ref();
                 let how: &str = figure.map_or("", |published| &published.how);
                 body.leaf("td", &[("title", &how)], figure.map_or("", |published| &published.figure));
             }
+            LATENCIES.iter().for_each(|c| match (c.is_rough)(series) {
+                true => figure(body, (c.of)(series), "~"),
+                false => cell(body, (c.of)(series)),
+            });
+            body.leaf("td", &[], &set(&share_in_time(series)));
+            body.leaf("td", &[], &set(&missed_cycles(run, series))).leaf("td", &[], &count(series.latency.count()));
             body.close();
         }
     }
     body.close().close().close();
+    if let Some(said) = rough_deviations(run.series.iter()) {
+        body.leaf("p", &[("class", &"caption")], &sentence(&said));
+    }
     pay(body, run.series.iter());
 }
 
@@ -66,7 +74,7 @@ fn pay<'a>(body: &mut Markup, series: impl Iterator<Item = &'a Series> + Clone) 
 
 /// Several runs: each figure, and how many times that of the first run it is.
 pub(super) fn comparison(body: &mut Markup, runs: &[Named]) {
-    let inks: Vec<(&Series, Ink)> = of_runs(runs).into_iter().map(|c| (c.series, c.ink)).collect();
+    let inks: Vec<(&Series, Ink)> = inks(&of_runs(runs));
     body.leaf("h2", &[], "Figures").leaf("p", &[("class", &"caption")], explanation(runs));
     body.open("div", &[("class", &"wide")]).open("table", &[]).open("thead", &[]).open("tr", &[]);
     body.leaf("th", &[("class", &"left")], "series").leaf("th", &[("class", &"left")], "run");
@@ -105,11 +113,15 @@ fn heads<'a>(body: &mut Markup, heads: impl Iterator<Item = &'a str>) {
 }
 
 fn cell(body: &mut Markup, ns: Option<u64>) {
-    body.leaf("td", &[], &ns.map_or_else(|| "—".into(), time));
+    figure(body, ns, "");
+}
+
+fn figure(body: &mut Markup, ns: Option<u64>, mark: &str) {
+    body.leaf("td", &[], &ns.map_or_else(|| "—".into(), |ns| format!("{mark}{}", time(ns))));
 }
 
 /// The line that a series has in the plots.
-fn swatch(body: &mut Markup, ink: Ink) {
+pub(super) fn swatch(body: &mut Markup, ink: Ink) {
     body.open("svg", &[("class", &"swatch"), ("viewBox", &"0 0 24 8"), ("aria-hidden", &"true")]);
     let class = format!("stroke {}", ink.class());
     body.empty(

@@ -16,16 +16,30 @@ const LEGEND: f64 = 22.0;
 const HEADING: f64 = 18.0;
 /// The lowest line of the folded plot: half a frame, so that one frame stands above it.
 const FLOOR: f64 = 0.5;
-/// More cycles than this cannot be told apart.
+/// More cycles than this cannot be distinguished.
 const MOST_CYCLES: u64 = 100;
 /// Narrower than this, trials stand one below the other.
 const NARROW: f64 = 600.0;
+
+/// Names of classes at the lanes: their size, and the least that is still read.
+const NAME: f64 = 12.0;
+const SMALLEST: f64 = 7.0;
+/// What a lane's name has without making the plot narrower.
+const NAME_ROOM: f64 = 62.0;
 
 /// Paper as high as the picture needs to be.
 pub(super) fn height(switch: Option<&Switching>, width: f64, titled: bool) -> f64 {
     let rows = if width < NARROW { 2 * switch.map_or(1, |switch| switch.trials.len()) } else { 2 };
     let above = if titled { 62.0 } else { 10.0 };
     above + LEGEND + rows as f64 * (HEADING + PANEL + BETWEEN) - 8.0
+}
+
+/// How much wider the left margin is for the longest name of a class, and the size of names that it makes whole.
+fn name_margin(trials: &[Trial], width: f64) -> (f64, f64) {
+    let names = trials.iter().flat_map(|trial| &trial.classes).map(|class| text_width(&class.name, NAME));
+    let longest = names.fold(0.0, f64::max);
+    let room = longest.clamp(NAME_ROOM, NAME_ROOM.max(width / 6.0));
+    (room - NAME_ROOM, (NAME * room / longest.max(room)).max(SMALLEST))
 }
 
 const PANEL: f64 = 150.0;
@@ -39,17 +53,21 @@ pub(super) fn draw(switch: Option<&Switching>, paper: &Paper) -> String {
     };
     legend(&mut frame, first);
     let top = frame.top + LEGEND;
-    let (left, right) = (frame.left, frame.right);
     let columns = if paper.width < NARROW { 1 } else { trials.len() };
-    let wide = (right - left - (columns - 1) as f64 * BESIDE) / columns as f64;
+    let (margin, name_size) = name_margin(trials, paper.width / columns as f64);
+    let (left, right, beside) = (frame.left + margin, frame.right, BESIDE + margin);
+    let wide = (right - left - (columns - 1) as f64 * beside) / columns as f64;
     for (i, trial) in trials.iter().enumerate() {
         let (column, row) = (i % columns, i / columns * 2);
-        frame.left = left + column as f64 * (wide + BESIDE);
+        frame.left = left + column as f64 * (wide + beside);
         frame.right = frame.left + wide;
-        for (panel, draw) in [one_by_one, folded].into_iter().enumerate() {
+        for panel in 0..2 {
             frame.top = top + (row + panel) as f64 * (HEADING + PANEL + BETWEEN) + HEADING;
             frame.bottom = frame.top + PANEL;
-            draw(&mut frame, switch, trial);
+            match panel {
+                0 => one_by_one(&mut frame, switch, trial, name_size),
+                _ => folded(&mut frame, switch, trial),
+            }
         }
     }
     frame.finish()
@@ -70,7 +88,20 @@ fn legend(frame: &mut Frame, trial: &Trial) {
             return;
         }
     }
-    frame.text(x, y + 4.0, "shaded: its gate is open", &[("fill", &TEXT), ("class", &"quiet")]);
+    frame.text(x, y + 4.0, "shaded: its window", &[("fill", &TEXT), ("class", &"quiet")]);
+}
+
+/// Which trial it is, and what is drawn. Without gates, the windows are those that are compared with.
+fn titled(trial: &Trial, what: &str) -> String {
+    format!("{}: {what}{}", trial.name, if trial.gates { "" } else { " (no window is in force)" })
+}
+
+/// As much as there is room for, in whole words: that no window is in force stands in the trial's name as well.
+fn fitting(frame: &Frame, trial: &Trial, what: &str) -> String {
+    let room = frame.right - frame.left;
+    let all = [titled(trial, what), format!("{}: {what}", trial.name), trial.name.clone()];
+    let fits = |words: &&String| text_width(words, 12.5) <= room;
+    all.iter().find(fits).unwrap_or(&all[2]).clone()
 }
 
 fn heading(frame: &mut Frame, words: &str) {
@@ -91,12 +122,13 @@ fn lane(frame: &Frame, class: usize, classes: usize) -> (f64, f64) {
 }
 
 /// A line for each frame, in the lane of its class.
-fn one_by_one(frame: &mut Frame, switch: &Switching, trial: &Trial) {
+fn one_by_one(frame: &mut Frame, switch: &Switching, trial: &Trial, size: f64) {
     let cycle_ns = switch.cycle_ns.max(1);
     let cycles = u64::from(trial.kept_cycles).clamp(1, MOST_CYCLES);
     let span_ns = cycle_ns.saturating_mul(cycles);
     let x = Scale::linear(0.0, span_ns as f64, frame.left, frame.right);
-    heading(frame, &format!("{}: each arrival a line", trial.name));
+    let words = fitting(frame, trial, "each arrival a line");
+    heading(frame, &words);
     frame.x_axis(x, &time_ticks(x, span_ns), &[], "time");
     for (i, class) in trial.classes.iter().enumerate() {
         let (top, bottom) = lane(frame, i, trial.classes.len());
@@ -127,9 +159,10 @@ fn one_by_one(frame: &mut Frame, switch: &Switching, trial: &Trial) {
     }
     for (i, class) in trial.classes.iter().enumerate() {
         let (top, bottom) = lane(frame, i, trial.classes.len());
-        let name: String = class.name.chars().take(9).collect();
-        let place = (frame.left - 8.0, 0.5 * (top + bottom) + 4.0);
-        frame.text(place.0, place.1, &name, &[("text-anchor", &"end"), ("fill", &TEXT), ("class", &"word")]);
+        let place = (frame.left - 8.0, 0.5 * (top + bottom) + size / 3.0);
+        let drawn: [(&str, &dyn std::fmt::Display); 4] =
+            [("text-anchor", &"end"), ("fill", &TEXT), ("class", &"word"), ("font-size", &size)];
+        frame.text(place.0, place.1, &class.name, &drawn);
     }
 }
 
@@ -142,7 +175,8 @@ fn folded(frame: &mut Frame, switch: &Switching, trial: &Trial) {
     let all = || classes().flat_map(|class| class.folded.iter().copied());
     let top = (all().max().unwrap_or(1).max(1) as f64).log10().ceil().max(1.0);
     let y = Scale::log(FLOOR.log10(), top, frame.bottom, frame.top);
-    heading(frame, &format!("{}: all arrivals, folded onto one cycle", trial.name));
+    let words = fitting(frame, trial, "all arrivals, folded onto one cycle");
+    heading(frame, &words);
     for (i, class) in trial.classes.iter().enumerate() {
         for (open_ns, length_ns) in &class.windows {
             // What goes on over the end of the cycle is seen at its beginning.
@@ -159,7 +193,11 @@ fn folded(frame: &mut Frame, switch: &Switching, trial: &Trial) {
     let counts = y.powers(22.0, power_of_count);
     frame.x_axis(x, &time_ticks(x, cycle_ns), &[], "time in the cycle");
     frame.y_axis(y, &counts, &format!("frames in {}", plain_time(cycle_ns / bins as u64)));
-    for (i, class) in trial.classes.iter().enumerate() {
+    // The class with the most frames is behind all others, or it would hide them.
+    let mut behind: Vec<(usize, &Class)> = trial.classes.iter().enumerate().collect();
+    behind
+        .sort_by_key(|(_, class)| std::cmp::Reverse(class.folded.iter().fold(0, |sum: u64, n| sum.saturating_add(*n))));
+    for (i, class) in behind {
         let outline = stairs(frame, class, x, y, cycle_ns);
         named(frame, class, |frame| {
             let (name, fill) = (format!("fill {}", ink(i).class()), ink(i).stroke());
@@ -208,4 +246,54 @@ pub(super) fn time_ticks(x: Scale, span_ns: u64) -> Vec<Tick> {
     let steps = round_steps(span_ns as f64, most).into_iter().filter(|at| *at <= span_ns as f64 * 1.000_001);
     let label = |at: f64| if at > 0.0 { plain_time(at.round() as u64) } else { "0".into() };
     steps.map(|at| Tick { at: x.at(at), label: label(at) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heading_has_as_many_words_as_its_panel_has_room_for() {
+        let trial = |name: &str, gates| Trial { name: name.into(), gates, ..Trial::default() };
+        let trials = vec![trial("gates on", true), trial("gates off", false)];
+        let switch = Switching { cycle_ns: 1_000_000, trials, ..Switching::default() };
+        for (width, whole) in [(960.0, false), (1_600.0, true)] {
+            let picture = draw(Some(&switch), &Paper::inline(width, height(Some(&switch), width, false)));
+            let headings =
+                picture.split("font-weight=\"600\"").skip(1).filter_map(|text| text.split(['>', '<']).nth(1));
+            let headings: Vec<&str> = headings.collect();
+            let has_all =
+                |words: &&str| words.starts_with("gates off: all") && words.ends_with("(no window is in force)");
+            assert_eq!(headings.iter().any(has_all), whole, "{headings:?}");
+            assert!(headings.contains(&"gates on: all arrivals, folded onto one cycle"), "{headings:?}");
+            let room = (width - 72.0 - 22.0 - BESIDE) / 2.0;
+            assert!(headings.iter().all(|words| text_width(words, 12.0) <= room), "{room}: {headings:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_whole_in_the_lanes_of_both_trials() {
+        for longest in ["scheduled-7", "a-class-whose-name-is-rather-long"] {
+            let class = |name: &str| Class { name: name.into(), folded: vec![1; 10], ..Class::default() };
+            let classes = vec![class(longest), class("best-effort")];
+            let trial =
+                |name: &str, gates| Trial { name: name.into(), gates, classes: classes.clone(), ..Trial::default() };
+            let trials = vec![trial("gates on", true), trial("gates off", false)];
+            let switch = Switching { cycle_ns: 1_000_000, trials, ..Switching::default() };
+            for width in [400.0, 800.0, 1_600.0] {
+                let height = height(Some(&switch), width, false);
+                let picture = draw(Some(&switch), &Paper::inline(width, height));
+                // In the lane of each trial, beside legend and titles.
+                for name in [longest, "best-effort"] {
+                    let lanes = picture
+                        .split("<text")
+                        .filter(|text| text.contains("\"end\"") && text.contains(&format!(">{name}<")));
+                    assert_eq!(lanes.count(), 2, "{name} at {width}: {picture}");
+                }
+                assert!(picture.contains(">gates on: each") && picture.contains(">gates off: each"));
+                let (margin, size) = name_margin(&switch.trials, if width < NARROW { width } else { width / 2.0 });
+                assert!(text_width("best-effort", size) <= NAME_ROOM + margin + 1.0, "{width}");
+            }
+        }
+    }
 }

@@ -9,14 +9,14 @@ use crate::bins::Decades;
 
 pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
     let mut frame = Frame::new(paper, "99th percentile of each block, in order", curves, 4.0);
-    let blocks = || curves.iter().flat_map(|c| &c.series.blocks);
+    let blocks = || curves.iter().chain(paper.axes_of).flat_map(|c| &c.series.blocks);
     let last = blocks().map(|b| b.order).max().unwrap_or(0);
     let x = Scale::linear(-0.5, f64::from(last) + 0.5, frame.left, frame.right);
     let ticks: Vec<Tick> = (0..=last)
         .step_by(((last as usize + 1) * 24 / (frame.right - frame.left) as usize).max(1))
         .map(|order| Tick { at: x.at(f64::from(order)), label: (order + 1).to_string() })
         .collect();
-    let y = latency_axis(&mut frame, Decades::of_values(blocks().map(|b| b.p99_ns)), |frame| {
+    let y = latency_axis(&mut frame, curves, Decades::of_values(blocks().map(|b| b.p99_ns)), |frame| {
         frame.x_axis(x, &ticks, &[], "block, in the order of the run");
     });
     if blocks().next().is_none() {

@@ -16,7 +16,7 @@ pub(super) fn draw(delays: Option<&Delays>, paper: &Paper) -> String {
     let curves: Vec<Curve> = (delays.methods.iter().enumerate())
         .filter_map(|(i, method)| {
             let series = delays.rows.iter().find_map(|(_, cells)| cells[i])?;
-            Some(Curve { name: method.to_string(), series, ink: nth(i) })
+            Some(Curve { name: method.to_string(), series, ink: nth(i), quantity: "delay" })
         })
         .collect();
     let mut frame = Frame::new(paper, NAME, &curves, 4.0);
@@ -85,7 +85,7 @@ mod tests {
 
     fn drawn(points: &[(&str, u64, u64)]) -> String {
         let run = run(points);
-        draw(of(&run).as_ref(), &Paper { width: 900.0, height: 480.0, title: None })
+        draw(of(&run).as_ref(), &Paper::inline(900.0, 480.0))
     }
 
     #[test]
@@ -98,6 +98,6 @@ mod tests {
     #[test]
     fn a_single_delay_of_none_is_a_picture_too() {
         assert_eq!(drawn(&[("usleep", 0, 53_000)]).matches("<circle").count(), 1);
-        assert!(draw(None, &Paper { width: 400.0, height: 300.0, title: None }).contains("no delays"));
+        assert!(draw(None, &Paper::inline(400.0, 300.0)).contains("no delays"));
     }
 }

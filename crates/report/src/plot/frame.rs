@@ -7,12 +7,28 @@ use crate::markup::Markup;
 use crate::typeset::plain_time;
 
 /// How large a plot is, in CSS pixels, and what stands above it.
-#[derive(Debug, Clone)]
-pub(crate) struct Paper {
+#[derive(Clone)]
+pub(crate) struct Paper<'a> {
     pub width: f64,
     pub height: f64,
     /// Headline and the line below it; none inside a page that has its own.
     pub title: Option<(String, String)>,
+    /// Whether the curves are named above the plot.
+    pub has_legend: bool,
+    /// Curves that the axes have room for though they are drawn elsewhere.
+    pub axes_of: &'a [Curve<'a>],
+}
+
+impl Paper<'_> {
+    /// As a page wants it, without a title.
+    pub fn inline(width: f64, height: f64) -> Self {
+        Self { width, height, title: None, has_legend: true, axes_of: &[] }
+    }
+
+    /// A document of its own.
+    pub fn titled(width: f64, height: f64, title: (String, String)) -> Self {
+        Self { title: Some(title), ..Self::inline(width, height) }
+    }
 }
 
 const FONT: &str = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
@@ -22,6 +38,8 @@ const GRID: &str = "#e4e7eb";
 const GRID_FINE: &str = "#f3f4f6";
 const AXIS: &str = "#8a949e";
 const LEGEND_ROW: f64 = 19.0;
+/// The most of the height that a legend takes, but for its last row.
+const MOST_LEGEND: f64 = 0.3;
 /// Room for the numbers on the left and at the bottom, their titles included.
 const LEFT: f64 = 72.0;
 const BOTTOM: f64 = 46.0;
@@ -71,7 +89,9 @@ impl Frame {
             frame.text(16.0, 46.0, about, &[("fill", &QUIET)]);
             frame.top = 62.0;
         }
-        frame.legend(curves);
+        if paper.has_legend {
+            frame.legend(curves);
+        }
         frame.top += above;
         frame
     }
@@ -80,9 +100,17 @@ impl Frame {
         // On narrow paper every pixel counts.
         let from = if self.right > 600.0 { self.left } else { 16.0 };
         let (mut x, mut y) = (from, self.top + 8.0);
-        for curve in curves {
+        // A legend never takes the plot's room.
+        let lowest = self.top + (self.bottom - self.top) * MOST_LEGEND;
+        for (i, curve) in curves.iter().enumerate() {
             let wide = 36.0 + text_width(&curve.name, 12.0) + 18.0;
             if x > from && x + wide > self.right + RIGHT {
+                if y + LEGEND_ROW > lowest {
+                    let more = format!("and {} more", curves.len() - i);
+                    self.text(from, y + LEGEND_ROW + 4.0, &more, &[("fill", &QUIET), ("class", &"quiet")]);
+                    y += LEGEND_ROW;
+                    break;
+                }
                 (x, y) = (from, y + LEGEND_ROW);
             }
             let ink = curve.ink;

@@ -34,8 +34,8 @@ const BETWEEN: f64 = 30.0;
 /// Draws it as an SVG document of its own, on white.
 pub fn growth(growth: &Growth) -> String {
     let height = 62.0 + (PANEL + BETWEEN) * growth.panels.len().max(1) as f64 + 30.0;
-    let title = Some((growth.title.clone(), growth.about.clone()));
-    let mut frame = Frame::new(&Paper { width: WIDTH, height, title }, &growth.title, &[], 8.0);
+    let title = (growth.title.clone(), growth.about.clone());
+    let mut frame = Frame::new(&Paper::titled(WIDTH, height, title), &growth.title, &[], 8.0);
     if growth.panels.iter().all(|panel| panel.points.is_empty()) {
         frame.nothing("nothing was measured");
         return frame.finish();

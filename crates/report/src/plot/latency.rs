@@ -1,7 +1,7 @@
 //! The latency plot: latency to the right, samples upward, the worst case of each series marked.
 
 use super::frame::{Frame, Paper, TEXT, path, text_width};
-use super::palette::Curve;
+use super::palette::{Curve, common_quantity};
 use super::scale::{Scale, power_of_count, power_of_time};
 use crate::bins::{Decades, log_bins};
 use crate::typeset::time;
@@ -15,21 +15,30 @@ const LABELLED: usize = 4;
 const FLOOR: f64 = 0.5;
 
 pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
-    let axis = Decades::of(curves.iter().map(|c| c.series));
+    draw_beside(curves, None, paper)
+}
+
+/// The curves, and a mark at the maximum of `bound`, which has no samples of its own.
+pub(super) fn draw_beside(curves: &[Curve], bound: Option<&Curve>, paper: &Paper) -> String {
+    let marked: Vec<Curve> = curves.iter().chain(bound).cloned().collect();
+    let axis = Decades::of(curves.iter().chain(paper.axes_of).map(|c| c.series));
+    let bound_high = bound.and_then(|bound| bound.series.latency.max_ns).map(|ns| Decades::of_values([ns]).high);
+    let axis = Decades { high: bound_high.map_or(axis.high, |high| axis.high.max(high)), ..axis };
     let frame_x = |frame: &Frame| Scale::log(f64::from(axis.low), f64::from(axis.high), frame.left, frame.right);
     // Where the labels go depends on the width alone, how many rows they need on where they go.
     let marks = {
         let probe = Frame::new(paper, "", &[], 0.0);
-        marks(curves, frame_x(&probe), probe.right)
+        marks(&marked, frame_x(&probe), probe.right)
     };
     let rows = marks.iter().filter_map(|m| m.label.as_ref().map(|(_, row, _)| row + 1)).max().unwrap_or(0);
     let mut frame = Frame::new(paper, "Latency: samples by latency", curves, rows as f64 * LABEL_ROW + ABOVE);
     let x = frame_x(&frame);
     let bins = ((frame.right - frame.left) / 5.0) as usize;
-    let counted: Vec<Vec<f64>> = curves.iter().map(|c| log_bins(&c.series.latency, axis, bins)).collect();
-    let top = counted.iter().flatten().fold(1.0f64, |a, b| a.max(*b));
+    let count = |curves: &[Curve]| curves.iter().map(|c| log_bins(&c.series.latency, axis, bins)).collect();
+    let (counted, beside): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (count(curves), count(paper.axes_of));
+    let top = counted.iter().chain(&beside).flatten().fold(1.0f64, |a, b| a.max(*b));
     let y = Scale::log(FLOOR.log10(), top.log10().ceil().max(1.0), frame.bottom, frame.top);
-    frame.x_axis(x, &x.powers(44.0, power_of_time), &x.between(), "latency");
+    frame.x_axis(x, &x.powers(44.0, power_of_time), &x.between(), common_quantity(curves));
     frame.y_axis(y, &y.powers(26.0, power_of_count), "samples");
     frame.in_time(x, true);
     if top <= 1.0 && counted.iter().flatten().all(|n| *n == 0.0) {

@@ -13,14 +13,15 @@ const DOTTED: usize = 90;
 
 pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
     let mut frame = Frame::new(paper, "Largest latency over time", curves, 4.0);
-    let seconds = curves.iter().map(|c| c.series.maxima.length_ns() as f64 / 1e9).fold(1.0f64, f64::max);
+    let all = || curves.iter().chain(paper.axes_of);
+    let seconds = all().map(|c| c.series.maxima.length_ns() as f64 / 1e9).fold(1.0f64, f64::max);
     let x = Scale::linear(0.0, seconds, frame.left, frame.right);
     let ticks: Vec<Tick> = time_steps(seconds, ((frame.right - frame.left) / 70.0) as usize)
         .into_iter()
         .map(|(at, label)| Tick { at: x.at(at), label })
         .collect();
-    let seen = curves.iter().flat_map(|c| c.series.maxima.max_ns.iter().copied()).filter(|ns| *ns > 0);
-    let y = latency_axis(&mut frame, Decades::of_values(seen.clone()), |frame| {
+    let seen = all().flat_map(|c| c.series.maxima.max_ns.iter().copied()).filter(|ns| *ns > 0);
+    let y = latency_axis(&mut frame, curves, Decades::of_values(seen.clone()), |frame| {
         frame.x_axis(x, &ticks, &[], "time in the series");
     });
     if seen.count() == 0 {

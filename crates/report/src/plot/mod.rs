@@ -2,17 +2,29 @@
 
 mod arrivals;
 mod blocks;
+mod datapath;
 mod delays;
+mod dips;
 mod frame;
 mod gantt;
 mod growth;
+mod lacking;
 mod latency;
 mod maxima;
+mod outliers;
 mod palette;
+pub(crate) mod panels;
 mod percentiles;
+mod persistence;
+mod received;
 mod scale;
+mod signal;
+mod topology;
+mod waits;
+mod waveform;
+mod widths;
 
-use ontick_record::{Run, Series, Switching};
+use ontick_record::{Measurement, Run, Series, Switching};
 
 use crate::bins::Decades;
 use crate::compare::{Named, short_names};
@@ -20,9 +32,13 @@ use crate::headline;
 use frame::{Frame, Paper};
 use scale::{Scale, power_of_time};
 
+pub use datapath::data_path;
 pub use gantt::{Bar, Gantt, Row, gantt};
 pub use growth::{Growth, Panel, growth};
-pub(crate) use palette::{Curve, Ink, ON_DARK, ON_LIGHT, of_run, of_runs};
+pub use lacking::lacking;
+pub(crate) use palette::{Curve, Ink, ON_DARK, ON_LIGHT, common_quantity, of_run, of_runs};
+pub(crate) use received::inline as received_inline;
+pub use topology::{Delivery, Node, Port, Topology, topology};
 
 /// What a plot shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,27 +51,65 @@ pub enum Plot {
     Maxima,
     /// 99th percentile of each block of an interleaved comparison.
     Blocks,
+    /// Pulses by width, around the width that was asked for.
+    Widths,
+    /// All traces from a request on laid over each other, as an oscilloscope with infinite persistence shows them; of
+    /// one run only.
+    Persistence,
+    /// The first pulses of a train, asked for and got, with both edges of each; of one run only.
+    Waveform,
+    /// Outliers over time by what made them late, with a lane for each CPU, and who had it around the largest; of one
+    /// run only.
+    Outliers,
     /// Frames that came through a switch, over the windows of its gates; of one run only.
     Arrivals,
     /// How long delays were over how long they were to be; of one run only.
     Delays,
+    /// The largest wait, the second largest and the sum of each cycle of a loop with several waits; of one run only.
+    Waits,
+    /// Pulses received over a wire by width, without a load and beside one; of one run only.
+    Received,
+    /// Of how many dips of each width both edges were detected; of one run only.
+    Dips,
 }
 
 impl Plot {
-    pub(crate) fn title(self) -> &'static str {
+    /// The one that says most of a run: what a scope would have shown of its lines, or the latencies.
+    pub fn of(run: &Run) -> Self {
+        match run.measurement {
+            _ if run.switch.is_some() => Plot::Arrivals,
+            Measurement::Response | Measurement::Edge | Measurement::Pulse => Plot::Persistence,
+            Measurement::Delay => Plot::Delays,
+            _ if !crate::waits::of(run).is_empty() => Plot::Waits,
+            Measurement::LinkTest => Plot::Received,
+            Measurement::Dip => Plot::Dips,
+            _ => Plot::Latency,
+        }
+    }
+
+    pub(crate) fn title(self, curves: &[Curve]) -> String {
+        let quantity = common_quantity(curves);
+        let capital = quantity[..1].to_uppercase() + &quantity[1..];
         match self {
-            Plot::Latency => "Latency",
-            Plot::Percentiles => "Latency by percentile",
-            Plot::Maxima => "Largest latency over time",
-            Plot::Blocks => "Blocks in order",
-            Plot::Arrivals => "Arrivals over the gates",
-            Plot::Delays => "Delays, asked for and got",
+            Plot::Latency => capital,
+            Plot::Percentiles => format!("{capital} by percentile"),
+            Plot::Maxima => format!("Largest {quantity} over time"),
+            Plot::Blocks => "Blocks in order".into(),
+            Plot::Widths => "Widths".into(),
+            Plot::Persistence => "Persistence".into(),
+            Plot::Waveform => "Pulses, asked for and got".into(),
+            Plot::Outliers => "Outliers over time".into(),
+            Plot::Arrivals => "Arrivals over the gates".into(),
+            Plot::Delays => "Delays, asked for and got".into(),
+            Plot::Waits => SEVERAL_WAITS.into(),
+            Plot::Received => received::NAME.into(),
+            Plot::Dips => dips::NAME.into(),
         }
     }
 
     /// Draws the curves on paper of the given size without a title, as a page wants it.
     pub(crate) fn inline(self, curves: &[Curve], width: f64, height: f64) -> String {
-        self.draw(curves, &Paper { width, height, title: None })
+        self.draw(curves, &Paper::inline(width, height))
     }
 
     /// Draws the curves that have something to show here.
@@ -66,8 +120,15 @@ impl Plot {
             Plot::Percentiles => percentiles::draw(&with(|s| s.latency.count() > 0), paper),
             Plot::Maxima => maxima::draw(&with(|s| s.maxima.max_ns.iter().any(|ns| *ns > 0)), paper),
             Plot::Blocks => blocks::draw(&with(|s| !s.blocks.is_empty()), paper),
+            Plot::Widths => widths::draw(&with(|s| s.pulse.as_ref().is_some_and(|p| !p.width.is_empty())), paper),
+            Plot::Persistence => nothing(paper, self.title(&[]), NO_REQUESTS),
+            Plot::Waveform => nothing(paper, self.title(&[]), NO_PULSES),
+            Plot::Outliers => outliers::draw(None, paper),
             Plot::Arrivals => arrivals::draw(None, paper),
             Plot::Delays => delays::draw(None, paper),
+            Plot::Waits => nothing(paper, self.title(&[]), NO_WAITS),
+            Plot::Dips => nothing(paper, self.title(&[]), "dips are those of one run"),
+            Plot::Received => nothing(paper, self.title(&[]), "a wire's pulses are those of one run"),
         }
     }
 }
@@ -76,24 +137,139 @@ impl Plot {
 pub fn svg(run: &Run, plot: Plot) -> String {
     let machine = run.environment.as_ref().map_or_else(Vec::new, headline::machine);
     let title = match &run.simulated {
-        Some(what) => format!("{} · simulated: {what}", plot.title()),
-        None => format!("{} · {}", plot.title(), headline::title(run)),
+        Some(what) => format!("{} · simulated: {what}", plot.title(&of_run(run))),
+        None => format!("{} · {}", plot.title(&of_run(run)), headline::title(run)),
     };
     let machine = machine.join(" · ");
     if plot == Plot::Arrivals {
         let height = arrivals::height(run.switch.as_ref(), BROAD, true);
-        return arrivals::draw(run.switch.as_ref(), &Paper { width: BROAD, height, title: Some((title, machine)) });
+        return arrivals::draw(run.switch.as_ref(), &Paper::titled(BROAD, height, (title, machine)));
+    }
+    if plot == Plot::Outliers {
+        let timeline = outliers::timeline(run);
+        let height = outliers::height(timeline.as_ref(), 900.0, 62.0);
+        return outliers::draw(timeline.as_ref(), &Paper::titled(900.0, height, (title, machine)));
+    }
+    if plot == Plot::Waveform {
+        return waveform_document(run, (title, machine));
+    }
+    if plot == Plot::Persistence {
+        return persistence_document(run, (title, machine));
     }
     if plot == Plot::Delays {
-        let paper = Paper { width: 900.0, height: 480.0, title: Some((title, machine)) };
+        let paper = Paper::titled(900.0, 480.0, (title, machine));
         return delays::draw(crate::delays::of(run).as_ref(), &paper);
+    }
+    if plot == Plot::Waits {
+        return waits_document(run, (title, machine));
+    }
+    if plot == Plot::Dips {
+        return dips::draw(run, &Paper::titled(900.0, 480.0, (title, machine)));
+    }
+    if plot == Plot::Received {
+        return received::document(run, (title, machine));
     }
     document(&of_run(run), plot, title, machine)
 }
 
+const SEVERAL_WAITS: &str = "Several waits of a cycle";
+const NO_WAITS: &str = "no loop of several waits was measured in this run";
+
+fn waits_document(run: &Run, title: (String, String)) -> String {
+    match &crate::waits::of(run)[..] {
+        [] => nothing(&Paper::titled(900.0, 480.0, title), SEVERAL_WAITS.into(), NO_WAITS),
+        [only] => waits::draw(only, &Paper::titled(900.0, 480.0, title)),
+        several => {
+            let paper = Paper::inline(panels::WIDTH, TALL);
+            let drawn = several.iter().map(|of_loop| (of_loop.method.into(), waits::draw(of_loop, &paper)));
+            panels::grid_of(SEVERAL_WAITS, TALL, &[], drawn.collect(), title)
+        }
+    }
+}
+
+/// Samples over time, as a page wants them.
+pub(crate) fn signal_inline(of: &ontick_record::run::Signal, width: f64) -> String {
+    signal::over_time(of, &Paper::inline(width, 300.0))
+}
+
+/// Their spectrum, where they have one.
+pub(crate) fn spectrum_inline(of: &ontick_record::run::Signal, width: f64) -> Option<String> {
+    signal::over_frequency(of, &Paper::inline(width, 300.0))
+}
+
+/// A loop of several waits, as a page wants it.
+pub(crate) fn waits_inline(of_loop: &crate::waits::Loop, width: f64, height: f64) -> String {
+    waits::draw(of_loop, &Paper::inline(width, height))
+}
+
+const NO_REQUESTS: &str = "no requests were made of a line in this run";
+
+fn nothing(paper: &Paper, name: String, words: &str) -> String {
+    let mut frame = Frame::new(paper, &name, &[], 0.0);
+    frame.nothing(words);
+    frame.finish()
+}
+
+fn persistence_document(run: &Run, title: (String, String)) -> String {
+    let name = "Persistence";
+    match &persistence::screens(run)[..] {
+        [] => nothing(&Paper::titled(900.0, 480.0, title), name.into(), NO_REQUESTS),
+        [only] => persistence::draw(only, &Paper::titled(900.0, 420.0, title)),
+        several => {
+            let drawn = several.iter().map(|s| (s.name.clone(), persistence::draw(s, &screen_paper())));
+            panels::grid(name, &[], drawn.collect(), title)
+        }
+    }
+}
+
+const NO_PULSES: &str = "no pulses were kept one by one in this run";
+
+fn waveform_document(run: &Run, title: (String, String)) -> String {
+    match &waveform::trains(run)[..] {
+        [] => nothing(&Paper::titled(900.0, 480.0, title), "Pulses".into(), NO_PULSES),
+        [only] => waveform::draw(only, &Paper::titled(900.0, 460.0, title)),
+        several => {
+            let paper = Paper::inline(panels::WIDTH, TALL);
+            let drawn = several.iter().map(|train| (train.name.clone(), waveform::draw(train, &paper)));
+            panels::grid_of("Pulses", TALL, &[], drawn.collect(), title)
+        }
+    }
+}
+
+/// A panel of two plots.
+const TALL: f64 = 330.0;
+
+/// Each train with its first pulses, as a page wants it.
+pub(crate) fn waveforms_inline(run: &Run, width: f64) -> Vec<(String, String)> {
+    let paper = Paper::inline(width, 380.0);
+    waveform::trains(run).iter().map(|train| (train.name.clone(), waveform::draw(train, &paper))).collect()
+}
+
+fn screen_paper() -> Paper<'static> {
+    Paper::inline(panels::WIDTH, panels::HEIGHT)
+}
+
+/// The outliers of a run over time, as a page wants them; none where none were kept.
+pub(crate) fn outliers_inline(run: &Run, width: f64) -> Option<String> {
+    let timeline = outliers::timeline(run)?;
+    let height = outliers::height(Some(&timeline), width, 10.0);
+    Some(outliers::draw(Some(&timeline), &Paper::inline(width, height)))
+}
+
+/// Each series with its traces over each other, as a page wants it.
+pub(crate) fn persistence_inline(run: &Run) -> Vec<(String, String)> {
+    let screens = persistence::screens(run);
+    screens.iter().map(|screen| (screen.name.clone(), persistence::draw(screen, &screen_paper()))).collect()
+}
+
+/// Dips detected by width, as a page wants them.
+pub(crate) fn dips_inline(run: &Run, width: f64, height: f64) -> String {
+    dips::draw(run, &Paper::inline(width, height))
+}
+
 /// The curve of delays, as a page wants it.
 pub(crate) fn delays_inline(run: &Run, width: f64, height: f64) -> String {
-    delays::draw(crate::delays::of(run).as_ref(), &Paper { width, height, title: None })
+    delays::draw(crate::delays::of(run).as_ref(), &Paper::inline(width, height))
 }
 
 /// The width of a picture with several panels.
@@ -102,7 +278,7 @@ const BROAD: f64 = 1_080.0;
 /// Arrivals over the gates, as a page wants them.
 pub(crate) fn arrivals_inline(switch: &Switching, width: f64) -> String {
     let height = arrivals::height(Some(switch), width, false);
-    arrivals::draw(Some(switch), &Paper { width, height, title: None })
+    arrivals::draw(Some(switch), &Paper::inline(width, height))
 }
 
 /// A plot of several runs over each other.
@@ -110,16 +286,20 @@ pub fn svg_of_several(runs: &[Named], plot: Plot) -> String {
     let runs = &short_names(runs)[..];
     let names: Vec<&str> = runs.iter().map(|r| r.name).collect();
     let simulated = if runs.iter().any(|r| r.run.simulated.is_some()) { " · in part simulated" } else { "" };
-    document(&of_runs(runs), plot, format!("{}{simulated}", plot.title()), names.join(" · "))
+    let curves = of_runs(runs);
+    document(&curves, plot, format!("{}{simulated}", plot.title(&curves)), names.join(" · "))
 }
 
 fn document(curves: &[Curve], plot: Plot, title: String, about: String) -> String {
-    plot.draw(curves, &Paper { width: 900.0, height: 480.0, title: Some((title, about)) })
+    match panels::panels(curves) {
+        Some(panels) => panels::document(plot, &panels, curves, (title, about)),
+        None => plot.draw(curves, &Paper::titled(900.0, 480.0, (title, about))),
+    }
 }
 
 /// The vertical latency axis; what `x_axis` draws lies below its grid.
-fn latency_axis(frame: &mut Frame, decades: Decades, x_axis: impl FnOnce(&mut Frame)) -> Scale {
-    time_axis(frame, "latency", decades, x_axis)
+fn latency_axis(frame: &mut Frame, curves: &[Curve], decades: Decades, x_axis: impl FnOnce(&mut Frame)) -> Scale {
+    time_axis(frame, common_quantity(curves), decades, x_axis)
 }
 
 /// A vertical axis of times.

@@ -42,6 +42,24 @@ pub(crate) struct Curve<'a> {
     pub name: String,
     pub series: &'a Series,
     pub ink: Ink,
+    /// What its latencies are.
+    pub quantity: &'static str,
+}
+
+/// What the latencies of a measurement are called.
+pub(crate) fn quantity(measurement: &Measurement) -> &'static str {
+    match measurement {
+        Measurement::Pulse | Measurement::PulseTable => "width error",
+        Measurement::Noise => "gap",
+        Measurement::Response => "response time",
+        _ => "latency",
+    }
+}
+
+/// What the latencies of all curves are called.
+pub(crate) fn common_quantity(curves: &[Curve]) -> &'static str {
+    let first = curves.first().map_or("latency", |curve| curve.quantity);
+    if curves.iter().all(|curve| curve.quantity == first) { first } else { "latency" }
 }
 
 /// The series of a run. In a comparison the side is the colour and an idle machine is dashed; else each
@@ -55,7 +73,9 @@ pub(crate) fn of_run(run: &Run) -> Vec<Curve<'_>> {
         }
         _ => nth(i),
     };
-    run.series.iter().enumerate().map(|(i, s)| Curve { name: s.name.clone(), series: s, ink: ink(i, s) }).collect()
+    let quantity = quantity(&run.measurement);
+    let named = run.series.iter().enumerate();
+    named.map(|(i, s)| Curve { name: s.name.clone(), series: s, ink: ink(i, s), quantity }).collect()
 }
 
 /// The series of several runs: the run is the colour, the series within it the dash.
@@ -66,6 +86,7 @@ pub(crate) fn of_runs<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
             name: format!("{name}: {}", s.name),
             series: s,
             ink: Ink { colour, dash },
+            quantity: quantity(&named.run.measurement),
         };
         named.run.series.iter().enumerate().map(curve).collect::<Vec<_>>()
     };

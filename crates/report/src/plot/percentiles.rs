@@ -11,9 +11,10 @@ use crate::typeset::time;
 
 pub(super) fn draw(curves: &[Curve], paper: &Paper) -> String {
     let mut frame = Frame::new(paper, "Latency by percentile", curves, 14.0);
-    let samples = curves.iter().map(|c| c.series.latency.count()).max().unwrap_or(0);
+    let all = || curves.iter().chain(paper.axes_of).map(|c| c.series);
+    let samples = all().map(|s| s.latency.count()).max().unwrap_or(0);
     let x = Scale::log(0.0, (samples.max(10) as f64).log10(), frame.left, frame.right);
-    let y = latency_axis(&mut frame, Decades::of(curves.iter().map(|c| c.series)), |frame| {
+    let y = latency_axis(&mut frame, curves, Decades::of(all()), |frame| {
         frame.x_axis(x, &shares(x), &[], "share of the samples that are not later");
     });
     if samples == 0 {

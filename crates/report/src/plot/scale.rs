@@ -54,6 +54,11 @@ impl Scale {
         (self.from, self.to)
     }
 
+    /// The value at the end of a linear axis.
+    pub fn value_at_end(&self) -> f64 {
+        self.high
+    }
+
     /// How a program inverts the scale: `log 2 6 60 840`.
     pub fn described(&self) -> String {
         let kind = if self.kind == Kind::Log { "log" } else { "linear" };

@@ -56,7 +56,11 @@ fn entry(f: &Finding, all: bool) -> Entry {
 
 /// The reason, with what it costs where that is known.
 pub(crate) fn why(f: &Finding) -> String {
-    let effect = f.effect_ns.map(|ns| format!(" (up to {})", crate::number::plain(ns))).unwrap_or_default();
+    let effect = f.effect_ns.map(crate::number::plain).map(|time| match f.effect_elsewhere {
+        true => format!(" (up to {time} on other machines)"),
+        false => format!(" (up to {time})"),
+    });
+    let effect = effect.unwrap_or_default();
     format!("{}{effect}", f.why)
 }
 
@@ -85,6 +89,9 @@ mod tests {
         assert!(short.contains("it costs (up to 50ms)") && !short.contains("three"), "{short}");
         assert!(short.contains("1 more is fine (--all)") && short.contains("1 bad, 1 warning, 1 fine."), "{short}");
         let long = findings(&all, true, &Style::default());
+        let [mut elsewhere, ..] = all;
+        elsewhere.effect_elsewhere = true;
+        assert!(findings(&[elsewhere], false, &Style::default()).contains("it costs (up to 50ms on other"));
         assert!(long.contains("three") && long.contains("somebody") && !long.contains("--all"), "{long}");
     }
 }

@@ -25,6 +25,25 @@ pub(crate) fn hanging(label: &str, painted: &str, words: &str, width: usize) -> 
     text
 }
 
+/// Lines that are longer than `width` wrapped, each under what stands behind its label: the first word and the two spaces
+/// or more behind it, or the spaces that it begins with.
+pub(crate) fn fitted(text: &str, width: usize) -> String {
+    let mut all = String::new();
+    for line in text.lines() {
+        if line.chars().count() <= width {
+            all.push_str(line);
+            all.push('\n');
+            continue;
+        }
+        let begin = line.len() - line.trim_start().len();
+        let behind = |gap: usize| gap + line[gap..].len() - line[gap..].trim_start().len();
+        let label =
+            line[begin..].find("  ").map(|at| behind(begin + at)).filter(|at| *at <= width / 3).unwrap_or(begin);
+        all.push_str(&hanging(&line[..label], "", &line[label..], width));
+    }
+    all
+}
+
 /// Stands for a space at which no line ends.
 const GLUE: char = '\u{a0}';
 
@@ -70,6 +89,14 @@ mod tests {
             hanging("job   ", "", "act every 1ms · load: none", 21),
             "job   act every 1ms ·\n      load: none\n"
         );
+    }
+
+    #[test]
+    fn long_lines_are_wrapped_under_what_stands_behind_their_label() {
+        let text = "short\nplan      every stream has its place, none waits\n  gates     a 1us, b 2us, c 3us, d 4us, e 5us\n  there is no label in here at all, you see\n";
+        let narrow = "short\nplan      every stream has its\n          place, none waits\n  gates     a 1us, b 2us, c 3us, d\n            4us, e 5us\n  there is no label in here at all,\n  you see\n";
+        assert_eq!(fitted(text, 36), narrow);
+        assert_eq!(fitted(text, 80), text);
     }
 
     proptest! {

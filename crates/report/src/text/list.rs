@@ -74,7 +74,7 @@ fn painted(paint: &Paint, mark: Mark, front: &str) -> String {
     let painted = match mark {
         Mark::Plain => word.into(),
         Mark::Good => paint.good(word),
-        Mark::Look => paint.look(word),
+        Mark::Look => paint.notice(word),
         Mark::Bad => paint.bad(word),
     };
     format!("{}{painted}", &front[..front.len() - word.len()])

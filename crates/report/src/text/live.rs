@@ -85,7 +85,7 @@ fn recent(run: &Run, style: &Style) -> String {
     let step = series.maxima.step_ns as f64 / 1e9;
     let title = format!("largest latency per {step:.0}s, {} to {}", show(low), show(high));
     let paint = Paint(style.colour);
-    format!("  {title}\n  {}\n", paint.look(&columns))
+    format!("  {title}\n  {}\n", paint.notice(&columns))
 }
 
 #[cfg(test)]

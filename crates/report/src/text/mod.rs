@@ -2,6 +2,7 @@
 
 mod causes;
 mod delays;
+mod dips;
 mod findings;
 mod lines;
 mod list;
@@ -12,6 +13,7 @@ pub mod samples;
 mod switching;
 mod table;
 mod trace;
+mod waits;
 
 use ontick_record::{Environment, Measurement, Run};
 
@@ -59,7 +61,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
     let mut text = String::new();
     if let Some(what) = &run.simulated {
         let line = hanging("simulated ", "simulated ", &printable(what), style.width);
-        text.push_str(&paint.look(&line));
+        text.push_str(&paint.notice(&line));
     }
     for line in headline::lines(run) {
         let label = format!("{:<10}", line.label);
@@ -69,12 +71,15 @@ pub fn summary(run: &Run, style: &Style) -> String {
     text.push_str(&match &run.switch {
         Some(switch) => switching::tables(switch, style),
         None if has_pulses(run) => pulses::pulses(run, style),
-        None => delays::delays(run, style).unwrap_or_else(|| table::table(run, style)),
+        None => {
+            delays::delays(run, style).or_else(|| dips::dips(run, style)).unwrap_or_else(|| table::table(run, style))
+        }
     });
     let has_delays = run.measurement == Measurement::Delay;
     if let Some(sentence) = waits_differently(run.series.iter()).filter(|_| !has_delays) {
         text.push_str(&hanging("  ", "", sentence, style.width));
     }
+    text.push_str(&waits::waits(run, style));
     text.push('\n');
     text.push_str(&hanging("", "", &printable(&verdict::verdict(run)), style.width));
     let causes = causes::causes(run, style);
@@ -100,6 +105,11 @@ pub fn labelled(label: &str, words: &str, style: &Style) -> String {
     hanging(label, "", &printable(words), style.width)
 }
 
+/// Text whose long lines are wrapped, each under what stands behind its label.
+pub fn fitted(text: &str, style: &Style) -> String {
+    lines::fitted(text, style.width)
+}
+
 /// A difference of two files (`diff -u`), what is added and taken away coloured.
 pub fn diff(text: &str, style: &Style) -> String {
     let paint = Paint(style.colour);
@@ -115,8 +125,11 @@ fn requirements(run: &Run, style: &Style) -> String {
     let paint = Paint(style.colour);
     let mut text = String::new();
     for judged in &run.requirements {
-        let (word, mark): (_, fn(&Paint, &str) -> String) =
-            if judged.met { ("met      ", Paint::good) } else { ("not met  ", Paint::bad) };
+        let (word, mark): (_, fn(&Paint, &str) -> String) = match (judged.met, judged.unproven) {
+            (true, _) => ("met      ", Paint::good),
+            (false, false) => ("not met  ", Paint::bad),
+            (false, true) => ("not proven  ", Paint::bad),
+        };
         let decided = if judged.series.is_empty() { String::new() } else { format!(" ({})", judged.series) };
         let rest = printable(&format!("{} — {}{decided}", judged.requirement, judged.seen));
         text.push_str(&hanging(word, &mark(&paint, word), &rest, style.width));
@@ -127,6 +140,6 @@ fn requirements(run: &Run, style: &Style) -> String {
 fn warned(run: &Run, style: &Style) -> String {
     let paint = Paint(style.colour);
     let label = "warning: ";
-    let say = |sentence: &String| hanging(label, &paint.look(label), &printable(sentence), style.width);
+    let say = |sentence: &String| hanging(label, &paint.notice(label), &printable(sentence), style.width);
     warnings::warnings(run).iter().map(say).collect()
 }

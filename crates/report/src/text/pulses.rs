@@ -46,7 +46,7 @@ fn row(series: &Series, style: &Style) -> String {
         text.push_str(&format!("{:>ERROR$}", latency(ns)));
     }
     let missed = format!("{:>MISSED$}", count(series.missed));
-    text.push_str(&if series.missed > 0 { Paint(style.colour).look(&missed) } else { missed });
+    text.push_str(&if series.missed > 0 { Paint(style.colour).notice(&missed) } else { missed });
     text.push('\n');
     text
 }
@@ -60,7 +60,7 @@ fn source_table(run: &Run, style: &Style) -> String {
     let mut text = format!("  {:LABEL$}{:>w$}{:>w$}\n", "", "idle, us", "loaded, us", w = 3 * WIDTH);
     text.push_str(&format!("  {:LABEL$}{}{}\n", "", three(&heads), three(&heads)));
     for part in parts(run) {
-        text.push_str(&paint.look(&format!("{} us\n", count(part.wanted_ns / 1_000))));
+        text.push_str(&paint.notice(&format!("{} us\n", count(part.wanted_ns / 1_000))));
         for (name, cells) in &part.rows {
             let cells = cells.map(|series| three(&series.map_or(Default::default(), |s| widths(s.pulse.as_ref()))));
             let line = format!("  {:LABEL$}{}{}", shortened(&printable(name), LABEL), cells[0], cells[1]);

@@ -103,7 +103,7 @@ fn figures(samples: &Samples, style: &Style) -> Vec<String> {
     let line = |text: String| shortened(&text, style.width);
     let mut lines = vec![
         line(format!("  rate     {}{asked}", samples.rate_in_words())),
-        if samples.late + samples.full > 0 { paint.look(&line(missed)) } else { line(missed) },
+        if samples.late + samples.full > 0 { paint.notice(&line(missed)) } else { line(missed) },
         line(format!("  ring     {} full · {} at most", percent(samples.ring), percent(samples.ring_peak))),
     ];
     if !samples.listening.is_empty() {
@@ -152,7 +152,7 @@ fn who_reads(readers: &[Reader], style: &Style, rows: usize) -> Vec<String> {
     for (reader, row) in order.iter().zip(&rows) {
         lines.push(match reader.state {
             State::Failed(_) => paint.bad(&line(row)),
-            _ if reader.missed > 0 => paint.look(&line(row)),
+            _ if reader.missed > 0 => paint.notice(&line(row)),
             _ => line(row),
         });
     }

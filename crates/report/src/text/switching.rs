@@ -5,14 +5,16 @@ use ontick_record::{Histogram, Run};
 use ontick_units::show;
 
 use super::Style;
-use super::lines::{hanging, shortened};
+use super::lines::hanging;
 use crate::colour::Paint;
 use crate::figures::latency;
 use crate::number::count;
 use crate::printable::printable;
 use crate::switching::{remarks, side};
 
-const LABEL: usize = 10;
+/// Names of classes: with less room the table has no need to be narrower, and with more it were too wide.
+const LABEL: std::ops::RangeInclusive<usize> = 10..=13;
+const DELAY_LABEL: usize = 20;
 const COUNT: usize = 11;
 const FEW: usize = 8;
 const TIME: usize = 8;
@@ -31,14 +33,16 @@ pub(super) fn tables(switch: &Switching, style: &Style) -> String {
 /// Frames, and how long after its gate's opening the first came.
 fn frames(trial: &Trial, style: &Style) -> String {
     let wide = !style.is_narrow();
-    let mut text = format!("{:<w$}{:>COUNT$}{:>COUNT$}", printable(&trial.name), "sent", "received", w = LABEL + 2);
+    let longest = trial.classes.iter().map(|class| printable(&class.name).chars().count()).max().unwrap_or(0);
+    let label = if wide { (longest + 1).clamp(*LABEL.start(), *LABEL.end()) } else { *LABEL.start() };
+    let mut text = format!("{:<w$}{:>COUNT$}{:>COUNT$}", printable(&trial.name), "sent", "received", w = label + 2);
     text.push_str(&format!("{:>FEW$}{:>FEW$}", "dropped", "outside"));
     if wide && trial.gates {
         text.push_str(&format!("  {:>TIME$}{:>TIME$}{:>TIME$}", "first p50", "p99", "max"));
     }
     text.push('\n');
     for class in &trial.classes {
-        text.push_str(&row(class, trial, wide, style));
+        text.push_str(&row(class, trial, label, style));
     }
     for remark in remarks(trial) {
         text.push_str(&hanging("    ", "", &printable(&remark), style.width));
@@ -46,13 +50,22 @@ fn frames(trial: &Trial, style: &Style) -> String {
     text
 }
 
-fn row(class: &Class, trial: &Trial, wide: bool, style: &Style) -> String {
-    let paint = Paint(style.colour);
-    let mut text = format!("  {:<LABEL$}", shortened(&printable(&class.name), LABEL - 1));
+/// A name as the first column of a row; one that is too long is on a line of its own, as no name is cut.
+fn named(name: &str, label: usize) -> String {
+    let name = printable(name);
+    match name.chars().count() < label {
+        true => format!("  {name:<label$}"),
+        false => format!("  {name}\n  {:<label$}", ""),
+    }
+}
+
+fn row(class: &Class, trial: &Trial, label: usize, style: &Style) -> String {
+    let (paint, wide) = (Paint(style.colour), !style.is_narrow());
+    let mut text = named(&class.name, label);
     text.push_str(&format!("{:>COUNT$}{:>COUNT$}", count(class.sent), count(class.received)));
     text.push_str(&format!("{:>FEW$}", count(class.dropped)));
     let outside = format!("{:>FEW$}", count(class.outside));
-    text.push_str(&if trial.gates && class.outside > 0 { paint.look(&outside) } else { outside });
+    text.push_str(&if trial.gates && class.outside > 0 { paint.notice(&outside) } else { outside });
     if wide && trial.gates {
         let first = [class.first.quantile(0.5), class.first.quantile(0.99), class.first.max_ns].map(latency);
         text.push_str(&format!("  {:>9}{:>TIME$}{:>TIME$}", first[0], first[1], first[2]));
@@ -61,28 +74,28 @@ fn row(class: &Class, trial: &Trial, wide: bool, style: &Style) -> String {
     text
 }
 
-/// Delay and jitter of all classes.
+/// Delay and jitter of all classes, trial by trial.
 fn times(switch: &Switching, style: &Style) -> String {
     let wide = !style.is_narrow();
-    let mut text = format!("{:<w$}{:>TIME$}{:>TIME$}{:>TIME$}", "delay", "p50", "p99", "max", w = 2 * LABEL + 2);
-    if wide {
-        text.push_str(&format!("  {:>10}{:>TIME$}{:>TIME$}", "jitter p50", "p99", "max"));
-    }
-    text.push('\n');
     let three = |h: &Histogram| [h.quantile(0.5), h.quantile(0.99), h.max_ns].map(latency);
-    for (trial, class) in switch.trials.iter().flat_map(|trial| trial.classes.iter().map(move |class| (trial, class))) {
-        let name = format!("{} ({})", printable(&class.name), printable(&trial.name));
-        let [p50, p99, max] = three(&class.delay);
-        text.push_str(&format!(
-            "  {:<w$}{p50:>TIME$}{p99:>TIME$}{max:>TIME$}",
-            shortened(&name, 2 * LABEL - 1),
-            w = 2 * LABEL
-        ));
+    let mut text = String::new();
+    for trial in &switch.trials {
+        let title = format!("delay, {}", printable(&trial.name));
+        text.push_str(&format!("{title:<w$}{:>TIME$}{:>TIME$}{:>TIME$}", "p50", "p99", "max", w = DELAY_LABEL + 2));
         if wide {
-            let [p50, p99, max] = three(&class.jitter);
-            text.push_str(&format!("  {p50:>10}{p99:>TIME$}{max:>TIME$}"));
+            text.push_str(&format!("  {:>10}{:>TIME$}{:>TIME$}", "jitter p50", "p99", "max"));
         }
         text.push('\n');
+        for class in &trial.classes {
+            let [p50, p99, max] = three(&class.delay);
+            text.push_str(&named(&class.name, DELAY_LABEL));
+            text.push_str(&format!("{p50:>TIME$}{p99:>TIME$}{max:>TIME$}"));
+            if wide {
+                let [p50, p99, max] = three(&class.jitter);
+                text.push_str(&format!("  {p50:>10}{p99:>TIME$}{max:>TIME$}"));
+            }
+            text.push('\n');
+        }
     }
     text
 }
@@ -108,4 +121,31 @@ pub fn violations(run: &Run, style: &Style) -> String {
         ));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn switch(names: &[&str]) -> Switching {
+        let class = |name: &&str| Class { name: name.to_string(), ..Class::default() };
+        let classes: Vec<Class> = names.iter().map(class).collect();
+        let trial =
+            |name: &str, gates| Trial { name: name.into(), gates, classes: classes.clone(), ..Trial::default() };
+        Switching { trials: vec![trial("gates on", true), trial("gates off", false)], ..Switching::default() }
+    }
+
+    #[test]
+    fn no_name_is_cut_and_gates_on_and_off_are_told_apart() {
+        let names = ["scheduled-7", "best-effort", "a-name-that-no-column-has-room-for"];
+        let style = Style { width: 80, ..Style::default() };
+        let text = tables(&switch(&names), &style);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for name in names {
+            assert_eq!(text.matches(&format!("  {name}")).count(), 4, "{text}");
+        }
+        for title in ["gates on  ", "gates off  ", "delay, gates on  ", "delay, gates off  "] {
+            assert_eq!(text.lines().filter(|line| line.starts_with(title)).count(), 1, "{title}: {text}");
+        }
+    }
 }

@@ -3,16 +3,16 @@
 use ontick_record::{Run, Series};
 
 use super::Style;
-use super::lines::shortened;
+use super::lines::{hanging, shortened};
 use crate::colour::Paint;
-use crate::figures::{LATENCIES, latency, missed_cycles, share_in_time};
+use crate::figures::{LATENCIES, STD_DEV, latency, missed_cycles, rough_deviations, share_in_time};
 use crate::grouping::groups;
 use crate::printable::printable;
 
 /// A label is not cut below this; rather do columns go, or is the line too long.
 const LABEL: usize = 10;
 /// Columns go in this order where a terminal is too narrow for all.
-const FIRST_TO_GO: [&str; 5] = ["p99.99", "min", "p99.9", "p50", "p99"];
+const FIRST_TO_GO: [&str; 6] = [STD_DEV, "p99.99", "min", "p99.9", "p50", "p99"];
 
 /// One row, ready to be aligned.
 struct Row<'a> {
@@ -45,6 +45,9 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
         text.push_str(&last_column(row.series.published.as_ref().map(|published| printable(&published.figure))));
         text.push('\n');
     }
+    let has_deviations = columns.iter().any(|(i, _)| heads[*i] == STD_DEV);
+    let rough = rough_deviations(run.series.iter()).filter(|_| has_deviations);
+    text.extend(rough.map(|said| hanging("  ", "", &said, style.width)));
     text
 }
 
@@ -100,11 +103,14 @@ fn heads() -> Vec<&'static str> {
     LATENCIES.iter().map(|c| c.head).chain(["< 3us", "missed"]).collect()
 }
 
-/// The largest percentile is the first to go where there is little room, then the smallest value.
+/// Standard deviation and mean are the first to go where there is little room, then the largest percentile and the smallest value.
 fn fits(column: usize, room: usize) -> bool {
     match LATENCIES.get(column).map(|c| c.head) {
         Some("p99.99") => room >= 80,
         Some("min") => room >= 70,
+        // 80 columns are taken by what decides.
+        Some("mean") => room >= 96,
+        Some(STD_DEV) => room >= 106,
         _ => true,
     }
 }
@@ -113,7 +119,10 @@ fn rows(run: &Run) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     for group in groups(run) {
         for (i, (label, series)) in group.rows.into_iter().enumerate() {
-            let latencies = LATENCIES.iter().map(|c| latency((c.of)(series)));
+            let latencies = LATENCIES.iter().map(|c| {
+                let mark = if (c.is_rough)(series) { "~" } else { "" };
+                format!("{mark}{}", latency((c.of)(series)))
+            });
             let cells =
                 latencies.chain([share_in_time(series), missed_cycles(run, series)]).map(unit_aligned).collect();
             let group = if i == 0 { printable(group.name) } else { String::new() };
@@ -131,7 +140,7 @@ fn unit_aligned(cell: String) -> String {
 
 fn painted(row: &Row, column: usize, cell: String, style: &Style) -> String {
     let missed = LATENCIES.len() + 1;
-    if column == missed && row.series.missed > 0 { Paint(style.colour).look(&cell) } else { cell }
+    if column == missed && row.series.missed > 0 { Paint(style.colour).notice(&cell) } else { cell }
 }
 
 fn right(cell: &str, to: usize) -> String {

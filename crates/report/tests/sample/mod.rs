@@ -109,6 +109,7 @@ pub fn series(name: &str, shape: Shape, seconds: u32, seed: u64) -> Series {
         idle_ns: 31_000_000_000,
         interrupts: [("arch_timer".into(), 4_211), ("mmc0".into(), 37)].into(),
         cpu_khz: Some((600_000, 1_400_000)),
+        rivals: Vec::new(),
     };
     s
 }
@@ -172,12 +173,14 @@ pub fn prove() -> Run {
             series: "ontick, loaded".into(),
             seen: "99.7733% < 3us".into(),
             met: true,
+            unproven: false,
         },
         Judged {
             requirement: "max < 30us".into(),
             series: "ontick, loaded".into(),
             seen: "max 41.0us".into(),
             met: false,
+            unproven: false,
         },
     ];
     run.notes = vec!["/dev/cpu_dma_latency could not be opened: the CPU may fall into deep sleep between cycles; run as root to hold it awake.".into()];
@@ -215,7 +218,7 @@ fn blocks(s: &Series, index: u32) -> Vec<Block> {
     places.into_iter().enumerate().map(block).collect()
 }
 
-/// `timer --explain`: causes of many outliers, and two told in full.
+/// `timer --explain`: causes of many outliers, and two described in full.
 pub fn explained() -> Run {
     use ontick_record::run::{Cause, Explained, Happening, Tracing};
     let mut run = single();
@@ -314,6 +317,7 @@ pub fn switch() -> Run {
         stamps: "kernel".into(),
         cycle_ns: 1_000_000,
         guard_ns: 1_000,
+        closed_ns: 0,
         trials,
     });
     run
@@ -419,6 +423,28 @@ pub fn hostile() -> Run {
         happened: vec![ontick_record::run::Happening { what: evil.into(), ..Default::default() }],
         ..Default::default()
     }];
-    run.requirements.push(Judged { requirement: evil.into(), series: evil.into(), seen: evil.into(), met: false });
+    run.requirements.push(Judged {
+        requirement: evil.into(),
+        series: evil.into(),
+        seen: evil.into(),
+        ..Judged::default()
+    });
+    run
+}
+
+/// Samples of a sine with holes in it.
+pub fn signal() -> Run {
+    let mut run = single();
+    run.measurement = "sample".into();
+    let value = |i: u32| (f64::from(i) * std::f64::consts::TAU / 20.0).sin();
+    let values = (0..400).map(|i| (!(50..53).contains(&i)).then(|| value(i))).collect();
+    run.signal = Some(ontick_record::run::Signal {
+        channel: "sine".into(),
+        unit: "V".into(),
+        step_ns: Some(1_000_000),
+        values,
+        missed_late: 3,
+        missed_full: 0,
+    });
     run
 }

@@ -34,14 +34,21 @@ pub enum Why {
     },
     /// Device interrupts go to the CPUs that would have come first; these could be moved.
     Interrupts,
+    /// A real-time thread of another process has the CPU that would have come first.
+    Occupied {
+        /// That CPU.
+        cpu: u32,
+        /// Who has it.
+        by: String,
+    },
     /// Nothing speaks against it, and boards send interrupts and start-up work to the first.
     Last,
 }
 
 impl Why {
-    /// Whether another CPU than the expected one came of it, so that a reader must be told.
+    /// Whether another CPU than the expected one came of it, so that a reader must know.
     pub fn is_unexpected(&self) -> bool {
-        matches!(self, Self::FixedInterrupts { .. } | Self::Interrupts)
+        matches!(self, Self::FixedInterrupts { .. } | Self::Interrupts | Self::Occupied { .. })
     }
 }
 
@@ -54,6 +61,7 @@ impl fmt::Display for Why {
                 write!(f, "the interrupt {worst} is delivered to CPU {on}, and the kernel does not let it be moved")
             }
             Why::Interrupts => f.write_str("it is the last one that receives few device interrupts"),
+            Why::Occupied { cpu, by } => write!(f, "CPU {cpu} has a real-time thread already, that of {by}"),
             Why::Last => f.write_str("it is the last one that may be used"),
         }
     }

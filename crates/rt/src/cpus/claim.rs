@@ -73,7 +73,7 @@ impl Holder {
 }
 
 /// The beginning of a command line as `/proc` has it: the program's name and three arguments.
-fn shortened(line: &[u8]) -> String {
+pub(super) fn shortened(line: &[u8]) -> String {
     let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     let words: Vec<String> = words.take(4).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
     let program = words.first().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
@@ -94,7 +94,7 @@ impl fmt::Display for Holder {
 /// Why a CPU is not to be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Held {
+pub enum ClaimError {
     /// Another process has this one.
     #[error("CPU {cpu} is held by {holder}: name another CPU, or end that first", cpu = .0.cpu, holder = .0)]
     By(Holder),
@@ -112,7 +112,7 @@ pub enum Held {
 }
 
 /// Claims `cpu` for this process until it ends. Claims of one process do not exclude each other.
-pub fn claim(cpu: u32, occupancy: Occupancy) -> Result<(), Held> {
+pub fn claim(cpu: u32, occupancy: Occupancy) -> Result<(), ClaimError> {
     let Some(registry) = Registry::open() else { return Ok(()) };
     let holders = registry.holders();
     is_free(cpu, occupancy, &holders, &online())?;
@@ -121,7 +121,7 @@ pub fn claim(cpu: u32, occupancy: Occupancy) -> Result<(), Held> {
 }
 
 /// Chooses a CPU that nobody holds, and claims it for this process until it ends. Threads that rest may share one.
-pub fn dedicate(occupancy: Occupancy) -> Result<Choice, Held> {
+pub fn dedicate(occupancy: Occupancy) -> Result<Choice, ClaimError> {
     let registry = Registry::open();
     let holders = registry.as_ref().map(Registry::holders).unwrap_or_default();
     let choice = choose_beside(occupancy, &holders)?;
@@ -140,7 +140,7 @@ pub fn holders() -> Vec<Holder> {
     }
 }
 
-fn choose_beside(occupancy: Occupancy, holders: &[Holder]) -> Result<Choice, Held> {
+fn choose_beside(occupancy: Occupancy, holders: &[Holder]) -> Result<Choice, ClaimError> {
     let choice = preference_beside(holders, occupancy);
     is_free(choice.cpu, occupancy, holders, &online()).map(|()| choice)
 }
@@ -155,15 +155,15 @@ pub(super) fn free(occupancy: Occupancy, holders: &[Holder], allowed: &[u32], on
 }
 
 /// Whether a CPU may be claimed beside these holders.
-fn is_free(cpu: u32, occupancy: Occupancy, holders: &[Holder], online: &[u32]) -> Result<(), Held> {
+fn is_free(cpu: u32, occupancy: Occupancy, holders: &[Holder], online: &[u32]) -> Result<(), ClaimError> {
     let spins = |holder: &&Holder| holder.occupancy == Occupancy::Spins;
     let excludes = |holder: &&Holder| occupancy == Occupancy::Spins || spins(holder);
     if let Some(holder) = holders.iter().filter(|holder| holder.cpu == cpu).find(excludes) {
-        return Err(Held::By(holder.clone()));
+        return Err(ClaimError::By(holder.clone()));
     }
     let is_left = |other: &u32| *other != cpu && !holders.iter().filter(spins).any(|holder| holder.cpu == *other);
     if occupancy == Occupancy::Spins && !online.iter().any(is_left) {
-        return Err(Held::LastOne { cpu, beside: holders.iter().filter(spins).cloned().collect() });
+        return Err(ClaimError::LastOne { cpu, beside: holders.iter().filter(spins).cloned().collect() });
     }
     Ok(())
 }
@@ -302,9 +302,9 @@ mod tests {
         let holders = [held(3, Spins), held(2, Rests)];
         let online = [0, 1, 2, 3];
         let free = |cpu, occupancy| is_free(cpu, occupancy, &holders, &online);
-        assert_eq!(free(3, Rests), Err(Held::By(held(3, Spins))));
-        assert_eq!(free(3, Spins), Err(Held::By(held(3, Spins))));
-        assert_eq!((free(2, Rests), free(2, Spins)), (Ok(()), Err(Held::By(held(2, Rests)))));
+        assert_eq!(free(3, Rests), Err(ClaimError::By(held(3, Spins))));
+        assert_eq!(free(3, Spins), Err(ClaimError::By(held(3, Spins))));
+        assert_eq!((free(2, Rests), free(2, Spins)), (Ok(()), Err(ClaimError::By(held(2, Rests)))));
         assert_eq!(free(1, Spins), Ok(()));
         let said = free(3, Rests).unwrap_err().to_string();
         assert_eq!(said, "CPU 3 is held by process 4000003: name another CPU, or end that first");
@@ -314,7 +314,7 @@ mod tests {
     fn one_cpu_is_left_to_everything_else() {
         let holders = [held(0, Spins)];
         let refused = is_free(1, Spins, &holders, &[0, 1]).unwrap_err();
-        assert_eq!(refused, Held::LastOne { cpu: 1, beside: vec![held(0, Spins)] });
+        assert_eq!(refused, ClaimError::LastOne { cpu: 1, beside: vec![held(0, Spins)] });
         assert!(refused.to_string().contains("CPU 0 is held by process 4000000"), "{refused}");
         assert_eq!(is_free(1, Rests, &holders, &[0, 1]), Ok(()));
         assert!(is_free(0, Spins, &[], &[0]).is_err());
@@ -369,7 +369,7 @@ mod tests {
         let theirs = open(&place(&other), true).unwrap();
         flock(&theirs, FlockOperation::LockExclusive).unwrap();
         assert_eq!(holders(), std::slice::from_ref(&other));
-        assert_eq!(claim(other.cpu, Rests), Err(Held::By(other.clone())));
+        assert_eq!(claim(other.cpu, Rests), Err(ClaimError::By(other.clone())));
         drop(theirs);
         assert_eq!((claim(other.cpu, Rests), holders()), (Ok(()), vec![]));
         fs::remove_dir_all(&home).unwrap();

@@ -17,7 +17,7 @@ impl Whereabouts {
     }
 
     /// Looks for the thread `tid` of this process; the CPU that it is on, if that is another one for the first time.
-    pub fn look(&mut self, tid: i32) -> Option<u32> {
+    pub fn update(&mut self, tid: i32) -> Option<u32> {
         let stat = fs::read_to_string(format!("/proc/self/task/{tid}/stat")).ok()?;
         self.take(processor(&stat)?)
     }
@@ -90,14 +90,14 @@ mod tests {
         });
         let tid = begun.recv().unwrap();
         let mut whereabouts = Whereabouts::of_one_pinned_to(first);
-        assert_eq!(whereabouts.look(tid), None);
+        assert_eq!(whereabouts.update(tid), None);
         set_affinity_of(tid, &[last]).unwrap();
         // A thread that sleeps is moved when it wakes.
         drop(end);
         thread.join().unwrap();
         let stay = std::thread::spawn(move || {
             set_affinity(&[last]).unwrap();
-            (whereabouts.look(current_tid()), whereabouts.why())
+            (whereabouts.update(current_tid()), whereabouts.why())
         });
         assert_eq!(stay.join().unwrap(), (Some(last), format!("CPU {first} was taken from it")));
     }

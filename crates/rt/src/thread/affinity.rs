@@ -5,7 +5,7 @@ use std::io;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::Refusal;
-use crate::cpus;
+use crate::online::online;
 
 /// Lets the calling thread run on these CPUs only.
 pub fn set_affinity(cpus: &[u32]) -> io::Result<()> {
@@ -22,7 +22,7 @@ pub fn set_affinity_of(tid: i32, cpus: &[u32]) -> io::Result<()> {
 /// Pins the calling thread.
 pub(super) fn pin(cpu: u32) -> Result<(), Refusal> {
     let what = format!("CPU {cpu}");
-    let online = cpus::online();
+    let online = online();
     if !online.contains(&cpu) {
         let list: Vec<String> = online.iter().map(u32::to_string).collect();
         return Err(Refusal::new(what, "it is not online", format!("choose one of CPU {}", list.join(", "))));

@@ -129,7 +129,7 @@ pub(super) fn obtain(policy: Policy) -> Result<(), Refusal> {
         let (why, remedy) = match (error.raw_os_error(), policy) {
             (Some(libc::EPERM), Policy::Deadline { .. }) => (
                 "it needs CAP_SYS_NICE, and a thread that is pinned cannot have it outside an exclusive cpuset".into(),
-                "run as root without --cpu, or use fifo".into(),
+                "run as root without naming a CPU, or use fifo".into(),
             ),
             (Some(libc::EBUSY), _) => (
                 "admission control: the CPUs have no such bandwidth left".into(),

@@ -4,18 +4,17 @@ use ontick_undo::Undone;
 use serde::Serialize;
 
 use super::{
-    Difference, Host, Journal, JournalError, Lock, Plan, Refused, Step, SwitchDir, SwitchDirError, differences,
+    Difference, Host, Journal, JournalError, Lock, Plan, Refused, Snapshot, Step, SwitchDir, SwitchDirError,
+    differences,
 };
 
 /// A plan was not carried out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyError {
-    /// It stands already, or parts of it do.
-    #[error(
-        "switch {0} is set up already: `ontick switch status {0}` shows it, `ontick switch revert {0}` takes it away"
-    )]
-    Stands(String),
+    /// It is set up already, or parts of it are.
+    #[error("switch {0} is set up already")]
+    Exists(String),
     /// Nothing was begun.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -36,13 +35,13 @@ pub enum ApplyError {
         difference: Difference,
     },
     /// And what had been done could not all be undone.
-    #[error("{why}, but {open} could not be undone: `ontick switch revert {name}` tries again")]
+    #[error("{why}, but {open} could not be undone")]
     Stuck {
         /// The first fault.
         why: String,
         /// The switch.
         name: String,
-        /// What still stands.
+        /// What is still in force.
         open: String,
     },
 }
@@ -62,13 +61,14 @@ pub fn apply(
     configuration: &str,
 ) -> Result<(), ApplyError> {
     if Journal::read(folder)?.is_some() {
-        return Err(ApplyError::Stands(folder.name().into()));
+        return Err(ApplyError::Exists(folder.name().into()));
     }
     let mut journal = Journal::begin(folder)?;
     let done = folder.keep_configuration(configuration, plan).map_err(ApplyError::from).and_then(|()| {
         plan.steps.iter().try_for_each(|step| carry_out(host, &mut journal, step))?;
         // A later step may have spoilt an earlier one's work.
-        plan.steps.iter().try_for_each(|step| compare(host, step))?;
+        let now = Snapshot::of(host);
+        plan.steps.iter().try_for_each(|step| compare(&now, step))?;
         Ok(journal.complete()?)
     });
     let Err(fault) = done else { return Ok(()) };

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::undo::{qdiscs, root_of};
-use super::{Host, Link, Refused, links, undo};
-use crate::qdisc::{HANDLE, Prio, Shown, Taprio};
+use super::{Host, Link, Refused, Snapshot, links, openvswitch, undo};
+use crate::qdisc::{HANDLE, Prio, Taprio, TaprioState};
 
 /// Something that a step brings about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,25 @@ pub enum Expect {
     Bridge {
         /// Its name.
         bridge: String,
+    },
+    /// There is a bridge of Open vSwitch that ontick made.
+    OvsBridge {
+        /// Its name.
+        bridge: String,
+    },
+    /// The port is in a bridge of Open vSwitch.
+    OvsPort {
+        /// The port.
+        port: String,
+        /// The bridge.
+        bridge: String,
+    },
+    /// A bridge of Open vSwitch has these flows and no others.
+    OvsFlows {
+        /// The bridge.
+        bridge: String,
+        /// The cookie of each in ascending order, with the queue that it sets.
+        flows: Vec<(u64, Option<u8>)>,
     },
     /// Offloads act or do not.
     Features {
@@ -123,11 +142,12 @@ pub fn differences<'a>(host: &impl Host, expects: impl IntoIterator<Item = &'a E
     if expects.peek().is_none() {
         return Vec::new();
     }
-    let links = match links(host) {
+    let now = Snapshot::of(host);
+    let links = match links(&now) {
         Ok(links) => links,
         Err(refused) => return vec![difference("the network", format!("cannot be looked at: {refused}"))],
     };
-    expects.filter_map(|expect| expect.differs(host, &links)).collect()
+    expects.filter_map(|expect| expect.differs(&now, &links)).collect()
 }
 
 impl Expect {
@@ -149,9 +169,11 @@ impl Expect {
             | Expect::Taprio { port, .. }
             | Expect::Prio { port, .. }
             | Expect::Children { port, .. }
+            | Expect::OvsPort { port, .. }
             | Expect::Filters { port, .. } => Some(port),
             Expect::Bridge { bridge } => Some(bridge),
             Expect::Value { .. } | Expect::NftTable { .. } | Expect::Chain { .. } => None,
+            Expect::OvsBridge { .. } | Expect::OvsFlows { .. } => None,
         }
     }
 
@@ -160,6 +182,7 @@ impl Expect {
             Expect::Value { path, .. } => path,
             Expect::NftTable { table, .. } => table,
             Expect::Chain { chain, .. } => chain,
+            Expect::OvsBridge { bridge } | Expect::OvsFlows { bridge, .. } => bridge,
             _ => self.port().unwrap_or_default(),
         }
     }
@@ -179,7 +202,7 @@ impl Expect {
             },
             Expect::Groups { port, bridge, groups } => {
                 let argv = ["ip", "-d", "-j", "link", "show", "dev", bridge];
-                let shown: Vec<serde_json::Value> = super::host::parsed(&argv, &host.look(&argv)?)?;
+                let shown: Vec<serde_json::Value> = super::host::parsed(&argv, &host.query(&argv)?)?;
                 if shown.first().is_none_or(|shown| shown["linkinfo"]["info_data"]["mcast_snooping"] != 1) {
                     return Ok(Some(format!("is in {bridge}, which looks no groups up")));
                 }
@@ -190,6 +213,26 @@ impl Expect {
             Expect::Bridge { bridge } => {
                 let kind = link(bridge).and_then(|link| link.info.kind.as_deref());
                 (kind != Some("bridge")).then(|| "is not a bridge".into())
+            }
+            Expect::OvsBridge { bridge } => match openvswitch::is_ours(host, bridge)? {
+                false => Some("is not a bridge of Open vSwitch that ontick made".into()),
+                // Its daemon is reached by a file, whatever network namespace it works in.
+                true if link(bridge).is_none() => {
+                    Some("is in another network namespace, where ovs-vswitchd runs".into())
+                }
+                true => None,
+            },
+            Expect::OvsPort { port, bridge } => match openvswitch::bridge_of(host, port)? {
+                Some(now) if now == *bridge => {
+                    let number = openvswitch::interfaces(host)?.get(port).copied();
+                    let same = number == link(port).map(|link| u64::from(link.index));
+                    (!same).then(|| format!("cannot be opened by Open vSwitch, which has it in {bridge}"))
+                }
+                Some(now) => Some(format!("is in {now}, not in {bridge}")),
+                None => Some(format!("is not in {bridge}")),
+            },
+            Expect::OvsFlows { bridge, flows } => {
+                (openvswitch::flows(host, bridge)? != *flows).then(|| "has other flows".into())
             }
             Expect::Features { port, wanted } => {
                 let now = host.features(port)?;
@@ -204,7 +247,7 @@ impl Expect {
             Expect::Taprio { port, taprio } => {
                 let qdiscs = qdiscs(host, port)?;
                 match root_of(&qdiscs) {
-                    Some(root) if is_ours(root, "taprio") => match Shown::of(root) {
+                    Some(root) if is_ours(root, "taprio") => match TaprioState::of(root) {
                         Some(shown) => shown.differs(taprio).map(|said| format!("has {said}")),
                         None => Some("shows a taprio without a schedule".into()),
                     },
@@ -232,13 +275,13 @@ impl Expect {
                 missing.map(|(preference, _)| format!("has no filter with preference {preference} as it was set"))
             }
             Expect::NftTable { family, table, priorities } => {
-                match host.look(&["nft", "-s", "list", "table", family, table]) {
+                match host.query(&["nft", "-s", "list", "table", family, table]) {
                     Err(_) => Some("is gone".into()),
                     Ok(text) => (set_by_nft(&text) != *priorities).then(|| "has other rules".into()),
                 }
             }
             Expect::Chain { program, chain, priorities } => {
-                let rules = host.look(&[program, "-w", "-t", "mangle", "-S"])?;
+                let rules = host.query(&[program, "-w", "-t", "mangle", "-S"])?;
                 let jump = format!("-A POSTROUTING -j {chain}");
                 if !rules.lines().any(|rule| rule == jump) {
                     return Ok(Some(format!("is not reached from {program}'s POSTROUTING")));

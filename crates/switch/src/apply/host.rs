@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::Act;
+use super::quoted::quoted;
 use crate::{ethtool, features};
 
 /// Something was refused.
@@ -18,14 +19,14 @@ use crate::{ethtool, features};
 pub struct Refused {
     /// What was to be done or looked at, as a person would type it.
     pub what: String,
-    /// The program's own words, or the system's.
+    /// Why, with the program's own words quoted at the end.
     pub why: String,
 }
 
 /// The machine.
 pub trait Host {
     /// What a program prints that changes nothing.
-    fn look(&self, argv: &[&str]) -> Result<String, Refused>;
+    fn query(&self, argv: &[&str]) -> Result<String, Refused>;
 
     /// What a program prints that is fed with `input` and changes nothing outside itself.
     fn try_out(&self, argv: &[&str], input: &str) -> Result<String, Refused>;
@@ -54,7 +55,7 @@ pub trait Host {
 pub struct Live;
 
 impl Host for Live {
-    fn look(&self, argv: &[&str]) -> Result<String, Refused> {
+    fn query(&self, argv: &[&str]) -> Result<String, Refused> {
         run(argv, "")
     }
 
@@ -145,32 +146,38 @@ fn run(argv: &[&str], input: &str) -> Result<String, Refused> {
     };
     let output = match command() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let why = format!("the program {} is not installed (package {})", argv[0], package(argv[0]));
-            return Err(Refused { what: what(), why });
+            return Err(Refused { what: what(), why: not_installed(argv[0]) });
         }
         other => other.map_err(|e| refused(what(), &e))?,
     };
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let why = match lines.is_empty() {
-        true => format!("it ended with {}", output.status),
-        false => lines.join("; "),
+    let why = match String::from_utf8_lossy(&output.stderr) {
+        said if said.trim().is_empty() => format!("it ended with {}", output.status),
+        said => quoted(speaker(argv), &said),
     };
     Err(Refused { what: what(), why })
 }
 
-fn package(program: &str) -> &str {
-    match program {
+/// Whose words a command's are: those of the program that `unshare` starts, unless it could not.
+fn speaker<'a>(argv: &[&'a str]) -> &'a str {
+    let inner = argv.iter().position(|word| *word == "--").filter(|_| argv[0] == "unshare");
+    inner.and_then(|at| argv.get(at + 1)).unwrap_or(&argv[0])
+}
+
+/// What to do about a program that is not here.
+pub(crate) fn not_installed(program: &str) -> String {
+    let package = match program {
         "ip" | "tc" | "bridge" => "iproute2",
         "nft" => "nftables",
         "ip6tables" => "iptables",
         "modprobe" => "kmod",
+        "ovs-vsctl" | "ovs-ofctl" | "ovs-appctl" => "openvswitch-switch",
         "unshare" => "util-linux",
         other => other,
-    }
+    };
+    format!("the program {program} is not installed (package {package})")
 }
 
 /// An interface as `ip -d -j link` shows it.
@@ -222,7 +229,7 @@ impl Link {
 /// All interfaces of this network namespace.
 pub fn links(host: &impl Host) -> Result<Vec<Link>, Refused> {
     let argv = ["ip", "-d", "-j", "link", "show"];
-    parsed(&argv, &host.look(&argv)?)
+    parsed(&argv, &host.query(&argv)?)
 }
 
 /// What a program printed as JSON; nothing at all is an empty list.

@@ -7,8 +7,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
+use ontick_undo::record_log::{self, End, Line};
 use serde::{Deserialize, Serialize};
 
+use super::network::{NamespaceState, Network};
 use super::switch_dir::failed;
 use super::{SwitchDir, SwitchDirError, Undo};
 
@@ -18,9 +20,19 @@ const FORMAT: &str = "ontick-switch/1";
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "record")]
 enum Record {
-    Begin { journal: String, boot: String, network: u64 },
-    Intend { step: String, undos: Vec<Undo> },
-    Done { step: String },
+    Begin {
+        journal: String,
+        boot: String,
+        #[serde(flatten)]
+        network: Network,
+    },
+    Intend {
+        step: String,
+        undos: Vec<Undo>,
+    },
+    Done {
+        step: String,
+    },
     Complete,
 }
 
@@ -73,36 +85,40 @@ impl Journal {
     pub fn read(folder: &SwitchDir) -> Result<Option<Self>, JournalError> {
         folder.check()?;
         let place = folder.path(FILE);
-        let text = match fs::read(&place) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        let bytes = match fs::read(&place) {
+            Ok(bytes) => bytes,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(failed(&place, "read", &e).into()),
         };
         let mut journal = Self { folder: folder.clone(), entries: Vec::new(), complete: false, damage: Vec::new() };
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        for (i, line) in lines.iter().enumerate() {
-            match serde_json::from_str(line) {
-                Ok(Record::Begin { journal: format, .. }) if format != FORMAT => {
+        for (number, line) in record_log::read(&bytes, |record| matches!(record, Record::Begin { .. })) {
+            match line {
+                Line::Record(Record::Begin { journal: format, .. }) if format != FORMAT => {
                     return Err(JournalError::Foreign { place: place.display().to_string(), format });
                 }
-                Ok(Record::Begin { boot, network, .. }) => {
-                    if boot != this_boot() || network != this_network() && !network_exists(network) {
+                Line::Record(Record::Begin { boot, network, .. }) => {
+                    if boot != this_boot() {
                         return Ok(None);
                     }
-                    if network != this_network() {
-                        return Err(JournalError::Elsewhere(folder.name().into()));
+                    match network.find() {
+                        NamespaceState::Here => {}
+                        NamespaceState::Elsewhere => return Err(JournalError::Elsewhere(folder.name().into())),
+                        NamespaceState::Gone => return Ok(None),
                     }
                 }
-                Ok(Record::Intend { step, undos }) => journal.entries.push(Entry { step, undos, done: false }),
-                Ok(Record::Done { step }) => {
+                Line::Record(Record::Intend { step, undos }) => {
+                    journal.entries.push(Entry { step, undos, done: false })
+                }
+                Line::Record(Record::Done { step }) => {
                     if let Some(entry) = journal.entries.iter_mut().rev().find(|entry| entry.step == step) {
                         entry.done = true;
                     }
                 }
-                Ok(Record::Complete) => journal.complete = true,
-                // Never acted upon.
-                Err(_) if i + 1 == lines.len() => {}
-                Err(_) => journal.damage.push(format!("line {} of {} cannot be read", i + 1, place.display())),
+                Line::Record(Record::Complete) => journal.complete = true,
+                Line::CutOff => {}
+                Line::Unreadable => {
+                    journal.damage.push(format!("line {number} of {} cannot be read", place.display()));
+                }
             }
         }
         // Only the first line was begun.
@@ -114,7 +130,11 @@ impl Journal {
         folder.remove()?;
         folder.make()?;
         let journal = Self { folder: folder.clone(), entries: Vec::new(), complete: false, damage: Vec::new() };
-        journal.append(&Record::Begin { journal: FORMAT.into(), boot: this_boot(), network: this_network() })?;
+        journal.append(&Record::Begin {
+            journal: FORMAT.into(),
+            boot: this_boot(),
+            network: Network::of_this_process(),
+        })?;
         Ok(journal)
     }
 
@@ -170,50 +190,30 @@ impl Journal {
 
     fn append(&self, record: &Record) -> Result<(), JournalError> {
         let place = self.folder.path(FILE);
-        let line = serde_json::to_string(record).expect("a record is always representable as JSON") + "\n";
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).mode(0o600);
         let written = options.open(&place).and_then(|mut file| {
             end_last_line(&mut file)?;
-            file.write_all(line.as_bytes())?;
+            file.write_all(record_log::line(record).as_bytes())?;
             file.sync_all()
         });
         Ok(written.map_err(|e| failed(&place, "written", &e))?)
     }
 }
 
-/// A record after a line without an end would be lost with it. Half a record was never acted upon, and goes.
+/// Makes room for a record after whatever a kill or a full disk left.
 fn end_last_line(file: &mut File) -> io::Result<()> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
-    let start = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    match &bytes[start..] {
-        [] => Ok(()),
-        last if serde_json::from_slice::<Record>(last).is_ok() => file.write_all(b"\n"),
-        _ => file.set_len(start as u64),
+    match record_log::end_of::<Record>(&bytes) {
+        End::Line => Ok(()),
+        End::Record => file.write_all(b"\n"),
+        End::HalfRecord(start) => file.set_len(start as u64),
     }
 }
 
 fn this_boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
-}
-
-/// The number of this process's network namespace.
-fn this_network() -> u64 {
-    network_of("/proc/thread-self/ns/net").unwrap_or(0)
-}
-
-fn network_of(link: &str) -> Option<u64> {
-    let target = fs::read_link(link).ok()?;
-    target.to_str()?.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
-}
-
-/// Whether a process is in this network namespace, or a name holds it (`ip netns`).
-fn network_exists(network: u64) -> bool {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let named = mounts.lines().any(|line| line.contains(&format!(" net:[{network}] ")));
-    let processes = || fs::read_dir("/proc").into_iter().flatten().flatten();
-    named || processes().any(|p| network_of(&format!("{}/ns/net", p.path().display())) == Some(network))
 }
 
 #[cfg(test)]
@@ -282,7 +282,11 @@ mod tests {
         let mut journal = Journal::begin(&folder).unwrap();
         journal.intend("one", &[undo("a")]).unwrap();
         let text = fs::read_to_string(folder.path(FILE)).unwrap();
-        for (now, then) in [(this_boot(), "another".to_owned()), (this_network().to_string(), "1".to_owned())] {
+        let this = Network::of_this_process();
+        let cookie = |cookie: u64| format!("\"network_cookie\":{cookie}");
+        let mut lost = vec![(this_boot(), "another".to_owned()), (this.number.to_string(), "1".to_owned())];
+        lost.extend(this.cookie.map(|now| (cookie(now), cookie(now + 1))));
+        for (now, then) in lost {
             fs::write(folder.path(FILE), text.replace(&now, &then)).unwrap();
             assert!(Journal::read(&folder).unwrap().is_none());
         }
@@ -299,7 +303,8 @@ mod tests {
         let _lock = folder.lock().unwrap();
         folder.make().unwrap();
         let text = include_str!("../../tests/journals/0.1.0.jsonl").replace("BOOT", &this_boot());
-        let text = text.replacen("\"network\":1", &format!("\"network\":{}", this_network()), 1);
+        let this = Network::of_this_process();
+        let text = text.replacen("\"network\":1", &format!("\"network\":{}", this.number), 1);
         fs::write(folder.path(FILE), &text).unwrap();
         let journal = Journal::read(&folder).unwrap().unwrap();
         assert!(journal.damage().is_empty() && !journal.is_complete(), "{:?}", journal.damage());
@@ -330,7 +335,8 @@ mod tests {
                 again.done().unwrap();
             }
         }
-        assert_eq!(fs::read_to_string(folder.path(FILE)).unwrap(), text);
+        let cookie = this.cookie.map(|cookie| format!(",\"network_cookie\":{cookie}")).unwrap_or_default();
+        assert_eq!(fs::read_to_string(folder.path(FILE)).unwrap().replacen(&cookie, "", 1), text);
     }
 
     /// What a line held that cannot be read is not known to be undone.

@@ -2,22 +2,61 @@
 
 use serde::Deserialize;
 
-use super::{Act, Expect, Host, Iface, Link, Refused, Step, Undo, parsed};
+use super::{Act, Expect, Host, Iface, Link, Refused, Step, Undo, openvswitch, parsed};
 use crate::features;
 
 /// Longest time that a port's link takes to come up.
 const LINK_MS: u64 = 5_000;
 
+/// Why an interface cannot be a port.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PortError {
+    /// No interface has this name.
+    #[error("there is no port {0} (ip link shows those that there are)")]
+    NotThere(String),
+    /// It is part of something else.
+    #[error("port {port} belongs to {master}: take it out first (ip link set dev {port} nomaster)")]
+    Taken {
+        /// The port.
+        port: String,
+        /// The bridge or bond.
+        master: String,
+    },
+    /// It is part of an Open vSwitch.
+    #[error("port {0} belongs to Open vSwitch: take it out first (ovs-vsctl del-port {0})")]
+    OfOpenVswitch(String),
+    /// Another kind of interface.
+    #[error("{0} is not an Ethernet port")]
+    NotEthernet(String),
+    /// Somebody gave it an address.
+    #[error(
+        "port {port} has the address {address}, which would be lost: remove it first (ip addr del {address} dev {port})"
+    )]
+    Address {
+        /// The port.
+        port: String,
+        /// The address.
+        address: String,
+    },
+    /// The machine.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
 /// The interface of a port, if it is free to be one.
-pub fn usable<'a>(name: &str, links: &'a [Link]) -> Result<&'a Link, String> {
+pub fn usable<'a>(name: &str, links: &'a [Link]) -> Result<&'a Link, PortError> {
     let Some(link) = links.iter().find(|link| link.name == name) else {
-        return Err(format!("there is no port {name} (ip link shows those that there are)"));
+        return Err(PortError::NotThere(name.into()));
     };
+    if link.master.as_deref() == Some(openvswitch::MASTER) {
+        return Err(PortError::OfOpenVswitch(name.into()));
+    }
     if let Some(master) = &link.master {
-        return Err(format!("port {name} belongs to {master}: take it out first (ip link set dev {name} nomaster)"));
+        return Err(PortError::Taken { port: name.into(), master: master.clone() });
     }
     if link.link_type != "ether" || link.info.kind.as_deref() == Some("bridge") {
-        return Err(format!("{name} is not an Ethernet port"));
+        return Err(PortError::NotEthernet(name.into()));
     }
     Ok(link)
 }
@@ -55,17 +94,14 @@ pub fn offloads_off(
 }
 
 /// Keeps the machine's own IPv6 off the port; none if it is off, or the kernel has none. Addresses that somebody gave
-/// the port would be lost: those are told in the error.
-pub fn no_ipv6(host: &impl Host, link: &Link) -> Result<Option<Step>, String> {
+/// the port would be lost: the error names those.
+pub fn no_ipv6(host: &impl Host, link: &Link) -> Result<Option<Step>, PortError> {
     let port = Iface::from(link);
     let path = format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", port.name);
     let Some(was) = host.read(&path).filter(|was| was == "0") else { return Ok(None) };
-    let kept = addresses(host, &port.name).map_err(|e| e.to_string())?;
+    let kept = addresses(host, &port.name)?;
     if let Some(address) = kept.iter().find(|address| address.family == "inet6" && address.is_given()) {
-        return Err(format!(
-            "port {} has the address {address}, which would be lost: remove it first (ip addr del {address} dev {})",
-            port.name, port.name
-        ));
+        return Err(PortError::Address { port: port.name, address: address.to_string() });
     }
     let step = Step::of(&port.name, "the machine's own IPv6 off")
         .undo(Undo::Value { path: path.clone(), was, port: Some(port) })
@@ -108,6 +144,6 @@ pub fn addresses(host: &impl Host, port: &str) -> Result<Vec<PortAddress>, Refus
         addr_info: Vec<PortAddress>,
     }
     let argv = ["ip", "-j", "addr", "show", "dev", port];
-    let shown: Vec<Shown> = parsed(&argv, &host.look(&argv)?)?;
+    let shown: Vec<Shown> = parsed(&argv, &host.query(&argv)?)?;
     Ok(shown.into_iter().flat_map(|port| port.addr_info).collect())
 }

@@ -88,7 +88,10 @@ impl SwitchDir {
         if !is_name(name) {
             return Err(SwitchDirError::Name(name.into()));
         }
-        Ok(Self { home: home.unwrap_or(Path::new(HOME)).to_owned(), name: name.into() })
+        let home = home.unwrap_or(Path::new(HOME));
+        // One without a folder before it has no parent that could be examined.
+        let home = std::path::absolute(home).map_err(|e| failed(home, "found", &e))?;
+        Ok(Self { home, name: name.into() })
     }
 
     /// The names of all switches that have one.
@@ -276,6 +279,12 @@ pub(super) fn failed(place: &Path, verb: &'static str, error: &io::Error) -> Swi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_relative_folder_is_one_of_where_it_was_named() {
+        let file = SwitchDir::of("cell4", Some(Path::new("state"))).unwrap().path("journal.jsonl");
+        assert_eq!(file, std::env::current_dir().unwrap().join("state/cell4/journal.jsonl"));
+    }
 
     #[test]
     fn asking_whether_a_switch_is_watched_keeps_nobody_from_watching_it() {

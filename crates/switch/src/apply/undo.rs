@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::host::parsed;
-use super::{Act, Host, Link, Refused, links};
+use super::{Act, Host, Link, Refused, links, openvswitch};
 use crate::qdisc;
 
 /// An interface; another one that took its name later is not it.
@@ -55,6 +55,18 @@ pub enum Undo {
     Bridge {
         /// The bridge, with the number that it was given.
         bridge: Iface,
+    },
+    /// Open vSwitch had no such bridge.
+    OvsBridge {
+        /// Its name.
+        bridge: String,
+    },
+    /// The port was in no bridge of Open vSwitch.
+    OvsPort {
+        /// The port.
+        port: String,
+        /// The bridge that it was put into.
+        bridge: String,
     },
     /// There was no such pair of interfaces.
     Pair {
@@ -124,6 +136,8 @@ impl Undo {
             Undo::Released { port, bridge } => format!("{} out of bridge {bridge}", port.name),
             Undo::Groups { port, bridge, .. } => format!("no group addresses of {} in bridge {bridge}", port.name),
             Undo::Bridge { bridge } => format!("no bridge {}", bridge.name),
+            Undo::OvsBridge { bridge } => format!("no Open vSwitch bridge {bridge}"),
+            Undo::OvsPort { port, bridge } => format!("{port} out of Open vSwitch bridge {bridge}"),
             Undo::Pair { interface } => format!("no interface {}", interface.name),
             Undo::Value { path, was, .. } => format!("{path} {was}"),
             Undo::Features { port, was } => {
@@ -152,6 +166,8 @@ impl Undo {
             Undo::Bridge { bridge } => Some(bridge),
             Undo::Pair { interface } => Some(interface),
             Undo::Value { port, .. } => port.as_ref(),
+            // Open vSwitch's database keeps both without the interface.
+            Undo::OvsBridge { .. } | Undo::OvsPort { .. } => None,
             Undo::NftTable { .. } | Undo::Chain { .. } => None,
         }
     }
@@ -206,6 +222,17 @@ impl Undo {
                 restore(!acts.is_empty(), host, &acts)
             }
             Undo::Bridge { bridge } => restore(true, host, &[Act::run(format!("ip link delete dev {}", bridge.name))]),
+            Undo::OvsBridge { bridge } => {
+                let ours = openvswitch::is_ours(host, bridge)?;
+                restore(ours, host, &[openvswitch::change(&format!("del-br {bridge}"))])
+            }
+            Undo::OvsPort { port, bridge } => match openvswitch::bridge_of(host, port)? {
+                Some(now) if now == *bridge && openvswitch::is_ours(host, bridge)? => {
+                    restore(true, host, &[openvswitch::change(&format!("del-port {bridge} {port}"))])
+                }
+                Some(now) if now != *bridge => Ok(Undone::Superseded(format!("it is in {now} now"))),
+                _ => Ok(Undone::AlreadyAsBefore),
+            },
             Undo::Pair { interface } => {
                 restore(true, host, &[Act::run(format!("ip link delete dev {}", interface.name))])
             }
@@ -234,7 +261,7 @@ impl Undo {
             }
             Undo::NftTable { family, table } => {
                 let there =
-                    host.look(&["nft", "list", "tables"])?.lines().any(|l| l == format!("table {family} {table}"));
+                    host.query(&["nft", "list", "tables"])?.lines().any(|l| l == format!("table {family} {table}"));
                 restore(there, host, &[Act::run(format!("nft delete table {family} {table}"))])
             }
             Undo::Chain { program, chain, table } => remove_chain(host, program, chain, table.as_deref()),
@@ -253,7 +280,7 @@ fn restore(differs: bool, host: &impl Host, acts: &[Act]) -> Result<Undone, Refu
 /// The queueing disciplines of a port, as `tc` shows them.
 pub(crate) fn qdiscs(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused> {
     let argv = ["tc", "-s", "-j", "qdisc", "show", "dev", port];
-    parsed(&argv, &qdisc::with_every_key(&host.look(&argv)?))
+    parsed(&argv, &qdisc::with_every_key(&host.query(&argv)?))
 }
 
 /// The one at the root; the kernel's own choice has the handle `0:`.
@@ -264,7 +291,7 @@ pub(crate) fn root_of(qdiscs: &[Value]) -> Option<&Value> {
 /// Groups, by address, whose entries in a bridge lead to a port.
 pub(crate) fn groups_at(host: &impl Host, bridge: &str, port: &str) -> Result<Vec<String>, Refused> {
     let argv = ["bridge", "-j", "mdb", "show", "dev", bridge];
-    let bridges: Vec<Value> = parsed(&argv, &host.look(&argv)?)?;
+    let bridges: Vec<Value> = parsed(&argv, &host.query(&argv)?)?;
     let entries = bridges.iter().filter_map(|bridge| bridge["mdb"].as_array()).flatten();
     let here = entries.filter(|entry| entry["port"] == *port);
     Ok(here.filter_map(|entry| Some(entry["grp"].as_str()?.to_owned())).collect())
@@ -272,7 +299,7 @@ pub(crate) fn groups_at(host: &impl Host, bridge: &str, port: &str) -> Result<Ve
 
 fn filters_at(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused> {
     let argv = ["tc", "-j", "filter", "show", "dev", port, "egress"];
-    parsed(&argv, &host.look(&argv)?)
+    parsed(&argv, &host.query(&argv)?)
 }
 
 fn preference(filter: &Value) -> Option<u16> {
@@ -321,7 +348,7 @@ fn root_qdisc(host: &impl Host, port: &str, handle: &str, was: &str) -> Result<U
 
 fn remove_chain(host: &impl Host, program: &str, chain: &str, table: Option<&str>) -> Result<Undone, Refused> {
     let there = || {
-        let rules = host.look(&[program, "-w", "-t", "mangle", "-S"]).unwrap_or_default();
+        let rules = host.query(&[program, "-w", "-t", "mangle", "-S"]).unwrap_or_default();
         let jump = format!("-A POSTROUTING -j {chain}");
         let new = format!("-N {chain}");
         (rules.lines().any(|rule| rule == jump), rules.lines().any(|rule| rule == new))
@@ -339,7 +366,7 @@ fn remove_chain(host: &impl Host, program: &str, chain: &str, table: Option<&str
     let mut restored = !acts.is_empty();
     // iptables over nftables made the table, and leaves it empty.
     if let Some(family) = table {
-        let rules = host.look(&["nft", "list", "table", family, "mangle"]).unwrap_or_default();
+        let rules = host.query(&["nft", "list", "table", family, "mangle"]).unwrap_or_default();
         let holds_rules = rules.lines().map(str::trim).any(|line| {
             !line.is_empty() && !["table ", "chain ", "type ", "}", "#"].iter().any(|begin| line.starts_with(begin))
         });

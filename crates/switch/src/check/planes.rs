@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Port;
 use crate::ports::{Interface, Machine};
 use crate::user::plan;
-use ontick_tsn::model::{self, Classifier, Offload, Plane, Role, Socket, Switch};
+use ontick_tsn::model::{self, Bridge, Classifier, Datapath, Offload, Plane, Role, Socket, Switch};
 
 /// Drivers that open and close gates by themselves (`TC_SETUP_QDISC_TAPRIO` in Linux 6.12). Ports of a switch chip all
 /// call their driver `dsa`, whose chips differ in it.
@@ -93,8 +93,10 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     let classes = switch.map_or(2, |switch| switch.classes.len());
     // Without a file gates are asked for: they are what a switch of this kind is for.
     let gated = port.is_none_or(|port| port.gates.is_some());
-    if switch.is_none_or(|switch| switch.role == Role::Bridge) {
-        parts.push("bridge");
+    match switch.map_or(Bridge::Linux, |switch| switch.bridge) {
+        Bridge::Linux if switch.is_none_or(|switch| switch.role == Role::Bridge) => parts.push("bridge"),
+        Bridge::OpenVswitch(Datapath::System) => parts.push("openvswitch"),
+        Bridge::Linux | Bridge::OpenVswitch(Datapath::Netdev) => {}
     }
     match gated {
         true => parts.push("taprio"),
@@ -108,17 +110,26 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     if port.is_some_and(|port| port.offload == Offload::Full) && interface.stamps.clock.is_none() {
         reasons.push("full offload needs a PTP hardware clock, and the port has none".into());
     }
-    if gated && (interface.transmit_queues as usize) < classes.max(2) {
+    let classes_have: usize =
+        (0..classes).map(|class| port.map_or(1, |port| usize::from(port.transmit_queues_of(class)))).sum();
+    if gated && (interface.transmit_queues as usize) < classes_have.max(2) {
         let have = match interface.transmit_queues {
             1 => "one transmit queue".to_owned(),
             several => format!("{several} transmit queues"),
         };
-        reasons.push(format!("taprio needs a transmit queue for each of {classes} classes, and the port has {have}"));
+        reasons.push(format!(
+            "taprio needs {}, and the port has {have}",
+            match classes_have == classes {
+                true => format!("a transmit queue for each of {classes} classes"),
+                false => format!("{classes_have} transmit queues for {classes} classes"),
+            }
+        ));
     }
     if !["ip", "tc"].iter().all(|tool| machine.tools.has(tool)) {
         reasons.push("ip and tc are needed (package iproute2)".into());
     }
     reasons.extend(switch.into_iter().flat_map(crate::kernel::unfit_entries));
+    reasons.extend(open_vswitch(machine, switch));
     let classifier = match classifier(machine, switch) {
         Ok(classifier) => classifier,
         Err(why) => {
@@ -128,6 +139,21 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     };
     let gates = if gated { "gates by taprio" } else { "no gates" };
     Fits::unless(reasons, format!("{gates}, classes by {classifier}"))
+}
+
+fn open_vswitch(machine: &Machine, switch: Option<&Switch>) -> Option<String> {
+    let Bridge::OpenVswitch(_) = switch?.bridge else { return None };
+    let tools = ["ovs-vsctl", "ovs-ofctl", "ovs-appctl"];
+    match machine.open_vswitch {
+        _ if !tools.iter().all(|tool| machine.tools.has(tool)) => {
+            Some(format!("{} are needed (package openvswitch-switch)", tools.join(", ")))
+        }
+        // Only root is answered.
+        Some(false) if machine.may_change_network => {
+            Some("ovs-vswitchd does not answer (systemctl start openvswitch-switch)".into())
+        }
+        _ => None,
+    }
 }
 
 fn lacks(machine: &Machine, parts: &[&str]) -> Option<String> {
@@ -146,6 +172,12 @@ fn classifier(machine: &Machine, switch: Option<&Switch>) -> Result<&'static str
     let flower = || one("flower", &["clsact", "flower", "skbedit"], "tc");
     let nft = || one("nft", &["nftables", "nftables-bridge"], "nft");
     let iptables = || one("iptables", &["br_netfilter", "iptables-classify"], "iptables");
+    if let Some(Bridge::OpenVswitch(datapath)) = switch.map(|switch| switch.bridge) {
+        let by_flows = datapath == Datapath::System
+            && wanted == Classifier::Auto
+            && switch.is_some_and(|switch| switch.ports.iter().all(|port| port.gates.is_some()));
+        return flower().or_else(|why| if by_flows { Ok("flows") } else { Err(why) });
+    }
     match wanted {
         Classifier::Flower => flower(),
         Classifier::Nft => nft(),
@@ -167,6 +199,9 @@ fn user(machine: &Machine, interface: &Interface, switch: Option<&Switch>, port:
     reasons.extend(lacks(machine, &[socket]));
     if switch.is_some_and(|switch| switch.role == Role::Station && switch.ports.len() > 1) {
         reasons.push("of a station with several ports the own frames go by the kernel".into());
+    }
+    if switch.is_some_and(|switch| switch.bridge != Bridge::Linux) {
+        reasons.push("Open vSwitch is a bridge of the kernel's data plane (plane = \"kernel\")".into());
     }
     reasons.extend(switch.zip(port).and_then(|(switch, port)| plan::too_large(switch, port)));
     let how = if machine.cpus.len() > 1 { "on a CPU of its own" } else { "on the only CPU, shared with all else" };

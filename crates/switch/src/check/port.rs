@@ -44,7 +44,7 @@ pub(super) fn findings(
             "a port that nobody logs in by",
             "a port that is set up anew takes connections to this machine with it",
         );
-        route.now = Some("ontick switch apply --confirm 60s (goes back by itself unless you confirm)".into());
+        route.now = Some("apply the switch so that it goes back by itself unless you confirm".into());
         found.push(route);
     }
     found.push(offloads(interface, id("offloads")));

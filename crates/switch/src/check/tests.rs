@@ -8,7 +8,7 @@ use ontick_tsn::config;
 use ontick_tsn::egress::{DataPlane, EgressTiming};
 
 fn parts(option: Options) -> Parts {
-    Parts::look("/no/such/root".as_ref(), "6.12", option)
+    Parts::probe("/no/such/root".as_ref(), "6.12", option)
 }
 
 /// A kernel with everything.
@@ -24,6 +24,7 @@ fn machine(option: Options) -> Machine {
         tai_offset_s: 37,
         ptp: crate::ports::Ptp::default(),
         bridge_calls_iptables: None,
+        open_vswitch: None,
         may_change_network: true,
         cpus: vec![0, 1],
     }

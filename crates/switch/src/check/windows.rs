@@ -64,7 +64,7 @@ impl Needs {
             let sdu = sdu.unwrap_or(wire::LARGEST_SDU);
             let frame_ns = wire::largest_frame_ns(sdu, rate);
             let open_ns = longest_ns[usize::from(class.queue)];
-            // A gate that never opens is told elsewhere.
+            // A gate that never opens is reported elsewhere.
             if open_ns == 0 || self.timing.fits(frame_ns, open_ns) {
                 return None;
             }
@@ -87,7 +87,7 @@ impl Needs {
                     exact(frame_ns),
                     self.source
                 ),
-                format!("{why}: lengthen the entry, lower max-sdu, or plan with --target {plane}"),
+                format!("{why}: lengthen the entry, lower max-sdu, or plan for the {plane} data plane"),
             ))
         });
         found.collect()

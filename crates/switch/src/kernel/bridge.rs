@@ -3,7 +3,7 @@
 use crate::apply::{Act, Expect, Iface, Link, Step, Undo};
 use ontick_tsn::bridge_entry::{is_group, unfit_for_kernel};
 use ontick_tsn::config::show_mac;
-use ontick_tsn::model::{Forwarding, Switch};
+use ontick_tsn::model::{Bridge, Forwarding, Switch};
 
 /// Hundredths of a second.
 const TICK_NS: u64 = 10_000_000;
@@ -108,6 +108,9 @@ pub(super) fn groups_note(switch: &Switch) -> Option<String> {
 
 /// What of a switch's static entries the kernel's bridge cannot do.
 pub fn unfit(switch: &Switch) -> Vec<String> {
+    if switch.bridge != Bridge::Linux {
+        return Vec::new();
+    }
     let entries = switch.forwarding.entries.iter();
     let why = entries.filter_map(|entry| Some((show_mac(entry.to), unfit_for_kernel(entry)?)));
     let mut reasons: Vec<String> = Vec::new();

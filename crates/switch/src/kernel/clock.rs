@@ -29,7 +29,7 @@ impl Steps {
     }
 
     /// What has happened since the last look.
-    pub fn look(&mut self) -> Option<Stepped> {
+    pub fn poll(&mut self) -> Option<Stepped> {
         self.compare(ahead_ns(self.clock), offset_s())
     }
 

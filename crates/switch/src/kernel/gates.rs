@@ -2,7 +2,7 @@
 
 use crate::apply::{Act, Expect, Host, Iface, Link, Step, Undo, qdiscs, root_of};
 use crate::qdisc::{HANDLE, Prio, Taprio};
-use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, Switch};
+use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, STANDARD_CLASSES, Switch};
 use ontick_tsn::schedule::{guard_ns, with_guards};
 use ontick_tsn::wire::LARGEST_SDU;
 
@@ -115,7 +115,7 @@ fn with_undo(step: Step, port: Iface, was: String) -> Step {
 
 fn missing(known: &Known) -> Result<(), String> {
     match known {
-        Known::Missing(why) => Err(format!("{why}; the user data plane needs nothing of that (--plane user)")),
+        Known::Missing { what, why } => Err(format!("{what}, and the user data plane needs nothing of that: {why}")),
         Known::There | Known::Untold => Ok(()),
     }
 }
@@ -130,26 +130,39 @@ pub(super) fn taprio(
     notes: &mut Vec<String>,
 ) -> Result<Taprio, String> {
     let (name, classes) = (found.name(), lanes.lanes.len());
+    let counts: Vec<u16> = lanes.lanes.iter().map(|lane| found.port.transmit_queues_of(lane.class)).collect();
+    let needed = usize::from(counts.iter().sum::<u16>());
     missing(&probe::taprio(host))?;
     match found.queues {
         Some(1) => {
             return Err(format!(
-                "port {name} has one transmit queue, and taprio needs one for each class: use the user data plane \
-                 (--plane user)"
+                "port {name} has one transmit queue, and taprio needs one for each class: use the user data plane"
             ));
         }
         Some(queues) if (queues as usize) < classes => {
             return Err(format!(
                 "port {name} has {queues} transmit queues, and the switch has {classes} classes: taprio needs one for \
-                 each. Have fewer classes, more queues (ethtool -L {name}), or use the user data plane (--plane user)"
+                 each. Have fewer classes, more queues (ethtool -L {name}), or use the user data plane"
+            ));
+        }
+        Some(queues) if (queues as usize) < needed => {
+            return Err(format!(
+                "port {name} has {queues} transmit queues, and its classes have {needed} (transmit-queues): give them \
+                 fewer, or the port more (ethtool -L {name})"
             ));
         }
         _ => {}
     }
+    if found.port.offload != Offload::None && classes > STANDARD_CLASSES {
+        return Err(format!(
+            "port {name}: {classes} classes, and hardware has the {STANDARD_CLASSES} of IEEE 802.1Q at most: have fewer, \
+             or offload = \"none\""
+        ));
+    }
     if gates.cycle_ns > LONGEST_CYCLE_NS {
         return Err(format!(
             "port {name}: a cycle of {} ns is longer than taprio can count ({LONGEST_CYCLE_NS} ns): use the user data \
-             plane (--plane user)",
+             plane",
             gates.cycle_ns
         ));
     }
@@ -169,7 +182,8 @@ pub(super) fn taprio(
     };
     Ok(Taprio {
         map: lanes.map,
-        queues: (0..classes as u16).collect(),
+        queues: counts.iter().scan(0, |next, count| Some(std::mem::replace(next, *next + count))).collect(),
+        counts: if counts.iter().all(|count| *count == 1) { Vec::new() } else { counts },
         base_ns: base_ns(gates.base, when),
         cycle_ns: gates.cycle_ns,
         entries,
@@ -231,8 +245,9 @@ fn taprio_step(switch: &Switch, found: &PortState, lanes: &Lanes, taprio: Taprio
     let replace = replace(name, &taprio);
     let mut step = Step::of(name, "gates (taprio)").act(replace.clone());
     let mut children = Vec::new();
-    for (class, lane) in lanes.lanes.iter().enumerate() {
-        let (parent, handle) = (format!("{HANDLE}{:x}", class + 1), format!("{}{:x}:", &HANDLE[..3], class + 1));
+    let all = taprio.all_queues();
+    for (lane, queue) in lanes.lanes.iter().zip(all).flat_map(|(lane, all)| all.map(move |queue| (lane, queue))) {
+        let (parent, handle) = (parent(queue), format!("{}{:02x}:", &HANDLE[..2], queue + 1));
         let base = format!("tc qdisc replace dev {name} parent {parent} handle {handle}");
         match taprio.delay_ns {
             // The port holds frames until their time if it can.
@@ -254,6 +269,11 @@ fn taprio_step(switch: &Switch, found: &PortState, lanes: &Lanes, taprio: Taprio
     step.expect(Expect::Taprio { port: name.into(), taprio }).expect(Expect::Children { port: name.into(), children })
 }
 
+/// The place of a transmit queue below taprio.
+pub(super) fn parent(queue: u16) -> String {
+    format!("{HANDLE}{:x}", queue + 1)
+}
+
 fn prio_step(switch: &Switch, found: &PortState, lanes: &Lanes) -> Step {
     let name = found.name();
     let classes = lanes.lanes.len() as u8;
@@ -271,8 +291,8 @@ fn prio_step(switch: &Switch, found: &PortState, lanes: &Lanes) -> Step {
         let band = by_class[class] + 1;
         let limit = switch.classes[lane.class].limit;
         step = step.act(Act::run(format!(
-            "tc qdisc replace dev {name} parent {HANDLE}{band:x} handle {}{band:x}: pfifo limit {limit}",
-            &HANDLE[..3]
+            "tc qdisc replace dev {name} parent {HANDLE}{band:x} handle {}{band:02x}: pfifo limit {limit}",
+            &HANDLE[..2]
         )));
         children.push((format!("{HANDLE}{band:x}"), "pfifo".to_owned()));
     }

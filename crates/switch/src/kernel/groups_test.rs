@@ -65,7 +65,7 @@ fn numbers(port: &mut PacketPort, last: &[u8], sent: &[Vec<u8>]) -> Vec<usize> {
 /// Everything that a switch changes, but what counts.
 fn state() -> String {
     let links = ip("-d -j link show");
-    let look = |argv: &[&str]| Live.look(argv).unwrap();
+    let look = |argv: &[&str]| Live.query(argv).unwrap();
     format!("{links}{}{}", look(&["bridge", "-j", "mdb", "show"]), look(&["tc", "-j", "qdisc", "show"]))
 }
 

@@ -10,10 +10,12 @@
 mod bridge;
 mod classify;
 mod clock;
+mod elsewhere;
 mod gates;
 #[cfg(test)]
 mod groups_test;
 mod metrics;
+mod openvswitch;
 mod priority_map;
 pub mod probe;
 pub mod reconcile;
@@ -21,13 +23,15 @@ mod reconfigure;
 pub mod status;
 mod tally;
 
-use crate::apply::{Host, Link, Plan, Refused, Step, links, port};
+use crate::apply::port::{self, PortError};
+use crate::apply::{Host, Link, Plan, Refused, Snapshot, Step, links};
 use crate::features;
-use ontick_tsn::model::{Port, Role, Switch};
+use ontick_tsn::model::{Bridge, Port, Role, Switch};
 
+pub use elsewhere::{AnotherMachine, PlanElsewhere, Release, plan_elsewhere};
 pub use metrics::text as metrics;
 pub use priority_map::{First, Lane, Lanes, NoPriorityLeft};
-pub use reconcile::{Ended, Options};
+pub use reconcile::{Options, ReconcileEnd};
 pub use reconfigure::{Regated, regate, rejoin};
 pub use status::{Status, status};
 pub use tally::Tally;
@@ -52,16 +56,23 @@ impl From<Refused> for CannotPlan {
 
 /// Looks at everything that would be changed, and says what is to be done. `now_ns` is the time of the switch's clock.
 pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, CannotPlan> {
+    let host = &Snapshot::of(host);
     let links = links(host)?;
     let mut reasons = Vec::new();
     let mut found = Vec::new();
     for port in &switch.ports {
         match find(host, port, &links) {
             Ok(port) => found.push(port),
-            Err(why) => reasons.push(why),
+            Err(why) => reasons.push(why.to_string()),
         }
     }
-    if switch.role == Role::Bridge && links.iter().any(|link| link.name == switch.name) {
+    let in_the_way = match switch.bridge {
+        Bridge::Linux => Vec::new(),
+        Bridge::OpenVswitch(_) => openvswitch::obstacles(host, switch),
+    };
+    if !in_the_way.is_empty() {
+        reasons.extend(in_the_way);
+    } else if switch.role == Role::Bridge && links.iter().any(|link| link.name == switch.name) {
         reasons.push(format!(
             "there is an interface {} already, as the bridge would be called: give the switch another name",
             switch.name
@@ -78,15 +89,16 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
         }
     }
     if switch.role == Role::Bridge {
-        plan.steps.push(bridge::start(switch));
-        plan.steps.extend(found.iter().filter_map(|found| bridge::groups(switch, found.link)));
-        plan.notes.extend(bridge::groups_note(switch));
+        match start(switch, &found, &mut plan.notes) {
+            Ok(steps) => plan.steps.extend(steps),
+            Err(why) => reasons.push(why),
+        }
         plan.notes.extend(found.iter().filter_map(|port| lost_addresses(host, &switch.name, &port.port.name)));
     }
     if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons }) }
 }
 
-fn find<'a>(host: &impl Host, port: &'a Port, links: &'a [Link]) -> Result<PortState<'a>, String> {
+fn find<'a>(host: &impl Host, port: &'a Port, links: &'a [Link]) -> Result<PortState<'a>, PortError> {
     let (name, link) = (&port.name, port::usable(&port.name, links)?);
     Ok(PortState { port, link, queues: host.transmit_queues(name).or(Some(link.queues)), rate: host.rate(name) })
 }
@@ -111,8 +123,31 @@ fn forward(switch: &Switch, found: &[PortState], links: &[Link]) -> Steps {
     if switch.role == Role::Station {
         return Ok(Vec::new());
     }
-    let mut steps = vec![bridge::make(switch, links)];
-    steps.extend(found.iter().map(|found| bridge::join(switch, found.link)));
+    let mut steps = vec![match switch.bridge {
+        Bridge::Linux => bridge::make(switch, links),
+        Bridge::OpenVswitch(datapath) => openvswitch::make(switch, datapath),
+    }];
+    steps.extend(found.iter().map(|found| join(switch, found.link)));
+    Ok(steps)
+}
+
+/// Puts a port into the bridge.
+fn join(switch: &Switch, link: &Link) -> Step {
+    match switch.bridge {
+        Bridge::Linux => bridge::join(switch, link),
+        Bridge::OpenVswitch(_) => openvswitch::join(switch, link),
+    }
+}
+
+/// Lets the bridge forward.
+fn start(switch: &Switch, found: &[PortState], notes: &mut Vec<String>) -> Result<Vec<Step>, String> {
+    if let Bridge::OpenVswitch(_) = switch.bridge {
+        let lanes = Lanes::new(switch, First::Highest).map_err(|error| error.to_string())?;
+        return Ok(vec![openvswitch::start(&ClassifierInput { switch, lanes: &lanes, ports: &[] })?]);
+    }
+    notes.extend(bridge::groups_note(switch));
+    let mut steps = vec![bridge::start(switch)];
+    steps.extend(found.iter().filter_map(|found| bridge::groups(switch, found.link)));
     Ok(steps)
 }
 

@@ -46,8 +46,8 @@ impl Lanes {
         let mut order: Vec<usize> = (0..switch.classes.len()).collect();
         order.sort_by_key(|class| switch.classes[*class].queue);
         let claims: Vec<Option<usize>> = (0..PRIORITIES).map(|priority| claimed_by(switch, priority as u8)).collect();
-        // From the top: a program without privileges can set 0 to 6 only.
-        let mut free = (0..PRIORITIES as u8).rev().filter(|priority| claims[usize::from(*priority)].is_none());
+        // From the top: a program without privileges can set 0 to 6 only, and 0 is what frames have by themselves.
+        let mut free = (1..PRIORITIES as u8).rev().filter(|priority| claims[usize::from(*priority)].is_none());
         let mut lanes = Vec::new();
         for class in order {
             let Class { queue, rules, .. } = &switch.classes[class];
@@ -79,13 +79,13 @@ impl Lanes {
     }
 
     /// The gates of the model's queues as the kernel's gate mask.
-    pub fn mask(&self, open: u8) -> u32 {
+    pub fn mask(&self, open: u16) -> u32 {
         let opened = |(_, lane): &(usize, &Lane)| open & (1 << lane.queue) != 0;
         self.lanes.iter().enumerate().filter(opened).fold(0, |mask, (class, _)| mask | 1 << class)
     }
 
     /// The kernel's gate mask as gates of the model's queues.
-    pub fn open(&self, mask: u64) -> u8 {
+    pub fn open(&self, mask: u64) -> u16 {
         let opened = |(class, _): &(usize, &Lane)| mask & (1 << class) != 0;
         self.lanes.iter().enumerate().filter(opened).fold(0, |open, (_, lane)| open | 1 << lane.queue)
     }

@@ -8,8 +8,13 @@ use crate::apply::{Host, Refused};
 pub enum Known {
     /// It is.
     There,
-    /// It is not, and why, as the beginning of a sentence.
-    Missing(String),
+    /// It is not.
+    Missing {
+        /// That it is not, as the beginning of a sentence.
+        what: String,
+        /// What showed it, as the end of that sentence.
+        why: String,
+    },
     /// That cannot be found out without root.
     Untold,
 }
@@ -55,7 +60,7 @@ pub fn prio(host: &impl Host) -> Known {
 /// Whether `tc` itself can limit a traffic class's service data unit.
 pub fn tc_knows_max_sdu(host: &impl Host) -> bool {
     // It explains itself as if that were an error.
-    host.look(&["tc", "qdisc", "add", "taprio", "help"]).is_err_and(|refused| refused.why.contains("max-sdu"))
+    host.query(&["tc", "qdisc", "add", "taprio", "help"]).is_err_and(|refused| refused.why.contains("max-sdu"))
 }
 
 fn tc(host: &impl Host, lines: &str) -> Result<String, Refused> {
@@ -75,5 +80,5 @@ fn known(tried: Result<String, Refused>, fine: &[&str], what: &str) -> Known {
     if why.contains("unshare failed") || why.contains("package util-linux") {
         return Known::Untold;
     }
-    Known::Missing(format!("this machine cannot do {what}: {why}"))
+    Known::Missing { what: format!("this machine cannot do {what}"), why }
 }

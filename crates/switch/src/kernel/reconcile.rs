@@ -39,7 +39,7 @@ pub struct Options {
 
 /// Why keeping ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ReconcileEnd {
     /// It was asked to.
     Stopped,
     /// Somebody reverted the switch.
@@ -55,15 +55,15 @@ pub fn run(
     options: &Options,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
-) -> io::Result<(Ended, Tally)> {
+) -> io::Result<(ReconcileEnd, Tally)> {
     let mut watch = Watch::begin()?;
     let plan = folder.plan().map_err(io::Error::other)?;
     let mut keeper = Keeper::new(host, folder, switch, plan, options, tell);
-    // What happened to a link before the watch began is not told by anybody.
+    // What happened to a link before the watch began is not reported by anybody.
     switch.ports.iter().for_each(|port| keeper.reissue_soon(&port.name));
     let ended = loop {
         if stop.load(Relaxed) {
-            break Ended::Stopped;
+            break ReconcileEnd::Stopped;
         }
         let mut event = watch.next(keeper.until_due())?;
         // All that has come, before anything is done about it.
@@ -72,7 +72,7 @@ pub fn run(
             event = watch.next(Duration::ZERO)?;
         }
         if !folder.holds(held) || keeper.service() {
-            break Ended::Reverted;
+            break ReconcileEnd::Reverted;
         }
     };
     Ok((ended, keeper.tally))
@@ -95,7 +95,7 @@ struct Keeper<'a, H> {
     /// Frames that had left each port when that last changed.
     progress: BTreeMap<String, (u64, Instant)>,
     differences: Vec<Difference>,
-    /// What could not be put back, so that it is told once.
+    /// What could not be put back, so that it is reported once.
     reported: BTreeSet<String>,
 }
 
@@ -224,7 +224,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     }
 
     fn look_at_clock(&mut self) {
-        let Some(stepped) = self.clock.look() else { return };
+        let Some(stepped) = self.clock.poll() else { return };
         let clock = self.switch.clock.name();
         match stepped {
             Stepped::By(ns) => {
@@ -239,7 +239,7 @@ impl<'a, H: Host> Keeper<'a, H> {
         ports.iter().for_each(|port| self.reissue_soon(port));
     }
 
-    /// Ports that were deleted and made anew since they were set up, whether an event told of it or not. Nothing is done
+    /// Ports that were deleted and made anew since they were set up, whether an event reported it or not. Nothing is done
     /// to them but by steps of their own: how to undo the others speaks of an interface that is gone.
     fn replaced(&self) -> Result<BTreeSet<String>, Refused> {
         let links = links(self.host)?;

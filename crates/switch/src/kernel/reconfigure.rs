@@ -1,13 +1,13 @@
 //! Changes to a switch that stands: other gates, and a port that has come back.
 
-use crate::apply::{Act, Expect, Host, Plan, Refused, Step, links, port};
+use crate::apply::{Act, Expect, Host, Plan, Refused, Step, links, openvswitch, port};
 use crate::features;
-use ontick_tsn::model::{Gates, Plane, Port, Role, Switch};
+use ontick_tsn::model::{Bridge, Gates, Plane, Port, Role, Switch};
 
 use super::classify::{self, ClassifierInput};
 use super::gates::{self, PortState};
 use super::priority_map::{First, Lanes};
-use super::{CannotPlan, bridge, lanes_of};
+use super::{CannotPlan, bridge, join, lanes_of};
 
 /// What other gates take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +88,8 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
     let Some(link) = links.iter().find(|link| link.name == name) else {
         return Err(one(format!("there is no port {name}")));
     };
-    if let Some(master) = link.master.as_ref().filter(|master| **master != switch.name) {
+    let own = if switch.bridge == Bridge::Linux { switch.name.as_str() } else { openvswitch::MASTER };
+    if let Some(master) = link.master.as_ref().filter(|master| *master != own) {
         return Err(one(format!("port {name} belongs to {master} now")));
     }
     let found = PortState { port, link, queues: host.transmit_queues(name), rate: host.rate(name) };
@@ -113,8 +114,10 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
     let mut notes = Vec::new();
     steps.extend(gates::step(host, switch, &found, &lanes, base_of(plan, name), &mut notes).map_err(one)?);
     if switch.role == Role::Bridge {
-        steps.push(bridge::join(switch, link));
-        steps.extend(bridge::groups(switch, link));
+        steps.push(join(switch, link));
+        if switch.bridge == Bridge::Linux {
+            steps.extend(bridge::groups(switch, link));
+        }
     }
     Ok(steps)
 }

@@ -3,12 +3,12 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::apply::{Difference, Host, Link, Plan, Refused, differences, links, qdiscs, root_of};
+use crate::apply::{Difference, Host, Link, Plan, Refused, Snapshot, differences, links, qdiscs, root_of};
 use crate::ethtool;
-use crate::qdisc::{HANDLE, Shown, Times};
+use crate::qdisc::{TaprioState, Times};
 use ontick_tsn::model::{Port, Switch};
 
-use super::{Lanes, lanes_of};
+use super::{Lane, Lanes, gates, lanes_of};
 
 /// How a switch stands.
 #[derive(Debug, Clone, Serialize)]
@@ -36,6 +36,10 @@ pub struct PortStatus {
     pub oper: Option<Times>,
     /// What went through, class by class in the order of the file.
     pub classes: Vec<ClassCount>,
+    /// What the interface counts itself.
+    pub interface: InterfaceCount,
+    /// Frames that were dropped before any class's queue (by the root queueing discipline).
+    pub refused: u64,
     /// What the driver itself counts about transmission in time, where it is not 0.
     pub driver: Vec<(String, u64)>,
 }
@@ -71,8 +75,22 @@ pub struct ClassCount {
     pub waiting: u64,
 }
 
+/// What an interface counts of all its frames, since it is there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct InterfaceCount {
+    /// Frames that came in.
+    pub received: u64,
+    /// Frames that came and found no room, or were taken for faulty.
+    pub not_received: u64,
+    /// Frames that it sent.
+    pub sent: u64,
+    /// Frames that it could not send.
+    pub not_sent: u64,
+}
+
 /// Looks at a switch that stands.
 pub fn status(host: &impl Host, switch: &Switch, plan: &Plan) -> Result<Status, Refused> {
+    let host = &Snapshot::of(host);
     let ports = port_statuses(host, switch)?;
     let expects = plan.steps.iter().flat_map(|step| &step.expects);
     Ok(Status { name: switch.name.clone(), ports, differences: differences(host, expects) })
@@ -98,6 +116,8 @@ fn port_status(host: &impl Host, switch: &Switch, port: &Port, links: &[Link]) -
         admin: None,
         oper: None,
         classes: Vec::new(),
+        interface: InterfaceCount::default(),
+        refused: 0,
         driver: Vec::new(),
     };
     if link == LinkState::Gone {
@@ -107,7 +127,7 @@ fn port_status(host: &impl Host, switch: &Switch, port: &Port, links: &[Link]) -
     let root = root_of(&qdiscs);
     status.queueing = root.and_then(|root| root["kind"].as_str()).unwrap_or("none").to_owned();
     let Ok(lanes) = lanes_of(host, switch, port) else { return Ok(status) };
-    if let Some(shown) = root.and_then(Shown::of) {
+    if let Some(shown) = root.and_then(TaprioState::of) {
         let gates = |times: Times| Times {
             entries: times.entries.iter().map(|(mask, ns)| (u64::from(lanes.open(*mask)), *ns)).collect(),
             ..times
@@ -115,29 +135,56 @@ fn port_status(host: &impl Host, switch: &Switch, port: &Port, links: &[Link]) -
         (status.admin, status.oper) = (shown.admin.map(gates), shown.oper.map(gates));
     }
     status.classes = counts(switch, port, &lanes, &qdiscs);
+    status.interface = interface(host, &port.name)?;
+    // A frame that a class's own queue drops is counted there alone.
+    status.refused = root.filter(|_| port.gates.is_some()).and_then(|root| root["drops"].as_u64()).unwrap_or(0);
     status.driver = about_time(&port.name);
     Ok(status)
 }
 
 /// The counters of each class's own queueing discipline.
 fn counts(switch: &Switch, port: &Port, lanes: &Lanes, qdiscs: &[Value]) -> Vec<ClassCount> {
-    let number = |qdisc: &Value, key: &str| qdisc[key].as_u64().unwrap_or(0);
     let one = |class: usize| {
         let at = lanes.lanes.iter().position(|lane| lane.class == class)?;
-        // prio counts its bands from the class that goes first.
-        let minor = if port.gates.is_some() { at + 1 } else { lanes.lanes.len() - at };
-        let parent = format!("{HANDLE}{minor:x}");
-        let qdisc = qdiscs.iter().find(|qdisc| qdisc["parent"] == *parent)?;
+        let count = |lane: &Lane| port.transmit_queues_of(lane.class);
+        let queues = match port.gates {
+            Some(_) => {
+                let first = lanes.lanes[..at].iter().map(count).sum::<u16>();
+                first..first + count(&lanes.lanes[at])
+            }
+            // prio counts its bands from the class that goes first.
+            None => {
+                let band = (lanes.lanes.len() - at) as u16;
+                band - 1..band
+            }
+        };
+        let parents: Vec<String> = queues.map(gates::parent).collect();
+        let own = || qdiscs.iter().filter(|qdisc| parents.iter().any(|parent| qdisc["parent"] == **parent));
+        own().next()?;
+        let number = |key: &str| own().map(|qdisc| qdisc[key].as_u64().unwrap_or(0)).sum();
         Some(ClassCount {
             class: switch.classes[class].name.clone(),
             queue: switch.classes[class].queue,
-            packets: number(qdisc, "packets"),
-            bytes: number(qdisc, "bytes"),
-            drops: number(qdisc, "drops"),
-            waiting: number(qdisc, "qlen"),
+            packets: number("packets"),
+            bytes: number("bytes"),
+            drops: number("drops"),
+            waiting: number("qlen"),
         })
     };
     (0..switch.classes.len()).filter_map(one).collect()
+}
+
+fn interface(host: &impl Host, port: &str) -> Result<InterfaceCount, Refused> {
+    let argv = ["ip", "-s", "-j", "link", "show", "dev", port];
+    let shown: Vec<Value> = crate::apply::parsed(&argv, &host.query(&argv)?)?;
+    let counts = shown.first().map(|link| if link["stats64"].is_null() { &link["stats"] } else { &link["stats64"] });
+    let of = |way: &str, key: &str| counts.and_then(|counts| counts[way][key].as_u64()).unwrap_or(0);
+    Ok(InterfaceCount {
+        received: of("rx", "packets"),
+        not_received: of("rx", "dropped") + of("rx", "errors") + of("rx", "missed_errors"),
+        sent: of("tx", "packets"),
+        not_sent: of("tx", "dropped") + of("tx", "errors"),
+    })
 }
 
 /// Counters of the driver that tell of frames that missed their time, under whatever name.

@@ -9,7 +9,7 @@ use crate::apply::Act;
 use crate::features::{Feature, Features};
 use ontick_tsn::model::Base;
 use ontick_tsn::model::{
-    Address, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Reserved, Rule, StaticEntry,
+    Address, CLASSES, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Reserved, Rule, StaticEntry,
 };
 use ontick_tsn::schedule::{Schedule, guard_ns, with_guards};
 
@@ -31,7 +31,7 @@ const PAPER: Paper = Paper {
 };
 
 impl Host for Paper {
-    fn look(&self, argv: &[&str]) -> Result<String, Refused> {
+    fn query(&self, argv: &[&str]) -> Result<String, Refused> {
         let master = self.master;
         let link = |index: u32, name: &str| {
             format!(
@@ -93,7 +93,7 @@ fn udp(port: u16) -> Rule {
     Rule { ip_protocol: Some(17), to_port: Some(port), ..Rule::default() }
 }
 
-fn gates(entries: &[(u8, u64)], guard: Guard) -> Gates {
+fn gates(entries: &[(u16, u64)], guard: Guard) -> Gates {
     Gates {
         base: Base::At(1_554_445_635_681_310_809),
         cycle_ns: entries.iter().map(|entry| entry.1).sum(),
@@ -107,6 +107,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         name: name.into(),
         rate: None,
         offload: Offload::None,
+        transmit_queues: Vec::new(),
         max_sdu: vec![None; classes.len()],
         gates,
     };
@@ -121,6 +122,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1024,
         stp: false,
+        bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         ports: vec![port("a", None), port("b", gates)],
@@ -306,16 +308,13 @@ fn the_whole_plan_can_be_read() {
 fn what_cannot_be_is_said() {
     let why = |host: &Paper, switch: &Switch| plan(host, switch, 0).unwrap_err().to_string();
     let said = why(&Paper { queues: 1, ..PAPER }, &article());
-    assert_eq!(
-        said,
-        "port b has one transmit queue, and taprio needs one for each class: use the user data plane (--plane user)"
-    );
+    assert_eq!(said, "port b has one transmit queue, and taprio needs one for each class: use the user data plane");
     let three =
         (0..3).map(|queue| class("c", queue, if queue == 0 { vec![] } else { vec![udp(queue.into())] })).collect();
     let said = why(&Paper { queues: 2, ..PAPER }, &switch(three, Some(gates(&[(7, 1_000_000)], Guard::None))));
     assert!(said.contains("has 2 transmit queues, and the switch has 3 classes"), "{said}");
     let said = why(&Paper { lacks: &["taprio"], ..PAPER }, &article());
-    assert!(said.contains("CONFIG_NET_SCH_TAPRIO") && said.contains("--plane user"), "{said}");
+    assert!(said.contains("CONFIG_NET_SCH_TAPRIO") && said.contains("user data plane"), "{said}");
     let said = why(&Paper { lacks: &["flower"], ..PAPER }, &article());
     assert!(said.contains("CONFIG_NET_CLS_FLOWER"), "{said}");
     let root = r#"[{"kind":"fq_codel","handle":"8001:","root":true}]"#;
@@ -363,29 +362,34 @@ fn the_next_second_leaves_time() {
 }
 
 fn any_switch() -> impl Strategy<Value = Switch> {
-    let entries = prop::collection::vec((any::<u8>(), 100_000u64..1_000_000), 1..6);
+    let entries = prop::collection::vec((any::<u16>(), 100_000u64..1_000_000), 1..6);
     let guard =
         prop_oneof![Just(Guard::None), (1u64..20).prop_map(|us| Guard::Fixed(us * 1_000)), Just(Guard::LargestFrame)];
-    let queues = prop::sample::subsequence((0u8..8).collect::<Vec<_>>(), 1..=8).prop_shuffle();
-    let claims = prop::collection::vec(any::<bool>(), 8);
-    (entries, guard, queues, claims).prop_map(|(entries, guard, queues, claims)| {
+    let queues = prop::sample::subsequence((0u8..16).collect::<Vec<_>>(), 1..=16).prop_shuffle();
+    let claims = prop::collection::vec(any::<bool>(), 16);
+    let counts = prop::collection::vec(1u8..=4, 16);
+    (entries, guard, queues, claims, counts).prop_map(|(entries, guard, queues, claims, counts)| {
+        // Each claim takes a priority that the classifier cannot give; the class of all others has 0 at least.
+        let claimed = |i: usize| claims[i] && i + queues.len() <= 15 && queues[i] > 0;
         let rules = |i: usize, queue: u8| match i {
             0 => vec![],
-            _ if claims[i] => {
+            _ if claimed(i) => {
                 vec![Rule { socket_priority: Some(queue), ..Rule::default() }, udp(1000 + u16::from(queue))]
             }
             _ => vec![udp(1000 + u16::from(queue))],
         };
         let classes: Vec<Class> =
             queues.iter().enumerate().map(|(i, queue)| class(&format!("c{queue}"), *queue, rules(i, *queue))).collect();
-        switch(classes, Some(gates(&entries, guard)))
+        let mut switch = switch(classes, Some(gates(&entries, guard)));
+        switch.ports[1].transmit_queues = counts[..queues.len()].to_vec();
+        switch
     })
 }
 
 proptest! {
     #[test]
     fn commands_say_what_the_model_says(switch in any_switch(), old in any::<bool>()) {
-        let host = Paper { release: if old { "6.1.0" } else { "6.12.95" }, ..PAPER };
+        let host = Paper { release: if old { "6.1.0" } else { "6.12.95" }, queues: 64, ..PAPER };
         let Ok(plan) = plan(&host, &switch, 0) else {
             // Only slivers beside guard bands may be refused.
             prop_assert!(switch.ports[1].gates.as_ref().unwrap().guard != Guard::None);
@@ -394,14 +398,34 @@ proptest! {
         let commands = commands(&plan);
         let ours = parse_taprio(only(&commands, &["dev b", "taprio"]));
         let Gates { entries, guard, .. } = switch.ports[1].gates.clone().unwrap();
-        let guards = [guard_ns(guard, 1500, 1_000_000_000); 8];
+        let guards = [guard_ns(guard, 1500, 1_000_000_000); CLASSES];
         let wanted = Schedule::new(0, &with_guards(&entries, &guards));
         let plain = Schedule::new(0, &entries);
+        // Each transmit queue belongs to one class, has its own queueing discipline, and is counted by that class.
+        let lanes = lanes_of(&host, &switch, &switch.ports[1]).unwrap();
+        let mut next = 0;
+        prop_assert_eq!(ours.queues.len(), switch.classes.len());
+        for (queues, lane) in ours.queues.iter().zip(&lanes.lanes) {
+            let (count, first) = queues.split_once('@').unwrap();
+            prop_assert_eq!(first.parse::<u16>().unwrap(), next);
+            prop_assert_eq!(count.parse::<u8>().unwrap(), switch.ports[1].transmit_queues[lane.class]);
+            next += count.parse::<u16>().unwrap();
+        }
+        for queue in 1..=next {
+            only(&commands, &["dev b", &format!("parent a100:{queue:x} handle a1{queue:02x}: pfifo")]);
+        }
         for class in &switch.classes {
             let mut priorities: Vec<u8> = class.rules.iter().filter_map(|rule| rule.socket_priority).collect();
             match class.rules.is_empty() {
                 // Whatever nobody claims.
-                true => priorities.extend((0..9u8).filter(|p| !switch.classes.iter().flat_map(|c| &c.rules).any(|r| r.socket_priority == Some(*p)))),
+                true => {
+                    let of_others = switch.classes.iter().filter(|other| !other.rules.is_empty());
+                    let given: Vec<u8> =
+                        of_others.map(|other| priority_of(&commands, "b", 1000 + u16::from(other.queue))).collect();
+                    let claimed = |p: &u8| switch.classes.iter().flat_map(|c| &c.rules).any(|r| r.socket_priority == Some(*p));
+                    priorities.extend((0..16u8).filter(|p| !claimed(p) && !given.contains(p)));
+                    prop_assert!(priorities.contains(&0), "what nobody has classified has priority 0");
+                }
                 false => priorities.push(priority_of(&commands, "b", 1000 + u16::from(class.queue))),
             }
             let schedule = if guard == Guard::None { &plain } else { &wanted };

@@ -1,4 +1,4 @@
-//! What happens to interfaces, told by the kernel (rtnetlink(7)): links that come and go, and queueing disciplines that
+//! What happens to interfaces, as the kernel reports it (rtnetlink(7)): links that come and go, and queueing disciplines that
 //! somebody sets.
 //!
 //! ```no_run

@@ -46,7 +46,7 @@ impl Buffer {
         Self(vec![0; LONGEST].into())
     }
 
-    /// The messages that [`Received::Octets`] told of.
+    /// The messages that [`Received::Octets`] announced.
     pub fn messages(&self, octets: usize) -> impl Iterator<Item = Message<'_>> {
         messages(&self.0[..octets])
     }

@@ -57,7 +57,7 @@ fn a_bridge_behind_both() {
             match &found.loops[..] {
                 [] => false,
                 [only] => only.by == Joined::Outside && PORTS.contains(&only.port.as_str()),
-                more => panic!("one loop is told more than once: {more:?}"),
+                more => panic!("one loop is reported more than once: {more:?}"),
             }
         });
     });

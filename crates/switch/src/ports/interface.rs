@@ -49,7 +49,7 @@ pub struct Interface {
     pub hides_octets: Vec<String>,
     /// Those that make one frame of several, or several of one, and cannot be switched off.
     pub fixed: Vec<String>,
-    /// Whether the port can be told to filter and queue by itself (`hw-tc-offload`), and is.
+    /// Whether the port can filter and queue by itself (`hw-tc-offload`), and is.
     pub tc_offload: Option<bool>,
 }
 

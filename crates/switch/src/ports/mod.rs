@@ -9,6 +9,8 @@ mod routes;
 pub mod sync;
 mod tools;
 
+use std::time::Duration;
+
 use ontick_rt::clock::ClockId;
 use serde::Serialize;
 
@@ -27,12 +29,14 @@ pub struct Machine {
     pub parts: Parts,
     /// Programs that set the kernel's data plane up, and linuxptp's.
     pub tools: Tools,
-    /// International Atomic Time before UTC, in seconds, as the kernel knows it; 0 where nobody told it.
+    /// International Atomic Time before UTC, in seconds, as the kernel knows it; 0 where nobody has set it.
     pub tai_offset_s: i64,
     /// Who keeps the clock in time.
     pub ptp: Ptp,
     /// Whether `br_netfilter` takes bridged frames through iptables; nothing where it is not there.
     pub bridge_calls_iptables: Option<bool>,
+    /// Whether `ovs-vswitchd` answers; nothing where Open vSwitch's programs are not here.
+    pub open_vswitch: Option<bool>,
     /// Whether this process may change the network (CAP_NET_ADMIN; mostly root).
     pub may_change_network: bool,
     /// CPUs that are online, by number.
@@ -41,13 +45,14 @@ pub struct Machine {
 
 impl Machine {
     /// Looks at the running machine.
-    pub fn look(option: Options) -> Self {
+    pub fn probe(option: Options) -> Self {
         let kernel = read("/proc/sys/kernel/osrelease").unwrap_or_default();
-        let parts = Parts::look("/".as_ref(), &kernel, option);
-        let tools = Tools::look(&parts);
+        let parts = Parts::probe("/".as_ref(), &kernel, option);
+        let tools = Tools::probe(&parts);
         Self {
             parts,
-            ptp: Ptp::look(&tools),
+            ptp: Ptp::probe(&tools),
+            open_vswitch: open_vswitch(&tools),
             tools,
             kernel,
             tai_offset_s: tai_offset_s(),
@@ -56,6 +61,13 @@ impl Machine {
             cpus: cpus(),
         }
     }
+}
+
+fn open_vswitch(tools: &Tools) -> Option<bool> {
+    let words = ["--timeout=2", "-t", "ovs-vswitchd", "version"];
+    let answer = program::said(&tools.get("ovs-appctl")?.path, &words, Duration::from_secs(5));
+    // A refusal begins with the name of the program that asked, or with a date.
+    Some(answer.is_some_and(|text| text.starts_with("ovs-vswitchd")))
 }
 
 /// A file of /proc or /sys without the space around it.
@@ -98,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_running_machine_is_looked_at() {
-        let machine = Machine::look(None);
+        let machine = Machine::probe(None);
         assert!(!machine.kernel.is_empty() && !machine.cpus.is_empty());
         assert!((-60..=60).contains(&machine.tai_offset_s), "{}", machine.tai_offset_s);
     }

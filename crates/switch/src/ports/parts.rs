@@ -1,4 +1,4 @@
-//! Parts of the kernel: built in, loaded, loadable or absent, told without loading any.
+//! Parts of the kernel: built in, loaded, loadable or absent, found out without loading any.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +44,7 @@ impl Presence {
 }
 
 /// Names here, options of the configuration, and modules; an option without a module is part of something else.
-const PARTS: [(&str, &str, &str); 16] = [
+const PARTS: [(&str, &str, &str); 17] = [
     ("taprio", "NET_SCH_TAPRIO", "sch_taprio"),
     ("etf", "NET_SCH_ETF", "sch_etf"),
     ("mqprio", "NET_SCH_MQPRIO", "sch_mqprio"),
@@ -59,6 +59,7 @@ const PARTS: [(&str, &str, &str); 16] = [
     ("iptables-classify", "NETFILTER_XT_TARGET_CLASSIFY", "xt_CLASSIFY"),
     ("br_netfilter", "BRIDGE_NETFILTER", "br_netfilter"),
     ("bridge", "BRIDGE", "bridge"),
+    ("openvswitch", "OPENVSWITCH", "openvswitch"),
     ("af_packet", "PACKET", "af_packet"),
     ("af_xdp", "XDP_SOCKETS", ""),
     ("veth", "VETH", "veth"),
@@ -75,8 +76,8 @@ pub type Options<'a> = Option<&'a dyn Fn(&str) -> Option<String>>;
 
 impl Parts {
     /// Looks beneath `root`.
-    pub(crate) fn look(root: &Path, release: &str, option: Options) -> Self {
-        let modules = Modules::look(root, release);
+    pub(crate) fn probe(root: &Path, release: &str, option: Options) -> Self {
+        let modules = Modules::probe(root, release);
         let presence =
             |(name, config, module): (&'static str, &str, &str)| (name, modules.presence(config, module, option));
         Self(PARTS.into_iter().map(presence).collect())
@@ -117,7 +118,7 @@ struct Modules {
 }
 
 impl Modules {
-    fn look(root: &Path, release: &str) -> Self {
+    fn probe(root: &Path, release: &str) -> Self {
         let read = |path: &str| fs::read_to_string(root.join(path)).ok();
         // Some systems have /lib apart from /usr/lib.
         let list =
@@ -180,7 +181,7 @@ mod tests {
             ),
             ("proc/modules", "act_skbedit 16384 0 - Live 0x0\nsch_etf_not 1 0 - Live 0x0\n"),
         ]);
-        let parts = Parts::look(folder.path(), "6.12", None);
+        let parts = Parts::probe(folder.path(), "6.12", None);
         let is = |name| parts.presence(name);
         assert_eq!(
             (is("taprio"), is("skbedit"), is("af_packet")),
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!((is("etf"), is("af_xdp"), is("nonsense")), (Presence::Absent, Presence::Unknown, Presence::Unknown));
         assert_eq!(parts.missing(&["taprio", "etf", "af_xdp"]), ["etf"]);
         // What the kernel was built without, no module of the same name gives.
-        let without = Parts::look(folder.path(), "6.12", Some(&|_| None));
+        let without = Parts::probe(folder.path(), "6.12", Some(&|_| None));
         assert!(without.iter().all(|(_, presence)| presence == Presence::Absent));
     }
 
@@ -201,11 +202,11 @@ mod tests {
             "NET_SCH_TAPRIO" => Some("m".to_owned()),
             _ => None,
         };
-        let parts = Parts::look(folder.path(), "6.18", Some(&option));
+        let parts = Parts::probe(folder.path(), "6.18", Some(&option));
         let is = |name| parts.presence(name);
         assert_eq!((is("bridge"), is("af_xdp")), (Presence::BuiltIn, Presence::BuiltIn));
         assert_eq!((is("taprio"), is("flower")), (Presence::NotInstalled, Presence::Absent));
-        let unknown = Parts::look(folder.path(), "6.18", None);
+        let unknown = Parts::probe(folder.path(), "6.18", None);
         assert!(unknown.iter().all(|(_, presence)| presence == Presence::Unknown));
         assert!(unknown.may("taprio"));
     }

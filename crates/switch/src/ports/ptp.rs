@@ -66,7 +66,7 @@ impl Synchronised {
 }
 
 impl Ptp {
-    pub(super) fn look(tools: &Tools) -> Self {
+    pub(super) fn probe(tools: &Tools) -> Self {
         Self::by(tools.get("pmc").map(|pmc| pmc.path.as_path()))
     }
 

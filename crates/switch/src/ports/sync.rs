@@ -22,7 +22,7 @@ enum State {
 
 impl Synchronisation {
     /// What has changed, as a sentence. A machine that never was synchronised has nothing to lose.
-    pub fn look(&mut self, ptp: &Ptp) -> Option<String> {
+    pub fn poll(&mut self, ptp: &Ptp) -> Option<String> {
         let state = state(ptp);
         let before = self.before.replace(state);
         let ports = || ptp.state.as_ref().map(|state| state.ports.join(", ")).unwrap_or_default();
@@ -64,7 +64,7 @@ mod tests {
             state: Some(Synchronised { to_grandmaster: true, offset_ns: Some(offset_ns), ports: vec![port.into()] }),
         };
         let mut sync = Synchronisation::default();
-        let mut reported = |ptp: &Ptp| sync.look(ptp).unwrap_or_default();
+        let mut reported = |ptp: &Ptp| sync.poll(ptp).unwrap_or_default();
         assert_eq!(reported(&seen("SLAVE", 40)), "");
         assert_eq!(reported(&seen("SLAVE", -90)), "");
         assert!(reported(&seen("UNCALIBRATED", 0)).contains("lost (PTP ports: UNCALIBRATED)"));
@@ -78,6 +78,6 @@ mod tests {
     #[test]
     fn who_was_never_in_time_loses_nothing() {
         let mut sync = Synchronisation::default();
-        assert_eq!([sync.look(&Ptp::default()), sync.look(&Ptp::default())], [None, None]);
+        assert_eq!([sync.poll(&Ptp::default()), sync.poll(&Ptp::default())], [None, None]);
     }
 }

@@ -10,7 +10,7 @@ use super::parts::{Parts, Presence};
 use super::program::{find, said};
 
 /// Programs, and how each is asked for its version.
-const PROGRAMS: [(&str, &str); 9] = [
+const PROGRAMS: [(&str, &str); 12] = [
     ("ip", "-V"),
     ("tc", "-V"),
     ("bridge", "-V"),
@@ -18,6 +18,9 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("iptables", "-V"),
     ("ip6tables", "-V"),
     ("ethtool", "--version"),
+    ("ovs-vsctl", "--version"),
+    ("ovs-ofctl", "--version"),
+    ("ovs-appctl", "--version"),
     ("ptp4l", "-v"),
     ("pmc", "-v"),
 ];
@@ -41,7 +44,7 @@ pub struct Tool {
 
 impl Tools {
     /// Looks for them, in the PATH and where system programs are.
-    pub fn look(parts: &Parts) -> Self {
+    pub fn probe(parts: &Parts) -> Self {
         let netfilter = matches!(parts.presence("nftables"), Presence::BuiltIn | Presence::Loaded);
         let asks = |name: &str| netfilter || !OF_NETFILTER.contains(&name);
         let tool = |(name, option): (&'static str, &str)| {

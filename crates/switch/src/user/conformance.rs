@@ -147,7 +147,7 @@ pub fn an_interface_that_goes_down_and_comes_back<P: Port>(open: Open<P>) {
         for down in ["left", "right"] {
             ip(&format!("link set {down} down"));
             // The kernel tells of a lost carrier a little later than it has it.
-            until("a link that is down is told", || a.send(&stale) == Sent::Down);
+            until("a link that is down is reported", || a.send(&stale) == Sent::Down);
             nothing(&mut a);
             nothing(&mut b);
             ip(&format!("link set {down} up"));

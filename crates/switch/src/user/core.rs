@@ -114,7 +114,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         }
     }
 
-    /// Works until it is told to stop, all of these by turns; `between` turns somebody may let them sleep.
+    /// Works until it is asked to stop, all of these by turns; `between` turns somebody may let them sleep.
     pub fn run(cores: &mut [Self], stop: &AtomicBool, mut between: impl FnMut(&mut [Self])) {
         let mut turns = 0u64;
         while !stop.load(Relaxed) {
@@ -375,7 +375,10 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 self.handing_over.follow(done_ns.saturating_sub(now_ns));
                 outlet.spread_ns = self.handing_over.deviation_ns();
             }
-            Sent::Down => counters.down.add(1),
+            Sent::Down => {
+                counters.down.add(1);
+                counters.down_waited.add(1);
+            }
             Sent::Busy | Sent::Refused => {
                 counters.refused.add(1);
                 self.counters.ports[index].refused_octets.set(octets as u64);

@@ -133,6 +133,12 @@ pub struct QueueCounters {
     pub down: Counter,
     /// Dropped: the interface did not take it, at once or for too long.
     pub refused: Counter,
+    /// Of those for which no window was long enough, frames that had been put into the queue before.
+    #[serde(default)]
+    pub no_window_waited: Counter,
+    /// Of those whose link was down, frames that had been put into the queue before.
+    #[serde(default)]
+    pub down_waited: Counter,
     /// Sent, but handing it over took longer than usual, and by the rate of the link it ended after its gate had closed.
     /// Where it is not known whether the frame left before a hold-up or after it, after is assumed.
     pub late: Counter,
@@ -163,6 +169,9 @@ impl QueueCounters {
             no_window,
             down,
             refused,
+            // These are among the others.
+            no_window_waited: _,
+            down_waited: _,
             late: _,
             overdue: _,
             waiting: _,

@@ -98,14 +98,14 @@ mod tests {
     use super::*;
     use ontick_tsn::model::Entry;
 
-    fn list(base_ns: u64, open: u8) -> Schedule {
+    fn list(base_ns: u64, open: u16) -> Schedule {
         Schedule::new(base_ns, &[Entry { open, for_ns: 600 }, Entry { open: 128, for_ns: 400 }])
     }
 
     #[test]
     fn a_new_list_takes_over_at_its_base_time() {
         let mut gates = Gates::new(Some(list(1_000, 1)));
-        assert_eq!(gates.at(999).open, u8::MAX);
+        assert_eq!(gates.at(999).open, u16::MAX);
         assert_eq!(gates.at(1_000).open, 1);
         gates.change(Some(list(10_300, 2)));
         let view = *gates.at(10_100);

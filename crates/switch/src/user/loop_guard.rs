@@ -60,7 +60,7 @@ impl LoopGuard {
 
     /// Looks at the counters: how many probes came that make this port the one to close, by port, and how many addresses
     /// moved.
-    pub fn look(&mut self, now: Duration, looped: &[u64], moved: u64) -> Vec<Action> {
+    pub fn poll(&mut self, now: Duration, looped: &[u64], moved: u64) -> Vec<Action> {
         let mut actions = Vec::new();
         for (at, (port, looped)) in self.ports.iter_mut().zip(looped).enumerate() {
             let came = std::mem::replace(&mut port.looped, *looped) != *looped;
@@ -131,7 +131,7 @@ mod tests {
             if self.storms() {
                 self.moved += 1_000;
             }
-            let actions = guard.look(self.now, &self.looped, self.moved);
+            let actions = guard.poll(self.now, &self.looped, self.moved);
             for action in &actions {
                 match *action {
                     Action::Probe => self.probe(),

@@ -2,13 +2,15 @@
 
 use super::either::largest_sdu;
 use super::station;
-use crate::apply::{Host, Link, Plan, Step, links, port};
+use crate::apply::port::{self, PortError};
+use crate::apply::{Host, Link, Plan, Snapshot, Step, links};
 use crate::features::{self, Features};
 use crate::kernel::CannotPlan;
-use ontick_tsn::model::{Offload, Port, Reserved, Socket, Switch};
+use ontick_tsn::model::{Bridge, Offload, Port, Reserved, Socket, Switch};
 
 /// Looks at everything that would be changed, and says what is to be done.
 pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
+    let host = &Snapshot::of(host);
     let links = links(host)?;
     let mut reasons = unfit(switch);
     reasons.extend(station::unfit(switch, &links));
@@ -17,7 +19,7 @@ pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
     for port in &switch.ports {
         match port::usable(&port.name, &links).and_then(|link| steps(host, link)) {
             Ok(steps) => plan.steps.extend(steps),
-            Err(why) => reasons.push(why),
+            Err(why) => reasons.push(why.to_string()),
         }
         if switch.socket == Socket::Xdp {
             reasons.extend(host.features(&port.name).ok().and_then(|features| keeps_tags(&port.name, &features)));
@@ -41,14 +43,17 @@ pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
 }
 
 /// The steps for one port alone, whose interface is there again.
-pub(super) fn of_port(host: &impl Host, name: &str) -> Result<Vec<Step>, String> {
-    let links = links(host).map_err(|refused| refused.to_string())?;
+pub(super) fn of_port(host: &impl Host, name: &str) -> Result<Vec<Step>, PortError> {
+    let links = links(host)?;
     port::usable(name, &links).and_then(|link| steps(host, link))
 }
 
 /// What of the model takes a kernel.
 fn unfit(switch: &Switch) -> Vec<String> {
     let mut reasons = Vec::new();
+    if switch.bridge != Bridge::Linux {
+        reasons.push("Open vSwitch is a bridge of the kernel's data plane (plane = \"kernel\", or no `bridge`)".into());
+    }
     if switch.stp {
         reasons.push("the spanning tree protocol is spoken by the kernel's bridge only (plane = \"kernel\", or stp = false: loops are then looked for by probes, and a port is closed that makes one)".into());
     }
@@ -56,6 +61,10 @@ fn unfit(switch: &Switch) -> Vec<String> {
     if switch.socket == Socket::Xdp && switch.forward_reserved != Reserved::default() {
         reasons.push("AF_XDP leaves frames to reserved addresses to the kernel, so that they cannot be forwarded (socket = \"packet\", or no forward-reserved)".into());
     }
+    let several = switch.ports.iter().filter(|port| !port.transmit_queues.is_empty());
+    reasons.extend(several.map(|port| {
+        format!("port {}: a dedicated core has one queue for each class: leave transmit-queues out", port.name)
+    }));
     let offloaded = switch.ports.iter().filter(|port| port.offload != Offload::None);
     reasons.extend(offloaded.map(|port| {
         format!("port {}: offload is the kernel data plane's (plane = \"kernel\", or offload = \"none\")", port.name)
@@ -91,12 +100,11 @@ fn keeps_tags(port: &str, features: &Features) -> Option<String> {
     })
 }
 
-fn steps(host: &impl Host, link: &Link) -> Result<Vec<Step>, String> {
-    let reported = |refused: crate::apply::Refused| refused.to_string();
+fn steps(host: &impl Host, link: &Link) -> Result<Vec<Step>, PortError> {
     // Frames must come in as they are on the wire, each for itself and with its tag.
     let hiding = port::offloads_off(host, link, "no offloads that merge frames or hide octets", features::hides_octets);
     let silent = port::no_ipv6(host, link)?;
-    Ok([hiding.map_err(reported)?, silent, port::up(link)].into_iter().flatten().collect())
+    Ok([hiding?, silent, port::up(link)].into_iter().flatten().collect())
 }
 
 #[cfg(test)]

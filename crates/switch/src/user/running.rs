@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ontick_rt::clock::sleep_for;
 use ontick_rt::cpus::Whereabouts;
-use ontick_rt::cpus::claim::{Held, Occupancy, claim};
+use ontick_rt::cpus::claim::{ClaimError, Occupancy, claim};
 use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
 use ontick_rt::thread::{Policy, Setup, current_tid, set_policy};
 use ontick_rt::{cpus, watchdog};
@@ -39,7 +39,7 @@ pub enum StartError {
     OnlyCpu(#[from] watchdog::WouldStarve),
     /// Another process has its CPU.
     #[error("{0}")]
-    Held(#[from] Held),
+    Held(#[from] ClaimError),
     /// There was no thread to be had.
     #[error("no thread for the core could be started: {0}")]
     Thread(std::io::Error),
@@ -250,7 +250,7 @@ impl<P: Port + Send + 'static> Running<P> {
         }
         if let Some(whereabouts) = &mut self.whereabouts {
             let tid = self.tid;
-            noticed.extend(whereabouts.look(tid).map(|cpu| CoreEvent::Moved(whereabouts.why(), cpu)));
+            noticed.extend(whereabouts.update(tid).map(|cpu| CoreEvent::Moved(whereabouts.why(), cpu)));
         }
         let turns = self.counters.turns.get();
         if turns != self.alive.0 {

@@ -33,7 +33,7 @@ const RATE: u64 = 1_000_000_000;
 const SURE: (u64, u64) = (3, 4);
 /// An interface that is there again and cannot be used is tried so often.
 const RETRY: Duration = Duration::from_secs(1);
-/// Frames that an interface does not take are told of so often at most.
+/// Frames that an interface does not take are reported so often at most.
 const AGAIN: Duration = Duration::from_secs(60);
 
 /// Why it cannot begin.
@@ -52,6 +52,18 @@ pub enum ServeError {
     /// It would make a loop.
     #[error("{0}")]
     Loop(loops::Loop),
+}
+
+/// Why a switch that is set up was not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// Something else differs, too.
+    #[error("only gates can change while the switch is set up; for anything else revert it and apply it again")]
+    MoreThanGates,
+    /// The core has commands that it has not taken yet.
+    #[error("the core does not take commands at the moment; try again")]
+    Busy,
 }
 
 /// What happened, for people and records.
@@ -329,17 +341,14 @@ impl Service {
     }
 
     /// Takes over the gates of a changed model; everything else of it must be as it was.
-    pub fn change(&mut self, switch: &Switch) -> Result<(), String> {
+    pub fn change(&mut self, switch: &Switch) -> Result<(), ChangeError> {
         let without = |switch: &Switch| {
             let mut plain = switch.clone();
             plain.ports.iter_mut().for_each(|port| port.gates = None);
             plain
         };
         if without(switch) != without(&self.switch) {
-            return Err(
-                "only gates can change while the switch is set up; for anything else revert it and apply it again"
-                    .into(),
-            );
+            return Err(ChangeError::MoreThanGates);
         }
         let base_ns = base_ns(switch);
         for (index, port) in switch.ports.iter().enumerate() {
@@ -348,7 +357,7 @@ impl Service {
             }
             let schedule = Schedule::of(switch, port, base(port, base_ns), rate(port));
             let reported = self.running.tell(Command::Gates(index, schedule));
-            reported.map_err(|_| "the core does not take commands at the moment; try again".to_string())?;
+            reported.map_err(|_| ChangeError::Busy)?;
         }
         (self.switch, self.base_ns) = (switch.clone(), base_ns);
         // Ports that have gates for the first time.
@@ -465,7 +474,8 @@ impl Service {
         if self.ports[at].index.is_some() {
             return None;
         }
-        let set_up = self.settings.as_ref().map_or(Ok(()), |settings| settings.set_up_again(name));
+        let set_up =
+            self.settings.as_ref().map_or(Ok(()), |settings| settings.set_up_again(name).map_err(|e| e.to_string()));
         let opened = set_up.and_then(|()| EitherPort::open(name, self.switch.socket).map_err(|why| why.to_string()));
         let mut open = match opened {
             Ok(open) => open,
@@ -497,7 +507,7 @@ impl Service {
         for done in settings.service(&open) {
             let Some(at) = self.switch.ports.iter().position(|port| port.name == done.port) else { continue };
             self.ports[at].put_back += 1;
-            // One who insists is not told of every second.
+            // One who insists gets no line every second.
             if self.ports[at].said.replace(done.what.clone()).as_ref() != Some(&done.what) {
                 happened.push(ServiceEvent::Changed(done.port, done.what));
             }
@@ -519,7 +529,7 @@ impl Service {
         names.iter().filter_map(|name| self.back(name)).collect()
     }
 
-    /// Frames that interfaces do not take are told of at once, and then now and then.
+    /// Frames that interfaces do not take are reported at once, and then now and then.
     fn look_for_refused(&mut self) -> Vec<ServiceEvent> {
         let counters = self.running.counters().clone();
         let mut happened = Vec::new();
@@ -540,7 +550,7 @@ impl Service {
         let counters = self.running.counters();
         let looped: Vec<u64> = counters.ports.iter().map(|port| port.looped.get()).collect();
         let moved = counters.addresses_moved.get();
-        let actions = self.guard.look(self.began.elapsed(), &looped, moved);
+        let actions = self.guard.poll(self.began.elapsed(), &looped, moved);
         actions.into_iter().filter_map(|action| self.take_action(action)).collect()
     }
 

@@ -8,11 +8,30 @@
 use std::time::{Duration, Instant};
 
 use super::plan;
-use crate::apply::{Act, Expect, Host, Journal, Step, SwitchDir, carry_out, links};
+use crate::apply::port::PortError;
+use crate::apply::{Act, ApplyError, Expect, Host, Journal, Step, SwitchDir, SwitchDirError, carry_out, links};
 use crate::features;
 
 /// How often offloads are looked at: nobody tells of them.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Why a new interface was not set up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetUpError {
+    /// The switch's folder.
+    #[error(transparent)]
+    Folder(#[from] SwitchDirError),
+    /// It is no port.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// A step.
+    #[error(transparent)]
+    Step(#[from] ApplyError),
+    /// Somebody reverts the switch.
+    #[error("the switch is being taken away")]
+    GoesAway,
+}
 
 /// Keeps them.
 #[derive(Debug)]
@@ -38,19 +57,19 @@ impl<H: Host> Settings<H> {
     }
 
     /// Sets an interface up that took the place of a port's former one; what there was is in the journal first.
-    pub fn set_up_again(&self, port: &str) -> Result<(), String> {
-        let _lock = self.folder.lock().map_err(|e| e.to_string())?;
-        let mut journal = self.journal().ok_or("the switch is being taken away")?;
+    pub fn set_up_again(&self, port: &str) -> Result<(), SetUpError> {
+        let _lock = self.folder.lock()?;
+        let mut journal = self.journal().ok_or(SetUpError::GoesAway)?;
         let mut steps = plan::of_port(&self.host, port)?;
         for step in &mut steps {
             // The link is followed as it comes.
             step.acts.retain(|act| !matches!(act, Act::AwaitLink { .. }));
-            carry_out(&self.host, &mut journal, step).map_err(|e| e.to_string())?;
+            carry_out(&self.host, &mut journal, step)?;
         }
-        let mut plan = self.folder.plan().map_err(|e| e.to_string())?;
+        let mut plan = self.folder.plan()?;
         plan.steps.retain(|step| step.port.as_deref() != Some(port));
         plan.steps.extend(steps);
-        self.folder.keep_plan(&plan).map_err(|e| e.to_string())
+        Ok(self.folder.keep_plan(&plan)?)
     }
 
     /// Now and then: looks at ports that are open, each with the index of its interface, and puts back what differs.

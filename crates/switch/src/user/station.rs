@@ -19,6 +19,7 @@ pub fn served(switch: Switch) -> Switch {
         name: inner(&switch.name),
         rate: switch.ports[0].rate,
         offload: Offload::None,
+        transmit_queues: Vec::new(),
         max_sdu: vec![None; switch.classes.len()],
         gates: None,
     };

@@ -7,7 +7,7 @@ use ontick_record::Histogram;
 use ontick_record::switching::Class;
 
 use super::offered::OfferedLoad;
-use super::proof::{Carrier, Look, Proof, ProofError};
+use super::proof::{Carrier, ProgressFn, Proof, ProofError};
 use super::source_004_test;
 use ontick_tsn::egress::{DataPlane, EgressTiming};
 use ontick_tsn::model::{Base, Entry, Gates, Guard, Switch};
@@ -63,7 +63,7 @@ pub enum CalibrateError {
 
 impl Calibrating {
     /// Carries it out, in namespaces that are gone afterwards.
-    pub fn carry_out(&self, stop: &AtomicBool, look: &mut Look) -> Result<Calibrated, CalibrateError> {
+    pub fn carry_out(&self, stop: &AtomicBool, look: &mut ProgressFn) -> Result<Calibrated, CalibrateError> {
         let proof = Proof {
             switch: switch(),
             ports: (0, 1),
@@ -100,7 +100,7 @@ impl Calibrating {
 /// One class whose gate is shut for half of the cycle.
 fn switch() -> Switch {
     let mut switch = source_004_test::switch(CYCLE_NS, Guard::None);
-    let entries = vec![Entry { open: 0, for_ns: SHUT_NS }, Entry { open: u8::MAX, for_ns: CYCLE_NS - SHUT_NS }];
+    let entries = vec![Entry { open: 0, for_ns: SHUT_NS }, Entry { open: u16::MAX, for_ns: CYCLE_NS - SHUT_NS }];
     switch.ports[1].gates = Some(Gates { base: Base::NextSecond, cycle_ns: CYCLE_NS, guard: Guard::None, entries });
     switch
 }

@@ -16,7 +16,7 @@ pub fn advice(trial: &Trial, guard_ns: u64, tolerated_ns: u64) -> Option<String>
     let wanted_ns = (guard_ns + worst_ns.saturating_sub(tolerated_ns)).next_multiple_of(US) + US;
     Some(format!(
         "frames left up to {} after their gate had closed: the kernel looks at the gate that long before a frame leaves. A \
-         guard band of {} would have held these (`guard-band` of the port's gates; --guard-band of the demo)",
+         guard band of {} would have held these (`guard-band` of the port's gates)",
         show(worst_ns),
         exact(wanted_ns)
     ))

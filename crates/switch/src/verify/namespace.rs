@@ -9,10 +9,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::apply::not_installed;
+use crate::apply::quoted::quoted;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 /// Queues in each direction of a virtual Ethernet port: one for each traffic class.
-const QUEUES: &str = "8";
+const QUEUES: &str = "16";
 
 /// A network namespace of this process.
 #[derive(Debug)]
@@ -35,13 +37,16 @@ pub enum NamespaceError {
         /// How it failed.
         why: io::Error,
     },
+    /// A program is not here.
+    #[error("{0}")]
+    Missing(String),
     /// A command failed.
-    #[error("{command} failed: {said}")]
+    #[error("`{command}` failed in a network namespace: {why}")]
     Command {
         /// The command as a person would type it.
         command: String,
-        /// What it said.
-        said: String,
+        /// Why, with what it said quoted at the end.
+        why: String,
     },
 }
 
@@ -88,11 +93,12 @@ impl Namespace {
     }
 
     /// Joins an interface here with one in another namespace (or in this one too), like two ports with a cable; both
-    /// are up afterwards. Each has eight queues.
+    /// are up afterwards. Each has sixteen queues.
     pub fn join(&self, name: &str, other: &Namespace, peer: &str) -> Result<(), NamespaceError> {
         let path = other.path();
         let path = path.to_string_lossy();
-        let ends = ["link", "add", name, "numtxqueues", QUEUES, "numrxqueues", QUEUES, "type", "veth"];
+        // After `name`, an interface may be called what is a word of ip's otherwise: `a`, `dev`, `type`.
+        let ends = ["link", "add", "name", name, "numtxqueues", QUEUES, "numrxqueues", QUEUES, "type", "veth"];
         let peers = ["peer", "name", peer, "numtxqueues", QUEUES, "numrxqueues", QUEUES, "netns", &path];
         self.ip(&[&ends[..], &peers[..]].concat())?;
         self.ip(&["link", "set", "dev", name, "up"])?;
@@ -106,17 +112,18 @@ impl Namespace {
 
     /// Runs a program inside, to its end, and gives what it printed.
     pub fn run(&self, program: &str, arguments: &[&str]) -> Result<String, NamespaceError> {
-        let failed = |said: String| NamespaceError::Command {
-            command: format!("{program} {}", arguments.join(" ")),
-            said: said.trim().to_string(),
-        };
+        let failed =
+            |why: String| NamespaceError::Command { command: format!("{program} {}", arguments.join(" ")), why };
         let output = self.within(|| {
             // Messages that somebody may read stay in one language.
             Command::new(program).args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).output()
         })?;
-        let output = output.map_err(|e| failed(e.to_string()))?;
+        let output = output.map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => NamespaceError::Missing(not_installed(program)),
+            _ => failed(e.to_string()),
+        })?;
         if !output.status.success() {
-            return Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()));
+            return Err(failed(quoted(program, &String::from_utf8_lossy(&output.stderr))));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
@@ -167,6 +174,15 @@ mod tests {
     }
 
     #[test]
+    fn an_interface_may_have_a_name_that_is_a_word_of_ip() {
+        for name in ["a", "name", "dev", "type", "up", "peer", "netns"] {
+            let (Some(here), Some(there)) = (namespace(), namespace()) else { return };
+            here.join(name, &there, "host").unwrap();
+            assert!(interfaces(&here).contains(&name.to_string()), "{name}");
+        }
+    }
+
+    #[test]
     fn this_thread_stays_where_it_was() {
         let Some(namespace) = namespace() else { return };
         let own = || std::fs::read_link("/proc/thread-self/ns/net").unwrap();
@@ -179,7 +195,10 @@ mod tests {
     fn a_failing_command_says_what_it_was() {
         let Some(namespace) = namespace() else { return };
         let error = namespace.ip(&["link", "set", "nothing", "up"]).unwrap_err().to_string();
-        assert!(error.starts_with("ip link set nothing up failed: Cannot find device"), "{error}");
+        assert!(
+            error.starts_with("`ip link set nothing up` failed") && error.contains("ip says \"Cannot find device"),
+            "{error}"
+        );
         let error = namespace.run("no-such-program", &[]).unwrap_err().to_string();
         assert!(error.contains("no-such-program"), "{error}");
     }

@@ -111,6 +111,8 @@ pub struct Proven {
     pub series: Vec<Series>,
     /// Sentences that a reader must see beside the figures.
     pub notes: Vec<String>,
+    /// Sentences that a reader may want, and that need no attention.
+    pub facts: Vec<String>,
     /// Every frame that arrived ([`super::frame_log`]), where that was asked for.
     pub frames: String,
 }
@@ -158,12 +160,12 @@ struct PlaneNotes {
 }
 
 /// What is shown while it goes on: which trial, and how far it is.
-pub type Look<'a> = dyn FnMut(&str, TrialProgress) + Send + 'a;
+pub type ProgressFn<'a> = dyn FnMut(&str, TrialProgress) + Send + 'a;
 
 impl Proof {
     /// Carries it out, in namespaces that are gone afterwards unless the switch is outside. `stop` ends it with what was
     /// found so far.
-    pub fn carry_out(&self, stop: &AtomicBool, look: &mut Look) -> Result<Proven, ProofError> {
+    pub fn carry_out(&self, stop: &AtomicBool, look: &mut ProgressFn) -> Result<Proven, ProofError> {
         // The CPU of the switch is left to it, by this thread and all that it starts.
         let work = || {
             self.leave_alone();
@@ -182,7 +184,7 @@ impl Proof {
         }
     }
 
-    fn all_trials(&self, stop: &AtomicBool, look: &mut Look) -> Result<Proven, ProofError> {
+    fn all_trials(&self, stop: &AtomicBool, look: &mut ProgressFn) -> Result<Proven, ProofError> {
         let (from, to) = self.ports;
         let switch = &self.switch;
         let gates = switch.ports[to].gates.as_ref();
@@ -193,6 +195,7 @@ impl Proof {
         let rate = self.rate(to);
         let entries = gates_list.entries.clone();
         let (flows, mut notes) = self.flows()?;
+        let mut facts = Vec::new();
         let rates = self.offered.rates(&flows, &Schedule::new(0, &entries), rate);
         let offers: Vec<Offer> = flows.into_iter().zip(rates).map(|(flow, rate)| Offer { flow, rate }).collect();
 
@@ -204,6 +207,7 @@ impl Proof {
             clock: switch.clock.name().into(),
             cycle_ns: gates_list.cycle_ns,
             guard_ns: self.guard_ns,
+            closed_ns: schedule::guard_ns(gates_list.guard, LARGEST_SDU, rate),
             ..Switching::default()
         };
         let gated = !matches!(self.carrier, Carrier::Bridge);
@@ -240,7 +244,7 @@ impl Proof {
             };
             if switching.trials.is_empty() {
                 let PlaneNotes { plane, about, note } = carried;
-                notes.extend(note);
+                facts.extend(note);
                 (switching.plane, switching.about) = (plane.into(), about);
                 switching.stamps = stamps(outcome.stamps).into();
                 switching.link = link(outcome.link);
@@ -255,7 +259,7 @@ impl Proof {
             switching.trials.push(outcome.trial);
         }
         let series = switching.gated().map(|trial| self.series(&switching, trial)).unwrap_or_default();
-        Ok(Proven { switching, series, notes, frames })
+        Ok(Proven { switching, series, notes, facts, frames })
     }
 
     /// One trial in a scene of its own, so that nothing of the one before is in it.
@@ -264,7 +268,7 @@ impl Proof {
         mut spec: TrialSpec,
         base_ns: u64,
         stop: &AtomicBool,
-        look: &mut Look,
+        look: &mut ProgressFn,
     ) -> Result<(trial::Outcome, PlaneNotes), ProofError> {
         let mut switch = self.switch.clone();
         for (place, port) in switch.ports.iter_mut().enumerate() {
@@ -296,7 +300,7 @@ impl Proof {
             true => scene.switch.within(|| ethtool::rate(names[spec.ports.1]))?.unwrap_or(self.rate(spec.ports.1)),
         });
         let mut outcome = trial::run(&switch, &spec, &mut sender, reader, under_test.as_mut(), stop, &mut look)?;
-        // What the sender was told of is not among the frames sent.
+        // What the sender knows to be lost is not among the frames sent.
         let lost = (cable()? - before).saturating_sub(outcome.trial.sum(|class| class.refused));
         if lost > 0 {
             let place = format!("cable to port {}", names[spec.ports.0]);
@@ -317,7 +321,7 @@ impl Proof {
         (send, receive): (&str, &str),
         mut under_test: Outside,
         stop: &AtomicBool,
-        look: &mut Look,
+        look: &mut ProgressFn,
     ) -> Result<(trial::Outcome, PlaneNotes), ProofError> {
         let (mut sender, mut receiver) = (PacketPort::open(send, 256)?, PacketPort::open(receive, 256)?);
         let flows: Vec<Flow> = spec.offers.iter().map(|offer| offer.flow.clone()).collect();
@@ -360,8 +364,7 @@ impl Proof {
                 Ok(kernel) => (Box::new(kernel), None),
                 // Nothing was changed yet.
                 Err(KernelPlaneError::Cannot(_)) => {
-                    let note =
-                        "a dedicated core carries the frames, as the kernel cannot here (--plane kernel says why)";
+                    let note = "a dedicated core carries the frames, as the kernel cannot here (ask for the kernel data plane to learn why)";
                     (user(*place)?, Some(note.into()))
                 }
                 Err(failed) => return Err(failed.into()),

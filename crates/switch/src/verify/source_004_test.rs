@@ -27,6 +27,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         name: name.into(),
         rate: Some(RATE),
         offload: Offload::None,
+        transmit_queues: Vec::new(),
         max_sdu: vec![None; 3],
         gates,
     };
@@ -43,6 +44,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 1_024,
         stp: false,
+        bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         classes: vec![class("blue", 0, Some(6666)), class("red", 1, Some(7777)), class("other", 2, None)],

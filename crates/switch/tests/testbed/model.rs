@@ -8,6 +8,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         name: name.to_string(),
         rate,
         offload: Offload::None,
+        transmit_queues: Vec::new(),
         max_sdu: vec![None; classes.len()],
         gates: None,
     };
@@ -22,6 +23,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         ageing_ns: 300_000_000_000,
         addresses: 64,
         stp: false,
+        bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         ports: ports.iter().map(port).collect(),

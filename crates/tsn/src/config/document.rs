@@ -88,6 +88,12 @@ struct Head {
     /// Who does the work: the kernel where it can, else a dedicated core (auto); the kernel; a dedicated core (user).
     #[schemars(extend("default" = "auto"))]
     plane: Option<Plane>,
+    /// Which bridge stands between the ports in the kernel's data plane: its own (linux), or Open vSwitch.
+    #[schemars(extend("default" = "linux"))]
+    bridge: Option<Bridge>,
+    /// Who forwards frames for Open vSwitch: the kernel's module (system), or ovs-vswitchd itself (netdev).
+    #[schemars(extend("default" = "system"))]
+    datapath: Option<Datapath>,
     /// How frames find their class in the kernel's data plane.
     #[schemars(extend("default" = "auto"))]
     classifier: Option<Classifier>,
@@ -153,6 +159,8 @@ macro_rules! words {
 
 words!(Role: Bridge Station);
 words!(Plane: Auto Kernel User);
+words!(Bridge: Linux Openvswitch);
+words!(Datapath: System Netdev);
 words!(Classifier: Auto Flower Nft Iptables);
 words!(Socket: Packet Xdp);
 words!(ReservedGroup: Bpdu Slow Eapol Lldp Others);
@@ -168,7 +176,7 @@ struct Class {
     #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,31}$"))]
     name: String,
     /// Number of the traffic class: among open gates the highest with a frame that fits goes first.
-    #[schemars(range(max = 7))]
+    #[schemars(range(max = 15))]
     queue: u8,
     /// Frames that wait on one port at most; further ones are dropped and counted.
     #[schemars(range(min = 1, max = 65_536), extend("default" = 512))]
@@ -229,6 +237,12 @@ enum Named {
     Name(String),
 }
 
+/// Transmit queues of a class.
+#[derive(JsonSchema)]
+#[schemars(extend("minimum" = 1, "maximum" = 255))]
+#[expect(dead_code, reason = "only its shape is used")]
+struct TransmitQueues(u8);
+
 /// One port.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case")]
@@ -248,6 +262,8 @@ struct Port {
     txtime_delay: Option<Time>,
     /// Largest service data unit of a class, in octets, by the class's name (queueMaxSDU, clause 12.29.1.1.1).
     max_sdu: Option<BTreeMap<String, Sdu>>,
+    /// Transmit queues of classes that have more than one, by their name (kernel's data plane, with gates).
+    transmit_queues: Option<BTreeMap<String, TransmitQueues>>,
     /// When which gates are open; all are always where it is left out.
     gates: Option<Gates>,
 }

@@ -142,7 +142,7 @@ fn entry<'a>(value: &'a Spanned<DeValue<'a>>, classes: &[Class], report: &mut Re
     Ok(At::new(span, Entry { open: open?, for_ns: time? }))
 }
 
-fn mask<'a>(open: At<&'a [Spanned<DeValue<'a>>]>, classes: &[Class], report: &mut Report) -> Result<u8, Reported> {
+fn mask<'a>(open: At<&'a [Spanned<DeValue<'a>>]>, classes: &[Class], report: &mut Report) -> Result<u16, Reported> {
     let mut mask = Ok(0);
     let mut seen = Vec::new();
     for value in open.into_inner() {
@@ -153,7 +153,7 @@ fn mask<'a>(open: At<&'a [Spanned<DeValue<'a>>]>, classes: &[Class], report: &mu
             }
             seen.push(index);
             let queue = classes[index].queue.as_ref().map_err(|reported| *reported)?;
-            Ok(1u8 << queue.get_ref())
+            Ok(1u16 << queue.get_ref())
         });
         mask = mask.and_then(|mask| Ok(mask | bit?));
     }

@@ -6,7 +6,7 @@ use super::problem::{Report, Reported};
 use super::table::{At, Read, Table, choice, text};
 use super::value_error::ValueError;
 use super::values;
-use crate::model::{Classifier, Clock, Plane, Reserved, Role, Socket};
+use crate::model::{Bridge, Classifier, Clock, Datapath, Plane, Reserved, Role, Socket};
 
 /// Linux' default for a bridge, and the standard's (IEEE 802.1Q-2022 Table 8-6).
 pub(super) const AGEING_NS: u64 = 300_000_000_000;
@@ -25,6 +25,14 @@ pub(super) const CLASSIFIERS: [(&str, Classifier); 4] = [
     ("nft", Classifier::Nft),
     ("iptables", Classifier::Iptables),
 ];
+/// The kind of `bridge`.
+#[derive(Clone, Copy, PartialEq)]
+enum BridgeKind {
+    Linux,
+    OpenVswitch,
+}
+const BRIDGES: [(&str, BridgeKind); 2] = [("linux", BridgeKind::Linux), ("openvswitch", BridgeKind::OpenVswitch)];
+const DATAPATHS: [(&str, Datapath); 2] = [("system", Datapath::System), ("netdev", Datapath::Netdev)];
 pub(super) const SOCKETS: [(&str, Socket); 2] = [("packet", Socket::Packet), ("xdp", Socket::Xdp)];
 pub(super) const CLOCKS: [(&str, Clock); 3] =
     [("tai", Clock::Tai), ("realtime", Clock::Realtime), ("monotonic", Clock::Monotonic)];
@@ -34,6 +42,7 @@ pub(super) struct Head {
     pub(super) name: At<String>,
     pub(super) role: Role,
     pub(super) plane: Plane,
+    pub(super) bridge: Bridge,
     pub(super) classifier: Classifier,
     pub(super) socket: Socket,
     pub(super) cpu: Option<u32>,
@@ -51,6 +60,7 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
     let name = table.require("name", "name = \"cell4\"", name, report);
     let role = table.choice("role", &ROLES, report);
     let plane = table.choice("plane", &PLANES, report);
+    let bridge = bridge(&mut table, report);
     let classifier = table.choice("classifier", &CLASSIFIERS, report);
     let socket = table.choice("socket", &SOCKETS, report);
     let cpu = table.whole("cpu", 0..=65_535, report);
@@ -65,10 +75,15 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
     let learning = table.flag("learning", report);
     let flood = port_names(&mut table, "flood", report);
     table.finish(report);
+    let bridge = bridge?;
+    // No other data plane has it.
+    let usual = if bridge == Bridge::Linux { Plane::Auto } else { Plane::Kernel };
+    let plane = plane?.map_or(Plane::Auto, Spanned::into_inner);
     Ok(Head {
         name: name?,
         role: role?.map_or(Role::Bridge, Spanned::into_inner),
-        plane: plane?.map_or(Plane::Auto, Spanned::into_inner),
+        plane: if plane == Plane::Auto { usual } else { plane },
+        bridge,
         classifier: classifier?.map_or(Classifier::Auto, Spanned::into_inner),
         socket: socket?.map_or(Socket::Packet, Spanned::into_inner),
         cpu: cpu?.map(|cpu| cpu.into_inner() as u32),
@@ -80,6 +95,21 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
         learning: learning?.unwrap_or(true),
         flood: flood?,
     })
+}
+
+/// `bridge`, with its `datapath`.
+fn bridge(table: &mut Table, report: &mut Report) -> Result<Bridge, Reported> {
+    let kind = table.choice("bridge", &BRIDGES, report);
+    let datapath = table.choice("datapath", &DATAPATHS, report);
+    match (kind?.map_or(BridgeKind::Linux, Spanned::into_inner), datapath?) {
+        (BridgeKind::OpenVswitch, datapath) => {
+            Ok(Bridge::OpenVswitch(datapath.map_or(Datapath::System, Spanned::into_inner)))
+        }
+        (BridgeKind::Linux, None) => Ok(Bridge::Linux),
+        (BridgeKind::Linux, Some(datapath)) => {
+            Err(report.error(datapath.span(), "`datapath` goes with bridge = \"openvswitch\" alone; leave it out"))
+        }
+    }
 }
 
 /// Groups of reserved addresses that are forwarded all the same.

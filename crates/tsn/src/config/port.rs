@@ -16,6 +16,8 @@ use crate::wire;
 const TXTIME_DELAY_NS: u64 = 300_000;
 /// Frames are padded to carry so many octets at least (IEEE 802.3 clause 4.4.2, with a VLAN tag).
 const SMALLEST_SDU: u32 = 42;
+/// More queues than that have no handle of ontick's below taprio.
+const MOST_QUEUES: u64 = 255;
 /// Jumbo frames of the largest common kind.
 const LARGEST_SDU: u32 = 9_216;
 
@@ -27,6 +29,7 @@ pub(super) struct Draft {
     pub(super) offload: Result<Offload, Reported>,
     /// By the class's place in the file.
     pub(super) max_sdu: Result<Vec<Option<u32>>, Reported>,
+    transmit_queues: Result<Vec<u8>, Reported>,
     pub(super) gates: Result<Option<(Gates, Places)>, Reported>,
 }
 
@@ -37,6 +40,7 @@ impl Draft {
             rate: self.rate?,
             offload: self.offload?,
             max_sdu: self.max_sdu.clone()?,
+            transmit_queues: self.transmit_queues.clone()?,
             gates: self.gates.clone()?.map(|(gates, _)| gates),
         })
     }
@@ -50,11 +54,47 @@ pub(super) fn port(mut table: Table, classes: &[Class], report: &mut Report) -> 
     let max_sdu = table.table("max-sdu", "`max-sdu`".into(), report);
     let max_sdu = max_sdu
         .and_then(|sizes| sizes.map_or(Ok(vec![None; classes.len()]), |sizes| max_sdus(&sizes, classes, report)));
+    let queues = table.table("transmit-queues", "`transmit-queues`".into(), report);
+    let queues =
+        queues.and_then(|queues| queues.map_or(Ok(Vec::new()), |queues| transmit_queues(&queues, classes, report)));
     let gates = table.table("gates", "[port.gates]".into(), report);
     let gates = gates.and_then(|table| table.map(|table| gates::gates(table, classes, report)).transpose());
     let span = table.span();
     table.finish(report);
-    Draft { span, name, rate, offload, max_sdu, gates }
+    let queues = match (queues, &gates) {
+        (Ok(queues), Ok(None)) if !queues.is_empty() => {
+            Err(report.error(span.clone(), "`transmit-queues` goes with [port.gates] alone; leave it out"))
+        }
+        (queues, _) => queues,
+    };
+    Draft { span, name, rate, offload, max_sdu, transmit_queues: queues, gates }
+}
+
+/// How many each class has, all of them together no more than a port of the kernel's has.
+fn transmit_queues(queues: &Table, classes: &[Class], report: &mut Report) -> Result<Vec<u8>, Reported> {
+    let mut all = Ok(vec![1; classes.len()]);
+    for (key, value) in queues.entries() {
+        let count = whole(value, key.get_ref(), 1..=MOST_QUEUES, report);
+        match (class_index(key.get_ref(), key.span(), classes, report), count) {
+            (Ok(index), Ok(count)) => {
+                if let Ok(all) = &mut all {
+                    all[index] = count.into_inner() as u8;
+                }
+            }
+            (Err(reported), _) | (_, Err(reported)) => all = Err(reported),
+        }
+    }
+    let all = all?;
+    match all.iter().map(|count| u64::from(*count)).sum::<u64>() {
+        sum if sum > MOST_QUEUES => {
+            let what =
+                format!("{sum} transmit queues, with one for each class that is not named; {MOST_QUEUES} can be");
+            Err(report.error(queues.span(), what))
+        }
+        // As if it were not written.
+        _ if all.iter().all(|count| *count == 1) => Ok(Vec::new()),
+        _ => Ok(all),
+    }
 }
 
 /// The kinds of `offload`.

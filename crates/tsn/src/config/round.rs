@@ -67,8 +67,8 @@ fn classes() -> impl Strategy<Value = Vec<Class>> {
 }
 
 /// Gates whose windows hold the largest frames of the fastest and the slowest link here.
-fn gates(open: u8) -> impl Strategy<Value = Gates> {
-    let entry = (any::<u8>(), 400_000u64..=u32::MAX.into());
+fn gates(open: u16) -> impl Strategy<Value = Gates> {
+    let entry = (any::<u16>(), 400_000u64..=u32::MAX.into());
     let entries =
         prop::collection::vec(entry.prop_map(move |(bits, for_ns)| Entry { open: bits & open, for_ns }), 1..6);
     let base = prop_oneof![Just(Base::NextSecond), (946_684_800_000_000_000..NOW_NS + 1_000).prop_map(Base::At)];
@@ -81,7 +81,7 @@ fn gates(open: u8) -> impl Strategy<Value = Gates> {
     })
 }
 
-fn port(place: usize, classes: usize, open: u8) -> impl Strategy<Value = Port> {
+fn port(place: usize, classes: usize, open: u16) -> impl Strategy<Value = Port> {
     let offload = prop_oneof![
         Just(Offload::None),
         Just(Offload::Full),
@@ -91,11 +91,18 @@ fn port(place: usize, classes: usize, open: u8) -> impl Strategy<Value = Port> {
     // The first one's gates are always open, so that every class gets through.
     let gates = of(gates(open)).prop_map(move |gates| gates.filter(|_| place > 0));
     let rate = of(prop_oneof![1_000_000_000u64..=100_000_000_000, (10u64..1_000).prop_map(|n| n * 100_000_000)]);
-    ("[a-z][a-z0-9.@_]{0,9}", rate, offload, sizes, gates).prop_map(move |(name, rate, offload, max_sdu, gates)| Port {
+    let queues = prop::collection::vec(1u8..=3, classes);
+    let all = ("[a-z][a-z0-9.@_]{0,9}", rate, offload, sizes, gates, queues);
+    all.prop_map(move |(name, rate, offload, max_sdu, gates, queues)| Port {
         name: format!("{name}-{place}"),
         rate,
         offload,
         max_sdu,
+        // One each is not written.
+        transmit_queues: match gates.is_some() && queues.iter().any(|count| *count > 1) {
+            true => queues,
+            false => Vec::new(),
+        },
         gates,
     })
 }
@@ -122,15 +129,22 @@ prop_compose! {
         classes in Just(classes),
         forwarding in forwarding(),
         name in "[a-z][a-z0-9_.]{0,14}",
-        plane in select(vec![Plane::Auto, Plane::User]),
-        classifier in select(vec![Classifier::Auto, Classifier::Flower, Classifier::Nft, Classifier::Iptables]),
+        (bridge, plane, classifier) in prop_oneof![
+            (Just(Bridge::Linux), select(vec![Plane::Auto, Plane::User]),
+             select(vec![Classifier::Auto, Classifier::Flower, Classifier::Nft, Classifier::Iptables])),
+            (select(vec![Bridge::OpenVswitch(Datapath::System), Bridge::OpenVswitch(Datapath::Netdev)]),
+             Just(Plane::Kernel), select(vec![Classifier::Auto, Classifier::Flower])),
+        ],
         socket in select(vec![Socket::Packet, Socket::Xdp]),
         clock in select(vec![Clock::Tai, Clock::Realtime]),
         (cpu, ageing_ns, addresses, stp, groups) in
             (of(0u32..1_000), 1_000_000_000u64..1_000_000_000_000_000, 1usize..=1 << 20, any::<bool>(), subsequence(Reserved::GROUPS.to_vec(), 0..=5)),
     ) -> Switch {
+        // Those of the kernel's data plane have limits that are not the subject here.
+        let gated = |port: Port| if bridge == Bridge::Linux { port } else { Port { gates: None, transmit_queues: Vec::new(), ..port } };
+        let ports = ports.into_iter().map(gated).collect();
         Switch {
-            name, role: Role::Bridge, plane, classifier, socket, cpu, clock, ageing_ns, addresses, stp, classes, ports,
+            name, role: Role::Bridge, plane, bridge, classifier, socket, cpu, clock, ageing_ns, addresses, stp, classes, ports,
             forward_reserved: groups.into_iter().fold(Reserved::default(), |all, (_, group)| all.with(group)),
             forwarding,
         }

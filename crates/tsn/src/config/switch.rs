@@ -31,6 +31,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
         name: head.name.into_inner(),
         role: head.role,
         plane: head.plane,
+        bridge: head.bridge,
         classifier: head.classifier,
         socket: head.socket,
         cpu: head.cpu,

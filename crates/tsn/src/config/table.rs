@@ -149,7 +149,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A file's text as a tree. Where it is no TOML that alone is told: what follows from it would only confuse.
+/// A file's text as a tree. Where it is no TOML that alone is reported: what follows from it would only confuse.
 pub(crate) fn parse<'a>(text: &'a str, report: &mut Report) -> Result<Spanned<DeTable<'a>>, Reported> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let reported = errors.iter().map(|error| report.error(error.span().unwrap_or_default(), error.message()));

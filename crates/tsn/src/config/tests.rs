@@ -96,7 +96,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (changed("\"cell4\"", "\"cell4\"\nforward-reserved = \"bpdu\""), "f:3:20", "a list in [ ]"),
         (changed("\"cell4\"", "\"cell4\"\nclock = \"utc\""), "f:3:9", "\"tai\", \"realtime\", \"monotonic\""),
         (changed("[[class]]", "[class]"), "f:9:3", ""),
-        (changed("queue = 1", "queue = 8"), "f:6:9", "from 0 to 7, not 8"),
+        (changed("queue = 1", "queue = 16"), "f:6:9", "from 0 to 15, not 16"),
         (changed("queue = 1", "queue = 0"), "f:11:9", "on line 4 already; queue = 1 is free"),
         (changed("queue = 1\n", ""), "f:4:1", "lacks `queue`"),
         (changed("name = \"blue\"", "name = \"red\""), "f:10:8", "already, on line 4"),
@@ -241,7 +241,7 @@ fn static_entries_are_read_and_their_errors_have_a_place() {
 
 #[test]
 fn all_that_is_wrong_is_said_at_once() {
-    let text = changed("queue = 1", "queue = 9").replace("1Gbit", "1Gb").replace("[\"blue\"]", "[\"bleu\"]");
+    let text = changed("queue = 1", "queue = 19").replace("1Gbit", "1Gb").replace("[\"blue\"]", "[\"bleu\"]");
     let lines: Vec<String> = errors(&text).lines().map(|line| line.split(": ").next().unwrap().to_owned()).collect();
     assert_eq!(lines, ["f:6:9", "f:18:8", "f:23:15"]);
 }

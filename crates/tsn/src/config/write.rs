@@ -5,7 +5,9 @@ use std::fmt::Write;
 use ontick_units::exact;
 
 use super::{class, head, values};
-use crate::model::{Base, CLASSES, Class, Entry, Gates, Guard, Offload, Port, Reserved, Rule, StaticEntry, Switch};
+use crate::model::{
+    Base, Bridge, CLASSES, Class, Datapath, Entry, Gates, Guard, Offload, Port, Reserved, Rule, StaticEntry, Switch,
+};
 
 /// The text that [`super::read`] makes this switch of.
 pub fn write(switch: &Switch) -> String {
@@ -40,6 +42,10 @@ fn head(switch: &Switch) -> String {
     };
     text += &word("role", name_of(&head::ROLES, switch.role), "bridge");
     text += &word("plane", name_of(&head::PLANES, switch.plane), "auto");
+    if let Bridge::OpenVswitch(datapath) = switch.bridge {
+        text += "bridge = \"openvswitch\"\n";
+        text += &word("datapath", datapath.name(), Datapath::System.name());
+    }
     text += &word("classifier", name_of(&head::CLASSIFIERS, switch.classifier), "auto");
     text += &word("socket", name_of(&head::SOCKETS, switch.socket), "packet");
     if let Some(cpu) = switch.cpu {
@@ -128,6 +134,11 @@ fn port(port: &Port, classes: &[Class]) -> String {
         limited.filter_map(|(class, size)| Some(format!("{} = {}", class.name, (*size)?))).collect();
     if !sizes.is_empty() {
         text += &format!("max-sdu = {{ {} }}\n", sizes.join(", "));
+    }
+    if !port.transmit_queues.is_empty() {
+        let several = classes.iter().zip(&port.transmit_queues).filter(|(_, count)| **count > 1);
+        let counts: Vec<String> = several.map(|(class, count)| format!("{} = {count}", class.name)).collect();
+        text += &format!("transmit-queues = {{ {} }}\n", counts.join(", "));
     }
     if let Some(gates) = &port.gates {
         text += &self::gates(gates, classes);

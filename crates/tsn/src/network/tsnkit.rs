@@ -148,7 +148,7 @@ pub fn links(text: &str, rates: Option<RateUnit>) -> Result<Network, Errors> {
             (rate, Some(RateUnit::Gbit)) => Some(1_000_000_000 * rate),
             (rate, None) => {
                 let what = format!(
-                    "{rate} can mean {rate} ns for a bit or {rate} Gbit/s; say which with --rate-unit ns-per-bit or --rate-unit gbit"
+                    "{rate} can mean {rate} ns for a bit or {rate} Gbit/s; say which unit rates have (ns-per-bit or gbit)"
                 );
                 rows.wrong(&record, 2, what);
                 None

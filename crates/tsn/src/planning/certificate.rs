@@ -17,7 +17,7 @@ use crate::network::{Bits, Graph, LinkId, Network, NodeId, StreamId};
 /// Messages on one link that are looked at.
 const MOST_JOBS: usize = 1_000_000;
 /// Certificates of one kind that are reported.
-const TOLD: usize = 20;
+const LISTED: usize = 20;
 
 /// Proof that not all streams can be carried.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,7 +193,7 @@ fn deadlines(network: &Network) -> Vec<Certificate> {
         let quickest_ns = of.listeners.iter().map(|to| bounds.talker_to(stream, *to)).max().unwrap_or(0);
         (quickest_ns > of.deadline_ns).then_some(Certificate::Deadline { stream, quickest_ns })
     };
-    (0..network.streams.len()).filter_map(late).take(TOLD).collect()
+    (0..network.streams.len()).filter_map(late).take(LISTED).collect()
 }
 
 /// Times that no path undercuts.
@@ -321,7 +321,7 @@ fn exclusive(link: LinkId, demands: &[Demand]) -> Vec<Certificate> {
             };
             let (a, b) = (most(*of_period), most(*of_other));
             let needed_ns = a.within(common_ns) + b.within(common_ns);
-            if needed_ns > common_ns && found.len() < TOLD {
+            if needed_ns > common_ns && found.len() < LISTED {
                 found.push(Certificate::Exclusive { link, streams: [b.stream, a.stream], needed_ns, common_ns });
             }
         }

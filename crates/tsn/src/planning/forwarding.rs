@@ -53,7 +53,7 @@ impl fmt::Display for Unfit {
         let Self { node, stream, address, why } = self;
         write!(
             f,
-            "stream {stream} with the address {address} cannot be forwarded by the kernel at {node}: {why}; leave its `address` out, or plan with --target user"
+            "stream {stream} with the address {address} cannot be forwarded by the kernel at {node}: {why}; leave its `address` out, or plan for the user data plane"
         )
     }
 }
@@ -256,7 +256,7 @@ mod tests {
 
         network.streams[1].address = Some([2, 0, 0, 0, 0, 1]);
         let error = of(&network, kernel).unwrap_err().to_string();
-        assert!(error.contains("one port for each address") && error.contains("--target user"), "{error}");
+        assert!(error.contains("one port for each address") && error.contains("the user data plane"), "{error}");
         assert!(of(&network, Some(DataPlane::User)).is_ok());
 
         network.streams[1].listeners.truncate(1);

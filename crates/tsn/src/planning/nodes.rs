@@ -53,7 +53,7 @@ impl fmt::Display for TooMany {
         let Self { link, entries, most } = self;
         write!(
             f,
-            "the gates of link {link} take {entries} entries, and a list has {most} at most; try --prefer few-entries, periods that divide each other, or fewer streams"
+            "the gates of link {link} take {entries} entries, and a list has {most} at most; prefer few entries, or try periods that divide each other, or fewer streams"
         )
     }
 }
@@ -100,6 +100,7 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
                 name,
                 rate: Some(network.links[link].rate),
                 offload: if form.plane == Some(DataPlane::Hardware) { Offload::Full } else { Offload::None },
+                transmit_queues: Vec::new(),
                 max_sdu: max_sdu.collect(),
                 gates,
             });
@@ -113,7 +114,7 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
 fn plane(wanted: Option<DataPlane>) -> Plane {
     match wanted {
         Some(DataPlane::User) => Plane::User,
-        // Ports that open gates by themselves are told so by the kernel.
+        // Ports that open gates by themselves are set so by the kernel.
         Some(DataPlane::Kernel | DataPlane::Hardware) => Plane::Kernel,
         None => Plane::Auto,
     }
@@ -133,6 +134,7 @@ fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>
         ageing_ns: defaults.ageing_ns,
         addresses: defaults.addresses,
         stp: false,
+        bridge: crate::model::Bridge::Linux,
         forward_reserved: Default::default(),
         classes,
         ports,
@@ -203,7 +205,7 @@ fn gates(network: &Network, link: LinkId, windows: &[Window], form: Form) -> Res
     let mut sorted = windows.to_vec();
     sorted.sort_unstable_by_key(|window| window.begin_ns);
     let mut entries: Vec<Entry> = Vec::new();
-    let mut push = |open: u8, for_ns: u64| match entries.last_mut() {
+    let mut push = |open: u16, for_ns: u64| match entries.last_mut() {
         _ if for_ns == 0 => {}
         Some(last) if last.open == open => last.for_ns += for_ns,
         _ => entries.push(Entry { open, for_ns }),

@@ -1,4 +1,4 @@
-//! The gates themselves: what can be told of a list without sending anything.
+//! The gates themselves: what is known of a list without sending anything.
 
 use std::collections::HashMap;
 

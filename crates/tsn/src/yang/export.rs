@@ -4,7 +4,7 @@ use crate::model::Clock;
 use serde_json::{Map, Value, json};
 
 use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF};
-use crate::model::{Base, CLASSES, Entry, Gates, Guard, Port, Role, Switch};
+use crate::model::{Base, CLASSES, Entry, Gates, Guard, Port, Role, STANDARD_CLASSES, Switch};
 use crate::schedule::{guard_ns, with_guards};
 use crate::wire;
 
@@ -39,6 +39,14 @@ pub enum ExportError {
         /// Its cycle.
         cycle_ns: u64,
     },
+    /// The standard has eight.
+    #[error("class {class}: queue = {queue} is beyond the eight traffic classes of IEEE 802.1Q")]
+    Classes {
+        /// Which.
+        class: String,
+        /// Its number.
+        queue: u8,
+    },
     /// It tells how long a frame takes.
     #[error("port {port}: guard-band = \"largest-frame\" is a time only where the port's `rate` is known; write it")]
     Rate {
@@ -49,6 +57,9 @@ pub enum ExportError {
 
 /// Writes a switch.
 pub fn export(switch: &Switch) -> Result<Exported, ExportError> {
+    if let Some(class) = switch.classes.iter().find(|class| usize::from(class.queue) >= STANDARD_CLASSES) {
+        return Err(ExportError::Classes { class: class.name.clone(), queue: class.queue });
+    }
     let mut notes = Vec::new();
     let priorities = Priorities::of(&switch.classes);
     if priorities.is_none() && switch.role == Role::Bridge {

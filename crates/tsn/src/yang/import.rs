@@ -4,8 +4,8 @@ use ontick_units::exact;
 use serde_json::Value;
 
 use super::node::{Node, YangError};
-use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF};
-use crate::model::{Base, CLASSES, Entry, Gates, Guard};
+use super::{ALL_OPEN, BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF};
+use crate::model::{Base, Entry, Gates, Guard, STANDARD_CLASSES};
 
 /// Lists of interfaces and of gates are bounded.
 const MOST: usize = 1024;
@@ -34,7 +34,7 @@ pub struct Interface {
     /// Its gates, where they are enabled; bit n is the gate of traffic class n.
     pub gates: Option<Gates>,
     /// The largest service data unit of each traffic class.
-    pub max_sdu: [Option<u32>; CLASSES],
+    pub max_sdu: [Option<u32>; STANDARD_CLASSES],
     /// Which priority belongs to which class, where it says so.
     pub priorities: Option<Priorities>,
 }
@@ -61,7 +61,7 @@ pub fn import(text: &str) -> Result<Imported, YangError> {
         }
         interfaces.extend(interface(text, &item.keyed("name", text), &mut notes)?);
     }
-    if interfaces.iter().all(|interface| interface.gates.is_none() && interface.max_sdu == [None; CLASSES]) {
+    if interfaces.iter().all(|interface| interface.gates.is_none() && interface.max_sdu == [None; STANDARD_CLASSES]) {
         return Err(list.error(format!(
             "no interface has gates that are enabled ({BRIDGE}:bridge-port/{SCHED_BRIDGE}:gate-parameter-table with gate-enabled true)"
         )));
@@ -81,7 +81,7 @@ fn interface(name: &str, node: &Node, notes: &mut Vec<String>) -> Result<Option<
     let priorities = port.as_ref().map(priorities).transpose()?.flatten();
     let (gates, max_sdu) = match &table {
         Some(table) => (gates(table, notes)?, max_sdu(table)?),
-        None => (None, [None; CLASSES]),
+        None => (None, [None; STANDARD_CLASSES]),
     };
     let (bridged, has_table) = (port.is_some(), table.is_some());
     Ok(Some(Interface { name: name.into(), bridged, has_table, gates, max_sdu, priorities }))
@@ -91,7 +91,7 @@ fn priorities(port: &Node) -> Result<Option<Priorities>, YangError> {
     let Some(table) = port.member(BRIDGE, "traffic-class")? else { return Ok(None) };
     let Some(table) = table.member(BRIDGE, "traffic-class-table")? else { return Ok(None) };
     let count = table.member(BRIDGE, "number-of-traffic-classes")?;
-    let count = count.map_or(Ok(CLASSES as u64), |count| count.number(1..=CLASSES as u64))?;
+    let count = count.map_or(Ok(STANDARD_CLASSES as u64), |count| count.number(1..=STANDARD_CLASSES as u64))?;
     let mut priorities = Priorities::recommended(count as u8);
     for (priority, class) in priorities.class.iter_mut().enumerate() {
         if let Some(leaf) = table.member(BRIDGE, &format!("priority{priority}"))? {
@@ -101,11 +101,11 @@ fn priorities(port: &Node) -> Result<Option<Priorities>, YangError> {
     Ok(Some(priorities))
 }
 
-fn max_sdu(table: &Node) -> Result<[Option<u32>; CLASSES], YangError> {
-    let mut largest = [None; CLASSES];
+fn max_sdu(table: &Node) -> Result<[Option<u32>; STANDARD_CLASSES], YangError> {
+    let mut largest = [None; STANDARD_CLASSES];
     let Some(list) = table.member(SCHED_BRIDGE, "queue-max-sdu-table")? else { return Ok(largest) };
     for item in list.items()? {
-        let class = item.require(SCHED_BRIDGE, "traffic-class")?.number(0..=CLASSES as u64 - 1)?;
+        let class = item.require(SCHED_BRIDGE, "traffic-class")?.number(0..=STANDARD_CLASSES as u64 - 1)?;
         let size =
             item.member(SCHED_BRIDGE, "queue-max-sdu")?.map_or(Ok(0), |size| size.number(0..=u32::MAX.into()))?;
         // 0 is what the MAC carries (12.29.1.1.1).
@@ -156,7 +156,7 @@ fn entries(list: &Node, notes: &mut Vec<String>) -> Result<Vec<Entry>, YangError
         }
         let item = item.keyed("index", &number.to_string());
         operation(&item, notes)?;
-        let open = item.require(SCHED_BRIDGE, "gate-states-value")?.number(0..=255)? as u8;
+        let open = item.require(SCHED_BRIDGE, "gate-states-value")?.number(0..=255)? as u16;
         let time = item.require(SCHED_BRIDGE, "time-interval-value")?;
         match time.number(0..=u32::MAX.into())? {
             0 => notes.push(format!("{}: an entry of no length is left out", time.path())),
@@ -220,7 +220,7 @@ fn fitted(
             cycle.path()
         ));
         let mut left_ns = cycle_ns - sum_ns;
-        let last = entries.pop().unwrap_or(Entry { open: u8::MAX, for_ns: 0 });
+        let last = entries.pop().unwrap_or(Entry { open: ALL_OPEN, for_ns: 0 });
         let mut for_ns = last.for_ns;
         while left_ns > 0 {
             let room = u64::from(u32::MAX) - for_ns;

@@ -2,10 +2,11 @@
 
 use crate::model::Clock;
 
+use super::ALL_OPEN;
 use super::import::{Imported, Interface};
 use super::priorities::Priorities;
 use crate::config;
-use crate::model::{Base, CLASSES, Class, Classifier, Gates, Offload, Plane, Port, Role, Switch};
+use crate::model::{Base, Class, Classifier, Gates, Offload, Plane, Port, Role, STANDARD_CLASSES, Switch};
 
 /// Why gates cannot be brought into a switch; one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +48,7 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         name: interface.name.clone(),
         rate: None,
         offload: Offload::None,
+        transmit_queues: Vec::new(),
         max_sdu: vec![None; classes.len()],
         gates: None,
     };
@@ -61,6 +63,7 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         ageing_ns: defaults.ageing_ns,
         addresses: defaults.addresses,
         stp: false,
+        bridge: crate::model::Bridge::Linux,
         forward_reserved: Default::default(),
         forwarding: crate::model::Forwarding::default(),
         ports: interfaces.iter().map(port).collect(),
@@ -75,11 +78,11 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
 /// How many classes the gates tell of; who opens all gates tells of none.
 fn named(interfaces: &[Interface]) -> u8 {
     let entries = interfaces.iter().filter_map(|interface| interface.gates.as_ref()).flat_map(|gates| &gates.entries);
-    let gates = entries.filter(|entry| entry.open != u8::MAX).fold(0, |named, entry| named | entry.open);
+    let gates = entries.filter(|entry| entry.open != ALL_OPEN).fold(0, |named, entry| named | entry.open);
     let sized = interfaces.iter().filter_map(|interface| interface.max_sdu.iter().rposition(Option::is_some)).max();
     match (gates, sized.map_or(0, |class| class as u8 + 1)) {
-        (0, 0) => CLASSES as u8,
-        (gates, sized) => sized.max(8 - gates.leading_zeros() as u8),
+        (0, 0) => STANDARD_CLASSES as u8,
+        (gates, sized) => sized.max((u16::BITS - gates.leading_zeros()) as u8),
     }
 }
 
@@ -110,10 +113,11 @@ fn bring(port: &mut Port, classes: &[Class], interface: &Interface, notes: &mut 
 
 /// The list without the gates of classes that there are not.
 fn known(gates: &Gates, classes: &[Class], name: &str, notes: &mut Vec<String>) -> Gates {
-    let known = classes.iter().fold(0u8, |known, class| known | 1 << class.queue);
+    let known = classes.iter().fold(0u16, |known, class| known | 1 << class.queue);
     // Who opens all gates means those that there are.
-    let named = gates.entries.iter().filter(|entry| entry.open != u8::MAX).fold(0, |named, entry| named | entry.open);
-    let unknown: Vec<String> = (0..CLASSES).filter(|n| named & !known & (1 << n) != 0).map(|n| n.to_string()).collect();
+    let named = gates.entries.iter().filter(|entry| entry.open != ALL_OPEN).fold(0, |named, entry| named | entry.open);
+    let unknown: Vec<String> =
+        (0..STANDARD_CLASSES).filter(|n| named & !known & (1 << n) != 0).map(|n| n.to_string()).collect();
     if !unknown.is_empty() {
         notes.push(format!("{name}: no class has queue {}, whose gates are left out", unknown.join(", ")));
     }

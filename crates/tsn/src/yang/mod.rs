@@ -28,3 +28,5 @@ const SCHED_BRIDGE: &str = "ieee802-dot1q-sched-bridge";
 const SCHED_IF: &str = "ieee802-dot1dc-sched-if";
 /// Module of the operations of a gate control list.
 const SCHED: &str = "ieee802-dot1q-sched";
+/// All gates of the standard.
+const ALL_OPEN: u16 = (1 << crate::model::STANDARD_CLASSES) - 1;

@@ -1,6 +1,6 @@
 //! Which traffic class each priority of the VLAN tag belongs to (IEEE 802.1Q-2022 clause 8.6.6).
 
-use crate::model::{CLASSES, Class, Rule};
+use crate::model::{Class, Rule, STANDARD_CLASSES};
 
 /// Traffic classes of a port, and the class of each priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Priorities {
 }
 
 /// What the standard recommends for one to eight classes (Table 8-5).
-const RECOMMENDED: [[u8; 8]; CLASSES] = [
+const RECOMMENDED: [[u8; 8]; STANDARD_CLASSES] = [
     [0, 0, 0, 0, 0, 0, 0, 0],
     [0, 0, 0, 0, 1, 1, 1, 1],
     [0, 0, 0, 0, 1, 1, 2, 2],
@@ -26,7 +26,7 @@ const RECOMMENDED: [[u8; 8]; CLASSES] = [
 impl Priorities {
     /// As the standard recommends for so many classes.
     pub fn recommended(count: u8) -> Self {
-        let count = count.clamp(1, CLASSES as u8);
+        let count = count.clamp(1, STANDARD_CLASSES as u8);
         Self { count, class: RECOMMENDED[usize::from(count) - 1] }
     }
 

@@ -311,7 +311,7 @@ fn gates_are_brought_into_a_switch_with_its_own_classes() {
     merge(&mut switch, &mut imported).unwrap();
     assert_eq!(switch.ports[0].max_sdu, [Some(100), None]);
     let port = &switch.ports[1];
-    let open: Vec<u8> = port.gates.as_ref().unwrap().entries.iter().map(|entry| entry.open).collect();
+    let open: Vec<u16> = port.gates.as_ref().unwrap().entries.iter().map(|entry| entry.open).collect();
     assert_eq!((open, &port.max_sdu), (vec![1, 3, 0], &vec![Some(300), None]));
     assert_eq!(imported.notes, ["swp1: no class has queue 2, whose gates are left out"]);
     switch.clock = crate::model::Clock::Realtime;
@@ -334,7 +334,7 @@ fn what_the_document_cannot_say_is_refused_or_noted() {
     // Class 0 is open for 600 us and class 2 for 400 us; each closes one frame of 1500 octets earlier.
     let list = import(&exported.document.to_string()).unwrap().interfaces[1].gates.clone().unwrap();
     let open_ns =
-        |bit: u8| list.entries.iter().filter(|entry| entry.open & bit != 0).map(|entry| entry.for_ns).sum::<u64>();
+        |bit: u16| list.entries.iter().filter(|entry| entry.open & bit != 0).map(|entry| entry.for_ns).sum::<u64>();
     assert_eq!((open_ns(1), open_ns(4)), (600_000 - 12_336, 400_000 - 12_336));
     switch.clock = crate::model::Clock::Realtime;
     assert!(matches!(export(&switch), Err(ExportError::NotTai { .. })));
@@ -347,7 +347,7 @@ proptest! {
     #[test]
     fn gates_survive_the_way_out_and_back(
         base_ns in 946_684_800_000_000_000u64..3_000_000_000_000_000_000,
-        list in prop::collection::vec((0u8..8, 1u64..1_000_000_000), 1..20),
+        list in prop::collection::vec((0u16..8, 1u64..1_000_000_000), 1..20),
         sizes in prop::collection::vec(prop::option::of(42u32..9_000), 3),
     ) {
         let mut switch = new_switch("br0", &mut import(&document().to_string()).unwrap());
@@ -370,4 +370,13 @@ proptest! {
     fn no_document_ends_the_program(text in "[\\[\\]{}:,\"a-z0-9 -]{0,200}") {
         let _ = import(&text);
     }
+}
+
+#[test]
+fn a_class_beyond_the_eighth_is_refused_by_name() {
+    let mut switch = new_switch("br0", &mut import(&document().to_string()).unwrap());
+    switch.classes[0].queue = 8;
+    let name = switch.classes[0].name.clone();
+    let said = format!("class {name}: queue = 8 is beyond the eight traffic classes of IEEE 802.1Q");
+    assert_eq!(export(&switch).unwrap_err().to_string(), said);
 }

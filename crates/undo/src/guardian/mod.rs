@@ -2,10 +2,12 @@
 //! kernel ends it for one that is killed.
 //!
 //! [`Guardian`] is a program of its own (a second copy of this one, say), which may do anything. [`Fork`] is a fork of this
-//! process, which is there at once and needs no program, but may make only system calls that are safe after a fork.
+//! process, which is there at once and needs no program, but may make only system calls that are safe after a fork. [`Writes`] is one that writes values to files.
 
 mod fork;
 mod program;
+mod writes;
 
 pub use fork::{Fork, Messages};
 pub use program::{Guardian, Word, wait};
+pub use writes::Writes;

@@ -31,8 +31,8 @@ use std::path::Path;
 
 use device::Device;
 
-use super::Source;
 use super::options::Options;
+use super::{Source, SpecError};
 use crate::Error;
 
 /// Opens `DEVICE/CHANNEL,…` of this machine.
@@ -42,7 +42,9 @@ pub(super) fn open(asked: &IioSpec) -> Result<Box<dyn Source>, Error> {
 
 /// Of a machine whose `/sys` and `/dev` are under `root`: for tests.
 pub fn open_under(root: &Path, text: &str) -> Result<Box<dyn Source>, Error> {
-    IioSpec::read(text).map_err(|why| Error::Invalid { what: "IIO source", text: text.into(), why })?.open(root)
+    IioSpec::read(text)
+        .map_err(|e| Error::Invalid { what: "IIO source", text: text.into(), why: e.to_string() })?
+        .open(root)
 }
 
 /// What is wanted of which device.
@@ -72,25 +74,25 @@ impl<'a> IioSpec<'a> {
         })
     }
 
-    pub(super) fn read(text: &'a str) -> Result<Self, String> {
-        let (device, words) = text.split_once('/').ok_or("which channels? (DEVICE/voltage0,voltage1)")?;
+    pub(super) fn read(text: &'a str) -> Result<Self, SpecError> {
+        let (device, words) = text.split_once('/').ok_or(SpecError::NoChannels)?;
         if device.is_empty() {
-            return Err("which device? (its name, or iio:device0)".into());
+            return Err(SpecError::NoDevice("its name, or iio:device0"));
         }
         let is_option = |word: &&str| *word == "buffer" || word.contains('=');
         let (options, channels): (Vec<&str>, Vec<&str>) = words.split(',').partition(is_option);
         if let Some(wrong) = channels.iter().find(|name| !is_name(name)) {
-            return Err(format!("\"{wrong}\" is no channel (voltage0, temp, accel_x, voltage0-voltage1)"));
+            return Err(SpecError::BadChannel((*wrong).into()));
         }
         if let Some((_, twice)) = channels.iter().enumerate().find(|(n, name)| channels[..*n].contains(name)) {
-            return Err(format!("channel {twice} is given twice"));
+            return Err(SpecError::Twice(format!("channel {twice}")));
         }
         let options = Options::read(&["buffer", "trigger", "length"], &options)?;
         let trigger = options.get("trigger");
         let length = match options.get("length").map(|text| (text, text.parse())) {
             None => LENGTH,
             Some((_, Ok(length @ 2..=1_000_000))) => length,
-            Some((text, _)) => return Err(format!("length=\"{text}\" is no number of scans from 2 to 1000000")),
+            Some((text, _)) => return Err(SpecError::Length(text.into())),
         };
         let is_buffered = ["buffer", "trigger", "length"].iter().any(|key| options.get(key).is_some());
         Ok(Self { device, channels, buffer: is_buffered.then_some(Buffered { trigger, length }) })
@@ -131,7 +133,7 @@ mod tests {
             ("adc/voltage0,length=1", "no number of scans"),
         ] {
             let error = IioSpec::read(text).unwrap_err();
-            assert!(error.contains(why), "{text}: {error}");
+            assert!(error.to_string().contains(why), "{text}: {error}");
         }
     }
 }

@@ -41,12 +41,17 @@ impl ScanType {
     }
 }
 
+/// A text that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no scan type (such as le:s12/16>>4)")]
+pub struct ScanTypeError(pub String);
+
 impl FromStr for ScanType {
-    type Err = String;
+    type Err = ScanTypeError;
 
     /// `[be|le]:[s|u]BITS/STORED[XREPEAT]>>SHIFT`
-    fn from_str(text: &str) -> Result<Self, String> {
-        read(text.trim()).ok_or_else(|| format!("\"{}\" is no scan type (such as le:s12/16>>4)", text.trim()))
+    fn from_str(text: &str) -> Result<Self, ScanTypeError> {
+        read(text.trim()).ok_or_else(|| ScanTypeError(text.trim().into()))
     }
 }
 

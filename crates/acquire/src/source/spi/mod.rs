@@ -26,7 +26,7 @@ use device::Device;
 use frames::{Bus, Frames};
 
 use super::options::Options;
-use super::{Channel, Source};
+use super::{Channel, Source, SpecError};
 use crate::Error;
 
 /// A converter, with one prepared exchange that reads all wanted channels.
@@ -89,12 +89,12 @@ impl<B: Bus + Send> Source for Spi<B> {
 
 impl<'a> SpiSpec<'a> {
     /// Reads `/dev/spidev0.0,mcp3208,channels=0-3,vref=3.3,speed=1MHz`.
-    pub fn read(text: &'a str) -> Result<Self, String> {
+    pub fn read(text: &'a str) -> Result<Self, SpecError> {
         let mut words = text.split(',');
-        let device = words.next().filter(|device| !device.is_empty()).ok_or("which device? (/dev/spidev0.0)")?;
-        let name = words.next().ok_or_else(|| format!("which converter? (one of {})", adc::names()))?;
-        let adc = Adc::named(name)
-            .ok_or_else(|| format!("\"{name}\" is no known converter (choose one of {})", adc::names()))?;
+        let device = words.next().filter(|device| !device.is_empty()).ok_or(SpecError::NoDevice("/dev/spidev0.0"))?;
+        let name = words.next().ok_or_else(|| SpecError::NoConverter(adc::names()))?;
+        let adc =
+            Adc::named(name).ok_or_else(|| SpecError::UnknownConverter { name: name.into(), known: adc::names() })?;
         let words: Vec<&str> = words.collect();
         let options = Options::read(&["channels", "vref", "speed"], &words)?;
         let channels = match options.get("channels") {
@@ -102,11 +102,11 @@ impl<'a> SpiSpec<'a> {
             None => (0..adc.channels).collect(),
         };
         let vref = match options.get("vref") {
-            Some(text) => volts(text).ok_or_else(|| format!("vref=\"{text}\" is no voltage from 0.1 to 10"))?,
+            Some(text) => volts(text).ok_or_else(|| SpecError::Vref(text.into()))?,
             None => adc.vref,
         };
         if adc.vref_is_inside && vref != adc.vref {
-            return Err(format!("the reference of the {} is inside, {} V: leave vref out", adc.name, adc.vref));
+            return Err(SpecError::VrefInside { converter: adc.name, volts: adc.vref });
         }
         let speed_hz = match options.get("speed") {
             Some(text) => speed(text, adc)?,
@@ -117,11 +117,11 @@ impl<'a> SpiSpec<'a> {
 }
 
 /// `2`, `0-3`.
-fn channels(range: &str, adc: &Adc) -> Result<Vec<u8>, String> {
+fn channels(range: &str, adc: &Adc) -> Result<Vec<u8>, SpecError> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     match (first.parse::<u8>(), last.parse::<u8>()) {
         (Ok(first), Ok(last)) if first <= last && last < adc.channels => Ok((first..=last).collect()),
-        _ => Err(format!("channels=\"{range}\": the {} has 0-{}", adc.name, adc.channels - 1)),
+        _ => Err(SpecError::ChannelRange { range: range.into(), converter: adc.name, last: adc.channels - 1 }),
     }
 }
 
@@ -130,9 +130,9 @@ fn volts(text: &str) -> Option<f64> {
     (0.1..=10.0).contains(&volts).then_some(volts)
 }
 
-fn speed(text: &str, adc: &Adc) -> Result<u32, String> {
+fn speed(text: &str, adc: &Adc) -> Result<u32, SpecError> {
     let hertz = parse_frequency(text).ok().filter(|hertz| (1e4..=f64::from(adc.most_hz)).contains(hertz));
-    let refusal = || format!("speed=\"{text}\": the {} takes 10kHz to {}kHz", adc.name, adc.most_hz / 1000);
+    let refusal = || SpecError::Speed { text: text.into(), converter: adc.name, most_khz: adc.most_hz / 1000 };
     hertz.map(|hertz| hertz as u32).ok_or_else(refusal)
 }
 
@@ -168,7 +168,7 @@ mod tests {
             ("x,ads131m02,vref=3.3", "inside"),
         ] {
             let error = SpiSpec::read(text).unwrap_err();
-            assert!(error.contains(why), "{text}: {error}");
+            assert!(error.to_string().contains(why), "{text}: {error}");
         }
     }
 
@@ -185,7 +185,7 @@ mod tests {
     fn a_device_that_is_none_is_explained() {
         for (device, why) in [("/dev/spidev250.0", "no such device"), ("/dev/null", "no SPI device")] {
             let error = open(&format!("spi:{device},mcp3208")).err().unwrap().to_string();
-            assert!(error.contains(device) && error.contains(why), "{error}");
+            assert!(error.contains(device) && error.to_string().contains(why), "{error}");
         }
     }
 }

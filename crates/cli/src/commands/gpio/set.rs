@@ -18,7 +18,7 @@ use crate::{flags, stop};
 /// decides. So it is held, as gpioset of libgpiod 2 does, until Ctrl-C or for as long as --for says.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick gpio set GPIO17=1\n  ontick gpio set sim:bench/4=1 --for 0s\n  ontick gpio set gpiochip0:17=0 --toggle 500ms --on-exit low   blinks"
+    after_help = "Examples:\n  ontick gpio set GPIO17=1\n  ontick gpio set sim:bench/4=1 --for 0s\n  ontick gpio set gpiochip0:17=0 --toggle 500ms --on-exit low   blinks\n\nBefore something moves: a line keeps its level when the program hangs or is killed (docs/safety.md)."
 )]
 pub struct Set {
     /// Lines with the value that each gets

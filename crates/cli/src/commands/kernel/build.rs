@@ -8,6 +8,7 @@ use ontick_report::text;
 
 use super::config_flags::ConfigFlags;
 use super::configure::unmet_in_words;
+use super::errors::not_built;
 use super::progress::Progress;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
@@ -18,7 +19,7 @@ use crate::{stop, terminal};
 /// the same arguments; the same inputs make the same file. Nothing is installed.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick kernel build --board rpi4\n  ontick kernel build --board rpi5 --source linux --format tar\n  ontick kernel build --package linux-source-6.1 --patches patches-6.1.176-rt64\n\nWithout --source and --package, the newest source of the distribution is built.\n--source takes a tree, such as Raspberry Pi's own."
+    after_help = "Examples:\n  ontick kernel build --board rpi4\n  ontick kernel build --board rpi5 --source linux --format tar\n  ontick kernel build --package linux-source-6.1 --patches patches-6.1.176-rt64\n\nWithout --source and --package, the newest source of the distribution is built. --source takes a tree, such as Raspberry Pi's own."
 )]
 pub struct Build {
     #[command(flatten)]
@@ -78,7 +79,7 @@ impl Build {
             Err(error) if error.interrupted() => {
                 Err(Failure::new("interrupted: start it again with the same arguments, and it continues"))
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(not_built(error)),
         }
     }
 

@@ -35,9 +35,9 @@ impl ConfigFlags {
         let arch = self.board.arch(self.arch).map_err(Failure::new)?;
         let mut more = Vec::new();
         for file in &self.fragment {
-            let wrong = |why: String| Failure::new(format!("{}: {why}", file.display()));
-            let text = std::fs::read_to_string(file).map_err(|e| wrong(e.to_string()))?;
-            more.extend(fragment::parse(&text).map_err(wrong)?);
+            let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("{}: {why}", file.display()));
+            let text = std::fs::read_to_string(file).map_err(|e| wrong(&e))?;
+            more.extend(fragment::parse(&text).map_err(|e| wrong(&e))?);
         }
         Ok(ConfigRequest { board: self.board, arch, base: self.base.clone(), more })
     }

@@ -12,6 +12,7 @@ use ontick_report::text;
 use serde::Serialize;
 
 use super::config_flags::ConfigFlags;
+use super::errors::not_configured;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
 
@@ -66,7 +67,7 @@ impl Configure {
         let output = self.output.clone().unwrap_or_else(|| format!("ontick-kernel-{}", request.board.name).into());
         let output = std::path::absolute(output)?;
         let make = Make::new(&source, &output, request.arch, self.request.cross.as_deref());
-        let configured = configure(&source, &make, &request, &*stop::on_signal()?)?;
+        let configured = configure(&source, &make, &request, &*stop::on_signal()?).map_err(not_configured)?;
         if self.json {
             let shown = Shown {
                 source: source.version.to_string(),
@@ -82,11 +83,11 @@ impl Configure {
         Ok(if configured.unmet.is_empty() { Outcome::Met } else { Outcome::NotMet })
     }
 
-    fn print(&self, asked: &[fragment::Asked]) -> Result<(), Failure> {
+    fn print(&self, asked: &[fragment::OptionRequest]) -> Result<(), Failure> {
         if !self.json {
             return terminal::print(&fragment::text(asked));
         }
-        let option = |one: &'_ fragment::Asked| {
+        let option = |one: &'_ fragment::OptionRequest| {
             serde_json::to_value(ShownOption { name: &one.name, value: one.value.as_deref(), why: &one.why })
         };
         let options: Vec<_> = asked.iter().map(option).collect::<Result<_, _>>()?;

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use clap::Args;
 use ontick_measure::load::SOURCE_004;
 use ontick_measure::timer::{self, Job, Method};
+use ontick_measure::timetable::Timetable;
 use ontick_measure::{Length, Limits, Load, Placement};
 use ontick_record::run::Published;
 use ontick_record::{Measurement as Kind, Series};
@@ -21,10 +22,11 @@ use crate::terminal;
 ///
 /// clock_nanosleep to an absolute time every 500 us, 100 000 times at priority 80 beside `cat /dev/zero`, then the same
 /// by every other timer, beside source 004's figures. That takes 50 s for each timer, 10 min for all of them; Ctrl-C
-/// ends it with the results so far. Only another host can make source 004's second load: sudo ping -i 0.01 HOST
+/// ends it with the results so far. Source 004's second load are pings from another host, sudo ping -i 0.01 HOST there;
+/// --load source-004+ping has a network namespace of this machine for that host, so no network card takes part.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick kernel evaluate\n  sudo ontick kernel evaluate --only                 clock_nanosleep alone, 50 s\n  sudo ontick kernel evaluate --loops 2000 --load none\n  sudo ontick kernel evaluate --record rt.json\n  ontick compare stock.json rt.json"
+    after_help = "Examples:\n  sudo ontick kernel evaluate\n  sudo ontick kernel evaluate --only                 clock_nanosleep alone, 50 s\n  sudo ontick kernel evaluate --loops 2000 --load none\n  sudo ontick kernel evaluate --only --load source-004+ping\n  sudo ontick kernel evaluate --record rt.json\n  ontick compare stock.json rt.json"
 )]
 pub struct Evaluate {
     /// How many times each timer expires
@@ -36,7 +38,9 @@ pub struct Evaluate {
     /// Measure clock_nanosleep alone, as source 004 does
     #[arg(long)]
     only: bool,
-    /// Load to run during the measurement: source-004, none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
+    /// Load to run during the measurement: source-004, none, cpu, memory, io, fork, net, cpu+net, all, ping or
+    /// source-004+ping (pings from a second host, which a network namespace of this machine stands for; root), or
+    /// cmd:COMMAND
     #[arg(long, default_value = SOURCE_004)]
     load: Load,
     /// CPU of the timed thread, or "any" to leave it to the scheduler [default: one isolated, else one without fixed interrupts]
@@ -69,8 +73,9 @@ impl Evaluate {
         let mut facts: Vec<String> = placement.why_there().filter(|_| self.cpu.is_none()).into_iter().collect();
         facts.push(NOTE.into());
         facts.extend(left_out);
+        let limits = Limits { length: Length::Count(self.loops), outlier_ns: OUTLIER_NS, stop_over_ns: None };
         let asked = Measurement {
-            kind: Kind::Timer,
+            kind: Kind::KernelEvaluate,
             series: methods.iter().map(|method| method.to_string().into()).collect(),
             cpu: placement.cpu,
             load: &self.load,
@@ -81,10 +86,10 @@ impl Evaluate {
             explain: self.explain,
             simulated: None,
             waits_for: None,
+            takes_ns: Timetable::of_series(methods.len(), limits, Some(self.interval), &self.load),
             samples: None,
+            signal: None,
         };
-        self.announce(methods.len());
-        let limits = Limits { length: Length::Count(self.loops), outlier_ns: OUTLIER_NS, stop_over_ns: None };
         let jobs: Vec<Job> = methods.iter().map(|method| Job::new(self.interval, *method)).collect();
         let seen = Cell::new(None);
         let outcome = measuring::run(
@@ -97,11 +102,12 @@ impl Evaluate {
                 seen.set(all.first().and_then(figures));
                 Ok(all)
             },
-        )?;
+        );
+        // Shown whatever became of the files.
         if let Some(seen) = seen.get().filter(|_| !self.output.json) {
             terminal::print(&beside(seen))?;
         }
-        Ok(outcome)
+        outcome
     }
 
     /// The source's own timer first. Those that spin would hold the only CPU.
@@ -113,13 +119,6 @@ impl Evaluate {
         let names: Vec<String> = spin.iter().map(Method::to_string).collect();
         let note = format!("{} are left out: they would hold this machine's only CPU", names.join(" and "));
         (methods, (!spin.is_empty()).then_some(note))
-    }
-
-    fn announce(&self, methods: usize) {
-        let all_ns = self.interval.saturating_mul(self.loops).saturating_mul(methods as u64);
-        if all_ns > 5_000_000_000 && !self.output.json {
-            eprintln!("This takes about {}; Ctrl-C ends it with what is there.", show(all_ns));
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use clap::Args;
-use ontick_kernel::install::{Applied, Initramfs, InstallOptions, Package, Plan, apply};
+use ontick_kernel::install::{Applied, Initramfs, InstallOptions, InstallPlan, Package, apply};
 use ontick_machine::boot::Edit;
 use ontick_machine::journal::JournalKind;
 use ontick_machine::{Facts, Journal, Root};
@@ -12,6 +12,7 @@ use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, diff, labelled, list};
 use serde::Serialize;
 
+use super::errors::not_installed;
 use crate::commands::tune::render::{counted, entry, notes};
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
@@ -49,7 +50,7 @@ pub struct Install {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Installed<'a> {
-    plan: &'a Plan,
+    plan: &'a InstallPlan,
     /// Not there where nothing was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     applied: Option<&'a Applied>,
@@ -65,9 +66,11 @@ impl Install {
         let facts = Facts::gather(&root);
         let options = InstallOptions { name: self.name.clone(), once: self.once };
         let (plan, applied) = match self.dry_run {
-            true => (Plan::make(&root, &facts, &package, &options).map_err(Failure::new)?, None),
+            true => {
+                (InstallPlan::make(&root, &facts, &package, &options).map_err(|e| not_installed(e, &self.root))?, None)
+            }
             false => {
-                let (plan, applied) = carry_out(&root, &facts, &package, &options)?;
+                let (plan, applied) = carry_out(&root, &facts, &package, &options, &self.root)?;
                 (plan, Some(applied))
             }
         };
@@ -92,18 +95,19 @@ fn carry_out(
     facts: &Facts,
     package: &Package,
     options: &InstallOptions,
-) -> Result<(Plan, Applied), Failure> {
+    flag: &RootFlag,
+) -> Result<(InstallPlan, Applied), Failure> {
     let mut journal = Journal::open_kind(root, JournalKind::Kernel)?;
     let stop = stop::on_signal()?;
-    let result = Plan::make(root, facts, package, options).and_then(|plan| {
+    let result = InstallPlan::make(root, facts, package, options).and_then(|plan| {
         let applied = apply(root, &plan, package, &mut journal, &mut |_| !stop.load(Relaxed))?;
         Ok((plan, applied))
     });
     journal.close();
-    result.map_err(Failure::new)
+    result.map_err(|e| not_installed(e, flag))
 }
 
-fn would(plan: &Plan, style: &Style) -> String {
+fn would(plan: &InstallPlan, style: &Style) -> String {
     let mut text = list(&parts(plan, (Mark::Look, "would"), None), style);
     for space in &plan.space {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
@@ -115,7 +119,7 @@ fn would(plan: &Plan, style: &Style) -> String {
     text + "\nNothing is changed yet.\n"
 }
 
-fn done(plan: &Plan, applied: &Applied, style: &Style) -> String {
+fn done(plan: &InstallPlan, applied: &Applied, style: &Style) -> String {
     let mut entries = parts(plan, (Mark::Good, "done"), Some(applied.files));
     for file in &applied.written {
         let backup = file.backup.iter().map(|b| ("backup", b.clone())).collect();
@@ -126,7 +130,7 @@ fn done(plan: &Plan, applied: &Applied, style: &Style) -> String {
     list(&entries, style) + &notes(&plan.notes, style)
 }
 
-fn parts(plan: &Plan, (mark, word): (Mark, &str), files: Option<usize>) -> Vec<Entry> {
+fn parts(plan: &InstallPlan, (mark, word): (Mark, &str), files: Option<usize>) -> Vec<Entry> {
     let kernel = &plan.kernel;
     let files = files.map(|n| format!(" ({})", counted(n, "file"))).unwrap_or_default();
     let initramfs = match &plan.initramfs {
@@ -141,17 +145,19 @@ fn parts(plan: &Plan, (mark, word): (Mark, &str), files: Option<usize>) -> Vec<E
     ]
 }
 
-fn afterwards(plan: &Plan, root: &Root, flag: &RootFlag) -> String {
-    let words: String = flag.words().iter().map(|w| format!(" {w}")).collect();
+fn afterwards(plan: &InstallPlan, root: &Root, flag: &RootFlag) -> String {
     let style = terminal::style();
     let mut text = String::from("\nThe default boot entry is unchanged.\n");
     let mut line = |label: &str, said: &str| text += &labelled(label, said, &style);
     let there = if root.is_live() { "" } else { " (on that machine)" };
     match plan.try_it.is_empty() {
-        true => line("try it    ", "see the notes above"),
+        true => {
+            line("try it    ", "see the notes above");
+            line("untried   ", &flag.command("sudo ontick kernel keep --untried"));
+        }
         false => line("try it    ", &format!("{}{there}", plan.try_it.join(" && "))),
     }
     line("keep it   ", &format!("sudo ontick kernel keep{there}, once it runs"));
-    line("go back   ", &format!("sudo ontick kernel rollback{words}"));
+    line("go back   ", &flag.command("sudo ontick kernel rollback"));
     text
 }

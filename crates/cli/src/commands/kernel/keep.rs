@@ -8,6 +8,7 @@ use ontick_machine::{Facts, Journal};
 use ontick_report::text::{Mark, diff, list};
 use serde::Serialize;
 
+use super::errors::not_kept;
 use crate::commands::tune::render::{entry, notes};
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
@@ -49,13 +50,13 @@ impl Keep {
         };
         let facts = Facts::gather(&root);
         let (plan, written) = match self.dry_run {
-            true => (keeping(&root, &facts, self.untried).map_err(Failure::new)?, Vec::new()),
+            true => (keeping(&root, &facts, self.untried).map_err(|e| not_kept(e, &self.root))?, Vec::new()),
             false => {
                 let mut journal = Journal::open_kind(&root, JournalKind::Kernel)?;
                 let result = keeping(&root, &facts, self.untried)
                     .and_then(|plan| keep(&root, &plan, &mut journal).map(|written| (plan, written)));
                 journal.close();
-                result.map_err(Failure::new)?
+                result.map_err(|e| not_kept(e, &self.root))?
             }
         };
         if self.json {
@@ -75,7 +76,8 @@ impl Keep {
         } else if plan.edits.is_empty() {
             text += &format!("{release} is the default at boot already.\n");
         } else {
-            text += &format!("\nThe machine boots {release} from now on. The way back: sudo ontick kernel rollback\n");
+            let back = self.root.command("sudo ontick kernel rollback");
+            text += &format!("\nThe machine boots {release} from now on. The way back: {back}\n");
         }
         terminal::print(&text)?;
         Ok(Outcome::Met)

@@ -4,6 +4,7 @@ mod build;
 mod check;
 mod config_flags;
 mod configure;
+mod errors;
 mod evaluate;
 mod install;
 mod keep;

@@ -44,7 +44,7 @@ impl Rollback {
         if self.json {
             terminal::print(&(serde_json::to_string_pretty(&done)? + "\n"))?;
         } else {
-            terminal::print(&render(&done, &terminal::style()))?;
+            terminal::print(&render(&done, &self.root, &terminal::style()))?;
         }
         match &done.reverted.stopped {
             Some(why) => Err(Failure::new(why)),
@@ -54,10 +54,14 @@ impl Rollback {
     }
 }
 
-fn render(done: &RolledBack, style: &Style) -> String {
+fn render(done: &RolledBack, root: &RootFlag, style: &Style) -> String {
     let steps = &done.reverted.steps;
     let mut text = list(&steps.iter().map(undone).collect::<Vec<_>>(), style);
     let mut said = done.notes.clone();
+    said.extend(done.tuned.then(|| {
+        let revert = root.command("sudo ontick tune revert");
+        format!("settings of ontick tune are in the kernel's folder: put them back first ({revert})")
+    }));
     said.extend(done.reverted.damage.iter().map(|line| format!("the journal: {line}")));
     said.extend(done.reverted.damaged.map(|place| format!("what is left of the journal is kept in {place}")));
     if let Some(modules) = &done.modules_stay {

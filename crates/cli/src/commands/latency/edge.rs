@@ -15,7 +15,7 @@ use crate::flags::{self, MeasuringFlags};
 /// Measure the time from driving one GPIO line to detecting the edge on another, across two CPUs.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency edge\n  sudo ontick latency edge --output gpiochip0:4 --input gpiochip0:17 \\\n      --method interrupt --duration 1h\n  sudo ontick latency edge --output reg:4 --input reg:17 \\\n      --method poll --load all\n\nThe driven line must be joined to the watched one: by a cable, or by `ontick\ngpio wire` if both are simulated. Without names, two simulated lines are used."
+    after_help = "Examples:\n  sudo ontick latency edge\n  sudo ontick latency edge --output gpiochip0:4 --input gpiochip0:17 \\\n      --method interrupt --duration 1h\n  sudo ontick latency edge --output reg:4 --input reg:17 \\\n      --method poll --load all\n\nThe driven line must be joined to the watched one: by a cable, or by `ontick gpio wire` if both are simulated. Without names, two simulated lines are used."
 )]
 pub struct Edge {
     /// The line that is driven [default: sim:bench/4]

@@ -1,6 +1,7 @@
 //! `ontick latency …`
 
 mod delay;
+mod dip;
 mod edge;
 mod mechanisms;
 mod noise;
@@ -27,6 +28,7 @@ pub enum Latency {
     Response(response::Response),
     Wallclock(wallclock::Wallclock),
     Delay(delay::Delay),
+    Dip(dip::Dip),
     Noise(noise::Noise),
 }
 
@@ -39,6 +41,7 @@ impl Latency {
             Latency::Response(response) => response.run(),
             Latency::Wallclock(wallclock) => wallclock.run(),
             Latency::Delay(delay) => delay.run(),
+            Latency::Dip(dip) => dip.run(),
             Latency::Noise(noise) => noise.run(),
         }
     }

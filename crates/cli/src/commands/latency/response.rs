@@ -25,7 +25,7 @@ use crate::{stop, terminal};
 /// the return output, which is joined to the input, and watches the return input, which is joined to the output.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency response --method all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --return-output gpiochip0:22 --return-input gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --observer latmon://192.168.1.58\n  sudo ontick latency response --method pru --input P9_29 --output P9_31\n\nJoin --return-output with --input and --output with --return-input: by cables,\nor by `ontick gpio wire` if they are simulated. Without names, four simulated\nlines are used."
+    after_help = "Examples:\n  sudo ontick latency response --method all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --return-output gpiochip0:22 --return-input gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --observer latmon://192.168.1.58\n  sudo ontick latency response --method pru --input P9_29 --output P9_31\n\nJoin --return-output with --input and --output with --return-input: by cables, or by `ontick gpio wire` if they are simulated. Without names, four simulated lines are used."
 )]
 pub struct Response {
     /// The line whose changes are answered [default: sim:bench/6]
@@ -64,7 +64,7 @@ pub struct Response {
     #[arg(long, conflicts_with_all = ["return_output", "return_input", "observer", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count"])]
     respond_only: bool,
     /// Source 001's whole table: every mechanism under policies other and fifo:99 (interrupt also rr:55, as WiringPi's
-    /// handlers run; and the kernel module, if that can be used), idle and under --load, beside the source's figures; each case takes --duration [default: 2s]
+    /// handlers run; and the kernel module, if that can be used), idle and under --load, beside the source's figures; all together takes the --duration on the clock [default: 60s]
     #[arg(long, conflicts_with_all = ["method", "observer", "respond_only", "policy"])]
     table: bool,
     /// CPU of the observing thread [default: the first other one]
@@ -77,8 +77,8 @@ pub struct Response {
     measuring: MeasuringFlags,
 }
 
-/// How long each case of the table takes unless set otherwise, in ns.
-const CASE_NS: u64 = 2_000_000_000;
+/// The whole table, unless set otherwise, in ns.
+const TABLE_NS: u64 = 60_000_000_000;
 
 /// A PRU is none of the ways in which a thread answers: where it does, there are no such mechanisms.
 fn mechanisms(text: &str) -> Result<Mechanisms<Method>, String> {
@@ -137,7 +137,7 @@ impl Response {
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |method| latmon::Job { pair: pair.clone(), board: board.clone(), method, interval_ns };
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &[&pair.input, &pair.output]);
-        asked.notes.extend(note);
+        asked.facts.extend(note);
         let each = |method: &Method, observer: &mut Observer| {
             latmon::measure(method.name(), &job(*method), placement, limits, observer)
         };
@@ -148,10 +148,17 @@ impl Response {
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let ends = self.ends()?;
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
-        let job = |method| Job { pair: pair.clone(), ends: ends.clone(), method, interval_ns, observer_cpu };
+        let job = |method| Job {
+            pair: pair.clone(),
+            ends: ends.clone(),
+            method,
+            irq_policy: None,
+            interval_ns,
+            observer_cpu,
+        };
         let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &lines);
-        asked.notes.extend(note);
+        asked.facts.extend(note);
         measuring::run(
             asked,
             &self.measuring.output,
@@ -171,6 +178,7 @@ impl Response {
             pair: self.pair(),
             ends,
             method: Method::Poll,
+            irq_policy: None,
             interval_ns: self.interval,
             observer_cpu: self.observer_cpu,
         };
@@ -178,15 +186,20 @@ impl Response {
             Load::None => Load::STRESS,
             load => load.clone(),
         };
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(CASE_NS));
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(TABLE_NS));
         let kernel = no_kernel.is_none();
-        let plan = Table { job, placement, limits, kernel, stress };
-        let mut asked = with_lines(&self.measuring, Kind::Response, table::series(kernel), &lines.each_ref());
+        let irq_thread = response::has_irq_thread(&job.pair.input);
+        let plan = Table { job, placement, limits, kernel, irq_thread, stress };
+        let mut asked =
+            with_lines(&self.measuring, Kind::Response, table::series(kernel, irq_thread), &lines.each_ref());
         // It runs in the stressed blocks only.
-        asked.load = &Load::None;
-        asked.notes.push(table::NOTE.into());
+        (asked.load, asked.takes_ns) = (&Load::None, plan.takes_ns());
+        asked.facts.push(table::NOTE.into());
         if let Some(why) = no_kernel {
-            asked.notes.extend([table::NOTE_OF_KERNEL.into(), why]);
+            asked.facts.extend([table::NOTE_OF_KERNEL.into(), why]);
+        }
+        if !irq_thread {
+            asked.facts.push(table::NOTE_OF_IRQ_THREAD.into());
         }
         measuring::run(asked, &self.measuring.output, |_| true, |observer| table::table(&plan, observer))
     }

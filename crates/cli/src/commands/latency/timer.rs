@@ -1,7 +1,11 @@
 //! `ontick latency timer`
 
 use clap::Args;
-use ontick_measure::timer::{self, Job, Method};
+use ontick_measure::restrict_affinity::Cpus;
+use ontick_measure::timer::cache::{self, Cache, Working};
+use ontick_measure::timer::{self, Job, Method, waits};
+use ontick_measure::timetable::Timetable;
+use ontick_measure::{Load, Observer, confined};
 use ontick_record::Measurement as Kind;
 use ontick_rt::{Overrun, Phase};
 
@@ -13,7 +17,7 @@ use crate::flags::{self, MeasuringFlags};
 /// Measure how late a periodic job acts, by the method that it waits with.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
+    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --load cpu --cpus 1,all\n  sudo ontick latency timer --waits 4 --html waits.html\n  sudo ontick latency timer --cache untouched,prefetch,huge --load memory\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
 )]
 pub struct Timer {
     /// hybrid, spin, clock_nanosleep, nanosleep, timerfd, epoll, posix_timer, setitimer, select, poll, futex,
@@ -32,6 +36,21 @@ pub struct Timer {
     /// Largest share of the time that hybrid and spin may spend spinning
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = flags::share)]
     duty: f64,
+    /// How many CPUs the program and its load may use together: a number, one or all; or several, one after
+    /// the other (1,all)
+    #[arg(long, value_name = "N|one|all", default_value = "all", value_delimiter = ',')]
+    cpus: Vec<Cpus>,
+    /// Wait so many times in each cycle of one loop, 2 to 16: each wait, their sum, and whether worst cases add
+    #[arg(long, value_name = "K", conflicts_with = "cpus", value_parser = clap::value_parser!(u32).range(2..=waits::MOST as i64))]
+    waits: Option<u32>,
+    /// Measure to the end of work that reads memory, with its code and data untouched, prefetch (read just before each
+    /// deadline), huge (in huge pages), reserved (a part of the cache for the CPU alone), or several joined by +; or
+    /// several of these, one after the other
+    #[arg(long, value_name = "WAY,…", conflicts_with_all = ["cpus", "waits"], value_delimiter = ',')]
+    cache: Vec<Cache>,
+    /// How much memory the work of `--cache` reads, in KiB
+    #[arg(long, value_name = "KIB", default_value = "32", requires = "cache", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    working_set: u32,
     #[command(flatten)]
     measuring: MeasuringFlags,
 }
@@ -62,12 +81,71 @@ impl Timer {
                 ..Job::new(self.interval, *method)
             })
             .collect();
-        let asked = Measurement::asked(&self.measuring, Kind::Timer, self.method.names());
+        if !self.cache.is_empty() {
+            return self.measure_cached(&jobs);
+        }
+        if let Some(count) = self.waits {
+            return self.measure_waits(&jobs, count);
+        }
+        let takes_ns =
+            Timetable::of_series(jobs.len() * self.cpus.len(), limits, Some(self.interval), self.measuring.load());
+        if self.cpus[..] == [Cpus::All] {
+            let asked =
+                Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, self.method.names()) };
+            let each = |observer: &mut Observer| timer::each(&jobs, placement, limits, observer);
+            return measuring::run(asked, &self.measuring.output, |_| true, each);
+        }
+        let names = self.cpus.iter().flat_map(|cpus| jobs.iter().map(|job| self.name(*cpus, job)));
+        let names: Vec<String> = names.collect();
+        // The load shares the CPUs of what it runs beside, and is started with it.
+        let load = &Load::None;
+        let asked = Measurement { takes_ns, load, ..Measurement::asked(&self.measuring, Kind::Timer, names) };
+        let load = self.measuring.load();
+        let each =
+            |observer: &mut Observer| timer::with_each_cpus(&jobs, &self.cpus, load, placement, limits, observer);
+        measuring::run(asked, &self.measuring.output, |_| true, each)
+    }
+
+    /// Work after each wait, with what is done for its code and data.
+    fn measure_cached(&self, jobs: &[Job]) -> Result<Outcome, Failure> {
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let bytes = self.working_set as usize * 1024;
+        let of_job = |job: &Job| {
+            let job = *job;
+            self.cache.iter().map(move |cache| Working { job, bytes, cache: *cache })
+        };
+        let all: Vec<Working> = jobs.iter().flat_map(of_job).collect();
+        let takes_ns = Timetable::of_series(all.len(), limits, Some(self.interval), self.measuring.load());
+        let cases = all.iter().map(Working::case);
+        let asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, cases) };
         measuring::run(
             asked,
             &self.measuring.output,
             |_| true,
-            |observer| timer::each(&jobs, placement, limits, observer),
+            |observer| cache::each(&all, placement, limits, observer),
         )
+    }
+
+    /// Several waits in each cycle.
+    fn measure_waits(&self, jobs: &[Job], count: u32) -> Result<Outcome, Failure> {
+        if self.measuring.explain {
+            return Err(Failure::new(
+                "--explain finds the cause of one wait, not of a sum: leave out --waits or --explain",
+            ));
+        }
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let takes_ns = Timetable::of_series(jobs.len(), limits, Some(self.interval), self.measuring.load());
+        let cases = jobs.iter().flat_map(|job| waits::cases(job, count));
+        let asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, cases) };
+        measuring::run(
+            asked,
+            &self.measuring.output,
+            |_| true,
+            |observer| waits::each(jobs, count, placement, limits, observer),
+        )
+    }
+
+    fn name(&self, cpus: Cpus, job: &Job) -> String {
+        confined::name(job.method.name(), cpus, &self.cpus)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use ontick_gpio::{Line, Name, sim};
-use ontick_link::trial::{self, Ends, Trial};
+use ontick_link::trial::{self, Ends, Extent, Trial};
 use ontick_link::{Method, Setting};
 use ontick_measure::Placement;
 use ontick_measure::restrict_affinity::{Cpus, RestrictedAffinity};
@@ -113,7 +113,7 @@ impl Bench {
         &self,
         method: Method,
         setting: Setting,
-        frames: u32,
+        extent: Extent,
         cpus: Cpus,
         stop: &AtomicBool,
     ) -> Result<(Row, Trial), Failure> {
@@ -129,8 +129,13 @@ impl Bench {
         let ends =
             Ends { from: (line, from.setup()), to: (Line::open(&self.to, &method.request())?, to.setup()), method };
         ends::attend(to);
-        let trial = trial::run(ends, setting, frames, stop)??;
+        let trial = trial::run(ends, setting, extent, stop)??;
         Ok((Row::of(&trial, method, setting, cpus, backend), trial))
+    }
+
+    /// The CPU of the receiving thread, where it has one.
+    pub fn cpu(&self) -> Option<u32> {
+        self.placement.cpu
     }
 
     pub fn lines(&self) -> [Option<&Name>; 2] {
@@ -154,7 +159,7 @@ pub fn below(policy: Policy) -> Policy {
 }
 
 impl Row {
-    fn of(trial: &Trial, method: Method, setting: Setting, cpus: Cpus, backend: &'static str) -> Self {
+    pub fn of(trial: &Trial, method: Method, setting: Setting, cpus: Cpus, backend: &'static str) -> Self {
         Self {
             method: method.name(),
             alphabet: setting.code.alphabet(),

@@ -1,12 +1,16 @@
 //! `ontick link …`
 
+mod bare;
 mod bench;
 mod ends;
 mod eye;
+mod picture;
 mod pty;
+mod pulses;
 mod recv;
 mod render;
 mod send;
+mod table;
 mod terminal;
 mod test;
 mod tune;

@@ -23,7 +23,7 @@ use crate::{stop, terminal};
 /// opened.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link pty --output GPIO22 --input GPIO27 --link /tmp/wire\n  ontick link pty --output sim:bench/4 --input sim:bench/18 --short 50us\n\nThe other end has the lines the other way round: its --input is joined to this\nend's --output."
+    after_help = "Examples:\n  sudo ontick link pty --output GPIO22 --input GPIO27 --link /tmp/wire\n  ontick link pty --output sim:bench/4 --input sim:bench/18 --short 50us\n\nThe other end has the lines the other way round: its --input is joined to this end's --output."
 )]
 pub struct Pty {
     /// The line that is driven

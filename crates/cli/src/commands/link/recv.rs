@@ -8,7 +8,7 @@ use ontick_link::Method;
 use ontick_link::transfer::{Broken, Warning, one_way, repeated};
 
 use super::ends::{self, CodeFlags};
-use super::render;
+use super::{pulses, render};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, PlacementFlags};
 use crate::stop;
@@ -32,6 +32,10 @@ pub struct Recv {
     method: Method,
     #[command(flatten)]
     code: CodeFlags,
+    /// Print each pulse instead of decoding: the time of its rise, and its width by this program's clock, in ns. Its
+    /// exit status is 1 if none arrived
+    #[arg(long, conflicts_with_all = ["return_output", "method", "code", "short", "step", "parity", "payload"])]
+    widths: bool,
     /// After data has arrived, how long to wait for more
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = flags::time)]
     timeout: u64,
@@ -46,6 +50,9 @@ impl Recv {
         placement.check()?;
         ends::may_poll(self.method, placement)?;
         let stop = stop::on_signal()?;
+        if self.widths {
+            return pulses::print(&self.input, placement, self.timeout, &stop);
+        }
         let mut receiver = ends::receiver(&self.input, setting, self.method, placement.setup())?;
         let mut back = match &self.return_output {
             Some(back) => Some(ends::sender(back, setting, placement.setup())?),

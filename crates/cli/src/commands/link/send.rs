@@ -17,7 +17,7 @@ use crate::stop;
 /// Exit status: 0 everything was sent (with a return line: has arrived), 1 it was not, 2 sending was not possible.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link send --output GPIO22 < file\n  ontick link send --output sim:bench/4 --return-input sim:bench/18 \\\n      --code 2x2 --short 20us < file\n\nStart the receiver first: without a return line the sender cannot detect\nthat it is missing."
+    after_help = "Examples:\n  sudo ontick link send --output GPIO22 < file\n  ontick link send --output sim:bench/4 --return-input sim:bench/18 \\\n      --code 2x2 --short 20us < file\n\nStart the receiver first: without a return line the sender cannot detect that it is missing."
 )]
 pub struct Send {
     /// The line that is driven

@@ -1,24 +1,30 @@
 //! `ontick link test`
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use clap::Args;
-use ontick_link::{Code, Method, Setting};
+
+use ontick_link::trial::Extent;
+use ontick_link::{Code, Setting};
+use ontick_measure::Load;
 use ontick_measure::restrict_affinity::Cpus;
 use ontick_units::show;
 use serde::Serialize;
 
 use super::bench::{Bench, BenchFlags, Row};
 use super::ends::{self, CodeFlags};
-use super::{eye, render, tune};
+use super::picture::{self, Received, ReceivedFlags};
+use super::{bare, eye, render, table, tune};
 use crate::commands::gpio;
 use crate::failure::{Failure, Outcome};
-use crate::{stop, terminal};
+use crate::{flags, stop, terminal};
 
 /// Measure bit and frame errors of a wire with pseudo-random data, and its rate; both ends in this process.
 ///
 /// Exit status: 0 every frame arrived, 1 some did not, 2 measuring was not possible.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 25 --frames 200\n  sudo ontick link test --output GPIO22 --input GPIO27 --method poll\n  sudo ontick link test --table"
+    after_help = "Examples:\n  sudo ontick link test\n  sudo ontick link test --code 4x4 --short 10us --parity 25 --frames 200\n  sudo ontick link test --output GPIO22 --input GPIO27 --method poll\n  ontick link test --source-002 --load cpu --html pulses.html\n  sudo ontick link test --table --duration 2min"
 )]
 pub struct Test {
     #[command(flatten)]
@@ -26,12 +32,24 @@ pub struct Test {
     /// How many frames to send
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     frames: u32,
-    /// Measure source 002's setting and the fastest that loses no frame (polled: one in five, which a return line bears),
-    /// confined to 1 CPU and with all
-    #[arg(long, conflicts_with_all = ["code", "short", "step"])]
+    /// Send bare bits by source 002's own method: usleep, shortened by its overhead; a receiver of its own process that
+    /// takes interrupts; normal scheduling; no frames. 400 bits count as a frame
+    #[arg(long = "source-002", conflicts_with_all = ["code", "short", "step", "parity", "payload", "method", "cpu", "policy", "stock"])]
+    source_002: bool,
+    /// Measure source 002's method, its setting, and the fastest setting that loses no frame (polled: one in five, which
+    /// a return line bears), confined to 1 CPU and with all
+    #[arg(long, conflicts_with_all = ["code", "short", "step", "payload", "frames", "source_002"])]
     table: bool,
+    /// How long the table takes on the clock, or as long as its trials need at least
+    #[arg(long, value_name = "TIME", default_value = "2min", value_parser = flags::time, requires = "table")]
+    duration: u64,
     #[command(flatten)]
     bench: BenchFlags,
+    /// Measure again beside this load: cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none]
+    #[arg(long, conflicts_with = "table")]
+    load: Option<Load>,
+    #[command(flatten)]
+    files: ReceivedFlags,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -44,69 +62,99 @@ struct Document {
     eye: Vec<eye::Bin>,
 }
 
-#[derive(Serialize)]
-struct Table {
-    source_002_bits_per_s: f64,
-    rows: Vec<Row>,
-}
-
 impl Test {
     pub fn run(self) -> Result<Outcome, Failure> {
         let setting = self.code.setting()?;
+        self.files.check()?;
         let bench = self.bench.bench()?;
-        if self.table { self.run_table(&bench) } else { self.run_one(&bench, setting) }
-    }
-
-    fn run_one(&self, bench: &Bench, setting: Setting) -> Result<Outcome, Failure> {
         let stop = stop::on_signal()?;
-        let (row, trial) = bench.run(bench.method(), setting, self.frames, Cpus::All, &stop)?;
-        ends::tell(&trial.refused);
-        let lost = row.frames_lost;
-        if self.json {
-            gpio::document(&Document { row, eye: eye::bins(&trial) })?;
-        } else {
-            let note = render::note(&bench.lines());
-            terminal::print(&(lines(&row, bench, note) + &eye::drawn(&trial, setting, note)))?;
+        if self.table {
+            return table::run(&bench, self.code.parity(), self.duration, self.json, &stop);
         }
-        Ok(if lost == 0 { Outcome::Met } else { Outcome::NotMet })
+        if self.source_002 { self.run_bare(&bench, &stop) } else { self.run_one(&bench, setting, &stop) }
     }
 
-    fn run_table(&self, bench: &Bench) -> Result<Outcome, Failure> {
-        let stop = stop::on_signal()?;
-        let mut rows = Vec::new();
-        let parity = self.code.parity();
-        for cpus in [Cpus::Some(1), Cpus::All] {
-            for method in bench.ways() {
-                if cpus == Cpus::Some(1) && method == Method::Poll {
-                    ends::say("note: not polled on 1 CPU: two threads that spin would block each other");
-                    continue;
-                }
-                if method == Method::Interrupt || bench.ways().len() == 1 {
-                    rows.push(
-                        bench.run(method, Setting::new(Code::SOURCE_002, parity)?.brisk(), self.frames, cpus, &stop)?.0,
-                    );
-                }
-                let search = tune::Search { wanted: tune::bearable(method), frames: self.frames, parity, cpus };
-                rows.extend(search.fastest(bench, method, &stop, |_| {})?.map(|(row, _)| row));
+    /// The loads, in turn: none, and the one that was asked for.
+    fn loads(&self) -> Vec<&Load> {
+        std::iter::once(&Load::None).chain(self.load.iter().filter(|load| **load != Load::None)).collect()
+    }
+
+    fn run_one(&self, bench: &Bench, setting: Setting, stop: &AtomicBool) -> Result<Outcome, Failure> {
+        let (extent, note) = (Extent::frames(self.frames), render::note(&bench.lines()));
+        let measure = |_: &Load| {
+            let (row, trial) = bench.run(bench.method(), setting, extent, Cpus::All, stop)?;
+            ends::tell(&trial.refused);
+            let received = Received::of_frames(&trial, setting);
+            let text = lines(&row, bench, note) + &eye::drawn(&trial, setting, note);
+            let lost = row.frames_lost;
+            Ok(Side { document: Document { row, eye: eye::bins(&trial) }, text, received, whole: lost == 0 })
+        };
+        self.sides(bench, (bench.method().name(), setting.code), stop, measure)
+    }
+
+    fn run_bare(&self, bench: &Bench, stop: &AtomicBool) -> Result<Outcome, Failure> {
+        let (ends, bits) = ((&bench.from, &bench.to), u64::from(self.frames) * bare::BITS_OF_FRAME);
+        let note = render::note(&bench.lines());
+        let measure = |_: &Load| {
+            let (row, trial) = bare::run(ends, bits, u64::MAX, Cpus::All.to_string(), stop)?;
+            let received = Received::of_bits(&trial, Code::SOURCE_002);
+            let text = bare::lines(&row, ends, &trial, note);
+            Ok(Side { document: row, text, received, whole: trial.missed + trial.wrong == 0 })
+        };
+        self.sides(bench, ("usleep, interrupts", Code::SOURCE_002), stop, measure)
+    }
+
+    /// Measures without a load and beside it; shows and draws both.
+    fn sides<D: Serialize>(
+        &self,
+        bench: &Bench,
+        (method, code): (&str, Code),
+        stop: &AtomicBool,
+        mut measure: impl FnMut(&Load) -> Result<Side<D>, Failure>,
+    ) -> Result<Outcome, Failure> {
+        let loads = self.loads();
+        let (mut documents, mut received, mut whole) = (Vec::new(), Vec::new(), true);
+        for load in loads.iter().copied().take_while(|_| !stop.load(Ordering::Relaxed)) {
+            let running = load.start()?;
+            let side = measure(load)?;
+            if let Some(status) = running.ended() {
+                ends::say(&format!("warning: the load ended before the trial did ({status})"));
+            }
+            if !self.json {
+                let head = if loads.len() > 1 { format!("load: {load}\n") } else { String::new() };
+                terminal::print(&(head + &side.text))?;
+            }
+            documents.push(side.document);
+            received.push((load, side.received));
+            whole &= side.whole;
+        }
+        self.files.write(&picture::run(bench, method, code, &received))?;
+        if self.json {
+            let mut documents = documents.into_iter();
+            match documents.next() {
+                Some(idle) => gpio::document(&WithLoad { idle, loaded: documents.next() })?,
+                None => return Err(Failure::new("the trial was ended before anything was sent")),
             }
         }
-        if self.json {
-            gpio::document(&Table { source_002_bits_per_s: 4_000.0, rows })?;
-        } else {
-            let note = render::note(&bench.lines());
-            let mut text = format!("{}\n", tune::HEAD);
-            text += &format!(
-                "{:<26}{:<5}{:>8}{:>8}{:>13}{:>9}{:>10}\n",
-                "source 002's article", "2x1", "100us", "100us", "4.0 kb/s", "-", "-"
-            );
-            text.extend(rows.iter().map(|row| {
-                let name = format!("{}, by {}", row.cpus, row.method);
-                format!("{name:<26}{}{note}\n", tune::columns(row))
-            }));
-            terminal::print(&text)?;
-        }
-        Ok(Outcome::Met)
+        Ok(if whole { Outcome::Met } else { Outcome::NotMet })
     }
+}
+
+/// What was measured under one load.
+struct Side<D> {
+    document: D,
+    text: String,
+    received: Received,
+    /// Nothing was lost.
+    whole: bool,
+}
+
+#[derive(Serialize)]
+struct WithLoad<D> {
+    #[serde(flatten)]
+    idle: D,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loaded: Option<D>,
 }
 
 fn lines(row: &Row, bench: &Bench, note: &str) -> String {

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use ontick_link::trial::Trial;
+use ontick_link::trial::{Extent, Trial};
 use ontick_link::{Code, Method, Setting};
 use ontick_measure::restrict_affinity::Cpus;
 use ontick_units::{exact, show};
 use serde::Serialize;
 
-use super::bench::{Bench, BenchFlags, Row};
+use super::bench::{BenchFlags, Row};
 use super::{ends, eye, render};
 use crate::commands::gpio;
 use crate::failure::{Failure, Outcome};
@@ -20,7 +20,7 @@ use crate::{flags, stop, terminal};
 /// Exit status: 0 a setting holds, 1 none does, 2 measuring was not possible.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 25\n  sudo ontick link tune --output GPIO22 --input GPIO27 --method poll --json\n\nFor each code, the search halves the range between a width that holds and one\nthat does not: by interrupt, and for short widths also by polling. With a return\nline lost frames are repeated, so --lost 20 finds the fastest setting there. A\nsetting that lost no frame of N may still lose 3 of N (95 % sure)."
+    after_help = "Examples:\n  sudo ontick link tune\n  sudo ontick link tune --lost 1 --frames 300 --parity 25\n  sudo ontick link tune --output GPIO22 --input GPIO27 --method poll --json\n\nFor each code, the search halves the range between a width that holds and one that does not: by interrupt, and for short widths also by polling. With a return line lost frames are repeated, so --lost 20 finds the fastest setting there. A setting that lost no frame of N may still lose 3 of N (95 % sure)."
 )]
 pub struct Tune {
     /// Largest acceptable share of lost frames
@@ -55,11 +55,11 @@ struct Document {
 }
 
 /// Heads of [`columns`], after a name.
-pub const HEAD: &str = "                          code    short    step     net rate   frames      lost";
+const HEAD: &str = "                    code   short   step   net rate  frames     lost";
 
 impl Tune {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let search = Search { wanted: self.lost, frames: self.frames, parity: self.parity, cpus: Cpus::All };
+        let search = Search { wanted: self.lost, parity: self.parity };
         search.setting(ALPHABETS[0], NOTIFIED_NS[0])?;
         let bench = self.bench.bench()?;
         let stop = stop::on_signal()?;
@@ -71,14 +71,15 @@ impl Tune {
         let mut tell = |row: &Row| {
             if !json {
                 let held = if row.frame_error_rate <= search.wanted { "holds" } else { "loses" };
-                let name = format!("{held}, by {}", row.method);
-                let _ = terminal::print(&format!("{name:<26}{}{note}\n", columns(row)));
+                let _ = terminal::print(&line(held, row, note));
             }
             tried.push(row.clone());
         };
         let mut fastest: Option<(Row, Trial)> = None;
         for method in bench.ways() {
-            let found = search.fastest(&bench, method, &stop, &mut tell)?;
+            let extent = Extent::frames(self.frames);
+            let trial = |setting| bench.run(method, setting, extent, Cpus::All, &stop);
+            let found = search.fastest(method, &stop, trial, &mut tell)?;
             fastest = faster(fastest, found);
         }
         let outcome = if fastest.is_some() { Outcome::Met } else { Outcome::NotMet };
@@ -126,6 +127,16 @@ const NOTIFIED_NS: [(u64, u64); 12] = [
 /// quick ones are no harder until their steps come near the jitter of edges.
 const POLLED_NS: [(u64, u64); 8] =
     [(6_000, 3_000), (3_000, 1_500), (2_000, 1_000), (1_000, 700), (1_000, 500), (700, 400), (600, 400), (600, 300)];
+/// Trials of a whole search, at most.
+pub fn most_trials(method: Method) -> u64 {
+    let of_alphabet = match method {
+        // Halving ends between each two of them, and beyond either end.
+        Method::Interrupt => (NOTIFIED_NS.len() + 1).next_power_of_two().trailing_zeros() as usize,
+        Method::Poll => POLLED_NS.len(),
+    };
+    (of_alphabet * ALPHABETS.len()) as u64
+}
+
 const ALPHABETS: [&str; 5] = ["2x1", "2x2", "4x4", "8x8", "16x16"];
 
 /// Lost frames that are no reason not to choose a setting: who polls always loses some, which are repeated.
@@ -137,9 +148,7 @@ pub fn bearable(method: Method) -> f64 {
 pub struct Search {
     /// Share of the frames that may be lost.
     pub wanted: f64,
-    pub frames: u32,
     pub parity: u8,
-    pub cpus: Cpus,
 }
 
 impl Search {
@@ -148,12 +157,12 @@ impl Search {
         Ok(Setting::new(Code::new(alphabet, short_ns, step_ns)?, self.parity)?.brisk())
     }
 
-    /// The fastest that holds, of all that were tried.
+    /// The fastest that holds, of all that `trial` tried.
     pub fn fastest(
         &self,
-        bench: &Bench,
         method: Method,
         stop: &AtomicBool,
+        mut trial: impl FnMut(Setting) -> Result<(Row, Trial), Failure>,
         mut tell: impl FnMut(&Row),
     ) -> Result<Option<(Row, Trial)>, Failure> {
         let mut best: Option<(Row, Trial)> = None;
@@ -161,7 +170,7 @@ impl Search {
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
-            let tried = bench.run(method, self.setting(alphabet, widths_ns)?, self.frames, self.cpus, stop)?;
+            let tried = trial(self.setting(alphabet, widths_ns)?)?;
             // What Ctrl-C cut short tells nothing.
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -210,10 +219,16 @@ fn bisect<E>(count: usize, mut holds: impl FnMut(usize) -> Result<bool, E>) -> R
     Ok(good.checked_sub(1))
 }
 
-/// Code, rate and losses as a table has them.
-pub fn columns(row: &Row) -> String {
+/// A row of the table.
+fn line(held: &str, row: &Row, note: &str) -> String {
+    let name = format!("{held}, by {}", row.method);
+    format!("{name:<20}{}{note}\n", columns(row))
+}
+
+/// Code, rate and losses as a table has them, which has room for a note within 80 columns.
+fn columns(row: &Row) -> String {
     format!(
-        "{:<5}{:>8}{:>8}{:>13}{:>9}{:>10}",
+        "{:<5}{:>7}{:>7}{:>11}{:>8}{:>9}",
         row.alphabet,
         show(row.short_ns),
         show(row.step_ns),
@@ -235,6 +250,40 @@ pub fn rate(bits_per_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_takes_no_more_trials_than_are_stated() {
+        let search = Search { wanted: 0.0, parity: 10 };
+        for border in 0..=NOTIFIED_NS.len() {
+            for method in [Method::Interrupt, Method::Poll] {
+                let mut tried = 0;
+                let trial = |setting: Setting| {
+                    tried += 1;
+                    let holds =
+                        NOTIFIED_NS.iter().take(border).any(|(short_ns, _)| *short_ns == setting.code.shortest_ns);
+                    let mut row = row(setting);
+                    row.frame_error_rate = if holds { 0.0 } else { 1.0 };
+                    Ok((row, Trial::default()))
+                };
+                search.fastest(method, &AtomicBool::new(false), trial, |_| {}).unwrap();
+                assert!(tried <= most_trials(method), "{tried} {method}");
+            }
+        }
+    }
+
+    fn row(setting: Setting) -> Row {
+        Row::of(&Trial::default(), Method::Interrupt, setting, Cpus::All, "simulated")
+    }
+
+    #[test]
+    fn a_row_with_its_note_fits_into_80_columns() {
+        let setting = Setting::new(Code::new("16x16", 100_000, 100_000).unwrap(), 10).unwrap();
+        let row = Row { frames: 1_000_000, frame_error_rate: 1.0, net_bits_per_s: 999_000.0, ..row(setting) };
+        let line = line("loses", &row, crate::commands::gpio::note("simulated"));
+        assert!(line.trim_end().len() <= 80 && line.contains("1000000  100.0 %"), "{line}");
+        let head: Vec<usize> = ["lost"].iter().map(|head| HEAD.find(head).unwrap() + head.len()).collect();
+        assert!(line[..head[0]].ends_with('%'), "{line}");
+    }
 
     #[test]
     fn the_last_that_holds_is_found() {

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use ontick_acquire::hub::{Newest, Passed};
 use ontick_acquire::sink::{Client, Clients};
 use ontick_acquire::{Channel, Trigger};
+use ontick_record::run::Signal;
 use ontick_report::text::samples::{Reader, Samples, State, Trace};
 
 /// The rate is that of the last seconds.
@@ -37,7 +38,9 @@ impl Watching {
     /// How things are now; nothing when nobody takes samples any more.
     pub fn look(&mut self) -> Option<Samples> {
         let clients = self.clients.all();
-        if self.closed && !clients.iter().any(|client| client.present.load(Relaxed)) {
+        // Whether samples ended is asked after who is there: all leave once there are no more.
+        let gone = self.closed && !clients.iter().any(|client| client.present.load(Acquire));
+        if gone && !self.passed.ended.load(Acquire) {
             return None;
         }
         let passed = &self.passed;
@@ -53,6 +56,22 @@ impl Watching {
             listening: self.listening.clone(),
             readers: clients.iter().map(|client| reader(client, handed_on)).collect(),
             trace: self.trace(),
+        })
+    }
+
+    /// What was sampled, to be asked when all samples were handed on.
+    pub fn signal(&self) -> Box<dyn FnOnce() -> Signal> {
+        let (passed, channel, step_ns) = (self.passed.clone(), self.channel.clone(), self.period_ns);
+        Box::new(move || {
+            let (channel, unit) = channel.map(|channel| (channel.name, channel.unit)).unwrap_or_default();
+            Signal {
+                channel,
+                unit,
+                step_ns,
+                values: passed.trace().into_iter().map(|value| Some(value).filter(|value| value.is_finite())).collect(),
+                missed_late: passed.late.load(Relaxed),
+                missed_full: passed.full.load(Relaxed),
+            }
         })
     }
 
@@ -101,4 +120,27 @@ fn reader(client: &Client, handed_on: u64) -> Reader {
     };
     let (samples, missed) = (client.samples.load(Relaxed), client.missed.load(Relaxed));
     Reader { name: client.name.clone(), samples, missed, state }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_that_leave_after_the_last_sample_end_no_run() {
+        let passed = Arc::new(Passed::default());
+        let mut watching = Watching {
+            passed: passed.clone(),
+            clients: Arc::default(),
+            listening: Vec::new(),
+            channel: None,
+            channels: 1,
+            period_ns: Some(1_000_000),
+            closed: true,
+            seen: VecDeque::new(),
+        };
+        assert!(watching.look().is_none(), "all have gone, and samples go on");
+        passed.ended.store(true, Relaxed);
+        assert!(watching.look().is_some());
+    }
 }

@@ -12,7 +12,7 @@ use ontick_units::exact;
 use super::daemon::RestFlags;
 use super::guardian;
 use super::measured::{CalibrationFlag, Measured};
-use super::target_flags::{self, FileFlags, lock, needs_root, refuse_short_windows, standing};
+use super::target_flags::{self, FileFlags, lock, needs_root, not_applied, refuse_short_windows, standing};
 use super::{background, file};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, terminal};
@@ -55,7 +55,7 @@ impl Apply {
             return self.apply_in_background(&folder, lock, &switch);
         }
         match self.confirm {
-            None => apply(&Live, &folder, &lock, &plan, &config::write(&switch))?,
+            None => apply(&Live, &folder, &lock, &plan, &config::write(&switch)).map_err(not_applied)?,
             Some(after_ns) => self.apply_for(after_ns, &folder, &lock, &plan, &switch)?,
         }
         plan.notes.iter().for_each(|note| file::note(note));
@@ -97,7 +97,7 @@ impl Apply {
         let guardian = guardian::start(folder, &self.file.state)?;
         if let Err(error) = apply(&Live, folder, lock, plan, &config::write(switch)) {
             guardian.settle();
-            return Err(Failure::new(error));
+            return Err(not_applied(error));
         }
         let until_ns = ClockId::Monotonic.now_ns() + after_ns;
         // Should this fail, the guardian takes the switch away as this process ends.

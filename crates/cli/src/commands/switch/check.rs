@@ -68,7 +68,7 @@ impl Check {
 fn machine() -> Machine {
     let config = Facts::gather(&Root::live()).config;
     let option = |name: &str| config.get(name).map(str::to_owned);
-    Machine::look(if config.known() { Some(&option) } else { None })
+    Machine::probe(if config.known() { Some(&option) } else { None })
 }
 
 /// What a port is and can do, in a few lines.

@@ -56,7 +56,7 @@ pub struct Served {
     pub watch: Lock,
 }
 
-/// Serves until it is told to stop, or somebody reverts one of the switches.
+/// Serves until it is asked to stop, or somebody reverts one of the switches.
 pub fn serve(
     served: &[&Served],
     metrics: Option<&Path>,
@@ -199,7 +199,7 @@ fn change_gates(
     }
     let changed =
         config::read_at(&text, ClockId::Realtime.now_ns()).map_err(|e| e.to_string()).map(|parsed| parsed.switch);
-    match changed.and_then(|switch| service.change(&switch).map(|()| switch)) {
+    match changed.and_then(|switch| service.change(&switch).map(|()| switch).map_err(|e| e.to_string())) {
         Ok(switch) => {
             file::note("the gates change at their base time");
             *in_force = (text, switch);

@@ -44,12 +44,12 @@ impl Explaining {
             cause: None,
         };
         let came = moment.stalls.iter().map(outlier).collect();
-        let explained = self.explainer.look(came, self.tid, false, &mut self.findings);
+        let explained = self.explainer.explain(came, self.tid, false, &mut self.findings);
         self.keep(explained);
     }
 
     fn settle(&mut self) {
-        let rest = self.explainer.look(Vec::new(), self.tid, true, &mut self.findings);
+        let rest = self.explainer.explain(Vec::new(), self.tid, true, &mut self.findings);
         self.keep(rest);
     }
 

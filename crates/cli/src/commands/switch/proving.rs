@@ -1,15 +1,11 @@
 //! What `demo` and `verify` have in common: flows through a switch, judged and shown.
 
-use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use ontick_record::run::Judged;
-use ontick_record::switching::Trial;
 use ontick_record::{Run, store};
-use ontick_report::{Plot, plot};
 use ontick_rt::cpus;
 use ontick_switch::verify::flow::SIZES;
 use ontick_switch::verify::frame_log;
@@ -20,6 +16,7 @@ use ontick_tsn::model::{Plane, Switch};
 use ontick_units::CpuList;
 
 use super::explaining::Explaining;
+use super::judging::{self, Allowed};
 use crate::attempts::Attempts;
 use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
@@ -49,18 +46,11 @@ pub struct ProvingFlags {
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = flags::time)]
     guard: u64,
     /// Exit with status 1 if more frames than this were outside their window: N/M or a percentage
-    #[arg(long, value_name = "SHARE", default_value = "10/1e6", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value = "10/1e6", value_parser = judging::share)]
     allow_outside: Allowed,
     /// List each violation with its cause, if known
     #[arg(long)]
     explain: bool,
-    /// Write the picture as SVG to this file
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-    /// Write the picture as PNG to this file
-    #[cfg(feature = "png")]
-    #[arg(long, value_name = "FILE")]
-    png: Option<PathBuf>,
     /// Write every frame that arrived to this file, with its times and its judgement, as comma-separated values
     #[arg(long, value_name = "FILE")]
     frames: Option<PathBuf>,
@@ -79,25 +69,6 @@ enum PlaneName {
     User,
     /// The kernel's bridge without gates, to compare
     Bridge,
-}
-
-/// A share of frames, as it was written and as a number.
-#[derive(Debug, Clone)]
-struct Allowed {
-    text: String,
-    share: f64,
-}
-
-fn share(text: &str) -> Result<Allowed, String> {
-    let wrong = || format!("\"{text}\" is not a share of frames: write N/M, as in 10/1e6, or a percentage, as in 0.1%");
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    let share = match (text.strip_suffix('%'), text.split_once('/')) {
-        (Some(percent), _) => number(percent).map(|percent| percent / 100.0),
-        (None, Some((some, all))) => number(some).zip(number(all)).map(|(some, all)| some / all),
-        (None, None) => number(text).filter(|none| *none == 0.0),
-    };
-    let share = share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(wrong)?;
-    Ok(Allowed { text: text.into(), share })
 }
 
 fn duration(text: &str) -> Result<u64, String> {
@@ -124,8 +95,19 @@ pub struct Asked {
 impl ProvingFlags {
     /// Tries it out, judges it and shows it.
     pub fn prove(&self, asked: Asked) -> Result<Outcome, Failure> {
-        self.output.check()?;
-        for path in self.pictures().chain(&self.frames) {
+        let measurement = asked.measurement;
+        match self.carry_out(asked) {
+            Ok((run, proven)) => self.finish(run, proven),
+            Err(failure) => {
+                self.output.report_failure(measurement, &failure);
+                Err(failure)
+            }
+        }
+    }
+
+    fn carry_out(&self, asked: Asked) -> Result<(Run, Proven), Failure> {
+        self.output.check_files()?;
+        if let Some(path) = &self.frames {
             store::check_writable(path)?;
         }
         let carrier = self.carrier(&asked)?;
@@ -153,7 +135,11 @@ impl ProvingFlags {
         proven.notes.extend(note);
         run.duration_ns = began.elapsed().as_nanos() as u64;
         run.interrupted = stop.load(Relaxed);
-        self.finish(run, proven)
+        let arrived = proven.switching.trials.iter().any(|trial| trial.sum(|class| class.received) > 0);
+        match run.interrupted && !arrived {
+            true => Err(Failure::new("the run was ended before anything was measured, so nothing is kept")),
+            false => Ok((run, proven)),
+        }
     }
 
     fn proof(&self, asked: Asked, carrier: Carrier) -> Proof {
@@ -201,102 +187,26 @@ impl ProvingFlags {
     }
 
     fn finish(&self, mut run: Run, proven: Proven) -> Result<Outcome, Failure> {
-        let Proven { switching, series, notes, frames } = proven;
-        let arrived = switching.trials.iter().any(|trial| trial.sum(|class| class.received) > 0);
-        if run.interrupted && !arrived {
-            return Err(Failure::new("the run was ended before anything was measured, so nothing is kept"));
-        }
+        let Proven { switching, series, notes, facts, frames } = proven;
         (run.series, run.notes) = (series, notes);
-        self.output.judge(&mut run, |_| true);
+        run.facts.extend(facts);
         // Only what was to be gated is judged: with open gates, nothing keeps frames in their windows.
-        if let Some(trial) = switching.gated() {
-            run.requirements.extend(self.judged(trial));
-        }
+        run.requirements = judging::judged(&switching, &run.series, &self.output.require, &self.allow_outside);
         run.switch = Some(switching);
         let mut attempts = Attempts::default();
         attempts.note(self.output.deliver(&run).map(drop));
         if self.explain && !self.output.json {
             attempts.note(crate::terminal::print(&ontick_report::text::violations(&run, &crate::terminal::style())));
         }
-        attempts.note(self.draw(&run));
+        let drawn: Vec<String> = self.output.pictures.files().map(|path| path.display().to_string()).collect();
+        if !drawn.is_empty() && !self.output.json {
+            attempts.note(crate::terminal::print(&format!("picture: {}\n", drawn.join(", "))));
+        }
         if let Some(path) = &self.frames {
             let table = frame_log::HEAD.to_string() + &frames;
             attempts.note(store::write_whole(path, table.as_bytes()));
         }
         attempts.end().map(|()| Outcome::of(&run))
-    }
-
-    /// What every trial with gates is held against.
-    fn judged(&self, trial: &Trial) -> Vec<Judged> {
-        let judged = |requirement: &str, seen: String, met| Judged {
-            requirement: requirement.into(),
-            series: String::new(),
-            seen,
-            met,
-        };
-        let sum = |of: fn(&ontick_record::switching::Class) -> u64| trial.sum(of);
-        let [sent, received] = [sum(|class| class.sent), sum(|class| class.received)];
-        let counted = sent as i64 - received as i64 - trial.unaccounted();
-        let silent: Vec<&str> =
-            trial.classes.iter().filter(|class| class.received == 0).map(|class| class.name.as_str()).collect();
-        let wrong = sum(|class| class.duplicates + class.out_of_order + class.damaged);
-        let outside = sum(|class| class.outside);
-        let mut all = vec![
-            judged(
-                "every frame is accounted for",
-                format!(
-                    "{sent} sent, {received} received, {counted} dropped and counted, {} missing",
-                    trial.unaccounted()
-                ),
-                trial.unaccounted() == 0,
-            ),
-            judged(
-                "every class in order, none doubled or changed",
-                format!(
-                    "{} doubled, {} out of order, {} changed",
-                    sum(|class| class.duplicates),
-                    sum(|class| class.out_of_order),
-                    sum(|class| class.damaged)
-                ),
-                wrong == 0,
-            ),
-            judged(
-                &format!("outside their window: at most {}", self.allow_outside.text),
-                format!("{outside} of {}", sum(|class| class.judged)),
-                trial.share_outside().is_none_or(|share| share <= self.allow_outside.share),
-            ),
-        ];
-        if !silent.is_empty() {
-            all.push(judged("every class comes through", format!("nothing of {}", silent.join(", ")), false));
-        }
-        all
-    }
-
-    fn pictures(&self) -> impl Iterator<Item = &PathBuf> {
-        #[cfg(feature = "png")]
-        let png = self.png.as_ref();
-        #[cfg(not(feature = "png"))]
-        let png = None;
-        self.svg.iter().chain(png)
-    }
-
-    fn draw(&self, run: &Run) -> Result<(), Failure> {
-        if self.pictures().next().is_none() {
-            return Ok(());
-        }
-        let picture = plot::svg(run, Plot::Arrivals);
-        if let Some(path) = &self.svg {
-            store::write_whole(path, picture.as_bytes())?;
-        }
-        #[cfg(feature = "png")]
-        if let Some(path) = &self.png {
-            store::write_whole(path, &ontick_report::png(&picture, 2.0)?)?;
-        }
-        if !self.output.json {
-            let names: Vec<String> = self.pictures().map(|path| path.display().to_string()).collect();
-            crate::terminal::print(&format!("picture: {}\n", names.join(", ")))?;
-        }
-        Ok(())
     }
 }
 
@@ -327,7 +237,7 @@ struct Line {
 
 impl Line {
     fn new() -> Self {
-        Self { shown: stderr().is_terminal() }
+        Self { shown: crate::terminal::can_rewrite() }
     }
 
     fn show(&mut self, name: &str, moment: &TrialProgress) {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use ontick_switch::apply::{Journal, Live, Lock, SwitchDir, apply, revert};
-use ontick_switch::kernel::{self, Ended, Options};
+use ontick_switch::kernel::{self, Options, ReconcileEnd};
 use ontick_tsn::config;
 use ontick_tsn::model::{Plane, Switch};
 use ontick_undo::guardian::Guardian;
@@ -14,7 +14,7 @@ use super::daemon::Served;
 use super::guardian;
 use super::measured::{CalibrationFlag, Measured};
 use super::synchronised::Synchronised;
-use super::target_flags::{self, FileFlags, PlaneFlag, StateFlag, lock, needs_root, standing};
+use super::target_flags::{self, FileFlags, PlaneFlag, StateFlag, lock, needs_root, not_applied, standing};
 use super::{background, daemon, file, revert as reverting};
 use crate::failure::{Failure, Outcome};
 use crate::stop;
@@ -133,8 +133,8 @@ impl Run {
         })?
         .0
         {
-            Ended::Stopped => {}
-            Ended::Reverted => file::note(&format!("switch {} was removed by another program", switch.name)),
+            ReconcileEnd::Stopped => {}
+            ReconcileEnd::Reverted => file::note(&format!("switch {} was removed by another program", switch.name)),
         }
         Ok(Outcome::Met)
     }
@@ -155,7 +155,7 @@ impl Run {
                 let guardian = guardian::start(folder, &self.state)?;
                 if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(&switch)) {
                     guardian.settle();
-                    return Err(Failure::new(error));
+                    return Err(not_applied(error));
                 }
                 plan.notes.iter().for_each(|note| file::note(note));
                 Ok((switch, Some(guardian)))

@@ -1,6 +1,13 @@
 //! `ontick switch status`
 
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
 use clap::Args;
+use ontick_record::store;
+use ontick_report::datapath::{self, DataPath};
+use ontick_report::plot;
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, Live, SwitchDir, differences};
 use ontick_switch::kernel::status::{LinkState, PortStatus, Status as Standing, status};
@@ -10,20 +17,33 @@ use ontick_tsn::model::Switch;
 use ontick_units::exact;
 use serde::Serialize;
 
+use super::status_user::{self, first_column};
 use super::target_flags::{NameFlags, standing};
-use super::{background, forwarding, status_user};
+use super::{background, data_path, forwarding};
 use crate::failure::{Failure, Outcome};
-use crate::terminal;
+use crate::{stop, terminal};
 
 /// Show the state of a switch: gates in force and to come, counters of each, and what another program has changed.
 ///
+/// --watch and --svg show the data path: how many frames came to each stage (ingress, classifier, queue, gate, egress),
+/// left it, and were dropped there, and why.
+///
 /// Exit status 1 if something is not as it was set up, or if there is no such switch.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  sudo ontick switch status\n  sudo ontick switch status cell4 --json")]
+#[command(
+    after_help = "Examples:\n  sudo ontick switch status\n  sudo ontick switch status cell4 --json\n  sudo ontick switch status --watch\n  sudo ontick switch status --svg path.svg"
+)]
 pub struct Status {
     #[command(flatten)]
     name: NameFlags,
-    /// Print JSON
+    /// Show the counters of the data path each second, until Ctrl-C: on the whole screen, or as lines if standard error
+    /// is no terminal that can be rewritten
+    #[arg(long)]
+    watch: bool,
+    /// Write a picture of the data path to this file; with --watch, each second anew
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Print JSON; with --watch, a document a line
     #[arg(long)]
     json: bool,
 }
@@ -41,18 +61,45 @@ struct Shown {
     goes_in_ns: Option<u64>,
 }
 
+/// A switch as it was found.
+struct Found {
+    json: Json,
+    text: String,
+    path: DataPath,
+    /// Whether all is as it was set up.
+    fine: bool,
+}
+
+/// What `--json` prints, on many lines or on one.
+struct Json {
+    pretty: String,
+    line: String,
+}
+
+impl Json {
+    fn of(shown: &impl Serialize) -> Result<Self, Failure> {
+        Ok(Self { pretty: serde_json::to_string_pretty(shown)? + "\n", line: serde_json::to_string(shown)? + "\n" })
+    }
+}
+
 impl Status {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let found = match self.name.folder()? {
-            Some(folder) => Journal::read(&folder)?.map(|journal| (folder, journal)),
-            None => None,
-        };
-        let Some((folder, journal)) = found else { return self.none() };
-        match self.of(&folder, &journal) {
-            // It was taken away while it was looked at.
-            Err(_) if matches!(Journal::read(&folder), Ok(None)) => self.none(),
-            reported => reported,
+        if let Some(path) = &self.svg {
+            store::check_writable(path)?;
         }
+        if self.watch {
+            return self.watch();
+        }
+        let Some(found) = self.found()? else { return self.none() };
+        match self.json {
+            true => terminal::print(&found.json.pretty)?,
+            false => terminal::print(&ontick_report::text::fitted(&found.text, &terminal::style()))?,
+        }
+        self.draw(&found)?;
+        if let Some(path) = self.svg.as_ref().filter(|_| !self.json) {
+            terminal::print(&format!("picture: {}\n", path.display()))?;
+        }
+        Ok(if found.fine { Outcome::Met } else { Outcome::NotMet })
     }
 
     fn none(&self) -> Result<Outcome, Failure> {
@@ -60,40 +107,118 @@ impl Status {
         Ok(Outcome::NotMet)
     }
 
-    fn of(&self, folder: &SwitchDir, journal: &Journal) -> Result<Outcome, Failure> {
-        let switch = standing(folder)?;
-        if switch.plane == Plane::User {
-            return self.user(folder, journal, &switch);
+    fn draw(&self, found: &Found) -> Result<(), Failure> {
+        match &self.svg {
+            Some(path) => Ok(store::write_whole(path, plot::data_path(&found.path).as_bytes())?),
+            None => Ok(()),
         }
-        let shown = look(folder, journal, &switch)?;
-        match self.json {
-            true => terminal::print(&(serde_json::to_string_pretty(&shown)? + "\n"))?,
-            false => terminal::print(&text(&shown, &switch))?,
+    }
+
+    /// Each second, until it is stopped or the switch is gone.
+    fn watch(&self) -> Result<Outcome, Failure> {
+        let stop = stop::on_signal()?;
+        let mut screen = Screen::new(!self.json);
+        let mut last = None;
+        while !stop.load(Relaxed) {
+            let Some(found) = self.found()? else {
+                drop(screen);
+                return self.none();
+            };
+            self.draw(&found)?;
+            match (self.json, &mut screen) {
+                (true, _) => terminal::print(&found.json.line)?,
+                (false, Screen::Whole) => {
+                    let differs =
+                        if found.fine { "" } else { "\nsomething is not as it was set up: see switch status\n" };
+                    terminal::screen(&(datapath::text(&found.path, &terminal::screen_style()) + differs));
+                }
+                (false, Screen::Lines { seconds }) => {
+                    let second = *seconds;
+                    *seconds += 1;
+                    let lines = datapath::lines(&found.path);
+                    terminal::print(&lines.iter().map(|line| format!("{second:4} s  {line}\n")).collect::<String>())?;
+                }
+            }
+            last = Some(found.fine);
+            for _ in 0..20 {
+                if !stop.load(Relaxed) {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            }
         }
-        let fine = shown.complete && shown.standing.differences.is_empty();
-        Ok(if fine { Outcome::Met } else { Outcome::NotMet })
+        Ok(if last == Some(true) { Outcome::Met } else { Outcome::NotMet })
+    }
+
+    /// The switch, unless there is none.
+    fn found(&self) -> Result<Option<Found>, Failure> {
+        let Some(folder) = self.name.folder()? else { return Ok(None) };
+        let Some(journal) = Journal::read(&folder)? else { return Ok(None) };
+        match of(&folder, &journal) {
+            // It was taken away while it was looked at.
+            Err(_) if matches!(Journal::read(&folder), Ok(None)) => Ok(None),
+            found => found.map(Some),
+        }
     }
 }
 
-impl Status {
-    fn user(&self, folder: &SwitchDir, journal: &Journal, switch: &Switch) -> Result<Outcome, Failure> {
-        let plan = folder.plan()?;
-        let expects = plan.steps.iter().flat_map(|step| &step.expects);
-        let shown = status_user::Shown {
-            name: switch.name.clone(),
-            plane: "user",
-            complete: journal.is_complete(),
-            watched: folder.is_watched(),
-            goes_in_ns: goes_in_ns(folder),
-            differences: differences(&Live, expects).iter().map(ToString::to_string).collect(),
-            report: background::report(folder),
-        };
-        match self.json {
-            true => terminal::print(&(serde_json::to_string_pretty(&shown)? + "\n"))?,
-            false => terminal::print(&shown.text(switch))?,
+/// Where a switch is shown while it is watched.
+enum Screen {
+    /// On the terminal's other screen, which is left with this.
+    Whole,
+    /// As lines, after so many seconds.
+    Lines { seconds: u64 },
+}
+
+impl Screen {
+    fn new(for_people: bool) -> Self {
+        if for_people && terminal::can_rewrite() {
+            terminal::enter_other_screen();
+            return Screen::Whole;
         }
-        Ok(if shown.is_fine() { Outcome::Met } else { Outcome::NotMet })
+        Screen::Lines { seconds: 0 }
     }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        if matches!(self, Screen::Whole) {
+            terminal::leave_other_screen();
+        }
+    }
+}
+
+fn of(folder: &SwitchDir, journal: &Journal) -> Result<Found, Failure> {
+    let switch = standing(folder)?;
+    if switch.plane == Plane::User {
+        return user(folder, journal, &switch);
+    }
+    let shown = look(folder, journal, &switch)?;
+    Ok(Found {
+        json: Json::of(&shown)?,
+        text: text(&shown, &switch),
+        path: data_path::of_kernel(&switch, &shown.standing),
+        fine: shown.complete && shown.standing.differences.is_empty(),
+    })
+}
+
+fn user(folder: &SwitchDir, journal: &Journal, switch: &Switch) -> Result<Found, Failure> {
+    let plan = folder.plan()?;
+    let expects = plan.steps.iter().flat_map(|step| &step.expects);
+    let shown = status_user::Shown {
+        name: switch.name.clone(),
+        plane: "user",
+        complete: journal.is_complete(),
+        watched: folder.is_watched(),
+        goes_in_ns: goes_in_ns(folder),
+        differences: differences(&Live, expects).iter().map(ToString::to_string).collect(),
+        report: background::report(folder),
+    };
+    Ok(Found {
+        json: Json::of(&shown)?,
+        text: shown.text(switch),
+        path: data_path::of_user(switch, shown.report.as_ref()),
+        fine: shown.is_fine(),
+    })
 }
 
 fn goes_in_ns(folder: &SwitchDir) -> Option<u64> {
@@ -151,8 +276,12 @@ fn port_text(port: &PortStatus, switch: &Switch) -> String {
     }
     for class in &port.classes {
         text += &format!(
-            "  {:<16} {:>12} {:>14} {:>8} {:>8}\n",
-            class.class, class.packets, class.bytes, class.drops, class.waiting
+            "{} {:>12} {:>14} {:>8} {:>8}\n",
+            first_column(&class.class),
+            class.packets,
+            class.bytes,
+            class.drops,
+            class.waiting
         );
     }
     port.driver.iter().for_each(|(name, count)| text += &format!("  {name} {count}\n"));

@@ -98,7 +98,7 @@ fn port(switch: &Switch, port: &Port, seen: &PortReport, report: &Report) -> Str
         text += &format!("  settings  put back {} times, as another program changes them\n", seen.put_back);
     }
     if let Some(gates) = &port.gates {
-        let names = |open: u8| {
+        let names = |open: u16| {
             let opened = switch.classes.iter().filter(|class| open & (1 << class.queue) != 0);
             let names: Vec<&str> = opened.map(|class| class.name.as_str()).collect();
             if names.is_empty() { "none".into() } else { names.join("+") }
@@ -142,12 +142,22 @@ fn causes(counted: &[(&str, u64)]) -> Vec<String> {
     counted.iter().filter(|(_, frames)| *frames > 0).map(|(cause, frames)| format!("{frames} {cause}")).collect()
 }
 
+/// The name of a class, on a line of its own if it has no room.
+pub(super) fn first_column(name: &str) -> String {
+    match name.chars().count() {
+        0..=16 => format!("  {name:<16}"),
+        _ => format!("  {name}\n  {:<16}", ""),
+    }
+}
+
 fn row(class: &Class, counters: &QueueCounters) -> String {
     let (sent, octets, dropped, waiting) =
         (counters.sent.get(), counters.octets.get(), counters.dropped(), counters.waiting.get());
     let (late, overdue) = (counters.late.get(), counters.overdue.get());
-    let mut text =
-        format!("  {:<16} {sent:>12} {octets:>14} {dropped:>8} {waiting:>8} {late:>6} {overdue:>8}\n", class.name);
+    let mut text = format!(
+        "{} {sent:>12} {octets:>14} {dropped:>8} {waiting:>8} {late:>6} {overdue:>8}\n",
+        first_column(&class.name)
+    );
     let why = causes(&counters.drops());
     if !why.is_empty() {
         text += &format!("    dropped: {}\n", why.join(", "));

@@ -36,7 +36,7 @@ impl Synchronised {
 fn watch(stop: &AtomicBool) {
     let mut sync = Synchronisation::default();
     while !stop.load(Relaxed) {
-        if let Some(changed) = sync.look(&Ptp::now()) {
+        if let Some(changed) = sync.poll(&Ptp::now()) {
             file::note(&changed);
         }
         let asked = Instant::now();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use ontick_record::{Finding, Severity};
-use ontick_switch::apply::{Lock, Plan, SwitchDir, SwitchDirError};
+use ontick_switch::apply::{ApplyError, Lock, Plan, SwitchDir, SwitchDirError};
 use ontick_switch::user::loop_probe;
 use ontick_switch::user::station::served;
 use ontick_switch::{apply, check, ethtool, kernel, link, loops, user};
@@ -125,6 +125,18 @@ pub fn lock(folder: &SwitchDir) -> Result<Lock, Failure> {
             other => return Ok(other?),
         }
     }
+}
+
+/// Why a switch could not be set up, and the command that helps.
+pub fn not_applied(error: ApplyError) -> Failure {
+    let help = match &error {
+        ApplyError::Exists(name) => {
+            format!(": `ontick switch status {name}` shows it, `ontick switch revert {name}` takes it away")
+        }
+        ApplyError::Stuck { name, .. } => format!(": `ontick switch revert {name}` tries again"),
+        _ => String::new(),
+    };
+    Failure::new(format!("{error}{help}"))
 }
 
 /// What is to be done, and by whom: the switch that is returned has its data plane decided.

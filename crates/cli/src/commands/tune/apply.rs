@@ -6,6 +6,7 @@ use ontick_machine::isolate::{self, Isolated};
 use ontick_machine::{Journal, apply};
 
 use super::done::{BootDone, Done};
+use super::errors::not_isolated;
 use super::{Prepared, Wanted, print_json, render};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -35,7 +36,7 @@ impl Apply {
         if self.wanted.json {
             print_json(&done)?;
         } else {
-            terminal::print(&render::done(&done, &terminal::style()))?;
+            terminal::print(&render::done(&done, &self.wanted.root, &terminal::style()))?;
         }
         match done.stopped() {
             Some(why) => Err(Failure::new(why)),
@@ -55,7 +56,7 @@ fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Done, Failure>
     }
     if target.isolate {
         // What cannot be isolated is reported; the settings that were made stand.
-        let refused = |why| Isolated { refused: Some(why), ..Isolated::default() };
+        let refused = |why| Isolated { refused: Some(not_isolated(why)), ..Isolated::default() };
         done.isolated = Some(isolate::isolate(&root, &facts, &target, journal).unwrap_or_else(refused));
     }
     if let Some(plan) = boot {
@@ -63,7 +64,7 @@ fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Done, Failure>
         let (mut unit_refused, mut commands) = (None, Vec::new());
         if files.stopped.is_none() {
             if plan.edits.iter().any(|e| e.path == boot::unit::PATH) {
-                unit_refused = boot::unit::enable(&root, journal).err();
+                unit_refused = boot::unit::enable(&root, journal).err().map(|e| e.to_string());
             }
             commands = boot::run(&root, &plan.commands);
         }

@@ -1,7 +1,7 @@
 //! What `tune apply` did.
 
 use ontick_machine::Applied;
-use ontick_machine::boot::{BootApplied, BootPlan, Ran};
+use ontick_machine::boot::{BootApplied, BootPlan, CommandOutcome};
 use ontick_machine::isolate::Isolated;
 use ontick_machine::plan::{Item, State};
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub(super) struct BootDone {
     pub files: BootApplied,
     /// Why the systemd unit could not be enabled, where it could not.
     pub unit_refused: Option<String>,
-    pub commands: Vec<Ran>,
+    pub commands: Vec<CommandOutcome>,
 }
 
 impl Done {

@@ -34,7 +34,7 @@ impl PlanCommand {
             text += &render::boot_plan(boot, &style);
         }
         if prepared.plan.changes().next().is_some() || prepared.boot.is_some_and(|b| !b.edits.is_empty()) {
-            text += &format!("\nNothing is changed yet. This does it: sudo ontick tune apply{}\n", self.wanted.words());
+            text += &format!("\nNothing is changed yet. This does it: {}\n", self.wanted.apply_command());
         }
         terminal::print(&text)?;
         Ok(Outcome::Met)

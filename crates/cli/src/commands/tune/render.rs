@@ -1,19 +1,20 @@
 //! Plans and what became of them, as text.
 
 use ontick_machine::apply::{Change, Outcome};
-use ontick_machine::boot::{BootPlan, Ran};
+use ontick_machine::boot::{BootPlan, CommandOutcome};
 use ontick_machine::isolate::Isolated;
-use ontick_machine::plan::{Item, Plan, State};
+use ontick_machine::plan::{Item, State, TuningPlan};
 use ontick_machine::revert::{Reverted, Step};
-use ontick_machine::status::{Standing, Stands, Status};
+use ontick_machine::status::{SettingState, Standing, Status};
 use ontick_report::Style;
 use ontick_report::text::{Entry, Mark, diff, labelled, list};
 use ontick_undo::Undone;
 
 use super::done::{BootDone, Done};
+use crate::flags::RootFlag;
 
 /// The changes; `all` adds what stays as it is.
-pub fn plan(plan: &Plan, all: bool, style: &Style) -> String {
+pub fn plan(plan: &TuningPlan, all: bool, style: &Style) -> String {
     let target = &plan.target;
     let (profile, cpus, others) = (target.profile.name(), &target.cpus, &target.others);
     let head = format!("profile {profile} · CPU {cpus} for timed programs, CPU {others} for everything else");
@@ -25,9 +26,13 @@ pub fn plan(plan: &Plan, all: bool, style: &Style) -> String {
         entries.extend(grouped(&rest, |i| &i.path, planned));
     }
     text += &list(&entries, style);
-    if entries.is_empty() {
+    let hidden = |item: &Item| matches!(item.state, State::Absent(_) | State::Unreadable(_));
+    if plan.items.iter().all(hidden) {
+        text += "No kernel runs here whose settings could be seen.\n";
+    } else if entries.is_empty() {
         text += "Everything is as wanted.\n";
     }
+    text += &notes(&plan.notes, style);
     if !all && !rest.is_empty() {
         text += &format!(" ...  {} more stay as they are (--all)\n", counted(rest.len(), "setting"));
     }
@@ -69,7 +74,7 @@ pub fn boot_plan(plan: &BootPlan, style: &Style) -> String {
 }
 
 /// What `apply` did.
-pub(super) fn done(done: &Done, style: &Style) -> String {
+pub(super) fn done(done: &Done, root: &RootFlag, style: &Style) -> String {
     let changes: Vec<&Change> = done.applied.changes.iter().collect();
     let left: Vec<&Item> = done.left.iter().collect();
     let mut entries = grouped(&changes, |c| &c.path, changed);
@@ -88,7 +93,8 @@ pub(super) fn done(done: &Done, style: &Style) -> String {
     let made = changes.len() - refused;
     if made > 0 || done.isolated.is_some() || done.boot.is_some() {
         let refused = if refused > 0 { format!(", {refused} refused") } else { String::new() };
-        text += &format!("\n{} changed{refused}. The way back: sudo ontick tune revert\n", counted(made, "setting"));
+        let back = root.command("sudo ontick tune revert");
+        text += &format!("\n{} changed{refused}. The way back: {back}\n", counted(made, "setting"));
     }
     text
 }
@@ -122,7 +128,7 @@ fn isolation(isolated: &Isolated, style: &Style) -> String {
             entry(Mark::Good, "done", "isolation", said, vec![("use", how)])
         }
     };
-    let stayed: Vec<&ontick_machine::isolate::Stayed> = isolated.stayed.iter().collect();
+    let stayed: Vec<&ontick_machine::isolate::UnmovedTask> = isolated.stayed.iter().collect();
     let mut entries = vec![head];
     let mut reasons: Vec<&str> = stayed.iter().map(|s| s.why.as_str()).collect();
     reasons.sort_unstable();
@@ -173,16 +179,18 @@ fn standing(change: &Standing) -> Entry {
         false => format!("{} → {}", change.original, change.set),
     };
     let (mark, word, said) = match change.state {
-        Stands::AsSet => (Mark::Good, "set", values),
-        Stands::AsBefore => (Mark::Plain, "before", format!("{values}, as it was before")),
-        Stands::ChangedByOthers => (Mark::Look, "others", format!("{values}, and another program's {}", change.now)),
-        Stands::Gone => (Mark::Plain, "gone", values),
+        SettingState::AsSet => (Mark::Good, "set", values),
+        SettingState::AsBefore => (Mark::Plain, "before", format!("{values}, as it was before")),
+        SettingState::ChangedByOthers => {
+            (Mark::Look, "others", format!("{values}, and another program's {}", change.now))
+        }
+        SettingState::Gone => (Mark::Plain, "gone", values),
     };
     entry(mark, word, &change.knob, said + &besides(&change.note), Vec::new())
 }
 
 /// What `revert` did.
-pub fn reverted(reverted: &Reverted, commands: &[Ran], live: bool, style: &Style) -> String {
+pub fn reverted(reverted: &Reverted, commands: &[CommandOutcome], live: bool, style: &Style) -> String {
     let steps: Vec<&Step> = reverted.steps.iter().collect();
     let mut entries = grouped(&steps, |s| &s.path, undone);
     entries.extend(ran(commands));
@@ -227,8 +235,8 @@ fn before(undone_by_restart: usize, damage: &[String], style: &Style) -> String 
     notes(&all, style)
 }
 
-fn ran(commands: &[Ran]) -> Vec<Entry> {
-    let one = |ran: &Ran| match &ran.failed {
+fn ran(commands: &[CommandOutcome]) -> Vec<Entry> {
+    let one = |ran: &CommandOutcome| match &ran.failed {
         None => entry(Mark::Good, "ran", &ran.command, String::new(), Vec::new()),
         Some(why) => entry(Mark::Bad, "failed", &ran.command, why.clone(), Vec::new()),
     };

@@ -1,7 +1,7 @@
 //! `ontick tune revert`
 
 use clap::Args;
-use ontick_machine::boot::{self, Ran};
+use ontick_machine::boot::{self, CommandOutcome};
 use ontick_machine::{Journal, Reverted, revert};
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub struct Revert {
 struct Undone<'a> {
     #[serde(flatten)]
     reverted: &'a Reverted,
-    ran: &'a [Ran],
+    ran: &'a [CommandOutcome],
 }
 
 impl Revert {

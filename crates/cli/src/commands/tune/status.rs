@@ -1,7 +1,7 @@
 //! `ontick tune status`
 
 use clap::Args;
-use ontick_machine::status::Stands;
+use ontick_machine::status::SettingState;
 use ontick_machine::{Journal, status};
 
 use super::{print_json, render};
@@ -31,7 +31,7 @@ impl Status {
         } else {
             terminal::print(&render::status(&now, &terminal::style()))?;
         }
-        let theirs = now.changes.iter().any(|c| c.state == Stands::ChangedByOthers);
+        let theirs = now.changes.iter().any(|c| c.state == SettingState::ChangedByOthers);
         Ok(if theirs { Outcome::NotMet } else { Outcome::Met })
     }
 }

@@ -3,21 +3,18 @@
 
 use ontick_machine::Root;
 
-use super::{MARK, Stage, Survey, Written, beside, folder_of, name_of, read, size_of};
+use super::{LoaderError, MARK, Stage, Survey, Written, beside, folder_of, name_of, read, size_of};
 use crate::install::Installed;
 use crate::install::package::Package;
 
-pub(super) fn survey(root: &Root, file: &str, package: &Package, name: &str) -> Result<Survey, String> {
+pub(super) fn survey(root: &Root, file: &str, package: &Package, name: &str) -> Result<Survey, LoaderError> {
     let text = read(root, file)?;
     let label = default_label(&text).ok_or_else(|| no_label(file))?;
     let kernel = label.value(&["linux", "kernel"]).ok_or_else(|| no_label(file))?;
     let folder = beside(root, file, kernel)?;
     let trees = label.value(&["fdt", "devicetree", "fdtdir", "devicetreedir"]).is_some();
     if trees && package.dtbs().next().is_none() {
-        return Err(
-            "the package has no device trees, and this machine's boot loader is configured to take one beside the kernel"
-                .into(),
-        );
+        return Err(LoaderError::NoDeviceTrees);
     }
     let initramfs = label.value(&["initrd"]);
     Ok(Survey {
@@ -28,13 +25,13 @@ pub(super) fn survey(root: &Root, file: &str, package: &Package, name: &str) -> 
         wants_initramfs: initramfs.is_some(),
         arguments: label.value(&["append"]).unwrap_or_default().into(),
         notes: vec![format!(
-            "U-Boot has no choice for one boot: try it by choosing \"{name}\" in its menu on the serial console, or keep it untried (sudo ontick kernel keep --untried)"
+            "U-Boot has no choice for one boot: try it by choosing \"{name}\" in its menu on the serial console, or keep it untried"
         )],
         ..Survey::default()
     })
 }
 
-pub(super) fn write(root: &Root, file: &str, kernel: &Installed, stage: Stage) -> Result<Written, String> {
+pub(super) fn write(root: &Root, file: &str, kernel: &Installed, stage: Stage) -> Result<Written, LoaderError> {
     let text = read(root, file)?;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let plain = without_ours(&text, &kernel.name);
@@ -43,7 +40,7 @@ pub(super) fn write(root: &Root, file: &str, kernel: &Installed, stage: Stage) -
     }
     let label = default_label(&plain).ok_or_else(|| no_label(file))?;
     if label.name == kernel.name {
-        return Err(format!("{file} has a label {} that is not from ontick: choose another --name", kernel.name));
+        return Err(LoaderError::NameTaken(format!("the label {} in {file}", kernel.name)));
     }
     let entry = label.entry(kernel)?.replace('\n', newline);
     let mut after = match stage {
@@ -63,8 +60,8 @@ pub(super) fn write(root: &Root, file: &str, kernel: &Installed, stage: Stage) -
     Ok(written)
 }
 
-fn no_label(file: &str) -> String {
-    format!("{file} has no default entry with a kernel that could serve as a pattern: add the new one by hand")
+fn no_label(file: &str) -> LoaderError {
+    LoaderError::NoDefaultEntry(file.into())
 }
 
 struct Label {
@@ -113,7 +110,7 @@ impl Label {
             .map(|(_, value)| value)
     }
 
-    fn entry(&self, kernel: &Installed) -> Result<String, String> {
+    fn entry(&self, kernel: &Installed) -> Result<String, LoaderError> {
         let base = folder_of(self.value(&["linux", "kernel"]).unwrap_or_default());
         let own = |file: &str| format!("{base}{}/{file}", kernel.name);
         let mut text = format!("# {MARK}\nlabel {}\n\tmenu label Linux {} (ontick)\n", kernel.name, kernel.release);
@@ -125,9 +122,9 @@ impl Label {
                 "fdtdir" | "devicetreedir" => text += &format!("\t{word} {}\n", own("dtbs/")),
                 "fdt" | "devicetree" => {
                     let tree = kernel.dtbs.iter().find(|d| name_of(d) == name_of(value));
-                    let tree = tree.ok_or_else(|| {
-                        format!("the package has no device tree {}, which the default entry names", name_of(value))
-                    })?;
+                    let missing =
+                        || LoaderError::NoDeviceTree { tree: name_of(value).into(), entry: "the default entry" };
+                    let tree = tree.ok_or_else(missing)?;
                     text += &format!("\t{word} {}\n", own(&format!("dtbs/{tree}")));
                 }
                 "append" | "fdtoverlays" => text += &format!("\t{word} {value}\n"),

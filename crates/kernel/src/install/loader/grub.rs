@@ -4,7 +4,7 @@
 use ontick_machine::Facts;
 use ontick_machine::Root;
 
-use super::{MARK, Stage, Survey, Written, beside, folder_of, name_of, read, size_of};
+use super::{LoaderError, MARK, OnceError, Stage, Survey, Written, beside, folder_of, name_of, read, size_of};
 use crate::install::Installed;
 
 /// The variable that names the next boot's entry, and only that.
@@ -12,7 +12,7 @@ pub(in crate::install) const NEXT: &str = "next_entry";
 const BEGIN: &str = "### BEGIN ontick kernel";
 const END: &str = "### END ontick kernel";
 
-pub(super) fn survey(root: &Root, facts: &Facts, name: &str) -> Result<Survey, String> {
+pub(super) fn survey(root: &Root, facts: &Facts, name: &str) -> Result<Survey, LoaderError> {
     let (menu, text) = menu(root)?;
     let pattern = pattern(&text, facts).ok_or_else(|| no_pattern(&menu))?;
     let folder = beside(root, &menu, &pattern.kernel)?;
@@ -27,7 +27,7 @@ pub(super) fn survey(root: &Root, facts: &Facts, name: &str) -> Result<Survey, S
     })
 }
 
-pub(super) fn write(root: &Root, facts: &Facts, kernel: &Installed, stage: Stage) -> Result<Written, String> {
+pub(super) fn write(root: &Root, facts: &Facts, kernel: &Installed, stage: Stage) -> Result<Written, LoaderError> {
     let (menu, text) = menu(root)?;
     let pattern = pattern(&text, facts).ok_or_else(|| no_pattern(&menu))?;
     let file = format!("{}custom.cfg", folder_of(&menu));
@@ -42,42 +42,33 @@ pub(super) fn write(root: &Root, facts: &Facts, kernel: &Installed, stage: Stage
     Ok(written)
 }
 
-fn no_pattern(menu: &str) -> String {
-    format!(
-        "{menu} holds no menu entry for Linux that could serve as a pattern (some distributions keep them elsewhere): add the kernel by hand"
-    )
+fn no_pattern(menu: &str) -> LoaderError {
+    LoaderError::NoMenuEntry(menu.into())
 }
 
 /// The menu, if it reads `custom.cfg`.
-fn menu(root: &Root) -> Result<(String, String), String> {
+fn menu(root: &Root) -> Result<(String, String), LoaderError> {
     let menus = ["/boot/grub/grub.cfg", "/boot/grub2/grub.cfg"];
-    let menu = menus
-        .into_iter()
-        .find(|menu| root.exists(menu))
-        .ok_or("/boot/grub/grub.cfg is not there: is /boot mounted?")?;
+    let menu = menus.into_iter().find(|menu| root.exists(menu)).ok_or(LoaderError::NoMenu)?;
     let text = read(root, menu)?;
     match text.contains("custom.cfg") {
         true => Ok((menu.into(), text)),
-        false => Err(format!(
-            "{menu} does not read custom.cfg, in which the entry would stand: make the menu anew (update-grub) with /etc/grub.d/41_custom executable"
-        )),
+        false => Err(LoaderError::NoCustomEntries(menu.into())),
     }
 }
 
 /// The environment block, if GRUB can write into it: one that it cannot clear would boot the new kernel for ever.
-pub(super) fn environment(root: &Root) -> Result<String, String> {
+pub(super) fn environment(root: &Root) -> Result<String, LoaderError> {
     let (menu, text) = menu(root)?;
     let path = format!("{}grubenv", folder_of(&menu));
     if !text.contains(NEXT) {
-        return Err(format!("{menu} does not look at {NEXT}: choose the entry in GRUB's menu instead of --once"));
+        return Err(OnceError::Ignored { menu, variable: NEXT }.into());
     }
     if !root.exists(&path) {
-        return Err(format!("{path} is not there (grub-editenv {path} create makes it)"));
+        return Err(OnceError::NoBlock(path).into());
     }
     match unwritable(root) {
-        Some(kind) => Err(format!(
-            "GRUB cannot write on {kind}, so it could not forget a choice for one boot: choose the entry in its menu instead of --once"
-        )),
+        Some(kind) => Err(OnceError::Unwritable(kind).into()),
         None => Ok(path),
     }
 }

@@ -1,5 +1,6 @@
 //! What each boot loader needs for one more kernel, and the texts of its files.
 
+mod error;
 mod extlinux;
 mod grub;
 mod pi;
@@ -9,11 +10,13 @@ mod uenv;
 use ontick_machine::Facts;
 use ontick_machine::Root;
 use ontick_machine::boot::{BootFiles, Edit, grubenv};
+use ontick_machine::root::FileError;
 use serde::Serialize;
 
 use super::Installed;
 use super::package::{Kind, Package};
 
+pub use error::{LoaderError, OnceError};
 pub(in crate::install) use grub::NEXT;
 
 /// Stands in everything that is written into a file of others.
@@ -90,7 +93,7 @@ pub(super) fn survey(
     place: &BootFiles,
     package: &Package,
     name: &str,
-) -> Result<Survey, String> {
+) -> Result<Survey, LoaderError> {
     match place {
         BootFiles::RaspberryPi { cmdline, config } => pi::survey(root, facts, (cmdline, config), package, name),
         BootFiles::Grub { .. } => grub::survey(root, facts, name),
@@ -107,7 +110,7 @@ pub(super) fn write(
     place: &BootFiles,
     kernel: &Installed,
     stage: Stage,
-) -> Result<Written, String> {
+) -> Result<Written, LoaderError> {
     match place {
         BootFiles::RaspberryPi { config, .. } => pi::write(root, facts, config, kernel, stage),
         BootFiles::Grub { .. } => grub::write(root, facts, kernel, stage),
@@ -117,7 +120,7 @@ pub(super) fn write(
     }
 }
 
-/// Where GRUB is told the next boot's entry.
+/// Where GRUB reads the next boot's entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Once {
     /// Its environment block.
@@ -129,30 +132,27 @@ pub struct Once {
 }
 
 /// How the next boot, and only that, is made the new kernel's; an error where this loader cannot.
-pub(super) fn once(root: &Root, place: &BootFiles, kernel: &Installed, asked: bool) -> Result<Option<Once>, String> {
+pub(super) fn once(
+    root: &Root,
+    place: &BootFiles,
+    kernel: &Installed,
+    asked: bool,
+) -> Result<Option<Once>, LoaderError> {
     if !asked {
         return Ok(None);
     }
     match place {
         BootFiles::Grub { .. } => {
             let path = grub::environment(root)?;
-            let text = root.text(&path).map_err(|e| format!("{path}: {}", ontick_machine::root::reason(&e)))?;
-            grubenv::with(&text, NEXT, Some(&kernel.name)).map_err(|e| format!("{path} {e}"))?;
+            let text = root.text(&path).map_err(FileError::of(&path, "cannot be read"))?;
+            grubenv::with(&text, NEXT, Some(&kernel.name))
+                .map_err(|why| OnceError::Block { path: path.clone(), why })?;
             let before = grubenv::get(&text, NEXT).map(str::to_owned);
             Ok(Some(Once { path, entry: kernel.name.clone(), before }))
         }
-        BootFiles::RaspberryPi { .. } => {
-            Err("the firmware is asked for one boot when the machine restarts (reboot '0 tryboot'): leave out --once"
-                .into())
-        }
-        BootFiles::SystemdBoot { .. } => Err(format!(
-            "systemd-boot keeps the next boot's entry in the firmware: install without --once, then sudo bootctl set-oneshot {}.conf",
-            kernel.name
-        )),
-        BootFiles::Extlinux { .. } | BootFiles::UEnv { .. } => Err(
-            "U-Boot has no way to boot an entry once: leave out --once (docs/kernel-install.md tells how to try it)"
-                .into(),
-        ),
+        BootFiles::RaspberryPi { .. } => Err(OnceError::AtRestart.into()),
+        BootFiles::SystemdBoot { .. } => Err(OnceError::InFirmware(kernel.name.clone()).into()),
+        BootFiles::Extlinux { .. } | BootFiles::UEnv { .. } => Err(OnceError::Never.into()),
     }
 }
 
@@ -190,10 +190,8 @@ fn at_boot(root: &Root, path: &str) -> Option<String> {
 }
 
 /// The file that a loader's path leads to, beside which the new folder goes; an error names the loader's file.
-fn beside(root: &Root, file: &str, path: &str) -> Result<String, String> {
-    let found = at_boot(root, path).ok_or_else(|| {
-        format!("{file} boots {path}, which is not found under /boot: is the boot partition mounted?")
-    })?;
+fn beside(root: &Root, file: &str, path: &str) -> Result<String, LoaderError> {
+    let found = at_boot(root, path).ok_or_else(|| LoaderError::NotFound { file: file.into(), path: path.into() })?;
     Ok(folder_of(&found).trim_end_matches('/').to_owned())
 }
 
@@ -201,9 +199,9 @@ fn size_of(root: &Root, path: &str) -> Option<u64> {
     Some(std::fs::metadata(root.outside(&at_boot(root, path)?).ok()?).ok()?.len())
 }
 
-fn read(root: &Root, path: &str) -> Result<String, String> {
-    let bytes = root.bytes(path).map_err(|e| format!("{path} cannot be read: {}", ontick_machine::root::reason(&e)))?;
-    String::from_utf8(bytes).map_err(|_| format!("{path} is not text: look at it before it is edited"))
+fn read(root: &Root, path: &str) -> Result<String, LoaderError> {
+    let bytes = root.bytes(path).map_err(FileError::of(path, "cannot be read"))?;
+    String::from_utf8(bytes).map_err(|_| LoaderError::NotText(path.into()))
 }
 
 /// A kernel for tests.

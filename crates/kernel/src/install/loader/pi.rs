@@ -6,7 +6,7 @@ use ontick_machine::Root;
 use ontick_machine::config_txt;
 use ontick_machine::facts::{Facts, board};
 
-use super::{MARK, Stage, Survey, Written, folder_of, name_of, read};
+use super::{LoaderError, MARK, Stage, Survey, Written, folder_of, name_of, read};
 use crate::install::package::{Kind, Package};
 use crate::install::{Architecture, Installed};
 
@@ -16,7 +16,7 @@ pub(super) fn survey(
     (cmdline, config): (&str, &str),
     package: &Package,
     name: &str,
-) -> Result<Survey, String> {
+) -> Result<Survey, LoaderError> {
     let text = read(root, config)?;
     let settings = board::config(root, config).unwrap_or_default();
     let folder = folder_of(config).trim_end_matches('/');
@@ -38,7 +38,7 @@ pub(super) fn survey(
     let there = root.list(folder).into_iter().find(|n| n.starts_with("initramfs"));
     let initramfs = match &named {
         Some(name) if name.contains(',') => {
-            return Err(format!("{config} names several initramfs files: give the new kernel its own by hand"));
+            return Err(LoaderError::SeveralInitramfs(config.into()));
         }
         Some(name) => name.clone(),
         None => automatic(&kernel),
@@ -62,13 +62,11 @@ pub(super) fn write(
     config: &str,
     kernel: &Installed,
     stage: Stage,
-) -> Result<Written, String> {
+) -> Result<Written, LoaderError> {
     let text = read(root, config)?;
     let settings = board::config(root, config).unwrap_or_default();
     if kernel.initramfs.is_none() && initramfs_line(&text).is_some() {
-        return Err(format!(
-            "{config} names an initramfs, which the new kernel does not have: build it with one (boot/initrd.img-RELEASE in the package)"
-        ));
+        return Err(LoaderError::NoInitramfs(config.into()));
     }
     let mut added = vec![("os_prefix", format!("{}/", kernel.name))];
     added.push(("arm_64bit", u8::from(kernel.wide).to_string()));
@@ -93,9 +91,7 @@ pub(super) fn write(
         Stage::Try => {
             let tried = format!("{}tryboot.txt", folder_of(config));
             if root.exists(&tried) {
-                return Err(format!(
-                    "{tried} is there already: end that trial first (sudo ontick tune revert, if it is from ontick tune)"
-                ));
+                return Err(LoaderError::TrialGoesOn(tried));
             }
             written.edit(&tried, None, after);
         }
@@ -104,7 +100,7 @@ pub(super) fn write(
 }
 
 /// Without a device tree for the board the firmware would not take the folder at all.
-fn device_trees(facts: &Facts, package: &Package) -> Result<(), String> {
+fn device_trees(facts: &Facts, package: &Package) -> Result<(), LoaderError> {
     let board = facts.board.compatible.split_whitespace().find_map(|c| c.strip_prefix("raspberrypi,"));
     let wanted = board.map(|board| format!("-rpi-{}.dtb", tree_name(board)));
     let fits = |name: &str| match &wanted {
@@ -113,11 +109,10 @@ fn device_trees(facts: &Facts, package: &Package) -> Result<(), String> {
     };
     match package.dtbs().map(name_of).any(fits) {
         true => Ok(()),
-        false => Err(format!(
-            "the package has no device tree for {} ({}): the Raspberry Pi's firmware starts no kernel without one",
-            if facts.board.model.is_empty() { "a Raspberry Pi" } else { &facts.board.model },
-            wanted.map_or_else(|| "bcm…-rpi-….dtb".into(), |w| format!("bcm…{w}"))
-        )),
+        false => Err(LoaderError::NoTreeForBoard {
+            board: if facts.board.model.is_empty() { "a Raspberry Pi".into() } else { facts.board.model.clone() },
+            file: wanted.map_or_else(|| "bcm…-rpi-….dtb".into(), |w| format!("bcm…{w}")),
+        }),
     }
 }
 

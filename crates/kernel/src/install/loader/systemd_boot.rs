@@ -3,15 +3,15 @@
 use ontick_machine::Facts;
 use ontick_machine::Root;
 
-use super::{MARK, Stage, Survey, Written, folder_of, name_of, read};
+use super::{LoaderError, MARK, Stage, Survey, Written, folder_of, name_of, read};
 use crate::install::Installed;
 
-pub(super) fn survey(root: &Root, facts: &Facts, entries: &[String], name: &str) -> Result<Survey, String> {
+pub(super) fn survey(root: &Root, facts: &Facts, entries: &[String], name: &str) -> Result<Survey, LoaderError> {
     let (entry, text) = pattern(root, facts, entries)?;
     let partition = partition(&entry);
     let initramfs = values(&text, "initrd").last().map(|path| format!("{partition}{path}"));
     if values(&text, "linux").next().is_none() {
-        return Err(format!("{entry} starts no Linux kernel by itself (a unified image?): add the new kernel by hand"));
+        return Err(LoaderError::NoLinux(entry));
     }
     Ok(Survey {
         folder: format!("{partition}/{name}"),
@@ -33,7 +33,7 @@ pub(super) fn write(
     entries: &[String],
     kernel: &Installed,
     stage: Stage,
-) -> Result<Written, String> {
+) -> Result<Written, LoaderError> {
     let (entry, text) = pattern(root, facts, entries)?;
     let folder = folder_of(&entry);
     let (own, settings) =
@@ -41,7 +41,7 @@ pub(super) fn write(
     let mut written = Written::default();
     let before = root.exists(&own).then(|| read(root, &own)).transpose()?;
     if before.as_ref().is_some_and(|text| !text.contains(MARK)) {
-        return Err(format!("{own} is there already and not from ontick: choose another --name"));
+        return Err(LoaderError::NameTaken(own));
     }
     written.edit(&own, before, entry_text(&text, kernel)?);
     let conf = read(root, &settings)?;
@@ -59,10 +59,7 @@ pub(super) fn write(
         Stage::Try => {
             let default = default.unwrap_or_default();
             if default == "@saved" || glob(&default, &file) || glob(&default, &kernel.name) {
-                return Err(format!(
-                    "{settings} says default {default}, so the new kernel would be booted at once and again: name the entry that is booted now ({}) there first",
-                    name_of(&entry)
-                ));
+                return Err(LoaderError::DefaultMatches { settings, default, entry: name_of(&entry).into() });
             }
         }
     }
@@ -70,10 +67,10 @@ pub(super) fn write(
 }
 
 /// The entry that is booted now.
-fn pattern(root: &Root, facts: &Facts, entries: &[String]) -> Result<(String, String), String> {
+fn pattern(root: &Root, facts: &Facts, entries: &[String]) -> Result<(String, String), LoaderError> {
     let own = |e: &&String| !root.text(e).is_ok_and(|text| text.contains(MARK));
     let entries: Vec<&String> = entries.iter().filter(own).collect();
-    let first = entries.first().ok_or("no entry of systemd-boot could serve as a pattern (unified kernel images have none): add the new kernel by hand")?;
+    let first = entries.first().ok_or(LoaderError::NoEntry)?;
     let settings = read(root, &format!("{}/loader/loader.conf", partition(first)))?;
     let default = values(&settings, "default").last().unwrap_or_default().to_owned();
     let release = &facts.kernel.release;
@@ -89,10 +86,7 @@ fn pattern(root: &Root, facts: &Facts, entries: &[String]) -> Result<(String, St
     let entry = match (found, entries.len()) {
         (Some(entry), _) => entry,
         (None, 1) => first,
-        _ => return Err(
-            "the entry of systemd-boot that is booted now is unknown: name it in loader.conf (default NAME.conf) first"
-                .into(),
-        ),
+        _ => return Err(LoaderError::UnknownEntry),
     };
     let text = read(root, entry)?;
     Ok(((*entry).clone(), text))
@@ -111,9 +105,9 @@ fn values<'a>(text: &'a str, keyword: &'a str) -> impl Iterator<Item = &'a str> 
     text.lines().filter_map(value)
 }
 
-fn entry_text(pattern: &str, kernel: &Installed) -> Result<String, String> {
+fn entry_text(pattern: &str, kernel: &Installed) -> Result<String, LoaderError> {
     if values(pattern, "options").any(|o| o.contains('$')) {
-        return Err("the entry that is booted now takes its options from a variable: add the new kernel by hand".into());
+        return Err(LoaderError::Variable);
     }
     let own = |file: &str| format!("/{}/{file}", kernel.name);
     let mut text = format!("# {MARK}\ntitle   Linux {} (ontick)\nversion {}\n", kernel.release, kernel.release);
@@ -127,12 +121,11 @@ fn entry_text(pattern: &str, kernel: &Installed) -> Result<String, String> {
             "initrd" if name_of(value.trim()).contains("ucode") => text.extend([line, "\n"]),
             "devicetree" => {
                 let tree = kernel.dtbs.iter().find(|d| name_of(d) == name_of(value.trim()));
-                let tree = tree.ok_or_else(|| {
-                    format!(
-                        "the package has no device tree {}, which the entry that is booted now names",
-                        name_of(value.trim())
-                    )
-                })?;
+                let missing = || LoaderError::NoDeviceTree {
+                    tree: name_of(value.trim()).into(),
+                    entry: "the entry that is booted now",
+                };
+                let tree = tree.ok_or_else(missing)?;
                 text += &format!("devicetree {}\n", own(&format!("dtbs/{tree}")));
             }
             _ => {}

@@ -4,20 +4,18 @@
 
 use ontick_machine::Root;
 
-use super::{Stage, Survey, Written, read, size_of};
+use super::{LoaderError, Stage, Survey, Written, read, size_of};
 use crate::install::Installed;
 use crate::install::package::Package;
 
 const KEY: &str = "uname_r=";
 
-pub(super) fn survey(root: &Root, file: &str, package: &Package) -> Result<Survey, String> {
+pub(super) fn survey(root: &Root, file: &str, package: &Package) -> Result<Survey, LoaderError> {
     let text = read(root, file)?;
-    let now = release(&text).ok_or_else(|| format!("{file} names no kernel (uname_r=): add the new one by hand"))?;
+    let now = release(&text).ok_or_else(|| LoaderError::NoRelease(file.into()))?;
     let initramfs = format!("/boot/initrd.img-{now}");
     if root.exists(&format!("/boot/dtbs/{now}")) && package.dtbs().next().is_none() {
-        return Err(format!(
-            "the package has no device trees, and the kernel that is booted now has its own (/boot/dtbs/{now})"
-        ));
+        return Err(LoaderError::NoOwnDeviceTrees(format!("/boot/dtbs/{now}")));
     }
     Ok(Survey {
         folder: "/boot".into(),
@@ -25,12 +23,12 @@ pub(super) fn survey(root: &Root, file: &str, package: &Package) -> Result<Surve
         initramfs: format!("initrd.img-{}", package.release),
         initramfs_size: size_of(root, &initramfs),
         wants_initramfs: root.exists(&initramfs),
-        notes: vec!["uEnv.txt has no choice for one boot: keep the kernel untried (sudo ontick kernel keep --untried); the way back from outside is this card in a reader and ontick kernel rollback --root".into()],
+        notes: vec!["uEnv.txt has no choice for one boot: keep the kernel untried; the way back from outside is a rollback with this card in a reader".into()],
         ..Survey::default()
     })
 }
 
-pub(super) fn write(root: &Root, file: &str, kernel: &Installed, stage: Stage) -> Result<Written, String> {
+pub(super) fn write(root: &Root, file: &str, kernel: &Installed, stage: Stage) -> Result<Written, LoaderError> {
     let text = read(root, file)?;
     let mut written = Written::default();
     if stage == Stage::Keep {

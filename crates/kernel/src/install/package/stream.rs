@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::safe;
+use super::{PackageFault, safe};
 
 /// No path is longer (PATH_MAX).
 const LONGEST_NAME: u64 = 4096;
@@ -16,19 +16,18 @@ const LONGEST_NAME: u64 = 4096;
 const LONGEST_EXTENSION: u64 = 64 << 10;
 
 /// Takes a file's path, length and content.
-pub(super) type Take<'a> = dyn FnMut(String, u64, &mut dyn Read) -> Result<(), String> + 'a;
+pub(super) type Take<'a, E> = dyn FnMut(String, u64, &mut dyn Read) -> Result<(), E> + 'a;
 
 /// Every file of a package.
-pub(super) fn each(file: &Path, take: &mut Take) -> Result<(), String> {
-    let said = |e: std::io::Error| format!("{}: {}", file.display(), ontick_machine::root::reason(&e));
+pub(super) fn each<E: From<PackageFault>>(file: &Path, take: &mut Take<E>) -> Result<(), E> {
+    let said = |e: std::io::Error| PackageFault::Unreadable(ontick_machine::root::reason(&e));
     let mut opened = File::open(file).map_err(said)?;
     if !opened.metadata().map_err(said)?.is_file() {
-        return Err(format!("{} is not a file", file.display()));
+        return Err(PackageFault::NotAFile.into());
     }
     let mut begin = [0; 8];
     let read = super::fill(&mut opened, &mut begin).map_err(said)?;
     opened.rewind().map_err(said)?;
-    let named = |why: String| format!("{}: {why}", file.display());
     match &begin[..read] {
         [0x1f, 0x8b, ..] => unpack(flate2::read::MultiGzDecoder::new(BufReader::new(opened)), take),
         b"!<arch>\n" => through("dpkg-deb", &["--fsys-tarfile"], Some(file), opened, take),
@@ -36,39 +35,39 @@ pub(super) fn each(file: &Path, take: &mut Take) -> Result<(), String> {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => through("zstd", &["-dc"], None, opened, take),
         _ => unpack(BufReader::new(opened), take),
     }
-    .map_err(named)
 }
 
 /// Through a program that writes the tar to its standard output.
-fn through(
-    program: &str,
+fn through<E: From<PackageFault>>(
+    program: &'static str,
     arguments: &[&str],
     named: Option<&Path>,
     input: File,
-    take: &mut Take,
-) -> Result<(), String> {
+    take: &mut Take<E>,
+) -> Result<(), E> {
+    let failed = |why: String| PackageFault::Program { program, why };
     let mut command = Command::new(program);
     command.args(arguments).args(named).stdin(Stdio::from(input)).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => format!("{program} is needed to unpack it and is not installed"),
-        _ => format!("{program} cannot be started: {e}"),
+        std::io::ErrorKind::NotFound => PackageFault::NoProgram(program),
+        _ => failed(format!("cannot be started: {e}")),
     })?;
     let unpacked = unpack(BufReader::new(child.stdout.take().expect("its output is a pipe")), take);
     if unpacked.is_err() {
         let _ = child.kill();
     }
-    let ended = child.wait_with_output().map_err(|e| format!("{program}: {e}"))?;
+    let ended = child.wait_with_output().map_err(|e| failed(format!("does not end: {e}")))?;
     match unpacked {
         Ok(()) if !ended.status.success() => {
             let said = String::from_utf8_lossy(&ended.stderr);
-            Err(format!("{program} cannot unpack it: {}", said.lines().next().unwrap_or("it failed").trim()))
+            Err(failed(format!("cannot unpack it: {}", said.lines().next().unwrap_or("it failed").trim())).into())
         }
         other => other,
     }
 }
 
 /// Every file of a tar. Nothing that it only announces (a length, a name) is believed or held in memory.
-pub(super) fn unpack(tar: impl Read, take: &mut Take) -> Result<(), String> {
+pub(super) fn unpack<E: From<PackageFault>>(tar: impl Read, take: &mut Take<E>) -> Result<(), E> {
     let mut archive = tar::Archive::new(tar);
     let mut long_name = None;
     // Raw: the library would read a name of any length, and fill the holes of a sparse file with zeros.
@@ -103,7 +102,7 @@ pub(super) fn unpack(tar: impl Read, take: &mut Take) -> Result<(), String> {
                 take(path, size, &mut entry)?;
             }
             tar::EntryType::GNUSparse => {
-                return Err(format!("{path} in it is stored with holes: pack it without them (tar without --sparse)"));
+                return Err(PackageFault::Sparse(Some(path)).into());
             }
             tar::EntryType::Directory => {}
             // modules_install leaves links to the source tree, which is not there.
@@ -112,9 +111,9 @@ pub(super) fn unpack(tar: impl Read, take: &mut Take) -> Result<(), String> {
             // Packages keep changelogs as links; nothing of it is put in place.
             tar::EntryType::Symlink if !is_for_kernel(&path) => {}
             tar::EntryType::Symlink | tar::EntryType::Link => {
-                return Err(format!("it is dangerous: {path} is a link, which no kernel needs"));
+                return Err(PackageFault::Link(path).into());
             }
-            _ => return Err(format!("it is dangerous: {path} is no plain file")),
+            _ => return Err(PackageFault::NotPlain(path).into()),
         }
     }
     // What follows the tar's end: checksums of what it is packed by are there, and its program waits for a reader.
@@ -123,36 +122,36 @@ pub(super) fn unpack(tar: impl Read, take: &mut Take) -> Result<(), String> {
 }
 
 /// What the library says of it quotes the file's own bytes.
-fn damaged(error: std::io::Error) -> String {
+fn damaged(error: std::io::Error) -> PackageFault {
     match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => "it ends early: copy or build it again".into(),
-        _ => "it is damaged, or no tar and no Debian package".into(),
+        std::io::ErrorKind::UnexpectedEof => PackageFault::EndsEarly,
+        _ => PackageFault::Damaged,
     }
 }
 
 /// The content of an entry that says something of the next one.
-fn short(entry: &mut tar::Entry<impl Read>, longest: u64) -> Result<Vec<u8>, String> {
+fn short(entry: &mut tar::Entry<impl Read>, longest: u64) -> Result<Vec<u8>, PackageFault> {
     if entry.size() > longest {
-        return Err(format!("it holds a name of {} bytes; the longest that is read has {longest}", entry.size()));
+        return Err(PackageFault::LongName { length: entry.size(), longest });
     }
     let mut bytes = Vec::new();
     entry.read_to_end(&mut bytes).map_err(damaged)?;
     match bytes.len() as u64 == entry.size() {
         true => Ok(bytes),
-        false => Err("it ends early: copy or build it again".into()),
+        false => Err(PackageFault::EndsEarly),
     }
 }
 
 /// The path in a header of POSIX's form. A length there is for files beyond 8 GiB, and holes are there, too.
-fn path_in(extension: &[u8]) -> Result<Option<PathBuf>, String> {
+fn path_in(extension: &[u8]) -> Result<Option<PathBuf>, PackageFault> {
     let mut path = None;
     for field in tar::PaxExtensions::new(extension) {
         let field = field.map_err(damaged)?;
         match field.key_bytes() {
             b"path" => path = Some(PathBuf::from(OsString::from_vec(field.value_bytes().to_vec()))),
-            b"size" => return Err("it holds a file that is larger than any of a kernel".into()),
+            b"size" => return Err(PackageFault::HugeFile),
             key if key.starts_with(b"GNU.sparse.") => {
-                return Err("a file in it is stored with holes: pack it without them (tar without --sparse)".into());
+                return Err(PackageFault::Sparse(None));
             }
             _ => {}
         }
@@ -197,10 +196,9 @@ mod tests {
     fn refusal(begin: &[u8]) -> (String, u64) {
         let (read, mut taken) = (Cell::new(0), Vec::new());
         let tar = Counted(begin.chain(std::io::repeat(b'a')), &read);
-        let refused = unpack(tar, &mut |_, size, content| {
-            content.take(size).read_to_end(&mut taken).map(drop).map_err(|e| e.to_string())
-        });
-        (refused.unwrap_err(), read.get())
+        let refused =
+            unpack(tar, &mut |_, size, content| content.take(size).read_to_end(&mut taken).map(drop).map_err(damaged));
+        (refused.unwrap_err().to_string(), read.get())
     }
 
     #[test]
@@ -244,7 +242,7 @@ mod tests {
             let mut found = Vec::new();
             unpack(&tar.into_inner().unwrap()[..], &mut |path, _, _| {
                 found.push(path);
-                Ok(())
+                Ok::<(), PackageFault>(())
             })
             .unwrap();
             assert_eq!(found, names);

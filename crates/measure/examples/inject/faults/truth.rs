@@ -1,4 +1,4 @@
-//! Which outliers a fault made, as told by the fault alone: nothing here looks at what was traced.
+//! Which outliers a fault made, as the fault alone knows it: nothing here looks at what was traced.
 
 use ontick_record::run::Series;
 

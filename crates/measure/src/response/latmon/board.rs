@@ -54,7 +54,7 @@ impl Board {
                 block_signals();
                 let mut talk = Talk { stream, patience, shared: &shared };
                 if let Err(problem) = talk.talk(period_us) {
-                    shared.reported.lock().unwrap_or_else(|e| e.into_inner()).problem = Some(problem);
+                    shared.reported.lock().unwrap_or_else(|e| e.into_inner()).problem = Some(problem.to_string());
                 }
                 shared.over.store(true, Release);
             }
@@ -65,7 +65,7 @@ impl Board {
         })
     }
 
-    /// How many seconds the board has told of.
+    /// How many seconds the board has announced.
     pub fn bulks(&self) -> u64 {
         self.shared.bulks.load(Relaxed)
     }
@@ -80,7 +80,7 @@ impl Board {
         self.shared.end.store(true, Release);
     }
 
-    /// All that it told so far.
+    /// All that it reported so far.
     pub fn reported(&self) -> BoardReport {
         std::mem::take(&mut *self.shared.reported.lock().unwrap_or_else(|e| e.into_inner()))
     }
@@ -109,6 +109,24 @@ pub fn connect(address: &Address, patience: Duration) -> Result<TcpStream, Error
     Err(fail(format!("it cannot be reached: {why} ({remedy})")))
 }
 
+/// Why the board says no more.
+#[derive(Debug, thiserror::Error)]
+enum TalkError {
+    #[error("the connection broke: {0}")]
+    Broken(#[from] std::io::Error),
+    #[error("it closed the connection")]
+    Closed,
+    #[error("it sent what is no latmon record: something else listens there")]
+    NoRecord,
+    #[error("it ended the measurement by itself")]
+    EndedByItself,
+    #[error(
+        "it sent nothing for {} s (it gives up when more than half of its stimuli are not answered within 1 ms: are both cables there, and is the answer the right way round?)",
+        .0.as_secs_f64()
+    )]
+    Silent(Duration),
+}
+
 struct Talk<'a> {
     stream: TcpStream,
     patience: Duration,
@@ -116,19 +134,18 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    fn talk(&mut self, period_us: u32) -> Result<(), String> {
-        let lost = |error: std::io::Error| format!("the connection broke: {error}");
-        self.stream.set_nodelay(true).and_then(|()| self.stream.set_read_timeout(Some(LOOK))).map_err(lost)?;
-        self.stream.write_all(&start(period_us)).map_err(lost)?;
+    fn talk(&mut self, period_us: u32) -> Result<(), TalkError> {
+        self.stream.set_nodelay(true).and_then(|()| self.stream.set_read_timeout(Some(LOOK)))?;
+        self.stream.write_all(&start(period_us))?;
         let mut stopping = false;
         loop {
             let mut bytes = [0; Bulk::BYTES];
             if !self.read(&mut bytes, !stopping)? {
-                self.stream.write_all(&STOP).map_err(lost)?;
+                self.stream.write_all(&STOP)?;
                 stopping = true;
                 continue;
             }
-            let bulk = Bulk::read(&bytes).ok_or("it sent what is no latmon record: something else listens there")?;
+            let bulk = Bulk::read(&bytes).ok_or(TalkError::NoRecord)?;
             if bulk.is_last() {
                 break;
             }
@@ -136,7 +153,7 @@ impl Talk<'_> {
             self.shared.bulks.fetch_add(1, Relaxed);
         }
         if !stopping {
-            return Err("it ended the measurement by itself".into());
+            return Err(TalkError::EndedByItself);
         }
         let mut bytes = vec![0; CELLS as usize * 4];
         self.read(&mut bytes, false)?;
@@ -145,23 +162,20 @@ impl Talk<'_> {
     }
 
     /// Fills `bytes`; `false` when it is time to end before anything of them came.
-    fn read(&mut self, bytes: &mut [u8], may_end: bool) -> Result<bool, String> {
+    fn read(&mut self, bytes: &mut [u8], may_end: bool) -> Result<bool, TalkError> {
         let (mut filled, mut heard) = (0, Instant::now());
         while filled < bytes.len() {
             match self.stream.read(&mut bytes[filled..]) {
-                Ok(0) => return Err("it closed the connection".into()),
+                Ok(0) => return Err(TalkError::Closed),
                 Ok(n) => (filled, heard) = (filled + n, Instant::now()),
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
-                Err(e) => return Err(format!("the connection broke: {e}")),
+                Err(e) => return Err(e.into()),
             }
             if filled == 0 && may_end && self.shared.end.load(Acquire) {
                 return Ok(false);
             }
             if filled < bytes.len() && heard.elapsed() > self.patience {
-                let seconds = self.patience.as_secs_f64();
-                return Err(format!(
-                    "it sent nothing for {seconds} s (it gives up when more than half of its stimuli are not answered within 1 ms: are both cables there, and is the answer the right way round?)"
-                ));
+                return Err(TalkError::Silent(self.patience));
             }
         }
         Ok(true)

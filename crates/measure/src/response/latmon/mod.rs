@@ -92,7 +92,7 @@ struct Observed {
     alone: Alone,
     board: Board,
     address: Address,
-    /// Where what the board told is left.
+    /// Where what the board reported is left.
     reported: Arc<std::sync::Mutex<BoardReport>>,
 }
 

@@ -9,7 +9,7 @@ use crate::track::Track;
 /// Width of a cell, in ns.
 const CELL_NS: u64 = 1_000;
 
-/// The series with what the board told.
+/// The series with what the board reported.
 pub fn of(reported: &BoardReport, series: Series) -> Series {
     let mut track = Track::default();
     reported.bulks.iter().for_each(|bulk| track.push(bulk.max_ns.into()));

@@ -62,7 +62,7 @@ fn a_board_is_asked_as_it_expects_and_its_figures_arrive() {
     let (series, notes) = with("good", LONG, |mut stream| {
         assert_eq!(asked(&mut stream), (1000, 1000));
         stream.write_all(&bulk(90_000, 25_000, 33_000, 2, 3)).unwrap();
-        // It is told to stop whenever the run is over, and sends the rest in pieces.
+        // It is asked to stop whenever the run is over, and sends the rest in pieces.
         assert_eq!(asked(&mut stream), (0, 0));
         stream.write_all(&bulk(71_000, 30_000, 41_000, 0, 2)).unwrap();
         stream.write_all(&bulk(0, u32::MAX, 0, 0, 0)).unwrap();

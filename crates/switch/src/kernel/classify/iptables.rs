@@ -68,7 +68,7 @@ fn chain_step(host: &impl Host, wanted: &ClassifierInput, program: &str, version
     // Asked first: looking with an iptables that is nftables beneath may make the table.
     let family = if version == 4 { "ip" } else { "ip6" };
     let table = (!has_mangle(host, family)).then(|| family.to_owned());
-    let present = host.look(&[program, "-w", "-t", "mangle", "-S"]).map_err(|e| e.to_string())?;
+    let present = host.query(&[program, "-w", "-t", "mangle", "-S"]).map_err(|e| e.to_string())?;
     if present.lines().any(|line| line == format!("-N {chain}")) {
         return Err(format!("{program} has a chain {chain} in its mangle table already: delete it"));
     }
@@ -92,7 +92,7 @@ fn chain_step(host: &impl Host, wanted: &ClassifierInput, program: &str, version
 }
 
 fn has_mangle(host: &impl Host, family: &str) -> bool {
-    let tables = host.look(&["nft", "list", "tables"]).unwrap_or_default();
+    let tables = host.query(&["nft", "list", "tables"]).unwrap_or_default();
     tables.lines().any(|line| line == format!("table {family} mangle"))
 }
 

@@ -5,7 +5,7 @@ mod iptables;
 mod nft;
 
 use crate::apply::{Host, Link, Step};
-use ontick_tsn::model::{Classifier, Rule, Switch};
+use ontick_tsn::model::{Bridge, Classifier, Datapath, Rule, Switch};
 
 use super::priority_map::Lanes;
 use super::probe::{self, Known};
@@ -19,7 +19,7 @@ pub(super) struct ClassifierInput<'a> {
 
 impl ClassifierInput<'_> {
     /// Each rule with the priority of its class, in the order in which they are asked.
-    fn rules(&self) -> Vec<(&Rule, u8, &str)> {
+    pub(super) fn rules(&self) -> Vec<(&Rule, u8, &str)> {
         let mut all = Vec::new();
         for lane in self.lanes.in_order_of_file() {
             let class = &self.switch.classes[lane.class];
@@ -40,6 +40,9 @@ pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput, notes: &mut Vec<
         Classifier::Nft => there(&probe::nft(host)).and_then(|()| nft::steps(host, wanted)),
         Classifier::Iptables => there(&probe::iptables(host)).and_then(|()| iptables::steps(host, wanted, notes)),
     };
+    if let Bridge::OpenVswitch(datapath) = wanted.switch.bridge {
+        return one(Classifier::Flower, notes).or_else(|why| by_flows_alone(wanted.switch, datapath, why, notes));
+    }
     if wanted.switch.classifier != Classifier::Auto {
         return one(wanted.switch.classifier, notes);
     }
@@ -53,6 +56,28 @@ pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput, notes: &mut Vec<
     Err(format!("no classifier can be had: {}", reasons.join("; ")))
 }
 
+/// Without tc flower, the queue that a flow sets is the frame's priority where the kernel forwards and taprio looks at
+/// its lowest four bits.
+fn by_flows_alone(
+    switch: &Switch,
+    datapath: Datapath,
+    why: String,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Step>, String> {
+    let ungated = switch.ports.iter().find(|port| port.gates.is_none());
+    match (switch.classifier, datapath, ungated) {
+        (Classifier::Auto, Datapath::System, None) => {
+            notes.push("Open vSwitch's flows alone give frames their priority (set_queue)".into());
+            Ok(Vec::new())
+        }
+        (Classifier::Auto, Datapath::System, Some(port)) => {
+            Err(format!("flows give frames no class at port {}, which has no gates, and {why}", port.name))
+        }
+        (Classifier::Auto, ..) => Err(format!("datapath \"netdev\" gives frames no priority, and {why}")),
+        _ => Err(why),
+    }
+}
+
 /// The steps of tc flower alone.
 pub(super) fn flower_steps(host: &impl Host, wanted: &ClassifierInput) -> Result<Vec<Step>, String> {
     match wanted.rules().is_empty() {
@@ -64,10 +89,10 @@ pub(super) fn flower_steps(host: &impl Host, wanted: &ClassifierInput) -> Result
 fn there(known: &Known) -> Result<(), String> {
     match known {
         Known::There | Known::Untold => Ok(()),
-        Known::Missing(why) => Err(why.clone()),
+        Known::Missing { what, why } => Err(format!("{what}: {why}")),
     }
 }
 
-fn mac(bytes: &[u8; 6]) -> String {
+pub(super) fn mac(bytes: &[u8; 6]) -> String {
     bytes.map(|byte| format!("{byte:02x}")).join(":")
 }

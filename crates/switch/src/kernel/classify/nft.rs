@@ -11,7 +11,7 @@ pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput) -> Result<Vec<St
         return Err("nftables' bridge family sees no frames of a station: use flower or iptables".into());
     }
     let table = format!("ontick_{}", wanted.switch.name.replace('-', "_"));
-    let tables = host.look(&["nft", "list", "tables"]).unwrap_or_default();
+    let tables = host.query(&["nft", "list", "tables"]).unwrap_or_default();
     if tables.lines().any(|line| line == format!("table {FAMILY} {table}")) {
         return Err(format!(
             "there is an nft table {FAMILY} {table} already: delete it (nft delete table {FAMILY} {table})"

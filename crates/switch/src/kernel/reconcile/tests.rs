@@ -32,7 +32,7 @@ ports = ["p2"]
 
 /// Everything that a switch changes at a port.
 fn state(port: &str) -> String {
-    let look = |argv: &[&str]| Live.look(argv).unwrap();
+    let look = |argv: &[&str]| Live.query(argv).unwrap();
     let link = links(&Live).unwrap().into_iter().find(|link| link.name == port).unwrap();
     let qdisc = look(&["tc", "-j", "qdisc", "show", "dev", port]);
     format!("{} {:?} {} {:?}", link.is_up(), link.master, qdisc, Live.features(port).unwrap())
@@ -113,8 +113,8 @@ impl Killed {
 }
 
 impl Host for Killed {
-    fn look(&self, argv: &[&str]) -> Result<String, Refused> {
-        Live.look(argv)
+    fn query(&self, argv: &[&str]) -> Result<String, Refused> {
+        Live.query(argv)
     }
 
     fn try_out(&self, argv: &[&str], input: &str) -> Result<String, Refused> {

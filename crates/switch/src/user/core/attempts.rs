@@ -14,7 +14,7 @@ const PAUSE_NS: u64 = 5_000;
 #[derive(Debug)]
 pub(super) struct Attempts {
     /// Queues of such frames, one bit for each.
-    refused: u8,
+    refused: u16,
     since_ns: [u64; CLASSES],
     again_ns: [u64; CLASSES],
     /// A frame of so many octets was given up, and none as long was taken since.
@@ -28,12 +28,12 @@ impl Attempts {
 
     /// Queues whose first frame is not tried at the moment, one bit for each.
     #[inline]
-    pub fn pausing(&self, now_ns: u64) -> u8 {
+    pub fn pausing(&self, now_ns: u64) -> u16 {
         if self.refused == 0 { 0 } else { self.pausing_of(now_ns) }
     }
 
     #[cold]
-    fn pausing_of(&self, now_ns: u64) -> u8 {
+    fn pausing_of(&self, now_ns: u64) -> u16 {
         let pauses = |queue: &usize| self.refused & (1 << queue) != 0 && now_ns < self.again_ns[*queue];
         (0..CLASSES).filter(pauses).fold(0, |queues, queue| queues | 1 << queue)
     }

@@ -13,7 +13,7 @@ pub struct PortConfig<P> {
     pub schedule: Option<Schedule>,
 }
 
-/// What the core is told while it runs.
+/// What the core is asked while it runs.
 pub enum Command<P> {
     /// A port's gates change at the list's base time; without a list, all open at once.
     Gates(usize, Option<Schedule>),

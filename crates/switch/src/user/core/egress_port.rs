@@ -25,7 +25,7 @@ pub(super) struct EgressPort<P> {
     pub gates: Gates,
     pub queues: [Queue; CLASSES],
     /// Queues that are not empty, one bit for each.
-    pub waiting: u8,
+    pub waiting: u16,
     /// First frames that the port did not take.
     pub attempts: Attempts,
     pub max_sdu: [u32; CLASSES],
@@ -65,7 +65,7 @@ impl<P> EgressPort<P> {
         let view = *self.gates.at(now_ns + self.ahead_ns);
         let mut ready = self.waiting & view.open & !self.attempts.pausing(now_ns);
         while ready != 0 {
-            let queue = 7 - ready.leading_zeros() as usize;
+            let queue = ready.ilog2() as usize;
             ready &= !(1 << queue);
             let closes_ns = view.closes_ns[queue];
             let octets = self.queues[queue].first().map_or(0, |waiting| usize::from(waiting.octets));

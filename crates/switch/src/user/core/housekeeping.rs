@@ -60,6 +60,7 @@ impl<P: Port, T: Time> Core<'_, P, T> {
                     counters.waiting.set(outlet.queues[queue].len() as u64);
                     self.pool.give(first.slot);
                     counters.no_window.add(1);
+                    counters.no_window_waited.add(1);
                 }
             }
         }
@@ -137,6 +138,7 @@ impl<P: Port, T: Time> Core<'_, P, T> {
             while let Some(waiting) = outlet.queues[queue].pop() {
                 self.pool.give(waiting.slot);
                 self.counters.ports[index].queues[queue].down.add(1);
+                self.counters.ports[index].queues[queue].down_waited.add(1);
             }
             self.counters.ports[index].queues[queue].waiting.set(0);
         }

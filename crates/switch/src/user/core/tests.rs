@@ -96,6 +96,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         name: format!("port {n}"),
         rate: Some(GIGABIT),
         offload: Offload::None,
+        transmit_queues: Vec::new(),
         max_sdu: vec![None, Some(400), None],
         gates: None,
     };
@@ -110,6 +111,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 64,
         stp: false,
+        bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         classes: vec![class(0, vec![]), class(5, pcp(5)), class(7, pcp(7))],
@@ -463,7 +465,7 @@ proptest! {
 
     #[test]
     fn every_frame_leaves_in_order_within_its_window_or_is_counted(
-        list in prop::collection::vec((any::<u8>(), 1_000u64..60_000), 1..6),
+        list in prop::collection::vec((any::<u16>(), 1_000u64..60_000), 1..6),
         frames in prop::collection::vec((0usize..3, 0usize..1500, 0u64..3_000), 1..150),
         limit in 1u32..40,
         cost_ns in 200u64..2_000,
@@ -510,7 +512,7 @@ proptest! {
         prop_assert_eq!(far.gone.len() as u64 + dropped + waiting, count);
         prop_assert_eq!(bench.counters.ports[1].queues.iter().map(|queue| queue.waiting.get()).sum::<u64>(), waiting);
         prop_assert_eq!(bench.counters.ports[1].queues.iter().map(|queue| queue.late.get()).sum::<u64>(), 0);
-        prop_assert_eq!(core.pool.free() as u64, u64::from(3 * limit + 5) * 2 + 2 - 1 - waiting);
+        prop_assert_eq!(core.pool.free() as u64, u64::from(3 * limit + CLASSES as u32 - 3) * 2 + 2 - 1 - waiting);
     }
 
     #[test]
@@ -527,5 +529,39 @@ proptest! {
         let order: Vec<(u8, u32)> = gone(&bench.far[1]).iter().map(|frame| (7 - pcp(frame), number(frame))).collect();
         prop_assert_eq!(order.len(), classes.len());
         prop_assert!(order.is_sorted());
+    }
+    /// Each class has a VLAN of its own, as the tag's priority has eight values only.
+    #[test]
+    fn sixteen_classes_have_a_queue_and_a_gate_each(classes in prop::collection::vec(0u8..16, 1..40), first in 0u8..16) {
+        let mut bench = Bench::new(2);
+        let mut switch = switch(2, 64);
+        let vlan = |queue: u8| vec![Rule { vlan: Some(u16::from(queue)), ..Rule::default() }];
+        switch.classes = (0..16u8)
+            .map(|queue| Class {
+                name: format!("class {queue}"),
+                queue,
+                rules: if queue == 0 { vec![] } else { vlan(queue) },
+                limit: 64,
+            })
+            .collect();
+        switch.ports.iter_mut().for_each(|port| port.max_sdu = vec![None; 16]);
+        // One gate is open before all others, which are closed while the frames come in.
+        let entry = |open, for_ns| Entry { open, for_ns };
+        let list = [entry(0, 400_000), entry(1 << first, 300_000), entry(!(1 << first), 300_000)];
+        let list = Schedule::new(0, &list);
+        let mut core = core!(bench, &switch, Some(&list));
+        let frames = classes.iter().enumerate().map(|(n, class)| {
+            let mut frame = frame(1, 2, 0, n as u32, 60);
+            frame[15] = *class;
+            frame
+        });
+        bench.far[0].0.borrow_mut().coming.extend(frames);
+        while bench.clock.0.get() < 1_000_000 {
+            core.turn();
+        }
+        let place = |frame: &Vec<u8>| (frame[15] != first, 15 - frame[15], number(frame));
+        let order: Vec<(bool, u8, u32)> = gone(&bench.far[1]).iter().map(place).collect();
+        prop_assert_eq!(order.len(), classes.len());
+        prop_assert!(order.is_sorted(), "{:?}", order);
     }
 }

@@ -119,7 +119,7 @@ fn put_together(taken: &Slot<'_>, to: &mut [u8]) -> Received {
 fn why(sent: rustix::io::Result<usize>, socket: &Socket) -> Sent {
     match sent {
         Ok(_) => Sent::Done,
-        // The driver's queue is full; a link without carrier is told in the same way.
+        // The driver's queue is full; a link without carrier is reported in the same way.
         Err(Errno::NOBUFS) if !socket.is_running() => Sent::Down,
         Err(Errno::NOBUFS | Errno::AGAIN | Errno::NOMEM | Errno::INTR) => Sent::Busy,
         Err(Errno::NETDOWN | Errno::NXIO | Errno::NODEV) => Sent::Down,

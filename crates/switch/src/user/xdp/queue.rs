@@ -30,7 +30,7 @@ pub struct Queue {
     free: Vec<u32>,
     /// The piece of the last frame, if the kernel did not take that.
     untaken: Option<u32>,
-    /// Drops that were told already.
+    /// Drops that were reported already.
     dropped: u64,
     /// Last, as the kernel lets go of it when the socket is closed.
     frames: Frames,

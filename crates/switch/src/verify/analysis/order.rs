@@ -1,6 +1,6 @@
 //! What came of a numbered flow: once, twice, late or never.
 
-/// How far back a number may come and still be told from one that came already.
+/// How far back a number may come and still be new.
 const WINDOW: usize = 1 << 16;
 const WORDS: usize = WINDOW / 64;
 

@@ -121,7 +121,7 @@ mod tests {
     proptest! {
         #[test]
         fn inside_is_where_the_gate_is_open(
-            list in prop::collection::vec((any::<u8>(), 1u64..1_000), 1..8),
+            list in prop::collection::vec((any::<u16>(), 1u64..1_000), 1..8),
             at_ns in 5_000u64..100_000,
             guard_ns in 0u64..40,
         ) {

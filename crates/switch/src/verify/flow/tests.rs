@@ -26,6 +26,7 @@ fn switch(rules: Vec<Vec<Rule>>) -> Switch {
         ageing_ns: 300_000_000_000,
         addresses: 100,
         stp: false,
+        bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         forwarding: Forwarding::default(),
         classes: rules.into_iter().enumerate().map(class).collect(),

@@ -32,7 +32,7 @@ pub(super) fn lost(host: &impl Host, switch: &Switch, from: usize, to: usize) ->
 /// Frames that an interface has dropped on their way in (`rx`) or out (`tx`) since it is there. Virtual Ethernet counts
 /// there what its other end did not take.
 fn dropped(host: &impl Host, interface: &str, way: &str) -> Result<u64, Refused> {
-    let text = host.look(&["ip", "-s", "-j", "link", "show", "dev", interface])?;
+    let text = host.query(&["ip", "-s", "-j", "link", "show", "dev", interface])?;
     let links: Value = serde_json::from_str(&text).unwrap_or_default();
     let of = |kind: &str| links[0][kind][way]["dropped"].as_u64();
     Ok(of("stats64").or(of("stats")).unwrap_or(0))

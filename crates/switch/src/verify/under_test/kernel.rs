@@ -4,7 +4,7 @@ use super::{Lost, UnderTest, counted};
 use crate::apply::{self, Live, Plan, Refused, differences};
 use crate::kernel::{self, CannotPlan};
 use crate::verify::namespace::{Namespace, NamespaceError};
-use ontick_tsn::model::Switch;
+use ontick_tsn::model::{Bridge, Switch};
 
 /// The kernel's bridge, classifier and taprio on the ports of a namespace, with which they end.
 pub struct KernelPlane<'a> {
@@ -35,6 +35,11 @@ impl<'a> KernelPlane<'a> {
     /// Sets it up on ports that are in `namespace`. There is no way back to be kept: everything is gone with the
     /// namespace.
     pub fn start(switch: &Switch, namespace: &'a Namespace) -> Result<Self, KernelPlaneError> {
+        if switch.bridge != Bridge::Linux {
+            let why = "Open vSwitch works where its daemon runs, not in a network namespace of its own: set the switch \
+                       up, and measure it on its ports";
+            return Err(CannotPlan { reasons: vec![why.into()] }.into());
+        }
         let set_up = || -> Result<Plan, KernelPlaneError> {
             let plan = kernel::plan(&Live, switch, crate::clock::now_ns(switch.clock))?;
             for step in &plan.steps {

@@ -4,7 +4,7 @@ use super::super::class::Draft as Class;
 use super::super::head::Head;
 use super::super::port::Draft as Port;
 use super::super::problem::Report;
-use crate::model::{CLASSES, Plane, Role};
+use crate::model::{Bridge, CLASSES, Classifier, Plane, Role};
 
 pub(super) fn classes(classes: &[Class], report: &mut Report) {
     for (index, class) in classes.iter().enumerate() {
@@ -63,6 +63,17 @@ pub(super) fn bridge(ports: &[Port], head: &Head, report: &mut Report) {
     }
     if head.role == Role::Station && head.plane == Plane::User && ports.len() > 1 {
         let what = "the user data plane serves a station with one port; write a file for each, or plane = \"kernel\"";
+        report.error(head.name.span(), what);
+    }
+    if matches!(head.bridge, Bridge::OpenVswitch(_)) {
+        let what = match (head.role, head.plane, head.classifier) {
+            (Role::Station, ..) => "a station has no bridge; leave `bridge` out",
+            (_, Plane::User, _) => "Open vSwitch is a bridge of the kernel's data plane; write plane = \"kernel\"",
+            (.., Classifier::Nft | Classifier::Iptables) => {
+                "netfilter does not see frames of Open vSwitch; leave `classifier` out, or write \"flower\""
+            }
+            _ => return,
+        };
         report.error(head.name.span(), what);
     }
 }

@@ -221,7 +221,7 @@ fn any_two_periods_are_held_against_each_other() {
     assert_eq!(exclusive(0, &two(10)), []);
     assert_eq!(exclusive(0, &two(11)).len(), 1);
     let many: Vec<Demand> = (0..8).map(|n| demand(n, 97 + n as u64, 50, 50, (0, 97))).collect();
-    assert_eq!(exclusive(0, &many).len(), TOLD);
+    assert_eq!(exclusive(0, &many).len(), LISTED);
 }
 
 /// The first deadline that is missed if at each instant the most urgent message is carried.

@@ -104,7 +104,10 @@ impl ScheduleFlags {
         let margin = Margin { timing: timing.in_words(), is_why: self.is_margin(&outcome, plain, &timing, &wanted) };
         let text = match json {
             true => summary::json(network, &outcome, &document, &margin)?,
-            false => summary::text(network, &outcome, &table, took, &wanted, &margin),
+            false => {
+                let text = summary::text(network, &outcome, &table, took, &wanted, &margin);
+                ontick_report::text::fitted(&text, &terminal::style())
+            }
         };
         terminal::print(&text)?;
         notes.iter().for_each(|note| super::super::file::note(note));

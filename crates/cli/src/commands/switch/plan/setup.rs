@@ -15,11 +15,13 @@ use crate::terminal;
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Shown<'a> {
+pub(super) struct Shown<'a> {
     name: &'a str,
     plane: &'static str,
     steps: Vec<ShownStep<'a>>,
     notes: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    assumptions: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -31,7 +33,7 @@ struct ShownStep<'a> {
 pub fn run(flags: &FileFlags, measured: Option<&Measured>, json: bool) -> Result<Outcome, Failure> {
     let (switch, plan) = target_flags::plan(flags.read()?, measured)?;
     if json {
-        terminal::print(&(serde_json::to_string_pretty(&render(&switch, &plan))? + "\n"))?;
+        terminal::print(&(serde_json::to_string_pretty(&render(&switch, &plan, &[]))? + "\n"))?;
     } else {
         terminal::print(&text(&flags.file, &switch, &plan))?;
         plan.notes.iter().for_each(|note| file::note(note));
@@ -40,7 +42,7 @@ pub fn run(flags: &FileFlags, measured: Option<&Measured>, json: bool) -> Result
 }
 
 /// A script that a shell would take, too.
-fn text(file: &Path, switch: &Switch, plan: &Plan) -> String {
+pub(super) fn text(file: &Path, switch: &Switch, plan: &Plan) -> String {
     let mut text = String::new();
     for step in &plan.steps {
         text += &format!("# {}\n", step.what);
@@ -55,7 +57,7 @@ fn text(file: &Path, switch: &Switch, plan: &Plan) -> String {
     text
 }
 
-fn render<'a>(switch: &Switch, plan: &'a Plan) -> Shown<'a> {
+pub(super) fn render<'a>(switch: &Switch, plan: &'a Plan, assumptions: &'a [String]) -> Shown<'a> {
     let step = |step: &'_ ontick_switch::apply::Step| step.acts.iter().map(ToString::to_string).collect();
     let steps = plan.steps.iter().map(|s| ShownStep { what: &s.what, commands: step(s) }).collect();
     Shown {
@@ -63,5 +65,6 @@ fn render<'a>(switch: &Switch, plan: &'a Plan) -> Shown<'a> {
         plane: if switch.plane == Plane::User { "user" } else { "kernel" },
         steps,
         notes: &plan.notes,
+        assumptions,
     }
 }

@@ -106,6 +106,10 @@ fn head(network: &Network) -> String {
     )
 }
 
+/// Columns of a terminal that nobody has made wider, and those of a stream before its way.
+const WIDTH: usize = 80;
+const BEFORE_WAY: usize = 45;
+
 fn links(network: &Network, table: &Timetable) -> String {
     let fullest: Vec<String> = tightest(network, table)
         .into_iter()
@@ -126,14 +130,20 @@ fn streams(network: &Network, table: &Timetable) -> String {
         format!("\n  {:wide$}  {:>10} {:>10} {:>10}  queue  path\n", "stream", "sent at", "there at", "deadline");
     for one in placed {
         let of = &network.streams[one.stream];
-        let name: String = of.name.chars().take(wide).collect();
+        // A name or a way that has no room is on a line of its own.
+        let name = match of.name.chars().count() <= wide {
+            true => format!("  {:wide$}", of.name),
+            false => format!("  {}\n  {:wide$}", of.name, ""),
+        };
+        let way = path(network, one);
+        let own_line = wide + BEFORE_WAY + way.chars().count() > WIDTH;
+        let way = if own_line { format!("\n      {way}") } else { format!("  {way}") };
         text += &format!(
-            "  {name:wide$}  {:>10} {:>10} {:>10}  {:>5}  {}\n",
+            "{name}  {:>10} {:>10} {:>10}  {:>5}{way}\n",
             show(one.offset_ns()),
             show(one.latency_ns()),
             exact(of.deadline_ns),
-            one.queue,
-            path(network, one)
+            one.queue
         );
     }
     if all > EACH {

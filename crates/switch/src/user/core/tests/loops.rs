@@ -46,7 +46,7 @@ fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {
         }
         looks_ns = now_ns + 100_000_000;
         let looped: Vec<u64> = bench.counters.ports.iter().map(|port| port.looped.get()).collect();
-        for action in guard.look(Duration::from_nanos(now_ns), &looped, bench.counters.addresses_moved.get()) {
+        for action in guard.poll(Duration::from_nanos(now_ns), &looped, bench.counters.addresses_moved.get()) {
             let command = match action {
                 Action::Probe => Command::Probe,
                 Action::Close(port) => {

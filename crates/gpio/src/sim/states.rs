@@ -25,7 +25,7 @@ pub struct LineState {
 }
 
 /// Looks at every line of a chip that there is, without taking any.
-pub fn look(chip: &str) -> Result<Vec<LineState>, Error> {
+pub fn line_states(chip: &str) -> Result<Vec<LineState>, Error> {
     let page = chip::open_existing(chip)?;
     let chip = page.chip();
     let now_ns = || ontick_rt::clock::ClockId::Monotonic.now_ns();

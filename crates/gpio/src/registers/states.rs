@@ -20,7 +20,7 @@ pub struct PinState {
 }
 
 /// The board of the system whose files are under `root`, and those of its lines that can be reached now.
-pub fn look(root: &Path) -> Result<(Board, Vec<PinState>), Error> {
+pub fn pin_states(root: &Path) -> Result<(Board, Vec<PinState>), Error> {
     let (board, _) = recognise(&Name::Register(0), root)?;
     let mut lines = Vec::new();
     for line in 0..board.lines() {
@@ -69,7 +69,7 @@ mod tests {
     fn a_look_tells_function_and_level_of_each_line() {
         let words = [(0x04, 0o0_001_040_000), (0x34, 1 << 14 | 1 << 2)];
         let root = machine("brcm,bcm2835\0", "gpiomem", 0x1000, &words);
-        let (board, lines) = look(root.path()).unwrap();
+        let (board, lines) = pin_states(root.path()).unwrap();
         assert_eq!((board, lines.len()), (Board::Bcm2835, 54));
         let state = |line, output, function, level| PinState { line, output, function, level: Some(level) };
         assert_eq!(lines[2], state(2, false, None, true));
@@ -81,7 +81,7 @@ mod tests {
     fn a_bank_that_sleeps_is_left_out() {
         let words = [(0x44e0_0408, 0x3_0000), (0x44e0_00ac, 2), (0x44e0_00b4, 2), (0x481a_e134, u32::MAX)];
         let root = machine("ti,am33xx\0", "mem", 0x481a_f000, &words);
-        let lines = look(root.path()).unwrap().1;
+        let lines = pin_states(root.path()).unwrap().1;
         let numbers: Vec<u32> = lines.iter().map(|seen| seen.line).collect();
         assert_eq!(numbers, (32..64).chain(96..128).collect::<Vec<_>>());
         assert!(lines[0].output && !lines[32].output);
@@ -91,7 +91,7 @@ mod tests {
     fn a_receiver_that_is_off_tells_no_level() {
         let words = [(0x2_0004, 0x56), (0x1_0008, u32::MAX), (4, 0x1f)];
         let root = machine("brcm,bcm2712\0", "gpiomem0", 0x3_0000, &words);
-        let lines = look(root.path()).unwrap().1;
+        let lines = pin_states(root.path()).unwrap().1;
         assert_eq!((lines[0].level, lines[0].function), (Some(true), None));
         assert_eq!((lines[1].level, lines[1].function), (None, Some("alt0")));
     }

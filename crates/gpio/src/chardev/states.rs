@@ -22,7 +22,7 @@ pub fn chips() -> Vec<String> {
 }
 
 /// A chip's label and its lines.
-pub fn look(name: &str) -> Result<(String, Vec<LineState>), LookError> {
+pub fn line_states(name: &str) -> Result<(String, Vec<LineState>), LookError> {
     let chip = Chip::open(name).map_err(|refused| LookError::Device(refused.sentence()))?;
     let line = |line| chip.line(line).map(|info| state(&info));
     let lines: Result<Vec<LineState>, _> = (0..chip.info.num_lines).map(line).collect();

@@ -1,0 +1,75 @@
+//! Whether a run is no worse than the one before, for other programs: three outcomes, and what would settle it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{run, stderr, stdout};
+
+/// A record of `count` cycles whose latencies lie evenly from `low_ns` on, 1 us wide.
+fn record(folder: &Path, name: &str, low_ns: u64, count: u64) -> PathBuf {
+    let mut run = ontick_record::Run::new("ontick 0.1.0", "timer");
+    let mut series = ontick_record::Series { name: "hybrid".into(), ..Default::default() };
+    (0..count).for_each(|i| series.latency.add(low_ns + i * 1_000 / count, 1, 1));
+    run.series.push(series);
+    let path = folder.join(name);
+    fs::write(&path, ontick_record::store::text(&run)).unwrap();
+    path
+}
+
+fn compared(base: &Path, new: &Path, more: &[&str]) -> (Option<i32>, String, String) {
+    let files = [base, new].map(|path| path.to_str().unwrap());
+    let output = run(&[&["compare"], &files[..], more].concat());
+    (output.status.code(), stdout(&output), stderr(&output))
+}
+
+#[test]
+fn a_comparison_has_three_outcomes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name, low_ns, count| record(folder.path(), name, low_ns, count);
+    let (base, new, slow) = (file("base", 10_000, 10_000), file("new", 10_100, 10_000), file("slow", 15_000, 10_000));
+    let require = ["--require", "p99 <= 1.2x"];
+
+    let (status, text, _) = compared(&base, &new, &require);
+    assert!(status == Some(0) && text.contains("met      p99 <= 1.2x — hybrid: "), "{text}");
+    let (status, text, _) = compared(&base, &slow, &require);
+    assert!(status == Some(1) && text.contains("not met  p99 <= 1.2x"), "{text}");
+
+    let few = file("few", 10_100, 50);
+    let (status, text, _) = compared(&base, &few, &require);
+    assert!(status == Some(3) && text.contains("cannot tell  p99 <= 1.2x"), "{text}");
+    assert!(text.contains("368 samples of each run"), "{text}");
+}
+
+#[test]
+fn a_comparison_is_a_junit_file_and_json_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, slow) = (record(folder.path(), "base", 10_000, 5_000), record(folder.path(), "slow", 15_000, 5_000));
+    let junit = folder.path().join("junit.xml");
+    let more = ["--require", "p50 <= 2x", "--require", "p50 <= 1x", "--json", "--junit", junit.to_str().unwrap()];
+    let (status, text, _) = compared(&base, &slow, &more);
+    assert_eq!(status, Some(1));
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&json["requirements"][0]["verdict"], &json["requirements"][1]["verdict"]),
+        (&"met".into(), &"broken".into())
+    );
+    let junit = fs::read_to_string(junit).unwrap();
+    assert!(junit.contains(r#"tests="2" failures="1" errors="0""#), "{junit}");
+}
+
+#[test]
+fn a_requirement_of_a_maximum_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = record(folder.path(), "base", 10_000, 10);
+    let (status, _, said) = compared(&base, &base, &["--require", "max <= 1.2x"]);
+    assert!(status == Some(2) && said.contains("a maximum is one sample"), "{said}");
+    let output = run(&[
+        "compare",
+        "--require",
+        "p50 <= 1x",
+        base.to_str().unwrap(),
+        base.to_str().unwrap(),
+        base.to_str().unwrap(),
+    ]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("is for two runs"), "{}", stderr(&output));
+}

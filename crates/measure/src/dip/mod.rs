@@ -1,0 +1,153 @@
+//! `latency dip`: the shortest time for which an input falls and rises again that is still detected.
+//!
+//! Source 002 found that an input that drops and rises within several dozen us raises no interrupt at all.
+
+mod detector;
+mod search;
+mod train;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use ontick_record::Case;
+use ontick_record::run::{Dip, DipPoint, Series, Settings};
+use ontick_rt::{cpus, watchdog};
+
+pub use search::Range;
+
+use crate::edge::{Method, Wiring};
+use crate::{Error, Observer, Placement};
+use detector::Detector;
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The two lines.
+    pub wiring: Wiring,
+    /// How the edges are detected.
+    pub method: Method,
+    /// The widths that are searched.
+    pub range: Range,
+    /// Dips of each width.
+    pub dips: u32,
+    /// The share of them that must be detected.
+    pub share: f64,
+    /// CPU of the driving thread; `None`: the first other one.
+    pub driver_cpu: Option<u32>,
+}
+
+/// The shortest dip, in ns.
+const SHORTEST_NS: u64 = 100;
+/// The longest, in ns: the driving thread spins through each.
+const LONGEST_NS: u64 = 10_000_000;
+
+impl Job {
+    fn check(&self, placement: Placement) -> Result<(), Error> {
+        let Range { low_ns, high_ns, step_ns } = self.range;
+        if low_ns < SHORTEST_NS || high_ns > LONGEST_NS || low_ns > high_ns || step_ns == 0 {
+            return Err(Error::Impossible("the widths of dips must be from 100ns to 10ms, the shortest first".into()));
+        }
+        // The driving thread spins on one CPU, and who polls on another.
+        if placement.policy.is_real_time() {
+            watchdog::may_occupy(cpus::online().len())?;
+        }
+        Ok(())
+    }
+
+    /// What tells its series from the others of a run.
+    pub fn case(&self, loaded: bool) -> Case {
+        Case { method: Some(self.method.name().into()), loaded: Some(loaded), ..Case::default() }
+    }
+}
+
+/// Searches the shortest dip of which both edges are detected, and the shortest of which one is.
+pub fn measure(job: &Job, loaded: bool, placement: Placement, observer: &mut Observer) -> Result<Series, Error> {
+    job.check(placement)?;
+    placement.check()?;
+    let driver = placement.peer(job.driver_cpu, "a dip from one CPU to another")?;
+    job.wiring.try_out()?;
+    let detector = Detector { job, placement, driver };
+    let points: RefCell<BTreeMap<u64, DipPoint>> = RefCell::default();
+    let backend = RefCell::new(None);
+    let stop = observer.stop;
+    let trial = |width_ns: u64, seen: fn(&DipPoint) -> u64| -> Result<bool, Error> {
+        if stop.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(Error::Impossible("the search was ended before it found the shortest dip".into()));
+        }
+        let (point, of) = detector.trial(width_ns, job.dips)?;
+        backend.replace(Some(of));
+        // Where hardly any could be driven so short, nothing is known.
+        if point.dips * 2 < job.dips.into() {
+            return Ok(false);
+        }
+        let held = seen(&point) as f64 >= job.share * point.dips as f64;
+        let mut points = points.borrow_mut();
+        let all = points.entry(width_ns).or_insert_with(|| DipPoint { width_ns, ..DipPoint::default() });
+        (all.dips, all.both, all.one) = (all.dips + point.dips, all.both + point.both, all.one + point.one);
+        Ok(held)
+    };
+    let both_ns = job.range.shortest(|width_ns| trial(width_ns, |point| point.both))?;
+    // One edge of a dip is detected wherever both are.
+    let of_one = Range { high_ns: both_ns.unwrap_or(job.range.high_ns), ..job.range };
+    let one_ns = of_one.shortest(|width_ns| trial(width_ns, |point| point.one))?.or(both_ns);
+    let points = points.into_inner().into_values().collect();
+    let Range { low_ns, high_ns, step_ns } = job.range;
+    let case = job.case(loaded);
+    let mut series = Series::from(case);
+    series.dip = Some(Dip { share: job.share, low_ns, high_ns, step_ns, both_ns, one_ns, points });
+    series.settings = Settings {
+        method: job.method.name().into(),
+        peer_cpu: driver.cpu,
+        line: Some(job.wiring.drive.to_string()),
+        seen_line: Some(job.wiring.see.to_string()),
+        backend: backend.into_inner(),
+        ..Settings::default()
+    };
+    Ok(series)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use ontick_gpio::{Name, OnExit, sim};
+
+    use super::*;
+
+    /// A simulated line notifies of no edge within its dead time of another, however late anybody is: dips that last
+    /// longer than they should are left out.
+    #[test]
+    fn the_dead_time_of_a_simulated_line_is_found() {
+        if cpus::allowed().len() < 2 {
+            return;
+        }
+        let chip = format!("dip-{}", std::process::id());
+        let line = |line| Name::Sim { chip: chip.clone(), line };
+        let wiring = Wiring { drive: line(4), see: line(17), on_exit: OnExit::Low };
+        let dead_time_ns = 350_000;
+        sim::wire(&wiring.drive, &wiring.see, sim::Wire { dead_time_ns, ..sim::Wire::default() }).unwrap();
+        let range = Range { low_ns: 100_000, high_ns: 900_000, step_ns: 100_000 };
+        let job = Job { wiring, method: Method::Interrupt, range, dips: 20, share: 0.9, driver_cpu: None };
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let mut observer = Observer::new(&stop, &mut look);
+        let placement = Placement { cpu: Some(cpus::preferred()), ..Placement::stock() };
+        let series = measure(&job, false, placement, &mut observer).unwrap();
+        let dip = series.dip.unwrap();
+        assert_eq!((dip.both_ns, dip.one_ns), (Some(400_000), Some(100_000)), "{:?}", dip.points);
+        assert!(!sim::line_states(&chip).unwrap()[4].level, "left low");
+        sim::remove(&chip).unwrap();
+    }
+
+    #[test]
+    fn widths_that_cannot_be_are_refused() {
+        let line = |line| Name::Sim { chip: "none".into(), line };
+        let wiring = Wiring { drive: line(4), see: line(17), on_exit: OnExit::Low };
+        for (low_ns, high_ns, step_ns) in [(1, 10, 1), (2_000, 1_000, 100), (1_000, 20_000_000, 1_000), (200, 300, 0)] {
+            let range = Range { low_ns, high_ns, step_ns };
+            let job =
+                Job { wiring: wiring.clone(), method: Method::Poll, range, dips: 1, share: 1.0, driver_cpu: None };
+            let error = job.check(Placement::stock()).unwrap_err().to_string();
+            assert!(error.contains("from 100ns to 10ms"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Where the percentile of what the samples were drawn from lies: by ranks alone, whatever the distribution.
+
+use serde::Serialize;
+use statrs::function::beta::beta_reg;
+
+use crate::histogram::Histogram;
+
+/// A time, known within bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Bounds {
+    /// Not less than this.
+    pub low_ns: u64,
+    /// Not more than this; `None` where the samples are too few to bound it.
+    pub high_ns: Option<u64>,
+}
+
+/// The chance that a bound does not hold.
+const WRONG: f64 = 0.025;
+
+/// The bounds of quantile `q`, each wrong in one of forty, if there were `n` samples distributed as these are.
+///
+/// Of n samples, those not above the quantile are binomial with probability q, so the sample of rank l lies above it with
+/// the probability that fewer than l are (David and Nagaraja, Order Statistics, 7.1).
+pub fn bounds(histogram: &Histogram, q: f64, n: u64) -> Bounds {
+    let here = |rank: u64| (u128::from(rank) * u128::from(histogram.count())).div_ceil(u128::from(n.max(1))) as u64;
+    // The lowest rank that is too high to be below, and the lowest that is above, of 1 to n.
+    let too_high = first(n, |rank| at_most(rank - 1, n, q) > WRONG);
+    let above = first(n, |rank| 1.0 - at_most(rank - 1, n, q) <= WRONG);
+    let low_ns = (too_high > 1).then(|| value_at(histogram, here(too_high - 1), |low, _| low)).flatten();
+    let high_ns = (above <= n).then(|| value_at(histogram, here(above), |_, high| high)).flatten();
+    Bounds { low_ns: low_ns.unwrap_or(0), high_ns }
+}
+
+/// The chance that at most `k` of `n` samples are not above the quantile.
+fn at_most(k: u64, n: u64, q: f64) -> f64 {
+    match k >= n {
+        true => 1.0,
+        false => beta_reg((n - k) as f64, k as f64 + 1.0, 1.0 - q),
+    }
+}
+
+/// The first rank of 1 to `n` for which it holds, which it does for all above; `n + 1` if for none.
+fn first(n: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (1, n + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match holds(middle) {
+            true => high = middle,
+            false => low = middle + 1,
+        }
+    }
+    low
+}
+
+/// The edge, as `edge` picks it, of the bucket that holds the sample of this rank; the maximum beyond all buckets.
+fn value_at(histogram: &Histogram, rank: u64, edge: impl Fn(u64, u64) -> u64) -> Option<u64> {
+    let mut before = 0;
+    for bucket in histogram.buckets() {
+        before += bucket.count;
+        if before >= rank {
+            return Some(edge(bucket.low_ns, bucket.high_ns()));
+        }
+    }
+    histogram.max_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(count: u64) -> Histogram {
+        let mut h = Histogram::default();
+        (1..=count).for_each(|i| h.add(i, 1, 1));
+        h
+    }
+
+    /// Ranks as tables of order statistics have them: for the median of 100 the 40th and the 61st, of 10 the 2nd and the 9th.
+    #[test]
+    fn medians_lie_between_the_ranks_of_the_tables() {
+        assert_eq!(bounds(&numbered(100), 0.5, 100), Bounds { low_ns: 40, high_ns: Some(61) });
+        assert_eq!(bounds(&numbered(10), 0.5, 10), Bounds { low_ns: 2, high_ns: Some(9) });
+    }
+
+    /// 0.99 to the power of n is at most 0.025 from n = 368 on.
+    #[test]
+    fn a_high_percentile_of_few_samples_has_no_upper_bound() {
+        assert_eq!(bounds(&numbered(367), 0.99, 367).high_ns, None);
+        assert_eq!(bounds(&numbered(368), 0.99, 368).high_ns, Some(368));
+    }
+
+    #[test]
+    fn more_of_the_same_samples_bound_closer() {
+        let (once, often) = (bounds(&numbered(100), 0.5, 100), bounds(&numbered(100), 0.5, 10_000));
+        assert!(often.low_ns > once.low_ns && often.high_ns < once.high_ns, "{often:?}");
+        assert_eq!(bounds(&Histogram::default(), 0.5, 0), Bounds { low_ns: 0, high_ns: None });
+    }
+
+    #[test]
+    fn a_bucket_is_bounded_by_its_edges() {
+        let mut h = Histogram::default();
+        h.add(1_000, 128, 1_000);
+        assert_eq!(bounds(&h, 0.5, 1_000), Bounds { low_ns: 1_000, high_ns: Some(1_127) });
+    }
+}

@@ -1,0 +1,76 @@
+//! Whether a run is no worse than another, in words.
+
+use ontick_record::compare::{Bounds, Decision, Verdict};
+
+use crate::Style;
+use crate::colour::Paint;
+use crate::number::{counted, plain};
+use crate::printable::printable;
+use crate::text::hanging;
+
+/// The decisions, a line each, worst first as they were asked for.
+pub fn decisions(decisions: &[Decision], style: &Style) -> String {
+    let paint = Paint(style.colour);
+    let mut text = String::new();
+    for decision in decisions {
+        let (word, mark): (_, fn(&Paint, &str) -> String) = match decision.verdict {
+            Verdict::Met => ("met      ", Paint::good),
+            Verdict::Broken => ("not met  ", Paint::bad),
+            Verdict::CannotTell => ("cannot tell  ", Paint::bad),
+        };
+        let rest = printable(&format!("{} — {}: {}", decision.requirement, decision.series.1, sentence(decision)));
+        text.push_str(&hanging(word, &mark(&paint, word), &rest, style.width));
+    }
+    text
+}
+
+/// What is known of both percentiles and their ratio, and what would settle it.
+pub(crate) fn sentence(decision: &Decision) -> String {
+    let (least, most) = decision.ratio;
+    let ratio = match most {
+        Some(most) => format!("{least:.2} to {most:.2} times"),
+        None => format!("{least:.2} times or more"),
+    };
+    let known = format!("{}, before {} ({ratio}, with 95 % confidence)", range(decision.after), range(decision.before));
+    match (decision.verdict, decision.samples_wanted) {
+        (Verdict::CannotTell, Some(samples)) => {
+            format!("{known}; {} of each run would settle it", counted(samples, "sample"))
+        }
+        (Verdict::CannotTell, None) => format!("{known}; too near the limit for any number of samples"),
+        _ => known,
+    }
+}
+
+fn range(bounds: Bounds) -> String {
+    match bounds.high_ns {
+        Some(high_ns) => format!("{} to {}", plain(bounds.low_ns), plain(high_ns)),
+        None => format!("{} or more", plain(bounds.low_ns)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_record::Histogram;
+
+    use super::*;
+
+    #[test]
+    fn what_would_settle_it_is_said() {
+        let of = |count: u64| {
+            let mut h = Histogram::default();
+            (0..count).for_each(|i| h.add(10_000 + i * 1_000 / count, 1, 1));
+            h
+        };
+        let decide = |samples: u64| {
+            let (base, new) = (of(samples), of(samples));
+            "p50 <= 1.02x"
+                .parse::<ontick_record::compare::RelativeRequirement>()
+                .unwrap()
+                .decide(("a", &base), ("a", &new))
+        };
+        let text = decisions(&[decide(10)], &Style::default());
+        assert!(text.starts_with("cannot tell  p50 <= 1.02x — a: ") && text.contains("samples of each run"), "{text}");
+        let text = decisions(&[decide(100_000)], &Style::default());
+        assert!(text.starts_with("met      p50 <= 1.02x — a: ") && !text.contains("samples of each run"), "{text}");
+    }
+}

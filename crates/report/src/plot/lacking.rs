@@ -1,0 +1,34 @@
+//! What a run lacks for a plot: whoever asks for it learns that before an empty picture is written.
+
+use ontick_record::{Run, Series};
+
+use super::{NO_PULSES, NO_REQUESTS, NO_WAITS, Plot, outliers, persistence, received, waveform};
+
+/// Why there is nothing to draw, in words; nothing if there is.
+///
+/// ```
+/// use ontick_record::Run;
+/// use ontick_report::plot::{Plot, lacking};
+/// let run = Run::new("ontick 0.1.0", "timer");
+/// assert_eq!(lacking(&run, Plot::Outliers), Some("no outliers were kept in this run"));
+/// ```
+pub fn lacking(run: &Run, plot: Plot) -> Option<&'static str> {
+    let any = |has: fn(&Series) -> bool| run.series.iter().any(has);
+    let (there, words) = match plot {
+        Plot::Latency | Plot::Percentiles => (any(|s| s.latency.count() > 0), "it has no samples"),
+        Plot::Maxima => (any(|s| s.maxima.max_ns.iter().any(|ns| *ns > 0)), "no maxima over time were recorded"),
+        Plot::Blocks => (any(|s| !s.blocks.is_empty()), "the run was not measured in blocks"),
+        Plot::Widths => {
+            (any(|s| s.pulse.as_ref().is_some_and(|pulse| !pulse.width.is_empty())), "no pulses were measured")
+        }
+        Plot::Persistence => (!persistence::screens(run).is_empty(), NO_REQUESTS),
+        Plot::Waveform => (!waveform::trains(run).is_empty(), NO_PULSES),
+        Plot::Outliers => (outliers::timeline(run).is_some(), "no outliers were kept in this run"),
+        Plot::Arrivals => (run.switch.is_some(), "no frames went through a switch in this run"),
+        Plot::Delays => (crate::delays::of(run).is_some(), "no delays were measured"),
+        Plot::Waits => (!crate::waits::of(run).is_empty(), NO_WAITS),
+        Plot::Received => (!received::sides(run).is_empty(), "no wire was tested in this run"),
+        Plot::Dips => (!crate::dips::of(run).is_empty(), "no dips were searched in this run"),
+    };
+    (!there).then_some(words)
+}

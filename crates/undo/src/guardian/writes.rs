@@ -1,0 +1,102 @@
+//! A guardian that writes values to files when this process ends: small files of the kernel that hold a setting.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use super::{Fork, Messages};
+
+/// Writes the values, one file after the other, when it is dropped or this process ends, however it ends. What cannot be
+/// written is passed over.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// # let dir = tempfile::tempdir()?;
+/// let enable = dir.path().join("enable");
+/// std::fs::write(&enable, "1")?;
+/// let back = ontick_undo::guardian::Writes::start(vec![(enable.clone(), "0".into())])?;
+/// drop(back);
+/// assert_eq!(std::fs::read_to_string(&enable)?, "0");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Writes(#[allow(dead_code, reason = "it acts when it is dropped")] Fork);
+
+impl Writes {
+    /// Starts the guardian.
+    pub fn start(values: Vec<(PathBuf, String)>) -> io::Result<Self> {
+        Self::start_with_removals(values, Vec::new())
+    }
+
+    /// Starts a guardian that, when all is written, removes these files and empty folders in their order.
+    pub fn start_with_removals(values: Vec<(PathBuf, String)>, removals: Vec<PathBuf>) -> io::Result<Self> {
+        // Made before the fork: the child must not allocate.
+        let removals = removals
+            .into_iter()
+            .map(|path| Ok(CString::new(path.into_os_string().into_vec())?))
+            .collect::<io::Result<Vec<CString>>>()?;
+        let values = values
+            .into_iter()
+            .map(|(file, value)| Ok((CString::new(file.into_os_string().into_vec())?, value)))
+            .collect::<io::Result<Vec<(CString, String)>>>()?;
+        // SAFETY: the guardian makes async-signal-safe system calls only, on values made before, which it never frees.
+        unsafe { Fork::start(move |messages| write_all(&values, &removals, messages)) }.map(Self)
+    }
+}
+
+fn write_all(values: &[(CString, String)], removals: &[CString], mut messages: Messages) -> u8 {
+    while messages.read(&mut [0]) {}
+    for (file, value) in values {
+        // SAFETY: the path ends with a zero byte, and the value's bytes are valid for reads.
+        unsafe {
+            let file = libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_TRUNC | libc::O_CLOEXEC);
+            if file >= 0 {
+                libc::write(file, value.as_ptr().cast(), value.len());
+                libc::close(file);
+            }
+        }
+    }
+    for path in removals {
+        // SAFETY: the path ends with a zero byte.
+        unsafe {
+            // A folder is refused by the one, a file by the other.
+            if libc::unlink(path.as_ptr()) != 0 {
+                libc::rmdir(path.as_ptr());
+            }
+        }
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_empty_folders_are_removed_after_all_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        ["group", "full"].iter().for_each(|name| std::fs::create_dir(at(name)).unwrap());
+        ["group/a", "full/b", "c"].iter().for_each(|name| std::fs::write(at(name), "").unwrap());
+        let removals = ["group/a", "group", "full", "missing"].map(at).to_vec();
+        drop(Writes::start_with_removals(vec![(at("c"), "1".into())], removals).unwrap());
+        assert_eq!(["group", "full", "c"].map(|name| at(name).exists()), [false, true, true]);
+    }
+
+    #[test]
+    fn values_are_written_in_order_and_what_cannot_be_is_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("a"), "before").unwrap();
+        std::fs::write(at("b"), "before").unwrap();
+        let values = [("a", "1"), ("missing/c", "2"), ("b", "3"), ("a", "4")];
+        let writes = Writes::start(values.map(|(name, value)| (at(name), value.into())).into()).unwrap();
+        assert_eq!(std::fs::read_to_string(at("a")).unwrap(), "before");
+        drop(writes);
+        assert_eq!(["a", "b"].map(|name| std::fs::read_to_string(at(name)).unwrap()), ["4", "3"]);
+        assert!(!at("missing").exists() && Writes::start(vec![("a\0b".into(), String::new())]).is_err());
+    }
+}
