@@ -5,7 +5,7 @@ use std::io;
 
 /// Attributes for `sched_setattr(2)`; the C library has no wrapper.
 #[repr(C)]
-#[derive(Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct SchedAttr {
     pub size: u32,
     pub policy: u32,

@@ -13,6 +13,7 @@ mod latency_request;
 mod memory;
 mod policy;
 mod refusal;
+mod scheduling;
 mod setup;
 
 pub use affinity::{set_affinity, set_affinity_of};
@@ -20,6 +21,7 @@ pub use latency_request::LatencyRequest;
 pub use memory::prefault_stack;
 pub use policy::{Policy, PolicyError};
 pub use refusal::Refusal;
+pub use scheduling::Scheduling;
 pub use setup::{Setup, ThreadSetup};
 
 pub use crate::sys::block_signals;
