@@ -418,11 +418,6 @@ impl<'n> Collector<'n> {
 }
 
 pub(crate) fn histogram(snapshot: &Snapshot) -> Histogram {
-    let mut latency = Histogram::from_buckets(snapshot.buckets().map(Bucket::from));
-    latency.min_ns = snapshot.min_ns;
-    latency.max_ns = snapshot.max_ns;
-    let count = latency.count();
-    latency.mean_ns = (count > 0).then(|| snapshot.sum_ns as f64 / count as f64);
-    latency.std_dev_ns = std_dev(count, snapshot.sum_ns, snapshot.sum_of_squares);
-    latency
+    let buckets = snapshot.buckets().map(Bucket::from);
+    Histogram::recorded(buckets, snapshot.min_ns.zip(snapshot.max_ns), snapshot.sum_ns, snapshot.sum_of_squares)
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::HistogramError;
-use crate::moments::Moments;
+use crate::moments::{Moments, std_dev};
 
 /// `count` values in `low_ns ..= low_ns + width_ns - 1`; in JSON `[low_ns, width_ns, count]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +96,25 @@ impl Histogram {
         let buckets: Vec<Bucket> =
             sorted.into_iter().map(|((low_ns, width_ns), count)| Bucket { low_ns, width_ns, count }).collect();
         Self { buckets, ..Self::default() }.with_edges()
+    }
+
+    /// What a recorder counted: its buckets, smallest and largest latency, and the sums of the latencies and of their
+    /// squares.
+    pub fn recorded(
+        buckets: impl IntoIterator<Item = Bucket>,
+        extremes: Option<(u64, u64)>,
+        sum_ns: u64,
+        sum_of_squares: u128,
+    ) -> Self {
+        let counted = Self::from_buckets(buckets);
+        let count = counted.count();
+        Self {
+            min_ns: extremes.map(|(min_ns, _)| min_ns),
+            max_ns: extremes.map(|(_, max_ns)| max_ns),
+            mean_ns: (count > 0).then(|| sum_ns as f64 / count as f64),
+            std_dev_ns: std_dev(count, sum_ns, sum_of_squares),
+            ..counted
+        }
     }
 
     /// Fills in minimum and maximum from the buckets where nothing exact is known.
