@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build install uninstall test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross lab fresh fmt lint crates mutants clean help
+.PHONY: prove build install uninstall build-lib install-lib uninstall-lib test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross lab fresh fmt lint crates mutants clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -17,6 +17,18 @@ install: ## PREFIX/bin/ontick; PREFIX is /usr/local for root and ~/.local for ot
 
 uninstall: ## takes it away again, and nothing else
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install --uninstall
+
+build-lib: ## target/libontick: the library for programs in C and C++ (docs/c.md)
+	packaging/needs build
+	packaging/rust --install >/dev/null
+	packaging/build-lib
+
+install-lib: ## header, libraries and pkg-config file below PREFIX, as for install
+	@[ -e target/libontick/libontick.a ] || $(MAKE) build-lib
+	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' packaging/install-lib
+
+uninstall-lib: ## takes them away again
+	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' packaging/install-lib --uninstall
 
 test: ## everything that CI runs
 	packaging/test

@@ -7,10 +7,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The words between quotation marks in the line of `deny.toml` that begins with a key.
+/// The words between quotation marks in a list of `deny.toml`.
 fn listed(rules: &str, key: &str) -> Vec<String> {
-    let line = rules.lines().find(|line| line.starts_with(&format!("{key} = ["))).unwrap_or_default();
-    line.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+    let list = rules.split_once(&format!("\n{key} = [")).and_then(|(_, rest)| rest.split_once("]\n"));
+    let list = list.map_or("", |(list, _)| list);
+    list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 /// Whether an SPDX expression can be met with licences that are allowed: `OR` binds less than `AND`.

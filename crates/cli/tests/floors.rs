@@ -26,8 +26,9 @@ const SWITCH: &str = "ontick-switch";
 const TSN: &str = "ontick-tsn";
 const REPORT: &str = "ontick-report";
 const CLI: &str = "ontick";
+const C: &str = "ontick-c";
 
-const HOUSE: [Wing; 16] = [
+const HOUSE: [Wing; 17] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
     Wing { name: RT, floor: 1, may_use: &[UNITS] },
@@ -47,6 +48,7 @@ const HOUSE: [Wing; 16] = [
         floor: 5,
         may_use: &[UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT],
     },
+    Wing { name: C, floor: 5, may_use: &[RT, RECORD, GPIO, MACHINE] },
     Wing {
         name: "ontick-bench",
         floor: 6,
