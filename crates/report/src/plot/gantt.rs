@@ -2,7 +2,8 @@
 
 use super::arrivals::time_ticks;
 use super::frame::{Frame, Paper, QUIET, TEXT, px, text_width};
-use super::palette::Ink;
+use super::hatch;
+use super::palette::nth;
 use super::scale::Scale;
 
 /// A picture of bars.
@@ -72,6 +73,7 @@ pub fn gantt(gantt: &Gantt) -> String {
     }
     let names = gantt.rows.iter().map(|row| text_width(&row.name, NAME_SIZE)).fold(0.0, f64::max);
     frame.left = (names + 24.0).clamp(NAMES.0, NAMES.1);
+    hatch::define(&mut frame.svg, colours(gantt).map(nth));
     frame.svg.open("g", &[("class", &"legend")]);
     for entry in &legend {
         entry.draw(&mut frame);
@@ -87,6 +89,12 @@ pub fn gantt(gantt: &Gantt) -> String {
     }
     frame.svg.close();
     frame.finish()
+}
+
+/// The numbers of all colours in the picture.
+fn colours(gantt: &Gantt) -> impl Iterator<Item = usize> {
+    let bars = gantt.rows.iter().flat_map(|row| &row.bars).filter(|bar| !bar.waits);
+    gantt.legend.iter().map(|(colour, _)| *colour).chain(bars.map(|bar| bar.colour))
 }
 
 /// What a sign in the picture means, and where that is written.
@@ -129,8 +137,8 @@ impl Entry {
     fn draw(&self, frame: &mut Frame) {
         let y = frame.top + self.y;
         match self.sign {
-            Sign::Bar(colour) => block(frame, (self.x, y + 1.0), (14.0, 10.0), Some(colour)),
-            Sign::Waits => block(frame, (self.x, y + 4.5), (14.0, 3.0), None),
+            Sign::Bar(colour) => block(frame, (self.x, y + 1.0), (14.0, 10.0), Some(colour), None),
+            Sign::Waits => block(frame, (self.x, y + 4.5), (14.0, 3.0), None, None),
             Sign::Deadline => frame.rule((self.x + 7.0, y), (self.x + 7.0, y + 12.0), "deadline", DEADLINE),
             Sign::None => {}
         }
@@ -138,22 +146,24 @@ impl Entry {
     }
 }
 
-/// A filled rectangle, in the colour of its number or in that of waiting.
-fn block(frame: &mut Frame, at: (f64, f64), size: (f64, f64), colour: Option<usize>) {
-    open_block(frame, at, size, colour);
-    frame.svg.close();
-}
-
-fn open_block(frame: &mut Frame, (x, y): (f64, f64), (wide, high): (f64, f64), colour: Option<usize>) {
-    let ink = colour.map(|colour| Ink { colour, dash: 0 });
+/// A filled rectangle, in the colour and pattern of its number or in that of waiting, with what somebody sees who points
+/// at it.
+fn block(frame: &mut Frame, (x, y): (f64, f64), (wide, high): (f64, f64), colour: Option<usize>, title: Option<&str>) {
+    let ink = colour.map(nth);
     let fill = ink.map_or(QUIET, |ink| ink.stroke());
     let class = ink.map_or_else(|| "quiet".into(), |ink| format!("fill {}", ink.class()));
     let (x, y, wide) = (px(x), px(y), px(wide));
     // Where a switch sends on what still comes in, both bars are seen.
     let shape: [(&str, &dyn std::fmt::Display); 4] = [("x", &x), ("y", &y), ("width", &wide), ("height", &high)];
     let paint: [(&str, &dyn std::fmt::Display); 3] = [("fill", &fill), ("fill-opacity", &0.8), ("class", &class)];
-    let attributes = [&shape[..], &paint].concat();
-    frame.svg.open("rect", &attributes);
+    frame.svg.open("rect", &[&shape[..], &paint].concat());
+    if let Some(title) = title {
+        frame.svg.leaf("title", &[], title);
+    }
+    frame.svg.close();
+    if let Some(ink) = ink {
+        hatch::cover(&mut frame.svg, ink, &shape);
+    }
 }
 
 fn draw_row(frame: &mut Frame, x: Scale, place: usize, row: &Row) {
@@ -175,9 +185,8 @@ fn draw_row(frame: &mut Frame, x: Scale, place: usize, row: &Row) {
         let (left, right) = (x.at(bar.begin_ns as f64), x.at(bar.end_ns as f64));
         let (y, height) = if bar.waits { (top + 8.5, 3.0) } else { (top + 3.0, ROW - 6.0) };
         let size = ((right - left).max(NARROWEST), height);
-        open_block(frame, (left.min(frame.right - NARROWEST), y), size, (!bar.waits).then_some(bar.colour));
-        frame.svg.leaf("title", &[], &bar.name);
-        frame.svg.close();
+        let colour = (!bar.waits).then_some(bar.colour);
+        block(frame, (left.min(frame.right - NARROWEST), y), size, colour, Some(&bar.name));
     }
     let span = x.value_at_end();
     let mut beyond: Vec<&str> = Vec::new();
@@ -226,6 +235,20 @@ mod tests {
         let share = (at[1] - 80.0) / (WIDTH - 22.0 - 80.0);
         assert!(at.len() == 2 && (share - 0.7).abs() < 0.01, "one in the legend, one at seven tenths: {at:?}");
         assert!(gantt(&Gantt::default()).contains("nothing is scheduled"));
+    }
+
+    /// The colours of the first seven come again.
+    #[test]
+    fn the_eighth_stream_has_a_pattern_in_the_legend_and_in_its_bars() {
+        let bar = |colour| Bar { begin_ns: 0, end_ns: 500, colour, name: String::new(), waits: false };
+        let picture = |colour| Gantt {
+            span_ns: 1_000,
+            legend: vec![(colour, "stream".into())],
+            rows: vec![Row { name: "a>b".into(), bars: vec![bar(colour)], deadlines: Vec::new() }],
+            ..Gantt::default()
+        };
+        let drawn = |colour| gantt(&picture(colour)).matches("url(#hatch-").count();
+        assert_eq!([drawn(6), drawn(7), drawn(27)], [0, 2, 2]);
     }
 
     #[test]

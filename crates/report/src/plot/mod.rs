@@ -8,6 +8,7 @@ mod dips;
 mod frame;
 mod gantt;
 mod growth;
+mod hatch;
 mod lacking;
 mod latency;
 mod maxima;

@@ -2,6 +2,7 @@
 //! what each listener gets by when.
 
 use super::frame::{Frame, Paper, QUIET, TEXT, path, px, text_width};
+use super::hatch;
 use super::palette::nth;
 use crate::typeset::plain_time;
 
@@ -82,8 +83,9 @@ pub fn topology(network: &Topology) -> String {
         frame.nothing("no streams go through this network");
         return frame.finish();
     }
+    hatch::define(&mut frame.svg, colours(network).map(nth));
     for (x, y, colour, name) in &legend {
-        rectangle(&mut frame, (*x, TOP + y), (12.0, 12.0), nth(*colour).stroke(), "none");
+        filled(&mut frame, (*x, TOP + y), (12.0, 12.0), *colour);
         frame.text(x + 18.0, TOP + y + 10.0, name, &[("fill", &TEXT), ("font-size", &SMALL)]);
     }
     for (node, at) in network.nodes.iter().zip(&places) {
@@ -95,6 +97,14 @@ pub fn topology(network: &Topology) -> String {
         card(&mut frame, network, node, *at);
     }
     frame.finish()
+}
+
+/// The numbers of all colours in the picture.
+fn colours(network: &Topology) -> impl Iterator<Item = usize> {
+    let windows = network.nodes.iter().flat_map(|node| &node.ports).flat_map(|port| &port.windows);
+    let deliveries = network.nodes.iter().flat_map(|node| &node.deliveries);
+    let legend = network.legend.iter().map(|(colour, _)| *colour);
+    legend.chain(windows.map(|(.., colour)| *colour)).chain(deliveries.map(|delivery| delivery.colour))
 }
 
 fn height(node: &Node) -> f64 {
@@ -204,7 +214,7 @@ fn strip(frame: &mut Frame, (left, top): (f64, f64), port: &Port) {
     let x = |ns: u64| left + WIDE * (ns.min(port.cycle_ns) as f64 / port.cycle_ns.max(1) as f64);
     for (begin_ns, end_ns, colour) in &port.windows {
         let wide = (x(*end_ns) - x(*begin_ns)).max(0.8);
-        rectangle(frame, (x(*begin_ns), top), (wide, HIGH), nth(*colour).stroke(), "none");
+        filled(frame, (x(*begin_ns), top), (wide, HIGH), *colour);
     }
 }
 
@@ -212,8 +222,11 @@ fn strip(frame: &mut Frame, (left, top): (f64, f64), port: &Port) {
 fn meter(frame: &mut Frame, (left, top): (f64, f64), delivery: &Delivery) {
     rectangle(frame, (left, top), (WIDE, HIGH), "#f3f4f6", "#d5d9de");
     let share = (delivery.at_ns as f64 / delivery.deadline_ns.max(1) as f64).min(1.0);
-    let fill = if delivery.at_ns > delivery.deadline_ns { LATE } else { nth(delivery.colour).stroke() };
-    rectangle(frame, (left, top + 3.0), ((WIDE * share).max(0.8), HIGH - 6.0), fill, "none");
+    let (at, size) = ((left, top + 3.0), ((WIDE * share).max(0.8), HIGH - 6.0));
+    match delivery.at_ns > delivery.deadline_ns {
+        true => rectangle(frame, at, size, LATE, "none"),
+        false => filled(frame, at, size, delivery.colour),
+    }
     frame.rule((left + WIDE, top - 2.0), (left + WIDE, top + HIGH + 2.0), "mark", LATE);
 }
 
@@ -223,6 +236,13 @@ fn rectangle(frame: &mut Frame, (x, y): (f64, f64), (wide, high): (f64, f64), fi
         "rect",
         &[("x", &x), ("y", &y), ("width", &wide), ("height", &high), ("fill", &fill), ("stroke", &stroke)],
     );
+}
+
+/// In the colour and pattern of this number.
+fn filled(frame: &mut Frame, (x, y): (f64, f64), (wide, high): (f64, f64), colour: usize) {
+    rectangle(frame, (x, y), (wide, high), nth(colour).stroke(), "none");
+    let [x, y, wide, high] = [x, y, wide, high].map(px);
+    hatch::cover(&mut frame.svg, nth(colour), &[("x", &x), ("y", &y), ("width", &wide), ("height", &high)]);
 }
 
 #[cfg(test)]
@@ -252,6 +272,19 @@ mod tests {
         let cards = document.descendants().filter(|node| node.attribute("data-name").is_some()).count();
         assert_eq!(cards, 3);
         assert!(svg.contains("to drive by swp1") && svg.contains("video &lt;1&gt;: 213"), "{svg}");
+    }
+
+    /// The colours of the first seven come again.
+    #[test]
+    fn the_eighth_stream_has_a_pattern_wherever_it_is_drawn() {
+        let drawn = |colour| {
+            let mut network = network();
+            network.legend[0].0 = colour;
+            network.nodes[0].ports[0].windows[0].2 = colour;
+            network.nodes[2].deliveries[0].colour = colour;
+            topology(&network).matches("url(#hatch-").count()
+        };
+        assert_eq!([drawn(6), drawn(7)], [0, 3]);
     }
 
     #[test]
