@@ -165,8 +165,19 @@ fn pages() -> Vec<(String, String)> {
     all
 }
 
-/// How wide each page is in a window of this width, and how wide the window is without its scroll bar.
-fn widths(browser: &str, pages: &[(String, String)], window: u32) -> Vec<(String, u32, u32)> {
+/// A page in a window of some width, in px.
+struct Fit {
+    page: String,
+    /// How wide it is.
+    wide: u32,
+    /// How wide the window is without its scroll bar.
+    room: u32,
+    /// How much of the widest table its box does not show.
+    hidden: u32,
+}
+
+/// How each page fits into a window of this width.
+fn fits(browser: &str, pages: &[(String, String)], window: u32) -> Vec<Fit> {
     let escaped = |page: &str| page.replace('&', "&amp;").replace('"', "&quot;");
     let frame = |(name, page): &(String, String)| {
         format!(
@@ -177,16 +188,18 @@ fn widths(browser: &str, pages: &[(String, String)], window: u32) -> Vec<(String
     let frames: String = pages.iter().map(frame).collect();
     let script = "<script>onload = () => document.querySelectorAll('iframe').forEach((frame) => {
         const page = frame.contentDocument.documentElement, p = document.createElement('p');
-        p.textContent = [frame.name, page.scrollWidth, page.clientWidth].join(' ');
+        const boxes = [...page.querySelectorAll('.wide')].map((box) => box.scrollWidth - box.clientWidth);
+        p.textContent = [frame.name, page.scrollWidth, page.clientWidth, Math.max(0, ...boxes)].join(' ');
         p.className = 'measured';
         frame.replaceWith(p);
     });</script>";
     let seen = visit(browser, &format!("<!DOCTYPE html><body>{frames}{script}</body>"));
     let measured = seen.dom.split("<p class=\"measured\">").skip(1).filter_map(|rest| rest.split('<').next());
-    let number = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap();
     let parsed = measured.map(|text| {
-        let mut words = text.split(' ');
-        (words.next().unwrap().to_string(), number(words.next()), number(words.next()))
+        let (page, numbers) = text.split_once(' ').unwrap();
+        let numbers: Vec<u32> = numbers.split(' ').map(|number| number.parse().unwrap()).collect();
+        let [wide, room, hidden] = numbers[..] else { panic!("{text}") };
+        Fit { page: page.into(), wide, room, hidden }
     });
     parsed.collect()
 }
@@ -196,17 +209,18 @@ fn no_page_scrolls_sideways() {
     let Some(browser) = chromium() else { return };
     let pages = pages();
     for window in [400, 800, 1_600] {
-        let measured = widths(browser, &pages, window);
+        let measured = fits(browser, &pages, window);
         assert_eq!(measured.len(), pages.len());
-        for (name, page, room) in measured {
-            assert!(room + 30 >= window && page <= room, "{name} is {page} px wide in a window of {room} px");
+        for Fit { page, wide, room, hidden } in measured {
+            assert!(room + 30 >= window && wide <= room, "{page} is {wide} px wide in a window of {room} px");
+            assert!(window < 800 || hidden == 0, "{page}: {hidden} px of a table are hidden in a window of {room} px");
         }
     }
     // Proof that it can fail.
-    let broad =
-        vec![("broad".to_string(), "<!DOCTYPE html><body><div style=\"width:500px\">x</div></body>".to_string())];
-    let (_, page, room) = widths(browser, &broad, 400).remove(0);
-    assert!(page > room, "{page} px in {room} px");
+    let broad = "<!DOCTYPE html><body><div style=\"width:500px\">x</div>\
+                 <div class=\"wide\" style=\"width:50px;overflow-x:auto\"><p style=\"width:70px\">x</p></div></body>";
+    let Fit { wide, room, hidden, .. } = fits(browser, &[("broad".to_string(), broad.to_string())], 400).remove(0);
+    assert!(wide > room && hidden == 20, "{wide} px in {room} px, {hidden} px hidden");
 }
 
 /// Proof that the tests above can fail: each page is broken in one way, and each is found out.
