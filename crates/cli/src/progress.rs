@@ -95,6 +95,9 @@ impl Progress {
 fn line(live: &Live, samples: Option<&Samples>) -> String {
     let figure = |ns: Option<u64>| ns.map(show).unwrap_or_default();
     let done = live.done.map_or(format!("{:3}s", live.elapsed.as_secs()), |done| format!("{:3.0}%", done * 100.0));
+    if live.latency.count() == 0 && samples.is_none() {
+        return format!("{done}  {}", live.name);
+    }
     let samples = samples.map(|samples| format!("  {}", samples.rate_in_words())).unwrap_or_default();
     format!(
         "{done}  {}{samples}  p50 {}  p99 {}  max {}  missed {}",

@@ -145,7 +145,7 @@ fn carry_out(
         }
     };
 
-    if stop.load(Relaxed) && series.iter().all(|s| s.latency.count() == 0) {
+    if stop.load(Relaxed) && series.iter().all(|s| s.latency.count() == 0 && s.dip.is_none()) {
         journal.map(RunJournal::remove).transpose()?;
         return Err(Failure::new(match &asked.waits_for {
             Some(what) => format!("the run was ended while it waited for {what}, so nothing was measured"),

@@ -1,7 +1,10 @@
 //! `latency dip`: the shortest dip of an input that is still detected.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
+use crate::durations::stated;
 use crate::link::Chip;
 use crate::{run, stderr, stdout};
 
@@ -13,9 +16,10 @@ fn the_shortest_dip_is_the_dead_time_of_the_line_idle_and_beside_a_load() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (html, svg, record) = (file("dips.html"), file("dips.svg"), file("dips.json"));
-    let search = ["--from", "100us", "--to", "600us", "--step", "100us", "--dips", "10", "--share", "80"];
+    let search = ["--from", "100us", "--to", "600us", "--step", "100us", "--dips", "50", "--share", "80"];
     let dip = ["latency", "dip", "--output", &from, "--input", &to, "--method", "interrupt", "--policy", "other"];
     let files = ["--html", &html, "--svg", &svg, "--record", &record];
+    let began = Instant::now();
     let output =
         run(&[&dip[..], &search, &files, &["--load", "cmd:sleep 60", "--from-cpu", "0", "--cpu", "1"]].concat());
     if stderr(&output).contains("CPU 1 is not online") {
@@ -23,6 +27,10 @@ fn the_shortest_dip_is_the_dead_time_of_the_line_idle_and_beside_a_load() {
     }
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+    // Two searches for each series, and a load's start; a factor that other work beside the tests does not use up.
+    let seconds = stated(&stderr(&output)).unwrap_or_else(|| panic!("{}", stderr(&output)));
+    let (least, most) = (Duration::from_secs(seconds) * 2 / 3, Duration::from_secs(seconds) * 2);
+    assert!(seconds == 6 && (least..most).contains(&began.elapsed()), "{:?} instead of {seconds} s", began.elapsed());
     for words in ["simulated", "interrupt, idle", "interrupt, loaded", "both edges", "80 % are detected"] {
         assert!(text.contains(words), "{words}: {text}");
     }

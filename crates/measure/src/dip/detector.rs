@@ -23,6 +23,29 @@ const TOLERANCE_NS: u64 = 500;
 const BATCH_NS: u64 = 300_000_000;
 /// A real-time thread that polls leaves its CPU after that for this share of the time.
 const RESTED: u64 = 9;
+/// Sleeping takes so much longer than asked, in ns, as a rule.
+const OVERSLEPT_NS: u64 = 100_000;
+/// Opening lines and starting threads takes about this, in ns.
+const BESIDE_NS: u64 = 20_000_000;
+/// Of the dips of a trial that takes too long this share is driven.
+const LEAST_SHARE: u32 = 4;
+
+/// How long a trial of so many dips takes, in ns, as a rule.
+pub fn trial_ns(width_ns: u64, dips: u32) -> u64 {
+    let each_ns = GAP_NS.max(width_ns) + OVERSLEPT_NS + width_ns;
+    let timed_ns = u64::from(dips) * each_ns + PATIENCE_NS + BESIDE_NS;
+    timed_ns + timed_ns / RESTED
+}
+
+/// What dips of one width showed.
+pub struct Trial {
+    /// Those that were driven as they should be.
+    pub point: DipPoint,
+    /// All that were driven.
+    pub driven: u32,
+    /// What the lines are.
+    pub backend: String,
+}
 
 /// The two threads' places.
 pub struct Detector<'a> {
@@ -32,19 +55,26 @@ pub struct Detector<'a> {
 }
 
 impl Detector<'_> {
-    /// Drives so many dips, and counts what was detected of them; and what the lines are.
-    pub fn trial(&self, width_ns: u64, dips: u32) -> Result<(DipPoint, String), Error> {
+    /// Drives the job's dips and counts what was detected of them. From `until_ns` on it drives a part of them only.
+    pub fn trial(&self, width_ns: u64, until_ns: u64) -> Result<Trial, Error> {
         let at_once = (BATCH_NS / (GAP_NS.max(width_ns) + width_ns)).max(1) as u32;
-        let (mut all, mut backend, mut left) = (DipPoint { width_ns, ..DipPoint::default() }, String::new(), dips);
-        while left > 0 {
-            let (point, of) = self.batch(width_ns, left.min(at_once))?;
-            (all.dips, all.both, all.one) = (all.dips + point.dips, all.both + point.both, all.one + point.one);
-            (backend, left) = (of, left.saturating_sub(at_once));
+        let all = self.job.dips;
+        let mut trial =
+            Trial { point: DipPoint { width_ns, ..DipPoint::default() }, driven: 0, backend: String::new() };
+        loop {
+            let least = (all / LEAST_SHARE).max(1).saturating_sub(trial.driven);
+            let batch = self.batch(width_ns, (all - trial.driven).min(at_once), least, until_ns)?;
+            let (point, of) = (&mut trial.point, batch.point);
+            (point.dips, point.both, point.one) = (point.dips + of.dips, point.both + of.both, point.one + of.one);
+            (trial.driven, trial.backend) = (trial.driven + batch.driven, batch.backend);
+            let late = trial.driven >= all / LEAST_SHARE && ClockId::Monotonic.now_ns() >= until_ns;
+            if trial.driven >= all || late {
+                return Ok(trial);
+            }
         }
-        Ok((all, backend))
     }
 
-    fn batch(&self, width_ns: u64, dips: u32) -> Result<(DipPoint, String), Error> {
+    fn batch(&self, width_ns: u64, dips: u32, least: u32, until_ns: u64) -> Result<Trial, Error> {
         let wiring = &self.job.wiring;
         let drive = Line::open(&wiring.drive, &Request::output(true).on_exit(wiring.on_exit))?;
         let edges = if self.job.method == Method::Poll { Edges::None } else { Edges::Both };
@@ -67,7 +97,7 @@ impl Detector<'_> {
             let driving = scope.spawn(|| {
                 block_signals();
                 let _ready = self.driver.take();
-                let driven = drive_dips(drive, width_ns, dips);
+                let driven = drive_dips(drive, width_ns, dips, |driven, now_ns| driven < least || now_ns < until_ns);
                 // What was notified meanwhile is still to be fetched.
                 sleep_for(PATIENCE_NS);
                 done.store(true, Ordering::Release);
@@ -84,14 +114,18 @@ impl Detector<'_> {
         let detected = detected.map_err(|_| ended("detecting"))?.map_err(gone(&wiring.see))?;
         sleep_for((ClockId::Monotonic.now_ns() - began_ns) / RESTED);
         let tolerance_ns = (self.job.range.step_ns / 2).max(TOLERANCE_NS);
-        Ok((count(width_ns, tolerance_ns, &driven, &detected), backend))
+        let point = count(width_ns, tolerance_ns, &driven, &detected);
+        Ok(Trial { point, driven: driven.len() as u32, backend })
     }
 }
 
-fn drive_dips(mut line: Line, width_ns: u64, dips: u32) -> Result<Vec<Driven>, Gone> {
+fn drive_dips(mut line: Line, width_ns: u64, dips: u32, go_on: impl Fn(u32, u64) -> bool) -> Result<Vec<Driven>, Gone> {
     let mut clock = Clock::new(ClockId::Monotonic);
     let mut driven = Vec::with_capacity(dips as usize);
-    for _ in 0..dips {
+    for n in 0..dips {
+        if !go_on(n, clock.now_ns()) {
+            break;
+        }
         sleep_for(GAP_NS.max(width_ns));
         let fall_ns = clock.resync();
         line.write(false)?;

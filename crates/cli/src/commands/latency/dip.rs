@@ -4,8 +4,10 @@ use clap::Args;
 use ontick_gpio::{Name, OnExit};
 use ontick_measure::dip::{self, Job, Range};
 use ontick_measure::edge::{Method, Wiring};
+use ontick_measure::timetable::Timetable;
 use ontick_measure::{Load, series};
 use ontick_record::{Measurement as Kind, Series};
+use ontick_rt::clock::ClockId;
 
 use super::mechanisms::{self, Mechanisms};
 use crate::commands::measuring::{self, Measurement};
@@ -16,8 +18,9 @@ use crate::flags::{self, OutputFlags, PlacementFlags};
 /// Search the shortest dip of an input that is still detected: it falls and rises again.
 ///
 /// Dips of one width are driven; the width counts as detected if so many of them are that `--share` is reached. The
-/// search halves the range until two neighbouring widths differ, and tries both again. Dips in which the driving thread
-/// was stopped are left out. Source 002 found that dips of several dozen us raise no interrupt on a Raspberry Pi.
+/// search halves the range until two neighbouring widths differ, and tries both again until its time is over. Dips in
+/// which the driving thread was stopped are left out. Source 002 found that dips of several dozen us raise no interrupt
+/// on a Raspberry Pi.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sudo ontick latency dip\n  sudo ontick latency dip --output gpiochip0:4 --input gpiochip0:17 \\\n      --load cpu --html dips.html\n  sudo ontick latency dip --method poll --from 200ns --to 20us --step 100ns\n\nThe driven line must be joined to the watched one: by a cable, or by `ontick gpio wire` if both are simulated. Without names, two simulated lines are used."
@@ -91,6 +94,7 @@ impl Dip {
             .flat_map(|load| self.method.0.iter().map(move |method| (load, method)))
             .map(|(load, method)| (load, job(method)))
             .collect();
+        let takes_ns = |load: &Load, job: &Job| Timetable::of_load(load) + job.takes_ns();
         let cases = all.iter().map(|(load, job)| Series::from(job.case(**load != Load::None))).collect();
         let asked = Measurement {
             kind: Kind::Dip,
@@ -104,7 +108,7 @@ impl Dip {
             explain: false,
             simulated: simulated::note(&[&wiring.drive, &wiring.see]),
             waits_for: None,
-            takes_ns: None,
+            takes_ns: Some(all.iter().map(|(load, job)| takes_ns(load, job)).sum()),
             signal: None,
             samples: None,
         };
@@ -113,9 +117,11 @@ impl Dip {
             &self.output_files,
             |_| true,
             |observer| {
+                let mut until_ns = ClockId::Monotonic.now_ns();
                 series::each(&all, observer, |(load, job), o| {
+                    until_ns += takes_ns(load, job);
                     let running = load.start()?;
-                    let mut series = dip::measure(job, **load != Load::None, placement, o)?;
+                    let mut series = dip::measure(job, **load != Load::None, until_ns, placement, o)?;
                     series.settings.load = load.describe();
                     if let Some(status) = running.ended() {
                         o.note(format!("the load ended before the search did ({status})"));
