@@ -7,10 +7,11 @@ use std::time::Duration;
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received, Sent};
 use ontick_switch::verify::namespace::Namespace;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::switch_user::{Bench, bench};
-use super::{has, ontick, stderr, stdout, wait_until};
+use super::{has, ontick, send, stderr, stdout, wait_until};
 
 const PORTS: [&str; 2] = ["port0", "port1"];
 
@@ -189,6 +190,58 @@ fn frames_larger_than_any_slot_are_an_error_of_check_and_apply() {
             bench.here.ip(&["link", "set", "dev", port, "mtu", "1500"]).unwrap();
         }
         assert_eq!(bench.settings(), before);
+    }
+}
+
+/// What `switch run` prints until these words are in it, or until it ends.
+fn said_by_run(bench: &Bench, words: &str) -> (String, std::process::ExitStatus) {
+    let path = bench.folder.path().join("said");
+    let file = std::fs::File::create(&path).unwrap();
+    let run = || bench.command(&["run", &bench.file()]).stdin(Stdio::null()).stderr(file).spawn();
+    let mut child = bench.here.within(run).unwrap().unwrap();
+    let said = || std::fs::read_to_string(&path).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    wait_until(words, || said().contains(words) || child.try_wait().unwrap().is_some());
+    if child.try_wait().unwrap().is_none() {
+        send(child.id(), Signal::INT);
+    }
+    let status = child.wait().unwrap();
+    (said(), status)
+}
+
+/// The kernel then says "No space left on device", which nobody would take for queues.
+#[test]
+fn a_far_end_with_more_queues_than_the_port_is_named() {
+    if !has("ethtool") {
+        return;
+    }
+    for (socket, status, words) in [
+        ("packet", 0, "it sends by more queues than port1 receives by, so that no program stops it"),
+        (
+            "xdp",
+            2,
+            "port1: AF_XDP is not to be had, as the other end of this virtual Ethernet pair sends by more queues",
+        ),
+    ] {
+        let Some(bench) = bench_with(socket) else { return };
+        let queues = |namespace: &Namespace, words: &str| {
+            let words: Vec<&str> = words.split(' ').collect();
+            namespace.run("ethtool", &[&["-L"], &words[..]].concat())
+        };
+        if queues(&bench.here, "port1 rx 1").and_then(|_| queues(&bench.far, "far1 tx 2")).is_err() {
+            ontick_skip::skipped!("virtual Ethernet has one queue here");
+            return;
+        }
+        let (said, ended) = said_by_run(&bench, words);
+        if said.contains("AF_XDP socket") {
+            ontick_skip::skipped!("{said}");
+            return;
+        }
+        assert!(said.contains(words) && !said.contains("No space left"), "{said}");
+        assert_eq!(ended.code(), Some(status), "{said}");
+        // What is named as the remedy is one.
+        queues(&bench.far, "far1 tx 1").unwrap();
+        let (said, ended) = said_by_run(&bench, "(Ctrl-C ends it)");
+        assert!(ended.success() && !said.contains("more queues"), "{said}");
     }
 }
 

@@ -13,6 +13,10 @@ pub enum XdpMode {
     Generic,
 }
 
+/// What virtual Ethernet answers to a program in its driver if it has fewer receive queues than its other end transmit
+/// queues.
+pub const NO_QUEUE: i32 = libc::ENOSPC;
+
 /// A program at work on an interface, until this is dropped.
 #[derive(Debug)]
 pub struct Attached {

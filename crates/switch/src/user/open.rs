@@ -37,6 +37,13 @@ pub enum OpenError {
         /// Why they cannot be put back.
         source: io::Error,
     },
+    /// The kernel lets no XDP program into a virtual Ethernet pair whose other end has more transmit queues.
+    #[error(
+        "{0}: AF_XDP is not to be had, as the other end of this virtual Ethernet pair sends by more queues than {0} receives \
+         by; let it use fewer (ethtool -L), make the pair with as many (ip link add, numrxqueues), or write socket = \
+         \"packet\" in the file"
+    )]
+    FewReceiveQueues(String),
     /// The ring found no memory.
     #[error("{interface}: no memory for a ring of {frames} frames; ask for fewer, or free some memory")]
     NoMemory {

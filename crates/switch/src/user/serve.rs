@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ontick_rt::clock::ClockId;
 use serde::{Deserialize, Serialize};
 
+use super::bpf::NO_QUEUE;
 use super::core::{Command, PortConfig, Stall};
 use super::counters::Counters;
 use super::either::EitherPort;
@@ -579,7 +580,11 @@ fn keep_whole(open: &mut EitherPort, name: &str, watch: &Watch) -> Option<String
     if watch.named(name).and_then(|link| link.kind.as_deref()) != Some("veth") {
         return None;
     }
-    let why = open.keep_whole().err()?;
+    let error = open.keep_whole().err()?;
+    let why = match error.raw_os_error() {
+        Some(NO_QUEUE) => format!("it sends by more queues than {name} receives by, so that no program stops it"),
+        _ => error.to_string(),
+    };
     Some(format!(
         "port {name}: the other end of this pair may join frames, which are dropped then ({why}): switch that off there \
          (ethtool -K INTERFACE tso off gso off)"

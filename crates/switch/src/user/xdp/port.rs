@@ -12,7 +12,7 @@ use super::QUEUES;
 use super::program::{Sockets, redirect, redirect_with_tags};
 use super::queue::{HandedOver, Queue};
 use crate::link;
-use crate::user::bpf::{Attached, XdpMode};
+use crate::user::bpf::{Attached, NO_QUEUE, XdpMode};
 use crate::user::open::OpenError;
 use crate::user::packet::{Socket, checksum};
 use crate::user::port::{Port, Received, Sent};
@@ -61,6 +61,9 @@ impl XdpPort {
                     OpenError::InUse { interface: interface.to_owned(), what: "the place of its XDP program" }
                 }
                 Some(libc::EPERM | libc::EACCES) => OpenError::NotPermitted(interface.to_owned()),
+                Some(NO_QUEUE) if link.kind.as_deref() == Some("veth") => {
+                    OpenError::FewReceiveQueues(interface.to_owned())
+                }
                 _ if keeps_tags_beside(link.kind.as_deref()) => {
                     OpenError::HiddenTags { interface: interface.to_owned(), source }
                 }
