@@ -2,12 +2,14 @@
 # Sourced by what runs in the guest: two ports of a switch with somebody at the other end of each, and everything about
 # the network that a switch could change, as text.
 
-# Ports p1 and p2 with four queues each; their other ends are q1, in the network namespace "sender", and q2.
+# Ports p1 and p2 with four queues each, or so many; their other ends are q1, in the network namespace "sender", and q2.
+# Usage: make_ports [QUEUES]    which both ends have then
 make_ports() {
   ip netns add sender
-  local port
+  local port words="numtxqueues ${1:-4} numrxqueues ${1:-4}"
   for port in 1 2; do
-    ip link add "p$port" numtxqueues 4 numrxqueues 4 type veth peer name "q$port"
+    # shellcheck disable=SC2086 # several words
+    ip link add "p$port" $words type veth peer name "q$port" ${1:+$words}
   done
   # Nothing but what a test sends.
   sysctl -q net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
