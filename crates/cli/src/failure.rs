@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ontick_record::Run;
+use ontick_record::compare::{Decision, Verdict};
 
 /// What was asked for was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,18 @@ impl Outcome {
             true => Outcome::Met,
             false if run.unproven() => Outcome::NotProven,
             false => Outcome::NotMet,
+        }
+    }
+
+    /// What is worse weighs more than what nobody can tell.
+    pub fn of_decisions(decisions: &[Decision]) -> Self {
+        let any = |verdict: Verdict| decisions.iter().any(|decision| decision.verdict == verdict);
+        if any(Verdict::Broken) {
+            Outcome::NotMet
+        } else if any(Verdict::CannotTell) {
+            Outcome::NotProven
+        } else {
+            Outcome::Met
         }
     }
 }

@@ -1,12 +1,16 @@
 //! Two runs side by side, and many pairs of blocks summed up: plain values, for others to show.
 
+mod many;
 mod quantile_bounds;
+mod rank_sum;
 mod relative;
+mod same_job;
 
 use serde::Serialize;
 
 pub use quantile_bounds::Bounds;
-pub use relative::{Decision, RelativeRequirement, RelativeRequirementError, Verdict};
+pub use relative::{Decision, RelativeRequirement, RelativeRequirementError, Verdict, Wanted};
+pub use same_job::{Difference, difference};
 
 use crate::run::{Run, Series};
 

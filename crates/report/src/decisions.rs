@@ -1,6 +1,6 @@
 //! Whether a run is no worse than another, in words.
 
-use ontick_record::compare::{Bounds, Decision, Verdict};
+use ontick_record::compare::{Bounds, Decision, Verdict, Wanted};
 
 use crate::Style;
 use crate::colour::Paint;
@@ -27,14 +27,25 @@ pub fn decisions(decisions: &[Decision], style: &Style) -> String {
 /// What is known of both percentiles and their ratio, and what would settle it.
 pub(crate) fn sentence(decision: &Decision) -> String {
     let (least, most) = decision.ratio;
-    let ratio = match most {
-        Some(most) => format!("{least:.2} to {most:.2} times"),
-        None => format!("{least:.2} times or more"),
+    let ratio = match (most, decision.runs) {
+        (Some(most), _) => format!("{least:.2} to {most:.2} times, with 95 % confidence"),
+        (None, Some(_)) => "too few runs to bound their ratio".into(),
+        (None, None) => format!("{least:.2} times or more, with 95 % confidence"),
     };
-    let known = format!("{}, before {} ({ratio}, with 95 % confidence)", range(decision.after), range(decision.before));
-    match (decision.verdict, decision.samples_wanted) {
-        (Verdict::CannotTell, Some(samples)) => {
+    let (before, after) = (range(decision.before), range(decision.after));
+    let known = match decision.runs {
+        Some((base, new)) => {
+            let runs = |n: usize| counted(n as u64, "run");
+            format!("{after} in {}, before {before} in {} ({ratio})", runs(new), runs(base))
+        }
+        None => format!("{after}, before {before} ({ratio})"),
+    };
+    match (decision.verdict, decision.wanted) {
+        (Verdict::CannotTell, Some(Wanted::Samples(samples))) => {
             format!("{known}; {} of each run would settle it", counted(samples, "sample"))
+        }
+        (Verdict::CannotTell, Some(Wanted::Runs(runs))) => {
+            format!("{known}; {} of each side would settle it", counted(runs, "run"))
         }
         (Verdict::CannotTell, None) => format!("{known}; too near the limit for any number of samples"),
         _ => known,

@@ -54,8 +54,8 @@ pub fn junit_of_failure(measurement: &str, sentence: &str) -> String {
 }
 
 /// The decisions of a comparison as JUnit XML: a test case for each requirement and series. A percentile that is worse is a
-/// failure; where the samples are too few to tell, it is an error.
-pub fn junit_of_comparison(decisions: &[Decision]) -> String {
+/// failure; where nobody can tell, it is an error.
+pub fn junit_of_decisions(command: &str, decisions: &[Decision]) -> String {
     let case = |decision: &Decision| {
         let kind = match decision.verdict {
             Verdict::Met => None,
@@ -66,7 +66,7 @@ pub fn junit_of_comparison(decisions: &[Decision]) -> String {
         Case { name: format!("{}: {}", decision.series.1, decision.requirement), problem }
     };
     let cases = decisions.iter().map(case).collect();
-    let name = "ontick compare".into();
+    let name = format!("ontick {command}");
     Suite { name, seconds: 0.0, began: String::new(), properties: Vec::new(), cases }.xml("")
 }
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_record::compare::{self as comparing, Comparison, Decision, RelativeRequirement, Verdict};
+use ontick_record::compare::{self as comparing, Comparison, Decision, RelativeRequirement};
 use ontick_record::{Run, store};
-use ontick_report::{compare, decisions, html_of_several, junit_of_comparison};
+use ontick_report::{compare, decisions, html_of_several, junit_of_decisions};
 use serde::Serialize;
 
 use crate::attempts::Attempts;
@@ -63,18 +63,6 @@ fn compared<'a>(named: &[compare::Named<'a>], requirements: &'a [Decision]) -> O
     Some(Compared { before: before.name, against: others.iter().map(against).collect(), requirements })
 }
 
-/// What is worse weighs more than what nobody can tell.
-fn outcome(decisions: &[Decision]) -> Outcome {
-    let any = |verdict: Verdict| decisions.iter().any(|decision| decision.verdict == verdict);
-    if any(Verdict::Broken) {
-        Outcome::NotMet
-    } else if any(Verdict::CannotTell) {
-        Outcome::NotProven
-    } else {
-        Outcome::Met
-    }
-}
-
 impl Compare {
     pub fn run(self) -> Result<Outcome, Failure> {
         let runs: Vec<Run> = self.files.iter().map(|file| store::read_any(file)).collect::<Result<_, _>>()?;
@@ -87,7 +75,7 @@ impl Compare {
             attempts.note(store::write_whole(path, html_of_several(&named).as_bytes()));
         }
         if let Some(path) = &self.junit {
-            attempts.note(store::write_whole(path, junit_of_comparison(&found).as_bytes()));
+            attempts.note(store::write_whole(path, junit_of_decisions("compare", &found).as_bytes()));
         }
         attempts.note(match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&compared(&named, &found))? + "\n")),
@@ -96,7 +84,7 @@ impl Compare {
                 terminal::print(&(compare::text(&named, &style) + &decisions(&found, &style)))
             }
         });
-        attempts.end().map(|()| outcome(&found))
+        attempts.end().map(|()| Outcome::of_decisions(&found))
     }
 
     /// Each series of both runs held against each requirement.

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod advise;
+mod baseline;
 mod check;
 mod compare;
 mod gpio;
@@ -48,6 +49,8 @@ pub enum Command {
     Kernel(kernel::Kernel),
     Report(report::Report),
     Compare(compare::Compare),
+    #[command(subcommand)]
+    Baseline(baseline::Baseline),
     Advise(advise::Advise),
     Import(import::Import),
     Schema(schema::Schema),
@@ -70,6 +73,7 @@ impl Command {
             Command::Gpio(_)
             | Command::Report(_)
             | Command::Compare(_)
+            | Command::Baseline(_)
             | Command::Advise(_)
             | Command::Import(_)
             | Command::Schema(_) => false,
@@ -94,6 +98,7 @@ impl Command {
             Command::Kernel(kernel) => kernel.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
+            Command::Baseline(baseline) => baseline.run(),
             Command::Advise(advise) => advise.run(),
             Command::Import(import) => import.run(),
             Command::Schema(schema) => schema.run(),

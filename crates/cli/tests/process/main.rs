@@ -3,6 +3,7 @@
 mod advise;
 mod apart;
 mod bad_disks;
+mod baselines;
 mod cached_work;
 mod card;
 mod chain;

@@ -19,8 +19,8 @@ use crate::histogram::Histogram;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RelativeRequirement {
     /// The percentile, above 0 and below 100.
-    percent: f64,
-    times: f64,
+    pub(super) percent: f64,
+    pub(super) times: f64,
 }
 
 /// A requirement that could not be read, and what would be right.
@@ -70,25 +70,37 @@ pub enum Verdict {
     CannotTell,
 }
 
-/// Two series held against a requirement.
+/// What would settle a decision if it were distributed as what there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wanted {
+    /// So many samples of each run.
+    Samples(u64),
+    /// So many runs of each side.
+    Runs(u64),
+}
+
+/// Two series, or those of many runs, held against a requirement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
     /// As it was written.
     pub requirement: String,
     /// Name of the series in the first run, and in the second.
     pub series: (String, String),
-    /// Where the first run's percentile lies, with 97.5 % confidence on each side.
+    /// Where the first run's percentile lies, with 97.5 % confidence on each side. Of several runs: the least and the largest.
     pub before: Bounds,
     /// Where the second's lies.
     pub after: Bounds,
+    /// How many runs there were before and after, where they were several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<(usize, usize)>,
     /// How many times the first the second is, at least and at most, with 95 % confidence that each holds; `None` where
     /// nothing bounds it.
     pub ratio: (f64, Option<f64>),
     /// The decision.
     pub verdict: Verdict,
-    /// Samples of each run that would settle it if they were distributed as these are; `None` where it is settled, and
-    /// where no number would do.
-    pub samples_wanted: Option<u64>,
+    /// What would settle it; `None` where it is settled, and where no number would do.
+    pub wanted: Option<Wanted>,
 }
 
 impl RelativeRequirement {
@@ -106,9 +118,10 @@ impl RelativeRequirement {
             series: (before.0.into(), after.0.into()),
             before: base,
             after: new,
+            runs: None,
             ratio: ratio(base, new),
             verdict,
-            samples_wanted: wanted,
+            wanted: wanted.map(Wanted::Samples),
         }
     }
 
@@ -134,7 +147,7 @@ fn ratio(before: Bounds, after: Bounds) -> (f64, Option<f64>) {
 const MOST: u64 = 1 << 42;
 
 /// The smallest number above `few` that is enough, where more than enough is enough, too.
-fn smallest(few: u64, enough: impl Fn(u64) -> bool) -> Option<u64> {
+pub(super) fn smallest(few: u64, enough: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut low, mut high) = (few, few.checked_mul(2)?);
     while !enough(high) {
         low = high;
@@ -173,7 +186,7 @@ mod tests {
         assert_eq!(decide("p50 <= 1.05x", &base, &new).verdict, Verdict::Broken);
         let few = decide("p50 <= 1.12x", &even(10_000, 20), &even(10_900, 20));
         assert_eq!(few.verdict, Verdict::CannotTell);
-        let wanted = few.samples_wanted.unwrap();
+        let Some(Wanted::Samples(wanted)) = few.wanted else { panic!("{few:?}") };
         assert_ne!(
             decide("p50 <= 1.12x", &even(10_000, wanted * 2), &even(10_900, wanted * 2)).verdict,
             Verdict::CannotTell
@@ -184,13 +197,13 @@ mod tests {
     fn what_lies_on_the_limit_is_settled_by_no_number_of_samples() {
         let same = even(10_000, 100);
         let decision = decide("p99 <= 1x", &same, &same);
-        assert_eq!((decision.verdict, decision.samples_wanted), (Verdict::CannotTell, None));
+        assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, None));
     }
 
     #[test]
     fn without_samples_nothing_is_known() {
         let decision = decide("p99 <= 2x", &Histogram::default(), &even(1, 1_000));
-        assert_eq!((decision.verdict, decision.samples_wanted), (Verdict::CannotTell, None));
+        assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, None));
     }
 
     #[test]

@@ -1,0 +1,130 @@
+//! Whether several runs are no worse than several others, where what changes from one run to the next counts.
+
+use super::quantile_bounds::Bounds;
+use super::rank_sum::{fewest, ratio_bounds};
+use super::relative::{Decision, RelativeRequirement, Verdict, Wanted, smallest};
+use crate::histogram::Histogram;
+
+/// Nobody repeats a run more often.
+const MOST_RUNS: u64 = 100_000;
+
+impl RelativeRequirement {
+    /// Holds the runs of a series against earlier ones. Each run's percentile is one value, so that samples of one run may
+    /// depend on each other; runs are taken as independent. One run on each side is decided by its
+    /// [samples](Self::decide).
+    pub fn decide_runs(&self, series: &str, before: &[&Histogram], after: &[&Histogram]) -> Decision {
+        if let ([before], [after]) = (before, after) {
+            return self.decide((series, before), (series, after));
+        }
+        let of = |runs: &[&Histogram]| runs.iter().filter_map(|run| run.quantile(self.percent / 100.0)).collect();
+        let (base, new): (Vec<u64>, Vec<u64>) = (of(before), of(after));
+        let bounds = ratio_bounds(&base, &new, 1);
+        let lacking = self.lacking([before, after].concat());
+        let verdict = match bounds {
+            _ if lacking.is_some() => Verdict::CannotTell,
+            Some(bounds) => self.verdict_of(bounds),
+            None => Verdict::CannotTell,
+        };
+        let wanted = match verdict {
+            Verdict::CannotTell => lacking.or_else(|| self.runs_wanted(&base, &new)),
+            _ => None,
+        };
+        Decision {
+            requirement: self.to_string(),
+            series: (series.into(), series.into()),
+            before: range(&base),
+            after: range(&new),
+            runs: Some((before.len(), after.len())),
+            ratio: bounds.map_or((0.0, None), |(least, most)| (least, Some(most))),
+            verdict,
+            wanted,
+        }
+    }
+
+    /// The samples that each run must have for its percentile to be one of them, where one has fewer.
+    fn lacking(&self, runs: Vec<&Histogram>) -> Option<Wanted> {
+        let needed = (1.0 / (1.0 - self.percent / 100.0)).round().max(1.0) as u64;
+        runs.iter().any(|run| run.count() < needed).then_some(Wanted::Samples(needed))
+    }
+
+    fn verdict_of(&self, (least, most): (f64, f64)) -> Verdict {
+        if most <= self.times {
+            Verdict::Met
+        } else if least > self.times {
+            Verdict::Broken
+        } else {
+            Verdict::CannotTell
+        }
+    }
+
+    /// Runs of each side that would settle it, if those there are came again and again.
+    fn runs_wanted(&self, before: &[u64], after: &[u64]) -> Option<Wanted> {
+        let fewer = before.len().min(after.len()) as u64;
+        if fewer == 0 || ratio_bounds(before, after, 1).is_none() {
+            return Some(Wanted::Runs(fewest().max(fewer + 1)));
+        }
+        let often = |runs: u64| runs.div_ceil(fewer).max(2);
+        let settles = |runs: u64| {
+            let bounds = ratio_bounds(before, after, often(runs));
+            runs >= MOST_RUNS || bounds.is_some_and(|bounds| self.verdict_of(bounds) != Verdict::CannotTell)
+        };
+        smallest(fewer, settles).filter(|runs| *runs < MOST_RUNS).map(Wanted::Runs)
+    }
+}
+
+fn range(values: &[u64]) -> Bounds {
+    Bounds { low_ns: values.iter().copied().min().unwrap_or(0), high_ns: values.iter().copied().max() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run whose every sample takes so long.
+    fn run(ns: u64) -> Histogram {
+        let mut h = Histogram::default();
+        h.add(ns, 1, 1_000);
+        h
+    }
+
+    fn decide(text: &str, before: &[u64], after: &[u64]) -> Decision {
+        let [before, after] = [before, after].map(|all| all.iter().map(|ns| run(*ns)).collect::<Vec<_>>());
+        let [base, new] = [&before, &after].map(|all| all.iter().collect::<Vec<_>>());
+        text.parse::<RelativeRequirement>().unwrap().decide_runs("a", &base, &new)
+    }
+
+    /// By its samples alone the first new run would be worse, as these are all alike; other runs before were as slow.
+    #[test]
+    fn what_runs_differ_by_counts_and_not_their_samples() {
+        assert_eq!(decide("p50 <= 1.2x", &[100], &[130]).verdict, Verdict::Broken);
+        let decision = decide("p50 <= 1.2x", &[100, 131, 105, 128], &[130, 104, 126]);
+        assert_eq!(decision.verdict, Verdict::CannotTell, "{decision:?}");
+        assert_eq!(decision.runs, Some((4, 3)));
+        assert_eq!(decision.after, Bounds { low_ns: 104, high_ns: Some(130) });
+    }
+
+    #[test]
+    fn many_runs_decide() {
+        let base = [100, 102, 104, 106, 108];
+        assert_eq!(decide("p99 <= 1.2x", &base, &[103, 105, 107, 109]).verdict, Verdict::Met);
+        assert_eq!(decide("p99 <= 1.2x", &base, &[150, 151, 149]).verdict, Verdict::Broken);
+    }
+
+    #[test]
+    fn what_would_settle_it_does() {
+        let few = decide("p50 <= 1.2x", &[100, 110], &[100, 110]);
+        assert_eq!((few.verdict, few.wanted), (Verdict::CannotTell, Some(Wanted::Runs(3))));
+        let (base, new) = ([100, 110, 120, 130], [105, 125, 118, 140]);
+        let more = decide("p50 <= 1.1x", &base, &new);
+        let Some(Wanted::Runs(runs)) = more.wanted else { panic!("{more:?}") };
+        assert!(runs > 4);
+        let again = |all: [u64; 4]| all.repeat(runs.div_ceil(4) as usize + 1);
+        assert_eq!(decide("p50 <= 1.1x", &again(base), &again(new)).verdict, Verdict::Met);
+    }
+
+    #[test]
+    fn runs_too_short_for_their_percentile_decide_nothing() {
+        let decision = decide("p99.99 <= 10x", &[100, 101, 102], &[100, 101, 102]);
+        assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, Some(Wanted::Samples(10_000))));
+    }
+}
