@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::ptr::null;
 
 use ontick_rt::cpus;
-use ontick_rt::cpus::claim::{Occupancy, claim, dedicate};
+use ontick_rt::cpus::claim::{Claim, ClaimError, Occupancy, claim, dedicate};
 use ontick_rt::thread::{Policy, Refusal, Scheduling, Setup, ThreadSetup, current_tid};
 
 use crate::handle::{Handle, borrow, close, look_at, open};
@@ -63,6 +63,7 @@ pub struct ontick_thread {
     before: Scheduling,
     pub(crate) ready: ThreadSetup,
     refused: Vec<CString>,
+    _cpu: Option<Claim>,
 }
 
 impl Handle for ontick_thread {
@@ -108,23 +109,11 @@ impl ontick_thread {
             return Err(Failure::argument("this thread is set up already: call ontick_thread_restore() first"));
         }
         let before = Scheduling::of_this_thread().map_err(|error| Failure::new(ONTICK_ERROR_SYSTEM, error))?;
-        let (cpu, unclaimed) = match options.cpu {
-            ONTICK_CPU_KEEP => (None, None),
-            ONTICK_CPU_AUTO => match dedicate(Occupancy::Rests) {
-                Ok(choice) => (Some(choice.cpu), None),
-                Err(error) => (None, Some(error)),
-            },
-            number => {
-                let cpu = u32::try_from(number).map_err(|_| Failure::argument(no_cpu(number)))?;
-                if !cpus::online().contains(&cpu) {
-                    return Err(Failure::new(ONTICK_ERROR_NOT_FOUND, no_cpu(number)));
-                }
-                match claim(cpu, Occupancy::Rests) {
-                    Ok(()) => (Some(cpu), None),
-                    Err(error) => (None, Some(error)),
-                }
-            }
+        let (claimed, unclaimed) = match claimed(options.cpu)? {
+            Ok(claimed) => (claimed, None),
+            Err(error) => (None, Some(error)),
         };
+        let (cpu, claim) = claimed.unzip();
         if let Some(error) = unclaimed.as_ref().filter(|_| options.strict != 0) {
             return Err(Failure::new(ONTICK_ERROR_IN_USE, error));
         }
@@ -143,7 +132,22 @@ impl ontick_thread {
             return Err(failure);
         }
         let refused = refused.into_iter().map(status::c_string).collect();
-        Ok(Self { generation: fork::generation(), tid: current_tid(), before, ready, refused })
+        Ok(Self { generation: fork::generation(), tid: current_tid(), before, ready, refused, _cpu: claim })
+    }
+}
+
+/// The CPU that was asked for, and its claim; none where the thread keeps those that it has.
+fn claimed(asked: i32) -> Result<Result<Option<(u32, Claim)>, ClaimError>, Failure> {
+    match asked {
+        ONTICK_CPU_KEEP => Ok(Ok(None)),
+        ONTICK_CPU_AUTO => Ok(dedicate(Occupancy::Rests).map(|(choice, claim)| Some((choice.cpu, claim)))),
+        number => {
+            let cpu = u32::try_from(number).map_err(|_| Failure::argument(no_cpu(number)))?;
+            if !cpus::online().contains(&cpu) {
+                return Err(Failure::new(ONTICK_ERROR_NOT_FOUND, no_cpu(number)));
+            }
+            Ok(claim(cpu, Occupancy::Rests).map(|claim| Some((cpu, claim))))
+        }
     }
 }
 

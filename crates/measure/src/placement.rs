@@ -2,7 +2,7 @@
 
 use ontick_record::run::Settings;
 use ontick_rt::cpus;
-use ontick_rt::cpus::claim::{Occupancy, claim, holders};
+use ontick_rt::cpus::claim::{Claim, Occupancy, claim, holders};
 use ontick_rt::thread::{Policy, Setup, ThreadSetup};
 
 use crate::Error;
@@ -43,7 +43,9 @@ impl Placement {
         let online = cpus::online();
         if online.contains(&cpu) {
             return match self.policy.is_real_time() {
-                true => claim(cpu, Occupancy::Rests).map_err(|held| Error::Impossible(held.to_string())),
+                true => {
+                    claim(cpu, Occupancy::Rests).map(Claim::keep).map_err(|held| Error::Impossible(held.to_string()))
+                }
                 false => Ok(()),
             };
         }

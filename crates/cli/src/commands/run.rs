@@ -81,7 +81,8 @@ impl Run {
         if let Some(cpu) = cpu.filter(|cpu| self.policy.is_real_time() && cpus::online().contains(cpu)) {
             // Until the program ends, and this supervisor with it.
             claim(cpu, if self.runaway_after.0.is_some() { Occupancy::Rests } else { Occupancy::Spins })
-                .map_err(|held| Failure::new(held.to_string()))?;
+                .map_err(|held| Failure::new(held.to_string()))?
+                .keep();
         }
         let user = if self.keep_root { None } else { Account::behind_sudo()? };
         let (held, group) = match (self.isolate, cpu) {

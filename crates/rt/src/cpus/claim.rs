@@ -111,24 +111,56 @@ pub enum ClaimError {
     },
 }
 
-/// Claims `cpu` for this process until it ends. Claims of one process do not exclude each other.
-pub fn claim(cpu: u32, occupancy: Occupancy) -> Result<(), ClaimError> {
-    let Some(registry) = Registry::open() else { return Ok(()) };
-    let holders = registry.holders();
-    is_free(cpu, occupancy, &holders, &online())?;
-    registry.enter(cpu, occupancy);
-    Ok(())
+/// A CPU is this process's as long as this is there. Claims of one process do not exclude each other.
+#[derive(Debug)]
+#[must_use = "the CPU is free again when the claim is dropped"]
+pub struct Claim {
+    /// Its file; none where there is no folder of claims, and nobody is hindered.
+    place: Option<PathBuf>,
+    /// A forked child has a copy, and no claim.
+    process: u32,
 }
 
-/// Chooses a CPU that nobody holds, and claims it for this process until it ends. Threads that rest may share one.
-pub fn dedicate(occupancy: Occupancy) -> Result<Choice, ClaimError> {
+impl Claim {
+    fn at(place: Option<PathBuf>) -> Self {
+        Self { place, process: std::process::id() }
+    }
+
+    /// Until the process ends.
+    pub fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let Some(place) = self.place.as_ref().filter(|_| self.process == std::process::id()) else { return };
+        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(entry) = own.get_mut(place) else { return };
+        entry.claims -= 1;
+        if entry.claims == 0 {
+            // Whoever finds the file meanwhile finds it locked.
+            let _ = fs::remove_file(place);
+            own.remove(place);
+        }
+    }
+}
+
+/// Claims `cpu` for this process.
+pub fn claim(cpu: u32, occupancy: Occupancy) -> Result<Claim, ClaimError> {
+    let Some(registry) = Registry::open() else { return Ok(Claim::at(None)) };
+    let holders = registry.holders();
+    is_free(cpu, occupancy, &holders, &online())?;
+    Ok(registry.enter(cpu, occupancy))
+}
+
+/// Chooses a CPU that nobody holds, and claims it for this process. Threads that rest may share one.
+pub fn dedicate(occupancy: Occupancy) -> Result<(Choice, Claim), ClaimError> {
     let registry = Registry::open();
     let holders = registry.as_ref().map(Registry::holders).unwrap_or_default();
     let choice = choose_beside(occupancy, &holders)?;
-    if let Some(registry) = registry {
-        registry.enter(choice.cpu, occupancy);
-    }
-    Ok(choice)
+    let claim = registry.map_or(Claim::at(None), |registry| registry.enter(choice.cpu, occupancy));
+    Ok((choice, claim))
 }
 
 /// Other processes that hold CPUs.
@@ -169,7 +201,13 @@ fn is_free(cpu: u32, occupancy: Occupancy, holders: &[Holder], online: &[u32]) -
 }
 
 /// What this process has claimed.
-static OWN: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
+static OWN: Mutex<BTreeMap<PathBuf, Entry>> = Mutex::new(BTreeMap::new());
+
+/// A file that is locked, and how many claims it is for.
+struct Entry {
+    claims: u32,
+    _locked: File,
+}
 
 /// The folder of claims, which nobody else changes meanwhile.
 struct Registry {
@@ -219,19 +257,20 @@ impl Registry {
         locked
     }
 
-    fn enter(&self, cpu: u32, occupancy: Occupancy) {
+    fn enter(&self, cpu: u32, occupancy: Occupancy) -> Claim {
         let place = self.folder.join(Holder { cpu, pid: std::process::id(), occupancy }.file_name());
         let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if own.contains_key(&place) {
-            return;
+        if let Some(entry) = own.get_mut(&place) {
+            entry.claims += 1;
+            return Claim::at(Some(place));
         }
         // A dead process may have had this number.
         let _ = fs::remove_file(&place);
-        if let Ok(file) = open(&place, true) {
-            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
-                own.insert(place, file);
-            }
-        }
+        let locked =
+            open(&place, true).ok().filter(|file| flock(file, FlockOperation::NonBlockingLockExclusive).is_ok());
+        let Some(file) = locked else { return Claim::at(None) };
+        own.insert(place.clone(), Entry { claims: 1, _locked: file });
+        Claim::at(Some(place))
     }
 }
 
@@ -360,18 +399,25 @@ mod tests {
         // No other test of this process claims anything by these numbers.
         let (own, other) =
             (Holder { cpu: 901, pid: std::process::id(), occupancy: Rests }, Holder { pid: 1, ..held(902, Spins) });
-        for _ in 0..2 {
-            assert_eq!(claim(own.cpu, Rests), Ok(()));
-        }
+        let claims = [claim(own.cpu, Rests).unwrap(), claim(own.cpu, Rests).unwrap()];
         let file = open(&place(&own), false).unwrap();
         assert!(flock(&file, FlockOperation::NonBlockingLockExclusive).is_err(), "others find it locked");
         assert_eq!(holders(), [], "one's own is no hindrance");
         let theirs = open(&place(&other), true).unwrap();
         flock(&theirs, FlockOperation::LockExclusive).unwrap();
         assert_eq!(holders(), std::slice::from_ref(&other));
-        assert_eq!(claim(other.cpu, Rests), Err(ClaimError::By(other.clone())));
+        assert_eq!(claim(other.cpu, Rests).unwrap_err(), ClaimError::By(other.clone()));
         drop(theirs);
-        assert_eq!((claim(other.cpu, Rests), holders()), (Ok(()), vec![]));
+        assert!(claim(other.cpu, Rests).is_ok());
+        assert_eq!(holders(), []);
+        let [first, second] = claims;
+        drop(first);
+        assert!(place(&own).exists(), "the other claim is there still");
+        drop(second);
+        assert!(!place(&own).exists(), "the CPU is free");
+        drop(file);
+        claim(own.cpu, Rests).unwrap().keep();
+        assert!(place(&own).exists());
         fs::remove_dir_all(&home).unwrap();
     }
 
@@ -416,7 +462,7 @@ mod tests {
         drop(file);
         assert_eq!(of_folder(), []);
         assert!(!place.exists(), "what it left is removed");
-        registry.enter(5, Rests);
+        let _own = registry.enter(5, Rests);
         assert_eq!(of_folder(), [], "one's own are no hindrance");
         fs::remove_dir_all(&home).unwrap();
     }

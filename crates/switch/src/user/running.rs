@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ontick_rt::clock::sleep_for;
 use ontick_rt::cpus::Whereabouts;
-use ontick_rt::cpus::claim::{ClaimError, Occupancy, claim};
+use ontick_rt::cpus::claim::{Claim, ClaimError, Occupancy, claim};
 use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
 use ontick_rt::thread::{Policy, Setup, current_tid, set_policy};
 use ontick_rt::{cpus, watchdog};
@@ -61,6 +61,8 @@ pub struct Running<P> {
     alive: (u64, Instant),
     demoted: bool,
     whereabouts: Option<Whereabouts>,
+    /// The CPU is the core's until the last of its switches is stopped.
+    _cpu: Option<Arc<Claim>>,
 }
 
 /// What whoever looks after the core should know.
@@ -139,9 +141,10 @@ impl<P: Port + Send + 'static> Running<P> {
         planes: Vec<(&Switch, Vec<PortConfig<P>>)>,
         place: CorePlacement,
     ) -> Result<Vec<Self>, StartError> {
+        let mut held = None;
         if place.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;
-            place.cpu.map_or(Ok(()), |cpu| claim(cpu, Occupancy::Spins))?;
+            held = place.cpu.map(|cpu| claim(cpu, Occupancy::Spins)).transpose()?.map(Arc::new);
         }
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, begun) = channel();
@@ -193,6 +196,7 @@ impl<P: Port + Send + 'static> Running<P> {
             alive: (0, Instant::now()),
             demoted: false,
             whereabouts: whereabouts.clone(),
+            _cpu: held.clone(),
         });
         Ok(running.collect())
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ontick_record::Series;
 use ontick_record::run::Settings;
 use ontick_record::switching::{Lost, Switching, Trial};
-use ontick_rt::cpus::claim::{Occupancy, dedicate};
+use ontick_rt::cpus::claim::{ClaimError, Occupancy, dedicate};
 use ontick_rt::thread::{Policy, set_affinity};
 use ontick_rt::{cpus, watchdog};
 
@@ -428,10 +428,18 @@ pub fn place(switch: &Switch, cpu: Option<u32>) -> CorePlacement {
     if watchdog::may_occupy(cpus::online().len()).is_err() {
         return ordinary(None);
     }
-    match cpu.or(switch.cpu).map_or_else(|| dedicate(Occupancy::Spins).map(|choice| choice.cpu), Ok) {
+    match cpu.or(switch.cpu).map_or_else(dedicated, Ok) {
         Ok(cpu) => spinning(cpu),
         Err(_) => ordinary(Some(cpus::preferred())),
     }
+}
+
+/// Kept until the process ends: the core is started later.
+fn dedicated() -> Result<u32, ClaimError> {
+    dedicate(Occupancy::Spins).map(|(choice, claim)| {
+        claim.keep();
+        choice.cpu
+    })
 }
 
 /// How frames were taken to be on the link, in words.
