@@ -16,7 +16,7 @@ use crate::stream::{MOST_NUMBERED, Number, TooLong};
 /// Frames that may be under way at a time.
 pub const WINDOW: u32 = 32;
 /// The wait for an answer doubles at every one that does not come, at most this often.
-const MOST_DOUBLINGS: u32 = 5;
+pub(crate) const MOST_DOUBLINGS: u32 = 3;
 
 /// What a sender does next.
 #[derive(Debug, PartialEq, Eq)]

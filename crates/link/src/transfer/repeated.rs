@@ -8,7 +8,7 @@ use ontick_rt::clock::ClockId;
 
 use super::feed::Fed;
 use super::{Broken, Feed, GLANCE_NS, KEEPALIVE, Reception, Sent, Warning};
-use crate::repeat::{Next, Receiving, Sending};
+use crate::repeat::{MOST_DOUBLINGS, Next, Receiving, Sending};
 use crate::setting::Setting;
 use crate::{Decoded, Receiver, Sender};
 
@@ -18,9 +18,9 @@ const ANSWER: usize = 4;
 const SLACK_NS: u64 = 40_000_000;
 /// Farewells, as nobody answers them.
 const FAREWELLS: usize = 3;
-/// A receiver that has everything answers for so many of the sender's first waits, should its answers have been lost: for
-/// longer than the longest wait between two questions.
-const LINGER: u64 = 40;
+/// A receiver that has everything answers on, should its answers have been lost: until so many questions, at the longest
+/// wait between two, would have been lost, too.
+const QUESTIONS: u64 = 12;
 
 /// How long a sender waits for an answer at first, in ns.
 pub(super) fn timeout_ns(setting: Setting) -> u64 {
@@ -101,7 +101,7 @@ pub fn receive(
     mut tell: impl FnMut(Warning),
 ) -> Result<Reception, Broken> {
     let (mut receiving, mut got) = (Receiving::default(), Reception::default());
-    let linger_ns = LINGER * timeout_ns(setting);
+    let linger_ns = QUESTIONS * (timeout_ns(setting) << MOST_DOUBLINGS);
     let mut heard_ns = ClockId::Monotonic.now_ns();
     while !stop.load(Ordering::Relaxed) && !receiving.closed() {
         let now_ns = ClockId::Monotonic.now_ns();
