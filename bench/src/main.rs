@@ -4,6 +4,7 @@
 mod access;
 mod arguments;
 mod block;
+mod c_loop;
 mod child;
 mod client;
 mod costs;
@@ -62,6 +63,9 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     if arguments.switch_only {
         return Ok(all_reached(&switch(arguments, &job)?));
     }
+    if arguments.c_only {
+        return Ok(all_reached(&loop_in_c(arguments, &job)?));
+    }
     if arguments.planner_judge {
         return Ok(all_reached(&judged(arguments, &job)?));
     }
@@ -119,7 +123,8 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         println!("\nWritten to {}", path.display());
     }
     let planning = if arguments.no_planning { Vec::new() } else { planned(arguments, &job)? };
-    Ok(all_reached(&goals) & all_reached(&planning) & all_reached(&switch(arguments, &job)?))
+    let in_c = loop_in_c(arguments, &job)?;
+    Ok(all_reached(&goals) & all_reached(&planning) & all_reached(&in_c) & all_reached(&switch(arguments, &job)?))
 }
 
 /// Planning has a page of its own, too.
@@ -136,6 +141,30 @@ fn planned(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String>
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {
         page.write(path, "planning figures")?;
+    }
+    Ok(goals)
+}
+
+/// Programs in C have figures of their own.
+fn loop_in_c(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    page.heading("A loop in C: machine and programs");
+    page.table(&machine::table(job)?);
+    let (loops, pairs) = (c_loop::build()?, arguments.scale().pairs);
+    let all: Result<Vec<_>, String> =
+        arguments.loads.iter().map(|load| c_loop::measure(&loops, job, load, pairs)).collect();
+    let all = all?;
+    page.heading("A loop in C beside the same in Rust");
+    page.table(&c_loop::table(&all));
+    page.words(&format!(
+        "{pairs} pairs of blocks of {} under each load, A B, B A, …: bench/loops/c_loop.c through libontick.so, and bench/loops/rust_loop.rs. Both look for their phase first and leave out 200 cycles.",
+        exact(job.duration_ns)
+    ));
+    let goals = c_loop::goals(&all);
+    page.heading("A loop in C: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "c figures")?;
     }
     Ok(goals)
 }
