@@ -1,7 +1,7 @@
 //! What must hold of everything that was read, from wherever.
 
 use ontick_machine::boot::{Argument, BootFile};
-use ontick_record::import::{self, Format};
+use ontick_record::import;
 use ontick_record::{Run, compare, store};
 
 /// It can be asked for anything, compared, and written and read without loss.
@@ -23,8 +23,9 @@ pub fn must_be_sound(run: &Run) {
     assert_eq!(store::parse(&store::text(run)).as_ref(), Ok(run));
 }
 
-/// Reads a text as a tool's output.
-pub fn must_import(text: &str, format: Option<Format>) {
+/// Reads a text as the output of a tool, by the name of its format, or of whichever it seems to be from.
+pub fn must_import(text: &str, format: Option<&str>) {
+    let format = format.map(|name| name.parse().expect("there is such a format"));
     match import::read(text, "file", format) {
         Ok(run) => must_be_sound(&run),
         Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),

@@ -34,12 +34,16 @@ pub fn read_any(path: &Path) -> Result<Run, StoreError> {
     let text = read_text(path)?;
     let not = |problem| StoreError::NotARecord { path: path.into(), problem };
     match import::detect(&text) {
-        Some(format) if !is_own(&text) => {
+        Some(_) if !is_own(&text) => {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-            import::read(&text, &name, Some(format)).map_err(|e| not(e.to_string()))
+            import::read(&text, &name, None).map_err(|e| not(e.to_string()))
+        }
+        None if !is_own(&text) && import::foreign_tool(&text).is_some() => {
+            let tool = import::foreign_tool(&text).unwrap_or_default();
+            Err(not(format!("looks like {tool}, whose output cannot be imported")))
         }
         None if !text.trim_start().starts_with('{') => {
-            let tools: Vec<String> = import::Format::ALL.iter().map(ToString::to_string).collect();
+            let tools: Vec<String> = import::Format::all().map(|format| format.to_string()).collect();
             Err(not(format!("neither an ontick record nor output of {}", tools.join(", "))))
         }
         _ => own(&text).map_err(|e| not(e.to_string())),

@@ -43,17 +43,13 @@ fn every_fixture_is_recognised_and_reads() {
     let fixtures = fixtures();
     assert!(fixtures.len() >= 13, "the fixtures are missing");
     for (name, text) in fixtures {
-        let expected = match name.split(['-', '.']).next().unwrap() {
-            "cyclictest" => Format::Cyclictest,
-            "jitterdebugger" => Format::Jitterdebugger,
-            _ => Format::RtlaTimerlat,
-        };
-        assert_eq!(import::detect(&text), Some(expected), "{name}");
+        let formats: Vec<Format> = Format::all().filter(|format| name.starts_with(&format.to_string())).collect();
+        assert_eq!(import::detect(&text), formats.last().copied(), "{name}");
         let run = import::read(&text, &name, None).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(run, read(&name));
         assert_eq!(run, store::parse(&store::text(&run)).unwrap(), "{name} as a record");
         assert!(has_note(&run, &format!("imported from {name}")) && run.series.iter().all(|s| s.latency.count() > 0));
-        let microseconds = run.series.iter().all(|s| s.latency.max_ns.unwrap() % 1_000 == 999);
+        let microseconds = run.series.iter().all(|s| s.latency.max_ns.is_none_or(|max_ns| max_ns % 1_000 == 999));
         assert_eq!(has_note(&run, "whole microseconds"), microseconds, "{name}");
     }
 }
@@ -125,7 +121,7 @@ fn nanoseconds_are_recognised() {
     let run = read("jitterdebugger-nanoseconds.json");
     assert_eq!((run.series[0].latency.count(), run.series[0].latency.buckets()[0].width_ns), (60, 1));
     // A histogram alone does not show it.
-    let reported = import::read(&fixture("cyclictest.hist"), "x", Some(Format::CyclictestNanoseconds)).unwrap();
+    let reported = import::read(&fixture("cyclictest.hist"), "x", "cyclictest-ns".parse().ok()).unwrap();
     let taken = read("cyclictest.hist");
     assert_eq!(reported.series[0].latency.min_ns.map(|ns| ns * 1_000), taken.series[0].latency.min_ns);
 }
@@ -226,6 +222,96 @@ fn an_early_sample_makes_the_maximum_unknown() {
 }
 
 #[test]
+fn oslat_rounds_up_and_its_last_row_has_all_that_is_longer() {
+    let run = read("oslat.json");
+    assert_eq!((run.tool.as_str(), run.measurement.as_str()), ("oslat 2.40", "noise"));
+    assert_eq!((names(&run), run.started.as_str()), (vec!["thread 0", "thread 1"], "2026-11-23T17:44:21Z"));
+    let latency = &run.series[0].latency;
+    let first = latency.buckets()[0];
+    assert_eq!((first.low_ns, first.width_ns, first.count), (0, 1_000, 6_245_464));
+    assert_eq!((latency.overflow, latency.min_ns, latency.max_ns), (64, Some(0), Some(67_225_999)));
+    assert_eq!((run.series[1].settings.cpu, run.duration_ns), (Some(1), 1_006_000_000));
+    let missing = fixture("oslat.json").replacen("\"min\": 1,", "", 1);
+    let why = import::read(&missing, "x", None).unwrap_err().to_string();
+    assert!(why.starts_with("looks like oslat 2.40, line ") && why.ends_with("the field \"min\" is missing"), "{why}");
+}
+
+#[test]
+fn osnoises_figures_are_those_of_rows() {
+    let run = read("rtla-osnoise.txt");
+    assert_eq!((names(&run), run.measurement.as_str()), (vec!["cpu 0", "cpu 1"], "noise"));
+    // The largest lies somewhere in the row from 30 us; on CPU 1 one is beyond the rows, and how long is not known.
+    assert_eq!(figures(&run, 0), (4_429, 0, Some(0), Some(39_999), None));
+    assert_eq!(figures(&run, 1), (4_717, 1, Some(0), None, None));
+}
+
+#[test]
+fn the_last_table_of_rtla_top_counts() {
+    let run = read("rtla-top-timerlat.txt");
+    assert_eq!(names(&run), ["cpu 0 irq", "cpu 0 thread", "cpu 1 irq", "cpu 1 thread"]);
+    assert_eq!(figures(&run, 3), (1_997, 1_997, Some(2_000), Some(31_999), Some(10_000)));
+    let run = read("rtla-top-osnoise.txt");
+    assert_eq!((names(&run), run.measurement.as_str()), (vec!["cpu 0", "cpu 1"], "noise"));
+    assert_eq!(figures(&run, 1), (59, 59, None, Some(8_092_999), Some(338_332_000 / 59)));
+}
+
+#[test]
+fn hwlatdetect_counts_gaps_above_its_threshold() {
+    let run = read("hwlatdetect.txt");
+    assert_eq!(figures(&run, 0), (3, 0, Some(11_000), Some(27_999), Some(56_000 / 3)));
+    let series = &run.series[0];
+    assert_eq!((series.settings.outlier_threshold_ns, series.outliers_seen), (10_000, 3));
+    assert!(has_note(&run, "only gaps above the threshold of 10 us"));
+    let quiet =
+        fixture("hwlatdetect.txt").lines().filter(|l| !l.starts_with("ts:")).fold(String::new(), |a, l| a + l + "\n");
+    let unlisted = import::read(&quiet, "x", None).unwrap();
+    assert_eq!(figures(&unlisted, 0), (3, 3, None, Some(27_999), None));
+    let none = quiet.replace("27us", "Below threshold").replace(": 3\n", ": 0\n");
+    assert_eq!(figures(&import::read(&none, "x", None).unwrap(), 0), (0, 0, None, None, None));
+}
+
+#[test]
+fn zyclictest_has_the_interrupt_and_the_thread() {
+    let run = read("zyclictest.txt");
+    assert_eq!(names(&run), ["irq", "thread"]);
+    assert_eq!(figures(&run, 0), (1_000, 0, Some(2_000), Some(4_999), Some(2_021)));
+    assert_eq!(figures(&run, 1).3, Some(7_999));
+    let settings = &run.series[1].settings;
+    assert_eq!((settings.interval_ns, settings.policy.as_str()), (400_000, "zephyr:-11"));
+    let cut = fixture("zyclictest.txt").replace("  5         \t     0\t   590\n", "");
+    let why = import::read(&cut, "x", None).unwrap_err().to_string();
+    assert_eq!(
+        why,
+        "looks like zyclictest, thread: 410 samples are in the rows and 1000 were counted: rows are missing"
+    );
+    let quiet = fixture("zyclictest.txt").split("Histogram:").next().unwrap().to_owned();
+    assert_eq!(
+        figures(&import::read(&quiet, "x", None).unwrap(), 1),
+        (1_000, 1_000, Some(4_000), Some(7_999), Some(5_000))
+    );
+}
+
+#[test]
+fn isochrons_summary_has_extremes_and_means() {
+    let run = read("isochron.txt");
+    assert_eq!(names(&run), ["Path delay", "Wakeup to HW TX timestamp", "Wakeup latency", "Arrival latency"]);
+    let latency = &run.series[2].latency;
+    assert_eq!((latency.min_ns, latency.max_ns, latency.mean_ns), (Some(5_230), Some(41_823), Some(6_120.75)));
+    assert_eq!(latency.quantile(0.5), None);
+    assert!(has_note(&run, "left out, as they go below 0: MAC latency"));
+}
+
+#[test]
+fn a_tool_that_cannot_be_imported_is_named() {
+    let text = fixture("oslat.json").replace("oslat --json", "/usr/bin/pmqtest --json");
+    let why = import::read(&text, "x", None).unwrap_err().to_string();
+    assert_eq!(why, "looks like pmqtest 2.40, whose output cannot be imported");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    assert!(store::read_any(file.path()).unwrap_err().to_string().contains("looks like pmqtest 2.40"));
+}
+
+#[test]
 fn rows_without_comments_have_no_maximum() {
     let bare: String =
         fixture("cyclictest-overflow.txt").lines().filter(|l| !l.starts_with('#')).map(|l| format!("{l}\n")).collect();
@@ -257,7 +343,7 @@ fn any_file_that_can_be_compared_reads() {
     let journal = format!("{{\"journal\":\"ontick-journal/1\",\"run\":{}}}\n", store::text(&run).trim_end());
     assert!(with(&journal).unwrap().interrupted);
     for (text, word) in [
-        ("Dear diary", "neither an ontick record nor output of cyclictest"),
+        ("Dear diary", "neither an ontick record nor output of rtla-timerlat"),
         ("", "neither an ontick record"),
         ("{}", "not an ontick record"),
         ("{\"schema\":\"ontick-run/9\"}", "ontick-run/9"),
@@ -292,8 +378,8 @@ fn cut_anywhere_it_is_an_error_or_holds_no_more() {
 
 proptest! {
     #[test]
-    fn any_text_is_answered(text in ".{0,200}", format in 0usize..5) {
-        let _ = import::read(&text, "x", Format::ALL.get(format).copied());
+    fn any_text_is_answered(text in ".{0,200}", format in 0usize..11) {
+        let _ = import::read(&text, "x", Format::all().nth(format));
     }
 
     #[test]
@@ -303,14 +389,14 @@ proptest! {
              |0000[0-9]{2}( [0-9]{6}){0,3}|T: [0-9]{1,20} \\([0-9]\\) P:[0-9]{1,2} I:9 C: *-?[0-9]{1,20} Min: *-?[0-9]{1,20} Max: [0-9]{1,20}\
              |Index(   (IRQ|Thr|Usr)-00[0-3]){1,2}|(over|count|min|avg|max): +([0-9-]{1,20} *){1,2}|[0-9]{1,20} +[0-9]{1,20} [0-9]{1,3})",
             0..12),
-        format in 0usize..5,
+        format in 0usize..11,
     ) {
-        let _ = import::read(&lines.join("\n"), "x", Format::ALL.get(format).copied());
-        let _ = import::read(&(lines.join("\n") + "\n"), "x", Format::ALL.get(format).copied());
+        let _ = import::read(&lines.join("\n"), "x", Format::all().nth(format));
+        let _ = import::read(&(lines.join("\n") + "\n"), "x", Format::all().nth(format));
     }
 
     #[test]
-    fn a_changed_byte_is_answered(at in 0.0f64..1.0, byte in 0u8..128, which in 0usize..13) {
+    fn a_changed_byte_is_answered(at in 0.0f64..1.0, byte in 0u8..128, which in 0usize..20) {
         let (name, text) = fixtures().swap_remove(which);
         let mut bytes = text.into_bytes();
         let at = (at * bytes.len() as f64) as usize;

@@ -18,7 +18,7 @@ use crate::terminal;
     after_help = "Examples:\n  ontick compare before.json cyclictest.hist --html compared.html\n  ontick compare base.json new.json --require 'p99 <= 1.2x' --junit compared.xml"
 )]
 pub struct Compare {
-    /// Records, journals, or cyclictest, jitterdebugger or rtla output
+    /// Records, journals, or the output of cyclictest, rtla, oslat or others (`ontick import --help`)
     #[arg(required = true, num_args = 2..)]
     files: Vec<PathBuf>,
     /// Write the comparison as HTML to this file

@@ -9,7 +9,7 @@ use ontick_record::store;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Convert the output of cyclictest, jitterdebugger or rtla into a record.
+/// Convert the output of cyclictest, oslat, hwlatdetect, jitterdebugger, rtla, zyclictest or isochron into a record.
 #[derive(Args)]
 #[command(after_help = "Example:\n  ontick import cyclictest.hist --to cyclictest.json")]
 pub struct Import {

@@ -16,7 +16,7 @@ use crate::terminal;
     after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows"
 )]
 pub struct Report {
-    /// A record, the journal of a killed run, or cyclictest, jitterdebugger or rtla output
+    /// A record, the journal of a killed run, or the output of cyclictest, rtla, oslat or others (`ontick import --help`)
     file: PathBuf,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "summary")]

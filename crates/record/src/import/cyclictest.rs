@@ -2,14 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use super::ImportError;
 use super::figures::{self, Figures, signed};
 use super::lines::{Line, lines, shorten};
 use super::summary::Summary;
+use super::{ImportError, Importer, cyclictest_json};
 use crate::run::{Conditions, Run, Series, Settings};
 
+pub(super) const IMPORTER: Importer = Importer {
+    name: "cyclictest",
+    tool: "cyclictest",
+    wrote: |text| cyclictest_json::wrote(text) || wrote(text),
+    read: |text| if cyclictest_json::wrote(text) { cyclictest_json::read(text) } else { read(text, false) },
+};
+
+/// From a run with `-N`, where the text does not show it: a histogram alone. It is never detected.
+pub(super) const NANOSECONDS: Importer = Importer {
+    name: "cyclictest-ns",
+    wrote: |_| false,
+    read: |text| if cyclictest_json::wrote(text) { cyclictest_json::read(text) } else { read(text, true) },
+    ..IMPORTER
+};
+
 /// Whether a text looks like it.
-pub(super) fn wrote(text: &str) -> bool {
+fn wrote(text: &str) -> bool {
     lines(text).any(|l| l.text == HEADER || Summary::is(&l.text)) || text.lines().next().is_some_and(is_bare_row)
 }
 
@@ -23,7 +38,7 @@ fn is_bare_row(line: &str) -> bool {
 const HEADER: &str = "# Histogram";
 
 /// Reads it; `nanoseconds` where the caller knows that `-N` was given.
-pub(super) fn read(text: &str, nanoseconds: bool) -> Result<Run, ImportError> {
+fn read(text: &str, nanoseconds: bool) -> Result<Run, ImportError> {
     let mut found = Found::default();
     for line in lines(text) {
         found.take(&line)?;

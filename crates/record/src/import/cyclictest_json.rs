@@ -14,7 +14,7 @@ use crate::run::{Run, Series};
 
 /// Whether a text looks like it.
 pub(super) fn wrote(text: &str) -> bool {
-    json::has_fields(text, &["thread", "num_threads"])
+    json::has_fields(text, &["thread", "num_threads"]) && json::program(text).is_none_or(|name| name == "cyclictest")
 }
 
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ pub(super) fn read(text: &str) -> Result<Run, ImportError> {
 }
 
 /// A time as rt-tests writes it: `Sat, 21 Nov 2026 07:55:14 +0000`. `None` for any other, such as a localised one.
-fn time(text: &str) -> Option<Timestamp> {
+pub(super) fn time(text: &str) -> Option<Timestamp> {
     DateTimeParser::new().relaxed_weekday(true).parse_timestamp(text).ok()
 }
 

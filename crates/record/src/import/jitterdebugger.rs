@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::figures::{self, Figures};
-use super::{ImportError, json};
+use super::{ImportError, Importer, json};
 use crate::run::{Run, Series, Settings};
 use ontick_units::exact;
 
+pub(super) const IMPORTER: Importer = Importer { name: "jitterdebugger", tool: "jitterdebugger", wrote, read };
+
 /// Whether a text looks like it.
-pub(super) fn wrote(text: &str) -> bool {
+fn wrote(text: &str) -> bool {
     let has = |field| json::has_fields(text, &[field]);
     has("cpu") && has("histogram") && !has("num_threads") && !has("schema")
 }
@@ -23,7 +25,7 @@ struct Document {
     cpu: BTreeMap<String, json::Thread>,
 }
 
-pub(super) fn read(text: &str) -> Result<Run, ImportError> {
+fn read(text: &str) -> Result<Run, ImportError> {
     let document: Document = json::read(text)?;
     let system = document.sysinfo.unwrap_or_default();
     let unit_ns = if system.resolution_in_ns == Some(1) { 1 } else { 1_000 };

@@ -27,6 +27,26 @@ pub(super) fn has_fields(text: &str, fields: &[&str]) -> bool {
     document(text).is_some_and(|(json, _)| fields.iter().all(|field| json.contains(&format!("\"{field}\""))))
 }
 
+/// The text of a field of the document, as rt-tests write them: with a colon in its name or without.
+fn text_of<'a>(text: &'a str, field: &str) -> Option<&'a str> {
+    let (json, _) = document(text)?;
+    let (_, rest) = json.split_once(&format!("\"{field}"))?;
+    let rest = rest.trim_start_matches(':').strip_prefix('"')?.trim_start().strip_prefix(':')?;
+    rest.trim_start().strip_prefix('"')?.split('"').next()
+}
+
+/// The program of rt-tests that wrote the document.
+pub(super) fn program(text: &str) -> Option<String> {
+    let path = text_of(text, "cmdline")?.split_whitespace().next()?;
+    let name = path.rsplit('/').next().unwrap_or(path);
+    Some(shorten(name)).filter(|name| !name.is_empty())
+}
+
+/// The version of rt-tests that wrote the document.
+pub(super) fn version(text: &str) -> Option<String> {
+    text_of(text, "rt_test_version").map(shorten).filter(|version| !version.is_empty())
+}
+
 /// Reads the document; what follows it is not looked at.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ImportError> {
     let (json, lines_before) = document(text).ok_or_else(|| ImportError::new("there is no JSON document in it"))?;
@@ -39,7 +59,11 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ImportError> {
         }
         let problem = e.to_string();
         let problem = problem.split(" at line ").next().unwrap_or(&problem);
-        ImportError::at(line, problem)
+        let missing = problem.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+        match missing {
+            Some(field) => ImportError::at(line, format!("the field \"{field}\" is missing")),
+            None => ImportError::at(line, problem),
+        }
     })
 }
 

@@ -1,15 +1,48 @@
-//! The table of `rtla timerlat hist`: a column for each CPU and kind of latency, a row for each bucket.
+//! The table of `rtla timerlat hist`: a column for each CPU and kind of latency, a row for each bucket. That of
+//! `rtla osnoise hist` has the same form.
 
-use super::ImportError;
 use super::figures::{self, Figures};
 use super::lines::{Line, lines, shorten};
+use super::{ImportError, Importer};
 use crate::run::{Run, Series, Settings};
 
-const TITLE: &str = "# RTLA timerlat histogram";
+pub(super) const IMPORTER: Importer = Importer {
+    name: "rtla-timerlat",
+    tool: "rtla timerlat hist",
+    wrote: |text| TIMERLAT.wrote(text),
+    read: |text| read(text, &TIMERLAT),
+};
 
-/// Whether a text looks like it.
-pub(super) fn wrote(text: &str) -> bool {
-    lines(text).any(|l| l.text == TITLE || Column::parse_header(&l.text).is_some())
+/// One of rtla's tracers, by the form of its histogram.
+pub(super) struct Tracer {
+    /// The first line.
+    pub title: &'static str,
+    /// The tool in the record.
+    pub tool: &'static str,
+    /// What it measures.
+    pub measurement: &'static str,
+    /// The way it measures.
+    pub method: &'static str,
+    /// Its minimum, average and maximum are those of rows' beginnings: wider rows may hold more.
+    pub figures_of_rows: bool,
+    /// The beginnings of its columns' names, and what they stand for; "" where a CPU has one column.
+    pub kinds: &'static [(&'static str, &'static str)],
+}
+
+const TIMERLAT: Tracer = Tracer {
+    title: "# RTLA timerlat histogram",
+    tool: "rtla timerlat",
+    measurement: "timer",
+    method: "timerlat",
+    figures_of_rows: false,
+    kinds: &[("IRQ", "irq"), ("Thr", "thread"), ("Usr", "user")],
+};
+
+impl Tracer {
+    /// Whether a text looks like its histogram.
+    pub fn wrote(&self, text: &str) -> bool {
+        lines(text).any(|l| l.text == self.title || Column::parse_header(&l.text, self).is_some())
+    }
 }
 
 /// The latency at the timer's interrupt, of the kernel thread, or back in user space, on one CPU.
@@ -21,25 +54,20 @@ struct Column {
 
 impl Column {
     /// `Index   IRQ-000   Thr-000   Usr-000`
-    fn parse_header(text: &str) -> Option<Vec<Column>> {
-        let columns: Vec<Column> =
-            text.strip_prefix("Index")?.split_whitespace().map(Column::parse).collect::<Option<_>>()?;
+    fn parse_header(text: &str, tracer: &Tracer) -> Option<Vec<Column>> {
+        let words = text.strip_prefix("Index")?.split_whitespace();
+        let columns: Vec<Column> = words.map(|word| Column::parse(word, tracer)).collect::<Option<_>>()?;
         Some(columns).filter(|c| !c.is_empty())
     }
 
-    fn parse(text: &str) -> Option<Column> {
-        let (kind, cpu) = text.split_once('-')?;
-        let kind = match kind {
-            "IRQ" => "irq",
-            "Thr" => "thread",
-            "Usr" => "user",
-            _ => return None,
-        };
+    fn parse(text: &str, tracer: &Tracer) -> Option<Column> {
+        let (begins, cpu) = text.split_once('-')?;
+        let kind = tracer.kinds.iter().find(|(name, _)| *name == begins)?.1;
         Some(Column { cpu: cpu.parse().ok()?, kind })
     }
 }
 
-pub(super) fn read(text: &str) -> Result<Run, ImportError> {
+pub(super) fn read(text: &str, tracer: &Tracer) -> Result<Run, ImportError> {
     let mut table = Table { unit_ns: 1_000, ..Table::default() };
     for line in lines(text) {
         table.last_line = line.number;
@@ -47,13 +75,13 @@ pub(super) fn read(text: &str) -> Result<Run, ImportError> {
             // A summary over the CPUs, of what stands above already.
             table.ended = true;
         } else if !table.ended {
-            table.take(&line)?;
+            table.take(&line, tracer)?;
         }
         if line.text.ends_with("results might not be accurate") {
             table.notes.push(format!("rtla says: {}", shorten_note(&line.text)));
         }
     }
-    table.run()
+    table.run(tracer)
 }
 
 fn shorten_note(text: &str) -> String {
@@ -77,9 +105,9 @@ struct Table {
 }
 
 impl Table {
-    fn take(&mut self, line: &Line) -> Result<(), ImportError> {
+    fn take(&mut self, line: &Line, tracer: &Tracer) -> Result<(), ImportError> {
         let text = line.text.as_ref();
-        if text == TITLE && !self.columns.is_empty() || text.starts_with("Index") && !self.columns.is_empty() {
+        if text == tracer.title && !self.columns.is_empty() || text.starts_with("Index") && !self.columns.is_empty() {
             return Err(line.error("a second table begins here; import one run at a time"));
         }
         if let Some(unit) = text.strip_prefix("# Time unit is ") {
@@ -87,9 +115,11 @@ impl Table {
         } else if let Some(duration) = text.strip_prefix("# Duration:") {
             self.duration_ns = duration_ns(duration).unwrap_or(0);
         } else if text.starts_with("Index") {
-            let columns = Column::parse_header(text);
-            self.columns = columns.ok_or_else(|| line.error("the columns are not those of rtla timerlat hist"))?;
-        } else if text.starts_with("IRQ-") || text.starts_with("Thr-") {
+            let columns = Column::parse_header(text, tracer);
+            self.columns =
+                columns.ok_or_else(|| line.error(format!("the columns are not those of {} hist", tracer.tool)))?;
+        } else if tracer.kinds.iter().any(|(name, _)| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('-')))
+        {
             return Err(line.error("the table has no index: run rtla without --no-index"));
         } else if !self.columns.is_empty() {
             self.figures(line)?;
@@ -148,9 +178,9 @@ impl Table {
         if figures == columns { Ok(()) } else { Err(line.error(format!("{figures} figures for {columns} columns"))) }
     }
 
-    fn run(self) -> Result<Run, ImportError> {
+    fn run(self, tracer: &Tracer) -> Result<Run, ImportError> {
         let missing = match &self {
-            Table { columns, .. } if columns.is_empty() => Some("the line \"Index IRQ-000 …\""),
+            Table { columns, .. } if columns.is_empty() => Some("the line \"Index …\""),
             Table { over: None, .. } => Some("\"over:\""),
             // Left out together by --no-summary.
             Table { count: Some(_), max: None, .. } => Some("\"max:\""),
@@ -160,17 +190,20 @@ impl Table {
             return Err(ImportError::at(self.last_line, format!("the table ends without {missing}: it is cut off")));
         }
         let row_width = self.row_width();
-        let mut run = Run::new("rtla timerlat", "timer");
+        let mut run = Run::new(tracer.tool, tracer.measurement);
         run.duration_ns = self.duration_ns;
         let mut named = Vec::new();
         for (i, column) in self.columns.iter().enumerate() {
-            let name = format!("cpu {} {}", column.cpu, column.kind);
+            let name = format!("cpu {} {}", column.cpu, column.kind).trim_end().to_owned();
             if named.iter().any(|(other, _)| *other == name) {
                 return Err(ImportError::new(format!("there are two columns for {name}")));
             }
-            let figures = self.column(i, row_width).map_err(|e| ImportError::new(format!("{name}: {e}")))?;
+            let mut figures = self.column(i, row_width).map_err(|e| ImportError::new(format!("{name}: {e}")))?;
+            if tracer.figures_of_rows && row_width > 1 {
+                (figures.max, figures.mean) = (None, None);
+            }
             let latency = figures.histogram().map_err(|e| ImportError::new(format!("{name}: {e}")))?;
-            let settings = Settings { method: "timerlat".into(), cpu: Some(column.cpu), ..Settings::default() };
+            let settings = Settings { method: tracer.method.into(), cpu: Some(column.cpu), ..Settings::default() };
             run.series.push(Series { name: name.clone(), settings, latency, ..Series::default() });
             named.push((name, figures));
         }
@@ -234,7 +267,12 @@ mod tests {
     fn only_wider_rows_are_noted() {
         let noted = |second: &str| {
             let text = format!("Index   IRQ-000\n2   1\n{second}   1\nover:   0\n");
-            read(&text).unwrap().notes.into_iter().filter(|note| note.starts_with("rows are taken")).collect::<Vec<_>>()
+            read(&text, &TIMERLAT)
+                .unwrap()
+                .notes
+                .into_iter()
+                .filter(|note| note.starts_with("rows are taken"))
+                .collect::<Vec<_>>()
         };
         assert_eq!(noted("3"), [""; 0]);
         assert_eq!(noted("4"), ["rows are taken to be 2 wide, the largest step that fits their indexes"]);

@@ -1,0 +1,4 @@
+//! The summary of isochron report.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| ontick_fuzz::must_import(text, Some("isochron")));

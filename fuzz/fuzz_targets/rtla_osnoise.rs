@@ -1,0 +1,4 @@
+//! The table of rtla osnoise hist.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| ontick_fuzz::must_import(text, Some("rtla-osnoise")));

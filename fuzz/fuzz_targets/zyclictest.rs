@@ -1,0 +1,4 @@
+//! What zyclictest prints.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| ontick_fuzz::must_import(text, Some("zyclictest")));
