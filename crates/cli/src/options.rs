@@ -105,6 +105,23 @@ fn commands_of_sources() -> impl Iterator<Item = &'static str> {
     code.filter(|code| code.starts_with("ontick ") || code.starts_with("sudo ontick "))
 }
 
+/// What is an example in a sentence may lack arguments; what stands in the column of commands runs as printed.
+#[test]
+fn the_commands_of_the_sources_list_lack_no_argument() {
+    let column = |row: &'static str| row.split(" | ").nth(2);
+    let rows = include_str!("../../../docs/sources.md").lines().filter(|line| line.starts_with("| 00"));
+    let code = rows.filter_map(column).flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let commands: Vec<&str> =
+        code.filter_map(|code| code.trim_start_matches("sudo ").strip_prefix("ontick ")).collect();
+    assert!(commands.len() > 90, "{commands:?}");
+    let refused = |command: &&str| {
+        let words = ["ontick".to_owned()].into_iter().chain(shlex::split(command)?);
+        crate::Ontick::command().try_get_matches_from(words).err().map(|error| format!("{command}: {error}"))
+    };
+    let refused: Vec<String> = commands.iter().filter_map(refused).collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
 #[test]
 fn every_command_of_the_sources_list_is_one_of_this_program() {
     let mut count = 0;
