@@ -3,8 +3,10 @@
 //! Locked files hold between checkouts, too. Who waits to be alone comes before those who come later.
 
 use std::cell::RefCell;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::thread;
+use std::time::Instant;
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -24,6 +26,7 @@ thread_local! {
 
 /// Held by a test that changes settings of this machine or keeps a CPU.
 pub struct Alone {
+    since: Instant,
     _machine: File,
 }
 
@@ -33,14 +36,22 @@ impl Alone {
         SHARE.with_borrow_mut(|share| *share = Share::None);
         let machine = locked(FlockOperation::LockExclusive);
         SHARE.with_borrow_mut(|share| *share = Share::Alone);
-        Self { _machine: machine }
+        Self { since: Instant::now(), _machine: machine }
     }
 }
 
 impl Drop for Alone {
     fn drop(&mut self) {
         let _ = SHARE.try_with(|share| share.replace(Share::None));
+        report(self.since);
     }
+}
+
+/// Appends for how long this test was alone to the file that `ONTICK_ALONE` names: the harness counts waiting, too.
+fn report(since: Instant) {
+    let Some(path) = std::env::var_os("ONTICK_ALONE") else { return };
+    let line = format!("{:.1}\t{}\n", since.elapsed().as_secs_f64(), thread::current().name().unwrap_or_default());
+    let _ = OpenOptions::new().append(true).create(true).open(path).map(|mut file| file.write_all(line.as_bytes()));
 }
 
 /// Waits until no other test is alone, if the command needs that; kept to the end of the test.
