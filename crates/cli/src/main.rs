@@ -1,66 +1,8 @@
-//! The commands: parse, call one wing, hand the result to report.
+//! The program `ontick`. What it does is in the library beside this file, which the manual pages are generated from, too.
 #![deny(unsafe_code)]
-
-mod attempts;
-mod commands;
-mod failure;
-mod flags;
-mod launch;
-#[cfg(test)]
-mod options;
-mod progress;
-mod stop;
-mod temporary_settings;
-mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use commands::Command;
-use failure::{Failure, Outcome};
-
-/// Makes a stock Linux machine act on time, and proves it.
-///
-/// Exit status: 0 done and requirements met, 1 done but not met, 2 not possible.
-#[derive(Parser)]
-#[command(
-    name = "ontick",
-    version,
-    propagate_version = true,
-    args_override_self = true,
-    subcommand_required = true,
-    arg_required_else_help = true
-)]
-struct Ontick {
-    #[command(subcommand)]
-    command: Command,
-}
-
 fn main() -> ExitCode {
-    let asked = match Ontick::try_parse() {
-        Ok(asked) => asked,
-        Err(error)
-            if error.use_stderr()
-                && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
-        {
-            return terminal::report(&Failure::usage(&error));
-        }
-        Err(help) => {
-            // A closed pipe (ontick --help | head) is not worth a word.
-            let _ = help.print();
-            return ExitCode::from(if help.use_stderr() { 2 } else { 0 });
-        }
-    };
-    // Simulated chips are the user's, with sudo and without.
-    if let Some((user, _)) = launch::calling_user() {
-        ontick_gpio::sim::act_for(user);
-    }
-    match asked.command.run() {
-        Ok(Outcome::Met) => ExitCode::SUCCESS,
-        Ok(Outcome::NotMet) => ExitCode::from(1),
-        Ok(Outcome::NotProven) => ExitCode::from(3),
-        Ok(Outcome::Ended(status)) => ExitCode::from(status),
-        Err(failure) => terminal::report(&failure),
-    }
+    ontick::main()
 }

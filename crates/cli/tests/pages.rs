@@ -1,0 +1,112 @@
+//! Manual pages and completions, read by the programs that they are for.
+
+#[path = "../examples/pages/completions.rs"]
+mod completions;
+#[path = "../examples/pages/manual.rs"]
+mod manual;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn pages() -> (TempDir, Vec<PathBuf>) {
+    let folder = tempfile::tempdir().unwrap();
+    manual::write(folder.path()).unwrap();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder.path().join("man1")).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    (folder, files)
+}
+
+/// The output of a program, or a skip where it is not installed.
+fn judge(program: &str, arguments: &[&str], file: &Path) -> Option<Output> {
+    match Command::new(program).args(arguments).arg(file).output() {
+        Ok(output) => Some(output),
+        Err(_) => {
+            ontick_skip::skipped!("{program} is not installed");
+            None
+        }
+    }
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The names of a command's page and of those below it, with its long options.
+fn commands(command: &clap::Command, name: &str) -> Vec<(String, Vec<String>)> {
+    let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    let options = shown.filter_map(|argument| argument.get_long()).map(str::to_owned).collect();
+    let below = command.get_subcommands().flat_map(|below| commands(below, &format!("{name}-{}", below.get_name())));
+    [(name.to_owned(), options)].into_iter().chain(below).collect()
+}
+
+#[test]
+fn every_command_has_a_page_with_all_its_options() {
+    let (_folder, files) = pages();
+    let expected = commands(&ontick::command(), "ontick");
+    assert!(expected.len() > 40, "{} commands", expected.len());
+    let mut names: Vec<String> = expected.iter().map(|(name, _)| format!("{name}.1")).collect();
+    names.sort();
+    assert_eq!(files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect::<Vec<_>>(), names);
+    for (name, options) in expected {
+        let file = files.iter().find(|file| file.file_stem().unwrap() == name.as_str()).unwrap();
+        let text = fs::read_to_string(file).unwrap().replace('\\', "");
+        for part in [".SH NAME", ".SH SYNOPSIS", ".SH \"EXIT STATUS\""] {
+            assert!(text.contains(part), "{name} has no {part}: {text}");
+        }
+        for option in options {
+            assert!(text.contains(&format!("fB--{option}fR")), "the page of {name} does not have --{option}");
+        }
+    }
+}
+
+#[test]
+fn man_and_mandoc_find_no_fault_in_a_page() {
+    let (_folder, files) = pages();
+    for file in &files {
+        let Some(output) = judge("man", &["--warnings", "--encoding=UTF-8", "--local-file"], file) else { break };
+        assert!(output.status.success() && output.stderr.is_empty(), "{}: {}", file.display(), said(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("SYNOPSIS"), "{}", file.display());
+    }
+    for file in &files {
+        // Below a warning it finds fault with style, a missing date for one.
+        let Some(output) = judge("mandoc", &["-T", "lint", "-W", "warning"], file) else { break };
+        assert!(output.status.success(), "{}", said(&output));
+    }
+}
+
+#[test]
+fn shells_read_their_completions() {
+    let folder = tempfile::tempdir().unwrap();
+    completions::write(folder.path()).unwrap();
+    let files = [
+        ("bash", "bash-completion/completions/ontick"),
+        ("zsh", "zsh/vendor-completions/_ontick"),
+        ("fish", "fish/vendor_completions.d/ontick.fish"),
+    ];
+    for (shell, file) in files {
+        let Some(output) = judge(shell, &["-n"], &folder.path().join(file)) else { continue };
+        assert!(output.status.success() && output.stderr.is_empty(), "{shell}: {}", said(&output));
+    }
+}
+
+#[test]
+fn bash_completes_commands_and_options() {
+    let folder = tempfile::tempdir().unwrap();
+    completions::write(folder.path()).unwrap();
+    let complete = |words: &str, last: &str| {
+        let script = format!(
+            "source \"$1\"; COMP_WORDS=({words} '{last}'); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _ontick ontick '{last}' \"${{COMP_WORDS[COMP_CWORD - 1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let file = folder.path().join("bash-completion/completions/ontick");
+        let output = Command::new("bash").args(["-c", &script, "bash"]).arg(file).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(complete("ontick", "lat"), "latency\n");
+    assert_eq!(complete("ontick latency timer", "--dur"), "--duration\n");
+}
