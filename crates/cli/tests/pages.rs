@@ -1,4 +1,5 @@
-//! Manual pages and completions, read by the programs that they are for.
+//! What packages bring beside the program: manual pages and completions, read by the programs that they are for; and the
+//! package itself, by lintian.
 
 #[path = "../examples/pages/completions.rs"]
 mod completions;
@@ -109,4 +110,32 @@ fn bash_completes_commands_and_options() {
     };
     assert_eq!(complete("ontick", "lat"), "latency\n");
     assert_eq!(complete("ontick latency timer", "--dur"), "--duration\n");
+}
+
+#[test]
+fn lintian_finds_no_fault_in_a_package_of_this_program() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if Command::new("dpkg-deb").arg("--version").output().is_err() {
+        return ontick_skip::skipped!("dpkg-deb is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (program, pages) = (folder.path().join("ontick"), folder.path().join("pages"));
+    let stripped = Command::new("strip").arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_ontick")).status().unwrap();
+    assert!(stripped.success());
+    manual::write(&pages.join("man")).unwrap();
+    completions::write(&pages).unwrap();
+    let output = Command::new(top.join("packaging/packages"))
+        .arg("--of")
+        .args([&program, &pages, &folder.path().to_owned()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let found = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+    let packages: Vec<PathBuf> = found.filter(|file| file.extension().is_some_and(|e| e == "deb")).collect();
+    assert_eq!(packages.len(), 2, "{packages:?}");
+    for package in packages {
+        let arguments = ["--fail-on", "error,warning", "--allow-root"];
+        let Some(output) = judge("lintian", &arguments, &package) else { return };
+        assert!(output.status.success(), "{}", said(&output));
+    }
 }
