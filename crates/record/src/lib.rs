@@ -12,6 +12,7 @@ mod error;
 pub mod findings;
 mod foreign_file;
 pub mod histogram;
+pub mod hlog;
 pub mod import;
 pub mod journal;
 mod maxima;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ontick_record::import::{self, Format};
-use ontick_record::{Run, store};
+use ontick_record::{Run, hlog, store};
 use proptest::prelude::*;
 
 fn fixture_path(name: &str) -> PathBuf {
@@ -302,6 +302,26 @@ fn isochrons_summary_has_extremes_and_means() {
 }
 
 #[test]
+fn a_log_of_histograms_reads_back() {
+    let run = read("oslat.json");
+    let text = hlog::write(&run);
+    let back = import::read(&text, "x", None).unwrap();
+    assert_eq!(
+        (names(&back), &back.started, back.tool.as_str()),
+        (vec!["thread_0", "thread_1"], &run.started, "HdrHistogram")
+    );
+    assert_eq!(back.duration_ns, run.duration_ns);
+    for (back, run) in back.series.iter().zip(&run.series) {
+        // What has no bucket cannot be written.
+        assert_eq!(back.latency.count(), run.latency.count() - run.latency.overflow);
+        assert_eq!(back.latency.below(1_000), run.latency.below(1_000));
+    }
+    assert!(has_note(&back, "values are taken to be ns"));
+    let why = import::read(text.trim_end(), "x", None).unwrap_err().to_string();
+    assert!(why.starts_with("looks like an HdrHistogram log, line ") && why.contains("cut off"), "{why}");
+}
+
+#[test]
 fn a_tool_that_cannot_be_imported_is_named() {
     let text = fixture("oslat.json").replace("oslat --json", "/usr/bin/pmqtest --json");
     let why = import::read(&text, "x", None).unwrap_err().to_string();
@@ -343,7 +363,7 @@ fn any_file_that_can_be_compared_reads() {
     let journal = format!("{{\"journal\":\"ontick-journal/1\",\"run\":{}}}\n", store::text(&run).trim_end());
     assert!(with(&journal).unwrap().interrupted);
     for (text, word) in [
-        ("Dear diary", "neither an ontick record nor output of rtla-timerlat"),
+        ("Dear diary", "neither an ontick record nor output of hlog, rtla-timerlat"),
         ("", "neither an ontick record"),
         ("{}", "not an ontick record"),
         ("{\"schema\":\"ontick-run/9\"}", "ontick-run/9"),
@@ -378,7 +398,7 @@ fn cut_anywhere_it_is_an_error_or_holds_no_more() {
 
 proptest! {
     #[test]
-    fn any_text_is_answered(text in ".{0,200}", format in 0usize..11) {
+    fn any_text_is_answered(text in ".{0,200}", format in 0usize..12) {
         let _ = import::read(&text, "x", Format::all().nth(format));
     }
 
@@ -389,7 +409,7 @@ proptest! {
              |0000[0-9]{2}( [0-9]{6}){0,3}|T: [0-9]{1,20} \\([0-9]\\) P:[0-9]{1,2} I:9 C: *-?[0-9]{1,20} Min: *-?[0-9]{1,20} Max: [0-9]{1,20}\
              |Index(   (IRQ|Thr|Usr)-00[0-3]){1,2}|(over|count|min|avg|max): +([0-9-]{1,20} *){1,2}|[0-9]{1,20} +[0-9]{1,20} [0-9]{1,3})",
             0..12),
-        format in 0usize..11,
+        format in 0usize..12,
     ) {
         let _ = import::read(&lines.join("\n"), "x", Format::all().nth(format));
         let _ = import::read(&(lines.join("\n") + "\n"), "x", Format::all().nth(format));

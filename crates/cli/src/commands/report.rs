@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use ontick_record::{Run, store};
+use ontick_record::{Run, hlog, store};
 use ontick_report::{Plot, cyclictest_hist, html, openmetrics, plot, rows, text};
 
 use crate::attempts::Attempts;
@@ -46,6 +46,8 @@ enum Format {
     Rows,
     /// Histogram as cyclictest writes it
     Cyclictest,
+    /// HdrHistogram's log (.hlog), an interval for each series, in ns
+    Hlog,
     /// OpenMetrics, for Prometheus and others
     Openmetrics,
     /// The record itself
@@ -152,6 +154,7 @@ impl Report {
             Format::Plot => text::plot(run, &terminal::style()),
             Format::Rows => rows(run),
             Format::Cyclictest => cyclictest_hist(run, None),
+            Format::Hlog => hlog::write(run),
             Format::Openmetrics => openmetrics(run),
             Format::Json => store::text(run),
         }

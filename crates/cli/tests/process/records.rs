@@ -21,6 +21,7 @@ fn a_record_reads_back_in_every_form() {
         ("plot", "┤"),
         ("rows", "0us:"),
         ("cyclictest", "# Histogram"),
+        ("hlog", "Tag=hybrid,0.000,"),
         ("openmetrics", "# EOF"),
         ("json", "ontick-run/1"),
     ] {

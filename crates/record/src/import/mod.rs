@@ -1,4 +1,4 @@
-//! What other tools measured, as a [`Run`]: cyclictest, oslat, hwlatdetect, jitterdebugger, rtla, zyclictest, isochron.
+//! What other tools measured, as a [`Run`]: cyclictest, oslat, hwlatdetect, jitterdebugger, rtla, zyclictest, isochron; and HdrHistogram's log.
 //!
 //! An importer is a file here with an `Importer`, and its line in `IMPORTERS`.
 //!
@@ -17,6 +17,7 @@ mod command;
 mod cyclictest;
 mod cyclictest_json;
 mod figures;
+mod hlog;
 mod hwlatdetect;
 mod isochron;
 mod jitterdebugger;
@@ -46,7 +47,8 @@ struct Importer {
 }
 
 /// All of them, in the order in which they are asked.
-static IMPORTERS: [&Importer; 10] = [
+static IMPORTERS: [&Importer; 11] = [
+    &hlog::IMPORTER,
     &rtla::IMPORTER,
     &rtla_osnoise::IMPORTER,
     &rtla_top::IMPORTER,
