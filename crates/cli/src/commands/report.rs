@@ -8,6 +8,7 @@ use ontick_report::{Plot, cyclictest_hist, html, openmetrics, plot, rows, text};
 
 use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
+use crate::flags::PictureFlags;
 use crate::terminal;
 
 /// Show a record as text, HTML, plots, or in other tools' formats.
@@ -24,16 +25,11 @@ pub struct Report {
     /// Write an HTML report to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write the plot as SVG to this file
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-    /// Write the plot as PNG to this file
-    #[cfg(feature = "png")]
-    #[arg(long, value_name = "FILE")]
-    png: Option<PathBuf>,
-    /// Which plot
-    #[arg(long, default_value = "latency")]
-    plot: PlotName,
+    #[command(flatten)]
+    pictures: PictureFlags,
+    /// Which plot the picture is [default: latency]
+    #[arg(long)]
+    plot: Option<PlotName>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -102,50 +98,32 @@ impl From<PlotName> for Plot {
 
 impl Report {
     pub fn run(self) -> Result<Outcome, Failure> {
+        if self.plot.is_some() && !self.pictures.wanted() {
+            return Err(Failure::new("--plot says what a picture shows: name its file with --svg or --png"));
+        }
         let run = store::read_any(&self.file)?;
         let mut attempts = Attempts::default();
         if let Some(path) = &self.html {
             attempts.note(store::write_whole(path, html(&run).as_bytes()));
         }
-        attempts.note(self.draw(&run));
+        if self.pictures.wanted() {
+            attempts.note(self.draw(&run));
+        }
         // Files were asked for: no need to fill the terminal as well, unless that was asked for too.
-        let only_files = self.html.is_some() || self.draws();
+        let only_files = self.html.is_some() || self.pictures.wanted();
         if !(only_files && matches!(self.format, Format::Summary)) {
             attempts.note(terminal::print(&self.printed(&run)));
         }
         attempts.end().map(|()| Outcome::of(&run))
     }
 
-    fn draws(&self) -> bool {
-        #[cfg(feature = "png")]
-        let png = self.png.is_some();
-        #[cfg(not(feature = "png"))]
-        let png = false;
-        self.svg.is_some() || png
-    }
-
-    /// Writes the picture, each file whatever became of the other. No file is better than an empty picture.
+    /// Writes the picture. No file is better than an empty picture.
     fn draw(&self, run: &Run) -> Result<(), Failure> {
-        if !self.draws() {
-            return Ok(());
+        let plot = self.plot.map_or(Plot::Latency, Plot::from);
+        match plot::lacking(run, plot) {
+            Some(why) => Err(Failure::new(format!("{}: this plot has nothing to show: {why}", self.file.display()))),
+            None => self.pictures.draw_plot(run, plot),
         }
-        let plot = self.plot.into();
-        if let Some(why) = plot::lacking(run, plot) {
-            return Err(Failure::new(format!("{}: this plot has nothing to show: {why}", self.file.display())));
-        }
-        let drawn = plot::svg(run, plot);
-        let mut attempts = Attempts::default();
-        if let Some(path) = &self.svg {
-            attempts.note(store::write_whole(path, drawn.as_bytes()));
-        }
-        #[cfg(feature = "png")]
-        if let Some(path) = &self.png {
-            attempts.note(match ontick_report::png(&drawn, 2.0) {
-                Ok(picture) => store::write_whole(path, &picture).map_err(Failure::from),
-                Err(error) => Err(error.into()),
-            });
-        }
-        attempts.end()
     }
 
     fn printed(&self, run: &Run) -> String {

@@ -31,13 +31,23 @@ impl PictureFlags {
         self.svg.iter().chain(png)
     }
 
-    /// Writes each, whatever became of the other.
+    /// Whether any file was asked for.
+    pub fn wanted(&self) -> bool {
+        self.files().next().is_some()
+    }
+
+    /// Draws the plot that says most of the run.
     pub fn draw(&self, run: &Run) -> Result<(), Failure> {
-        if self.files().next().is_none() {
+        self.draw_plot(run, Plot::of(run))
+    }
+
+    /// Writes each file, whatever became of the other.
+    pub fn draw_plot(&self, run: &Run, plot: Plot) -> Result<(), Failure> {
+        if !self.wanted() {
             return Ok(());
         }
         let mut attempts = Attempts::default();
-        let picture = plot::svg(run, Plot::of(run));
+        let picture = plot::svg(run, plot);
         if let Some(path) = &self.svg {
             attempts.note(store::write_whole(path, picture.as_bytes()));
         }

@@ -200,3 +200,17 @@ fn a_plot_without_its_data_is_refused_and_no_file_is_written() {
     assert!(html.exists() && !svg.exists());
     assert!(run(&["report", record, "--plot", "percentiles", "--svg", svg_file]).status.success() && svg.exists());
 }
+
+#[test]
+fn a_plot_without_a_file_for_its_picture_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, html] = ["run.json", "run.html"].map(|name| folder.path().join(name));
+    let mut record = ontick_record::Run::new("ontick 0.1.0", "timer");
+    record.series.push(ontick_record::Series { name: "hybrid".into(), ..Default::default() });
+    fs::write(&file, ontick_record::store::text(&record)).unwrap();
+    let [record, html_file] = [&file, &html].map(|path| path.to_str().unwrap());
+    fails(&["report", record, "--plot", "latency"], &["--plot", "--svg or --png"]);
+    // The HTML report has its own plots: nothing is written.
+    fails(&["report", record, "--plot", "blocks", "--html", html_file], &["--plot", "--svg or --png"]);
+    assert!(!html.exists());
+}

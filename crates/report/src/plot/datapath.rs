@@ -86,7 +86,7 @@ fn heads(frame: &mut Frame) {
 /// The bar that all frames pass.
 fn forwarding(frame: &mut Frame, bottom: f64) {
     let (from, to) = FORWARDING;
-    rectangle(frame, (from, TOP + HEADING), (to - from, bottom - TOP - HEADING), "#eceef1", QUIET);
+    frame.rectangle((from, TOP + HEADING), (to - from, bottom - TOP - HEADING), "#eceef1", QUIET);
     let (x, y) = (0.5 * (from + to) + 4.0, 0.5 * (TOP + HEADING + bottom));
     let turned = format!("rotate(-90 {x} {y})");
     frame.text(x, y, "forwarding", &[("text-anchor", &"middle"), ("transform", &turned), ("fill", &TEXT)]);
@@ -154,7 +154,7 @@ fn row(frame: &mut Frame, port: &PathPort, number: usize, class: &PathClass, top
 
 /// A box with two lines, and below it why frames ended there.
 fn stage_box(frame: &mut Frame, (left, top): (f64, f64), wide: f64, lines: &[String; 2], stage: &Stage) {
-    rectangle(frame, (left, top), (wide, HIGH), "#ffffff", QUIET);
+    frame.rectangle((left, top), (wide, HIGH), "#ffffff", QUIET);
     let bold: [(&str, &dyn std::fmt::Display); 3] = [("fill", &TEXT), ("class", &"word"), ("font-weight", &600)];
     frame.text(left + 8.0, top + 17.0, &lines[0], &bold);
     frame.text(left + 8.0, top + 32.0, &lines[1], &[("fill", &QUIET), ("font-size", &SMALL)]);
@@ -171,14 +171,14 @@ fn fill(frame: &mut Frame, (left, top): (f64, f64), class: usize, waiting: u64, 
     let share = (waiting as f64 / limit.max(1) as f64).min(1.0);
     if share > 0.0 {
         let ink = Ink { colour: class, dash: 0 };
-        rectangle(frame, (left + 1.0, top + HIGH - 6.0), ((BOX - 2.0) * share, 5.0), ink.stroke(), "none");
+        frame.rectangle((left + 1.0, top + HIGH - 6.0), ((BOX - 2.0) * share, 5.0), ink.stroke(), "none");
     }
 }
 
 /// When the gate is open, along the lower edge of its box.
 fn windows(frame: &mut Frame, (left, top): (f64, f64), class: usize, windows: &[(u64, u64)], cycle_ns: u64) {
     let (from, wide) = (left + 8.0, BOX - 16.0);
-    rectangle(frame, (from, top + 24.0), (wide, 12.0), "#f3f4f6", "none");
+    frame.rectangle((from, top + 24.0), (wide, 12.0), "#f3f4f6", "none");
     let ink = Ink { colour: class, dash: 0 };
     let x = |ns: u64| from + wide * (ns.min(cycle_ns) as f64 / cycle_ns as f64);
     for (open_ns, length_ns) in windows {
@@ -186,25 +186,10 @@ fn windows(frame: &mut Frame, (left, top): (f64, f64), class: usize, windows: &[
         for (begin, end) in [(*open_ns, end_ns), (0, end_ns.saturating_sub(cycle_ns))] {
             let (begin, end) = (x(begin), x(end));
             if end > begin {
-                rectangle(frame, (begin, top + 24.0), ((end - begin).max(0.8), 12.0), ink.stroke(), "none");
+                frame.rectangle((begin, top + 24.0), ((end - begin).max(0.8), 12.0), ink.stroke(), "none");
             }
         }
     }
-}
-
-fn rectangle(frame: &mut Frame, (x, y): (f64, f64), (wide, high): (f64, f64), fill: &str, stroke: &str) {
-    let px = super::frame::px;
-    frame.svg.empty(
-        "rect",
-        &[
-            ("x", &px(x)),
-            ("y", &px(y)),
-            ("width", &px(wide)),
-            ("height", &px(high)),
-            ("fill", &fill),
-            ("stroke", &stroke),
-        ],
-    );
 }
 
 fn arrow(frame: &mut Frame, (x, y): (f64, f64), to: f64) {

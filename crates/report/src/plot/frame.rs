@@ -182,6 +182,15 @@ impl Frame {
         );
     }
 
+    /// A filled box from its upper left corner.
+    pub fn rectangle(&mut self, (x, y): (f64, f64), (wide, high): (f64, f64), fill: &str, stroke: &str) {
+        let [x, y, wide, high] = [x, y, wide, high].map(px);
+        self.svg.empty(
+            "rect",
+            &[("x", &x), ("y", &y), ("width", &wide), ("height", &high), ("fill", &fill), ("stroke", &stroke)],
+        );
+    }
+
     /// A thin straight line of the frame itself.
     pub fn rule(&mut self, from: (f64, f64), to: (f64, f64), class: &str, stroke: &str) {
         let dashes = if class == "limit" { "1 3" } else { "none" };

@@ -166,8 +166,8 @@ fn join(frame: &mut Frame, (left, middle): (f64, f64), (to_left, to_top): (f64, 
 
 fn card(frame: &mut Frame, network: &Topology, node: &Node, (left, top): (f64, f64)) {
     frame.svg.open("g", &[("class", &"curve"), ("data-name", &node.name)]);
-    rectangle(frame, (left, top), (CARD, height(node)), "#ffffff", QUIET);
-    rectangle(frame, (left, top), (CARD, HEAD - 4.0), "#eceef1", QUIET);
+    frame.rectangle((left, top), (CARD, height(node)), "#ffffff", QUIET);
+    frame.rectangle((left, top), (CARD, HEAD - 4.0), "#eceef1", QUIET);
     words(frame, (left + 10.0, top + 17.0), &node.name, 13.0, CARD - 20.0, &[("font-weight", &600)]);
     let mut row = 0;
     for port in &node.ports {
@@ -210,7 +210,7 @@ const HIGH: f64 = 10.0;
 
 /// When the gates are open in a cycle.
 fn strip(frame: &mut Frame, (left, top): (f64, f64), port: &Port) {
-    rectangle(frame, (left, top), (WIDE, HIGH), "#f3f4f6", "#d5d9de");
+    frame.rectangle((left, top), (WIDE, HIGH), "#f3f4f6", "#d5d9de");
     let x = |ns: u64| left + WIDE * (ns.min(port.cycle_ns) as f64 / port.cycle_ns.max(1) as f64);
     for (begin_ns, end_ns, colour) in &port.windows {
         let wide = (x(*end_ns) - x(*begin_ns)).max(0.8);
@@ -220,27 +220,19 @@ fn strip(frame: &mut Frame, (left, top): (f64, f64), port: &Port) {
 
 /// How much of the time that it may take it takes.
 fn meter(frame: &mut Frame, (left, top): (f64, f64), delivery: &Delivery) {
-    rectangle(frame, (left, top), (WIDE, HIGH), "#f3f4f6", "#d5d9de");
+    frame.rectangle((left, top), (WIDE, HIGH), "#f3f4f6", "#d5d9de");
     let share = (delivery.at_ns as f64 / delivery.deadline_ns.max(1) as f64).min(1.0);
     let (at, size) = ((left, top + 3.0), ((WIDE * share).max(0.8), HIGH - 6.0));
     match delivery.at_ns > delivery.deadline_ns {
-        true => rectangle(frame, at, size, LATE, "none"),
+        true => frame.rectangle(at, size, LATE, "none"),
         false => filled(frame, at, size, delivery.colour),
     }
     frame.rule((left + WIDE, top - 2.0), (left + WIDE, top + HIGH + 2.0), "mark", LATE);
 }
 
-fn rectangle(frame: &mut Frame, (x, y): (f64, f64), (wide, high): (f64, f64), fill: &str, stroke: &str) {
-    let [x, y, wide, high] = [x, y, wide, high].map(px);
-    frame.svg.empty(
-        "rect",
-        &[("x", &x), ("y", &y), ("width", &wide), ("height", &high), ("fill", &fill), ("stroke", &stroke)],
-    );
-}
-
 /// In the colour and pattern of this number.
 fn filled(frame: &mut Frame, (x, y): (f64, f64), (wide, high): (f64, f64), colour: usize) {
-    rectangle(frame, (x, y), (wide, high), nth(colour).stroke(), "none");
+    frame.rectangle((x, y), (wide, high), nth(colour).stroke(), "none");
     let [x, y, wide, high] = [x, y, wide, high].map(px);
     hatch::cover(&mut frame.svg, nth(colour), &[("x", &x), ("y", &y), ("width", &wide), ("height", &high)]);
 }
