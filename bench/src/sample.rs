@@ -155,7 +155,7 @@ fn late(series: &Series) -> ((u64, Option<u64>), Counted) {
         }
     }
     causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    ((series.outliers_seen, series.tracing.map(|_| named)), causes)
+    ((series.outlier_count, series.tracing.map(|_| named)), causes)
 }
 
 /// Whose figures stand beside the rates.
@@ -233,7 +233,7 @@ pub mod tests {
             ..Cause::default()
         };
         let mut series = Series {
-            outliers_seen: 9,
+            outlier_count: 9,
             causes: vec![cause("softirq", "RCU", 1), cause("unknown", "lost", 3), cause("softirq", "NET_RX", 4)],
             tracing: Some(Tracing::default()),
             ..Series::default()

@@ -208,7 +208,7 @@ pub unsafe extern "C" fn ontick_histogram_save(
             latency: seen.latency.clone(),
             missed: seen.missed,
             early: seen.early,
-            outliers_seen: seen.outliers,
+            outlier_count: seen.outliers,
             ..Series::default()
         }];
         let document = store::text(&run);

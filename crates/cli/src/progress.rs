@@ -53,7 +53,7 @@ impl Progress {
 
     /// Shows how things are now.
     pub fn look(&mut self, live: &Live, samples: Option<&Samples>) {
-        self.tell_failures(samples);
+        self.report_failures(samples);
         let waits_for = self.waits_for.as_deref().filter(|_| live.latency.count() == 0);
         let line = || waits_for.map_or_else(|| line(live, samples), |what| format!("waiting for {what}"));
         match &mut self.view {
@@ -77,7 +77,7 @@ impl Progress {
     }
 
     /// Says at once which reader of samples failed; the screen shows all of them anyway.
-    fn tell_failures(&mut self, samples: Option<&Samples>) {
+    fn report_failures(&mut self, samples: Option<&Samples>) {
         for reader in samples.iter().flat_map(|samples| &samples.readers) {
             let State::Failed(why) = &reader.state else { continue };
             if matches!(self.view, View::Screen) || self.reported.contains(&reader.name) {

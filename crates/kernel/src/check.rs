@@ -25,7 +25,7 @@ fn finding(option: &KernelOption, config: &KernelConfig) -> Finding {
     Finding {
         id: format!("CONFIG_{name}"),
         severity: if fits { Severity::Ok } else { option.otherwise },
-        seen: value.unwrap_or("not set").into(),
+        observed: value.unwrap_or("not set").into(),
         should: if fits { String::new() } else { option.want.in_words() },
         why: option.why.into(),
         source: option.source.into(),

@@ -23,9 +23,9 @@ impl OptionRequest {
     }
 
     /// Whether what became of it is what was asked for: who asks for a module is content with more.
-    pub fn fits(&self, got: Option<&str>) -> bool {
-        let got = got.filter(|got| *got != "n");
-        got == self.value.as_deref() || self.value.as_deref() == Some("m") && got == Some("y")
+    pub fn fits(&self, actual: Option<&str>) -> bool {
+        let actual = actual.filter(|value| *value != "n");
+        actual == self.value.as_deref() || self.value.as_deref() == Some("m") && actual == Some("y")
     }
 
     /// As it stands in a configuration.

@@ -38,7 +38,7 @@ pub enum RtPatchesError {
     #[error("{0} has no patches: neither a file `series` nor any *.patch, *.patch.gz or *.patch.xz")]
     Empty(PathBuf),
     /// It does not tell what it is for.
-    #[error("{0} does not tell which kernel it is for: no name and no head of a patch has the form 6.1.176-rt64")]
+    #[error("{0} does not say which kernel it is for: no name and no head of a patch has the form 6.1.176-rt64")]
     NoVersion(PathBuf),
     /// It is for another kernel.
     #[error(

@@ -15,7 +15,7 @@ pub struct UnmetOption {
     /// What was asked for.
     pub asked: String,
     /// What became of it.
-    pub got: String,
+    pub actual: String,
     /// Why, in words.
     pub why: String,
 }
@@ -32,39 +32,40 @@ const RENAMED: &[(&str, &str, (u32, u32))] = &[
 /// Compares a configuration with what was asked for; `options` is read only if something is missing.
 pub fn unmet(
     asked: &[OptionRequest],
-    got: &KernelConfig,
+    actual: &KernelConfig,
     version: &Version,
     options: impl FnOnce() -> Options,
 ) -> Vec<UnmetOption> {
     // Some real-time series for 6.12 have PREEMPT_RT beside the other models, as 6.13 does: one of them is on with it.
-    let beside = |asked: &OptionRequest| asked.name == "PREEMPT" && got.has("PREEMPT_RT") == Some(true);
+    let beside = |asked: &OptionRequest| asked.name == "PREEMPT" && actual.has("PREEMPT_RT") == Some(true);
     let concerns =
-        |asked: &&OptionRequest| asked.given.is_none_or(|given| got.has(given) == Some(true)) && !beside(asked);
-    let lost: Vec<&OptionRequest> = asked.iter().filter(concerns).filter(|one| !one.fits(got.get(&one.name))).collect();
+        |asked: &&OptionRequest| asked.given.is_none_or(|given| actual.has(given) == Some(true)) && !beside(asked);
+    let lost: Vec<&OptionRequest> =
+        asked.iter().filter(concerns).filter(|one| !one.fits(actual.get(&one.name))).collect();
     if lost.is_empty() {
         return Vec::new();
     }
     let options = options();
-    let tell = |asked: &OptionRequest| UnmetOption {
+    let unmet = |asked: &OptionRequest| UnmetOption {
         name: format!("CONFIG_{}", asked.name),
         asked: asked.value.clone().unwrap_or_else(|| "not set".into()),
-        got: got.get(&asked.name).unwrap_or("not set").into(),
-        why: why(asked, got, version, &options),
+        actual: actual.get(&asked.name).unwrap_or("not set").into(),
+        why: why(asked, actual, version, &options),
     };
-    lost.into_iter().map(tell).collect()
+    lost.into_iter().map(unmet).collect()
 }
 
-fn why(asked: &OptionRequest, got: &KernelConfig, version: &Version, options: &Options) -> String {
+fn why(asked: &OptionRequest, actual: &KernelConfig, version: &Version, options: &Options) -> String {
     let name = &asked.name;
     if !options.has(name) {
         return absent(name, version, options);
     }
-    let selected = options.selected_by(name, got);
-    if !selected.is_empty() && got.get(name).is_some() {
+    let selected = options.selected_by(name, actual);
+    if !selected.is_empty() && actual.get(name).is_some() {
         return format!("{} turns it on", listed(&selected));
     }
-    let unmet = options.unmet(name, got);
-    if name == "PREEMPT_RT" && got.get("ARCH_SUPPORTS_RT").is_none() {
+    let unmet = options.unmet(name, actual);
+    if name == "PREEMPT_RT" && actual.get("ARCH_SUPPORTS_RT").is_none() {
         return needs_series(version, &unmet);
     }
     if !unmet.is_empty() {
@@ -73,7 +74,7 @@ fn why(asked: &OptionRequest, got: &KernelConfig, version: &Version, options: &O
     if asked.value.as_deref() == Some("m") && options.is_yes_or_no(name) {
         return "it is y or not set, never a module".into();
     }
-    match options.chosen_instead(name, got) {
+    match options.chosen_instead(name, actual) {
         Some(other) => return format!("{other} was chosen instead"),
         None if options.in_choice(name) => return "one of its choice has to be on, and no other could be".into(),
         None => {}
@@ -85,10 +86,10 @@ fn why(asked: &OptionRequest, got: &KernelConfig, version: &Version, options: &O
             false => format!("it cannot be set, only {} can turn it on", listed(&by)),
         };
     }
-    match got.get(name) {
+    match actual.get(name) {
         Some("m") => "it became a module, since something that it depends on is one".into(),
         Some(_) => "the kernel's tools gave it another value".into(),
-        None => "the kernel's tools dropped it, and its Kconfig does not tell why".into(),
+        None => "the kernel's tools dropped it, and its Kconfig does not say why".into(),
     }
 }
 

@@ -229,7 +229,7 @@ impl<'a> Watcher<'a> {
                 }
                 // Often enough for a frame to end, then seldom.
                 None => {
-                    self.tell(LineEvent::Quiet(until_ns));
+                    self.push(LineEvent::Quiet(until_ns));
                     reported = idle_ns <= PATIENCE_NS;
                 }
             }
@@ -259,7 +259,7 @@ impl<'a> Watcher<'a> {
                 }
             } else if let Some(nap) = Nap::of(level, idle_ns, edge_ns, rested_ns, now_ns) {
                 if nap == Nap::InRest {
-                    self.tell(LineEvent::Quiet(now_ns));
+                    self.push(LineEvent::Quiet(now_ns));
                 }
                 self.nap(now_ns + nap.ns());
                 rested_ns = self.clock.now_ns();
@@ -282,7 +282,7 @@ impl<'a> Watcher<'a> {
         self.news = true;
     }
 
-    fn tell(&mut self, seen: LineEvent) {
+    fn push(&mut self, seen: LineEvent) {
         // A full ring has a reader that will look at edges first; the next rest is reported again.
         let _ = self.seen.push(seen);
         if std::mem::take(&mut self.news) {

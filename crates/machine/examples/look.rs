@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for f in check(&facts, &target, &Remedy::to_string) {
         println!(
             "{:?} {}: {} (should be: {}); now: {:?}; boot: {:?}",
-            f.severity, f.id, f.seen, f.should, f.now, f.boot
+            f.severity, f.id, f.observed, f.should, f.now, f.boot
         );
     }
     for item in TuningPlan::make(&root, &facts, &target)?.items {

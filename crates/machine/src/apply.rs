@@ -116,7 +116,7 @@ fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, Jou
         (true, Some(before)) => {
             let again = journal.intend(&before.knob, before.undo)?;
             if before.done {
-                journal.done(again, before.seen)?;
+                journal.done(again, before.readback)?;
             }
         }
         (false, _) => journal.done(seq, Some(now))?,
@@ -140,7 +140,7 @@ impl Along {
             let Ok(shown) = root.text(&path) else { continue };
             match journal.entry(&path) {
                 None => along.fresh.push((path, shown)),
-                Some(entry) if entry.seen.as_deref().is_some_and(|seen| seen == shown) => {
+                Some(entry) if entry.readback.as_deref().is_some_and(|seen| seen == shown) => {
                     along.held.push((path, entry.seq));
                 }
                 Some(_) => {}
@@ -181,7 +181,7 @@ fn first_original(standing: Option<&Entry>, form: ValueFormat, shown: &str) -> (
         Some((entry, Undo::Along { original, .. })) => (entry, original, None),
         _ => return (shown.into(), false),
     };
-    let last = entry.seen.as_deref().or(wanted);
+    let last = entry.readback.as_deref().or(wanted);
     match !entry.done || last.is_some_and(|last| form.same(shown, last)) || form.same(shown, original) {
         true => (original.clone(), false),
         false => (shown.into(), true),

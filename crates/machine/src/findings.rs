@@ -22,7 +22,7 @@ use crate::target::Target;
 pub fn check(facts: &Facts, target: &Target, words: &dyn Fn(&Remedy) -> String) -> Vec<Finding> {
     let look = CheckInput { facts, target };
     let mut found: Vec<Finding> =
-        all().flat_map(|check| (check.look)(&look).into_iter().map(|seen| check.finding(seen, words))).collect();
+        all().flat_map(|check| (check.look)(&look).into_iter().map(|found| check.finding(found, words))).collect();
     // Stable: what is equally bad stays in the order of the tables.
     found.sort_by_key(|f| (f.severity, std::cmp::Reverse(f.effect_ns)));
     found
@@ -57,19 +57,19 @@ struct Check {
 }
 
 impl Check {
-    fn finding(&self, seen: Observation, words: &dyn Fn(&Remedy) -> String) -> Finding {
+    fn finding(&self, found: Observation, words: &dyn Fn(&Remedy) -> String) -> Finding {
         Finding {
             id: self.id.into(),
-            severity: seen.severity,
-            seen: seen.seen,
-            should: seen.should,
+            severity: found.severity,
+            observed: found.observed,
+            should: found.should,
             why: self.why.into(),
             source: self.source.into(),
-            effect_ns: seen.effect.map(|effect| effect.ns),
-            effect_elsewhere: seen.effect.is_some_and(|effect| effect.elsewhere),
-            knob: seen.knob.map(str::to_owned),
-            now: seen.knob.map(Remedy::Knob).or(seen.now).as_ref().map(words),
-            boot: seen.boot.as_ref().map(words),
+            effect_ns: found.effect.map(|effect| effect.ns),
+            effect_elsewhere: found.effect.is_some_and(|effect| effect.elsewhere),
+            knob: found.knob.map(str::to_owned),
+            now: found.knob.map(Remedy::Knob).or(found.now).as_ref().map(words),
+            boot: found.boot.as_ref().map(words),
         }
     }
 }
@@ -84,7 +84,7 @@ struct Effect {
 /// What a `look` saw.
 struct Observation {
     severity: Severity,
-    seen: String,
+    observed: String,
     should: String,
     effect: Option<Effect>,
     knob: Option<&'static str>,
@@ -93,25 +93,25 @@ struct Observation {
 }
 
 impl Observation {
-    fn new(severity: Severity, seen: impl Into<String>, should: impl Into<String>) -> Self {
-        let (seen, should) = (seen.into(), should.into());
-        Self { severity, seen, should, effect: None, knob: None, now: None, boot: None }
+    fn new(severity: Severity, observed: impl Into<String>, should: impl Into<String>) -> Self {
+        let (observed, should) = (observed.into(), should.into());
+        Self { severity, observed, should, effect: None, knob: None, now: None, boot: None }
     }
 
-    fn ok(seen: impl Into<String>) -> Self {
-        Self::new(Severity::Ok, seen, "")
+    fn ok(observed: impl Into<String>) -> Self {
+        Self::new(Severity::Ok, observed, "")
     }
 
-    fn warn(seen: impl Into<String>, should: impl Into<String>) -> Self {
-        Self::new(Severity::Warn, seen, should)
+    fn warn(observed: impl Into<String>, should: impl Into<String>) -> Self {
+        Self::new(Severity::Warn, observed, should)
     }
 
-    fn bad(seen: impl Into<String>, should: impl Into<String>) -> Self {
-        Self::new(Severity::Bad, seen, should)
+    fn bad(observed: impl Into<String>, should: impl Into<String>) -> Self {
+        Self::new(Severity::Bad, observed, should)
     }
 
-    fn unknown(seen: impl Into<String>, should: impl Into<String>) -> Self {
-        Self::new(Severity::Unknown, seen, should)
+    fn unknown(observed: impl Into<String>, should: impl Into<String>) -> Self {
+        Self::new(Severity::Unknown, observed, should)
     }
 
     /// As this machine's settings say.

@@ -42,7 +42,8 @@ enum Record {
     },
     Done {
         seq: u64,
-        seen: Option<String>,
+        #[serde(rename = "seen")]
+        readback: Option<String>,
     },
     Void {
         seq: u64,
@@ -61,7 +62,7 @@ pub struct Entry {
     /// Whether the change is known to have been made; otherwise ontick was stopped around it.
     pub done: bool,
     /// What the kernel showed after the change.
-    pub seen: Option<String>,
+    pub readback: Option<String>,
     /// The boot of the machine in which it was made.
     pub boot: String,
     /// The command for whose time alone it was made; none for what stands until it is reverted.
@@ -151,11 +152,11 @@ impl Journal {
                 Line::Record(Record::Intend { seq, knob, undo }) => {
                     self.next = self.next.max(seq.saturating_add(1));
                     let (boot, command) = (boot.clone(), command.clone());
-                    self.hold(Entry { seq, knob, undo, done: false, seen: None, boot, command });
+                    self.hold(Entry { seq, knob, undo, done: false, readback: None, boot, command });
                 }
-                Line::Record(Record::Done { seq, seen }) => {
+                Line::Record(Record::Done { seq, readback }) => {
                     if let Some(entry) = self.entries.iter_mut().find(|e| e.seq == seq) {
-                        (entry.done, entry.seen) = (true, seen);
+                        (entry.done, entry.readback) = (true, readback);
                     }
                 }
                 Line::Record(Record::Void { seq }) => self.entries.retain(|e| e.seq != seq),
@@ -235,16 +236,16 @@ impl Journal {
         self.next += undos.len() as u64;
         for (seq, undo) in (first..).zip(undos) {
             let (boot, command) = (self.boot.clone(), self.command.clone());
-            self.hold(Entry { seq, knob: knob.into(), undo, done: false, seen: None, boot, command });
+            self.hold(Entry { seq, knob: knob.into(), undo, done: false, readback: None, boot, command });
         }
         Ok(first)
     }
 
     /// Writes down that a change was made, and what the kernel shows since.
-    pub fn done(&mut self, seq: u64, seen: Option<String>) -> Result<(), JournalError> {
-        self.append(&Record::Done { seq, seen: seen.clone() })?;
+    pub fn done(&mut self, seq: u64, readback: Option<String>) -> Result<(), JournalError> {
+        self.append(&Record::Done { seq, readback: readback.clone() })?;
         if let Some(entry) = self.entries.iter_mut().find(|e| e.seq == seq) {
-            (entry.done, entry.seen) = (true, seen);
+            (entry.done, entry.readback) = (true, readback);
         }
         Ok(())
     }
@@ -345,7 +346,7 @@ impl Journal {
             }
             text += &line(&Record::Intend { seq: e.seq, knob: e.knob.clone(), undo: e.undo.clone() });
             if e.done {
-                text += &line(&Record::Done { seq: e.seq, seen: e.seen.clone() });
+                text += &line(&Record::Done { seq: e.seq, readback: e.readback.clone() });
             }
         }
         text

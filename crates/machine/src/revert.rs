@@ -106,7 +106,7 @@ fn set_by_others(root: &Root, entry: &Entry) -> Option<String> {
     };
     // ontick was stopped around this write: whatever the kernel made of it is ontick's.
     let now = root.text(path).ok().filter(|_| entry.done)?;
-    let ours = [original].into_iter().chain(wanted).chain(&entry.seen).any(|last| form.same(&now, last));
+    let ours = [original].into_iter().chain(wanted).chain(&entry.readback).any(|last| form.same(&now, last));
     (!ours).then_some(now)
 }
 

@@ -68,7 +68,7 @@ fn value(
     let left = |last: &String| form.same(last, &shown);
     match () {
         () if form.same(&shown, original) => SettingState::AsBefore,
-        () if entry.seen.iter().chain(wanted).any(left) => SettingState::AsSet,
+        () if entry.readback.iter().chain(wanted).any(left) => SettingState::AsSet,
         () if !entry.done && wanted.is_none() => SettingState::AsSet,
         () => SettingState::ChangedByOthers,
     }
@@ -85,7 +85,7 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
             }
             Undo::Along { path, form, original: o } => {
                 original = form.value(o);
-                set = entry.seen.as_ref().map(|seen| form.value(seen)).unwrap_or_default();
+                set = entry.readback.as_ref().map(|seen| form.value(seen)).unwrap_or_default();
                 value(root, entry, path, *form, o, None, &mut now)
             }
             Undo::File { path, original, wanted, .. } => match root.bytes(path).ok() {

@@ -290,9 +290,9 @@ fn an_interrupt_that_has_not_moved_yet_is_reported() {
         );
         all.into_iter().find(|f| f.id == "interrupts").unwrap()
     };
-    assert!(seen(&machine).seen.contains("may be delivered once more: 36 virtio1-req.0"), "{:?}", seen(&machine));
+    assert!(seen(&machine).observed.contains("may be delivered once more: 36 virtio1-req.0"), "{:?}", seen(&machine));
     machine.write("/proc/irq/36/effective_affinity_list", "0\n");
-    assert_eq!(seen(&machine).seen, "no device interrupt goes to CPU 1");
+    assert_eq!(seen(&machine).observed, "no device interrupt goes to CPU 1");
 }
 
 #[test]

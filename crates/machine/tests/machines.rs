@@ -36,35 +36,35 @@ fn worst_comes_first_everywhere() {
 #[test]
 fn a_raspberry_pi_of_2018() {
     let all = findings("pi3b-stretch");
-    assert_eq!(found(&all, "preemption").seen, "voluntary");
+    assert_eq!(found(&all, "preemption").observed, "voluntary");
     assert_eq!(found(&all, "fair-server").severity, Severity::Ok);
     assert_eq!(found(&all, "governor").severity, Severity::Bad);
-    assert!(found(&all, "pi-throttling").seen.contains("since boot: under-voltage, throttled"));
+    assert!(found(&all, "pi-throttling").observed.contains("since boot: under-voltage, throttled"));
     assert!(found(&all, "pi-turbo").boot.as_ref().unwrap().contains("config.txt"));
-    assert!(found(&all, "rivals").seen.contains("raspi-config will run at boot"));
+    assert!(found(&all, "rivals").observed.contains("raspi-config will run at boot"));
     assert_eq!(
-        found(&all, "interrupts").seen,
+        found(&all, "interrupts").observed,
         "7 may be delivered to CPU 3: 23 3f00b880.mailbox, 24 VCHIQ doorbell, 46 bcm2708_fb dma, 48 DMA IRQ and 3 more"
     );
     assert!(!all.iter().any(|f| f.id == "pi-sd-card"), "this kernel has no such driver, and it is not asked for");
-    assert!(found(&all, "swap").seen.contains("/var/swap"));
+    assert!(found(&all, "swap").observed.contains("/var/swap"));
 }
 
 #[test]
 fn a_raspberry_pi_5() {
     let all = findings("pi5");
-    assert_eq!(found(&all, "fair-server").seen, "50 ms of every 1000 ms for starving normal tasks");
+    assert_eq!(found(&all, "fair-server").observed, "50 ms of every 1000 ms for starving normal tasks");
     assert_eq!(found(&all, "fair-server").knob.as_deref(), Some("fair-server"));
     assert_eq!(found(&all, "pcie-power").severity, Severity::Warn);
     assert_eq!(found(&all, "pi-throttling").severity, Severity::Unknown);
     assert!(!all.iter().any(|f| f.id == "pi-usb"), "a Pi 5 has no dwc_otg");
-    assert!(found(&findings("pi4"), "pi-throttling").seen.contains("now: under-voltage, throttled"));
+    assert!(found(&findings("pi4"), "pi-throttling").observed.contains("now: under-voltage, throttled"));
 }
 
 #[test]
 fn a_beaglebone_has_one_cpu() {
     let all = findings("beaglebone");
-    assert!(found(&all, "isolation").seen.contains("one CPU"));
+    assert!(found(&all, "isolation").observed.contains("one CPU"));
     assert!(!all.iter().any(|f| f.id == "interrupts" || f.id == "workqueues"));
     let machine = Machine::lay("beaglebone");
     let plan = machine.plan(Profile::DedicatedCore);
@@ -80,13 +80,13 @@ fn a_beaglebone_has_one_cpu() {
 fn a_desktop_with_grub() {
     let all = findings("x86-grub");
     assert_eq!(found(&all, "preemption").knob.as_deref(), Some("preemption"));
-    assert!(found(&all, "idle-states").seen.contains("C6, which takes 85 µs"));
-    assert!(found(&all, "smt").seen.contains("CPU 3 shares its core with 1"));
+    assert!(found(&all, "idle-states").observed.contains("C6, which takes 85 µs"));
+    assert!(found(&all, "smt").observed.contains("CPU 3 shares its core with 1"));
     assert!(
         found(&all, "rivals").severity == Severity::Bad
             && found(&all, "rivals").now.as_deref() == Some("systemctl disable --now irqbalance")
     );
-    assert!(found(&all, "governor").seen.contains("powersave (intel_pstate, 800–4600 MHz)"));
+    assert!(found(&all, "governor").observed.contains("powersave (intel_pstate, 800–4600 MHz)"));
     assert_eq!(found(&all, "frequency-range").knob.as_deref(), Some("lowest-frequency"));
     assert_eq!(found(&all, "compaction").knob.as_deref(), Some("compaction"));
     assert!(
@@ -99,17 +99,17 @@ fn a_desktop_with_grub() {
 #[test]
 fn this_kind_of_virtual_machine() {
     let all = findings("vm");
-    assert_eq!(found(&all, "preemption").seen, "none");
+    assert_eq!(found(&all, "preemption").observed, "none");
     assert!(found(&all, "preemption").knob.is_none(), "there is no switch while it runs");
     assert_eq!(found(&all, "hypervisor").severity, Severity::Bad);
-    assert!(found(&all, "hypervisor").seen.starts_with("KVM, 0.36 %"));
+    assert!(found(&all, "hypervisor").observed.starts_with("KVM, 0.36 %"));
     assert_eq!(found(&all, "fair-server").effect_ns, Some(54_000_000));
     assert_eq!(found(&all, "rt-group").severity, Severity::Ok);
     let machine = Machine::lay("vm");
     machine.write("/proc/self/cgroup", "1:cpu:/box\n0::/\n");
     machine.write("/sys/fs/cgroup/cpu/box/cpu.rt_runtime_us", "0\n");
     let all = check(&machine.facts(), &machine.target(Profile::LowLatency), &Remedy::to_string);
-    assert!(found(&all, "rt-group").severity == Severity::Bad && found(&all, "rt-group").seen.contains("/box"));
+    assert!(found(&all, "rt-group").severity == Severity::Bad && found(&all, "rt-group").observed.contains("/box"));
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn what_config_txt_includes_counts() {
     machine.write("/boot/firmware/usercfg.txt", "force_turbo=1\n[pi4]\ncmdline=other.txt\n[pi5]\ncmdline=mine.txt\n");
     machine.write("/boot/firmware/mine.txt", "root=/dev/mmcblk0p2\n");
     let all = check(&machine.facts(), &machine.target(Profile::DedicatedCore), &Remedy::to_string);
-    assert!(found(&all, "pi-turbo").seen.contains("force_turbo=1"));
+    assert!(found(&all, "pi-turbo").observed.contains("force_turbo=1"));
     assert!(
         matches!(boot::find(&machine.root), Ok(BootFiles::RaspberryPi { cmdline, .. }) if cmdline == "/boot/firmware/mine.txt")
     );

@@ -37,7 +37,7 @@ pub fn absorb(series: &mut Series, block: Series, order: u32) {
     // These are of all blocks so far.
     (series.causes, series.explained, series.tracing) = (block.causes, block.explained, block.tracing);
     series.outliers.extend(block.outliers);
-    series.outliers_seen += block.outliers_seen;
+    series.outlier_count += block.outlier_count;
     let conditions = &mut series.conditions;
     conditions.steal_ns += block.conditions.steal_ns;
     conditions.idle_ns += block.conditions.idle_ns;

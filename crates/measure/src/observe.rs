@@ -369,7 +369,7 @@ impl<'n> Collector<'n> {
                 missed: snapshot.missed - missed,
                 second_max_ns: seconds.iter().max().copied().unwrap_or(0),
                 outliers: std::mem::take(&mut self.fresh),
-                outliers_seen: snapshot.outliers - seen,
+                outlier_count: snapshot.outliers - seen,
                 causes,
                 ..Added::default()
             });
@@ -411,7 +411,7 @@ impl<'n> Collector<'n> {
             early: snapshot.early,
             maxima: self.track.into_maxima(),
             outliers,
-            outliers_seen: snapshot.outliers,
+            outlier_count: snapshot.outliers,
             ..Series::default()
         }
     }

@@ -28,7 +28,7 @@ fn is_named(fault: Fault, mut measure: impl FnMut() -> (Series, Vec<Making>)) {
         if series.tracing.is_none() {
             return ontick_skip::skipped!("the kernel's tracing cannot be used here");
         }
-        assert_eq!(series.outliers_seen, series.causes.iter().map(|cause| cause.count).sum::<u64>());
+        assert_eq!(series.outlier_count, series.causes.iter().map(|cause| cause.count).sum::<u64>());
         let made = made(&series, &makings);
         let named = made.causes.iter().filter(|(cause, detail, _)| fault.is_named_by(cause, detail));
         right += named.map(|(_, _, count)| count).sum::<u64>();

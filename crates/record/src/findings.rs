@@ -40,7 +40,8 @@ pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
     /// What was seen.
-    pub seen: String,
+    #[serde(alias = "seen")]
+    pub observed: String,
     /// What it should be; empty where it is.
     pub should: String,
     /// Why it matters.

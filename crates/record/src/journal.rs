@@ -64,7 +64,8 @@ pub struct Added {
     pub kept: Option<KeptOutliers>,
     /// How many there were in all.
     #[serde(default)]
-    pub outliers_seen: u64,
+    #[serde(alias = "outliers_seen")]
+    pub outlier_count: u64,
     /// Causes that were named for the first time; outliers refer to them by their index in the whole journal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseName>,
@@ -268,7 +269,7 @@ impl SoFar {
                 kept
             }
         };
-        added.outliers_seen = added.outliers_seen.max(count);
+        added.outlier_count = added.outlier_count.max(count);
         added.kept = Some(kept);
         apply(&mut self.run, &added)?;
         Ok(added)
@@ -314,7 +315,7 @@ fn apply(run: &mut Run, added: &Added) -> Result<(), String> {
     series.missed = series.missed.saturating_add(added.missed);
     series.maxima.step_ns = 1_000_000_000;
     series.maxima.max_ns.push(added.second_max_ns);
-    series.outliers_seen = series.outliers_seen.saturating_add(added.outliers_seen);
+    series.outlier_count = series.outlier_count.saturating_add(added.outlier_count);
     let named = added.causes.iter().cloned();
     series.causes.extend(named.map(|name| Cause { cause: name.cause, detail: name.detail, ..Cause::default() }));
     for (cause, count) in added.kept.iter().flat_map(|kept| &kept.causes) {
@@ -519,7 +520,7 @@ mod tests {
             mean_ns: Some(70_000.0),
             second_max_ns: 90_000,
             outliers: outliers.collect(),
-            outliers_seen: 1000,
+            outlier_count: 1000,
             causes: if n == 0 { causes.to_vec() } else { Vec::new() },
             ..Added::default()
         }
@@ -542,7 +543,7 @@ mod tests {
         let run = crate::store::read(&path).unwrap();
         let series = &run.series[0];
         assert_eq!((run.duration_ns, run.interrupted), (SECONDS * 1_000_000_000, true));
-        assert_eq!((series.latency.count(), series.outliers_seen), (SECONDS * 1000, SECONDS * 1000));
+        assert_eq!((series.latency.count(), series.outlier_count), (SECONDS * 1000, SECONDS * 1000));
         assert_eq!((series.latency.min_ns, series.latency.max_ns), (Some(50_000), Some(90_000)));
         assert_eq!(series.maxima.max_ns.len() as u64, SECONDS);
         assert!((1000..=2000).contains(&series.outliers.len()), "{}", series.outliers.len());
@@ -579,7 +580,7 @@ mod tests {
             text += &(serde_json::to_string(&sleeping_second(n)).unwrap() + "\n");
         }
         let run = recover(&text).unwrap();
-        assert_eq!((run.series[0].outliers_seen, run.series[0].causes[1].count), (5000, 2500));
+        assert_eq!((run.series[0].outlier_count, run.series[0].causes[1].count), (5000, 2500));
         assert!(run.series[0].outliers.len() <= 2000);
     }
 

@@ -175,7 +175,7 @@ impl Requirement {
             Kind::Samples(requirement) => requirement.judge(series),
             Kind::Frames(requirement) => Judged {
                 requirement: requirement.to_string(),
-                seen: "no switch was measured".into(),
+                observed: "no switch was measured".into(),
                 ..Judged::default()
             },
         }
@@ -187,14 +187,15 @@ impl SampleRequirement {
         let mut worst: Option<(bool, f64, Judged)> = None;
         for s in series {
             let (met, badness, seen) = self.look(s);
-            let judged = Judged { requirement: self.to_string(), series: s.name.clone(), seen, met, unproven: false };
+            let judged =
+                Judged { requirement: self.to_string(), series: s.name.clone(), observed: seen, met, unproven: false };
             if worst.as_ref().is_none_or(|(m, b, _)| (!met, badness) > (!*m, *b)) {
                 worst = Some((met, badness, judged));
             }
         }
         worst.map(|(_, _, judged)| judged).unwrap_or_else(|| Judged {
             requirement: self.to_string(),
-            seen: "nothing was measured".into(),
+            observed: "nothing was measured".into(),
             ..Judged::default()
         })
     }
@@ -222,7 +223,7 @@ impl SampleRequirement {
             What::Mean => self.time(h.mean_ns.filter(|m| *m >= 0.0).map(|m| m.ceil() as u64), "mean"),
             What::StdDev => self.time(h.deviation().map(|d| d.ns.ceil() as u64), "stddev"),
             What::Missed => self.number(s.missed, "missed"),
-            What::Outliers => self.number(s.outliers_seen, "outliers"),
+            What::Outliers => self.number(s.outlier_count, "outliers"),
         }
     }
 
@@ -345,7 +346,7 @@ mod tests {
         s.latency.add(1_000, 1, (1 << 60) - 1);
         s.latency.add(9_000, 1, 1);
         let judged = "100% < 3us".parse::<Requirement>().unwrap().judge([&s]);
-        assert_eq!((judged.met, judged.seen.as_str()), (false, "99.9999% < 3us"));
+        assert_eq!((judged.met, judged.observed.as_str()), (false, "99.9999% < 3us"));
     }
 
     #[test]
@@ -355,7 +356,7 @@ mod tests {
         (s.latency.max_ns, s.latency.mean_ns) = (Some(9_000), Some(f64::NAN));
         for requirement in ["99% < 3us", "p99 < 3us", "mean < 20us"] {
             let judged = requirement.parse::<Requirement>().unwrap().judge([&s]);
-            assert!(!judged.met && judged.seen.ends_with("unknown"), "{}", judged.seen);
+            assert!(!judged.met && judged.observed.ends_with("unknown"), "{}", judged.observed);
         }
         for requirement in ["99% < 10us", "100% <= 9us", "p99 < 10us", "max < 10us"] {
             assert!(met(requirement, &s), "{requirement}");

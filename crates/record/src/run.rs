@@ -134,8 +134,9 @@ pub struct Judged {
     pub requirement: String,
     /// Name of the series that decided (the worst).
     pub series: String,
-    /// What was seen there, in words.
-    pub seen: String,
+    /// What was observed there, in words.
+    #[serde(alias = "seen")]
+    pub observed: String,
     /// Whether it was met.
     pub met: bool,
     /// It is neither met nor broken: what it needs to be judged by did not happen, as a load that was not reached.
@@ -189,6 +190,18 @@ mod tests {
         assert!(run.unproven() && !run.met());
         run.requirements[0].met = false;
         assert!(!run.unproven());
+    }
+
+    #[test]
+    fn names_of_version_0_1_0_are_read() {
+        let text = r#"{"schema":"ontick-run/1","tool":"t","measurement":"timer",
+            "findings":[{"id":"swap","seen":"on"}],
+            "series":[{"name":"a","settings":{"seen_line":"sim:b/4"},"outliers_seen":7}],
+            "requirements":[{"requirement":"max < 1us","series":"a","seen":"max 2us","met":false}]}"#;
+        let run: Run = serde_json::from_str(text).unwrap();
+        let series = &run.series[0];
+        assert_eq!((run.findings[0].observed.as_str(), run.requirements[0].observed.as_str()), ("on", "max 2us"));
+        assert_eq!((series.settings.watched_line.as_deref(), series.outlier_count), (Some("sim:b/4"), 7));
     }
 
     #[test]

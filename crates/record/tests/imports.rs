@@ -260,7 +260,7 @@ fn hwlatdetect_counts_gaps_above_its_threshold() {
     let run = read("hwlatdetect.txt");
     assert_eq!(figures(&run, 0), (3, 0, Some(11_000), Some(27_999), Some(56_000 / 3)));
     let series = &run.series[0];
-    assert_eq!((series.settings.outlier_threshold_ns, series.outliers_seen), (10_000, 3));
+    assert_eq!((series.settings.outlier_threshold_ns, series.outlier_count), (10_000, 3));
     assert!(has_note(&run, "only gaps above the threshold of 10 us"));
     let quiet =
         fixture("hwlatdetect.txt").lines().filter(|l| !l.starts_with("ts:")).fold(String::new(), |a, l| a + l + "\n");

@@ -17,7 +17,7 @@ fn full() -> Run {
     run.requirements.push(Judged {
         requirement: "99% < 3us".into(),
         series: "hybrid".into(),
-        seen: "99.9% < 3us".into(),
+        observed: "99.9% < 3us".into(),
         met: true,
         unproven: true,
     });

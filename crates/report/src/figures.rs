@@ -4,7 +4,7 @@ use ontick_record::compare::{below_limit, missed};
 use ontick_record::{Run, Series};
 use ontick_units::show;
 
-use crate::number::{count, percent_down, telling_decimals};
+use crate::number::{count, decimals_needed, percent_down};
 
 /// The latency that a cycle is held against where nothing else is asked: source of `< 3us`.
 pub(crate) const IN_TIME_NS: u64 = ontick_record::compare::LIMIT_NS;
@@ -65,7 +65,7 @@ pub(crate) fn share_in_time(series: &Series) -> String {
         0 => "—".into(),
         _ if below_limit(series).is_none() => "—".into(),
         _ if below == all => "100%".into(),
-        _ => format!("{}%", percent_down(below, all, telling_decimals(below, all))),
+        _ => format!("{}%", percent_down(below, all, decimals_needed(below, all))),
     }
 }
 

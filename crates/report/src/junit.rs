@@ -101,7 +101,7 @@ impl Case {
         let at = if judged.series.is_empty() { String::new() } else { format!(" ({})", judged.series) };
         let problem = (!judged.met).then(|| Problem {
             kind: if judged.unproven { "error" } else { "failure" },
-            message: format!("{}{at}", judged.seen),
+            message: format!("{}{at}", judged.observed),
         });
         Self { name: judged.requirement.clone(), problem }
     }
@@ -162,7 +162,13 @@ mod tests {
     use super::*;
 
     fn judged(requirement: &str, met: bool, unproven: bool) -> Judged {
-        Judged { requirement: requirement.into(), series: "sleep, idle".into(), seen: "98.2 %".into(), met, unproven }
+        Judged {
+            requirement: requirement.into(),
+            series: "sleep, idle".into(),
+            observed: "98.2 %".into(),
+            met,
+            unproven,
+        }
     }
 
     #[test]

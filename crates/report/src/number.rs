@@ -41,7 +41,7 @@ pub(crate) fn percent_down(part: u64, whole: u64, decimals: u32) -> String {
 }
 
 /// Decimals at which `part` of `whole` does not look like 100 percent, two at least and six at most.
-pub(crate) fn telling_decimals(part: u64, whole: u64) -> u32 {
+pub(crate) fn decimals_needed(part: u64, whole: u64) -> u32 {
     let missing = u128::from(whole.saturating_sub(part));
     (2..6).find(|d| missing * 100 * 10u128.pow(*d) >= u128::from(whole)).unwrap_or(if missing == 0 { 2 } else { 6 })
 }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn nearly_all_is_not_all() {
-        let shown = |part, whole| percent_down(part, whole, telling_decimals(part, whole));
+        let shown = |part, whole| percent_down(part, whole, decimals_needed(part, whole));
         assert_eq!(shown(99_991, 100_000), "99.991");
         assert_eq!(shown(999_976, 1_000_000), "99.997");
         assert_eq!(shown(u64::MAX - 1, u64::MAX), "99.999999");
@@ -96,7 +96,7 @@ mod tests {
         #[test]
         fn a_share_is_never_flattered(part in 0u64..1 << 50, more in 1u64..1 << 50) {
             let whole = part + more;
-            let text = percent_down(part, whole, telling_decimals(part, whole));
+            let text = percent_down(part, whole, decimals_needed(part, whole));
             prop_assert!(text.parse::<f64>().unwrap() < 100.0);
             prop_assert!(text.parse::<f64>().unwrap() <= part as f64 / whole as f64 * 100.0 + 1e-9);
         }

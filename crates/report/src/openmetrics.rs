@@ -128,7 +128,7 @@ fn counters(out: &mut Exposition, run: &Run, all: &[(&Series, Labels)]) {
     }
     let mut family = out.family("ontick_outliers", Kind::Counter, "Samples above the outlier threshold.");
     for (s, labels) in all {
-        family.sample(labels, s.outliers_seen);
+        family.sample(labels, s.outlier_count);
     }
 }
 

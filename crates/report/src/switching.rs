@@ -4,7 +4,7 @@ use ontick_record::switching::{Class, Switching, Trial, Violation};
 use ontick_units::{exact, show};
 
 use crate::line::Line;
-use crate::number::{count, counted, percent_down, plain, telling_decimals};
+use crate::number::{count, counted, decimals_needed, percent_down, plain};
 
 /// What was tried out, line by line.
 pub(crate) fn lines(switch: &Switching) -> Vec<Line> {
@@ -120,7 +120,7 @@ fn share(part: u64, whole: u64) -> String {
     let per_million = part as f64 * 1e6 / whole.max(1) as f64;
     match per_million {
         p if p < 1_000.0 => format!("{:.1} per million", p),
-        _ => format!("{} %", percent_down(part, whole, telling_decimals(whole - part.min(whole), whole).min(1))),
+        _ => format!("{} %", percent_down(part, whole, decimals_needed(whole - part.min(whole), whole).min(1))),
     }
 }
 

@@ -7,7 +7,7 @@ use ontick_units::{exact, show};
 
 use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
-use crate::number::{count, counted, percent_down, plain, probability_down, telling_decimals};
+use crate::number::{count, counted, decimals_needed, percent_down, plain, probability_down};
 use crate::{delays, switching, waits};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
@@ -97,7 +97,7 @@ fn sentence(run: &Run, series: &Series) -> String {
     }
     let load = if is_loaded(series) { " under load" } else { "" };
     let bound = upper_95(all - below, all);
-    let decimals = telling_decimals(below, all);
+    let decimals = decimals_needed(below, all);
     let sure = match below == all && bound < 0.05 {
         true => format!("less than 1 in {}", count((1.0 / bound).floor() as u64)),
         false => format!("at least {} %", probability_down(1.0 - bound, decimals)),

@@ -100,7 +100,7 @@ fn a_closed_gate_holds_frames_until_the_list_changes() {
     send(&mut bench.a, &frame(1, 2, 0, 2, 100));
     assert_eq!(receive(&mut bench.b), frame(1, 2, 0, 2, 100));
     assert_eq!(bench.plane.counters().ports[1].queues[1].no_window.get(), 1);
-    assert!(bench.plane.tell(Command::Gates(1, None)).is_ok());
+    assert!(bench.plane.send(Command::Gates(1, None)).is_ok());
     // The core obeys within some turns; what it drops before is counted.
     let began = Instant::now();
     let mut sent = 1;

@@ -153,7 +153,7 @@ impl Pulse {
             kernel: note.is_none(),
             pru: self.pru.map(|pin| self.pru_output(pin)).transpose()?,
             line: self.output.clone(),
-            seen_by: self.input.clone(),
+            watched_line: self.input.clone(),
             on_exit: self.on_exit,
             cpu: self.measuring.placement.placement().cpu,
             load: self.measuring.load.clone().unwrap_or(Load::Mix("all")),
@@ -252,7 +252,7 @@ impl Pulse {
     fn job(&self, method: Method) -> Job {
         Job {
             line: self.output.clone(),
-            seen_by: self.input.clone(),
+            watched_line: self.input.clone(),
             width_ns: self.width,
             gap_ns: self.gap.unwrap_or(self.width.max(SHORTEST_GAP_NS)),
             method,

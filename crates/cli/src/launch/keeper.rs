@@ -81,7 +81,7 @@ impl Keeper {
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         match word(&mut self.report) {
             Ok(status) => {
-                tell(&mut self.report, ACKNOWLEDGED)?;
+                send(&mut self.report, ACKNOWLEDGED)?;
                 reap(self.process, 0);
                 Ok(Some(ExitStatus::from_raw(status)))
             }
@@ -135,13 +135,13 @@ fn keep(
     let program = match &spawned {
         Ok(child) => child.id() as libc::pid_t,
         Err(error) => {
-            let _ = tell(&mut reporter, error.raw_os_error().filter(|error| *error > 0).unwrap_or(-1));
+            let _ = send(&mut reporter, error.raw_os_error().filter(|error| *error > 0).unwrap_or(-1));
             return;
         }
     };
     settle();
     close_others(reporter.as_raw_fd());
-    let reported = tell(&mut reporter, 0).and_then(|()| tell(&mut reporter, program));
+    let reported = send(&mut reporter, 0).and_then(|()| send(&mut reporter, program));
     let is_orphan = || {
         // SAFETY: getppid has no preconditions.
         unsafe { libc::getppid() != parent }
@@ -165,7 +165,7 @@ fn keep(
 
 /// Tells how the program ended; whether the supervisor has heard it, and is not killed.
 fn is_acknowledged(reporter: &mut UnixStream, parent: libc::pid_t, status: i32) -> bool {
-    let reported = tell(reporter, status).map(|()| {
+    let reported = send(reporter, status).map(|()| {
         // SAFETY: plain numbers. Should the supervisor have died, and its number be another's, that one passes it over.
         unsafe { libc::kill(parent, libc::SIGCHLD) }
     });
@@ -298,7 +298,7 @@ fn handle(process: libc::pid_t) -> Option<OwnedFd> {
     }
 }
 
-fn tell(to: &mut UnixStream, word: i32) -> io::Result<()> {
+fn send(to: &mut UnixStream, word: i32) -> io::Result<()> {
     to.write_all(&word.to_ne_bytes())
 }
 

@@ -80,7 +80,7 @@ fn what_a_killed_run_left_in_tracing_goes_with_the_next_command_and_its_causes_s
         let series = &run["series"][0];
         let counted: u64 = series["causes"].as_array().unwrap().iter().map(|c| c["count"].as_u64().unwrap()).sum();
         // All are counted; of those that a journal does not keep, nothing but that is known.
-        let seen = series["outliers_seen"].as_u64().unwrap();
+        let seen = series["outlier_count"].as_u64().unwrap();
         let named = series["outliers"].as_array().unwrap().iter().filter(|o| o["cause"].is_u64()).count() as u64;
         assert!(named > 0 && named <= counted && counted <= seen, "{named} named, {counted} counted, {seen} in all");
     }
@@ -110,7 +110,7 @@ fn samples_that_came_late_have_their_causes_in_the_record() {
     assert_eq!(tracing.of(pid), None, "nothing is left in tracing");
     let series = &run["series"][0];
     assert!(series["tracing"]["events"].as_u64().unwrap() > 0);
-    assert_eq!(series["outliers_seen"].as_u64(), Some(500));
+    assert_eq!(series["outlier_count"].as_u64(), Some(500));
     let causes = series["causes"].as_array().unwrap();
     let counted: u64 = causes.iter().map(|cause| cause["count"].as_u64().unwrap()).sum();
     assert_eq!(counted, 500, "every one has a cause");

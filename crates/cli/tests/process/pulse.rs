@@ -37,10 +37,10 @@ fn the_record_has_every_width_and_which_line_measured_it() {
             (&series["settings"]["line"], &series["settings"]["backend"]),
             (&four.clone().into(), &"simulated".into())
         );
-        assert_eq!(series["settings"].get("seen_line"), None);
+        assert_eq!(series["settings"].get("watched_line"), None);
     }
     let series = &seen["series"][0];
-    assert_eq!((samples(series), &series["settings"]["seen_line"]), (100, &seventeen.clone().into()));
+    assert_eq!((samples(series), &series["settings"]["watched_line"]), (100, &seventeen.clone().into()));
     assert!(series["pulse"]["measured_by"].as_str().unwrap().contains(&seventeen));
     assert!(
         seen["simulated"].as_str().unwrap().contains(&four) && seen["simulated"].as_str().unwrap().contains(&seventeen)

@@ -258,7 +258,10 @@ fn dropped_frames_are_refused_where_none_may_be() {
     assert_eq!(of(&record, "dropped = 0")["met"], false);
     let dropped = sum(&trials(&record)[0], "dropped");
     assert!(dropped > 0);
-    assert!(of(&record, "dropped = 0")["seen"].as_str().unwrap().starts_with(&format!("{dropped} of ")), "{record}");
+    assert!(
+        of(&record, "dropped = 0")["observed"].as_str().unwrap().starts_with(&format!("{dropped} of ")),
+        "{record}"
+    );
     assert_eq!(of(&measured(&verify("dropped <= 100%")), "dropped <= 100%")["met"], true);
     let other = run(&["latency", "timer", "--duration=10ms", "--require", "dropped = 0"]);
     assert_eq!(other.status.code(), Some(2));

@@ -96,15 +96,15 @@ pub fn unpack(
     work: &Path,
     new: &Path,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
+    report: &mut dyn FnMut(Event),
 ) -> Result<(), BuildError> {
     let folder = work.join("download");
     fs::create_dir_all(&folder).map_err(file_error(&folder))?;
     let deb = match downloaded(&folder, package) {
         Some(deb) => deb,
-        None => download(package, &folder, stop, tell)?,
+        None => download(package, &folder, stop, report)?,
     };
-    tell(Event::Begins("unpacking the source"));
+    report(Event::Begins("unpacking the source"));
     let archive = folder.join("source.tar");
     let inside = archive_in(&deb)?;
     // The package holds the tree as an archive.
@@ -134,9 +134,9 @@ fn download(
     package: &Package,
     folder: &Path,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
+    report: &mut dyn FnMut(Event),
 ) -> Result<PathBuf, BuildError> {
-    tell(Event::Begins(&format!("downloading {} {}", package.name, package.version)));
+    report(Event::Begins(&format!("downloading {} {}", package.name, package.version)));
     let mut apt = Command::new("apt-get");
     // apt keeps the file under another name until it is whole and its hash is right.
     apt.current_dir(folder).args(["-q", "-o", "APT::Sandbox::User=root", "download"]);

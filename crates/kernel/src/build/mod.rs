@@ -199,18 +199,18 @@ fn file_error(path: &Path) -> impl FnOnce(io::Error) -> BuildError {
 }
 
 /// Builds it.
-pub fn build(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> Result<Built, BuildError> {
+pub fn build(order: &Order, stop: &AtomicBool, report: &mut dyn FnMut(Event)) -> Result<Built, BuildError> {
     fs::create_dir_all(&order.work).map_err(file_error(&order.work))?;
     let _alone = alone(&order.work)?;
-    let tree = tree::prepare(order, stop, tell)?;
+    let tree = tree::prepare(order, stop, report)?;
     let mut make = Make::new(&tree.source, &order.work.join("build"), order.request.arch, order.cross.as_deref());
     make.jobs = order.jobs.unwrap_or(make.jobs);
     make.epoch = tree.epoch;
     if let Some(lacking) = tools::lacking_to_configure(&make.cross, &ThisMachine) {
         return Err(BuildError::Lacking(lacking));
     }
-    tell(Event::Begins("configuring"));
-    stamp::forget_if_other(order, &tree, &make, tell)?;
+    report(Event::Begins("configuring"));
+    stamp::forget_if_other(order, &tree, &make, report)?;
     let configured = configured(order, &tree, &make, stop)?;
     let inputs = Inputs::of(order, &tree, &make, &configured.file)?;
     if let Some((file, sha256, release)) = stamp::finished(&order.work, &inputs) {
@@ -228,8 +228,8 @@ pub fn build(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> R
     }
     let steps = steps::estimate(&tree.source.folder, order.request.arch.name(), &configured.config);
     space::enough(&order.work, &make.output, steps, &configured.config)?;
-    compile(&make, &order.work, steps, stop, tell)?;
-    tell(Event::Begins("packing"));
+    compile(&make, &order.work, steps, stop, report)?;
+    report(Event::Begins("packing"));
     let release = make.says("kernelrelease")?;
     let file = pack::pack(order, &make, &tree.source.version, &release, &configured.config, stop)?;
     let sha256 = digest::of_file(&file)?;
@@ -295,12 +295,12 @@ fn compile(
     work: &Path,
     steps: usize,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
+    report: &mut dyn FnMut(Event),
 ) -> Result<(), BuildError> {
     use io::Write;
     let log = work.join("make.log");
     let mut file = File::create(&log).map_err(file_error(&log))?;
-    tell(Event::Begins("compiling"));
+    report(Event::Begins("compiling"));
     let before = stamp::compiled_before(work);
     let (began, mut count) = (Instant::now(), 0);
     let result = make.run("building the kernel", &["all"], stop, &mut |line| {
@@ -309,7 +309,7 @@ fn compile(
         if compiles(line) {
             count += 1;
             let (done, total) = (before + count, steps.max(before + count));
-            tell(Event::Compiled { done, total, left: left(began.elapsed(), count, total - done) });
+            report(Event::Compiled { done, total, left: left(began.elapsed(), count, total - done) });
         }
     });
     stamp::remember_compiled(work, before + count);

@@ -73,7 +73,7 @@ pub(super) fn forget_if_other(
     order: &Order,
     tree: &Tree,
     make: &Make,
-    tell: &mut dyn FnMut(Event),
+    report: &mut dyn FnMut(Event),
 ) -> Result<(), BuildError> {
     let begun = Begun {
         source: tree.identity.clone(),
@@ -90,7 +90,7 @@ pub(super) fn forget_if_other(
                 () if before.compiler != begun.compiler => "compiler",
                 () => "processor",
             };
-            tell(Event::Note(&format!("what was built here before is of another {other}: it is built anew")));
+            report(Event::Note(&format!("what was built here before is of another {other}: it is built anew")));
             fs::remove_dir_all(&make.output).map_err(file_error(&make.output))?;
         }
         _ => {}

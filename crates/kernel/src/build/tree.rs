@@ -23,11 +23,11 @@ pub struct Tree {
     pub epoch: u64,
 }
 
-pub fn prepare(order: &Order, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> Result<Tree, BuildError> {
+pub fn prepare(order: &Order, stop: &AtomicBool, report: &mut dyn FnMut(Event)) -> Result<Tree, BuildError> {
     let series = order.patches.as_deref().map(RtPatches::open).transpose()?;
     match &order.from {
-        From::Tree(folder) => from_folder(order, folder, series, stop, tell),
-        From::Package(name) => from_package(order, name.as_deref(), series, stop, tell),
+        From::Tree(folder) => from_folder(order, folder, series, stop, report),
+        From::Package(name) => from_package(order, name.as_deref(), series, stop, report),
     }
 }
 
@@ -36,18 +36,18 @@ fn from_folder(
     folder: &Path,
     series: Option<RtPatches>,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
+    report: &mut dyn FnMut(Event),
 ) -> Result<Tree, BuildError> {
     let source = Source::open(folder)?;
     source.clean()?;
-    let (epoch, identity) = (epoch(&source.folder)?, identity(&source, tell)?);
+    let (epoch, identity) = (epoch(&source.folder)?, identity(&source, report)?);
     let Some(series) = series else {
         needs_no_series(&source, order)?;
         return Ok(Tree { source, identity, series: String::new(), epoch });
     };
     series.fits(&source.version)?;
     let from = source.folder.clone();
-    patched(order, &identity, epoch, Some(&series), stop, tell, &mut |new, _| copy(&from, new, stop))
+    patched(order, &identity, epoch, Some(&series), stop, report, &mut |new, _| copy(&from, new, stop))
 }
 
 fn from_package(
@@ -55,13 +55,13 @@ fn from_package(
     name: Option<&str>,
     series: Option<RtPatches>,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
+    report: &mut dyn FnMut(Event),
 ) -> Result<Tree, BuildError> {
     let package = fetch::choose(name)?;
     let identity = format!("{} {}", package.name, package.version);
     let work = order.work.clone();
-    let mut unpack = |new: &Path, tell: &mut dyn FnMut(Event)| fetch::unpack(&package, &work, new, stop, tell);
-    patched(order, &identity, 0, series.as_ref(), stop, tell, &mut unpack)
+    let mut unpack = |new: &Path, report: &mut dyn FnMut(Event)| fetch::unpack(&package, &work, new, stop, report);
+    patched(order, &identity, 0, series.as_ref(), stop, report, &mut unpack)
 }
 
 type Fill<'a> = dyn FnMut(&Path, &mut dyn FnMut(Event)) -> Result<(), BuildError> + 'a;
@@ -73,7 +73,7 @@ fn patched(
     made: u64,
     series: Option<&RtPatches>,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
+    report: &mut dyn FnMut(Event),
     fill: &mut Fill,
 ) -> Result<Tree, BuildError> {
     let on_it = series.map(series_identity).transpose()?.unwrap_or_default();
@@ -84,10 +84,10 @@ fn patched(
         remove(&marker)?;
         remove(&new)?;
         space::has(&order.work, space::SOURCE, "the source")?;
-        fill(&new, tell)?;
+        fill(&new, report)?;
         if let Some(series) = series {
             let version = Source::open(&new)?.version;
-            tell(Event::Begins("patching"));
+            report(Event::Begins("patching"));
             series.apply(&new, &version, stop, &mut |_, _| {})?;
         }
         remove(&folder)?;
@@ -129,7 +129,7 @@ fn epoch(folder: &Path) -> Result<u64, BuildError> {
 }
 
 /// What tells a tree from another of its version: its commit and what was changed since, or all names, sizes and dates.
-fn identity(source: &Source, tell: &mut dyn FnMut(Event)) -> Result<String, BuildError> {
+fn identity(source: &Source, report: &mut dyn FnMut(Event)) -> Result<String, BuildError> {
     let version = &source.version;
     let Some(commit) = git(&source.folder, &["rev-parse", "HEAD"]) else {
         return Ok(format!("linux {version} {}", digest::of_text(&listing(&source.folder, &source.folder))?));
@@ -138,7 +138,7 @@ fn identity(source: &Source, tell: &mut dyn FnMut(Event)) -> Result<String, Buil
     if changed.trim().is_empty() {
         return Ok(format!("linux {version} {}", commit.trim()));
     }
-    tell(Event::Note("the source tree has changes that are not committed: they are built, too"));
+    report(Event::Note("the source tree has changes that are not committed: they are built, too"));
     let difference = git(&source.folder, &["diff", "HEAD"]).unwrap_or_default();
     Ok(format!("linux {version} {} {}", commit.trim(), digest::of_text(&(changed + &difference))?))
 }

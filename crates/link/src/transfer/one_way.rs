@@ -47,7 +47,7 @@ pub fn receive(
     patience_ns: u64,
     stop: &AtomicBool,
     mut out: impl FnMut(&[u8]) -> io::Result<()>,
-    mut tell: impl FnMut(Warning),
+    mut warn: impl FnMut(Warning),
 ) -> Result<Reception, Broken> {
     let (mut incoming, mut got) = (Incoming::default(), Reception::default());
     let mut heard_ns = ClockId::Monotonic.now_ns();
@@ -65,7 +65,7 @@ pub fn receive(
                 let bytes = match incoming.take(frame) {
                     Delivery::Bytes(bytes) => bytes,
                     Delivery::After { first, missing, bytes } => {
-                        tell(Warning::Missing(first, missing));
+                        warn(Warning::Missing(first, missing));
                         bytes
                     }
                     Delivery::Foreign => {
@@ -78,7 +78,7 @@ pub fn receive(
             }
             Decoded::Damaged { damage, .. } => {
                 got.damaged += 1;
-                tell(Warning::Damaged(damage));
+                warn(Warning::Damaged(damage));
             }
             Decoded::Noise { .. } => got.noise += 1,
         }

@@ -98,7 +98,7 @@ pub fn receive(
     patience_ns: u64,
     stop: &AtomicBool,
     mut out: impl FnMut(&[u8]) -> io::Result<()>,
-    mut tell: impl FnMut(Warning),
+    mut warn: impl FnMut(Warning),
 ) -> Result<Reception, Broken> {
     let (mut receiving, mut got) = (Receiving::default(), Reception::default());
     let linger_ns = QUESTIONS * (timeout_ns(setting) << MOST_DOUBLINGS);
@@ -124,7 +124,7 @@ pub fn receive(
             }
             Decoded::Damaged { damage, .. } => {
                 got.damaged += 1;
-                tell(Warning::Damaged(damage));
+                warn(Warning::Damaged(damage));
             }
             Decoded::Noise { .. } => got.noise += 1,
         }

@@ -120,11 +120,11 @@ mod one_way_only {
         // The first whole frame is sent when the receiver is at work already.
         let more = || sender.send(&frame(1, 1, Kind::Data), &stop).unwrap();
         let mut more = Some(more);
-        let tell = |reported| match reported {
+        let warn = |reported| match reported {
             Warning::Damaged(_) => assert!(more.take().unwrap()()),
             Warning::Missing(first, count) => assert_eq!((first, count), (0, 1)),
         };
-        let got = one_way::receive(&mut receiver, 0, &stop, |_| Ok(()), tell).unwrap();
+        let got = one_way::receive(&mut receiver, 0, &stop, |_| Ok(()), warn).unwrap();
         assert!(got.began && !got.ended && !got.complete(), "{got:?}");
         assert_eq!((got.frames, got.missing, got.bytes), (1, 1, 40));
     }
@@ -243,8 +243,8 @@ mod with_a_return_line {
                 came += bytes.len();
                 Ok(())
             };
-            let tell = |reported| damaged += usize::from(matches!(reported, Warning::Damaged(_)));
-            let got = repeated::receive(&mut receiver, &mut back, setting, patience_ns, &stop, out, tell).unwrap();
+            let warn = |reported| damaged += usize::from(matches!(reported, Warning::Damaged(_)));
+            let got = repeated::receive(&mut receiver, &mut back, setting, patience_ns, &stop, out, warn).unwrap();
             let expected =
                 Reception { bytes: 40, frames: 1, damaged: 1, noise: 1, began: true, ended, ..Reception::default() };
             assert_eq!((got, damaged, came), (expected, 1, 40));

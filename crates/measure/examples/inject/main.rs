@@ -80,12 +80,12 @@ fn row(fault: Fault, times: usize, made: &Attributed) -> f64 {
 }
 
 fn complain_of_loss(fault: Fault, series: &Series) {
-    let dropped = series.outliers_seen - series.outliers.len() as u64;
+    let dropped = series.outlier_count - series.outliers.len() as u64;
     if dropped > 0 {
         eprintln!(
             "inject: {}: of {} outliers the {dropped} smallest were not kept",
             fault.name(),
-            series.outliers_seen
+            series.outlier_count
         );
     }
 }
@@ -97,7 +97,7 @@ fn tell(fault: Fault, series: &Series, makings: &[Making]) {
     eprintln!(
         "{}: {} outliers, makings took {:?} ns",
         fault.name(),
-        series.outliers_seen,
+        series.outlier_count,
         [10, 50, 90].map(|p| lengths.get(lengths.len() * p / 100))
     );
     for cause in &series.causes {

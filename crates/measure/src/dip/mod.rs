@@ -114,7 +114,7 @@ pub fn measure(
         method: job.method.name().into(),
         peer_cpu: driver.cpu,
         line: Some(job.wiring.drive.to_string()),
-        seen_line: Some(job.wiring.see.to_string()),
+        watched_line: Some(job.wiring.see.to_string()),
         backend,
         ..Settings::default()
     };

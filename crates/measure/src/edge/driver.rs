@@ -43,7 +43,7 @@ impl Causes {
     }
 
     /// Announced just before the line is driven, so that whoever sees the edge finds its cause.
-    fn tell(&self, number: u64, at_ns: u64) {
+    fn publish(&self, number: u64, at_ns: u64) {
         self.at_ns[number as usize % REMEMBERED].store(at_ns, Ordering::Relaxed);
         self.newest.store(number, Ordering::Release);
     }
@@ -109,7 +109,7 @@ fn drive(mut line: Line, causes: &Causes, interval_ns: u64, placement: Placement
             continue;
         }
         number += 1;
-        causes.tell(number, clock.now_ns());
+        causes.publish(number, clock.now_ns());
         if let Err(Gone(_)) = line.write(number % 2 == 1) {
             causes.gone.store(true, Ordering::Release);
             return;
@@ -125,7 +125,7 @@ mod tests {
     fn an_edge_is_that_of_its_level_made_before_it_was_seen() {
         let causes = Causes::new();
         for number in 1..=4 {
-            causes.tell(number, number * 1000);
+            causes.publish(number, number * 1000);
         }
         let of = |level, until_ns, after| causes.of(level, until_ns, after).map(|cause| cause.number);
         assert_eq!(of(false, 9_999, 0), Some(4));
@@ -139,7 +139,7 @@ mod tests {
     fn one_far_behind_finds_a_recent_edge() {
         let causes = Causes::new();
         for number in 1..=3 * REMEMBERED as u64 {
-            causes.tell(number, number * 1000);
+            causes.publish(number, number * 1000);
         }
         let newest = 3 * REMEMBERED as u64;
         assert_eq!(causes.of(false, u64::MAX, 5), Some(Cause { number: newest, at_ns: newest * 1000 }));

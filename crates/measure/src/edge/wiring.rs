@@ -57,7 +57,7 @@ impl Wiring {
     /// Writes down which lines these are.
     pub(super) fn describe(&self, see: &Line, settings: &mut Settings) {
         settings.line = Some(self.drive.to_string());
-        settings.seen_line = Some(self.see.to_string());
+        settings.watched_line = Some(self.see.to_string());
         settings.backend = Some(see.backend().to_string());
     }
 }

@@ -30,7 +30,7 @@ pub struct Machine {
     /// The timed thread runs under a real-time policy.
     pub real_time: bool,
     /// Interrupts of the CPU's own are reported, so that a gap is known to be one.
-    pub tells_all: bool,
+    pub records_all: bool,
     /// Accounts of tasks leave interrupts out.
     pub accounts_without_interrupts: bool,
 }
@@ -141,7 +141,7 @@ fn overdue(span: &Span, hard_ns: u64, machine: &Machine) -> Cause {
 }
 
 fn gap(machine: &Machine) -> Cause {
-    if machine.tells_all { Cause::OutsideTheKernel } else { Cause::Unknown("this kernel records too little") }
+    if machine.records_all { Cause::OutsideTheKernel } else { Cause::Unknown("this kernel records too little") }
 }
 
 fn cause(span: &Span, machine: &Machine) -> Cause {

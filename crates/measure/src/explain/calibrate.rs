@@ -83,7 +83,7 @@ fn sleep() {
 pub fn usual(events: &[Event], made: &Calibration) -> Overheads {
     let seen: Vec<(u64, u64)> = made.interrupted.iter().filter_map(|gap| interrupted(events, made.tid, *gap)).collect();
     Overheads {
-        edge_ns: median(seen.iter().map(|(untold_ns, _)| *untold_ns)),
+        edge_ns: median(seen.iter().map(|(unaccounted_ns, _)| *unaccounted_ns)),
         handler_ns: median(seen.iter().map(|(_, silent_ns)| *silent_ns)),
         idle_exit_ns: median(idle_exits(events, made.tid)),
     }

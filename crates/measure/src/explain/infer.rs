@@ -27,14 +27,14 @@ pub struct IdleExits {
 }
 
 impl IdleExits {
-    /// Adds `came`, in the order of time for each CPU, to `events`, with the switches that they lack.
-    pub fn infer(&mut self, came: Vec<Event>, events: &mut Vec<Event>) {
-        for (index, event) in came.iter().enumerate() {
+    /// Adds `recorded`, in the order of time for each CPU, to `events`, with the switches that they lack.
+    pub fn infer(&mut self, recorded: Vec<Event>, events: &mut Vec<Event>) {
+        for (index, event) in recorded.iter().enumerate() {
             let cpu = self.cpus.entry(event.cpu).or_default();
             if let (true, Some(0)) = (event.kind != Kind::Lost, cpu.current) {
                 let current = current(event);
                 if current != 0 && (cpu.called || cpu.woken.contains(&current)) {
-                    let kind = Kind::LeftIdle(task(current, &came[index..]));
+                    let kind = Kind::LeftIdle(task(current, &recorded[index..]));
                     events.push(Event { at_ns: cpu.last_ns, cpu: event.cpu, pid: 0, kind });
                 }
             }
@@ -91,9 +91,9 @@ mod tests {
         Kind::Switch { prev: task(prev), state: 1, next: task(next) }
     }
 
-    fn mended(came: Vec<Event>) -> Vec<Event> {
+    fn mended(recorded: Vec<Event>) -> Vec<Event> {
         let mut events = Vec::new();
-        IdleExits::default().infer(came, &mut events);
+        IdleExits::default().infer(recorded, &mut events);
         events
     }
 

@@ -59,13 +59,13 @@ fn known(said: &Said, real_time: bool, missing: &[&str], usual: Overheads) -> Ma
         fair_server: said.release >= (6, 12),
         throttling: throttling(said),
         real_time,
-        tells_all: tells_all(missing),
+        records_all: records_all(missing),
         accounts_without_interrupts: said.irq_time_accounting != Some(false),
     }
 }
 
 /// On x86 the events of the CPU's own interrupts, elsewhere those from other CPUs.
-fn tells_all(missing: &[&str]) -> bool {
+fn records_all(missing: &[&str]) -> bool {
     let needed: &[&str] = match cfg!(target_arch = "x86_64") {
         true => &["irq_vectors/local_timer_entry", "irq_vectors/call_function_entry", "irq_vectors/reschedule_entry"],
         false => &["ipi/ipi_entry"],
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn this_machine_is_known() {
         let machine = describe(true, &["irq/softirq_entry"], Overheads { edge_ns: Some(700), ..Overheads::default() });
-        assert_eq!((machine.edge_ns, machine.real_time, machine.tells_all), (2_100, true, false));
+        assert_eq!((machine.edge_ns, machine.real_time, machine.records_all), (2_100, true, false));
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
             ..Said::default()
         };
         let machine = known(&said, true, &[], Overheads::default());
-        assert!(machine.guest && machine.fair_server && machine.real_time && machine.tells_all);
+        assert!(machine.guest && machine.fair_server && machine.real_time && machine.records_all);
         assert_eq!(machine.timers.len(), 1);
         let machine = known(&Said { release: (6, 11), ..Said::default() }, false, &[], Overheads::default());
         assert!(!machine.guest && !machine.fair_server && !machine.real_time && machine.timers.is_empty());
@@ -183,10 +183,10 @@ mod tests {
 
     #[test]
     fn a_gap_is_known_to_be_an_interrupt_only_where_all_are_reported() {
-        assert!(tells_all(&["sched/sched_wakeup", "power/cpu_idle"]));
-        assert!(!tells_all(&["irq/irq_handler_entry"]) && !tells_all(&["irq/softirq_entry"]));
+        assert!(records_all(&["sched/sched_wakeup", "power/cpu_idle"]));
+        assert!(!records_all(&["irq/irq_handler_entry"]) && !records_all(&["irq/softirq_entry"]));
         let own = if cfg!(target_arch = "x86_64") { "irq_vectors/call_function_entry" } else { "ipi/ipi_entry" };
-        assert!(!tells_all(&["power/cpu_idle", own]));
+        assert!(!records_all(&["power/cpu_idle", own]));
     }
 
     #[test]

@@ -88,11 +88,11 @@ impl Findings {
     /// Counts an outlier, and returns it with its cause.
     fn add(&mut self, cause: Cause, outlier: Outlier, spans: &[Span]) -> Outlier {
         let index = self.tally.add(&cause, outlier.latency_ns);
-        self.tell(index, &cause, outlier, spans);
+        self.record(index, &cause, outlier, spans);
         Outlier { cause: Some(index), ..outlier }
     }
 
-    fn tell(&mut self, index: u32, cause: &Cause, outlier: Outlier, spans: &[Span]) {
+    fn record(&mut self, index: u32, cause: &Cause, outlier: Outlier, spans: &[Span]) {
         let latency_ns = outlier.latency_ns;
         let larger = self.reported.partition_point(|(_, reported)| reported.latency_ns >= latency_ns);
         let of_this_cause = self.reported[..larger].iter().filter(|(of, _)| *of == index).count();
@@ -132,7 +132,7 @@ impl Explainer {
             Ok(mut tracer) => {
                 let usual = usual(&mut tracer, placement);
                 let machine = machine::describe(real_time, tracer.missing(), usual);
-                let note = (!machine.tells_all).then(|| {
+                let note = (!machine.records_all).then(|| {
                     let missing = tracer.missing().join(", ");
                     format!("this kernel does not trace {missing}: some causes stay unknown")
                 });
@@ -164,17 +164,17 @@ impl Explainer {
 
     /// Looks at outliers that came, and at those that waited; all of them if the thread has ended. Returns
     /// those that are explained now.
-    pub fn explain(&mut self, came: Vec<Outlier>, tid: i32, ended: bool, findings: &mut Findings) -> Vec<Outlier> {
-        self.waiting.extend(came);
+    pub fn explain(&mut self, outliers: Vec<Outlier>, tid: i32, ended: bool, findings: &mut Findings) -> Vec<Outlier> {
+        self.waiting.extend(outliers);
         match &mut self.evidence {
             Evidence::Counters(counters) => counters.explain(std::mem::take(&mut self.waiting), findings),
             Evidence::Tracing(_) if self.waiting.is_empty() => Vec::new(),
             Evidence::Tracing(tracer) => {
                 let began_ns = ClockId::Monotonic.now_ns();
                 let _avoided = self.cpu.and_then(AvoidCpu::from);
-                let mut came = Vec::new();
-                tracer.take(|event| came.push(event));
-                self.idle_exits.infer(came, &mut self.events);
+                let mut recorded = Vec::new();
+                tracer.take(|event| recorded.push(event));
+                self.idle_exits.infer(recorded, &mut self.events);
                 self.events.sort_by_key(|event| event.at_ns);
                 let settled_ns = settled_ns(ended, ClockId::Monotonic.now_ns());
                 let (ready, waiting): (Vec<_>, Vec<_>) =
@@ -331,7 +331,7 @@ mod tests {
     }
 
     fn cause_of(events: &[Event], outlier: Outlier) -> &'static str {
-        let machine = Machine { edge_ns: 3_000, tells_all: true, ..Machine::default() };
+        let machine = Machine { edge_ns: 3_000, records_all: true, ..Machine::default() };
         let mut findings = Findings::default();
         explain(events, tracer::tests::TID, outlier, &machine, &mut findings);
         let [name] = &findings.tally.names(0)[..] else { panic!("one cause") };

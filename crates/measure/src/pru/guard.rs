@@ -73,8 +73,8 @@ impl Guard {
     }
 
     /// Tells it of a step that is about to be made.
-    pub fn tell(&self, step: Step) -> io::Result<()> {
-        self.0.tell(&[step as u8])
+    pub fn send(&self, step: Step) -> io::Result<()> {
+        self.0.send(&[step as u8])
     }
 
     /// Has it put everything back; what it could not.

@@ -66,21 +66,21 @@ impl Running {
                 .map_err(guarded)?;
         // From here on whatever is changed goes back.
         let guard = Guard::start(&way, &mut block).map_err(guarded)?;
-        let tell = |step| guard.tell(step).map_err(guarded);
+        let send = |step| guard.send(step).map_err(guarded);
         if runs {
-            tell(Step::StopFormer)?;
+            send(Step::StopFormer)?;
             remote.stop()?;
         }
         if firmware.is_to_be_placed() {
-            tell(Step::Place)?;
+            send(Step::Place)?;
             firmware.place()?;
         }
-        tell(Step::Name)?;
+        send(Step::Name)?;
         remote.set_firmware(&firmware.name)?;
         // What another firmware left there must not be taken for an answer.
         block.write(at::MAGIC, 0);
         block.write(at::COMMAND, 0);
-        tell(Step::Start)?;
+        send(Step::Start)?;
         remote.start()?;
 
         let mut running = Self { pru, block, guard: Some(guard), patience_ms };

@@ -27,13 +27,13 @@ impl Ending {
 
     pub fn explain(self, job: &Job) -> Error {
         let made_on = || job.method.hardware().unwrap_or_else(|| format!("line {}", job.line));
-        match (self, &job.seen_by) {
+        match (self, &job.watched_line) {
             (Ending::Gone(gone), None) => Error::Gone { line: job.line.clone(), gone },
             (Ending::Gone(gone), Some(_)) => {
                 Error::Impossible(format!("{} or the line that watches it: {gone}", made_on()))
             }
-            (Ending::Unseen(count), seen_by) => {
-                let line: &Name = seen_by.as_ref().unwrap_or(&job.line);
+            (Ending::Unseen(count), watched_line) => {
+                let line: &Name = watched_line.as_ref().unwrap_or(&job.line);
                 Error::Impossible(format!(
                     "line {line} showed none of the last {count} pulses of {} (is it joined to it? or {})",
                     made_on(),

@@ -53,7 +53,7 @@ pub struct Job {
     /// The line that is driven, where the program times the pulses.
     pub line: Name,
     /// A line that follows it and is looked at instead of the driven one.
-    pub seen_by: Option<Name>,
+    pub watched_line: Option<Name>,
     /// How wide each pulse should be, in ns.
     pub width_ns: u64,
     /// Time between the end of a pulse and the beginning of the next, in ns.
@@ -117,8 +117,8 @@ impl Job {
     }
 
     /// Hardware that times itself can only be looked at from outside.
-    fn seen_by_other(&self) -> Result<&Name, Error> {
-        self.seen_by.as_ref().ok_or_else(|| {
+    fn required_watched_line(&self) -> Result<&Name, Error> {
+        self.watched_line.as_ref().ok_or_else(|| {
             let what = self.method.hardware().unwrap_or_default();
             Error::Impossible(format!(
                 "{what} times its pulses itself: join a line to its output and name that as the input"
@@ -139,7 +139,7 @@ impl Job {
     }
 
     fn try_out(&self) -> Result<(), Error> {
-        let Some(see) = self.seen_by.clone().filter(|_| self.method.hardware().is_none()) else { return Ok(()) };
+        let Some(see) = self.watched_line.clone().filter(|_| self.method.hardware().is_none()) else { return Ok(()) };
         Wiring { drive: self.line.clone(), see, on_exit: self.on_exit }.try_out()
     }
 }
@@ -152,7 +152,7 @@ pub fn measure(
     limits: Limits,
     observer: &mut Observer,
 ) -> Result<Series, Error> {
-    if let (Method::Pru(output), None) = (&job.method, &job.seen_by) {
+    if let (Method::Pru(output), None) = (&job.method, &job.watched_line) {
         let series = job.by_pru(output).measure(name, limits, observer)?;
         let pulse = series.pulse.clone().map(|pulse| Pulse {
             width: pulse.width,
@@ -213,7 +213,15 @@ mod tests {
 
         fn job(&self, method: Method) -> Job {
             let (width_ns, gap_ns) = (100_000, 300_000);
-            Job { line: self.line(4), seen_by: None, width_ns, gap_ns, method, subtract_ns: None, on_exit: OnExit::Low }
+            Job {
+                line: self.line(4),
+                watched_line: None,
+                width_ns,
+                gap_ns,
+                method,
+                subtract_ns: None,
+                on_exit: OnExit::Low,
+            }
         }
     }
 
@@ -243,7 +251,7 @@ mod tests {
             let settings = series.settings;
             assert_eq!((settings.method.as_str(), settings.interval_ns), (method.name(), 400_000));
             assert_eq!(settings.backend.as_deref(), Some("simulated"));
-            assert_eq!((settings.line, settings.seen_line), (Some(bench.line(4).to_string()), None));
+            assert_eq!((settings.line, settings.watched_line), (Some(bench.line(4).to_string()), None));
         }
     }
 
@@ -252,13 +260,13 @@ mod tests {
         let bench = Bench::new("seen");
         let (drive, see) = (bench.line(4), bench.line(17));
         sim::wire(&drive, &see, sim::Wire::default()).unwrap();
-        let job = Job { seen_by: Some(see.clone()), ..bench.job(Method::Hybrid) };
+        let job = Job { watched_line: Some(see.clone()), ..bench.job(Method::Hybrid) };
         let series = measure_it(&job, 50).unwrap();
         let pulse = series.pulse.unwrap();
         assert_eq!((series.latency.count(), pulse.width.count()), (50, 50));
         assert!(pulse.measured_by.contains(&see.to_string()), "{}", pulse.measured_by);
         assert!(pulse.width.min_ns.unwrap() > 95_000);
-        assert_eq!(series.settings.seen_line, Some(see.to_string()));
+        assert_eq!(series.settings.watched_line, Some(see.to_string()));
 
         // The fall comes too soon after the rise to be notified, however long the machine stops us in between: no pulse is
         // ever seen whole.
@@ -278,7 +286,7 @@ mod tests {
             let line = &sim::line_states(&bench.0).unwrap()[4];
             assert_eq!((line.level, line.driven, line.owner.clone()), (level, driven, None), "{on_exit}");
         }
-        let apart = Job { seen_by: Some(bench.line(9)), on_exit: OnExit::High, ..bench.job(Method::Sleep) };
+        let apart = Job { watched_line: Some(bench.line(9)), on_exit: OnExit::High, ..bench.job(Method::Sleep) };
         assert!(measure_it(&apart, 3).unwrap_err().to_string().contains("does not follow"));
         assert!(sim::line_states(&bench.0).unwrap()[4].level);
     }
@@ -302,7 +310,8 @@ mod tests {
         sim::wire(&drive, &see, sim::Wire::default()).unwrap();
         let (_root, channel) = pwm::tests::idle_channel();
         let method = Method::Pwm(channel.clone());
-        let job = Job { method, seen_by: Some(see), width_ns: 100_000, gap_ns: 900_000, ..bench.job(Method::Sleep) };
+        let job =
+            Job { method, watched_line: Some(see), width_ns: 100_000, gap_ns: 900_000, ..bench.job(Method::Sleep) };
         let done = AtomicBool::new(false);
         let series = std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -325,7 +334,7 @@ mod tests {
         assert!(series.pulse.unwrap().width.min_ns.unwrap() > 95_000);
         assert_eq!(pwm::tests::files(&channel), ["0", "0", "0"]);
 
-        let alone = Job { seen_by: None, ..job };
+        let alone = Job { watched_line: None, ..job };
         assert!(measure_it(&alone, 1).unwrap_err().to_string().contains("name that as the input"));
     }
 

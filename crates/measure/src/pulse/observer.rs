@@ -20,9 +20,9 @@ pub enum WidthObserver {
 }
 
 impl WidthObserver {
-    /// The best that there is for a driven line. `seen_by` must have been found to follow it.
-    pub fn of(driven: &Line, seen_by: Option<&Name>, placement: Placement) -> Result<Self, Error> {
-        if let Some(name) = seen_by {
+    /// The best that there is for a driven line. `watched_line` must have been found to follow it.
+    pub fn of(driven: &Line, watched_line: Option<&Name>, placement: Placement) -> Result<Self, Error> {
+        if let Some(name) = watched_line {
             return Self::other(name, placement);
         }
         Ok(match driven.backend() {
@@ -91,7 +91,7 @@ impl WidthObserver {
     }
 
     /// The line that was looked at, if it is another one.
-    pub fn seen_line(&self) -> Option<&Name> {
+    pub fn watched_line(&self) -> Option<&Name> {
         match self {
             WidthObserver::Other { line, .. } => Some(line),
             WidthObserver::Itself { .. } | WidthObserver::Clock { .. } | WidthObserver::Kernel { .. } => None,

@@ -46,7 +46,7 @@ pub struct Running {
 
 impl Running {
     pub fn start(job: &Job, widths: Widths, placement: Placement) -> Result<Self, Error> {
-        let observer = WidthObserver::other(job.seen_by_other()?, placement)?;
+        let observer = WidthObserver::other(job.required_watched_line()?, placement)?;
         let source = Source::start(job)?;
         let mut clock = Clock::new(ClockId::Monotonic);
         let began_ns = clock.now_ns();
@@ -110,7 +110,7 @@ impl Probe for Running {
     fn describe(&mut self, settings: &mut Settings) {
         self.job.describe(settings);
         settings.clock = self.clock.name();
-        settings.seen_line = self.observer.seen_line().map(Name::to_string);
+        settings.watched_line = self.observer.watched_line().map(Name::to_string);
         settings.backend = self.observer.backend().map(|backend| backend.to_string());
     }
 }

@@ -28,7 +28,7 @@ pub struct Table {
     /// The line that is driven.
     pub line: Name,
     /// A line that follows it and is looked at instead.
-    pub seen_by: Option<Name>,
+    pub watched_line: Option<Name>,
     /// What the driven line is left at.
     pub on_exit: OnExit,
     /// The CPU of the minimised side.
@@ -106,7 +106,7 @@ impl Table {
     fn job(&self, method: Method, width_ns: u64) -> Job {
         Job {
             line: self.line.clone(),
-            seen_by: self.seen_by.clone(),
+            watched_line: self.watched_line.clone(),
             width_ns,
             // A fifth of the pulse leaves one that spins its tenth of rest.
             gap_ns: (width_ns / 5).max(1_000_000),
@@ -194,7 +194,7 @@ mod tests {
         let line = Name::Sim { chip: chip.into(), line: 4 };
         Table {
             line,
-            seen_by: None,
+            watched_line: None,
             on_exit: OnExit::Low,
             cpu: None,
             kernel: false,

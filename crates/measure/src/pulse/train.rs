@@ -33,11 +33,11 @@ impl Train {
     pub fn start(job: &Job, widths: Widths, placement: Placement) -> Result<Self, Error> {
         let (driver, observer) = match &job.method {
             Method::Spi(device) => {
-                let observer = WidthObserver::other(job.seen_by_other()?, placement)?;
+                let observer = WidthObserver::other(job.required_watched_line()?, placement)?;
                 (PulseDriver::Spi(device.open(job.asked_ns())?), observer)
             }
             Method::Kernel(timer, undisturbed) => {
-                let observer = match &job.seen_by {
+                let observer = match &job.watched_line {
                     Some(name) => WidthObserver::other(name, placement)?,
                     None => WidthObserver::Kernel { last: None },
                 };
@@ -46,7 +46,7 @@ impl Train {
             }
             _ => {
                 let line = Line::open(&job.line, &Request::output(false).on_exit(job.on_exit))?;
-                let observer = WidthObserver::of(&line, job.seen_by.as_ref(), placement)?;
+                let observer = WidthObserver::of(&line, job.watched_line.as_ref(), placement)?;
                 (PulseDriver::Line(line), observer)
             }
         };
@@ -126,7 +126,7 @@ impl Probe for Train {
         settings.margin_ns = self.pace.margin_ns();
         settings.spin_duty = self.pace.spun_ns().map(|spun| spun as f64 / elapsed_ns as f64);
         settings.clock = self.clock.name();
-        settings.seen_line = self.observer.seen_line().map(Name::to_string);
+        settings.watched_line = self.observer.watched_line().map(Name::to_string);
         let backend = match &self.driver {
             PulseDriver::Line(line) => Some(line.backend()),
             PulseDriver::Spi(_) => self.observer.backend(),

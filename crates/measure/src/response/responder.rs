@@ -99,10 +99,10 @@ impl Probe for Responder {
 
     fn describe(&mut self, settings: &mut Settings) {
         self.answerer.describe(settings);
-        self.scope.shared.tell(self.answerer.note());
+        self.scope.shared.set_note(self.answerer.note());
         settings.interval_ns = self.job.interval_ns;
         settings.peer_cpu = self.observer_cpu;
         settings.line = Some(self.job.ends.stimulus.to_string());
-        settings.seen_line = Some(self.job.ends.scope.to_string());
+        settings.watched_line = Some(self.job.ends.scope.to_string());
     }
 }

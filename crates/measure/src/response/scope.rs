@@ -83,7 +83,7 @@ impl Shared {
     }
 
     /// The answering side has this to say of itself.
-    pub fn tell(&self, note: Option<String>) {
+    pub fn set_note(&self, note: Option<String>) {
         *self.reported.lock().unwrap_or_else(|e| e.into_inner()) = note;
     }
 

@@ -74,7 +74,7 @@ fn every_mechanism_answers_straight_and_inverse() {
             let settings = &series.settings;
             assert_eq!(settings.backend.as_deref(), Some("simulated"));
             assert_eq!(settings.input_line.as_deref(), Some(&*chip.line(6).to_string()));
-            assert_eq!(settings.seen_line.as_deref(), Some(&*chip.line(8).to_string()));
+            assert_eq!(settings.watched_line.as_deref(), Some(&*chip.line(8).to_string()));
             assert!(!chip.level(5) && !chip.level(7), "left low");
         }
     }

@@ -61,10 +61,10 @@ fn a_train_is_what_the_pru_measured() {
     assert_eq!(Block::open(machine.host().root.as_path(), 0).get(PLAYED_OUTPUT), 0);
 }
 
-fn job(machine: &Machine, seen_by: Option<Name>) -> Job {
+fn job(machine: &Machine, watched_line: Option<Name>) -> Job {
     let method = Method::Pru(train(machine).output);
     let line = Name::Own("P9_31".into());
-    Job { line, seen_by, width_ns: 100_000, gap_ns: 900_000, method, subtract_ns: None, on_exit: OnExit::Low }
+    Job { line, watched_line, width_ns: 100_000, gap_ns: 900_000, method, subtract_ns: None, on_exit: OnExit::Low }
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn another_line_can_look_on() {
     });
     let series = series.unwrap();
     assert_eq!((series.latency.count(), series.settings.method.as_str()), (20, "pru"));
-    assert_eq!(series.settings.seen_line, Some(see.to_string()));
+    assert_eq!(series.settings.watched_line, Some(see.to_string()));
     assert!(series.pulse.unwrap().width.min_ns.unwrap() > 95_000);
     is_given_back(&machine);
     sim::remove(&chip).unwrap();

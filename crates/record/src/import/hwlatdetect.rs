@@ -93,7 +93,7 @@ impl Found {
             ..Settings::default()
         };
         let name = "hwlat".to_owned();
-        run.series.push(Series { name: name.clone(), settings, latency, outliers_seen: gaps, ..Series::default() });
+        run.series.push(Series { name: name.clone(), settings, latency, outlier_count: gaps, ..Series::default() });
         run.notes = figures::notes("hwlatdetect", &[(name, figures)]);
         run.notes.push(format!(
             "only gaps above the threshold of {} us are counted: percentiles are those among them",

@@ -132,11 +132,11 @@ impl FrameRequirement {
 
     fn judged(&self, seen: &str, series: String, met: bool) -> Judged {
         let unproven = !met && self.frames == Frames::Sent;
-        Judged { requirement: self.to_string(), series, seen: seen.into(), met, unproven }
+        Judged { requirement: self.to_string(), series, observed: seen.into(), met, unproven }
     }
 
     fn unproven(&self, seen: String) -> Judged {
-        Judged { requirement: self.to_string(), series: String::new(), seen, met: false, unproven: true }
+        Judged { requirement: self.to_string(), series: String::new(), observed: seen, met: false, unproven: true }
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
         let all = switching([10_000, 10_000, 0], [600, 600, 0]);
         let low = judged("sent >= 95%", &all);
         assert_eq!((low.met, low.unproven, low.series.as_str()), (false, true, "red"));
-        assert_eq!(low.seen, "600 of 10000 asked for (6.0 %)");
+        assert_eq!(low.observed, "600 of 10000 asked for (6.0 %)");
         assert!(judged("sent > 5%", &all).met && judged("sent >= 10600", &all).met);
         assert!(!judged("sent > 10600", &all).met);
         // All that was sent came, which is what `delivered` asks for.
@@ -213,7 +213,7 @@ mod tests {
             ("delivered >= 95%", false, "7800 of 10000 that were sent and that the windows carry (78.0 %)"),
         ] {
             let judged = judged(requirement, &all);
-            assert_eq!((judged.met, judged.seen.as_str()), (met, seen), "{requirement}");
+            assert_eq!((judged.met, judged.observed.as_str()), (met, seen), "{requirement}");
             assert!(!judged.unproven, "{requirement}");
         }
         assert_eq!(judged("delivered >= 95%", &all).series, "red");

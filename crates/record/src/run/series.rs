@@ -41,7 +41,8 @@ pub struct Series {
     /// Samples above the outlier threshold, in time order; when there were too many, the largest.
     pub outliers: Vec<Outlier>,
     /// How many samples were above the outlier threshold in all.
-    pub outliers_seen: u64,
+    #[serde(alias = "outliers_seen")]
+    pub outlier_count: u64,
     /// What made samples late, in the order in which it was first seen; empty unless it was looked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,

@@ -24,9 +24,9 @@ pub struct Settings {
     /// The line that was driven, by its name on the command line: `sim:bench/4`, `gpiochip0:17`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// The line that was looked at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seen_line: Option<String>,
+    /// The line that was watched.
+    #[serde(alias = "seen_line", skip_serializing_if = "Option::is_none")]
+    pub watched_line: Option<String>,
     /// The line whose changes the thread answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_line: Option<String>,

@@ -125,7 +125,7 @@ fn settings(all: &[&Series]) -> Vec<Row> {
             (None, _) => "any".into(),
         }),
         row("line", all, |s| s.settings.line.clone().unwrap_or_default()),
-        row("seen on line", all, |s| s.settings.seen_line.clone().unwrap_or_default()),
+        row("watched line", all, |s| s.settings.watched_line.clone().unwrap_or_default()),
         row("lines are", all, |s| s.settings.backend.clone().unwrap_or_default()),
         row("confined to CPU", all, |s| s.settings.confined_to.clone().unwrap_or_default()),
         row("policy", all, |s| s.settings.policy.clone()),
@@ -162,8 +162,8 @@ fn conditions(all: &[&Series]) -> Vec<Row> {
         row("times it gave up the CPU itself", all, |s| count(s.contamination.voluntary_switches)),
         row("samples before their time", all, |s| some(s.early)),
         row("outliers", all, |s| match s.settings.outlier_threshold_ns {
-            0 => some(s.outliers_seen),
-            limit => format!("{} above {}", count(s.outliers_seen), plain_time(limit)),
+            0 => some(s.outlier_count),
+            limit => format!("{} above {}", count(s.outlier_count), plain_time(limit)),
         }),
         row("load average at the end", all, |s| {
             s.conditions.load_average.map_or(String::new(), |l| l.map(|v| format!("{v:.2}")).join(" "))

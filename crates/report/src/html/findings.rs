@@ -33,7 +33,7 @@ fn one(body: &mut Markup, f: &Finding) {
         Severity::Warn | Severity::Unknown => "warn",
         Severity::Ok => "met",
     };
-    body.open("li", &[("class", &class)]).leaf("b", &[], &f.id).words(&typeset(&f.seen));
+    body.open("li", &[("class", &class)]).leaf("b", &[], &f.id).words(&typeset(&f.observed));
     if !f.should.is_empty() {
         body.words(&format!("; should be {}", typeset(&f.should)));
     }

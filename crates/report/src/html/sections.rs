@@ -72,7 +72,7 @@ pub(super) fn requirements(body: &mut Markup, runs: &[Named]) {
         let of = if runs.len() > 1 { format!("{}: ", named.name) } else { String::new() };
         let by = if judged.series.is_empty() { String::new() } else { format!(" ({})", judged.series) };
         body.open("li", &[("class", &class)]).leaf("b", &[], word);
-        body.words(&format!("{of}{} — {}{by}", judged.requirement, typeset::sentence(&judged.seen))).close();
+        body.words(&format!("{of}{} — {}{by}", judged.requirement, typeset::sentence(&judged.observed))).close();
     }
     body.close();
 }

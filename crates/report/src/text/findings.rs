@@ -41,7 +41,7 @@ fn entry(f: &Finding, all: bool) -> Entry {
         Severity::Unknown => Mark::Plain,
         Severity::Ok => Mark::Good,
     };
-    let said = if f.should.is_empty() { f.seen.clone() } else { format!("{}; should be {}", f.seen, f.should) };
+    let said = if f.should.is_empty() { f.observed.clone() } else { format!("{}; should be {}", f.observed, f.should) };
     let mut below = Vec::new();
     if f.severity == Severity::Bad || all && f.severity != Severity::Ok {
         below.push(("why", why(f)));
@@ -72,7 +72,7 @@ mod tests {
         Finding {
             id: id.into(),
             severity,
-            seen: "seen".into(),
+            observed: "seen".into(),
             should: if severity == Severity::Ok { String::new() } else { "other".into() },
             why: "it costs".into(),
             source: "somebody".into(),

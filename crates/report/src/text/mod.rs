@@ -131,7 +131,7 @@ fn requirements(run: &Run, style: &Style) -> String {
             (false, true) => ("not proven  ", Paint::bad),
         };
         let decided = if judged.series.is_empty() { String::new() } else { format!(" ({})", judged.series) };
-        let rest = printable(&format!("{} — {}{decided}", judged.requirement, judged.seen));
+        let rest = printable(&format!("{} — {}{decided}", judged.requirement, judged.observed));
         text.push_str(&hanging(word, &mark(&paint, word), &rest, style.width));
     }
     text

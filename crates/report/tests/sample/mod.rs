@@ -74,7 +74,7 @@ pub fn series(name: &str, shape: Shape, seconds: u32, seed: u64) -> Series {
             (min, max, sum) = (min.min(ns), max.max(ns), sum + ns as f64);
             s.missed += ns / 1_000_000;
             if ns > 100_000 {
-                s.outliers_seen += 1;
+                s.outlier_count += 1;
                 s.outliers.push(Outlier {
                     at_ns: u64::from(second * 1_000 + cycle) * 1_000_000,
                     latency_ns: ns,
@@ -171,14 +171,14 @@ pub fn prove() -> Run {
         Judged {
             requirement: "99% < 3us".into(),
             series: "ontick, loaded".into(),
-            seen: "99.7733% < 3us".into(),
+            observed: "99.7733% < 3us".into(),
             met: true,
             unproven: false,
         },
         Judged {
             requirement: "max < 30us".into(),
             series: "ontick, loaded".into(),
-            seen: "max 41.0us".into(),
+            observed: "max 41.0us".into(),
             met: false,
             unproven: false,
         },
@@ -426,7 +426,7 @@ pub fn hostile() -> Run {
     run.requirements.push(Judged {
         requirement: evil.into(),
         series: evil.into(),
-        seen: evil.into(),
+        observed: evil.into(),
         ..Judged::default()
     });
     run

@@ -114,15 +114,15 @@ fn with_sockets(interfaces: &[Interface]) -> Vec<&Interface> {
 fn finding(
     id: impl Into<String>,
     severity: Severity,
-    seen: impl Into<String>,
+    observed: impl Into<String>,
     should: impl Into<String>,
     why: impl Into<String>,
 ) -> Finding {
-    let (id, seen, should, why) = (id.into(), seen.into(), should.into(), why.into());
-    Finding { id, severity, seen, should, why, ..Finding::default() }
+    let (id, observed, should, why) = (id.into(), observed.into(), should.into(), why.into());
+    Finding { id, severity, observed, should, why, ..Finding::default() }
 }
 
 /// What is as it should be.
-fn fine(id: impl Into<String>, seen: impl Into<String>) -> Finding {
-    finding(id, Severity::Ok, seen, "", "")
+fn fine(id: impl Into<String>, observed: impl Into<String>) -> Finding {
+    finding(id, Severity::Ok, observed, "", "")
 }

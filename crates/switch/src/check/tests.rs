@@ -64,7 +64,7 @@ fn check(machine: Machine, interfaces: &[Interface], switch: Option<&Switch>) ->
 
 fn bad(check: &Check) -> Vec<String> {
     let bad = check.findings.iter().filter(|finding| finding.severity == Severity::Bad);
-    bad.map(|finding| format!("{}: {}", finding.id, finding.seen)).collect()
+    bad.map(|finding| format!("{}: {}", finding.id, finding.observed)).collect()
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn with_undo(step: Step, port: Iface, was: String) -> Step {
 fn missing(known: &Known) -> Result<(), String> {
     match known {
         Known::Missing { what, why } => Err(format!("{what}, and the user data plane needs nothing of that: {why}")),
-        Known::There | Known::Untold => Ok(()),
+        Known::There | Known::Unknown => Ok(()),
     }
 }
 

@@ -16,7 +16,7 @@ pub enum Known {
         why: String,
     },
     /// That cannot be found out without root.
-    Untold,
+    Unknown,
 }
 
 /// tc-flower(8) with `skbedit` at a port's way out.
@@ -78,7 +78,7 @@ fn known(tried: Result<String, Refused>, fine: &[&str], what: &str) -> Known {
         return Known::There;
     }
     if why.contains("unshare failed") || why.contains("package util-linux") {
-        return Known::Untold;
+        return Known::Unknown;
     }
     Known::Missing { what: format!("this machine cannot do {what}"), why }
 }

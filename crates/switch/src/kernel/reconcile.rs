@@ -46,7 +46,7 @@ pub enum ReconcileEnd {
     Reverted,
 }
 
-/// Reconciles a switch until `stop`; `tell` gets a sentence for each thing that happens.
+/// Reconciles a switch until `stop`; `report` gets a sentence for each thing that happens.
 pub fn run(
     host: &impl Host,
     folder: &SwitchDir,
@@ -54,11 +54,11 @@ pub fn run(
     switch: &Switch,
     options: &Options,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(&str),
+    report: &mut dyn FnMut(&str),
 ) -> io::Result<(ReconcileEnd, Tally)> {
     let mut watch = Watch::begin()?;
     let plan = folder.plan().map_err(io::Error::other)?;
-    let mut keeper = Keeper::new(host, folder, switch, plan, options, tell);
+    let mut keeper = Keeper::new(host, folder, switch, plan, options, report);
     // What happened to a link before the watch began is not reported by anybody.
     switch.ports.iter().for_each(|port| keeper.reissue_soon(&port.name));
     let ended = loop {
@@ -84,7 +84,7 @@ struct Keeper<'a, H> {
     switch: &'a Switch,
     plan: Plan,
     options: &'a Options,
-    tell: &'a mut dyn FnMut(&str),
+    report: &'a mut dyn FnMut(&str),
     tally: Tally,
     clock: Steps,
     /// Ports whose gates are to be set anew, and when.
@@ -106,7 +106,7 @@ impl<'a, H: Host> Keeper<'a, H> {
         switch: &'a Switch,
         plan: Plan,
         options: &'a Options,
-        tell: &'a mut dyn FnMut(&str),
+        report: &'a mut dyn FnMut(&str),
     ) -> Self {
         let now = Instant::now();
         Self {
@@ -115,7 +115,7 @@ impl<'a, H: Host> Keeper<'a, H> {
             switch,
             plan,
             options,
-            tell,
+            report,
             tally: Tally::default(),
             clock: Steps::new(crate::clock::id(switch.clock)),
             due: BTreeMap::new(),
@@ -185,7 +185,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     }
 
     fn say(&mut self, sentence: &str) {
-        (self.tell)(sentence);
+        (self.report)(sentence);
     }
 
     fn say_once(&mut self, sentence: String) {

@@ -189,7 +189,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         self.counters.stalled_ns.add(length_ns);
         self.counters.longest_stall_ns.raise(length_ns);
         if self.channels.stalls.push(stall).is_err() {
-            self.counters.stalls_untold.add(1);
+            self.counters.stalls_unreported.add(1);
         }
     }
 
@@ -329,7 +329,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             return counters.full.add(1);
         };
         let slot = std::mem::replace(&mut self.spare, spare);
-        let waiting = Waiting { slot, octets: frame.octets as u16, came_ns: self.seen_ns };
+        let waiting = Waiting { slot, octets: frame.octets as u16, arrival_ns: self.seen_ns };
         if outlet.queues[queue].push(waiting).is_err() {
             unreachable!("there was room");
         }
@@ -369,7 +369,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 if ends_ns > closes_ns {
                     counters.late.add(1);
                 }
-                if now_ns.saturating_sub(first.came_ns) >= outlet.gates.cycle_ns() {
+                if now_ns.saturating_sub(first.arrival_ns) >= outlet.gates.cycle_ns() {
                     counters.overdue.add(1);
                 }
                 self.handing_over.follow(done_ns.saturating_sub(now_ns));

@@ -63,7 +63,8 @@ pub struct Counters {
     /// The longest, in ns.
     pub longest_stall_ns: Counter,
     /// Stalls that nobody took note of in time.
-    pub stalls_untold: Counter,
+    #[serde(alias = "stalls_untold")]
+    pub stalls_unreported: Counter,
     /// Times that it slept to leave the CPU to others.
     pub rests: Counter,
     /// For how long in all, in ns; what it overslept counts as a stall.

@@ -34,7 +34,7 @@ pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
         }
         if port.rate.is_none() && host.rate(&port.name).is_none() {
             plan.notes.push(format!(
-                "port {} does not tell the rate of its link; {} is assumed (rate = \"…\" in the file says otherwise)",
+                "port {} does not report the rate of its link; {} is assumed (rate = \"…\" in the file says otherwise)",
                 port.name, "1Gbit"
             ));
         }

@@ -11,7 +11,7 @@ pub struct Waiting {
     /// How long it is.
     pub octets: u16,
     /// When it came.
-    pub came_ns: u64,
+    pub arrival_ns: u64,
 }
 
 /// First in, first out, up to a limit.
@@ -95,7 +95,7 @@ mod tests {
             let (mut pool, mut queue, mut model) = (Pool::new(40), Queue::new(limit), VecDeque::new());
             for push in pushes {
                 if push {
-                    let waiting = Waiting { slot: pool.take().unwrap(), octets: 60, came_ns: 0 };
+                    let waiting = Waiting { slot: pool.take().unwrap(), octets: 60, arrival_ns: 0 };
                     match queue.push(waiting) {
                         Ok(()) => model.push_back(waiting),
                         Err(back) => { prop_assert_eq!((back, model.len()), (waiting, limit as usize)); pool.give(back.slot) }

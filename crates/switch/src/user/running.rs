@@ -237,7 +237,7 @@ impl<P: Port + Send + 'static> Running<P> {
     }
 
     /// Tells the core something; it is given back while too much is on its way already.
-    pub fn tell(&mut self, command: Command<P>) -> Result<(), Command<P>> {
+    pub fn send(&mut self, command: Command<P>) -> Result<(), Command<P>> {
         self.commands.push(command).map_err(|refused| {
             let ontick_rt::rtrb::PushError::Full(command) = refused;
             command

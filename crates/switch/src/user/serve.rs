@@ -93,7 +93,7 @@ impl Service {
     fn new(switch: &Switch, place: CorePlacement, opened: OpenPorts, mut running: Running<EitherPort>) -> Self {
         let OpenPorts { watch, ports, base_ns, .. } = opened;
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
-            let _ = running.tell(Command::Link(index, false));
+            let _ = running.send(Command::Link(index, false));
         }
         let guard = LoopGuard::new(ports.len(), Duration::ZERO);
         let mut service = Self {
@@ -169,7 +169,7 @@ impl Service {
                 continue;
             }
             let schedule = Schedule::of(switch, port, base(port, base_ns), rate(port));
-            let reported = self.running.tell(Command::Gates(index, schedule));
+            let reported = self.running.send(Command::Gates(index, schedule));
             reported.map_err(|_| ChangeError::Busy)?;
         }
         (self.switch, self.base_ns) = (switch.clone(), base_ns);
@@ -234,16 +234,16 @@ impl Service {
         let name = |at: usize| self.switch.ports[at].name.clone();
         match action {
             Action::Probe => {
-                let _ = self.running.tell(Command::Probe);
+                let _ = self.running.send(Command::Probe);
                 None
             }
             Action::Close(at) => {
-                let _ = self.running.tell(Command::Close(at, true));
+                let _ = self.running.send(Command::Close(at, true));
                 Some(ServiceEvent::Loop(name(at)))
             }
             Action::Reopen(at) => {
-                let _ = self.running.tell(Command::Close(at, false));
-                let _ = self.running.tell(Command::Link(at, self.ports[at].link));
+                let _ = self.running.send(Command::Close(at, false));
+                let _ = self.running.send(Command::Link(at, self.ports[at].link));
                 Some(ServiceEvent::Reopened(name(at)))
             }
         }

@@ -37,7 +37,7 @@ impl Fork {
     }
 
     /// Sends a message, whole or not at all.
-    pub fn tell(&self, message: &[u8]) -> io::Result<()> {
+    pub fn send(&self, message: &[u8]) -> io::Result<()> {
         match &self.pipe {
             Some(pipe) => rustix::io::write(pipe, message).map(drop).map_err(Into::into),
             None => Err(io::ErrorKind::BrokenPipe.into()),
@@ -130,7 +130,7 @@ mod tests {
     fn it_acts_on_all_messages_once_there_are_no_more() {
         let fork = adding();
         for message in [[1, 2], [3, 4], [5, 6]] {
-            fork.tell(&message).unwrap();
+            fork.send(&message).unwrap();
         }
         assert_eq!(fork.end(), Some(21));
         assert_eq!(adding().end(), Some(0));
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn signals_of_a_terminal_are_not_for_it_and_a_kill_is_no_status() {
         let fork = adding();
-        fork.tell(&[40, 2]).unwrap();
+        fork.send(&[40, 2]).unwrap();
         // SAFETY: plain numbers; it is a child that nobody has waited for.
         unsafe { libc::kill(fork.process, libc::SIGKILL) };
         assert_eq!(fork.end(), None);

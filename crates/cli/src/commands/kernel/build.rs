@@ -64,7 +64,7 @@ impl Build {
         let order = self.order()?;
         let stop = stop::on_signal()?;
         let progress = Progress::new();
-        let result = build::build(&order, &stop, &mut |event: Event| progress.tell(event));
+        let result = build::build(&order, &stop, &mut |event: Event| progress.report(event));
         drop(progress);
         match result {
             Ok(built) => {

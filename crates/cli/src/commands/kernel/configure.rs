@@ -109,7 +109,7 @@ fn render(source: &Source, configured: &Configured) -> String {
 pub fn unmet_in_words(unmet: &[UnmetOption]) -> String {
     let style = terminal::style();
     let line = |one: &UnmetOption| {
-        let words = format!("asked for {}, got {}: {}", one.asked, one.got, one.why);
+        let words = format!("asked for {}, got {}: {}", one.asked, one.actual, one.why);
         text::labelled(&format!("  {} ", one.name), &words, &style)
     };
     match unmet.is_empty() {

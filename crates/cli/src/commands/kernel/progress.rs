@@ -16,7 +16,7 @@ impl Progress {
         Self { line: stderr().is_terminal() }
     }
 
-    pub fn tell(&self, event: Event) {
+    pub fn report(&self, event: Event) {
         match event {
             Event::Note(words) => {
                 if self.line {

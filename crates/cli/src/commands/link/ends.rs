@@ -111,7 +111,7 @@ pub fn mark() -> u8 {
 }
 
 /// Says on standard error what threads asked for and did not get.
-pub fn tell(refused: &[String]) {
+pub fn report_refused(refused: &[String]) {
     for refusal in refused {
         say(&format!("note: {refusal}"));
     }

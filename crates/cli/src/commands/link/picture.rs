@@ -97,7 +97,7 @@ impl Received {
             series.settings.method = method.into();
             series.settings.load = load.describe();
             series.settings.line = Some(bench.from.to_string());
-            series.settings.seen_line = Some(bench.to.to_string());
+            series.settings.watched_line = Some(bench.to.to_string());
             series.pulse = Some(Pulse {
                 wanted_ns: *wanted_ns,
                 gap_ns: code.gap_ns(0),

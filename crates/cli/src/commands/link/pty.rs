@@ -60,7 +60,7 @@ impl Pty {
         let policy = if self.method == Method::Poll { placement.policy } else { below(placement.policy) };
         let beside = Placement { policy, ..beside };
         let mut receiver = ends::receiver(&self.input, setting, self.method, beside.setup())?;
-        ends::tell(sender.refused());
+        ends::report_refused(sender.refused());
         terminal::print(&format!("{}\n", path.display()))?;
         let lines = [Some(&self.output), Some(&self.input)];
         ends::say(&format!(

@@ -58,7 +58,7 @@ impl Recv {
             Some(back) => Some(ends::sender(back, setting, placement.setup())?),
             None => None,
         };
-        ends::tell(receiver.refused());
+        ends::report_refused(receiver.refused());
         ends::say(&format!("Listening on {}{}; Ctrl-C ends.", self.input, render::note(&[Some(&self.input)])));
         ends::attend(placement);
         let received = match &mut back {

@@ -46,7 +46,7 @@ impl Send {
         let stop = stop::on_signal()?;
         let mut feed = Feed::new(ends::input(self.file.as_ref())?)?;
         let mut sender = ends::sender(&self.output, setting, placement.setup())?;
-        ends::tell(sender.refused());
+        ends::report_refused(sender.refused());
         ends::attend(placement);
         let sent = match &self.return_input {
             None => one_way::send(&mut sender, setting, &mut feed, ends::mark(), &stop)?,

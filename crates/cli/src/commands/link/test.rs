@@ -83,7 +83,7 @@ impl Test {
         let (extent, note) = (Extent::frames(self.frames), render::note(&bench.lines()));
         let measure = |_: &Load| {
             let (row, trial) = bench.run(bench.method(), setting, extent, Cpus::All, stop)?;
-            ends::tell(&trial.refused);
+            ends::report_refused(&trial.refused);
             let received = Received::of_frames(&trial, setting);
             let text = lines(&row, bench, note) + &eye::drawn(&trial, setting, note);
             let lost = row.frames_lost;

@@ -68,7 +68,7 @@ impl Tune {
         if !json {
             terminal::print(&format!("{HEAD}\n"))?;
         }
-        let mut tell = |row: &Row| {
+        let mut report = |row: &Row| {
             if !json {
                 let held = if row.frame_error_rate <= search.wanted { "holds" } else { "loses" };
                 let _ = terminal::print(&line(held, row, note));
@@ -79,7 +79,7 @@ impl Tune {
         for method in bench.ways() {
             let extent = Extent::frames(self.frames);
             let trial = |setting| bench.run(method, setting, extent, Cpus::All, &stop);
-            let found = search.fastest(method, &stop, trial, &mut tell)?;
+            let found = search.fastest(method, &stop, trial, &mut report)?;
             fastest = faster(fastest, found);
         }
         let outcome = if fastest.is_some() { Outcome::Met } else { Outcome::NotMet };
@@ -163,7 +163,7 @@ impl Search {
         method: Method,
         stop: &AtomicBool,
         mut trial: impl FnMut(Setting) -> Result<(Row, Trial), Failure>,
-        mut tell: impl FnMut(&Row),
+        mut report: impl FnMut(&Row),
     ) -> Result<Option<(Row, Trial)>, Failure> {
         let mut best: Option<(Row, Trial)> = None;
         let mut holds = |alphabet: &str, widths_ns| -> Result<bool, Failure> {
@@ -175,7 +175,7 @@ impl Search {
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
-            tell(&tried.0);
+            report(&tried.0);
             let holds = tried.0.frame_error_rate <= self.wanted;
             if holds {
                 best = faster(best.take(), Some(tried));

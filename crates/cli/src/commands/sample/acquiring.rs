@@ -87,7 +87,7 @@ impl Probe for Acquiring {
             }
             Trigger::Edge(name, edges) => {
                 settings.method = format!("{edges} edges");
-                settings.seen_line = Some(name.to_string());
+                settings.watched_line = Some(name.to_string());
             }
         }
     }

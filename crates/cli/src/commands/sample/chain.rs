@@ -103,7 +103,7 @@ impl Chain {
             channels: self.channels.len(),
             period_ns: self.period_ns,
             closed: self.closed,
-            seen: VecDeque::new(),
+            recent: VecDeque::new(),
         }
     }
 

@@ -31,7 +31,7 @@ pub struct Watching {
     /// Nobody can come who is not there already: the run is over when all have gone.
     pub closed: bool,
     /// Newest samples at earlier looks.
-    pub seen: VecDeque<(Instant, Newest)>,
+    pub recent: VecDeque<(Instant, Newest)>,
 }
 
 impl Watching {
@@ -80,11 +80,11 @@ impl Watching {
         let newest = self.passed.newest()?;
         // At least a few samples, however seldom they come.
         let window = WINDOW.max(Duration::from_nanos(self.period_ns.unwrap_or(0).saturating_mul(3)));
-        self.seen.push_back((now, newest));
-        while self.seen.get(1).is_some_and(|(at, _)| now - *at >= window) {
-            self.seen.pop_front();
+        self.recent.push_back((now, newest));
+        while self.recent.get(1).is_some_and(|(at, _)| now - *at >= window) {
+            self.recent.pop_front();
         }
-        let (since, oldest) = self.seen.front()?;
+        let (since, oldest) = self.recent.front()?;
         let (samples, time_ns) = (newest.samples - oldest.samples, newest.at_ns - oldest.at_ns);
         match samples {
             0 => (now - *since >= window).then_some(0.0),
@@ -137,7 +137,7 @@ mod tests {
             channels: 1,
             period_ns: Some(1_000_000),
             closed: true,
-            seen: VecDeque::new(),
+            recent: VecDeque::new(),
         };
         assert!(watching.look().is_none(), "all have gone, and samples go on");
         passed.ended.store(true, Relaxed);

@@ -55,9 +55,9 @@ fn load(switching: &Switching, trial: &Trial, asked: &[Requirement]) -> Vec<Judg
 
 /// That no frame is missing without being counted, in the wrong place, or outside its window.
 fn frames(trial: &Trial, allowed: &Allowed) -> Vec<Judged> {
-    let judged = |requirement: &str, seen: String, met| Judged {
+    let judged = |requirement: &str, observed: String, met| Judged {
         requirement: requirement.into(),
-        seen,
+        observed,
         met,
         ..Judged::default()
     };

@@ -44,7 +44,7 @@ impl Revert {
     }
 
     fn switch(&self, folder: Option<SwitchDir>) -> Result<Outcome, Failure> {
-        let Some(folder) = folder else { return self.tell("", &Reverted::default()) };
+        let Some(folder) = folder else { return self.report("", &Reverted::default()) };
         let lock = lock(&folder)?;
         let watcher = folder.watcher();
         if watcher.is_some() {
@@ -56,10 +56,10 @@ impl Revert {
         if watcher.is_some_and(|watcher| !watcher.wait(PATIENCE)) {
             file::note("the process that kept it still runs; its sockets stay at the ports until it ends");
         }
-        self.tell(folder.name(), &reverted)
+        self.report(folder.name(), &reverted)
     }
 
-    fn tell(&self, name: &str, reverted: &Reverted) -> Result<Outcome, Failure> {
+    fn report(&self, name: &str, reverted: &Reverted) -> Result<Outcome, Failure> {
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(reverted)? + "\n"))?,
             false => terminal::print(&text(name, reverted))?,

@@ -172,7 +172,7 @@ pub fn refuse_short_windows(switch: &Switch, measured: Option<&Measured>) -> Res
     let calibration = measured.map(|measured| &measured.calibration);
     let found = check::windows(switch, switch.plane, |port| ethtool::rate(&port.name), calibration);
     let in_words =
-        |short: &Finding| format!("{}: {}, and it needs {}; {}", short.id, short.seen, short.should, short.why);
+        |short: &Finding| format!("{}: {}, and it needs {}; {}", short.id, short.observed, short.should, short.why);
     match found.iter().find(|finding| finding.severity == Severity::Bad) {
         Some(short) => Err(Failure::new(in_words(short))),
         None if measured.is_none() => Ok(Vec::new()),

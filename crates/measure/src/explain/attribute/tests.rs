@@ -44,7 +44,7 @@ fn machine() -> Machine {
         idle_exit_ns: 50_000,
         handler_ns: 50_000,
         real_time: true,
-        tells_all: true,
+        records_all: true,
         ..Machine::default()
     }
 }
@@ -72,7 +72,7 @@ fn a_device_and_its_softirq_are_told_apart_by_their_time() {
 fn a_gap_without_events_is_outside_the_kernel_only_where_all_is_reported() {
     let reported = || vec![(-300, switch(task(0, 120), 0, thread()))];
     assert_eq!(cause_of(reported(), 80, &machine()), Cause::OutsideTheKernel);
-    let blind = Machine { tells_all: false, ..machine() };
+    let blind = Machine { records_all: false, ..machine() };
     assert!(matches!(cause_of(reported(), 80, &blind), Cause::Unknown(_)));
 }
 

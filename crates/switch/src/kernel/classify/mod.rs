@@ -88,7 +88,7 @@ pub(super) fn flower_steps(host: &impl Host, wanted: &ClassifierInput) -> Result
 
 fn there(known: &Known) -> Result<(), String> {
     match known {
-        Known::There | Known::Untold => Ok(()),
+        Known::There | Known::Unknown => Ok(()),
         Known::Missing { what, why } => Err(format!("{what}: {why}")),
     }
 }

@@ -139,7 +139,7 @@ struct Bench {
     far: Vec<Far>,
     clock: Clock,
     counters: Counters,
-    tell: Producer<Command<Near>>,
+    send: Producer<Command<Near>>,
     channels: Option<Channels<Near>>,
     stalls: Consumer<Stall>,
     _discarded: Consumer<Discarded<Near>>,
@@ -147,13 +147,13 @@ struct Bench {
 
 impl Bench {
     fn new(ports: usize) -> Self {
-        let (tell, commands) = RingBuffer::new(8);
+        let (send, commands) = RingBuffer::new(8);
         let (discarded, _discarded) = RingBuffer::new(8);
         let (push, stalls) = RingBuffer::new(8);
         let far: Vec<Far> = (0..ports).map(|_| Far::default()).collect();
         far.iter().for_each(|far| far.0.borrow_mut().costs_ns = 1_000);
         let channels = Some(Channels { commands, discarded, stalls: push });
-        Self { far, clock: Clock::default(), counters: Counters::new(ports), tell, channels, stalls, _discarded }
+        Self { far, clock: Clock::default(), counters: Counters::new(ports), send, channels, stalls, _discarded }
     }
 
     /// A core whose ports all have this list of gates.
@@ -258,12 +258,12 @@ fn a_link_that_is_down_keeps_nothing() {
     );
     bench.far[0].0.borrow_mut().coming.extend([frame(1, 2, 0, 1, 60), frame(1, 2, 0, 2, 60)]);
     (0..20).for_each(|_| core.turn());
-    assert!(bench.tell.push(Command::Link(1, false)).is_ok());
+    assert!(bench.send.push(Command::Link(1, false)).is_ok());
     core.housekeeping();
     assert!(core.is_idle());
     bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 3, 60));
     (0..20).for_each(|_| core.turn());
-    assert!(bench.tell.push(Command::Link(1, true)).is_ok());
+    assert!(bench.send.push(Command::Link(1, true)).is_ok());
     core.housekeeping();
     bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 4, 60));
     (0..60_000).for_each(|_| core.turn());
@@ -365,10 +365,10 @@ fn an_interface_is_replaced_and_the_old_one_handed_back() {
     let mut bench = Bench::new(2);
     let mut core = core!(bench, &switch(2, 8), None);
     let new = Far::default();
-    assert!(bench.tell.push(Command::Replace(1, None, GIGABIT)).is_ok());
+    assert!(bench.send.push(Command::Replace(1, None, GIGABIT)).is_ok());
     core.housekeeping();
     assert!(matches!(bench._discarded.pop(), Ok(Discarded::Port(_))));
-    assert!(bench.tell.push(Command::Replace(1, Some(Near(new.clone(), bench.clock.clone())), GIGABIT)).is_ok());
+    assert!(bench.send.push(Command::Replace(1, Some(Near(new.clone(), bench.clock.clone())), GIGABIT)).is_ok());
     core.housekeeping();
     bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 1, 60));
     (0..20).for_each(|_| core.turn());
@@ -420,7 +420,7 @@ fn what_waits_for_a_gate_leaves_as_it_opens() {
     let list = Schedule::new(0, &[Entry { open: 0, for_ns: 400_000 }, Entry { open: 255, for_ns: 600_000 }]);
     let mut core = core!(bench, &switch(2, 60), Some(&list));
     let mut opened_at = |core: &mut Core<Near, Clock>, ahead_ns, cycle: u64| {
-        assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
+        assert!(bench.send.push(Command::Ahead(1, ahead_ns)).is_ok());
         core.housekeeping();
         bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, cycle as u32, 60));
         while bench.clock.0.get() < (cycle + 1) * 1_000_000 {
@@ -437,7 +437,7 @@ fn what_waits_for_a_gate_leaves_as_it_opens() {
 fn a_link_that_has_become_slower_is_not_overrun() {
     let mut bench = Bench::new(2);
     let mut core = core!(bench, &switch(2, 60), None);
-    assert!(bench.tell.push(Command::Rate(1, GIGABIT / 10)).is_ok());
+    assert!(bench.send.push(Command::Rate(1, GIGABIT / 10)).is_ok());
     core.housekeeping();
     bench.far[0].0.borrow_mut().coming.extend((0..50).map(|n| frame(1, 2, 0, n, 1514)));
     (0..400_000).for_each(|_| core.turn());
@@ -476,7 +476,7 @@ proptest! {
         let mut bench = Bench::new(2);
         bench.far.iter().for_each(|far| far.0.borrow_mut().costs_ns = cost_ns);
         let mut core = core!(bench, &switch(2, limit), Some(&schedule));
-        prop_assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
+        prop_assert!(bench.send.push(Command::Ahead(1, ahead_ns)).is_ok());
         core.housekeeping();
         let count = frames.len() as u64;
         for (n, (class, octets, pause_ns)) in frames.into_iter().enumerate() {

@@ -38,13 +38,13 @@ impl Service {
     fn link(&mut self, at: usize, up: bool) -> Option<ServiceEvent> {
         self.ports[at].link = up;
         if self.guard.link_changed(at) {
-            let _ = self.running.tell(Command::Close(at, false));
+            let _ = self.running.send(Command::Close(at, false));
         }
         if up {
             self.follow_rate(at);
             self.look_ahead(at);
         }
-        let _ = self.running.tell(Command::Link(at, up));
+        let _ = self.running.send(Command::Link(at, up));
         let name = self.switch.ports[at].name.clone();
         Some(if up { ServiceEvent::Up(name) } else { ServiceEvent::Down(name) })
     }
@@ -56,10 +56,10 @@ impl Service {
         if std::mem::replace(&mut self.ports[at].rate, rate) == rate {
             return;
         }
-        let _ = self.running.tell(Command::Rate(at, rate));
+        let _ = self.running.send(Command::Rate(at, rate));
         if port.gates.as_ref().is_some_and(|gates| gates.guard == Guard::LargestFrame) {
             let schedule = Schedule::of(&self.switch, port, base(port, self.base_ns), rate);
-            let _ = self.running.tell(Command::Gates(at, schedule));
+            let _ = self.running.send(Command::Gates(at, schedule));
         }
     }
 
@@ -74,12 +74,12 @@ impl Service {
         let least_ns = least_egress_ns(&port.name).ok().flatten().unwrap_or(0);
         let ahead_ns = least_ns * SURE.0 / SURE.1;
         self.ports[at].ahead_ns = ahead_ns;
-        let _ = self.running.tell(Command::Ahead(at, ahead_ns));
+        let _ = self.running.send(Command::Ahead(at, ahead_ns));
     }
 
     fn gone(&mut self, at: usize) -> Option<ServiceEvent> {
         (self.ports[at].index, self.ports[at].link) = (None, false);
-        let _ = self.running.tell(Command::Replace(at, None, RATE));
+        let _ = self.running.send(Command::Replace(at, None, RATE));
         Some(ServiceEvent::Gone(self.switch.ports[at].name.clone()))
     }
 
@@ -103,9 +103,9 @@ impl Service {
         port.said = None;
         (port.index, port.link, port.rate, port.joined) = (Some(open.index()), link, rate, joined);
         self.guard.link_changed(at);
-        let _ = self.running.tell(Command::Replace(at, Some(open), rate));
+        let _ = self.running.send(Command::Replace(at, Some(open), rate));
         if !link {
-            let _ = self.running.tell(Command::Link(at, false));
+            let _ = self.running.send(Command::Link(at, false));
         }
         self.look_ahead(at);
         Some(ServiceEvent::Back(name.into()))

@@ -49,7 +49,7 @@ impl ElsewhereFlags {
         if let Some(short) = short.iter().find(|finding| finding.severity == Severity::Bad) {
             return Err(Failure::new(format!(
                 "{}: {}, and it needs {}; {}",
-                short.id, short.seen, short.should, short.why
+                short.id, short.observed, short.should, short.why
             )));
         }
         let there = plan_elsewhere(&machine, &switch, ontick_switch::clock::now_ns(switch.clock))?;

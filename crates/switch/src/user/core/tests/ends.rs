@@ -136,7 +136,7 @@ fn a_core_that_nothing_holds_up_keeps_every_frame_in_its_window() {
 fn a_probe_takes_its_time_on_the_link() {
     let mut bench = Bench::new(2);
     let mut core = core!(bench, &switch(2, 60), None);
-    assert!(bench.tell.push(Command::Probe).is_ok());
+    assert!(bench.send.push(Command::Probe).is_ok());
     core.housekeeping();
     let begun_ns = bench.far[1].0.borrow().gone[0].0;
     assert!(core.outlets[1].free_ns >= begun_ns + 1_000 + wire::wire_time_ns(60, GIGABIT));

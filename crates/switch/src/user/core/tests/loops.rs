@@ -6,7 +6,7 @@ use super::*;
 fn probes_find_a_loop_and_go_no_further() {
     let mut bench = Bench::new(3);
     let mut core = core!(bench, &switch(3, 8), None);
-    assert!(bench.tell.push(Command::Probe).is_ok());
+    assert!(bench.send.push(Command::Probe).is_ok());
     core.housekeeping();
     let probes: Vec<Vec<u8>> = bench.far.iter().map(|far| far.0.borrow_mut().gone.remove(0).1).collect();
     // The first port's probe comes in at the third, and the second's is reflected.
@@ -56,7 +56,7 @@ fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {
                 }
                 Action::Reopen(port) => panic!("port {port} still makes a loop"),
             };
-            assert!(bench.tell.push(command).is_ok());
+            assert!(bench.send.push(command).is_ok());
             core.housekeeping();
         }
         last_round = std::mem::take(&mut round);

@@ -112,7 +112,7 @@ proptest! {
                 let mut bench = Bench::new(2);
                 bench.clock.pass(BEGIN_NS - 10_000);
                 let mut core = core!(bench, &model, list.as_ref());
-                prop_assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
+                prop_assert!(bench.send.push(Command::Ahead(1, ahead_ns)).is_ok());
                 core.housekeeping();
                 // What is left of the hand-over when the core has looked at the gate.
                 let most_ns = timing.latest_ns() - 400;
@@ -163,7 +163,7 @@ fn a_short_frame_is_carried_in_a_short_window() {
         let list =
             Schedule::new(0, &[Entry { open: 0, for_ns: 1_000_000 - window_ns }, Entry { open: 1, for_ns: window_ns }]);
         let mut core = core!(bench, &switch(2, 60), Some(&list));
-        assert!(bench.tell.push(Command::Ahead(1, ahead_ns)).is_ok());
+        assert!(bench.send.push(Command::Ahead(1, ahead_ns)).is_ok());
         core.housekeeping();
         for cycle in 0..100u64 {
             bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, cycle as u32, 118));

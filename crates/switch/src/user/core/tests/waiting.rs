@@ -52,7 +52,7 @@ fn a_frame_is_late_that_ends_a_nanosecond_after_its_gate_closed() {
 fn nothing_is_begun_just_before_a_gate_opens_for_a_frame_of_another_port() {
     let mut bench = Bench::new(3);
     let mut core = core!(bench, &switch(3, 8), Some(&list(100_000)));
-    assert!(bench.tell.push(Command::Gates(2, None)).is_ok());
+    assert!(bench.send.push(Command::Gates(2, None)).is_ok());
     core.housekeeping();
     // Where stations 2 and 3 are.
     bench.far[1].0.borrow_mut().coming.push_back(frame(2, 9, 7, 0, 60));
@@ -92,7 +92,7 @@ fn frames_whose_gate_will_never_open_do_not_wait_for_ever() {
     assert!(waiting() == 3 && !core.is_idle(), "their gate opens in the next cycle");
     // Room for the smallest frame, and for no other.
     let narrow = Schedule::new(0, &[Entry { open: 1, for_ns: 3_600 }, Entry { open: 0, for_ns: CYCLE_NS - 3_600 }]);
-    assert!(bench.tell.push(Command::Gates(1, Some(narrow))).is_ok());
+    assert!(bench.send.push(Command::Gates(1, Some(narrow))).is_ok());
     core.housekeeping();
     (0..20).for_each(|_| core.turn());
     core.housekeeping();
