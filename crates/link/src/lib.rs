@@ -36,6 +36,6 @@ pub mod wave;
 pub use code::Code;
 pub use decode::Decoded;
 pub use frame::{Frame, Kind};
-pub use receiver::{Method, Receiver};
+pub use receiver::{Method, Receiver, UnknownMethod};
 pub use sender::Sender;
 pub use setting::Setting;

@@ -61,12 +61,17 @@ impl Method {
     }
 }
 
-impl FromStr for Method {
-    type Err = String;
+/// A word that is no [`Method`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("choose poll or interrupt")]
+pub struct UnknownMethod;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Method {
+    type Err = UnknownMethod;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMethod> {
         let all = [Method::Poll, Method::Interrupt];
-        all.into_iter().find(|method| method.name() == text).ok_or_else(|| "choose poll or interrupt".into())
+        all.into_iter().find(|method| method.name() == text).ok_or(UnknownMethod)
     }
 }
 

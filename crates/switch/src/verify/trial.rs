@@ -12,7 +12,7 @@ use super::flow::{CHECK, Flow};
 use super::frame_log::FrameLog;
 use super::receiver::{Receiver, Strays};
 use super::sender::{self, Count, Offer, Rate};
-use super::under_test::{Lost, UnderTest, Worker};
+use super::under_test::{CountersError, Lost, UnderTest, Worker};
 use crate::user::core::Stall;
 use crate::user::packet::{PacketPort, PacketReader, Stamps};
 use crate::user::time::Distance;
@@ -105,9 +105,9 @@ pub enum TrialError {
     /// The receiver failed.
     #[error("frames could not be received: {0}")]
     Receive(std::io::Error),
-    /// The switch does not tell its counters.
-    #[error("{0}")]
-    Counters(String),
+    /// The switch does not report its counters.
+    #[error(transparent)]
+    Counters(#[from] CountersError),
 }
 
 /// What is counted while it goes on.
@@ -127,7 +127,7 @@ pub fn run(
     stop: &AtomicBool,
     look: &mut dyn FnMut(TrialProgress),
 ) -> Result<Outcome, TrialError> {
-    let before = under_test.lost(spec.ports.0, spec.ports.1).map_err(TrialError::Counters)?;
+    let before = under_test.lost(spec.ports.0, spec.ports.1)?;
     let mut reported = SwitchReport { notes: under_test.service(), stalls: Vec::new() };
     // What was before does not count.
     under_test.stalls();
@@ -170,7 +170,7 @@ pub fn run(
     let stalls = reported.ask(under_test);
     look(TrialProgress { stalls, worker: under_test.worker(), ..moment(spec, from_ns, sent(), &progress) });
     let (strays, log) = received.map_err(TrialError::Receive)?;
-    let lost = under_test.lost(spec.ports.0, spec.ports.1).map_err(TrialError::Counters)?.since(&before);
+    let lost = under_test.lost(spec.ports.0, spec.ports.1)?.since(&before);
     let trial =
         TrialFindings { switch, spec, analysis: &analysis, counts: &counts, strays: &strays, lost, from_ns, took_ns };
     let trial = trial.recorded(&reported.stalls);

@@ -43,11 +43,16 @@ impl Cache {
     }
 }
 
+/// A word that is no part of a [`Cache`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is none of untouched, prefetch, huge, reserved (joined by +)")]
+pub struct UnknownPart(String);
+
 impl FromStr for Cache {
-    type Err = String;
+    type Err = UnknownPart;
 
     /// `untouched`, or one or more of `prefetch`, `huge`, `reserved` joined by `+`.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownPart> {
         let mut cache = Self::default();
         if text == UNTOUCHED {
             return Ok(cache);
@@ -57,7 +62,7 @@ impl FromStr for Cache {
                 "prefetch" => &mut cache.prefetch,
                 "huge" => &mut cache.huge,
                 "reserved" => &mut cache.reserved,
-                _ => return Err(format!("\"{part}\" is none of untouched, prefetch, huge, reserved (joined by +)")),
+                _ => return Err(UnknownPart(part.into())),
             } = true;
         }
         Ok(cache)
@@ -252,7 +257,7 @@ mod tests {
         }
         assert_eq!("huge+prefetch".parse::<Cache>().unwrap().to_string(), "prefetch+huge");
         for text in ["", "warm", "untouched+huge"] {
-            assert!(text.parse::<Cache>().unwrap_err().contains("none of untouched, prefetch"), "{text}");
+            assert!(text.parse::<Cache>().unwrap_err().to_string().contains("none of untouched, prefetch"), "{text}");
         }
     }
 

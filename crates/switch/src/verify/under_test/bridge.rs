@@ -1,6 +1,6 @@
 //! The kernel's own bridge without gates: what a switch is compared with.
 
-use super::{Lost, UnderTest};
+use super::{CountersError, Lost, UnderTest};
 use crate::verify::namespace::{Namespace, NamespaceError};
 use crate::verify::testbed;
 
@@ -33,9 +33,9 @@ impl UnderTest for Bridge<'_> {
         "the kernel's bridge, without gates".into()
     }
 
-    fn lost(&mut self, _from: usize, to: usize) -> Result<Lost, String> {
+    fn lost(&mut self, _from: usize, to: usize) -> Result<Lost, CountersError> {
         let port = &self.ports[to];
-        let dropped = testbed::dropped(self.namespace, port).map_err(|e| e.to_string())?;
+        let dropped = testbed::dropped(self.namespace, port)?;
         Ok(Lost { classes: vec![Vec::new(); self.classes], elsewhere: vec![(format!("out of port {port}"), dropped)] })
     }
 }

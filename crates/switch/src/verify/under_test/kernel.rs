@@ -1,6 +1,6 @@
 //! The kernel's data plane.
 
-use super::{Lost, UnderTest, counted};
+use super::{CountersError, Lost, UnderTest, counted};
 use crate::apply::{self, Live, Plan, Refused, differences};
 use crate::kernel::{self, CannotPlan};
 use crate::verify::namespace::{Namespace, NamespaceError};
@@ -75,8 +75,7 @@ impl UnderTest for KernelPlane<'_> {
         format!("kernel data plane, bridge with {}", kinds.join(" and "))
     }
 
-    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
-        let lost = self.namespace.within(|| counted::lost(&Live, &self.switch, from, to));
-        lost.map_err(|e| e.to_string())?.map_err(|e| e.to_string())
+    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, CountersError> {
+        Ok(self.namespace.within(|| counted::lost(&Live, &self.switch, from, to))??)
     }
 }

@@ -11,6 +11,8 @@ pub use kernel::{KernelPlane, KernelPlaneError};
 pub use outside::Outside;
 pub use user::{UserPlane, UserPlaneError};
 
+use super::namespace::NamespaceError;
+use crate::apply::Refused;
 use crate::user::core::Stall;
 use crate::user::counters::Counters;
 use ontick_tsn::model::{Class, Switch};
@@ -68,6 +70,21 @@ pub struct Worker {
     pub distance_ns: i64,
 }
 
+/// Why it is not known what was lost.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CountersError {
+    /// A counter cannot be read.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// Its network namespace cannot be entered, or does not answer.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// Another process does its work, and does not report its counters any more.
+    #[error("switch {0} has stopped counting")]
+    Stopped(String),
+}
+
 /// A switch under test.
 pub trait UnderTest {
     /// `user`, `kernel`, `bridge`.
@@ -77,7 +94,7 @@ pub trait UnderTest {
     fn about(&self) -> String;
 
     /// Frames lost so far on their way from one port to another (as places in the model's ports).
-    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String>;
+    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, CountersError>;
 
     /// Why it dropped frames that were to leave by a port, or how many it sent cycles late: sentences for each class that
     /// has any.

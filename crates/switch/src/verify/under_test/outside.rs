@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ontick_rt::clock::ClockId;
 
-use super::{Lost, UnderTest, counted};
+use super::{CountersError, Lost, UnderTest, counted};
 use crate::apply::{Journal, Live, SwitchDir};
 use crate::kernel::status::{LinkState, port_statuses};
 use crate::user::serve::Report;
@@ -72,10 +72,10 @@ impl UnderTest for Outside {
         }
     }
 
-    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
+    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, CountersError> {
         let folder = match &self.own {
             None => return Ok(Lost { classes: vec![Vec::new(); self.switch.classes.len()], elsewhere: Vec::new() }),
-            Some(Own::Kernel) => return counted::lost(&Live, &self.switch, from, to).map_err(|e| e.to_string()),
+            Some(Own::Kernel) => return Ok(counted::lost(&Live, &self.switch, from, to)?),
             Some(Own::User(folder)) => folder,
         };
         // What it reported before does not have the last frames in it.
@@ -85,7 +85,7 @@ impl UnderTest for Outside {
                 return Ok(Lost::by(&self.switch, &report.counters, from, to));
             }
             if began.elapsed() > PATIENCE {
-                return Err(format!("switch {} has stopped counting", self.switch.name));
+                return Err(CountersError::Stopped(self.switch.name.clone()));
             }
             std::thread::sleep(PAUSE);
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ontick_rt::thread::Policy;
 use ontick_units::show;
 
-use super::{Lost, UnderTest, Worker};
+use super::{CountersError, Lost, UnderTest, Worker};
 use crate::user::CorePlacement;
 use crate::user::core::Stall;
 use crate::user::serve::{ServeError, Service, ServiceEvent};
@@ -57,7 +57,7 @@ impl UnderTest for UserPlane {
         format!("user data plane, {cpu}, {policy}{ahead}{rests}{but}")
     }
 
-    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, String> {
+    fn lost(&mut self, from: usize, to: usize) -> Result<Lost, CountersError> {
         Ok(Lost::by(&self.switch, &self.service.report().counters, from, to))
     }
 
