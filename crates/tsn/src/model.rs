@@ -350,7 +350,20 @@ impl Rule {
 
     /// Whether it looks into the IP header.
     pub fn is_of_ip(&self) -> bool {
-        self.dscp.is_some() || self.ip_protocol.is_some() || self.has_ports() || self.to_ip.is_some()
+        let Rule {
+            pcp: _,
+            vlan: _,
+            ether_type: _,
+            to: _,
+            from: _,
+            dscp,
+            ip_protocol,
+            to_port: _,
+            from_port: _,
+            to_ip,
+            socket_priority: _,
+        } = self;
+        dscp.is_some() || ip_protocol.is_some() || self.has_ports() || to_ip.is_some()
     }
 
     /// Whether it looks at a port of UDP or TCP.

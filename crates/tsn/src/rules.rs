@@ -31,18 +31,20 @@ impl Rule {
     /// Whether all of it fits a frame that came in on a port. The priority of a socket is known of no such frame.
     #[inline]
     pub fn fits(&self, header: &Header) -> bool {
+        let Rule { pcp, vlan, ether_type, to, from, dscp, ip_protocol, to_port, from_port, to_ip, socket_priority } =
+            self;
         let ip = |fits: &dyn Fn(&Ip) -> bool| header.ip.as_ref().is_some_and(fits);
-        self.socket_priority.is_none()
-            && self.pcp.is_none_or(|pcp| header.tag.is_some_and(|tag| tag.pcp == pcp))
-            && self.vlan.is_none_or(|vlan| header.tag.is_some_and(|tag| tag.vlan == vlan))
-            && self.ether_type.is_none_or(|ether_type| header.ether_type == ether_type)
-            && self.to.is_none_or(|address| address.fits(&header.to))
-            && self.from.is_none_or(|address| address.fits(&header.from))
-            && self.dscp.is_none_or(|dscp| ip(&|ip| ip.dscp == dscp))
-            && self.ip_protocol.is_none_or(|protocol| ip(&|ip| ip.protocol == protocol))
-            && self.to_port.is_none_or(|port| ip(&|ip| ip.ports.is_some_and(|ports| ports.1 == port)))
-            && self.from_port.is_none_or(|port| ip(&|ip| ip.ports.is_some_and(|ports| ports.0 == port)))
-            && self.to_ip.is_none_or(|(net, length)| ip(&|ip| ip.to.is_some_and(|to| within(to, net, length))))
+        socket_priority.is_none()
+            && pcp.is_none_or(|pcp| header.tag.is_some_and(|tag| tag.pcp == pcp))
+            && vlan.is_none_or(|vlan| header.tag.is_some_and(|tag| tag.vlan == vlan))
+            && ether_type.is_none_or(|ether_type| header.ether_type == ether_type)
+            && to.is_none_or(|address| address.fits(&header.to))
+            && from.is_none_or(|address| address.fits(&header.from))
+            && dscp.is_none_or(|dscp| ip(&|ip| ip.dscp == dscp))
+            && ip_protocol.is_none_or(|protocol| ip(&|ip| ip.protocol == protocol))
+            && to_port.is_none_or(|port| ip(&|ip| ip.ports.is_some_and(|ports| ports.1 == port)))
+            && from_port.is_none_or(|port| ip(&|ip| ip.ports.is_some_and(|ports| ports.0 == port)))
+            && to_ip.is_none_or(|(net, length)| ip(&|ip| ip.to.is_some_and(|to| within(to, net, length))))
     }
 }
 

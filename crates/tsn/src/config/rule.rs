@@ -55,8 +55,7 @@ pub(super) fn rule(mut table: Table, report: &mut Report) -> Result<Rule, Report
 
 /// Why no frame can fit a rule, or every frame does.
 fn contradiction(rule: &Rule) -> Option<String> {
-    let ports = rule.to_port.is_some() || rule.from_port.is_some();
-    let ip = ports || rule.dscp.is_some() || rule.ip_protocol.is_some() || rule.to_ip.is_some();
+    let (ports, ip) = (rule.has_ports(), rule.is_of_ip());
     match (rule.ether_type, rule.ip_protocol) {
         _ if *rule == Rule::default() => {
             Some("a rule without parts takes every frame; leave `match` out of the class that takes all others".into())

@@ -89,31 +89,30 @@ fn class(class: &Class) -> String {
 }
 
 fn rule(rule: &Rule) -> String {
+    let Rule { pcp, vlan, ether_type, to, from, dscp, ip_protocol, to_port, from_port, to_ip, socket_priority } = rule;
     let mut parts = Vec::new();
     let mut part = |key: &str, value: Option<String>| parts.extend(value.map(|value| format!("{key} = {value}")));
-    part("pcp", rule.pcp.map(|pcp| pcp.to_string()));
-    part("vlan", rule.vlan.map(|vlan| vlan.to_string()));
-    part("ether-type", rule.ether_type.map(|number| format!("{number:#06x}")));
-    part("to", rule.to.map(|address| quoted(&values::show_address(&address))));
-    part("from", rule.from.map(|address| quoted(&values::show_address(&address))));
-    part("dscp", rule.dscp.map(|dscp| dscp.to_string()));
+    part("pcp", pcp.map(|pcp| pcp.to_string()));
+    part("vlan", vlan.map(|vlan| vlan.to_string()));
+    part("ether-type", ether_type.map(|number| format!("{number:#06x}")));
+    part("to", to.map(|address| quoted(&values::show_address(&address))));
+    part("from", from.map(|address| quoted(&values::show_address(&address))));
+    part("dscp", dscp.map(|dscp| dscp.to_string()));
     // A port's key names the protocol, too.
-    let (to, from, named) = match rule.ip_protocol {
+    let (to_key, from_key, named) = match ip_protocol {
         Some(17) => ("udp-port", "from-udp-port", true),
         Some(6) => ("tcp-port", "from-tcp-port", true),
         _ => ("to-port", "from-port", false),
     };
-    let said = named && (rule.to_port.is_some() || rule.from_port.is_some());
+    let said = named && rule.has_ports();
     part(
         "ip-protocol",
-        rule.ip_protocol
-            .filter(|_| !said)
-            .map(|number| values::protocol_name(number).map_or(number.to_string(), quoted)),
+        ip_protocol.filter(|_| !said).map(|number| values::protocol_name(number).map_or(number.to_string(), quoted)),
     );
-    part(to, rule.to_port.map(|port| port.to_string()));
-    part(from, rule.from_port.map(|port| port.to_string()));
-    part("to-ip", rule.to_ip.map(|network| quoted(&values::show_network(network))));
-    part("socket-priority", rule.socket_priority.map(|priority| priority.to_string()));
+    part(to_key, to_port.map(|port| port.to_string()));
+    part(from_key, from_port.map(|port| port.to_string()));
+    part("to-ip", to_ip.map(|network| quoted(&values::show_network(network))));
+    part("socket-priority", socket_priority.map(|priority| priority.to_string()));
     format!("{{ {} }}", parts.join(", "))
 }
 

@@ -1,6 +1,6 @@
 //! tc-flower(8) and `skbedit` at the way out of each port: sees every frame, bridged or the machine's own.
 
-use super::{ClassifierInput, mac};
+use super::{ClassifierInput, mac, words};
 use crate::apply::{Act, Expect, Host, Iface, Step, Undo, preferences_at, qdiscs};
 use ontick_tsn::model::{Address, Rule};
 
@@ -43,9 +43,9 @@ fn on_port(host: &impl Host, port: &Iface, filters: &[(String, u8)]) -> Result<S
     }
     let mut expected = Vec::new();
     for (preference, (keys, priority)) in preferences.into_iter().zip(filters) {
-        let words =
+        let command =
             format!("tc filter add dev {name} egress pref {preference} {keys} action skbedit priority 0:{priority:x}");
-        step = step.act(Act::run(words));
+        step = step.act(Act::run(command));
         expected.push((preference, *priority));
     }
     Ok(step.expect(Expect::Filters { port: name.clone(), filters: expected }))
@@ -54,24 +54,33 @@ fn on_port(host: &impl Host, port: &Iface, filters: &[(String, u8)]) -> Result<S
 /// `protocol … flower …` for every kind of frame that a rule fits: flower looks for one EtherType at a time, and
 /// elsewhere for it where there is a tag.
 fn matches(rule: &Rule) -> Vec<String> {
-    let tag = tag(rule);
-    let rest = addresses(rule);
-    if rule.is_of_ip() {
-        let mut all = Vec::new();
-        for version in rule.versions() {
-            for protocol in rule.protocols() {
-                let ether_type = if version == 4 { "ip" } else { "ipv6" };
-                let keys = format!("{rest}{}", ip(rule, protocol));
-                all.extend(plain_and_tagged(rule, ether_type, &tag, &keys));
-            }
+    // All parts are named: a new one has its words here, or is refused as a socket's priority is.
+    let Rule { pcp, vlan, ether_type, to, from, dscp, ip_protocol: _, to_port, from_port, to_ip, socket_priority: _ } =
+        rule;
+    let tag = words([vlan.map(|vlan| format!(" vlan_id {vlan}")), pcp.map(|pcp| format!(" vlan_prio {pcp}"))]);
+    let addresses = words([address("dst_mac", *to), address("src_mac", *from)]);
+    if !rule.is_of_ip() {
+        return match ether_type {
+            Some(ether_type) => plain_and_tagged(rule, &format!("{ether_type:#06x}"), &tag, &addresses),
+            None if tag.is_empty() => vec![format!("protocol all flower{addresses}")],
+            None => vec![format!("protocol 802.1Q flower{tag}{addresses}")],
+        };
+    }
+    let packet = words([
+        dscp.map(|dscp| format!(" ip_tos {:#04x}/0xfc", dscp << 2)),
+        to_ip.map(|(address, length)| format!(" dst_ip {address}/{length}")),
+        to_port.map(|port| format!(" dst_port {port}")),
+        from_port.map(|port| format!(" src_port {port}")),
+    ]);
+    let mut all = Vec::new();
+    for version in rule.versions() {
+        for protocol in rule.protocols() {
+            let ether_type = if version == 4 { "ip" } else { "ipv6" };
+            let keys = format!("{addresses}{}{packet}", ip_proto(protocol));
+            all.extend(plain_and_tagged(rule, ether_type, &tag, &keys));
         }
-        return all;
     }
-    match rule.ether_type {
-        Some(ether_type) => plain_and_tagged(rule, &format!("{ether_type:#06x}"), &tag, &rest),
-        None if tag.is_empty() => vec![format!("protocol all flower{rest}")],
-        None => vec![format!("protocol 802.1Q flower{tag}{rest}")],
-    }
+    all
 }
 
 fn plain_and_tagged(rule: &Rule, ether_type: &str, tag: &str, keys: &str) -> Vec<String> {
@@ -80,33 +89,17 @@ fn plain_and_tagged(rule: &Rule, ether_type: &str, tag: &str, keys: &str) -> Vec
     if rule.pcp.is_some() || rule.vlan.is_some() { vec![tagged] } else { vec![plain, tagged] }
 }
 
-fn tag(rule: &Rule) -> String {
-    let vlan = rule.vlan.map(|vlan| format!(" vlan_id {vlan}"));
-    let pcp = rule.pcp.map(|pcp| format!(" vlan_prio {pcp}"));
-    [vlan, pcp].into_iter().flatten().collect()
+fn address(key: &str, address: Option<Address>) -> Option<String> {
+    address.map(|address| format!(" {key} {}/{}", mac(&address.bytes), mac(&address.mask)))
 }
 
-fn addresses(rule: &Rule) -> String {
-    let one = |key: &str, address: Option<Address>| {
-        address.map(|address| format!(" {key} {}/{}", mac(&address.bytes), mac(&address.mask)))
-    };
-    [one("dst_mac", rule.to), one("src_mac", rule.from)].into_iter().flatten().collect()
-}
-
-fn ip(rule: &Rule, protocol: Option<u8>) -> String {
-    let protocol = protocol.map(|protocol| match protocol {
-        6 => " ip_proto tcp".into(),
-        17 => " ip_proto udp".into(),
-        other => format!(" ip_proto {other:#04x}"),
-    });
-    let parts = [
-        protocol,
-        rule.dscp.map(|dscp| format!(" ip_tos {:#04x}/0xfc", dscp << 2)),
-        rule.to_ip.map(|(address, length)| format!(" dst_ip {address}/{length}")),
-        rule.to_port.map(|port| format!(" dst_port {port}")),
-        rule.from_port.map(|port| format!(" src_port {port}")),
-    ];
-    parts.into_iter().flatten().collect()
+fn ip_proto(protocol: Option<u8>) -> String {
+    match protocol {
+        None => String::new(),
+        Some(6) => " ip_proto tcp".into(),
+        Some(17) => " ip_proto udp".into(),
+        Some(other) => format!(" ip_proto {other:#04x}"),
+    }
 }
 
 #[cfg(test)]

@@ -93,6 +93,11 @@ fn there(known: &Known) -> Result<(), String> {
     }
 }
 
+/// The parts that a rule has, one after the other.
+pub(super) fn words<const N: usize>(parts: [Option<String>; N]) -> String {
+    parts.into_iter().flatten().collect()
+}
+
 pub(super) fn mac(bytes: &[u8; 6]) -> String {
     bytes.map(|byte| format!("{byte:02x}")).join(":")
 }

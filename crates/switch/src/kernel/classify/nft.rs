@@ -1,6 +1,6 @@
 //! nftables' bridge family, which needs no `br_netfilter`: sees frames that leave the bridge.
 
-use super::{ClassifierInput, mac};
+use super::{ClassifierInput, mac, words};
 use crate::apply::{Act, Expect, Host, Step, Undo};
 use ontick_tsn::model::{Address, Rule};
 
@@ -43,11 +43,25 @@ pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput) -> Result<Vec<St
 
 /// What a rule looks at; with both versions of IP where they are looked into differently.
 fn matches(rule: &Rule) -> Vec<String> {
-    let common = format!("{}{}", tag(rule), addresses(rule));
-    // Behind the tag, if there is one.
-    let ether_type = rule.ether_type.map(|ether_type| format!(" meta protocol {ether_type:#06x}")).unwrap_or_default();
-    let transport = || rule.protocols().into_iter().map(|protocol| transport(rule, protocol));
-    if rule.dscp.is_none() && rule.to_ip.is_none() {
+    // All parts are named: a new one has its words here.
+    let Rule { pcp, vlan, ether_type, to, from, dscp, ip_protocol: _, to_port, from_port, to_ip, socket_priority } =
+        rule;
+    let common = words([
+        socket_priority.map(|priority| format!(" meta priority 0:{priority:x}")),
+        vlan.map(|vlan| format!(" vlan id {vlan}")),
+        pcp.map(|pcp| format!(" vlan pcp {pcp}")),
+        address("daddr", *to),
+        address("saddr", *from),
+    ]);
+    let ports =
+        words([to_port.map(|port| format!(" th dport {port}")), from_port.map(|port| format!(" th sport {port}"))]);
+    let transport = || {
+        let protocol = |protocol: Option<u8>| protocol.map(|protocol| format!(" meta l4proto {protocol}"));
+        rule.protocols().into_iter().map(move |one| protocol(one).unwrap_or_default()).map(|one| one + &ports)
+    };
+    if dscp.is_none() && to_ip.is_none() {
+        // Behind the tag, if there is one.
+        let ether_type = words([ether_type.map(|ether_type| format!(" meta protocol {ether_type:#06x}"))]);
         return match rule.is_of_ip() && rule.versions().is_empty() {
             true => Vec::new(),
             false => transport().map(|transport| format!("{common}{ether_type}{transport}")).collect(),
@@ -56,37 +70,20 @@ fn matches(rule: &Rule) -> Vec<String> {
     let mut all = Vec::new();
     for version in rule.versions() {
         let header = if version == 4 { "ip" } else { "ip6" };
-        let dscp = rule.dscp.map(|dscp| format!(" {header} dscp {dscp:#04x}")).unwrap_or_default();
-        let to_ip = rule.to_ip.map(|(address, length)| format!(" ip daddr {address}/{length}")).unwrap_or_default();
-        all.extend(transport().map(|transport| format!("{common} meta protocol {header}{dscp}{to_ip}{transport}")));
+        let packet = words([
+            dscp.map(|dscp| format!(" {header} dscp {dscp:#04x}")),
+            to_ip.map(|(address, length)| format!(" ip daddr {address}/{length}")),
+        ]);
+        all.extend(transport().map(|transport| format!("{common} meta protocol {header}{packet}{transport}")));
     }
     all
 }
 
-fn tag(rule: &Rule) -> String {
-    let vlan = rule.vlan.map(|vlan| format!(" vlan id {vlan}"));
-    let pcp = rule.pcp.map(|pcp| format!(" vlan pcp {pcp}"));
-    let socket = rule.socket_priority.map(|priority| format!(" meta priority 0:{priority:x}"));
-    [socket, vlan, pcp].into_iter().flatten().collect()
-}
-
-fn addresses(rule: &Rule) -> String {
-    let one = |key: &str, address: Option<Address>| {
-        address.map(|Address { bytes, mask }| {
-            let masked: [u8; 6] = std::array::from_fn(|i| bytes[i] & mask[i]);
-            format!(" ether {key} & {} == {}", mac(&mask), mac(&masked))
-        })
-    };
-    [one("daddr", rule.to), one("saddr", rule.from)].into_iter().flatten().collect()
-}
-
-fn transport(rule: &Rule, protocol: Option<u8>) -> String {
-    let parts = [
-        protocol.map(|protocol| format!(" meta l4proto {protocol}")),
-        rule.to_port.map(|port| format!(" th dport {port}")),
-        rule.from_port.map(|port| format!(" th sport {port}")),
-    ];
-    parts.into_iter().flatten().collect()
+fn address(key: &str, address: Option<Address>) -> Option<String> {
+    address.map(|Address { bytes, mask }| {
+        let masked: [u8; 6] = std::array::from_fn(|i| bytes[i] & mask[i]);
+        format!(" ether {key} & {} == {}", mac(&mask), mac(&masked))
+    })
 }
 
 #[cfg(test)]

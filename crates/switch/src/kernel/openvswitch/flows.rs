@@ -4,7 +4,7 @@ use std::fmt;
 
 use ontick_tsn::model::{Address, Rule, Switch};
 
-use super::super::classify::{ClassifierInput, mac};
+use super::super::classify::{ClassifierInput, mac, words};
 
 /// The first cookie; each flow has one of its own, so that it is known again.
 const COOKIE: u64 = 0xa100_0000;
@@ -89,47 +89,44 @@ fn forwarding(switch: &Switch) -> Vec<(String, String)> {
 
 /// What a rule looks at, with a comma before it; with both versions of IP where it looks into them.
 fn matches(rule: &Rule) -> Vec<String> {
-    let common = format!("{}{}", tag(rule), addresses(rule));
+    // All parts are named: a new one has its words here, or is refused as a socket's priority is.
+    let Rule { pcp, vlan, ether_type, to, from, dscp, ip_protocol: _, to_port, from_port, to_ip, socket_priority: _ } =
+        rule;
+    let common = words([tag(*pcp, *vlan), address("dl_dst", *to), address("dl_src", *from)]);
+    let of_type = |ether_type: u16| format!("{common},dl_type={ether_type:#06x}");
     if !rule.is_of_ip() {
-        let ether_type = rule.ether_type.map(|ether_type| format!(",dl_type={ether_type:#06x}")).unwrap_or_default();
-        return vec![format!("{common}{ether_type}")];
+        return vec![ether_type.map_or(common.clone(), of_type)];
     }
     let mut all = Vec::new();
     for version in rule.versions() {
         for protocol in rule.protocols() {
-            let ether_type = if version == 4 { 0x0800 } else { 0x86dd };
-            let parts = [
-                Some(format!(",dl_type={ether_type:#06x}")),
-                rule.dscp.map(|dscp| format!(",ip_dscp={dscp}")),
+            let packet = words([
+                dscp.map(|dscp| format!(",ip_dscp={dscp}")),
                 protocol.map(|protocol| format!(",nw_proto={protocol}")),
-                rule.to_ip.map(|(address, length)| format!(",nw_dst={address}/{length}")),
-                rule.to_port.map(|port| format!(",tp_dst={port}")),
-                rule.from_port.map(|port| format!(",tp_src={port}")),
-            ];
-            all.push(format!("{common}{}", parts.into_iter().flatten().collect::<String>()));
+                to_ip.map(|(address, length)| format!(",nw_dst={address}/{length}")),
+                to_port.map(|port| format!(",tp_dst={port}")),
+                from_port.map(|port| format!(",tp_src={port}")),
+            ]);
+            all.push(of_type(if version == 4 { 0x0800 } else { 0x86dd }) + &packet);
         }
     }
     all
 }
 
-fn tag(rule: &Rule) -> String {
-    let (pcp, vlan) = (rule.pcp.map(u16::from), rule.vlan);
+fn tag(pcp: Option<u8>, vlan: Option<u16>) -> Option<String> {
     if pcp.is_none() && vlan.is_none() {
-        return String::new();
+        return None;
     }
-    let bits = TAGGED | pcp.map_or(0, |pcp| pcp << 13) | vlan.unwrap_or(0);
+    let bits = TAGGED | pcp.map_or(0, |pcp| u16::from(pcp) << 13) | vlan.unwrap_or(0);
     let mask = TAGGED | pcp.map_or(0, |_| 0xe000) | vlan.map_or(0, |_| 0x0fff);
-    format!(",vlan_tci={bits:#06x}/{mask:#06x}")
+    Some(format!(",vlan_tci={bits:#06x}/{mask:#06x}"))
 }
 
-fn addresses(rule: &Rule) -> String {
-    let one = |key: &str, address: Option<Address>| {
-        address.map(|Address { bytes, mask }| {
-            let masked: [u8; 6] = std::array::from_fn(|i| bytes[i] & mask[i]);
-            format!(",{key}={}/{}", mac(&masked), mac(&mask))
-        })
-    };
-    [one("dl_dst", rule.to), one("dl_src", rule.from)].into_iter().flatten().collect()
+fn address(key: &str, address: Option<Address>) -> Option<String> {
+    address.map(|Address { bytes, mask }| {
+        let masked: [u8; 6] = std::array::from_fn(|i| bytes[i] & mask[i]);
+        format!(",{key}={}/{}", mac(&masked), mac(&mask))
+    })
 }
 
 #[cfg(test)]

@@ -64,18 +64,15 @@ fn plain(class: usize) -> impl Iterator<Item = Header> {
 
 /// The header with all that a rule asks for; nothing where the two do not go together.
 fn shaped(rule: &Rule, mut header: Header) -> Option<Header> {
-    if rule.pcp.is_some() || rule.vlan.is_some() {
+    let Rule { pcp, vlan, ether_type, to, from, dscp, ip_protocol, to_port, from_port, to_ip, socket_priority: _ } =
+        *rule;
+    if pcp.is_some() || vlan.is_some() {
         let tag = header.tag.unwrap_or(Tag { pcp: 0, vlan: 0 });
-        header.tag = Some(Tag { pcp: rule.pcp.unwrap_or(tag.pcp), vlan: rule.vlan.unwrap_or(tag.vlan) });
+        header.tag = Some(Tag { pcp: pcp.unwrap_or(tag.pcp), vlan: vlan.unwrap_or(tag.vlan) });
     }
-    header.to = rule.to.map_or(header.to, |address| masked(address, header.to));
-    header.from = rule.from.map_or(header.from, |address| masked(address, header.from));
-    let of_ip = rule.dscp.is_some()
-        || rule.ip_protocol.is_some()
-        || rule.to_port.is_some()
-        || rule.from_port.is_some()
-        || rule.to_ip.is_some();
-    if let Some(ether_type) = rule.ether_type.filter(|ether_type| *ether_type != header.ether_type) {
+    header.to = to.map_or(header.to, |address| masked(address, header.to));
+    header.from = from.map_or(header.from, |address| masked(address, header.from));
+    if let Some(ether_type) = ether_type.filter(|ether_type| *ether_type != header.ether_type) {
         header.ether_type = ether_type;
         match (ether_type, &mut header.ip) {
             (IPV4, Some(ip)) => ip.to = Some(TO_IP),
@@ -84,17 +81,17 @@ fn shaped(rule: &Rule, mut header: Header) -> Option<Header> {
             _ => header.ip = None,
         }
     }
-    let Some(ip) = header.ip.as_mut() else { return (!of_ip).then_some(header) };
-    ip.dscp = rule.dscp.unwrap_or(ip.dscp);
-    if let Some(protocol) = rule.ip_protocol {
+    let Some(ip) = header.ip.as_mut() else { return (!rule.is_of_ip()).then_some(header) };
+    ip.dscp = dscp.unwrap_or(ip.dscp);
+    if let Some(protocol) = ip_protocol {
         ip.protocol = protocol;
         ip.ports = [UDP, TCP].contains(&protocol).then(|| ip.ports.unwrap_or((FROM_PORT, TO_PORTS[0])));
     }
-    if rule.to_port.is_some() || rule.from_port.is_some() {
-        let (from, to) = ip.ports?;
-        ip.ports = Some((rule.from_port.unwrap_or(from), rule.to_port.unwrap_or(to)));
+    if rule.has_ports() {
+        let ports = ip.ports?;
+        ip.ports = Some((from_port.unwrap_or(ports.0), to_port.unwrap_or(ports.1)));
     }
-    if let Some((net, length)) = rule.to_ip {
+    if let Some((net, length)) = to_ip {
         let own = u32::from(ip.to?);
         let mask = u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0);
         ip.to = Some(Ipv4Addr::from(u32::from(net) & mask | own & !mask));

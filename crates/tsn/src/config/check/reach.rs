@@ -56,7 +56,8 @@ fn covers(wide: &Rule, narrow: &Rule) -> bool {
     fn part<T: PartialEq>(wide: Option<T>, narrow: Option<T>) -> bool {
         wide.is_none() || wide == narrow
     }
-    let network = match (wide.to_ip, narrow.to_ip) {
+    let Rule { pcp, vlan, ether_type, to, from, dscp, ip_protocol, to_port, from_port, to_ip, socket_priority } = *wide;
+    let network = match (to_ip, narrow.to_ip) {
         (None, _) => true,
         (Some(_), None) => false,
         (Some((wide, length)), Some((narrow, longer))) => {
@@ -64,16 +65,16 @@ fn covers(wide: &Rule, narrow: &Rule) -> bool {
         }
     };
     network
-        && part(wide.pcp, narrow.pcp)
-        && part(wide.vlan, narrow.vlan)
-        && part(wide.ether_type, narrow.ether_type)
-        && part(wide.dscp, narrow.dscp)
-        && part(wide.ip_protocol, narrow.ip_protocol)
-        && part(wide.to_port, narrow.to_port)
-        && part(wide.from_port, narrow.from_port)
-        && part(wide.socket_priority, narrow.socket_priority)
-        && addresses(wide.to, narrow.to)
-        && addresses(wide.from, narrow.from)
+        && part(pcp, narrow.pcp)
+        && part(vlan, narrow.vlan)
+        && part(ether_type, narrow.ether_type)
+        && part(dscp, narrow.dscp)
+        && part(ip_protocol, narrow.ip_protocol)
+        && part(to_port, narrow.to_port)
+        && part(from_port, narrow.from_port)
+        && part(socket_priority, narrow.socket_priority)
+        && addresses(to, narrow.to)
+        && addresses(from, narrow.from)
 }
 
 fn addresses(wide: Option<Address>, narrow: Option<Address>) -> bool {
