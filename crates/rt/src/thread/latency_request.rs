@@ -22,7 +22,7 @@ impl LatencyRequest {
         });
         held.map(|file| Self { _held: file }).map_err(|error| {
             let remedy = match error.kind() {
-                std::io::ErrorKind::NotFound => "nothing: this kernel manages no power states",
+                std::io::ErrorKind::NotFound => "this kernel manages no power states, so nothing needs to be done",
                 _ => "run as root, or give your group write access to /dev/cpu_dma_latency by a udev rule",
             };
             Refusal::new(format!("power-state latency {us} us"), format!("{path}: {error}"), remedy)

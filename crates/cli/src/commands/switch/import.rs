@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ontick_record::store;
+use ontick_rt::clock::ClockId;
 use ontick_tsn::{config, yang};
 
 use super::file;
@@ -52,7 +53,7 @@ impl Import {
         let said = |errors: config::Errors| {
             Failure::new(format!("what {document} says makes no switch:\n{}\n\n{text}", errors.in_file("line")))
         };
-        let parsed = config::read(&text).map_err(said)?;
+        let parsed = config::read_at(&text, ClockId::Realtime.now_ns()).map_err(said)?;
         file::warn(&parsed.warnings, "line");
         match &self.to {
             Some(path) => store::write_whole(path, text.as_bytes())?,
