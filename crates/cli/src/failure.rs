@@ -7,6 +7,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ontick_record::Run;
 use ontick_record::compare::{Decision, Verdict};
 
+use crate::hints;
+
 /// What was asked for was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -114,8 +116,11 @@ impl Display for Failure {
     }
 }
 
-impl<E: std::error::Error> From<E> for Failure {
+impl<E: std::error::Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self::new(error)
+        match hints::of(&error) {
+            Some(command) => Self::new(format!("{error} ({command})")),
+            None => Self::new(error),
+        }
     }
 }

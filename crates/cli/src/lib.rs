@@ -5,6 +5,7 @@ mod attempts;
 mod commands;
 mod failure;
 mod flags;
+mod hints;
 mod launch;
 #[cfg(test)]
 mod options;

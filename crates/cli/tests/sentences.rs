@@ -40,9 +40,9 @@ fn no_library_names_a_command_or_an_option_of_ontick() {
     for file in sources(&crates) {
         let name = file.strip_prefix(&crates).unwrap().to_str().unwrap().to_owned();
         let text = fs::read_to_string(&file).unwrap();
-        // Tests are below the rest of a file, by this house's custom.
-        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for sentence in strings(text).into_iter().filter(|sentence| names_a_command(sentence, &commands)) {
+        for sentence in
+            strings(without_tests(&text)).into_iter().filter(|sentence| names_a_command(sentence, &commands))
+        {
             match ALLOWED.iter().position(|(file, part, _)| *file == name && sentence.contains(part)) {
                 Some(at) => used[at] = true,
                 None => wrong.push(format!("{name}: \"{sentence}\"")),
@@ -101,6 +101,14 @@ fn names_a_command(sentence: &str, commands: &[String]) -> bool {
         || words.iter().filter(|word| !word.is_empty()).count() >= 3 && words.iter().any(is_option)
 }
 
+/// The text before its module of tests, which is below the rest of a file by this house's custom.
+fn without_tests(text: &str) -> &str {
+    let begins =
+        |at: &usize| text[*at..].lines().nth(1).is_some_and(|line| line.contains("mod ") && line.ends_with('{'));
+    let at = text.match_indices("#[cfg(test)]").map(|(at, _)| at).find(begins);
+    at.map_or(text, |at| &text[..at])
+}
+
 /// The string literals of a source, without its comments.
 fn strings(text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -136,4 +144,10 @@ fn commands_and_options_are_found_in_strings_and_not_in_comments() {
     assert!(found(r#"f("\"x\": run `ontick tune`")"#));
     assert!(!found("// \"ontick tune\"\nf(\"ontick tuned it\")"));
     assert!(!found(r#"["--cpu", "--vm"]"#));
+}
+
+#[test]
+fn only_the_module_of_tests_is_left_out() {
+    let text = "#[cfg(test)]\nmod other;\nf(\"here\");\n#[cfg(test)]\npub(crate) mod tests {\n    g(\"there\");\n}\n";
+    assert_eq!(strings(without_tests(text)), ["here"]);
 }

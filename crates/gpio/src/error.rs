@@ -24,7 +24,23 @@ pub enum Error {
         /// Its last line.
         last: u32,
     },
-    /// There is no such chip, no line of that name, no known board.
+    /// There is no such chip, but others.
+    #[error("line {name}: there is no such chip, only {}", there.join(", "))]
+    NoSuchChip {
+        /// The line that was asked for.
+        name: Name,
+        /// The chips that are there.
+        there: Vec<String>,
+    },
+    /// No line of any chip has this name.
+    #[error("line {name}: no line of {} has this name", chips.join(", "))]
+    NoSuchName {
+        /// The line that was asked for.
+        name: Name,
+        /// The chips that were looked at.
+        chips: Vec<String>,
+    },
+    /// There is no chip at all, no known board, no such group.
     #[error("line {name}: {why}")]
     NotFound {
         /// The line that was asked for.

@@ -29,6 +29,9 @@ pub enum Refused {
     System(PathBuf, Errno),
 }
 
+/// Why no chip is found where there is none.
+pub const NO_CHIP: &str = "this machine has no GPIO chip in /dev (simulated lines work everywhere: sim:bench/4)";
+
 impl Chip {
     /// Opens `/dev/CHIP`.
     pub fn open(chip: &str) -> Result<Self, Refused> {
@@ -64,7 +67,10 @@ impl Refused {
     pub fn about(self, name: &Name) -> Error {
         let name = name.clone();
         match self {
-            Refused::Missing => Error::NotFound { name, why: missing() },
+            Refused::Missing => match names() {
+                there if there.is_empty() => Error::NotFound { name, why: NO_CHIP.into() },
+                there => Error::NoSuchChip { name, there },
+            },
             Refused::Permission(path) => Error::Permission { name, remedy: remedy(&path), path },
             Refused::System(path, errno) => {
                 Error::System { name, doing: format!("{} as a GPIO chip", path.display()), error: errno.into() }
@@ -75,19 +81,14 @@ impl Refused {
     /// As a sentence about the chip.
     pub fn sentence(&self) -> String {
         match self {
-            Refused::Missing => missing(),
+            Refused::Missing => match &names()[..] {
+                [] => NO_CHIP.into(),
+                there => format!("there is no such chip, only {}", there.join(", ")),
+            },
             Refused::Permission(path) => format!("no permission to open {} ({})", path.display(), remedy(path)),
             Refused::System(path, errno) => {
                 format!("{} as a GPIO chip: {}", path.display(), io::Error::from(*errno))
             }
         }
-    }
-}
-
-/// Which chips there are instead.
-pub fn missing() -> String {
-    match &names()[..] {
-        [] => "this machine has no GPIO chip in /dev (simulated lines work everywhere: sim:bench/4)".into(),
-        there => format!("there is no such chip, only {}", there.join(", ")),
     }
 }

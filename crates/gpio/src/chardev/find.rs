@@ -24,18 +24,12 @@ pub fn find(name: &Name, own: &str) -> Result<(String, u32), Error> {
         (Some(one), _) => Ok(one),
         // The line may be on a chip that the user may not open.
         (None, Some(why @ Refused::Permission(_))) => Err(why.about(name)),
-        (None, _) => Err(Error::NotFound { name: name.clone(), why: unknown(&names) }),
+        (None, _) if names.is_empty() => Err(Error::NotFound { name: name.clone(), why: chip::NO_CHIP.into() }),
+        (None, _) => Err(Error::NoSuchName { name: name.clone(), chips: names }),
     }
 }
 
 fn lines_of<'a>(chip: &'a Chip, own: &'a str) -> impl Iterator<Item = u32> + 'a {
     let is_it = move |line: &u32| chip.line(*line).is_ok_and(|info| info.name.as_os_str() == own);
     (0..chip.info.num_lines).filter(is_it)
-}
-
-fn unknown(chips: &[String]) -> String {
-    match chips {
-        [] => chip::missing(),
-        chips => format!("no line of {} has this name", chips.join(", ")),
-    }
 }

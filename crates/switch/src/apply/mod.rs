@@ -41,6 +41,9 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// What whoever applies it should know, as sentences.
     pub notes: Vec<String>,
+    /// Ports with addresses of their own: connections over them stop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disconnects: Vec<String>,
 }
 
 /// One change that makes sense to a person.

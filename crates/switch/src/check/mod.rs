@@ -17,6 +17,7 @@ use ontick_tsn::egress::Calibration;
 use ontick_tsn::model::{self, Plane, Role, Switch};
 
 pub use planes::{Chosen, Fits, Planes};
+pub use port::route_id;
 pub use windows::{is_of, windows};
 
 /// What was seen.

@@ -23,6 +23,11 @@ pub(super) fn missing(name: &str, interfaces: &[Interface]) -> Finding {
     )
 }
 
+/// The finding that connections to this machine may go by an interface.
+pub fn route_id(interface: &str) -> String {
+    format!("{interface} route")
+}
+
 pub(super) fn findings(
     interface: &Interface,
     wanted: Option<(&Switch, &model::Port)>,
@@ -38,7 +43,7 @@ pub(super) fn findings(
     found.extend(master(interface, wanted.map(|(switch, _)| switch), id("master")));
     if interface.default_route {
         let mut route = finding(
-            id("route"),
+            route_id(&interface.name),
             Severity::Warn,
             "this machine's default route leaves by it",
             "a port that nobody logs in by",

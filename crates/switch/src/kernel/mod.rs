@@ -93,7 +93,12 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
             Ok(steps) => plan.steps.extend(steps),
             Err(why) => reasons.push(why),
         }
-        plan.notes.extend(found.iter().filter_map(|port| lost_addresses(host, &switch.name, &port.port.name)));
+        for name in found.iter().map(|port| &port.port.name) {
+            if let Some(note) = lost_addresses(host, &switch.name, name) {
+                plan.notes.push(note);
+                plan.disconnects.push(name.clone());
+            }
+        }
     }
     if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons }) }
 }
@@ -185,8 +190,7 @@ fn lost_addresses(host: &impl Host, bridge: &str, port: &str) -> Option<String> 
     let plural = if given.len() == 1 { "does not answer" } else { "do not answer" };
     (!given.is_empty()).then(|| {
         format!(
-            "port {port} has {}: while it is in bridge {bridge} that {plural}, and a connection over it stops. If \
-             you are connected through it, use --confirm",
+            "port {port} has {}: while it is in bridge {bridge} that {plural}, and a connection over it stops",
             given.join(" and ")
         )
     })

@@ -10,6 +10,7 @@ use ontick_record::findings::{Finding, any_bad};
 use ontick_report::text;
 use serde::Serialize;
 
+use super::uses;
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
 use crate::terminal;
@@ -47,7 +48,8 @@ struct Checked<'a> {
 impl Check {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (config, version) = self.read()?;
-        let findings = check(&config, version);
+        let mut findings = check(&config, version);
+        uses::in_findings(&mut findings);
         let fit = !any_bad(&findings);
         if self.json {
             let checked = Checked { config: &config.source, fit, findings };

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::config_flags::ConfigFlags;
 use super::errors::not_configured;
+use super::uses;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
 
@@ -60,7 +61,9 @@ impl Configure {
     pub fn run(self) -> Result<Outcome, Failure> {
         let request = self.request.request()?;
         let Some(folder) = &self.source else {
-            self.print(&asked(&request, None))?;
+            let mut asked = asked(&request, None);
+            uses::in_requests(&mut asked);
+            self.print(&asked)?;
             return Ok(Outcome::Met);
         };
         let source = Source::open(folder)?;

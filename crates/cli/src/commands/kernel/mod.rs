@@ -11,6 +11,7 @@ mod keep;
 mod list;
 mod progress;
 mod rollback;
+mod uses;
 
 use clap::Subcommand;
 

@@ -51,14 +51,17 @@ impl Apply {
         let (switch, plan) = target_flags::plan(switch, measured.as_ref())?;
         target_flags::refuse_loops(&switch)?;
         if switch.plane == Plane::User {
-            plan.notes.iter().for_each(|note| file::note(note));
+            file::notes(&plan);
             return self.apply_in_background(&folder, lock, &switch);
         }
         match self.confirm {
-            None => apply(&Live, &folder, &lock, &plan, &config::write(&switch)).map_err(not_applied)?,
+            None => {
+                file::way_back(&plan);
+                apply(&Live, &folder, &lock, &plan, &config::write(&switch)).map_err(not_applied)?
+            }
             Some(after_ns) => self.apply_for(after_ns, &folder, &lock, &plan, &switch)?,
         }
-        plan.notes.iter().for_each(|note| file::note(note));
+        file::notes(&plan);
         self.reported(&switch.name, "is set up in the kernel. Keep its gates alive: sudo ontick switch run")
     }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use ontick_machine::{Facts, Root};
 use ontick_record::findings::any_bad;
 use ontick_report::{Style, text};
-use ontick_switch::check::{Check as Checked, Port, check};
+use ontick_switch::check::{Check as Checked, Port, check, route_id};
 use ontick_switch::link;
 use ontick_switch::ports::{self, Machine};
 use ontick_units::show_bit_rate;
@@ -43,7 +43,8 @@ impl Check {
         let listed = |error| Failure::new(format!("interfaces cannot be listed: {error}"));
         let (interfaces, links) = (ports::all().map_err(listed)?, link::list().map_err(listed)?);
         let measured = self.calibration.read()?.map(|measured| measured.calibration);
-        let checked = check(machine(), &interfaces, &links, switch.as_ref(), measured.as_ref());
+        let mut checked = check(machine(), &interfaces, &links, switch.as_ref(), measured.as_ref());
+        name_commands(&mut checked);
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&checked)? + "\n"))?,
             false => terminal::print(&self.render(&checked))?,
@@ -62,6 +63,16 @@ impl Check {
             shown += "\n";
         }
         shown + &text::findings(&checked.findings, self.all, &style)
+    }
+}
+
+/// The library says what mends a finding, and not by which command.
+fn name_commands(checked: &mut Checked) {
+    for port in &checked.ports {
+        let id = route_id(&port.interface.name);
+        for now in checked.findings.iter_mut().filter(|finding| finding.id == id).filter_map(|f| f.now.as_mut()) {
+            *now += " (sudo ontick switch apply --confirm 60s)";
+        }
     }
 }
 

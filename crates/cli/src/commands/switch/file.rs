@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ontick_switch::apply::Plan;
 use ontick_switch::files::{self, FileError};
 use ontick_tsn::config;
 use ontick_tsn::model::Switch;
@@ -28,6 +29,22 @@ pub fn read(file: &Path) -> Result<Switch, Failure> {
 pub fn warn(warnings: &[config::Problem], file: &str) {
     for warning in warnings {
         note(&format!("warning: {}", warning.in_file(file)));
+    }
+}
+
+/// Says what whoever applies a plan should know.
+pub fn notes(plan: &Plan) {
+    plan.notes.iter().for_each(|sentence| note(sentence));
+}
+
+/// Says how to come back, should the connection be one that the plan ends.
+pub fn way_back(plan: &Plan) {
+    if !plan.disconnects.is_empty() {
+        note(&format!(
+            "if you are connected through {}, use ontick switch apply --confirm 60s: the switch is removed by itself unless \
+             you confirm it",
+            plan.disconnects.join(" or ")
+        ));
     }
 }
 

@@ -157,7 +157,7 @@ impl Run {
                     guardian.settle();
                     return Err(not_applied(error));
                 }
-                plan.notes.iter().for_each(|note| file::note(note));
+                file::notes(&plan);
                 Ok((switch, Some(guardian)))
             }
             Some(journal) if !journal.is_complete() => Err(Failure::new(format!(

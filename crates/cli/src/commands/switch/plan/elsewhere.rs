@@ -61,7 +61,7 @@ impl ElsewhereFlags {
             let assumed: String = assumed.map(|sentence| comment(&sentence)).collect();
             let commands = setup::text(path, &switch, &there.plan);
             terminal::print(&format!("# For another machine, which has:\n{assumed}{commands}"))?;
-            there.plan.notes.iter().for_each(|note| file::note(note));
+            file::notes(&there.plan);
         }
         Ok(Outcome::Met)
     }

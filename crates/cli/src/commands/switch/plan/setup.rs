@@ -36,7 +36,8 @@ pub fn run(flags: &FileFlags, measured: Option<&Measured>, json: bool) -> Result
         terminal::print(&(serde_json::to_string_pretty(&render(&switch, &plan, &[]))? + "\n"))?;
     } else {
         terminal::print(&text(&flags.file, &switch, &plan))?;
-        plan.notes.iter().for_each(|note| file::note(note));
+        file::notes(&plan);
+        file::way_back(&plan);
     }
     Ok(Outcome::Met)
 }
