@@ -39,6 +39,8 @@ mod load_pings;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
+#[path = "../../../switch/tests/testbed/namespace.rs"]
+mod namespace;
 mod neighbours;
 mod no_worse;
 mod plan_options;
@@ -83,6 +85,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
+use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use serde_json::Value;
 
 /// The program, with a command line.

@@ -2,12 +2,12 @@
 
 use std::process::{Child, Command, Output, Stdio};
 
-use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use ontick_switch::verify::namespace::Namespace;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::put_back::revert_switches;
-use super::{alone_on_this_machine, has, ontick, run, send, stderr, wait_until};
+use super::{alone_on_this_machine, has, namespace::namespace, ontick, run, send, stderr, wait_until};
 
 /// A switch of two ports, with a network and a folder of its own.
 struct Switch {
@@ -18,15 +18,7 @@ struct Switch {
 
 impl Switch {
     fn new() -> Option<Self> {
-        let space = || match Namespace::new() {
-            Ok(namespace) => Some(namespace),
-            Err(NamespaceError::Privilege(what)) => {
-                ontick_skip::skipped!("{what} needs root");
-                None
-            }
-            Err(error) => panic!("{error}"),
-        };
-        let (here, far) = (space()?, space()?);
+        let (here, far) = (namespace()?, namespace()?);
         here.join("port0", &far, "far0").unwrap();
         here.join("port1", &far, "far1").unwrap();
         Some(Self { here, _far: far, folder: tempfile::tempdir().unwrap() })

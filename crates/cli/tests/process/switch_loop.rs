@@ -2,28 +2,19 @@
 
 use std::process::Stdio;
 
-use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::put_back::RevertSwitches;
-use super::{alone_on_this_machine, has, ontick, send, wait_until};
+use super::{alone_on_this_machine, has, namespace::namespace, ontick, send, wait_until};
 
 #[test]
 fn of_a_loop_one_port_is_closed_and_opened_when_it_is_gone() {
     if !has("ip") || !has("tc") {
         return;
     }
-    let space = || match Namespace::new() {
-        Ok(namespace) => Some(namespace),
-        Err(NamespaceError::Privilege(what)) => {
-            ontick_skip::skipped!("{what} needs root");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    };
     let _alone = alone_on_this_machine();
-    let (Some(here), Some(far)) = (space(), space()) else { return };
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
     for n in 0..3 {
         here.join(&format!("port{n}"), &far, &format!("far{n}")).unwrap();
     }

@@ -2,13 +2,13 @@
 
 use std::process::{Command, Output, Stdio};
 
-use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use ontick_switch::verify::namespace::Namespace;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::judges;
 use super::put_back::revert_switches;
-use super::{alone_on_this_machine, has, ontick, runs, send, stderr, stdout, wait_until};
+use super::{alone_on_this_machine, has, namespace::namespace, ontick, runs, send, stderr, stdout, wait_until};
 
 const PORTS: [&str; 2] = ["port0", "port1"];
 
@@ -26,15 +26,7 @@ pub(super) fn bench() -> Option<Bench> {
     if !has("ip") || !has("tc") {
         return None;
     }
-    let space = || match Namespace::new() {
-        Ok(namespace) => Some(namespace),
-        Err(NamespaceError::Privilege(what)) => {
-            ontick_skip::skipped!("{what} needs root");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    };
-    let (here, far) = (space()?, space()?);
+    let (here, far) = (namespace()?, namespace()?);
     for (n, port) in PORTS.iter().enumerate() {
         here.join(port, &far, &format!("far{n}")).unwrap();
     }

@@ -6,12 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use ontick_switch::verify::namespace::Namespace;
 use serde_json::Value;
 
 use super::put_back::revert_switches;
 use super::wire_capture::{Capture, Frame, Gates, Mark, Verdict, Wire, tai_ahead_ns};
-use super::{alone_on_this_machine, has, ontick, stderr};
+use super::{alone_on_this_machine, has, namespace::namespace, ontick, stderr};
 
 const MS: u64 = 1_000_000;
 const GUARD_NS: u64 = 1_000;
@@ -69,15 +69,7 @@ impl Bench {
         if !has("ip") {
             return None;
         }
-        let space = || match Namespace::new() {
-            Ok(namespace) => Some(namespace),
-            Err(NamespaceError::Privilege(what)) => {
-                ontick_skip::skipped!("{what} needs root");
-                None
-            }
-            Err(error) => panic!("{error}"),
-        };
-        let (here, far) = (space()?, space()?);
+        let (here, far) = (namespace()?, namespace()?);
         here.join("in", &far, "to").unwrap();
         here.join("out", &far, "from").unwrap();
         let bench = Self { here, far, folder: tempfile::tempdir().unwrap(), _alone: alone_on_this_machine() };
@@ -230,11 +222,7 @@ fn verify_accounts_for_what_the_kernel_counts() {
     if !has("ip") {
         return;
     }
-    let here = match Namespace::new() {
-        Ok(namespace) => namespace,
-        Err(NamespaceError::Privilege(what)) => return ontick_skip::skipped!("{what} needs root"),
-        Err(error) => panic!("{error}"),
-    };
+    let Some(here) = namespace() else { return };
     here.join("in", &here, "to").unwrap();
     here.join("out", &here, "from").unwrap();
     let _alone = alone_on_this_machine();

@@ -10,14 +10,14 @@ use std::time::Duration;
 use ontick_rt::clock::ClockId;
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Sent};
-use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use ontick_switch::verify::namespace::Namespace;
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::put_back::revert_switches;
 use crate::wire_capture::{Capture, Frame, Gates, Verdict, Wire, tai_ahead_ns};
-use crate::{alone_on_this_machine, has, ontick, send, stderr, stdout, wait_until};
+use crate::{alone_on_this_machine, has, namespace::namespace, ontick, send, stderr, stdout, wait_until};
 
 /// Messages of each stream.
 pub const CYCLES: u64 = 1_000;
@@ -104,15 +104,7 @@ impl Bench {
         if !["ip", "tc", "tcpdump", "nsenter"].into_iter().all(has) {
             return None;
         }
-        let space = || match Namespace::new() {
-            Ok(namespace) => Some(namespace),
-            Err(NamespaceError::Privilege(what)) => {
-                ontick_skip::skipped!("{what} needs root");
-                None
-            }
-            Err(error) => panic!("{error}"),
-        };
-        let (switches, stations) = (space()?, space()?);
+        let (switches, stations) = (namespace()?, namespace()?);
         let folder = tempfile::tempdir().unwrap();
         let planned = plan(network, spread, folder.path());
         assert!(planned.status.success(), "{}{}", stdout(&planned), stderr(&planned));

@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use serde_json::Value;
 
 use crate::examples::files;
-use crate::{alone_on_this_machine, has, ontick, stderr, stdout};
+use crate::{alone_on_this_machine, has, namespace::namespace, ontick, stderr, stdout};
 
 /// The section's commands, as words: without comments and `sudo`.
 fn commands(page: &str) -> Vec<Vec<String>> {
@@ -29,13 +28,7 @@ fn readmes_way_from_streams_to_a_switch_works_as_printed() {
     assert_eq!(kinds, ["plan", "validate", "verify", "apply", "status"], "all of them are known here");
     let guide = page("docs/switch-planning.md");
     let (_, network) = files(&guide).into_iter().find(|(name, _)| *name == "network.toml").unwrap();
-    let (here, far) = match (Namespace::new(), Namespace::new()) {
-        (Ok(here), Ok(far)) => (here, far),
-        (Err(NamespaceError::Privilege(what)), _) | (_, Err(NamespaceError::Privilege(what))) => {
-            return ontick_skip::skipped!("{what} needs root");
-        }
-        (Err(error), _) | (_, Err(error)) => panic!("{error}"),
-    };
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
     for n in 1..=3 {
         here.join(&format!("p{n}"), &far, &format!("far{n}")).unwrap();
     }

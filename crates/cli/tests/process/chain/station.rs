@@ -8,12 +8,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Sent};
-use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use serde_json::Value;
 
 use crate::put_back::RevertSwitches;
 use crate::wire_capture::{Capture, Frame, Gates, Verdict, Wire, tai_ahead_ns};
-use crate::{alone_on_this_machine, has, ontick, stderr, stdout, wait_until};
+use crate::{alone_on_this_machine, has, namespace::namespace, ontick, stderr, stdout, wait_until};
 
 const FRAMES: u64 = 500;
 const CAMERA: &str = r#"[switch]
@@ -44,13 +43,7 @@ fn a_stations_own_frames_leave_in_their_windows() {
     if !["ip", "tc", "tcpdump"].into_iter().all(has) {
         return;
     }
-    let (here, far) = match (Namespace::new(), Namespace::new()) {
-        (Ok(here), Ok(far)) => (here, far),
-        (Err(NamespaceError::Privilege(what)), _) | (_, Err(NamespaceError::Privilege(what))) => {
-            return ontick_skip::skipped!("{what} needs root");
-        }
-        (Err(error), _) | (_, Err(error)) => panic!("{error}"),
-    };
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
     here.join("wire", &far, "far").unwrap();
     let _alone = alone_on_this_machine();
     let folder = tempfile::tempdir().unwrap();
