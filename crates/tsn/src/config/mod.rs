@@ -54,7 +54,7 @@ mod value_error;
 pub(crate) mod values;
 mod write;
 
-use crate::model::Switch;
+use crate::model::{Bridge, Class, Classifier, Clock, Forwarding, Plane, Port, Reserved, Role, Socket, Switch};
 use problem::Report;
 
 pub use document::schema;
@@ -105,4 +105,27 @@ pub struct Defaults {
 /// What holds where a file does not say it.
 pub fn defaults() -> Defaults {
     Defaults { limit: class::LIMIT, ageing_ns: head::AGEING_NS, addresses: head::ADDRESSES }
+}
+
+impl Defaults {
+    /// A switch of which nothing else is said.
+    pub fn switch(self, name: String, role: Role, classes: Vec<Class>, ports: Vec<Port>) -> Switch {
+        Switch {
+            name,
+            role,
+            plane: Plane::Auto,
+            classifier: Classifier::Auto,
+            socket: Socket::Packet,
+            cpu: None,
+            clock: Clock::Tai,
+            ageing_ns: self.ageing_ns,
+            addresses: self.addresses,
+            stp: false,
+            bridge: Bridge::Linux,
+            forward_reserved: Reserved::default(),
+            classes,
+            ports,
+            forwarding: Forwarding::default(),
+        }
+    }
 }

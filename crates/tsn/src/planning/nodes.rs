@@ -2,14 +2,10 @@
 
 use std::fmt;
 
-use crate::model::Clock;
-
 use super::forwarding::{ForwardingError, forwarding};
 use crate::config;
 use crate::egress::DataPlane;
-use crate::model::{
-    Base, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Port, Role, Rule, Socket, Switch,
-};
+use crate::model::{Base, Class, Entry, Forwarding, Gates, Guard, Offload, Plane, Port, Role, Rule, Switch};
 use crate::network::{Kind, LinkId, Network, NodeId};
 use crate::validate::{Schedule, Window};
 use crate::wire;
@@ -121,25 +117,10 @@ fn plane(wanted: Option<DataPlane>) -> Plane {
 }
 
 fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>, forwarding: Forwarding) -> Switch {
-    let defaults = config::defaults();
     let node = &network.nodes[node];
-    Switch {
-        name: node.name.chars().take(LONGEST_NAME).collect(),
-        role: if node.kind == Kind::Switch { Role::Bridge } else { Role::Station },
-        plane: Plane::Auto,
-        classifier: Classifier::Auto,
-        socket: Socket::Packet,
-        cpu: None,
-        clock: Clock::Tai,
-        ageing_ns: defaults.ageing_ns,
-        addresses: defaults.addresses,
-        stp: false,
-        bridge: crate::model::Bridge::Linux,
-        forward_reserved: Default::default(),
-        classes,
-        ports,
-        forwarding,
-    }
+    let name = node.name.chars().take(LONGEST_NAME).collect();
+    let role = if node.kind == Kind::Switch { Role::Bridge } else { Role::Station };
+    Switch { forwarding, ..config::defaults().switch(name, role, classes, ports) }
 }
 
 /// The neighbour's name where it can be an interface's.

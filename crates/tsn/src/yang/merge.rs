@@ -1,12 +1,10 @@
 //! Makes a switch of imported gates, or brings them into one.
 
-use crate::model::Clock;
-
 use super::ALL_OPEN;
 use super::import::{Imported, Interface};
 use super::priorities::Priorities;
 use crate::config;
-use crate::model::{Base, Class, Classifier, Gates, Offload, Plane, Port, Role, STANDARD_CLASSES, Switch};
+use crate::model::{Base, Class, Clock, Gates, Offload, Port, Role, STANDARD_CLASSES, Switch};
 
 /// Why gates cannot be brought into a switch; one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,23 +50,9 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         max_sdu: vec![None; classes.len()],
         gates: None,
     };
-    let mut switch = Switch {
-        name: name.into(),
-        role: if bridge { Role::Bridge } else { Role::Station },
-        plane: Plane::Auto,
-        classifier: Classifier::Auto,
-        socket: crate::model::Socket::Packet,
-        cpu: None,
-        clock: Clock::Tai,
-        ageing_ns: defaults.ageing_ns,
-        addresses: defaults.addresses,
-        stp: false,
-        bridge: crate::model::Bridge::Linux,
-        forward_reserved: Default::default(),
-        forwarding: crate::model::Forwarding::default(),
-        ports: interfaces.iter().map(port).collect(),
-        classes,
-    };
+    let role = if bridge { Role::Bridge } else { Role::Station };
+    let ports = interfaces.iter().map(port).collect();
+    let mut switch = defaults.switch(name.into(), role, classes, ports);
     for (port, interface) in switch.ports.iter_mut().zip(&imported.interfaces) {
         bring(port, &switch.classes, interface, &mut imported.notes);
     }
