@@ -29,7 +29,7 @@ pub struct TemporarySettings {
 }
 
 impl TemporarySettings {
-    /// Begins, if no earlier change stands: that would be put back with ours.
+    /// Begins, if no earlier change is in force: that would be put back with ours.
     pub fn begin() -> Result<Self, Failure> {
         let root = Root::live();
         let mut journal = Journal::open(&root)?;

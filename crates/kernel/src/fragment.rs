@@ -28,7 +28,7 @@ impl OptionRequest {
         actual == self.value.as_deref() || self.value.as_deref() == Some("m") && actual == Some("y")
     }
 
-    /// As it stands in a configuration.
+    /// As in a configuration.
     pub fn line(&self) -> String {
         match &self.value {
             None => format!("# CONFIG_{} is not set", self.name),

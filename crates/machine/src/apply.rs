@@ -51,7 +51,7 @@ pub enum Outcome {
     Done,
     /// The kernel took the write but shows this.
     Different(String),
-    /// The kernel refused, for this reason; the old value stands.
+    /// The kernel refused, for this reason; the old value stays.
     Refused(String),
 }
 
@@ -111,7 +111,7 @@ fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, Jou
     };
     let refused = matches!(outcome, Outcome::Refused(_)) && now == shown;
     match (refused, standing) {
-        // Refused: what stood in the journal before stands again.
+        // Refused: what was in the journal before is so again.
         (true, None) => journal.void(seq)?,
         (true, Some(before)) => {
             let again = journal.intend(&before.knob, before.undo)?;

@@ -1,4 +1,4 @@
-//! Everything that stands between a machine and good timing, worst first.
+//! Everything that keeps a machine from good timing, worst first.
 //!
 //! Each thing that is looked at is one small entry in a table below: what was seen and what it should be
 //! is said by its `look`, why it matters and on whose word stands beside it.

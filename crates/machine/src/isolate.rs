@@ -82,7 +82,7 @@ pub fn isolate(root: &Root, facts: &Facts, target: &Target, journal: &mut Journa
     Ok(isolated)
 }
 
-/// The group that an earlier isolation made and that stands.
+/// The group that an earlier isolation made and that is still there.
 pub fn standing(journal: &Journal) -> Option<String> {
     let ours = |path: &str| path.starts_with("/sys/fs/cgroup") && path.ends_with(&format!("/{}", group::NAME));
     journal.entries().map(|e| e.undo.path()).find(|path| ours(path)).map(str::to_owned)

@@ -65,7 +65,7 @@ pub struct Entry {
     pub readback: Option<String>,
     /// The boot of the machine in which it was made.
     pub boot: String,
-    /// The command for whose time alone it was made; none for what stands until it is reverted.
+    /// The command for whose time alone it was made; none for what stays until it is reverted.
     pub command: Option<String>,
 }
 
@@ -188,7 +188,7 @@ impl Journal {
         self.command = Some(command.into());
     }
 
-    /// Whether all that stands was for the time of commands alone. Whoever holds the journal then knows that they were
+    /// Whether all changes in force were for the time of commands alone. Whoever holds the journal then knows that they were
     /// killed, and with them those that should have put it back.
     pub fn is_abandoned(&self) -> bool {
         self.entries().count() > 0 && self.entries().all(|entry| entry.command.is_some())

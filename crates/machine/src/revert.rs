@@ -1,4 +1,4 @@
-//! The way back: every change that stands is undone, the latest first. What somebody else changed
+//! The way back: every change that is in force is undone, the latest first. What somebody else changed
 //! meanwhile is reported and left, unless forced.
 
 use std::io;
@@ -53,12 +53,12 @@ pub struct Step {
     pub outcome: Undone,
 }
 
-/// Undoes everything that stands in the journal.
+/// Undoes everything in the journal.
 pub fn revert(root: &Root, journal: &mut Journal, force: bool) -> Reverted {
     revert_but(root, journal, force, |_| false)
 }
 
-/// Undoes everything that stands in the journal but some of it, which stays there.
+/// Undoes everything in the journal but some of it, which stays there.
 pub fn revert_but(root: &Root, journal: &mut Journal, force: bool, stays: impl Fn(&Undo) -> bool) -> Reverted {
     let mut reverted = Reverted {
         undone_by_restart: journal.undone_by_restart(),

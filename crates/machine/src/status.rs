@@ -1,4 +1,4 @@
-//! What ontick changed on this machine, and whether it still stands.
+//! What ontick changed on this machine, and whether it is still in force.
 
 use serde::Serialize;
 
@@ -32,14 +32,14 @@ pub struct Standing {
     pub set: String,
     /// The value now; empty for files.
     pub now: String,
-    /// Whether it stands.
+    /// Whether it is in force.
     pub state: SettingState,
     /// What a reader must know besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Whether a change stands.
+/// Whether a change is in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingState {
@@ -53,7 +53,7 @@ pub enum SettingState {
     Gone,
 }
 
-/// Whether a value stands; leaves what it is now in `now`.
+/// Whether a value is in force; leaves what it is now in `now`.
 fn value(
     root: &Root,
     entry: &Entry,

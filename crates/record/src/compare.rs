@@ -22,9 +22,9 @@ pub const LIMIT_NS: u64 = 3_000;
 pub struct Comparison {
     /// Series that stand against each other.
     pub pairs: Vec<Pair>,
-    /// Names of series of the first run that nothing stands against.
+    /// Names of series of the first run without a partner.
     pub only_before: Vec<String>,
-    /// Names of series of the second run that nothing stands against.
+    /// Names of series of the second run without a partner.
     pub only_after: Vec<String>,
 }
 

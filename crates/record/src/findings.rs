@@ -1,4 +1,4 @@
-//! What stands between a machine and good timing, as a document: what was seen, what it should be, why it
+//! What keeps a machine from good timing, as a document: what was seen, what it should be, why it
 //! matters, and what mends it.
 
 use schemars::JsonSchema;
@@ -65,7 +65,7 @@ pub struct Finding {
     pub boot: Option<String>,
 }
 
-/// Whether anything bad stands.
+/// Whether anything bad is among them.
 pub fn any_bad(findings: &[Finding]) -> bool {
     findings.iter().any(|f| f.severity == Severity::Bad)
 }

@@ -107,7 +107,7 @@ struct SoFar {
     outliers: Vec<Outliers>,
 }
 
-/// Where the journal of the record `path` stands: `run.json` → `run.json.journal`.
+/// Where the journal of the record `path` is: `run.json` → `run.json.journal`.
 pub fn path_for(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".journal");

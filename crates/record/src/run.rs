@@ -47,7 +47,7 @@ pub struct Run {
     /// The machine; absent where an imported file does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
-    /// What stood between the machine and good timing while it was measured, worst first.
+    /// What kept the machine from good timing while it was measured, worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// One entry per way of measuring (method, side, load, thread).

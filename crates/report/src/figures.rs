@@ -11,7 +11,7 @@ pub(crate) const IN_TIME_NS: u64 = ontick_record::compare::LIMIT_NS;
 
 /// One column of a table of latencies.
 pub(crate) struct Column {
-    /// What stands above it.
+    /// What is shown above it.
     pub head: &'static str,
     /// The latency that stands in it, where it is known.
     pub of: fn(&Series) -> Option<u64>,
@@ -36,7 +36,7 @@ pub(crate) const LATENCIES: [Column; 8] = [
     },
 ];
 
-/// What stands above standard deviations.
+/// The heading of standard deviations.
 pub(crate) const STD_DEV: &str = "stddev";
 
 const fn exact(head: &'static str, of: fn(&Series) -> Option<u64>) -> Column {

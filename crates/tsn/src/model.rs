@@ -19,7 +19,7 @@ pub struct Switch {
     pub role: Role,
     /// Who is to do the work.
     pub plane: Plane,
-    /// Which bridge stands between the ports in the kernel's data plane.
+    /// Which bridge is between the ports in the kernel's data plane.
     pub bridge: Bridge,
     /// How frames find their class in the kernel's data plane.
     pub classifier: Classifier,
@@ -111,7 +111,7 @@ impl Reserved {
     }
 }
 
-/// What stands between the ports.
+/// What is between the ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Frames go from port to port.
@@ -153,7 +153,7 @@ pub enum Plane {
     User,
 }
 
-/// Which bridge stands between the ports in the kernel's data plane.
+/// Which bridge is between the ports in the kernel's data plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bridge {
     /// The kernel's own.

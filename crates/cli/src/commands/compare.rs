@@ -53,7 +53,7 @@ struct Against<'a> {
     comparison: Comparison,
 }
 
-/// The first run stands before all others; there are at least two.
+/// The first run is compared with all others; there are at least two.
 fn compared<'a>(named: &[compare::Named<'a>], requirements: &'a [Decision]) -> Option<Compared<'a>> {
     let (before, others) = named.split_first()?;
     let against = |after: &compare::Named<'a>| Against {

@@ -30,7 +30,7 @@ pub struct Measurement<'a> {
     pub load: &'a Load,
     /// Redraw the whole terminal while it runs.
     pub watch: bool,
-    /// What stands between the machine and good timing, where that was looked at.
+    /// What keeps the machine from good timing, where that was looked at.
     pub findings: Vec<Finding>,
     /// What a reader may want to know.
     pub facts: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Measurement<'a> {
     pub notes: Vec<String>,
     /// Find out why samples were late.
     pub explain: bool,
-    /// What of it is simulated: it stands beside every figure.
+    /// What of it is simulated: it is shown beside every figure.
     pub simulated: Option<String>,
     /// What is waited for before anything can be measured, where that may never come.
     pub waits_for: Option<String>,

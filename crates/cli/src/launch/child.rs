@@ -94,7 +94,7 @@ impl Steps {
             sched_setaffinity(None, cpus)?;
         }
         for (resource, limit) in &self.limits {
-            // Raising one is root's alone. Where it may not be raised, what was granted before stands.
+            // Raising one is root's alone. Where it may not be raised, what was granted before stays.
             let _ = setrlimit(*resource, *limit);
         }
         if let Some(policy) = self.policy {

@@ -17,7 +17,7 @@ pub struct Argument {
 }
 
 impl Argument {
-    /// As it stands on the command line.
+    /// As on the command line.
     pub fn text(&self) -> String {
         if self.value.is_empty() { self.key.clone() } else { format!("{}={}", self.key, self.value) }
     }

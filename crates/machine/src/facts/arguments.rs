@@ -42,7 +42,7 @@ pub(crate) fn same_key(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| a == b || matches!((a, b), (b'-', b'_') | (b'_', b'-')))
 }
 
-/// An argument and where it stands in the line.
+/// An argument and its place in the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
     pub start: usize,

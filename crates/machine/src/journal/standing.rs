@@ -1,11 +1,11 @@
-//! Tests of what stands after each kind of record, here and read anew.
+//! Tests of what is in force after each kind of record, here and read anew.
 
 use std::fs;
 
 use super::tests::{machine, value};
 use super::*;
 
-/// What stands, by number and what it was: as it is held, which must be as it is read anew.
+/// What is in force, by number and what it was: as it is held, which must be as it is read anew.
 fn standing(journal: &Journal, root: &Root) -> Vec<(u64, String, bool)> {
     let of = |journal: &Journal| -> Vec<_> {
         journal.entries().map(|e| (e.seq, e.undo.path().to_owned(), e.done)).collect()

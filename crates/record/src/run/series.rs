@@ -103,7 +103,7 @@ impl Series {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Published {
-    /// Where it stands: `source 001`.
+    /// Where it is published: `source 001`.
     pub source: String,
     /// The figure in its words: `max < 50us`.
     pub figure: String,

@@ -1,4 +1,4 @@
-//! What stands first: the headline figures, requirements, warnings.
+//! What comes first: the headline figures, requirements, warnings.
 
 use ontick_record::{Measurement, Run, Series};
 

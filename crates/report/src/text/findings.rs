@@ -1,4 +1,4 @@
-//! What stands between a machine and good timing, worst first.
+//! What keeps a machine from good timing, worst first.
 
 use ontick_record::{Finding, Severity};
 

@@ -139,7 +139,7 @@ impl Reverted {
     }
 }
 
-/// Takes everything back that stands of a switch; none if nothing does.
+/// Takes everything of a switch back; none if nothing is applied.
 pub fn revert(host: &impl Host, folder: &SwitchDir, _lock: &Lock) -> Result<Option<Reverted>, JournalError> {
     match Journal::read(folder)? {
         Some(journal) => Ok(Some(undo_all(host, journal)?)),

@@ -47,7 +47,7 @@ pub struct Entry {
     pub done: bool,
 }
 
-/// What stands of a switch.
+/// What is applied of a switch.
 #[derive(Debug)]
 pub struct Journal {
     folder: SwitchDir,
@@ -81,7 +81,7 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// What stands; none if nothing does.
+    /// What is applied; none if nothing is.
     pub fn read(folder: &SwitchDir) -> Result<Option<Self>, JournalError> {
         folder.check()?;
         let place = folder.path(FILE);
@@ -183,7 +183,7 @@ impl Journal {
         Ok(to.display().to_string())
     }
 
-    /// Forgets everything: nothing stands any more.
+    /// Forgets everything: nothing is applied any more.
     pub fn forget(self) -> Result<(), JournalError> {
         Ok(self.folder.remove()?)
     }

@@ -1,4 +1,4 @@
-//! Where a switch's journal, plan and configuration lie while it stands: /run, as network state does not outlive a boot
+//! Where a switch's journal, plan and configuration lie while it is applied: /run, as network state does not outlive a boot
 //! either.
 
 use std::fs::{self, File};
@@ -159,7 +159,7 @@ impl SwitchDir {
         Ok(Some(Lock(file)))
     }
 
-    /// Whether the switch that stands is still the one that this lock was taken for: somebody may have taken that away,
+    /// Whether the applied switch is still the one that this lock was taken for: somebody may have taken that away,
     /// and set up another of the same name.
     pub fn holds(&self, watch: &Lock) -> bool {
         let same = |held: fs::Metadata, there: fs::Metadata| (held.dev(), held.ino()) == (there.dev(), there.ino());
@@ -213,7 +213,7 @@ impl SwitchDir {
         self.keep_plan(plan)
     }
 
-    /// Keeps a plan that has changed while it stands.
+    /// Keeps a plan that has changed while it is applied.
     pub fn keep_plan(&self, plan: &super::Plan) -> Result<(), SwitchDirError> {
         self.replace(PLAN, &serde_json::to_string(plan).expect("a plan is always representable as JSON"))
     }
@@ -238,7 +238,7 @@ impl SwitchDir {
         written.and_then(|()| fs::rename(&new, &place)).map_err(|e| failed(&place, "written", &e))
     }
 
-    /// Nothing of the switch stands any more. It goes at once: nobody sees, and no kill leaves, a part of it.
+    /// Nothing of the switch is left. It goes at once: nobody sees, and no kill leaves, a part of it.
     pub(super) fn remove(&self) -> Result<(), SwitchDirError> {
         let (place, gone) = (self.home.join(&self.name), self.home.join(format!(".{}.gone", self.name)));
         let was_there = |done: io::Result<()>| match done {

@@ -1,4 +1,4 @@
-//! What stands between a machine and being a switch.
+//! What keeps a machine from being a switch.
 
 use ontick_record::{Finding, Severity};
 use ontick_tsn::model::Clock;

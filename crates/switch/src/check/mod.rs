@@ -29,7 +29,7 @@ pub struct Check {
     pub ports: Vec<Port>,
     /// Which data plane does what the file asks for, and why.
     pub plane: Option<Chosen>,
-    /// What stands in the way, worst first.
+    /// What is in the way, worst first.
     pub findings: Vec<Finding>,
 }
 

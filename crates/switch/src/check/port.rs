@@ -1,4 +1,4 @@
-//! What stands between a port and its part of the switch.
+//! What keeps a port from its part of the switch.
 
 use ontick_record::{Finding, Severity};
 use ontick_units::show_bit_rate;

@@ -1,4 +1,4 @@
-//! Changes to a switch that stands: other gates, and a port that has come back.
+//! Changes to an applied switch: other gates, and a port that has come back.
 
 use crate::apply::{Act, Expect, Host, Plan, Refused, Step, links, openvswitch, port};
 use crate::features;
@@ -12,7 +12,7 @@ use super::{CannotPlan, bridge, join, lanes_of};
 /// What other gates take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regated {
-    /// The plan as it stands with them.
+    /// The plan with them.
     pub plan: Plan,
     /// What is to be done on each port whose gates differ.
     pub acts: Vec<Act>,
@@ -80,7 +80,7 @@ fn without_gates(switch: &Switch) -> (Switch, Vec<bool>) {
     (Switch { ports, ..switch.clone() }, has)
 }
 
-/// What sets up a port anew that had gone and has come back, with the gates of the plan that stands.
+/// What sets up a port anew that had gone and has come back, with the gates of the applied plan.
 pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Result<Vec<Step>, CannotPlan> {
     let one = |why: String| CannotPlan { reasons: vec![why] };
     let Some(port) = switch.ports.iter().find(|port| port.name == name) else { return Ok(Vec::new()) };
@@ -122,7 +122,7 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
     Ok(steps)
 }
 
-/// The base time that stands: what "the next second" came to.
+/// The base time in force: what "the next second" came to.
 fn base_of(plan: &Plan, name: &str) -> gates::When {
     let expects = plan.steps.iter().flat_map(|step| &step.expects);
     let mut bases = expects.filter_map(|expect| match expect {

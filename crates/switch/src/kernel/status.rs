@@ -1,4 +1,4 @@
-//! How a switch stands in the kernel: its gates, what went through them, and what somebody else has changed.
+//! The status of a switch in the kernel: its gates, what went through them, and what somebody else has changed.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use ontick_tsn::model::{Port, Switch};
 
 use super::{Lane, Lanes, gates, lanes_of};
 
-/// How a switch stands.
+/// The status of a switch.
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
     /// Its name.
@@ -21,7 +21,7 @@ pub struct Status {
     pub differences: Vec<Difference>,
 }
 
-/// How a port stands.
+/// The status of a port.
 #[derive(Debug, Clone, Serialize)]
 pub struct PortStatus {
     /// Its name.
@@ -88,7 +88,7 @@ pub struct InterfaceCount {
     pub not_sent: u64,
 }
 
-/// Looks at a switch that stands.
+/// Looks at an applied switch.
 pub fn status(host: &impl Host, switch: &Switch, plan: &Plan) -> Result<Status, Refused> {
     let host = &Snapshot::of(host);
     let ports = port_statuses(host, switch)?;

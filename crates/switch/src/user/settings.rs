@@ -1,7 +1,7 @@
 //! Settings of the ports while the switch works: put back when another program changes them, and made anew for an
 //! interface that was made anew.
 //!
-//! Both happen under the lock of the switch's folder and only while its journal stands, so that nobody who reverts the
+//! Both happen under the lock of the switch's folder and only while its journal is there, so that nobody who reverts the
 //! switch at the same time finds them changed behind his back. What is put back is in the journal already, as it was
 //! before the switch; what is set at a new interface is written down first.
 
@@ -51,7 +51,7 @@ pub struct PutBack {
 }
 
 impl<H: Host> Settings<H> {
-    /// Of a switch that stands.
+    /// Of an applied switch.
     pub fn new(host: H, folder: SwitchDir) -> Self {
         Self { host, folder, look_at: Instant::now() + LOOK }
     }

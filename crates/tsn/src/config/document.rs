@@ -88,7 +88,7 @@ struct Head {
     /// Who does the work: the kernel where it can, else a dedicated core (auto); the kernel; a dedicated core (user).
     #[schemars(extend("default" = "auto"))]
     plane: Option<Plane>,
-    /// Which bridge stands between the ports in the kernel's data plane: its own (linux), or Open vSwitch.
+    /// Which bridge is between the ports in the kernel's data plane: its own (linux), or Open vSwitch.
     #[schemars(extend("default" = "linux"))]
     bridge: Option<Bridge>,
     /// Who forwards frames for Open vSwitch: the kernel's module (system), or ovs-vswitchd itself (netdev).

@@ -9,7 +9,7 @@ use super::problem::{Report, Reported};
 use super::suggest;
 use super::value_error::ValueError;
 
-/// A value and where it stands.
+/// A value and its place.
 pub(crate) type At<T> = Spanned<T>;
 
 /// A key's value, nothing where the key is absent, or the proof that it was wrong.

@@ -111,7 +111,7 @@ impl<'a> Planner<'a> {
         planner
     }
 
-    /// What stands.
+    /// What is in force.
     pub fn into_table(self) -> Timetable {
         self.table
     }

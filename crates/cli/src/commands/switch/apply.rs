@@ -119,7 +119,7 @@ impl Apply {
         Ok(Outcome::Met)
     }
 
-    /// On a switch that stands.
+    /// On an applied switch.
     fn apply_gates(
         &self,
         folder: &SwitchDir,

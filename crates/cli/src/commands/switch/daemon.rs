@@ -49,7 +49,7 @@ impl RestFlags {
     }
 }
 
-/// A switch that stands, and that this process keeps.
+/// An applied switch that this process services.
 pub struct Served {
     pub folder: SwitchDir,
     pub switch: Switch,
@@ -163,7 +163,7 @@ impl<'a> Keeper<'a> {
         Self { served, service, in_force, reported: None, counted: None }
     }
 
-    /// Looks after everything for so long; whether the switch still stands.
+    /// Looks after everything for so long; whether the switch is still applied.
     fn look(&mut self, turn: Duration, metrics: Option<&Path>) -> Result<bool, Failure> {
         let Served { folder, switch, watch } = self.served;
         let happened = self.service.service(turn)?;

@@ -165,7 +165,7 @@ impl Run {
             ))),
             Some(_) => match standing(folder)? {
                 standing if target_flags::is_wanted(&standing, &wanted) => {
-                    // What stands is taken away for no new figure unless that was given.
+                    // What is applied is taken away for no new figure unless that was given.
                     if measured.is_some() {
                         target_flags::refuse_short_windows(&standing, measured)?
                             .iter()

@@ -1,4 +1,4 @@
-//! How a user data plane stands.
+//! The status of a user data plane.
 
 use ontick_rt::clock::ClockId;
 use ontick_switch::user::counters::QueueCounters;

@@ -82,7 +82,7 @@ impl StateFlag {
     }
 }
 
-/// A switch that stands, by its name.
+/// An applied switch, by its name.
 #[derive(Args)]
 pub struct NameFlags {
     /// Name of the switch; may be omitted if there is only one
@@ -92,7 +92,7 @@ pub struct NameFlags {
 }
 
 impl NameFlags {
-    /// The folder of the switch that is meant; none if no switch stands.
+    /// The folder of the switch that is meant; none if no switch is applied.
     pub fn folder(&self) -> Result<Option<SwitchDir>, Failure> {
         if let Some(name) = &self.name {
             return self.state.folder(name).map(Some);
@@ -201,13 +201,13 @@ pub fn refuse_loops(switch: &Switch) -> Result<(), Failure> {
     }
 }
 
-/// Whether a switch that stands is the one that is wanted; which data plane it has may have been left open.
+/// Whether an applied switch is the one that is wanted; which data plane it has may have been left open.
 pub fn is_wanted(standing: &Switch, wanted: &Switch) -> bool {
     let plane = if wanted.plane == Plane::Auto { standing.plane } else { wanted.plane };
     *standing == served(Switch { plane, ..wanted.clone() })
 }
 
-/// The switch that stands, as it was set up.
+/// The applied switch, as it was set up.
 pub fn standing(folder: &SwitchDir) -> Result<Switch, Failure> {
     let text = folder.configuration()?;
     Ok(config::read(&text)?.switch)

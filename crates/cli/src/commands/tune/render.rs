@@ -163,7 +163,7 @@ fn booted(boot: &BootDone, style: &Style) -> String {
     text
 }
 
-/// What stands.
+/// What is in force.
 pub fn status(status: &Status, style: &Style) -> String {
     let changes: Vec<&Standing> = status.changes.iter().collect();
     let mut text = list(&grouped(&changes, |c| &c.path, standing), style);

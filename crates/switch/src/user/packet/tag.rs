@@ -25,7 +25,7 @@ impl Tag {
         Some(Self { kind: if reported { slot.tag_type } else { 0x8100 }, control: slot.tag_control })
     }
 
-    /// As it stands in a frame, behind the addresses.
+    /// As in a frame, behind the addresses.
     #[inline]
     pub fn octets(self) -> [u8; Self::OCTETS] {
         let ([a, b], [c, d]) = (self.kind.to_be_bytes(), self.control.to_be_bytes());

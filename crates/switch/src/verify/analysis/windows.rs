@@ -1,4 +1,4 @@
-//! Where a moment stands among the windows of a gate.
+//! Where a moment lies among the windows of a gate.
 
 use ontick_tsn::schedule::Schedule;
 
@@ -10,7 +10,7 @@ pub struct Windows {
     within: Vec<(u64, u64)>,
 }
 
-/// Where a moment stands.
+/// Where a moment lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
     /// The gate has no edges: it is always open, or the schedule is not in force yet.
@@ -44,7 +44,7 @@ impl Windows {
         &self.within
     }
 
-    /// Where a moment stands: within a window from its opening (`guard_ns` earlier is early enough) until its closing
+    /// Where a moment lies: within a window from its opening (`guard_ns` earlier is early enough) until its closing
     /// (`guard_ns` later is late enough).
     pub fn place(&self, at_ns: u64, guard_ns: u64) -> Position {
         let cycle_ns = self.schedule.cycle_ns();

@@ -40,7 +40,7 @@ impl Mark {
     /// Short enough for a tagged UDP frame of the shortest size.
     pub const OCTETS: usize = 14;
 
-    /// As it stands in a frame.
+    /// As in a frame.
     #[inline]
     pub fn octets(self, nonce: Nonce, flow: u8) -> [u8; Self::OCTETS] {
         let mut octets = [0; Self::OCTETS];
