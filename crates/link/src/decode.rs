@@ -81,6 +81,7 @@ pub struct Decoder {
     out: VecDeque<Decoded>,
     eye: Eye,
     glitches: u64,
+    blocks: u64,
 }
 
 /// The line was high or low for so long.
@@ -123,6 +124,7 @@ impl Decoder {
             out: VecDeque::new(),
             eye: Eye::new(code),
             glitches: 0,
+            blocks: 0,
         }
     }
 
@@ -150,6 +152,11 @@ impl Decoder {
     /// Stretches much shorter than any that are sent: noise, taken out again.
     pub fn glitches(&self) -> u64 {
         self.glitches
+    }
+
+    /// Blocks that came whole so far, headers among them.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
     }
 
     fn quiet(&mut self, now_ns: u64) {
@@ -262,6 +269,7 @@ impl Decoder {
 
     fn place(&mut self, DecodedBlock { bytes, sure, pulses }: DecodedBlock) {
         let Some((number, data)) = wave::checked(&bytes).filter(|_| sure) else { return };
+        self.blocks += 1;
         if number == HEADER {
             if let Some(header) = Header::read(data) {
                 self.header(header);

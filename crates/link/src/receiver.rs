@@ -161,6 +161,11 @@ impl Receiver {
     pub fn eye(&self) -> &Eye {
         self.decoder.eye()
     }
+
+    /// Blocks that came whole so far, headers among them.
+    pub fn blocks(&self) -> u64 {
+        self.decoder.blocks()
+    }
 }
 
 impl Drop for Receiver {

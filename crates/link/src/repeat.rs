@@ -425,6 +425,6 @@ mod tests {
             waits.push((until_ns - now_ns) / TIMEOUT_NS);
             now_ns = until_ns;
         }
-        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 32, 32]);
+        assert_eq!(waits, [1, 2, 4, 8, 8, 8, 8, 8]);
     }
 }

@@ -355,6 +355,28 @@ fn glitches_are_counted() {
     }
 }
 
+/// Whoever waits sees by them that the other end is at work, though no frame is whole yet; noise has none.
+#[test]
+fn blocks_are_counted_as_they_come() {
+    let code = Code::new("2x1", 5_000, 5_000).unwrap();
+    let wave = Wave::new(&frame(), SHAPE, code);
+    let mut decoder = Decoder::new(code);
+    let seen = edges(&stretches(&wave), 1_000);
+    let counts: Vec<u64> = seen
+        .into_iter()
+        .map(|seen| {
+            decoder.take(seen);
+            decoder.blocks()
+        })
+        .collect();
+    assert!(counts.windows(2).all(|pair| pair[1] - pair[0] <= 1));
+    let wanted = wave.marks.len() as u64 - 1;
+    assert!((wanted - 1..=wanted).contains(counts.last().unwrap()), "{:?} of {wanted}", counts.last());
+    let mut decoder = Decoder::new(code);
+    edges(&[7_000; 3_000], 1_000).into_iter().for_each(|seen| decoder.take(seen));
+    assert_eq!(decoder.blocks(), 0);
+}
+
 /// Whose first header was spoiled: what came is kept for the second, however much it is.
 #[test]
 fn many_blocks_without_a_header_are_not_taken_for_noise() {

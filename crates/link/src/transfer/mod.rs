@@ -5,6 +5,7 @@ pub mod both_ways;
 mod feed;
 pub mod one_way;
 pub mod repeated;
+mod silence;
 #[cfg(test)]
 mod tests;
 

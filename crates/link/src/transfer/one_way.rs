@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ontick_rt::clock::ClockId;
 
 use super::feed::Fed;
+use super::silence::Silence;
 use super::{Broken, Feed, GLANCE_NS, KEEPALIVE, Reception, Sent, Warning};
 use crate::setting::Setting;
 use crate::stream::{Delivery, Incoming, Numbering};
@@ -50,16 +51,16 @@ pub fn receive(
     mut warn: impl FnMut(Warning),
 ) -> Result<Reception, Broken> {
     let (mut incoming, mut got) = (Incoming::default(), Reception::default());
-    let mut heard_ns = ClockId::Monotonic.now_ns();
+    let mut silence = Silence::new(ClockId::Monotonic.now_ns());
     while !stop.load(Ordering::Relaxed) && !incoming.ended() {
         let now_ns = ClockId::Monotonic.now_ns();
-        if incoming.began() && now_ns - heard_ns > patience_ns {
+        let quiet_ns = silence.ns(receiver.blocks(), now_ns);
+        if incoming.began() && quiet_ns > patience_ns {
             break;
         }
         let Some(received) = receiver.next(now_ns + GLANCE_NS, stop)? else { continue };
         match received {
             Decoded::Frame { frame, mended, .. } => {
-                heard_ns = ClockId::Monotonic.now_ns();
                 got.frames += 1;
                 got.mended += mended as u64;
                 let bytes = match incoming.take(frame) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ontick_rt::clock::ClockId;
 
 use super::feed::Fed;
+use super::silence::Silence;
 use super::{Broken, Feed, GLANCE_NS, KEEPALIVE, Reception, Sent, Warning};
 use crate::repeat::{MOST_DOUBLINGS, Next, Receiving, Sending};
 use crate::setting::Setting;
@@ -27,8 +28,8 @@ pub(super) fn timeout_ns(setting: Setting) -> u64 {
     2 * setting.frame_ns(ANSWER) + setting.pause_ns(setting.frame_ns(setting.payload)) + SLACK_NS
 }
 
-/// Sends everything and sees to it that it arrives; gives up when nothing was answered for `patience_ns`, or when
-/// `stop` is set.
+/// Sends everything and sees to it that it arrives; gives up when no answer came for `patience_ns` after one was asked
+/// for, or when `stop` is set. What a slow wire takes until the question has left is no part of that.
 pub fn send(
     sender: &mut Sender,
     back: &mut Receiver,
@@ -38,7 +39,8 @@ pub fn send(
     stop: &AtomicBool,
 ) -> Result<Sent, Broken> {
     let (mut sending, mut sent) = (Sending::new(stream, timeout_ns(setting)), Sent::default());
-    let (mut answered_ns, mut wait) = (ClockId::Monotonic.now_ns(), KEEPALIVE);
+    // When the first question left that has no answer.
+    let (mut asked_ns, mut wait) = (None, KEEPALIVE);
     while !stop.load(Ordering::Relaxed) {
         while sending.has_room() {
             let waits = wait != Duration::ZERO;
@@ -58,22 +60,24 @@ pub fn send(
                     break;
                 }
                 sent.frames += 1;
-                let left_ns = if sending.asks() { sender.flush(stop)? } else { Some(now_ns) };
-                sending.sent(left_ns.unwrap_or(now_ns));
+                let left_ns = if sending.asks() { sender.flush(stop)? } else { Some(now_ns) }.unwrap_or(now_ns);
+                if sending.asks() {
+                    asked_ns.get_or_insert(left_ns);
+                }
+                sending.sent(left_ns);
             }
             Next::Wait(until_ns) => {
                 if let Some(received) = back.next(until_ns.min(now_ns + GLANCE_NS), stop)? {
                     if matches!(&received, Decoded::Frame { frame, .. } if sending.take(frame)) {
-                        answered_ns = ClockId::Monotonic.now_ns();
+                        asked_ns = None;
                     }
-                } else if now_ns.saturating_sub(answered_ns) > patience_ns {
+                } else if asked_ns.is_some_and(|asked_ns| now_ns.saturating_sub(asked_ns) > patience_ns) {
                     sent.unanswered = true;
                     break;
                 }
             }
             Next::Idle => {
                 wait = KEEPALIVE;
-                answered_ns = now_ns;
             }
             Next::Done => {
                 for _ in 0..FAREWELLS {
@@ -102,17 +106,16 @@ pub fn receive(
 ) -> Result<Reception, Broken> {
     let (mut receiving, mut got) = (Receiving::default(), Reception::default());
     let linger_ns = QUESTIONS * (timeout_ns(setting) << MOST_DOUBLINGS);
-    let mut heard_ns = ClockId::Monotonic.now_ns();
+    let mut silence = Silence::new(ClockId::Monotonic.now_ns());
     while !stop.load(Ordering::Relaxed) && !receiving.closed() {
         let now_ns = ClockId::Monotonic.now_ns();
-        let quiet_ns = now_ns.saturating_sub(heard_ns);
+        let quiet_ns = silence.ns(receiver.blocks(), now_ns);
         if quiet_ns > patience_ns && receiving.began() || quiet_ns > linger_ns && receiving.complete() {
             break;
         }
         let Some(received) = receiver.next(now_ns + GLANCE_NS, stop)? else { continue };
         match received {
             Decoded::Frame { frame, mended, .. } => {
-                heard_ns = ClockId::Monotonic.now_ns();
                 got.frames += 1;
                 got.mended += mended as u64;
                 let bytes = receiving.take(frame);

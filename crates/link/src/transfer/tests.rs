@@ -225,6 +225,26 @@ mod with_a_return_line {
         assert!(!got.began && !got.complete() && came.is_empty(), "{got:?}");
     }
 
+    /// The wire is slow: the question leaves ten seconds from now, and the answer comes later than anybody glances.
+    #[test]
+    fn a_sender_is_patient_from_when_its_question_has_left() {
+        let (stop, setting) = (Arc::new(AtomicBool::new(false)), setting());
+        let (mut sender, mut receiver, _there) = wire(setting, 10_000_000_000, |_| Fate::Arrives);
+        let (mut answers, mut answered, _back) = wire(setting, 0, |_| {
+            std::thread::sleep(Duration::from_nanos(3 * GLANCE_NS));
+            Fate::Arrives
+        });
+        let receives = std::thread::spawn({
+            let stop = stop.clone();
+            move || repeated::receive(&mut receiver, &mut answers, setting, EVER, &stop, |_| Ok(()), |_| ()).unwrap()
+        });
+        let mut feed = Feed::new(Cursor::new(bytes(100))).unwrap();
+        let sent = repeated::send(&mut sender, &mut answered, setting, &mut feed, (5, 0), &stop).unwrap();
+        stop.store(true, Relaxed);
+        assert!(sent.complete && !sent.unanswered, "{sent:?}");
+        assert!(receives.join().unwrap().complete());
+    }
+
     /// Its farewells are lost: a receiver that has everything does not wait for ever, and one that has not waits as long
     /// as it is asked to.
     #[test]
