@@ -37,7 +37,7 @@ fn is_low(line: &str) {
 fn a_sender_may_start_first_where_there_is_a_return_line() {
     let chip = Chip::new("early", &[]);
     let folder = tempfile::tempdir().unwrap();
-    let (file, sent) = (folder.path().join("data"), data(500));
+    let (file, sent) = (folder.path().join("data"), data(100));
     std::fs::write(&file, &sent).unwrap();
     let (line, back) = (chip.line(4), chip.line(18));
     let file = file.to_str().unwrap();
@@ -55,10 +55,10 @@ fn what_was_sent_before_there_was_a_receiver_is_reported() {
     let chip = Chip::new("late", &[]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    std::fs::write(&file, data(1_500)).unwrap();
+    std::fs::write(&file, data(240)).unwrap();
     let sender = sender(&["--output", &chip.line(4), "--file", file.to_str().unwrap()]);
-    // A frame of 32 bytes has some 1600 edges: the first is over then, beyond what parity replaces.
-    until_edges(&chip, 3_000);
+    // A frame of 8 bytes has some 1100 edges: the first is over then, beyond what parity replaces.
+    until_edges(&chip, 2_000);
     let receiver = Receiver::start(&["--input", &chip.line(17), "--timeout", "5s"]);
     assert_eq!(ended(sender).0, Some(0), "nobody tells it");
     send(receiver.id(), Signal::INT);
@@ -87,7 +87,7 @@ fn the_wire_is_cut_and_comes_back() {
     let mut receiver =
         Receiver::start(&["--input", &chip.line(17), "--return-output", &chip.line(5), "--timeout", "60s"]);
     let folder = tempfile::tempdir().unwrap();
-    let (file, sent) = (folder.path().join("data"), data(1_500));
+    let (file, sent) = (folder.path().join("data"), data(240));
     std::fs::write(&file, &sent).unwrap();
     let (line, back) = (chip.line(4), chip.line(18));
     let sender =
@@ -156,7 +156,7 @@ fn a_killed_receiver_leaves_the_sender_telling() {
     let mut receiver =
         Receiver::start(&["--input", &chip.line(17), "--return-output", &chip.line(5), "--timeout", "60s"]);
     let (line, back) = (chip.line(4), chip.line(18));
-    let sender = sender(&["--output", &line, "--return-input", &back, "--file", "/dev/urandom", "--timeout", "20s"]);
+    let sender = sender(&["--output", &line, "--return-input", &back, "--file", "/dev/urandom", "--timeout", "5s"]);
     receiver.first();
     drop(receiver);
     let (status, said) = ended(sender);
