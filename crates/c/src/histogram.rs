@@ -219,10 +219,10 @@ pub unsafe extern "C" fn ontick_histogram_save(
 }
 
 fn describe_thread(thread: &ontick_thread, settings: &mut Settings) {
-    settings.cpu = thread.ready.cpu();
-    settings.policy = thread.ready.policy().unwrap_or_default().to_string();
-    settings.memory_locked = thread.ready.memory_locked();
-    settings.refused = thread.ready.refused().iter().map(ToString::to_string).collect();
+    settings.cpu = thread.section.cpu();
+    settings.policy = thread.section.policy().unwrap_or_default().to_string();
+    settings.memory_locked = thread.section.memory_locked();
+    settings.refused = thread.section.refused().collect();
 }
 
 fn describe_cycle(cycle: &mut ontick_cycle, settings: &mut Settings) {

@@ -4,8 +4,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::ptr::null;
 
 use ontick_rt::cpus;
-use ontick_rt::cpus::claim::{Claim, ClaimError, Occupancy, claim, dedicate};
-use ontick_rt::thread::{Policy, Refusal, Scheduling, Setup, ThreadSetup, current_tid};
+use ontick_rt::thread::{Policy, SectionCpu, SectionError, Setup, TimedSection};
 
 use crate::handle::{Handle, borrow, close, look_at, open};
 use crate::input::{self, Options, initialise, text};
@@ -59,11 +58,8 @@ unsafe impl Options for ontick_thread_options {
 /// A thread that was set up.
 pub struct ontick_thread {
     generation: u32,
-    tid: i32,
-    before: Scheduling,
-    pub(crate) ready: ThreadSetup,
+    pub(crate) section: TimedSection,
     refused: Vec<CString>,
-    _cpu: Option<Claim>,
 }
 
 impl Handle for ontick_thread {
@@ -108,46 +104,32 @@ impl ontick_thread {
         if fork::gives_children() {
             return Err(Failure::argument("this thread is set up already: call ontick_thread_restore() first"));
         }
-        let before = Scheduling::of_this_thread().map_err(|error| Failure::new(ONTICK_ERROR_SYSTEM, error))?;
-        let (claimed, unclaimed) = match claimed(options.cpu)? {
-            Ok(claimed) => (claimed, None),
-            Err(error) => (None, Some(error)),
+        let cpu = match options.cpu {
+            ONTICK_CPU_KEEP => SectionCpu::Keep,
+            ONTICK_CPU_AUTO => SectionCpu::Auto,
+            number => SectionCpu::One(u32::try_from(number).map_err(|_| Failure::argument(no_cpu(number)))?),
         };
-        let (cpu, claim) = claimed.unzip();
-        if let Some(error) = unclaimed.as_ref().filter(|_| options.strict != 0) {
-            return Err(Failure::new(ONTICK_ERROR_IN_USE, error));
-        }
         let setup = if options.lock_memory != 0 { Setup::new().lock_memory() } else { Setup::new() };
-        let setup = cpu.map_or(setup, |cpu| setup.cpu(cpu));
         let setup = policy.map_or(setup, |policy| setup.policy(policy));
         let setup = if options.cpu_latency_us >= 0 { setup.cpu_latency_us(options.cpu_latency_us) } else { setup };
-        // From here on a child must not inherit what the thread gets.
-        fork::give_children(Some(before));
-        let ready = setup.best_effort();
-        let refused: Vec<String> =
-            unclaimed.iter().map(ToString::to_string).chain(ready.refused().iter().map(Refusal::to_string)).collect();
-        if let Some(first) = refused.first().filter(|_| options.strict != 0) {
-            let failure = Failure::new(ONTICK_ERROR_REFUSED, first);
-            give_back(before, ready)?;
-            return Err(failure);
-        }
-        let refused = refused.into_iter().map(status::c_string).collect();
-        Ok(Self { generation: fork::generation(), tid: current_tid(), before, ready, refused, _cpu: claim })
+        let begun = match options.strict {
+            0 => TimedSection::begin(cpu, setup),
+            _ => TimedSection::begin_strict(cpu, setup),
+        };
+        let section = begun.map_err(|error| not_begun(&error, options.cpu))?;
+        // From here on a child must not inherit what the thread has.
+        fork::give_children(Some(section.before()));
+        let refused = section.refused().map(status::c_string).collect();
+        Ok(Self { generation: fork::generation(), section, refused })
     }
 }
 
-/// The CPU that was asked for, and its claim; none where the thread keeps those that it has.
-fn claimed(asked: i32) -> Result<Result<Option<(u32, Claim)>, ClaimError>, Failure> {
-    match asked {
-        ONTICK_CPU_KEEP => Ok(Ok(None)),
-        ONTICK_CPU_AUTO => Ok(dedicate(Occupancy::Rests).map(|(choice, claim)| Some((choice.cpu, claim)))),
-        number => {
-            let cpu = u32::try_from(number).map_err(|_| Failure::argument(no_cpu(number)))?;
-            if !cpus::online().contains(&cpu) {
-                return Err(Failure::new(ONTICK_ERROR_NOT_FOUND, no_cpu(number)));
-            }
-            Ok(claim(cpu, Occupancy::Rests).map(|claim| Some((cpu, claim))))
-        }
+fn not_begun(error: &SectionError, asked: i32) -> Failure {
+    match error {
+        SectionError::NotOnline { .. } => Failure::new(ONTICK_ERROR_NOT_FOUND, no_cpu(asked)),
+        SectionError::InUse(_) => Failure::new(ONTICK_ERROR_IN_USE, error),
+        SectionError::Refused(_) => Failure::new(ONTICK_ERROR_REFUSED, error),
+        _ => Failure::new(ONTICK_ERROR_SYSTEM, error),
     }
 }
 
@@ -156,10 +138,9 @@ fn no_cpu(number: i32) -> String {
     format!("CPU {number} is not online: choose one of CPU {}, ONTICK_CPU_AUTO or ONTICK_CPU_KEEP", online.join(", "))
 }
 
-fn give_back(before: Scheduling, ready: ThreadSetup) -> Result<(), Failure> {
-    drop(ready);
+fn give_back(section: TimedSection) -> Result<(), Failure> {
     fork::give_children(None);
-    before.restore().map_err(|error| {
+    section.end().map_err(|error| {
         Failure::new(ONTICK_ERROR_SYSTEM, format!("the thread's former policy or CPUs cannot be restored: {error}"))
     })
 }
@@ -196,7 +177,7 @@ pub unsafe extern "C" fn ontick_thread_cpu(thread: *const ontick_thread, cpu: *m
         // SAFETY: as the header asks.
         let (thread, place) = unsafe { (look_at(thread)?, cpu.as_mut()) };
         let place = place.ok_or_else(|| Failure::argument("the place for the CPU is NULL"))?;
-        let Some(cpu) = thread.ready.cpu() else { return Ok(ONTICK_NONE) };
+        let Some(cpu) = thread.section.cpu() else { return Ok(ONTICK_NONE) };
         *place = cpu;
         Ok(ONTICK_OK)
     })
@@ -211,7 +192,7 @@ pub unsafe extern "C" fn ontick_thread_restore(thread: *mut *mut ontick_thread) 
     // SAFETY: as the header asks.
     let status = unsafe {
         let others = guard(|| match thread.as_ref().map(|thread| borrow(*thread)) {
-            Some(Ok(thread)) if thread.tid != current_tid() => Err(Failure::fixed(
+            Some(Ok(thread)) if !thread.section.is_of_this_thread() => Err(Failure::fixed(
                 ONTICK_ERROR_WRONG_THREAD,
                 c"only the thread that was set up can be given back by itself: call this there, before it ends",
             )),
@@ -220,7 +201,7 @@ pub unsafe extern "C" fn ontick_thread_restore(thread: *mut *mut ontick_thread) 
         if others != ONTICK_OK {
             return others;
         }
-        close(thread, |thread| restored = give_back(thread.before, thread.ready))
+        close(thread, |thread| restored = give_back(thread.section))
     };
     if status == ONTICK_OK { guard(|| restored.map(|()| ONTICK_OK)) } else { status }
 }
