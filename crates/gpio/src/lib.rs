@@ -37,6 +37,6 @@ pub use backend::Backend;
 pub use edge::{Edge, Edges};
 pub use error::{Error, Gone, LookError, WordError};
 pub use group::Group;
-pub use line::{Line, simulated_by};
+pub use line::{Line, simulated_by, simulation_note};
 pub use name::{Name, NameError};
 pub use request::{Bias, Direction, OnExit, Request};

@@ -134,6 +134,18 @@ pub fn simulated_by(name: &Name) -> Option<&'static str> {
     }
 }
 
+/// What of these lines is simulated, for the reader of the figures.
+pub fn simulation_note(lines: &[&Name]) -> Option<String> {
+    let by = |simulator: &str| {
+        let of_it = lines.iter().filter(|name| simulated_by(name) == Some(simulator));
+        let names: Vec<String> = of_it.map(ToString::to_string).collect();
+        let word = if names.len() == 1 { "line" } else { "lines" };
+        (!names.is_empty()).then(|| format!("{word} {} in {simulator}", names.join(", ")))
+    };
+    let reported: Vec<String> = ["shared memory", "the kernel's gpio-sim"].into_iter().filter_map(by).collect();
+    (!reported.is_empty()).then(|| reported.join("; "))
+}
+
 impl Drop for Line {
     fn drop(&mut self) {
         if let Direction::Output(_) = self.request.direction {

@@ -9,6 +9,7 @@ pub mod conditions;
 pub mod confined;
 pub mod delay;
 pub mod dip;
+pub mod document;
 pub mod edge;
 mod error;
 pub mod explain;

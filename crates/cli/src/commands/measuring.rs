@@ -3,12 +3,11 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use ontick_machine::{Facts, Journal, Root};
 use ontick_measure::observe::RunJournal;
 use ontick_measure::timetable::Timetable;
-use ontick_measure::{Error, Live, Load, Observer};
+use ontick_measure::{Error, Live, Load, Observer, document};
 use ontick_record::run::Signal;
-use ontick_record::{Environment, Finding, Measurement as Kind, Run, Series};
+use ontick_record::{Finding, Measurement as Kind, Run, Series};
 use ontick_report::text::samples::Samples;
 use ontick_rt::cpus;
 
@@ -131,7 +130,7 @@ fn carry_out(
         if asked.explain {
             observer.explain();
         }
-        let measured = under_load(asked.load, || measure(&mut observer));
+        let measured = document::under_load(asked.load, || measure(&mut observer));
         run.facts.extend(observer.take_facts());
         run.notes.extend(observer.take_notes());
         (measured, observer.take_failure(), observer.into_journal())
@@ -153,14 +152,9 @@ fn carry_out(
         }));
     }
 
-    run.duration_ns = began.elapsed().as_nanos() as u64;
-    run.interrupted = stop.load(Relaxed);
-    run.series = series;
+    document::complete(&mut run, series, asked.load, began.elapsed(), stop.load(Relaxed));
     run.signal = asked.signal.take().map(|signal| signal());
     run.notes.extend(note);
-    for series in run.series.iter_mut().filter(|s| s.settings.load.is_empty()) {
-        series.settings.load = asked.load.describe();
-    }
     Ok(Measured { run, journal, failure })
 }
 
@@ -217,37 +211,9 @@ fn clock_time(seconds: u64) -> String {
     }
 }
 
-/// Measures while the load runs; the second value is a note if that ended before its time.
-fn under_load(
-    load: &Load,
-    measure: impl FnOnce() -> Result<Vec<Series>, Error>,
-) -> Result<(Vec<Series>, Option<String>), Error> {
-    let running = load.start()?;
-    let series = measure()?;
-    let note = running.ended().map(|status| format!("the load ended before the measurement did ({status})"));
-    Ok((series, note))
-}
-
 fn begin(asked: &Measurement) -> Run {
-    let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), asked.kind.clone());
-    run.started = ontick_record::date::now();
-    run.environment = Some(environment(asked.cpu));
+    let mut run = document::begin(asked.kind.clone(), asked.series.clone(), asked.cpu);
     run.simulated = asked.simulated.clone();
     (run.findings, run.facts, run.notes) = (asked.findings.clone(), asked.facts.clone(), asked.notes.clone());
-    run.series = asked.series.clone();
     run
-}
-
-/// The machine as it is now, seen from this CPU where one is meant.
-pub fn environment(cpu: Option<u32>) -> Environment {
-    let (root, facts) = (Root::live(), Facts::gather(&Root::live()));
-    Environment { tuned: tuned(&root), ..facts.environment(cpu) }
-}
-
-/// The knobs whose changes stand.
-fn tuned(root: &Root) -> Vec<String> {
-    let mut knobs: Vec<String> =
-        Journal::read(root).map(|j| j.entries().map(|e| e.knob.clone()).collect()).unwrap_or_default();
-    knobs.dedup();
-    knobs
 }

@@ -14,7 +14,6 @@ use ontick_measure::{Error, Load, Observer};
 use ontick_record::{Measurement as Kind, Series};
 
 use super::measuring::{self, Measurement};
-use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 
@@ -177,7 +176,7 @@ impl Pulse {
             takes_ns,
             // The load shares the CPUs of what it runs beside, and is started with it.
             load: &Load::None,
-            simulated: simulated::note(&self.lines()),
+            simulated: ontick_gpio::simulation_note(&self.lines()),
             ..Measurement::asked(&self.measuring, kind, series)
         };
         asked.facts.extend(note);

@@ -7,8 +7,9 @@ use ontick_measure::series;
 use ontick_record::Measurement as Kind;
 
 use super::mechanisms::{self, Mechanisms};
-use super::{simulated, with_lines};
+use super::with_lines;
 use crate::commands::measuring;
+use crate::commands::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 

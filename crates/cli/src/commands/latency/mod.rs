@@ -15,7 +15,6 @@ use ontick_gpio::Name;
 use ontick_record::{Measurement as Kind, Series};
 
 use super::measuring::Measurement;
-use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::MeasuringFlags;
 
@@ -54,5 +53,5 @@ fn with_lines<'a>(
     series: impl IntoIterator<Item: Into<Series>>,
     lines: &[&Name],
 ) -> Measurement<'a> {
-    Measurement { simulated: simulated::note(lines), ..Measurement::asked(flags, kind, series) }
+    Measurement { simulated: ontick_gpio::simulation_note(lines), ..Measurement::asked(flags, kind, series) }
 }

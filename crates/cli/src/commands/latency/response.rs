@@ -13,8 +13,9 @@ use ontick_measure::{Live, Load, Observer, series};
 use ontick_record::Measurement as Kind;
 
 use super::mechanisms::{self, Mechanisms};
-use super::{simulated, with_lines};
+use super::with_lines;
 use crate::commands::measuring;
+use crate::commands::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 use crate::{stop, terminal};
@@ -214,7 +215,8 @@ impl Response {
         let stop = stop::on_signal()?;
         let mut look = |_: &Live| {};
         let mut observer = Observer::new(&stop, &mut look);
-        let simulated = simulated::note(&[&pair.input, &pair.output]).map(|what| format!("simulated {what}\n"));
+        let simulated =
+            ontick_gpio::simulation_note(&[&pair.input, &pair.output]).map(|what| format!("simulated {what}\n"));
         terminal::print(&format!(
             "{}Answering line {} on line {} by {method} until Ctrl-C: look at it with an oscilloscope.\n",
             simulated.unwrap_or_default(),

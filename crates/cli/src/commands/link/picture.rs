@@ -8,14 +8,14 @@ use ontick_gpio::Name;
 use ontick_link::bare::BareTrial;
 use ontick_link::trial::Trial;
 use ontick_link::{Code, Setting};
-use ontick_measure::Load;
+use ontick_measure::{Load, document};
 use ontick_record::run::Pulse;
 use ontick_record::{Case, Histogram, Measurement, Run, Series, store};
 
 use super::bench::Bench;
 use super::eye;
 use crate::attempts::Attempts;
-use crate::commands::{measuring, simulated};
+
 use crate::failure::Failure;
 use crate::flags::PictureFlags;
 
@@ -115,9 +115,9 @@ impl Received {
 pub fn run(bench: &Bench, method: &str, code: Code, sides: &[(&Load, Received)]) -> Run {
     let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), Measurement::LinkTest);
     run.started = ontick_record::date::now();
-    run.environment = Some(measuring::environment(bench.cpu()));
+    run.environment = Some(document::environment(bench.cpu()));
     let lines: Vec<&Name> = bench.lines().into_iter().flatten().collect();
-    run.simulated = simulated::note(&lines);
+    run.simulated = ontick_gpio::simulation_note(&lines);
     run.series = sides.iter().flat_map(|(load, received)| received.series(code, load, bench, method)).collect();
     run
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use ontick_measure::document;
 use ontick_record::{Run, store};
 use ontick_rt::cpus;
 use ontick_switch::verify::flow::SIZES;
@@ -18,7 +19,6 @@ use ontick_units::CpuList;
 use super::explaining::Explaining;
 use super::judging::{self, Allowed};
 use crate::attempts::Attempts;
-use crate::commands::measuring;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags};
 use crate::stop;
@@ -213,7 +213,7 @@ impl ProvingFlags {
 fn begin(measurement: &str, carrier: &Carrier) -> Run {
     let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), measurement);
     run.started = ontick_record::date::now();
-    run.environment = Some(measuring::environment(carrier.place().and_then(|place| place.cpu)));
+    run.environment = Some(document::environment(carrier.place().and_then(|place| place.cpu)));
     run.simulated = match carrier {
         Carrier::Outside { send, receive, .. } => {
             let without: Vec<&str> =
