@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+pub mod acquisition;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 pub mod backlog;
@@ -20,6 +21,7 @@ pub mod sink;
 pub mod source;
 mod trigger;
 
+pub use acquisition::Acquisition;
 pub use error::Error;
 pub use sampler::{Sampler, Turn};
 pub use source::{Channel, Source};

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::ring::Writer;
 use crate::{Error, Source, Trigger};
 
-/// A trigger line is given up on for this long at a time, in ns, so that a run can be ended.
+/// A trigger that is far away is given up on for this long at a time, in ns, so that a run can be ended.
 const PATIENCE_NS: u64 = 50_000_000;
 
 /// What one turn of the sampler came to.
@@ -75,6 +75,9 @@ impl Sampler {
     pub fn turn(&mut self) -> Turn {
         let (trigger_ns, missed) = match &mut self.clockwork {
             Pace::Cycle(cycle) => {
+                if let Some(now_ns) = cycle.approach(PATIENCE_NS) {
+                    return Turn::Nothing(now_ns);
+                }
                 let tick = cycle.next();
                 (tick.deadline_ns, tick.missed)
             }

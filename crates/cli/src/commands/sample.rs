@@ -18,7 +18,6 @@ use ontick_record::Measurement as Kind;
 use self::acquiring::{Acquiring, Named};
 use self::chain::Chain;
 use super::measuring::{self, Measurement};
-use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags, OutputFlags};
 use crate::terminal;
@@ -135,7 +134,7 @@ impl Sample {
 /// What of it is simulated, for the reader of the figures.
 fn computed(sources: &[Box<dyn Source>], trigger: &Trigger) -> Option<String> {
     let line = match trigger {
-        Trigger::Edge(name, _) => simulated::note(&[name]),
+        Trigger::Edge(name, _) => ontick_gpio::simulation_note(&[name]),
         Trigger::Every(_) => None,
     };
     let all: Vec<String> = sources.iter().filter_map(|source| source.simulated()).chain(line).collect();

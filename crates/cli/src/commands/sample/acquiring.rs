@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
+use ontick_acquire::acquisition::quietest_phase;
 use ontick_acquire::ring::Writer;
 use ontick_acquire::{Sampler, Source, Trigger, Turn};
 use ontick_measure::Error;
 use ontick_measure::probe::{Probe, Sample};
 use ontick_record::run::Settings;
-use ontick_rt::clock::{Clock, ClockId};
-use ontick_rt::{Phase, phase};
+use ontick_rt::clock::ClockId;
+use ontick_rt::phase;
 use rustix::io::Errno;
 
 /// Sources, and what they were asked for as.
@@ -29,13 +30,7 @@ pub struct Acquiring {
 
 impl Acquiring {
     pub fn new(trigger: &Trigger, sources: Named, ring: Writer) -> Result<Self, Error> {
-        let phase = match trigger {
-            Trigger::Every(period_ns) if *period_ns <= phase::LONGEST_SCANNED_NS => {
-                Phase::Fixed(phase::scan(&mut Clock::new(ClockId::Monotonic), phase::SCAN_NS).quietest(*period_ns))
-            }
-            _ => Phase::Chance,
-        };
-        let sampler = Sampler::new(trigger, phase, sources.all, ring);
+        let sampler = Sampler::new(trigger, quietest_phase(trigger), sources.all, ring);
         let sampler = sampler.map_err(|error| Error::Impossible(error.to_string()))?;
         Ok(Self { sampler, trigger: trigger.clone(), names: sources.names, gone: sources.gone, failed: None })
     }

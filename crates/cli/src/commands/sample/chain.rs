@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use ontick_acquire::hub::{self, Passed, Stream};
 use ontick_acquire::ring::{self, Writer};
 use ontick_acquire::sink::{self, Client, Clients, OpenSinks, Sink, Where};
-use ontick_acquire::{Channel, Error, Source, Trigger};
+use ontick_acquire::{Channel, Error, Source, Trigger, acquisition};
 use ontick_measure::avoid_cpu::AvoidCpu;
 
 use super::watching::{Watching, period_ns};
@@ -34,12 +34,8 @@ pub struct End {
     pub incomplete: Vec<String>,
 }
 
-/// Samples that the ring holds where edges come at no known rate.
-const EDGES: u64 = 1 << 17;
 /// Least and most that a slow reader may be behind, in bytes.
 const BACKLOG: (u64, u64) = (4 << 20, 256 << 20);
-/// Two seconds of samples are held.
-const SECONDS: u64 = 2;
 
 impl Chain {
     /// Starts hub and sinks; the ring's end for the timed thread comes first.
@@ -51,11 +47,8 @@ impl Chain {
     ) -> Result<(Writer, Self), Error> {
         // Threads begin with the affinity of who starts them.
         let _avoided = timed_cpu.and_then(AvoidCpu::from);
-        let channels = distinct(sources.iter().flat_map(|source| source.channels().iter().cloned()).collect());
-        let samples = match trigger {
-            Trigger::Every(period_ns) => (SECONDS * 1_000_000_000 / (*period_ns).max(1)).max(4096),
-            Trigger::Edge(..) => EDGES,
-        };
+        let channels = acquisition::channels(sources);
+        let samples = acquisition::ring_samples(trigger);
         let (ring, reader) = ring::new(samples as usize, channels.len());
         let backlog = (samples * (160 + 32 * channels.len() as u64)).clamp(BACKLOG.0, BACKLOG.1) as usize;
         let (passed, clients) = (Arc::new(Passed::default()), Arc::new(Clients::default()));
@@ -137,30 +130,4 @@ fn reported(client: &Client, handed_on: u64) -> String {
     let lacks = client.behind(handed_on);
     let problem = client.problem().map(|problem| format!(", lacks the last {lacks}: {problem}")).unwrap_or_default();
     format!("{}: {samples} samples{missed}{problem}", client.name)
-}
-
-/// Names that come twice get a number.
-fn distinct(mut channels: Vec<Channel>) -> Vec<Channel> {
-    for index in 1..channels.len() {
-        let name = channels[index].name.clone();
-        let mut n = 1;
-        while channels[..index].iter().any(|before| before.name == channels[index].name) {
-            n += 1;
-            channels[index].name = format!("{name}.{n}");
-        }
-    }
-    channels
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_channel_has_a_name_of_its_own() {
-        let channel = |name: &str| Channel { name: name.into(), unit: String::new(), scale: 1.0, offset: 0.0 };
-        let names: Vec<String> =
-            distinct(["a", "b", "a", "a", "a.2"].map(channel).to_vec()).into_iter().map(|c| c.name).collect();
-        assert_eq!(names, ["a", "b", "a.2", "a.3", "a.2.2"]);
-    }
 }
