@@ -25,6 +25,8 @@ mod waits;
 mod waveform;
 mod widths;
 
+use std::str::FromStr;
+
 use ontick_record::{Measurement, Run, Series, Switching};
 
 use crate::bins::Decades;
@@ -74,7 +76,56 @@ pub enum Plot {
     Dips,
 }
 
+/// Text that names no plot.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no plot (choose {list})", list = Plot::ALL.map(Plot::name).join(", "))]
+pub struct PlotError(String);
+
+impl FromStr for Plot {
+    type Err = PlotError;
+
+    fn from_str(text: &str) -> Result<Self, PlotError> {
+        Plot::ALL.into_iter().find(|plot| plot.name() == text).ok_or_else(|| PlotError(text.into()))
+    }
+}
+
 impl Plot {
+    /// Every plot.
+    pub const ALL: [Plot; 13] = [
+        Plot::Latency,
+        Plot::Percentiles,
+        Plot::Maxima,
+        Plot::Blocks,
+        Plot::Widths,
+        Plot::Persistence,
+        Plot::Waveform,
+        Plot::Outliers,
+        Plot::Arrivals,
+        Plot::Delays,
+        Plot::Waits,
+        Plot::Received,
+        Plot::Dips,
+    ];
+
+    /// What it is chosen by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Plot::Latency => "latency",
+            Plot::Percentiles => "percentiles",
+            Plot::Maxima => "maxima",
+            Plot::Blocks => "blocks",
+            Plot::Widths => "widths",
+            Plot::Persistence => "persistence",
+            Plot::Waveform => "waveform",
+            Plot::Outliers => "outliers",
+            Plot::Arrivals => "arrivals",
+            Plot::Delays => "delays",
+            Plot::Waits => "waits",
+            Plot::Received => "received",
+            Plot::Dips => "dips",
+        }
+    }
+
     /// The one that says most of a run: what a scope would have shown of its lines, or the latencies.
     pub fn of(run: &Run) -> Self {
         match run.measurement {
