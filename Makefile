@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build install uninstall build-lib install-lib uninstall-lib test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross packages test-packages lab fresh fmt lint crates mutants clean help
+.PHONY: prove build install uninstall build-lib install-lib uninstall-lib wheel test-python test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross packages test-packages lab fresh fmt lint crates mutants clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -27,6 +27,10 @@ install-lib: ## header, libraries and pkg-config file below PREFIX, as for insta
 	@[ -e target/libontick/libontick.a ] || $(MAKE) build-lib
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' packaging/install-lib
 
+wheel: ## dist/ontick-….whl, the Python package for CPython 3.11 and later (docs/python.md)
+	packaging/needs wheel
+	packaging/wheel
+
 uninstall-lib: ## takes them away again
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' packaging/install-lib --uninstall
 
@@ -35,6 +39,10 @@ test: ## everything that CI runs
 
 test-quick: ## lints and tests only, with what is here
 	packaging/test --quick
+
+test-python: ## the Python package: its wheel in fresh environments of each CPython here, its types
+	packaging/needs wheel
+	packaging/test-python
 
 test-kernel: build ## a real-time kernel from source, built by ontick and booted on an emulated Raspberry Pi 3
 	packaging/needs kernel

@@ -27,8 +27,9 @@ const TSN: &str = "ontick-tsn";
 const REPORT: &str = "ontick-report";
 const CLI: &str = "ontick";
 const C: &str = "ontick-c";
+const PYTHON: &str = "ontick-python";
 
-const HOUSE: [Wing; 17] = [
+const HOUSE: [Wing; 18] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
     Wing { name: RT, floor: 1, may_use: &[UNITS] },
@@ -49,6 +50,7 @@ const HOUSE: [Wing; 17] = [
         may_use: &[UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT],
     },
     Wing { name: C, floor: 5, may_use: &[RT, RECORD, GPIO, MACHINE] },
+    Wing { name: PYTHON, floor: 5, may_use: &[UNITS, RT, RECORD, TSN, GPIO, MEASURE, ACQUIRE, REPORT] },
     Wing {
         name: "ontick-bench",
         floor: 6,

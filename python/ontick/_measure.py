@@ -1,0 +1,97 @@
+"""What all measurements take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from . import _ontick
+from ._run import Run
+from ._times import Time, as_optional_text, as_text
+from .errors import ArgumentError
+
+Cpu = int | Literal["auto", "any"]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Where the timed thread runs, how long, beside what; as the native half takes it."""
+
+    cpu: str
+    policy: str
+    stock: bool
+    load: str
+    duration: str | None
+    count: int | None
+    stop_over: str | None
+    outlier_threshold: str
+    explain: bool
+
+
+def conditions(
+    cpu: Cpu,
+    policy: str,
+    stock: bool,
+    load: str,
+    duration: Time | None,
+    count: int | None,
+    stop_over: Time | None,
+    outlier_threshold: Time,
+    explain: bool,
+) -> Conditions:
+    """Arguments as the native half takes them."""
+    if isinstance(cpu, bool) or not isinstance(cpu, (int, str)):
+        raise ArgumentError(f"cpu is {cpu!r}: it must be the number of a CPU, \"auto\" or \"any\"")
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise ArgumentError(f"count is {count!r}: it must be a whole number from 1 on")
+    return Conditions(
+        str(cpu),
+        policy,
+        stock,
+        load,
+        as_optional_text("duration", duration),
+        count,
+        as_optional_text("stop_over", stop_over),
+        as_text("outlier_threshold", outlier_threshold),
+        explain,
+    )
+
+
+def prove(
+    duration: Time = "60s",
+    *,
+    interval: Time = "1ms",
+    cpu: int | None = None,
+    load: str = "all",
+    explain: bool = False,
+) -> Run:
+    """Runs one periodic job the stock way and ontick's way, idle and under load, in interleaved blocks.
+
+    Ctrl-C ends it with what was measured until then (`Run.interrupted`).
+    """
+    if cpu is not None and (isinstance(cpu, bool) or not isinstance(cpu, int) or cpu < 0):
+        raise ArgumentError(f"cpu is {cpu!r}: it must be the number of a CPU")
+    return Run(_ontick.prove(as_text("duration", duration), as_text("interval", interval), cpu, load, explain))
+
+
+def pulse(
+    output: str,
+    width: Time,
+    *,
+    gap: Time = "1ms",
+    method: Literal["hybrid", "sleep", "spin"] = "hybrid",
+    input: str | None = None,
+    on_exit: Literal["keep", "low", "high", "input"] = "low",
+    count: int | None = None,
+    duration: Time | None = None,
+    cpu: Cpu = "auto",
+    policy: str = "fifo:99",
+    stock: bool = False,
+    load: str = "none",
+) -> Run:
+    """Makes a train of pulses on a line, and measures how wide each really was: `run.series[0].width`.
+
+    `input` is another line, joined to the first, that is looked at instead.
+    """
+    given = conditions(cpu, policy, stock, load, duration, count, None, "10us", False)
+    return Run(_ontick.pulse(output, as_text("width", width), as_text("gap", gap), method, input, on_exit, given))

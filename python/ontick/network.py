@@ -1,0 +1,137 @@
+"""Schedules for networks of switches (IEEE 802.1Q, gate control lists)."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Literal, Mapping, Sequence
+
+from . import _ontick
+from ._times import Time, as_text
+from .errors import ArgumentError, PlanError
+
+__all__ = ["Delay", "NoPlanError", "Plan", "Validation", "plan", "validate"]
+
+Network = Mapping[str, Any] | str | os.PathLike[str]
+
+
+class NoPlanError(PlanError):
+    """There is no schedule (`because` proves it), or none was found in time (`without_place` has the streams)."""
+
+    def __init__(self, message: str, because: Sequence[str] = (), without_place: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.because = because
+        self.without_place = without_place
+
+
+@dataclass(frozen=True)
+class Delay:
+    """How long messages of a stream take to a listener."""
+
+    stream: str
+    listener: str
+    least_ns: int
+    most_ns: int
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What became of every message that was followed through the gates."""
+
+    faults: Sequence[str]
+    """What is wrong, one sentence each; nothing where the plan holds."""
+    delays: Sequence[Delay]
+    messages: int
+    complete: bool
+    """Whether all messages of a cycle were followed."""
+
+    def __bool__(self) -> bool:
+        return not self.faults
+
+
+class Plan:
+    """When each message is on which link, and the gates that follow."""
+
+    def __init__(self, network: str, document: Mapping[str, Any]) -> None:
+        self._network = network
+        self.document = document
+        """The whole plan (`ontick schema plan` describes it)."""
+
+    @property
+    def streams(self) -> Sequence[Mapping[str, Any]]:
+        """The streams, each with its offset, latency, queue and hops."""
+        streams: Sequence[Mapping[str, Any]] = self.document["streams"]
+        return streams
+
+    @property
+    def gates(self) -> Sequence[Mapping[str, Any]]:
+        """The windows of each link: queue, begin and end in a cycle."""
+        gates: Sequence[Mapping[str, Any]] = self.document["gates"]
+        return gates
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it as JSON, as `ontick switch plan --out` does."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(json.dumps(self.document, indent=2) + "\n")
+
+    def validate(self, target: str = "any") -> Validation:
+        """Follows every message through these gates, by a program that shares nothing with the planner."""
+        return _validate(self._network, json.dumps(self.document), target)
+
+
+def plan(
+    network: Network,
+    *,
+    limit: Time = "60s",
+    paths: int = 4,
+    wait: bool = True,
+    prefer: Literal["early", "spread", "few-entries"] = "early",
+    slot: Time = "1ns",
+    seed: int = 1,
+    keep: Plan | None = None,
+) -> Plan:
+    """Computes when each message of a network's streams is sent, so that all arrive before their deadlines. The network is a
+    dict or a file (TOML or JSON) as `ontick switch plan` takes them. With `keep`, the unchanged streams of an earlier plan stay
+    as they are. Raises `NoPlanError` where there is no schedule, or none is found within `limit`."""
+    for name, number, most in (("paths", paths, 64), ("seed", seed, 2**64 - 1)):
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= most:
+            raise ArgumentError(f"{name} is {number!r}: it must be a whole number up to {most}")
+    text = _text(network)
+    kept = None if keep is None else json.dumps(keep.document)
+    limit_text, slot_text = as_text("limit", limit), as_text("slot", slot)
+    result = json.loads(_ontick.plan(text, limit_text, paths, wait, prefer, slot_text, seed, kept))
+    match result["outcome"]:
+        case "planned":
+            return Plan(text, result["plan"])
+        case "impossible":
+            because = tuple(result["because"])
+            raise NoPlanError("there is no such schedule: " + "; ".join(because), because=because)
+        case _:
+            missing = tuple(result["without_place"])
+            raise NoPlanError(
+                f"no schedule was found in time: {len(missing)} streams have no place ({', '.join(missing[:12])})",
+                without_place=missing,
+            )
+
+
+def validate(network: Network, plan: str | os.PathLike[str], *, target: str = "any") -> Validation:
+    """Follows every message through the gates of a plan's file."""
+    with open(plan, encoding="utf-8") as file:
+        return _validate(_text(network), file.read(), target)
+
+
+def _validate(network: str, plan: str, target: str) -> Validation:
+    result = json.loads(_ontick.validate(network, plan, target))
+    delays = tuple(Delay(**delay) for delay in result["delays"])
+    return Validation(tuple(result["faults"]), delays, result["messages"], result["complete"])
+
+
+def _text(network: Network) -> str:
+    if isinstance(network, Mapping):
+        try:
+            return json.dumps(network, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"the network: {error}") from error
+    with open(network, encoding="utf-8") as file:
+        return file.read()

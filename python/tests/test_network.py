@@ -1,0 +1,59 @@
+"""Schedules of networks."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import ontick
+import pytest
+
+NETWORK: dict[str, Any] = {
+    "switch": [{"name": "s1"}],
+    "station": [{"name": "controller"}, {"name": "camera"}, {"name": "drive"}],
+    "link": [{"between": ["controller", "s1"]}, {"between": ["camera", "s1"]}, {"between": ["s1", "drive"]}],
+    "stream": [
+        {"name": "setpoint", "from": "controller", "to": "drive", "size": 100, "period": "250us", "deadline": "50us"},
+        {"name": "image", "from": "camera", "to": "drive", "size": 6000, "period": "1ms"},
+    ],
+}
+
+
+def test_a_plan_holds(tmp_path: Path) -> None:
+    plan = ontick.network.plan(NETWORK, limit="20s")
+    assert {stream["name"]: stream["latency_ns"] <= 1_000_000 for stream in plan.streams} == {"setpoint": True, "image": True}
+    validation = plan.validate()
+    assert validation and validation.complete and validation.messages > 4
+    assert {delay.stream for delay in validation.delays} == {"setpoint", "image"}
+    plan.save(tmp_path / "plan.json")
+    (tmp_path / "network.json").write_text(json.dumps(NETWORK))
+    assert ontick.network.validate(tmp_path / "network.json", tmp_path / "plan.json") == validation
+    assert ontick.network.plan(tmp_path / "network.json", keep=plan).document == plan.document
+
+
+def test_a_plan_that_was_spoilt_is_found_out() -> None:
+    plan = ontick.network.plan(NETWORK)
+    gates = copy.deepcopy(plan.document)
+    for link in gates["gates"]:
+        link["windows"] = [[queue, begin + 60_000, end + 60_000] for queue, begin, end in link["windows"]]
+    spoilt = ontick.network.Plan(json.dumps(NETWORK), gates)
+    assert not spoilt.validate() and spoilt.validate().faults[0]
+
+
+def test_no_schedule_is_proved() -> None:
+    impossible = copy.deepcopy(NETWORK)
+    impossible["stream"][0]["deadline"] = "1us"
+    with pytest.raises(ontick.network.NoPlanError, match="setpoint") as none:
+        ontick.network.plan(impossible)
+    assert none.value.because and isinstance(none.value, ontick.PlanError)
+
+
+def test_absurd_networks_are_refused() -> None:
+    for absurd in ({}, {"switch": 3}, {"switch": [{"name": float("nan")}]}, {"station": [object()]}):
+        with pytest.raises(ontick.ArgumentError):
+            ontick.network.plan(absurd)
+    for arguments in ({"paths": 0}, {"paths": 65}, {"prefer": "late"}, {"seed": -1}, {"limit": "soon"}, {"paths": True}):
+        with pytest.raises(ontick.ArgumentError):
+            ontick.network.plan(NETWORK, **arguments)
+    with pytest.raises(FileNotFoundError):
+        ontick.network.plan("/no/such/network.toml")
