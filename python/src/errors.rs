@@ -3,7 +3,7 @@
 use ontick_gpio::Error as LineError;
 use ontick_measure::Error as MeasureError;
 use ontick_record::store::StoreError;
-use ontick_rt::thread::SectionError;
+use ontick_rt::timed_section::SectionError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;

@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use ontick_record::run::Settings;
-use ontick_rt::thread::{Policy, SectionCpu, Setup, TimedSection};
+use ontick_rt::thread::{Policy, Setup};
+use ontick_rt::timed_section::{SectionCpu, TimedSection};
 use ontick_rt::watchdog::Watchdog;
 use pyo3::prelude::*;
 

@@ -6,7 +6,8 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use ontick_rt::clock::{Clock, ClockId};
-use ontick_rt::thread::{SectionCpu, SectionError, Setup, TimedSection, block_signals};
+use ontick_rt::thread::{Setup, block_signals};
+use ontick_rt::timed_section::{SectionCpu, SectionError, TimedSection};
 use ontick_rt::{Phase, phase};
 
 use crate::ring::{self, Reader};
@@ -60,7 +61,8 @@ pub fn quietest_phase(trigger: &Trigger) -> Phase {
 ///
 /// ```
 /// use ontick_acquire::{Acquisition, Trigger, source};
-/// use ontick_rt::thread::{SectionCpu, Setup};
+/// use ontick_rt::thread::Setup;
+/// use ontick_rt::timed_section::SectionCpu;
 /// let sources = vec![source::open("wave:sine,50Hz")?];
 /// let (acquisition, mut reader) =
 ///     Acquisition::start(Trigger::Every(1_000_000), sources, SectionCpu::Keep, Setup::new())?;

@@ -4,7 +4,8 @@ use std::ffi::{CString, c_char, c_int};
 use std::ptr::null;
 
 use ontick_rt::cpus;
-use ontick_rt::thread::{Policy, SectionCpu, SectionError, Setup, TimedSection};
+use ontick_rt::thread::{Policy, Setup};
+use ontick_rt::timed_section::{SectionCpu, SectionError, TimedSection};
 
 use crate::handle::{Handle, borrow, close, look_at, open};
 use crate::input::{self, Options, initialise, text};

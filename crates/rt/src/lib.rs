@@ -30,6 +30,7 @@ pub mod phase;
 pub mod recorder;
 mod sys;
 pub mod thread;
+pub mod timed_section;
 pub mod usage;
 pub mod wait;
 pub mod watchdog;

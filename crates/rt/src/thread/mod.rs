@@ -15,7 +15,6 @@ mod policy;
 mod refusal;
 mod scheduling;
 mod setup;
-mod timed_section;
 
 pub use affinity::{set_affinity, set_affinity_of};
 pub use latency_request::LatencyRequest;
@@ -24,7 +23,6 @@ pub use policy::{Policy, PolicyError};
 pub use refusal::Refusal;
 pub use scheduling::Scheduling;
 pub use setup::{Setup, ThreadSetup};
-pub use timed_section::{SectionCpu, SectionError, TimedSection};
 
 pub use crate::sys::block_signals;
 pub(crate) use policy::in_force;

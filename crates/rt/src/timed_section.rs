@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::{Policy, Refusal, Scheduling, Setup, ThreadSetup, current_tid};
 use crate::cpus;
 use crate::cpus::claim::{Claim, ClaimError, Occupancy, claim, dedicate};
+use crate::thread::{Policy, Refusal, Scheduling, Setup, ThreadSetup, current_tid};
 
 /// The CPU of a timed section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +47,13 @@ fn list(cpus: &[u32]) -> String {
 /// A thread that was set up, and what it had before. Ends when it is dropped, if that is on the same thread.
 ///
 /// ```
-/// use ontick_rt::thread::{SectionCpu, Setup, TimedSection};
+/// use ontick_rt::thread::Setup;
+/// use ontick_rt::timed_section::{SectionCpu, TimedSection};
 /// let section = TimedSection::begin(SectionCpu::Auto, Setup::new().timer_slack_ns(1))?;
 /// section.refused().for_each(|refused| eprintln!("{refused}"));
 /// // … timed work …
 /// section.end()?;
-/// # Ok::<(), ontick_rt::thread::SectionError>(())
+/// # Ok::<(), ontick_rt::timed_section::SectionError>(())
 /// ```
 #[derive(Debug)]
 pub struct TimedSection {
