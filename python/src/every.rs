@@ -193,7 +193,7 @@ impl Every {
                 latency: counts(&snapshot),
                 missed: snapshot.missed,
                 early: snapshot.early,
-                outliers_seen: snapshot.outliers,
+                outlier_count: snapshot.outliers,
                 ..Series::default()
             }];
             Record::from(run)

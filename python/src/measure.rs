@@ -199,14 +199,14 @@ pub fn pulse(
     })?;
     let job = pulses::Job {
         line: word(output)?,
-        seen_by: input.map(word::<Name>).transpose()?,
+        watched_line: input.map(word::<Name>).transpose()?,
         width_ns: time("width", width)?,
         gap_ns: time("gap", gap)?,
         method,
         subtract_ns: None,
         on_exit: word::<OnExit>(on_exit)?,
     };
-    let lines: Vec<&Name> = std::iter::once(&job.line).chain(&job.seen_by).collect();
+    let lines: Vec<&Name> = std::iter::once(&job.line).chain(&job.watched_line).collect();
     let name = job.method.name();
     let asked = Asked {
         kind: Measurement::Pulse,
