@@ -50,8 +50,8 @@ class Requirement:
 
     text: str
     met: bool
-    seen: str
-    """What was seen, in words."""
+    observed: str
+    """What was observed, in words."""
     series: str
     """The series that decided."""
 
@@ -164,7 +164,7 @@ class Run:
     def requirements(self) -> Sequence[Requirement]:
         """Those that it was held against."""
         return tuple(
-            Requirement(one["requirement"], one["met"], one["seen"], one["series"])
+            Requirement(one["requirement"], one["met"], one["observed"], one["series"])
             for one in self.document.get("requirements", ())
         )
 
