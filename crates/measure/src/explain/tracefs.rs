@@ -137,7 +137,12 @@ impl Drop for Instance {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
+
+    /// Those that clean this machine's instances would meet each other's.
+    static MACHINES: Mutex<()> = Mutex::new(());
 
     #[test]
     fn only_instances_of_gone_processes_are_stale() {
@@ -170,6 +175,7 @@ mod tests {
         fs::write(tracefs.instances().join("ontick-4294967295-1-1/tracing_on"), "").unwrap();
         assert_eq!(tracefs.clean(), ["ontick-4294967295-1-0"]);
         assert_eq!(fs::read_dir(tracefs.instances()).unwrap().count(), 3);
+        let _machines = MACHINES.lock();
         assert!(super::super::clean().iter().all(|name| name.starts_with(PREFIX)), "of this machine");
     }
 
@@ -193,6 +199,7 @@ mod tests {
 
     #[test]
     fn a_killed_runs_instance_goes_and_a_running_ones_stays() {
+        let _machines = MACHINES.lock();
         let (Ok(tracefs), Ok(other)) = (Tracefs::find(), Tracefs::find()) else {
             return ontick_skip::skipped!("tracefs cannot be used here");
         };
@@ -202,8 +209,15 @@ mod tests {
         }
         // As from another PID namespace: no process here has the number, and yet it runs.
         let elsewhere = tracefs.instances().join("ontick-4294967295-2-0");
-        fs::create_dir(&elsewhere).unwrap();
-        let held = fs::File::open(elsewhere.join("tracing_on")).unwrap();
+        // Until it is held, whoever cleans takes it away.
+        let held = loop {
+            let made = fs::create_dir(&elsewhere);
+            match fs::File::open(elsewhere.join("tracing_on")) {
+                Ok(held) => break held,
+                Err(_) if made.is_ok() => {}
+                Err(error) => panic!("{error}, {made:?}"),
+            }
+        };
         let mine = other.instance().unwrap();
         let cleaned = tracefs.clean();
         // Another run may have cleaned it first.
