@@ -182,7 +182,7 @@ fn a_full_disk_ends_the_receiver_with_a_sentence() {
         assert!(errors.read_line(&mut said).unwrap() > 0, "{said}");
     }
     let (line, back) = (chip.line(4), chip.line(18));
-    let (status, sender_said) = send_it(&data(100), &["--output", &line, "--return-input", &back, "--timeout", "20s"]);
+    let (status, sender_said) = send_it(&data(100), &["--output", &line, "--return-input", &back, "--timeout", "8s"]);
     // What the receiver could not write it did not acknowledge.
     assert_eq!(status, Some(1), "{sender_said}");
     said.clear();

@@ -48,8 +48,11 @@ fn readmes_way_from_streams_to_a_switch_works_as_printed() {
             _ => {}
         }
         let output = run(&arguments);
-        // Whether every frame was in its window is this machine's matter.
-        let met = output.status.code() == Some(0) || (arguments[1] == "verify" && output.status.code() == Some(1));
+        // Whether every frame was in its window, and whether enough could be sent, is this machine's matter.
+        let met = match output.status.code() {
+            Some(1 | 3) => arguments[1] == "verify",
+            status => status == Some(0),
+        };
         assert!(met, "{words:?}: {}{}", stdout(&output), stderr(&output));
     }
     for file in ["plan.json", "plan.svg", "nodes/s1.toml", "arrivals.png"] {
