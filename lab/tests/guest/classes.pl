@@ -44,9 +44,9 @@ sub send_all {
             sleep rand 0.002;
         }
     }
-    # More than the last class has room for, while its gate is closed.
+    # More than the last class has room for, while its gate is closed and after a whole cycle has emptied its queue.
     my $cycle_ns = $classes * WINDOW_NS;
-    sleep(($cycle_ns - int(clock_gettime(TAI) * SECOND) % $cycle_ns) / SECOND);
+    sleep((2 * $cycle_ns - int(clock_gettime(TAI) * SECOND) % $cycle_ns) / SECOND);
     $put->(frame($classes - 1, $_ % FLOWS)) for 1 .. BURST;
 }
 
