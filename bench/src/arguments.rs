@@ -165,7 +165,7 @@ impl Arguments {
         if self.interval.saturating_mul(100) > self.scale().block_ns {
             return Err("a block holds fewer than 100 periods; make --block longer or --interval shorter".into());
         }
-        self.place().check().map_err(|e| e.to_string())
+        self.place().check_for_others().map_err(|e| e.to_string())
     }
 }
 

@@ -22,8 +22,10 @@ pub enum Between {
     Cable,
     /// The kernel's bridge.
     Bridge,
-    /// The user data plane with eight classes.
+    /// The user data plane with eight classes, on a core that never rests, as it is on an isolated CPU.
     User(Socket),
+    /// The same on a core that rests for others, as it is by default on a CPU that is not isolated.
+    Resting(Socket),
 }
 
 impl Between {
@@ -33,6 +35,8 @@ impl Between {
             Between::Bridge => "kernel bridge",
             Between::User(Socket::Packet) => "ontick, packet sockets",
             Between::User(Socket::Xdp) => "ontick, AF_XDP",
+            Between::Resting(Socket::Packet) => "ontick, packet sockets, resting",
+            Between::Resting(Socket::Xdp) => "ontick, AF_XDP, resting",
         }
     }
 }
@@ -57,7 +61,8 @@ impl Testbed {
                 here.join(port, station, far)?;
             }
             let plane = match between {
-                Between::User(socket) => Some(user(&here, socket, cpu, priority)?),
+                Between::User(socket) => Some(user(&here, socket, cpu, priority, true)?),
+                Between::Resting(socket) => Some(user(&here, socket, cpu, priority, false)?),
                 _ => bridge(&here).map(|()| None)?,
             };
             Ok(Self { stations, plane, _here: Some(here) })
@@ -91,13 +96,14 @@ fn user(
     socket: Socket,
     cpu: u32,
     priority: u8,
+    never_rest: bool,
 ) -> Result<Running<EitherPort>, Box<dyn std::error::Error>> {
     let mut attachments = Vec::new();
     for port in PORTS {
         let port = here.within(|| EitherPort::open(port, socket))??;
         attachments.push(PortConfig { port: Some(port), rate: RATE, schedule: None });
     }
-    let place = CorePlacement { cpu: Some(cpu), policy: Policy::Fifo(priority), never_rest: false };
+    let place = CorePlacement { cpu: Some(cpu), policy: Policy::Fifo(priority), never_rest };
     Ok(Running::start(&model(socket), attachments, place)?)
 }
 

@@ -82,7 +82,7 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Figures, String
     }
     page.table(&rates(&forwarded, &sides));
     page.words(&format!(
-        "{} turns of {} each, in alternating order. One thread on the other CPU sends as fast as it can; what comes out is counted by the interface at the far end. The kernel's bridge does its work on that thread's CPU, ontick's core on its own (CPU {}, FIFO), where what comes too fast is dropped and counted.",
+        "{} turns of {} each, in alternating order. One thread on the other CPU sends as fast as it can; what comes out is counted by the interface at the far end. The kernel's bridge does its work on that thread's CPU, ontick's core on its own (CPU {}, FIFO, never resting), where what comes too fast is dropped and counted.",
         size.pairs,
         show(TURN.as_nanos() as u64),
         job.cpu
@@ -101,11 +101,13 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Figures, String
 
     page.heading("The switch: one-way delay at 100 000 frames per second, virtual Ethernet");
     let mut delays = Vec::new();
-    for between in [Between::Cable, Between::Bridge, Between::User(Socket::Packet), Between::User(Socket::Xdp)] {
+    let resting = Between::Resting(Socket::Packet);
+    for between in [Between::Cable, Between::Bridge, Between::User(Socket::Packet), resting, Between::User(Socket::Xdp)]
+    {
         delays.push((between, delayed(job, between, Duration::from_secs(size.seconds))?));
     }
     page.table(&delay_table(&delays));
-    page.words("From just before a frame is handed to the kernel until the kernel stamps its arrival at the far end. The cable is the same way without anything between.");
+    page.words("From just before a frame is handed to the kernel until the kernel stamps its arrival at the far end. The cable is the same way without anything between. On a CPU that is not isolated the core rests 70us in each millisecond by default, and frames that come meanwhile wait; the other rows are of one that never does (`--never-rest`).");
 
     page.heading("The switch: source 004's test, gates of 800 and 200us, virtual Ethernet");
     let shown = Job { ontick: "ontick".into(), ..job.clone() };

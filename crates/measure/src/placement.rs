@@ -39,14 +39,21 @@ impl Placement {
     /// Refuses a CPU that does not exist, or that another process spins on, before anything is started. One for a
     /// real-time thread is this process's from here on.
     pub fn check(&self) -> Result<(), Error> {
-        let Some(cpu) = self.cpu else { return Ok(()) };
+        self.claimed().map(|claim| claim.into_iter().for_each(Claim::keep))
+    }
+
+    /// As [`check`](Self::check), for somebody else's thread: the CPU stays free.
+    pub fn check_for_others(&self) -> Result<(), Error> {
+        self.claimed().map(drop)
+    }
+
+    fn claimed(&self) -> Result<Option<Claim>, Error> {
+        let Some(cpu) = self.cpu else { return Ok(None) };
         let online = cpus::online();
         if online.contains(&cpu) {
             return match self.policy.is_real_time() {
-                true => {
-                    claim(cpu, Occupancy::Rests).map(Claim::keep).map_err(|held| Error::Impossible(held.to_string()))
-                }
-                false => Ok(()),
+                true => claim(cpu, Occupancy::Rests).map(Some).map_err(|held| Error::Impossible(held.to_string())),
+                false => Ok(None),
             };
         }
         let list: Vec<String> = online.iter().map(u32::to_string).collect();
