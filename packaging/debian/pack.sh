@@ -79,6 +79,7 @@ pack_program() {
   put 644 "$pages"/fish/vendor_completions.d/ontick.fish usr/share/fish/vendor_completions.d/ontick.fish
   put 644 "$pages"/zsh/vendor-completions/_ontick usr/share/zsh/vendor-completions/_ontick
   put 644 "$debian/ontick/ontick-switch@.service" usr/lib/systemd/system/ontick-switch@.service
+  put 644 "$debian/ontick/ontick-watch.service" usr/lib/systemd/system/ontick-watch.service
   put 644 "$debian/ontick/60-ontick.rules" usr/lib/udev/rules.d/60-ontick.rules
   # A link, which goes with the package, where a file would be configuration that stays.
   put 644 "$debian/ontick/limits.conf" usr/share/ontick/limits.conf

@@ -25,11 +25,12 @@ const LINK: &str = "ontick-link";
 const SWITCH: &str = "ontick-switch";
 const TSN: &str = "ontick-tsn";
 const REPORT: &str = "ontick-report";
+const WATCH: &str = "ontick-watch";
 const CLI: &str = "ontick";
 const C: &str = "ontick-c";
 const PYTHON: &str = "ontick-python";
 
-const HOUSE: [Wing; 18] = [
+const HOUSE: [Wing; 19] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
     Wing { name: RT, floor: 1, may_use: &[UNITS] },
@@ -44,16 +45,17 @@ const HOUSE: [Wing; 18] = [
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, TSN] },
     Wing { name: REPORT, floor: 4, may_use: &[UNITS, RECORD] },
+    Wing { name: WATCH, floor: 5, may_use: &[UNITS, RT, RECORD, MACHINE, MEASURE, REPORT] },
     Wing {
         name: CLI,
-        floor: 5,
-        may_use: &[UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT],
+        floor: 6,
+        may_use: &[UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, WATCH],
     },
     Wing { name: C, floor: 5, may_use: &[RT, RECORD, GPIO, MACHINE] },
     Wing { name: PYTHON, floor: 5, may_use: &[UNITS, RT, RECORD, TSN, GPIO, MEASURE, ACQUIRE, REPORT] },
     Wing {
         name: "ontick-bench",
-        floor: 6,
+        floor: 7,
         may_use: &[UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
     },
 ];

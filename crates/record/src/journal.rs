@@ -99,6 +99,8 @@ pub struct Journal {
     gather_at: u64,
     /// A line could not be written: the file lacks what [`SoFar`] has.
     lacks: bool,
+    /// Each line is to outlast a power cut.
+    synced: bool,
 }
 
 /// All that was journalled.
@@ -135,7 +137,19 @@ impl Journal {
             return Err(error);
         }
         let length = first.len() as u64;
-        Ok(Self { file, path, so_far, length, gather_at: length + GATHER_AT, lacks: false })
+        Ok(Self { file, path, so_far, length, gather_at: length + GATHER_AT, lacks: false, synced: true })
+    }
+
+    /// Goes on with a run, whose journal at that place, if there is one, is replaced at once or not at all. Its lines
+    /// outlast the end of the process; a power cut, only those that are older than the system's write-back (half a minute).
+    pub fn resume(path: &Path, run: &Run) -> io::Result<Self> {
+        let path = path_for(path);
+        let outliers = run.series.iter().map(|_| Outliers::default()).collect();
+        let so_far = SoFar { run: run.clone(), outliers };
+        let first = so_far.first_line()?;
+        let file = output_file::begin_anew(&path, &first)?;
+        let length = first.len() as u64;
+        Ok(Self { file, path, so_far, length, gather_at: length + GATHER_AT, lacks: false, synced: false })
     }
 
     /// Appends what a second added, as one write, so that a line is there whole or cut off at the end. Where that fails,
@@ -153,7 +167,8 @@ impl Journal {
         let mut line = serde_json::to_vec(&added)?;
         line.push(b'\n');
         // A second that is on the disk outlasts a power cut, too.
-        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        let sync = || if self.synced { self.file.sync_data() } else { Ok(()) };
+        let written = (&self.file).write_all(&line).and_then(|()| sync());
         match written {
             Ok(()) => self.length += line.len() as u64,
             Err(_) => {

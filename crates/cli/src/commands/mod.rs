@@ -21,6 +21,7 @@ mod simulated;
 mod switch;
 mod tune;
 mod tuned;
+mod watch;
 
 use clap::Subcommand;
 use ontick_measure::explain;
@@ -47,6 +48,7 @@ pub enum Command {
     Switch(switch::Switch),
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    Watch(watch::Watch),
     Report(report::Report),
     Compare(compare::Compare),
     #[command(subcommand)]
@@ -67,6 +69,7 @@ impl Command {
             | Command::Latency(_)
             | Command::Pulse(_)
             | Command::Sample(_)
+            | Command::Watch(_)
             | Command::Link(_) => true,
             Command::Switch(switch) => switch.meets_the_machine(),
             Command::Kernel(kernel) => kernel.meets_the_machine(),
@@ -96,6 +99,7 @@ impl Command {
             Command::Link(link) => link.run(),
             Command::Switch(switch) => switch.run(),
             Command::Kernel(kernel) => kernel.run(),
+            Command::Watch(watch) => watch.run(),
             Command::Report(report) => report.run(),
             Command::Compare(compare) => compare.run(),
             Command::Baseline(baseline) => baseline.run(),

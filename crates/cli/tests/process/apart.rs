@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::fs::{FlockOperation, flock};
 
 /// Commands that start a real-time thread, and are refused a CPU that another one keeps.
-const TIMED: [&str; 8] = ["latency", "prove", "pulse", "sample", "link", "switch", "run", "explain"];
+const TIMED: [&str; 9] = ["latency", "prove", "pulse", "sample", "link", "switch", "run", "explain", "watch"];
 
 enum Share {
     None,

@@ -1,6 +1,7 @@
 //! The real program as a process: what it prints, writes and leaves behind.
 
 mod advise;
+mod always_on;
 mod apart;
 mod bad_disks;
 mod baselines;

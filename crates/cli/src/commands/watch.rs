@@ -1,0 +1,215 @@
+//! `ontick watch`
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use ontick_rt::cpus;
+use ontick_rt::thread::Policy;
+use ontick_units::{CpuList, exact};
+use ontick_watch::block::Job;
+use ontick_watch::hours::Hours;
+use ontick_watch::pace::Pace;
+use ontick_watch::serve::{Admission, Listen, Server, Socket};
+use ontick_watch::service::{Listener, Options, Service};
+
+use crate::failure::{Failure, Outcome};
+use crate::{flags, stop, terminal};
+
+/// Watch the machine's timing all the time, at a small cost, and show it on a page.
+///
+/// Measures short blocks of wake-ups on each CPU in turn, keeps every 5 minutes' figures for more than a year, and notes
+/// what changed on the machine beside it. Goes on until Ctrl-C, with all that it had measured before. CPUs in
+/// use by other real-time programs are left alone meanwhile.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ontick watch --listen 127.0.0.1:9119    then open http://127.0.0.1:9119\n  ontick watch --cpu 1-3 --hours 22:00-06:00\n  sudo ontick watch --listen 0.0.0.0:9119 --host box.lan --token token"
+)]
+pub struct Watch {
+    /// The CPUs that are watched [default: all but isolated ones, which belong to somebody]
+    #[arg(long, value_name = "LIST", value_parser = list)]
+    cpu: Option<CpuList>,
+    /// Period of the wake-ups, as a time or a rate
+    #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
+    interval: u64,
+    /// Wake-ups in a block
+    #[arg(long, value_name = "N", default_value = "200", value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    cycles: u32,
+    /// Time between two rounds over the CPUs, at least
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = flags::time)]
+    every: u64,
+    /// Largest share of one CPU that all of this may cost: rounds come less often where they cost more
+    #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = flags::share)]
+    duty: f64,
+    /// Measure only in this part of the day
+    #[arg(long, value_name = "HH:MM-HH:MM")]
+    hours: Option<Hours>,
+    /// Policy of the measuring threads, as far as the system allows it
+    #[arg(long, value_name = "POLICY", default_value = "fifo:80")]
+    policy: Policy,
+    /// Note each block's largest latency from here on
+    #[arg(long, value_name = "TIME", default_value = "200us", value_parser = flags::time)]
+    outlier: u64,
+    /// Keep everything in this folder [default: /var/lib/ontick-watch for root, ~/.local/state/ontick/watch for others]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Offer the page and metrics here: 127.0.0.1:9119, [::1]:9119 or unix:/path
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<Listen>,
+    /// A further name under which browsers may ask for the page; may be given several times
+    #[arg(long, value_name = "NAME", requires = "listen")]
+    host: Vec<String>,
+    /// Ask for the token in this file; other machines are never answered without one
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    token: Option<PathBuf>,
+    /// End after this time
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    duration: Option<u64>,
+    /// Print nothing unless something is wrong
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+fn list(text: &str) -> Result<CpuList, String> {
+    text.parse::<CpuList>().map_err(|e| format!("{e} (write a list of CPUs such as 3 or 2-3)"))
+}
+
+impl Watch {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let options = self.options()?;
+        let socket = self.listen.as_ref().map(|listen| self.bind(listen)).transpose()?;
+        let stop = stop::on_signal()?;
+        if let Some(ns) = self.duration {
+            let stop = stop.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_nanos(ns));
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            });
+        }
+        let cpus: CpuList = options.cpus.iter().copied().collect();
+        let folder = options.folder.clone();
+        let mut service = Service::open(options).map_err(Failure::new)?;
+        let (server, address) = match socket {
+            None => (None, None),
+            Some((socket, admission)) => {
+                let address = socket.address()?;
+                (Some(Server::start(socket, admission, service.state())?), Some(address))
+            }
+        };
+        if !self.quiet {
+            self.announce(&cpus, &folder, address.as_ref())?;
+        }
+        let news: Listener = Box::new(move || server.iter().for_each(Server::tell));
+        service.run(&stop, &news);
+        if !self.quiet {
+            service.refused().iter().for_each(|refused| terminal::say(&format!("warning: {refused}")));
+        }
+        Ok(Outcome::Met)
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let online = cpus::allowed();
+        let cpus: Vec<u32> = match &self.cpu {
+            Some(named) => named.iter().collect(),
+            None => {
+                let isolated = cpus::isolated();
+                let free: Vec<u32> = online.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
+                if free.is_empty() { online.clone() } else { free }
+            }
+        };
+        if let Some(missing) = cpus.iter().find(|cpu| !online.contains(cpu)) {
+            let online: CpuList = online.iter().copied().collect();
+            return Err(Failure::new(format!(
+                "CPU {missing} is not one that this program may use (it may use {online})"
+            )));
+        }
+        let block_ns = self.interval.saturating_mul(self.cycles.into());
+        if block_ns > Duration::from_secs(60).as_nanos() as u64 {
+            return Err(Failure::new(format!(
+                "a block of {} cycles of {} takes {}: ask for a minute or less",
+                self.cycles,
+                exact(self.interval),
+                exact(block_ns)
+            )));
+        }
+        if !self.policy.is_real_time() && self.policy != Policy::Other || matches!(self.policy, Policy::Deadline { .. })
+        {
+            return Err(Failure::new("--policy takes other, fifo:N or rr:N here"));
+        }
+        Ok(Options {
+            cpus,
+            job: Job { interval_ns: self.interval, cycles: self.cycles, policy: self.policy },
+            pace: Pace { every: Duration::from_nanos(self.every), duty: self.duty },
+            hours: self.hours,
+            outlier_ns: self.outlier,
+            look_every: Duration::from_secs(60),
+            folder: self.state.clone().map_or_else(default_folder, Ok)?,
+        })
+    }
+
+    fn bind(&self, listen: &Listen) -> Result<(Socket, Admission), Failure> {
+        let token = self.token.as_deref().map(token).transpose()?;
+        if !listen.is_local() && token.is_none() {
+            return Err(Failure::new(format!(
+                "{listen} can be reached from other machines: name a file with a token (--token FILE), or listen on 127.0.0.1"
+            )));
+        }
+        let socket = Socket::bind(listen).map_err(|error| Failure::new(format!("listening on {listen}: {error}")))?;
+        Ok((socket, Admission::new(listen, &self.host, token)))
+    }
+
+    fn announce(&self, cpus: &CpuList, folder: &Path, address: Option<&Listen>) -> Result<(), Failure> {
+        let hours = self.hours.map(|hours| format!(", from {hours}")).unwrap_or_default();
+        let mut text = format!(
+            "watching CPU {cpus}: {} wake-ups {} apart every {}{hours}, at most {} % of a CPU\nkept in  {}\n",
+            self.cycles,
+            exact(self.interval),
+            exact(self.every),
+            self.duty * 100.0,
+            terminal::harmless(&folder.display().to_string())
+        );
+        if let Some(address) = address {
+            text += &format!("page at  {address}\n");
+        }
+        terminal::print(&text)
+    }
+}
+
+/// systemd's folder for the service's state, root's, or the user's.
+fn default_folder() -> Result<PathBuf, Failure> {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(folder) = named("STATE_DIRECTORY") {
+        return Ok(folder);
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok("/var/lib/ontick-watch".into());
+    }
+    let state = named("XDG_STATE_HOME").or_else(|| Some(named("HOME")?.join(".local/state")));
+    let state =
+        state.ok_or_else(|| Failure::new("there is no HOME to keep the state in: name a folder (--state DIR)"))?;
+    Ok(state.join("ontick/watch"))
+}
+
+/// The token in a file that nobody else can read.
+fn token(path: &Path) -> Result<String, Failure> {
+    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
+    let mut file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.mode() & 0o044 != 0 {
+        return Err(Failure::new(format!("{}: others can read the token (chmod 600 it)", path.display())));
+    }
+    let mut text = String::new();
+    file.by_ref().take(4096).read_to_string(&mut text).map_err(failed)?;
+    let token = text.trim();
+    let fits =
+        (16..=256).contains(&token.len()) && token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b));
+    if !fits {
+        return Err(Failure::new(format!(
+            "{}: no token: write 16 to 256 letters and digits (such as those of `openssl rand -hex 16`)",
+            path.display()
+        )));
+    }
+    Ok(token.into())
+}

@@ -1,0 +1,215 @@
+//! `ontick watch`: it measures, keeps, and answers those that it should answer, also after a kill.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{Running, alone_on_this_machine, judges, ontick, run, stderr};
+
+/// A service on a port of its own.
+struct Service {
+    process: Running,
+    address: String,
+}
+
+impl Service {
+    fn start(state: &Path, more: &[&str]) -> Self {
+        let state = state.display().to_string();
+        let words = ["watch", "--state", &state, "--listen", "127.0.0.1:0", "--cycles", "20", "--every", "50ms"];
+        let mut command = ontick(&[words.as_slice(), &["--duty", "100%", "--interval", "500us"], more].concat());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut process = Running(child);
+        let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let said = lines.find_map(|line| Some(line.strip_prefix("page at  http://")?.to_owned()));
+        Self { address: said.expect("it says where the page is"), process }
+    }
+
+    /// An answer as it comes: head and body.
+    fn ask_as(&self, head: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let _ = stream.write_all(head.as_bytes());
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        answer
+            .split_once("\r\n\r\n")
+            .map(|(head, body)| (head.to_owned(), body.to_owned()))
+            .unwrap_or((answer, String::new()))
+    }
+
+    fn ask(&self, path: &str) -> (String, String) {
+        self.ask_as(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let (head, body) = self.ask(path);
+        assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}");
+        serde_json::from_str(&body).unwrap_or_else(|error| panic!("{path}: {error}: {body}"))
+    }
+
+    /// Samples on all CPUs since counting began.
+    fn samples(&self) -> u64 {
+        let now = self.json("/api/now");
+        now["cpus"].as_array().unwrap().iter().map(|cpu| cpu["total"]["samples"].as_u64().unwrap()).sum()
+    }
+
+    /// Waits until there are so many samples.
+    fn has_measured(&self, samples: u64) -> u64 {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let there = self.samples();
+            if there >= samples {
+                return there;
+            }
+            // Others' real-time work may have each of the CPUs.
+            assert!(Instant::now() < until, "{}", self.json("/api/now"));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn child(&mut self) -> &mut Child {
+        &mut self.process.0
+    }
+
+    fn ends_on(&mut self, signal: rustix::process::Signal) -> Option<i32> {
+        let pid = rustix::process::Pid::from_child(self.child());
+        rustix::process::kill_process(pid, signal).unwrap();
+        self.child().wait().unwrap().code()
+    }
+}
+
+#[test]
+fn what_was_measured_is_there_after_a_kill_and_a_second_service_is_refused() {
+    let _alone = alone_on_this_machine();
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let mut service = Service::start(&state, &[]);
+    let before = service.has_measured(60);
+    let second = run(&["watch", "--state", state.to_str().unwrap(), "--duration", "1s"]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(stderr(&second).contains("is used by another service that watches"), "{}", stderr(&second));
+    assert_eq!(service.ends_on(rustix::process::Signal::KILL), None);
+    let mut service = Service::start(&state, &[]);
+    let after = service.has_measured(before + 1);
+    assert!(after > before);
+    let rows = service.json("/api/history?points=5000");
+    let of_rows: u64 = rows.as_array().unwrap().iter().map(|row| row[2].as_u64().unwrap()).sum();
+    assert!(of_rows >= after, "{of_rows} samples in rows, {after} in all before");
+    let events = service.json("/api/events?from=1").to_string();
+    assert_eq!(events.matches("the service began").count(), 2, "{events}");
+    assert_eq!(service.ends_on(rustix::process::Signal::TERM), Some(0));
+    // The record is one like any other.
+    let report = run(&["report", state.join("totals.json.journal").to_str().unwrap()]);
+    assert!(report.status.success(), "{}", stderr(&report));
+}
+
+#[test]
+fn others_judge_its_metrics_and_its_answers_are_safe() {
+    let _alone = alone_on_this_machine();
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(&folder.path().join("state"), &["--host", "box.lan", "--outlier", "1ns"]);
+    service.has_measured(20);
+    let late = service.json("/api/events?from=1")[0]["text"].as_str().unwrap().to_owned();
+    assert!(late.starts_with("CPU ") && late.contains(" late"), "{late}");
+    let (head, body) = service.ask("/metrics");
+    assert!(head.contains("application/openmetrics-text; version=1.0.0"), "{head}");
+    judges::openmetrics(&body);
+    assert!(
+        body.contains("ontick_watch_recent_max_seconds{cpu=") && body.contains("ontick_watch_paused{cpu="),
+        "{body}"
+    );
+    for path in ["/", "/page.js", "/page.css", "/api/now", "/nothing"] {
+        let (head, _) = service.ask(path);
+        for part in ["content-security-policy: default-src 'none'", "x-content-type-options: nosniff", "no-store"] {
+            assert!(head.contains(part), "{path}: {head}");
+        }
+    }
+    let host =
+        |name: &str| service.ask_as(&format!("GET /api/now HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n")).0;
+    assert!(host("evil.example").starts_with("HTTP/1.1 421") && host("box.lan:80").starts_with("HTTP/1.1 200"));
+    let (head, _) =
+        service.ask_as("POST /api/now HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.1 405"), "{head}");
+    for query in ["from=x", "points=0", "from=9&to=1"] {
+        assert!(service.ask(&format!("/api/history?{query}")).0.starts_with("HTTP/1.1 400"), "{query}");
+    }
+}
+
+#[test]
+fn garbage_crowds_and_sleepers_do_not_end_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(&folder.path().join("state"), &[]);
+    service.ask_as("\0\u{1}\u{2} nonsense\r\n\r\n");
+    service.ask_as(&format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(100_000)));
+    // More than it takes, and none of them says anything.
+    let crowd: Vec<_> = (0..400).filter_map(|_| TcpStream::connect(&service.address).ok()).collect();
+    assert!(crowd.len() > 256);
+    drop(crowd);
+    let until = Instant::now() + Duration::from_secs(30);
+    while service.ask("/api/now").1.is_empty() {
+        assert!(Instant::now() < until, "it answers nobody any more");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_stream_goes_on_and_a_token_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    std::fs::write(&token, "0123456789abcdef\n").unwrap();
+    std::fs::set_permissions(&token, PermissionsExt::from_mode(0o644)).unwrap();
+    let words =
+        ["watch", "--state", folder.path().join("x").to_str().unwrap(), "--listen", "0.0.0.0:0"].map(String::from);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let refused = run(&words);
+    assert!(stderr(&refused).contains("can be reached from other machines"), "{}", stderr(&refused));
+    let readable = run(&[words.as_slice(), &["--token", token.to_str().unwrap()]].concat());
+    assert!(stderr(&readable).contains("others can read the token"), "{}", stderr(&readable));
+    std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
+
+    let service = Service::start(&folder.path().join("state"), &["--token", token.to_str().unwrap()]);
+    assert!(service.ask("/").0.starts_with("HTTP/1.1 401"));
+    let (head, _) = service.ask("/?token=0123456789abcdef");
+    assert!(
+        head.starts_with("HTTP/1.1 303") && head.contains("ontick_token=0123456789abcdef; Path=/; HttpOnly"),
+        "{head}"
+    );
+    let mut stream = TcpStream::connect(&service.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream
+        .write_all(b"GET /stream HTTP/1.1\r\nHost: localhost\r\nCookie: ontick_token=0123456789abcdef\r\n\r\n")
+        .unwrap();
+    let events = BufReader::new(stream).lines().map_while(Result::ok).filter_map(|line| {
+        let json = line.strip_prefix("data: ")?;
+        serde_json::from_str::<Value>(json).ok()
+    });
+    let ats: Vec<u64> = events.take(3).map(|now| now["at"].as_u64().unwrap()).collect();
+    assert_eq!(ats.len(), 3);
+}
+
+#[test]
+fn what_cannot_be_is_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state").display().to_string();
+    let asked = |more: &[&str]| {
+        let output = run(&[&["watch", "--state", &state, "--duration", "1s"], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        let said = stderr(&output);
+        assert_eq!(said.lines().count(), 1, "{more:?}: {said}");
+        said
+    };
+    assert!(asked(&["--cpu", "900"]).contains("CPU 900 is not one that this program may use"));
+    assert!(asked(&["--hours", "8-9"]).contains("write it as 22:00-06:00"));
+    assert!(asked(&["--listen", "nowhere"]).contains("no address to listen on"));
+    assert!(asked(&["--interval", "1s", "--cycles", "1000"]).contains("takes 1000s: ask for a minute or less"));
+    let open = folder.path().join("open");
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
+    assert!(asked(&["--state", open.to_str().unwrap()]).contains("others own it or may write it"));
+}

@@ -1,0 +1,16 @@
+//! Measures all the time, a little: short blocks on chosen CPUs within a share of processor time, what they brought in
+//! files that a kill does not harm, what changed on the machine beside it, and a page that shows it.
+#![deny(unsafe_code)]
+
+pub mod block;
+pub mod changes;
+pub mod events;
+pub mod history;
+pub mod hours;
+pub mod pace;
+pub mod serve;
+pub mod service;
+pub mod state;
+pub mod totals;
+
+pub use history::row::Row;

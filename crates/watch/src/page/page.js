@@ -1,0 +1,237 @@
+"use strict";
+// Draws what the service measured. Everything comes from this host; text is set as text, never as markup.
+
+const byId = (id) => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+// Told apart with and without colour vision (Okabe and Ito).
+const INKS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7a7a7a"];
+const ink = (cpu) => INKS[cpu % INKS.length];
+let span = 3600;
+let newest = 0;
+
+const time = (ns) => {
+  if (ns === null || ns === undefined) return "–";
+  if (ns < 1000) return `${ns} ns`;
+  if (ns < 1e6) return `${(ns / 1e3).toPrecision(3)} µs`;
+  if (ns < 1e9) return `${(ns / 1e6).toPrecision(3)} ms`;
+  return `${(ns / 1e9).toPrecision(3)} s`;
+};
+const count = (n) => n.toLocaleString("en").replaceAll(",", " ");
+const when = (at) => {
+  const date = new Date(at * 1000), two = (n) => String(n).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+};
+
+const element = (name, attributes, text) => {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+const row = (cells, classes) => {
+  const made = document.createElement("tr");
+  if (classes) made.className = classes;
+  for (const cell of cells) made.insertCell().textContent = cell;
+  return made;
+};
+
+const show = (now) => {
+  newest = now.at;
+  const machine = now.environment || {};
+  const named = [machine.machine, machine.processor, machine.kernel && `Linux ${machine.kernel}`, machine.preemption && `preemption ${machine.preemption}`];
+  byId("machine").textContent = named.filter(Boolean).join(" · ");
+  const body = byId("now").tBodies[0];
+  body.replaceChildren(...now.cpus.map((cpu) => {
+    const last = cpu.last || {}, total = cpu.total;
+    const rest = [time(total.p99_ns), time(total.p999_ns), time(total.max_ns), count(total.samples), count(total.missed)];
+    if (!cpu.paused) return row([cpu.cpu, time(last.p50_ns), time(last.p99_ns), time(last.max_ns), ...rest]);
+    const made = row([cpu.cpu, cpu.paused, ...rest]);
+    made.cells[1].colSpan = 3;
+    made.cells[1].className = "paused";
+    return made;
+  }));
+  const findings = `${now.bad} bad findings and ${now.warnings} warnings (ontick check lists them)`;
+  byId("cost").textContent = `This service uses ${(now.duty * 100).toFixed(2)} % of a CPU. ${findings}.`;
+};
+
+// A logarithmic axis from 1-2-5 steps around what there is.
+const logarithmic = (values, from, to) => {
+  const some = values.filter((value) => value > 0);
+  const low = Math.floor(Math.log10(Math.min(...some, 1e4))), high = Math.ceil(Math.log10(Math.max(...some, 1e5)));
+  const place = (value) => from + (Math.log10(Math.max(value, 10 ** low)) - low) / (high - low) * (to - from);
+  return { place, ticks: Array.from({ length: high - low + 1 }, (_, n) => 10 ** (low + n)) };
+};
+const TIMES = [60, 300, 600, 1800, 3600, 10800, 21600, 43200, 86400, 259200, 604800, 1209600, 2678400, 7948800];
+const clock = (from, to) => {
+  const step = TIMES.find((step) => (to - from) / step <= 7) || 31622400;
+  const shift = new Date(from * 1000).getTimezoneOffset() * 60;
+  const first = Math.ceil((from - shift) / step) * step + shift;
+  const ticks = [];
+  for (let at = first; at < to; at += step) ticks.push(at);
+  const text = (at) => (step < 86400 ? when(at).slice(11, 16) : when(at).slice(5, 10));
+  return ticks.map((at) => [at, text(at)]);
+};
+const frame = (width, height, label) => element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+const widthOf = (box) => Math.max(320, Math.round(box.clientWidth || 900));
+
+const curve = (rows, from, to) => {
+  const box = byId("curve"), width = widthOf(box), height = 240, left = 62, right = width - 12, top = 12, bottom = height - 26;
+  const svg = frame(width, height, "Largest latency over time, each CPU");
+  const y = logarithmic(rows.map((row) => row[6]), bottom, top);
+  const x = (at) => left + (at - from) / (to - from) * (right - left);
+  for (const tick of y.ticks) {
+    svg.append(element("line", { class: "grid", x1: left, x2: right, y1: y.place(tick), y2: y.place(tick) }));
+    svg.append(element("text", { x: left - 8, y: y.place(tick) + 4, "text-anchor": "end" }, time(tick)));
+  }
+  for (const [at, text] of clock(from, to)) svg.append(element("text", { x: x(at), y: height - 8, "text-anchor": "middle" }, text));
+  const cpus = [...new Set(rows.map((row) => row[1]))];
+  for (const cpu of cpus) {
+    const own = rows.filter((row) => row[1] === cpu);
+    const gap = Math.max(2 * (to - from) / 500, 900, 4 * typical(own));
+    let before = -Infinity;
+    const path = own.map((row) => {
+      const move = row[0] - before > gap ? "M" : "L";
+      before = row[0];
+      return `${move}${x(row[0]).toFixed(1)} ${y.place(row[6]).toFixed(1)}`;
+    });
+    svg.append(element("path", { class: "line", stroke: ink(cpu), d: path.join("") || "M0 0" }));
+    if (own.length < 40) for (const row of own) svg.append(element("circle", { class: "dot", fill: ink(cpu), r: 2.2, cx: x(row[0]), cy: y.place(row[6]) }));
+  }
+  legend(svg, cpus, left, top);
+  box.replaceChildren(svg);
+  box.dataset.points = rows.length;
+};
+// The usual time between two rows.
+const typical = (rows) => {
+  const steps = rows.slice(1).map((row, n) => row[0] - rows[n][0]).sort((a, b) => a - b);
+  return steps[Math.floor(steps.length / 2)] || 0;
+};
+const legend = (svg, cpus, left, top) => {
+  if (cpus.length > 8) return;
+  cpus.forEach((cpu, n) => {
+    svg.append(element("rect", { x: left + 8 + 74 * n, y: top + 2, width: 12, height: 4, fill: ink(cpu) }));
+    svg.append(element("text", { x: left + 24 + 74 * n, y: top + 9 }, `CPU ${cpu}`));
+  });
+};
+
+// One ink, from quick to late: light to dark on light ground, and the reverse on dark.
+const shade = (share) => `hsl(20 ${30 + 60 * share}% ${dark() ? 22 + 48 * share : 93 - 58 * share}%)`;
+const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+const heat = (rows, from, to) => {
+  const box = byId("heat"), width = widthOf(box), left = 62, right = width - 12;
+  const cpus = [...new Set(rows.map((row) => row[1]))].sort((a, b) => a - b);
+  const lane = Math.max(4, Math.min(22, 400 / Math.max(1, cpus.length))), height = 10 + lane * cpus.length + 26;
+  const svg = frame(width, height, "Largest latency over time by shade, a row for each CPU");
+  const most = Math.max(...rows.map((row) => row[6]), 1e5), least = Math.min(...rows.map((row) => row[6] || Infinity), 1e4);
+  const share = (ns) => Math.max(0, Math.min(1, Math.log(Math.max(ns, least) / least) / Math.log(most / least)));
+  const columns = Math.min(300, Math.floor((right - left) / 3)), step = (to - from) / columns;
+  cpus.forEach((cpu, lane_of) => {
+    const worst = new Map();
+    for (const row of rows) if (row[1] === cpu) {
+      const column = Math.floor((row[0] - from) / step);
+      worst.set(column, Math.max(worst.get(column) || 0, row[6]));
+    }
+    for (const [column, ns] of worst) {
+      const cell = element("rect", { x: (left + column * (right - left) / columns).toFixed(1), y: 6 + lane_of * lane, width: ((right - left) / columns + .4).toFixed(1), height: lane - 1, fill: shade(share(ns)) });
+      cell.append(element("title", {}, `CPU ${cpu}, ${when(Math.round(from + column * step))}: ${time(ns)}`));
+      svg.append(cell);
+    }
+    if (lane >= 10 || lane_of % 8 === 0) svg.append(element("text", { x: left - 8, y: 6 + lane_of * lane + lane / 2 + 4, "text-anchor": "end" }, `CPU ${cpu}`));
+  });
+  for (const [at, text] of clock(from, to)) svg.append(element("text", { x: left + (at - from) / (to - from) * (right - left), y: height - 8, "text-anchor": "middle" }, text));
+  box.replaceChildren(svg);
+  box.dataset.cells = svg.querySelectorAll("rect").length;
+  byId("scale").textContent = rows.length ? `From ${time(least)} (weak) to ${time(most)} (strong).` : "Nothing was measured in this time.";
+};
+
+const exceedance = (series) => {
+  const box = byId("exceedance"), width = widthOf(box), height = 260, left = 84, right = width - 26, top = 12, bottom = height - 28;
+  const svg = frame(width, height, "Share of samples later than a latency");
+  const ends = series.flatMap((one) => one.buckets.map(([low, wide]) => low + wide));
+  const x = logarithmic(ends, left, right);
+  const most = Math.max(10, ...series.map((one) => one.samples));
+  const decades = Math.ceil(Math.log10(most));
+  const y = (share) => top + Math.min(decades, -Math.log10(share)) / decades * (bottom - top);
+  for (const tick of x.ticks) {
+    svg.append(element("line", { class: "grid", y1: top, y2: bottom, x1: x.place(tick), x2: x.place(tick) }));
+    svg.append(element("text", { x: x.place(tick), y: height - 9, "text-anchor": "middle" }, time(tick)));
+  }
+  for (let n = 0; n <= decades; n += Math.ceil(decades / 5)) {
+    svg.append(element("line", { class: "grid", x1: left, x2: right, y1: y(10 ** -n), y2: y(10 ** -n) }));
+    svg.append(element("text", { x: left - 8, y: y(10 ** -n) + 4, "text-anchor": "end" }, n === 0 ? "all" : `1 in ${count(10 ** n)}`));
+  }
+  for (const one of series) {
+    let left_over = one.samples, path = "";
+    for (const [low, wide, number] of one.buckets) {
+      const at = x.place(low + wide).toFixed(1), before = y(left_over / one.samples).toFixed(1);
+      path += `${path ? "L" : "M"}${at} ${before}`;
+      left_over -= number;
+      if (left_over > 0) path += `L${at} ${y(left_over / one.samples).toFixed(1)}`;
+    }
+    if (path) svg.append(element("path", { class: "line", stroke: ink(one.cpu), d: path }));
+  }
+  legend(svg, series.map((one) => one.cpu), right - 90 * Math.min(series.length, 8), top);
+  box.replaceChildren(svg);
+};
+
+const get = async (path) => {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+};
+const past = async () => {
+  const to = (newest || Math.floor(Date.now() / 1000)) + 1, from = to - span;
+  const [rows, events, record] = await Promise.all([
+    get(`/api/history?from=${from}&to=${to}&points=500`),
+    get(`/api/events?from=${Math.max(0, from)}&to=${to}&points=100`),
+    get("/api/record"),
+  ]);
+  curve(rows, from, to);
+  heat(rows, from, to);
+  exceedance(record.series.map((one) => ({
+    cpu: one.settings.cpu,
+    buckets: one.latency.buckets,
+    samples: one.latency.buckets.reduce((sum, bucket) => sum + bucket[2], 0),
+  })).filter((one) => one.samples > 0));
+  byId("host").textContent = `ontick watch · ${location.hostname}`;
+  byId("events").tBodies[0].replaceChildren(...events.map((event) => row([when(event.at), event.kind, event.text], event.bad ? "bad" : "")));
+  document.body.dataset.drawn = String(Number(document.body.dataset.drawn || 0) + 1);
+};
+
+// One at a time, and again if something came meanwhile.
+let drawing = false, again = false;
+const redraw = async () => {
+  if (drawing) { again = true; return; }
+  drawing = true;
+  try { await past(); } catch (error) { lost(`no figures: ${error.message}`); }
+  drawing = false;
+  if (again) { again = false; redraw(); }
+};
+const lost = (text) => { const line = byId("connection"); line.textContent = text; line.className = "lost"; };
+
+for (const button of document.querySelectorAll("button[data-span]")) {
+  button.addEventListener("click", () => {
+    span = Number(button.dataset.span);
+    for (const other of document.querySelectorAll("button[data-span]")) other.setAttribute("aria-pressed", String(other === button));
+    redraw();
+  });
+}
+// Wide spans change slowly: what comes every few seconds is drawn when it shows.
+let drawn_at = 0;
+const take = (now, how) => {
+  show(now);
+  const line = byId("connection");
+  line.textContent = `${how} ${when(now.at)}`;
+  line.className = "";
+  if (now.at - drawn_at >= span / 720) { drawn_at = now.at; redraw(); }
+};
+// With ?still the page is as of now and stays so: to be printed, or looked at by a program.
+if (new URLSearchParams(location.search).has("still")) {
+  get("/api/now").then((now) => take(now, "as of")).catch((error) => lost(error.message));
+} else {
+  const stream = new EventSource("/stream");
+  stream.onmessage = (message) => take(JSON.parse(message.data), "live,");
+  stream.onerror = () => lost("no connection to the service; trying again");
+}
+addEventListener("resize", () => { clearTimeout(redraw.timer); redraw.timer = setTimeout(redraw, 200); });

@@ -1,0 +1,147 @@
+//! One answer to one request.
+
+use std::convert::Infallible;
+use std::sync::Mutex;
+
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, SET_COOKIE, WWW_AUTHENTICATE,
+};
+use hyper::{Method, Request, Response, StatusCode};
+use serde::Serialize;
+use tokio::sync::watch;
+
+use super::admission::{Admission, COOKIE_NAME, Turned};
+use super::feed::Feed;
+use super::metrics;
+use super::query::{Stretch, value};
+use crate::block::seconds_now;
+use crate::service::lock;
+use crate::state::State;
+
+type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// Headers of every answer: nothing is loaded from elsewhere, framed, guessed or kept.
+const SAFE: [(&str, &str); 6] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cache-control", "no-store"),
+];
+
+/// Answers a request.
+pub fn to(
+    request: &Request<Incoming>,
+    state: &Mutex<State>,
+    news: &watch::Receiver<Bytes>,
+    admission: &Admission,
+) -> Answer {
+    let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+    let mut answer = match admission.check(request.headers()) {
+        Err(Turned::Host) => plain(StatusCode::MISDIRECTED_REQUEST, "this is not the host that was asked for\n"),
+        // The way in for a browser: the token once in the address, then in a cookie.
+        Err(Turned::Token) if path == "/" && value(query, "token").is_some_and(|token| admission.is_token(token)) => {
+            let_in(value(query, "token").unwrap_or_default())
+        }
+        Err(Turned::Token) => {
+            let mut answer =
+                plain(StatusCode::UNAUTHORIZED, "a token is needed: /?token=… or Authorization: Bearer …\n");
+            answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            answer
+        }
+        Ok(()) if request.method() != Method::GET && request.method() != Method::HEAD => {
+            let mut answer = plain(StatusCode::METHOD_NOT_ALLOWED, "nothing can be changed here\n");
+            answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            answer
+        }
+        Ok(()) => found(path, query, state, news),
+    };
+    for (name, value) in SAFE {
+        answer.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    answer
+}
+
+fn found(path: &str, query: &str, state: &Mutex<State>, news: &watch::Receiver<Bytes>) -> Answer {
+    let now = seconds_now();
+    match path {
+        "/" => content("text/html; charset=utf-8", include_str!("../page/index.html")),
+        "/page.css" => content("text/css; charset=utf-8", include_str!("../page/page.css")),
+        "/page.js" => content("text/javascript; charset=utf-8", include_str!("../page/page.js")),
+        "/api/now" => json(&lock(state).now(now)),
+        "/api/history" => match Stretch::read(query, now) {
+            Some(stretch) => {
+                let rows = lock(state).history(stretch.from, stretch.to, stretch.points, now);
+                match rows {
+                    Ok(rows) => json(&rows.iter().map(shown).collect::<Vec<_>>()),
+                    Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
+                }
+            }
+            None => plain(StatusCode::BAD_REQUEST, "write it as ?from=SECONDS&to=SECONDS&points=1…5000\n"),
+        },
+        "/api/events" => match Stretch::read(query, now) {
+            Some(stretch) => {
+                let mut events = lock(state).events(stretch.from, stretch.points as usize);
+                events.retain(|event| event.at < stretch.to);
+                json(&events)
+            }
+            None => plain(StatusCode::BAD_REQUEST, "write it as ?from=SECONDS&to=SECONDS&points=1…5000\n"),
+        },
+        "/api/findings" => json(&lock(state).seen()),
+        "/api/record" => json(lock(state).run()),
+        "/metrics" => content(metrics::CONTENT_TYPE, &metrics::text(&lock(state), now)),
+        "/stream" => {
+            let mut answer = Response::new(Feed::start(news.clone()).boxed_unsync());
+            answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+            answer
+        }
+        _ => plain(StatusCode::NOT_FOUND, "there is no such page here\n"),
+    }
+}
+
+/// A row as a list of numbers: time, CPU, samples, missed, p50, p99, maximum (ns), steal (ms).
+fn shown(row: &crate::Row) -> (u32, u16, u32, u32, u32, u32, u64, u32) {
+    (row.at, row.cpu, row.samples, row.missed, row.p50_ns, row.p99_ns, row.max_ns, row.steal_ms)
+}
+
+fn body(text: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Infallible> {
+    Full::new(text.into()).boxed_unsync()
+}
+
+fn content(kind: &'static str, text: &str) -> Answer {
+    let mut answer = Response::new(body(text.to_owned()));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    answer
+}
+
+fn plain(status: StatusCode, text: &str) -> Answer {
+    let mut answer = content("text/plain; charset=utf-8", text);
+    *answer.status_mut() = status;
+    answer
+}
+
+fn json(value: &impl Serialize) -> Answer {
+    match serde_json::to_string(value) {
+        Ok(text) => content("application/json", &text),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
+    }
+}
+
+fn let_in(token: &str) -> Answer {
+    let mut answer = plain(StatusCode::SEE_OTHER, "");
+    let cookie = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Strict");
+    answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        answer.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}

@@ -1,0 +1,237 @@
+//! The service: blocks in turn, the machine looked at now and then, all of it within a share of a CPU.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ontick_machine::Root;
+use ontick_units::CpuList;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::block::{self, Block, BlockError, Job, seconds_now};
+use crate::changes::Seen;
+use crate::events::Kind;
+use crate::hours::Hours;
+use crate::pace::{Backoff, Pace};
+use crate::state::{State, StateError};
+
+/// How often the flag that ends the service is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// The clock counts as set when it moved so much, in seconds, beside the one that is not.
+const CLOCK_SET_S: u32 = 2;
+
+/// What the service does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The CPUs that are watched, in turn.
+    pub cpus: Vec<u32>,
+    /// What is measured in each block.
+    pub job: Job,
+    /// How often, and at what cost.
+    pub pace: Pace,
+    /// When it may measure; always where there is nothing.
+    pub hours: Option<Hours>,
+    /// Latencies from here on are events, in ns.
+    pub outlier_ns: u64,
+    /// How often the machine is looked at.
+    pub look_every: Duration,
+    /// Where everything is kept.
+    pub folder: PathBuf,
+}
+
+/// Who is told that there is something new.
+pub type Listener = Box<dyn Fn() + Send>;
+
+/// A service that keeps its state for itself and for those who ask for it.
+pub struct Service {
+    options: Options,
+    state: Arc<Mutex<State>>,
+    backoffs: BTreeMap<u32, Backoff>,
+    refused: Vec<String>,
+}
+
+impl Service {
+    /// Opens the state.
+    pub fn open(options: Options) -> Result<Self, StateError> {
+        let state = State::open(&options.folder, &options.cpus, &options.job, seconds_now())?;
+        Ok(Self { options, state: Arc::new(Mutex::new(state)), backoffs: BTreeMap::new(), refused: Vec::new() })
+    }
+
+    /// The state, for those who show it.
+    pub fn state(&self) -> Arc<Mutex<State>> {
+        self.state.clone()
+    }
+
+    /// What the system refused the measuring thread, with reason and remedy.
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    /// Measures until `stop` is set; `news` is called after each round.
+    pub fn run(&mut self, stop: &AtomicBool, news: &Listener) {
+        let began = Instant::now();
+        let mut clock = ClockWatch::start();
+        let (mut looked, mut round_cost) = (None::<Instant>, cost());
+        self.note(Kind::Service, "the service began".into());
+        while !stop.load(Relaxed) {
+            let round = Instant::now();
+            if let Some(moved) = clock.moved() {
+                self.note(Kind::Clock, format!("the clock was set {moved}"));
+            }
+            if looked.is_none_or(|at| at.elapsed() >= self.options.look_every) {
+                let cpus: CpuList = self.options.cpus.iter().copied().collect();
+                // CPUs that are offline now are reported where they are measured.
+                if let Ok(seen) = Seen::now(&Root::live(), &cpus) {
+                    lock(&self.state).look(seconds_now(), seen);
+                }
+                looked = Some(round);
+            }
+            if self.options.hours.is_none_or(|hours| hours.contain_now()) {
+                self.round(began.elapsed().as_secs(), stop);
+            }
+            let used = cost().saturating_sub(round_cost);
+            round_cost += used;
+            let rest = self.options.pace.rest(round.elapsed(), used);
+            let whole = (round.elapsed() + rest).as_secs_f64();
+            lock(&self.state).set_duty(used.as_secs_f64() / whole.max(1e-3));
+            news();
+            sleep_unless(stop, rest);
+        }
+        self.note(Kind::Service, "the service ended".into());
+    }
+
+    /// One block on each CPU that is free.
+    fn round(&mut self, now_s: u64, stop: &AtomicBool) {
+        for cpu in self.options.cpus.clone() {
+            let backoff = self.backoffs.entry(cpu).or_default();
+            if stop.load(Relaxed) || !backoff.is_over(now_s) {
+                continue;
+            }
+            match block::measure(cpu, &self.options.job) {
+                Ok((block, refused)) => {
+                    self.refused = refused;
+                    self.take(cpu, &block);
+                }
+                Err(error) => self.leave(cpu, now_s, &error),
+            }
+        }
+    }
+
+    fn take(&mut self, cpu: u32, block: &Block) {
+        let mut state = lock(&self.state);
+        if self.backoffs.entry(cpu).or_default().admit() {
+            state.pause(block.at, cpu, None);
+        }
+        state.add(block, self.options.outlier_ns);
+    }
+
+    fn leave(&mut self, cpu: u32, now_s: u64, error: &BlockError) {
+        if self.backoffs.entry(cpu).or_default().refuse(now_s) {
+            lock(&self.state).pause(seconds_now(), cpu, Some(error.to_string()));
+        }
+    }
+
+    fn note(&self, kind: Kind, text: String) {
+        lock(&self.state).note(seconds_now(), kind, false, None, text);
+    }
+}
+
+/// A thread that panicked while it held the state left it as it was between two blocks.
+pub fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Processor time of this process, all threads, so far.
+fn cost() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn sleep_unless(stop: &AtomicBool, rest: Duration) {
+    let until = Instant::now() + rest;
+    while !stop.load(Relaxed) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        // A signal ends a sleep early for the thread that gets it; others look soon enough.
+        std::thread::sleep(left.min(LOOK));
+    }
+}
+
+/// Finds out that somebody set the clock.
+struct ClockWatch {
+    boot: Instant,
+    wall: u32,
+}
+
+impl ClockWatch {
+    fn start() -> Self {
+        Self { boot: Instant::now(), wall: seconds_now() }
+    }
+
+    /// By how much, since the last look.
+    fn moved(&mut self) -> Option<String> {
+        let expected = self.wall.saturating_add(self.boot.elapsed().as_secs() as u32);
+        let (ahead, behind) = (seconds_now().saturating_sub(expected), expected.saturating_sub(seconds_now()));
+        if ahead.max(behind) < CLOCK_SET_S {
+            return None;
+        }
+        *self = Self::start();
+        Some(if ahead > 0 { format!("ahead by {ahead} s") } else { format!("back by {behind} s") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ontick_rt::thread::Policy;
+
+    fn options(folder: &std::path::Path) -> Options {
+        Options {
+            cpus: vec![ontick_rt::cpus::preferred()],
+            job: Job { interval_ns: 100_000, cycles: 20, policy: Policy::Other },
+            pace: Pace { every: Duration::from_millis(20), duty: 1.0 },
+            hours: None,
+            outlier_ns: u64::MAX,
+            look_every: Duration::from_secs(3_600),
+            folder: folder.into(),
+        }
+    }
+
+    #[test]
+    fn it_measures_until_it_is_ended_and_two_do_not_share_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut service = Service::open(options(folder.path())).unwrap();
+        let refused = Service::open(options(folder.path())).err().unwrap();
+        assert!(refused.to_string().contains("used by another service"), "{refused}");
+        let (stop, state) = (Arc::new(AtomicBool::new(false)), service.state());
+        let (ended, rounds) = (stop.clone(), std::sync::atomic::AtomicU32::new(0));
+        let news: Listener = Box::new(move || {
+            ended.store(rounds.fetch_add(1, Relaxed) >= 2, Relaxed);
+        });
+        service.run(&stop, &news);
+        let state = lock(&state);
+        let now = state.now(seconds_now());
+        let measured = now.cpus[0].total.samples;
+        // Another test's loop may have the CPU.
+        assert!(measured == 60 || now.cpus[0].now.paused.is_some(), "{now:?}");
+        assert!(now.bad + now.warnings > 0 || state.seen().is_some());
+        let texts: Vec<String> = state.events(0, 9).into_iter().map(|event| event.text).collect();
+        assert!(texts.first().is_some_and(|text| text == "the service ended"), "{texts:?}");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_is_found_out() {
+        let mut watch = ClockWatch::start();
+        assert_eq!(watch.moved(), None);
+        watch.wall -= 100;
+        let moved = watch.moved().unwrap();
+        assert!(moved.starts_with("ahead by "), "{moved}");
+        assert_eq!(watch.moved(), None);
+        watch.wall += 100;
+        assert!(watch.moved().unwrap().starts_with("back by "));
+    }
+}

@@ -1,0 +1,292 @@
+//! Everything that the service keeps, in one folder that one service at a time uses.
+
+use std::collections::BTreeMap;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use ontick_record::{Histogram, Run, Severity};
+use rustix::fs::{FlockOperation, flock};
+use serde::Serialize;
+
+use crate::block::{Block, Job};
+use crate::changes::Seen;
+use crate::events::{Event, Events, Kind};
+use crate::history::{Fineness, History, rows::RowsError, thinned_to};
+use crate::totals::{Totals, TotalsError};
+
+/// Why the state cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// Another service uses it.
+    #[error("{} is used by another service that watches: end it, or name another folder", .0.display())]
+    InUse(PathBuf),
+    /// Others could put something into it.
+    #[error("{}: others own it or may write it, and this program would follow what they put there", .0.display())]
+    Unsafe(PathBuf),
+    /// The system refused.
+    #[error("{}: {error}", path.display())]
+    System {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said.
+        error: io::Error,
+    },
+    /// A file of rows cannot be used.
+    #[error(transparent)]
+    Rows(#[from] RowsError),
+    /// The cumulative record cannot be used.
+    #[error(transparent)]
+    Totals(#[from] TotalsError),
+}
+
+/// What was measured and what happened.
+pub struct State {
+    folder: PathBuf,
+    _lock: File,
+    history: History,
+    totals: Totals,
+    events: Events,
+    cpus: BTreeMap<u32, OfCpu>,
+    seen: Option<Seen>,
+    /// What could not be written, so that it is said once.
+    failing: bool,
+    /// The share of one CPU that the service used lately.
+    duty: f64,
+    started: u32,
+}
+
+/// A CPU as the page shows it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct OfCpu {
+    /// The figures of the last block.
+    pub last: Option<Figures>,
+    /// Why it is not measured now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<String>,
+}
+
+/// Figures of a stretch of time, in ns.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// When it began, in seconds since 1970.
+    pub at: u32,
+    /// Samples.
+    pub samples: u64,
+    /// Periods that were missed.
+    pub missed: u64,
+    /// Percentiles and the largest latency.
+    pub p50_ns: Option<u64>,
+    /// 99 % of the samples do not exceed it.
+    pub p99_ns: Option<u64>,
+    /// 99.9 % of the samples do not exceed it.
+    pub p999_ns: Option<u64>,
+    /// The largest latency.
+    pub max_ns: Option<u64>,
+}
+
+impl Figures {
+    fn of(at: u32, latency: &Histogram, missed: u64) -> Self {
+        Self {
+            at,
+            samples: latency.count(),
+            missed,
+            p50_ns: latency.quantile(0.5),
+            p99_ns: latency.quantile(0.99),
+            p999_ns: latency.quantile(0.999),
+            max_ns: latency.max_ns,
+        }
+    }
+}
+
+/// The present, as the page and other programs ask for it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Now {
+    /// Name and version of this format.
+    pub schema: &'static str,
+    /// In seconds since 1970.
+    pub at: u32,
+    /// When the service began, in seconds since 1970.
+    pub started: u32,
+    /// The machine.
+    pub environment: Option<ontick_record::Environment>,
+    /// The share of one CPU that the service used lately, 0 to 1.
+    pub duty: f64,
+    /// Each CPU that is watched.
+    pub cpus: Vec<CpuNow>,
+    /// How many findings are bad.
+    pub bad: usize,
+    /// How many findings are warnings.
+    pub warnings: usize,
+}
+
+/// A CPU now.
+#[derive(Debug, Clone, Serialize)]
+pub struct CpuNow {
+    /// Its number.
+    pub cpu: u32,
+    /// The last block, and why there is no newer one.
+    #[serde(flatten)]
+    pub now: OfCpu,
+    /// All that was ever measured there.
+    pub total: Figures,
+}
+
+impl State {
+    /// Opens the state in a folder, which is made if it is missing; what was found damaged is an event.
+    pub fn open(folder: &Path, cpus: &[u32], job: &Job, now: u32) -> Result<Self, StateError> {
+        let system = |path: &Path| {
+            let path = path.to_owned();
+            move |error| StateError::System { path, error }
+        };
+        DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(system(folder))?;
+        let owned = std::fs::metadata(folder).map_err(system(folder))?;
+        if owned.uid() != rustix::process::geteuid().as_raw() || owned.mode() & 0o022 != 0 {
+            return Err(StateError::Unsafe(folder.into()));
+        }
+        let path = folder.join("lock");
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).open(&path);
+        let lock = lock.map_err(system(&path))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| StateError::InUse(folder.into()))?;
+        let (history, damaged) = History::open(folder)?;
+        let (totals, damage) = Totals::open(folder, cpus, job)?;
+        let events = Events::open(folder).map_err(system(folder))?;
+        let cpus = cpus.iter().map(|cpu| (*cpu, OfCpu::default())).collect();
+        let seen = Seen::read(&crate::changes::file_in(folder));
+        let mut state = Self {
+            folder: folder.into(),
+            _lock: lock,
+            history,
+            totals,
+            events,
+            cpus,
+            seen,
+            failing: false,
+            duty: 0.0,
+            started: now,
+        };
+        if damaged > 0 {
+            state.note(
+                now,
+                Kind::State,
+                true,
+                None,
+                format!("{damaged} rows of what was kept are damaged, and left out"),
+            );
+        }
+        if let Some(damage) = damage {
+            state.note(now, Kind::State, true, None, damage);
+        }
+        Ok(state)
+    }
+
+    /// Takes a block in, and notes a latency above the threshold.
+    pub fn add(&mut self, block: &Block, outlier_ns: u64) {
+        let figures = Figures::of(block.at, &block.latency, block.missed);
+        let worst = block.latency.max_ns.filter(|ns| *ns >= outlier_ns);
+        if let Some(of) = self.cpus.get_mut(&block.cpu.into()) {
+            (of.last, of.paused) = (Some(figures), None);
+        }
+        let written = self.history.add(block).map_err(StateError::from);
+        let written = written.and(self.totals.add(block).map_err(StateError::from));
+        self.judge(block.at, written);
+        if let Some(ns) = worst {
+            let stolen = block.steal_ns >= ns / 2;
+            let why = if stolen { "; the hypervisor had the CPU meanwhile" } else { "" };
+            let text = format!("CPU {} was {} late{why}", block.cpu, ontick_units::show(ns));
+            self.note(block.at, Kind::Outlier, true, Some(block.cpu.into()), text);
+        }
+    }
+
+    /// A full disk is said once, and once more when there is room again; measuring goes on.
+    fn judge(&mut self, at: u32, written: Result<(), StateError>) {
+        match written {
+            Ok(()) if std::mem::take(&mut self.failing) => {
+                self.note(at, Kind::State, false, None, "what is measured can be kept again".into());
+            }
+            Ok(()) => {}
+            Err(_) if self.failing => {}
+            Err(error) => {
+                self.failing = true;
+                self.note(at, Kind::State, true, None, format!("what is measured cannot be kept: {error}"));
+            }
+        }
+    }
+
+    /// Why a CPU is not measured; none if it is again.
+    pub fn pause(&mut self, at: u32, cpu: u32, why: Option<String>) {
+        let text = match &why {
+            Some(why) => format!("CPU {cpu} is not measured: {why}"),
+            None => format!("CPU {cpu} is measured again"),
+        };
+        if let Some(of) = self.cpus.get_mut(&cpu) {
+            of.paused = why;
+        }
+        self.note(at, Kind::Pause, false, Some(cpu), text);
+    }
+
+    /// The machine as it was found; what changed since it was last looked at becomes events.
+    pub fn look(&mut self, at: u32, now: Seen) {
+        let events = self.seen.as_ref().map(|before| now.since(before, at)).unwrap_or_default();
+        events.iter().for_each(|event| drop(self.events.append(event)));
+        if self.seen.as_ref() != Some(&now) {
+            // What cannot be kept is found again at the next start.
+            let _ = now.write(&crate::changes::file_in(&self.folder));
+            self.seen = Some(now);
+        }
+    }
+
+    /// Something happened.
+    pub fn note(&mut self, at: u32, kind: Kind, bad: bool, cpu: Option<u32>, text: String) {
+        // Where even that cannot be written there is nowhere left to say it.
+        let _ = self.events.append(&Event { at, kind, bad, cpu, text });
+    }
+
+    /// The share of one CPU that the service uses.
+    pub fn set_duty(&mut self, duty: f64) {
+        self.duty = duty;
+    }
+
+    /// The present.
+    pub fn now(&self, at: u32) -> Now {
+        let total = |cpu: u32| {
+            let series = self.totals.run().series.iter().find(|series| series.settings.cpu == Some(cpu));
+            series.map(|series| Figures::of(self.started, &series.latency, series.missed)).unwrap_or_default()
+        };
+        let cpus = self.cpus.iter().map(|(cpu, now)| CpuNow { cpu: *cpu, now: now.clone(), total: total(*cpu) });
+        let count = |severity| self.seen.as_ref().map_or(0, |seen| seen.count(severity));
+        Now {
+            schema: "ontick-now/1",
+            at,
+            started: self.started,
+            environment: self.totals.run().environment.clone(),
+            duty: self.duty,
+            cpus: cpus.collect(),
+            bad: count(Severity::Bad),
+            warnings: count(Severity::Warn),
+        }
+    }
+
+    /// All that was measured, as a record.
+    pub fn run(&self) -> &Run {
+        self.totals.run()
+    }
+
+    /// Rows of a stretch of the past, at most so many for each CPU.
+    pub fn history(&self, from: u32, to: u32, points: u32, now: u32) -> Result<Vec<crate::Row>, RowsError> {
+        let rows = self.history.read(from, to, Fineness::of(from, to.min(now), now))?;
+        Ok(thinned_to(rows, from, to, points))
+    }
+
+    /// The newest events.
+    pub fn events(&self, from: u32, most: usize) -> Vec<Event> {
+        self.events.newest(from, most)
+    }
+
+    /// What the machine was found to be.
+    pub fn seen(&self) -> Option<&Seen> {
+        self.seen.as_ref()
+    }
+}

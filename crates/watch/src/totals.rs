@@ -1,0 +1,162 @@
+//! All that was ever measured, CPU by CPU: a record that grows, kept in a journal so that a kill loses no block.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use ontick_measure::document;
+use ontick_record::Measurement;
+use ontick_record::journal::{self, Added, Journal};
+use ontick_record::run::{Run, Series, Settings};
+use ontick_record::store::ParseError;
+
+use crate::block::{Block, Job};
+
+/// The cumulative record.
+pub struct Totals {
+    run: Run,
+    journal: Journal,
+}
+
+/// Why the record cannot be kept.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TotalsError {
+    /// The system refused.
+    #[error("{}: {error}", path.display())]
+    System {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+impl Totals {
+    /// Takes up the record in a folder, or begins one for these CPUs. A journal that cannot be read is moved aside; what
+    /// was wrong with it comes with the new one.
+    pub fn open(folder: &Path, cpus: &[u32], job: &Job) -> Result<(Self, Option<String>), TotalsError> {
+        let path = folder.join("totals.json");
+        let there = journal::path_for(&path);
+        let (run, damage) = match recovered(&there) {
+            Ok(run) => (run, None),
+            Err(why) => {
+                let aside = folder.join("totals.damaged");
+                std::fs::rename(&there, &aside).map_err(|error| TotalsError::System { path: there.clone(), error })?;
+                (None, Some(format!("{why}; it is now {}, and counting began anew", aside.display())))
+            }
+        };
+        let mut run = run.unwrap_or_else(|| document::begin(Measurement::Timer, Vec::new(), cpus.last().copied()));
+        run.environment = Some(document::environment(cpus.last().copied()));
+        for cpu in cpus {
+            if !run.series.iter().any(|series| series.settings.cpu == Some(*cpu)) {
+                run.series.push(empty(*cpu, job));
+            }
+        }
+        let journal = Journal::resume(&path, &run).map_err(|error| TotalsError::System { path: there, error })?;
+        Ok((Self { run, journal }, damage))
+    }
+
+    /// Adds a block.
+    pub fn add(&mut self, block: &Block) -> Result<(), TotalsError> {
+        let of_cpu = |series: &Series| series.settings.cpu == Some(block.cpu.into());
+        let Some(index) = self.run.series.iter().position(of_cpu) else { return Ok(()) };
+        let series = &mut self.run.series[index];
+        series.latency.merge(&block.latency);
+        series.missed += block.missed;
+        let covered_ns = series.settings.interval_ns.saturating_mul(block.latency.count() + block.missed);
+        self.run.duration_ns = self.run.duration_ns.saturating_add(covered_ns);
+        let added = Added {
+            series: index,
+            duration_ns: self.run.duration_ns,
+            buckets: block.latency.buckets().to_vec(),
+            min_ns: series.latency.min_ns,
+            max_ns: series.latency.max_ns,
+            mean_ns: block.latency.mean_ns,
+            std_dev_ns: block.latency.std_dev_ns,
+            missed: block.missed,
+            second_max_ns: block.latency.max_ns.unwrap_or(0),
+            ..Added::default()
+        };
+        self.journal.append(&added).map_err(|error| TotalsError::System { path: self.journal.path().into(), error })
+    }
+
+    /// What was measured so far, as a record.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+}
+
+/// The run of a journal; none where there is no journal.
+fn recovered(path: &Path) -> Result<Option<Run>, ParseError> {
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    let mut run = journal::recover_from(BufReader::new(file))?;
+    // It was not interrupted: it goes on. A second's maximum for each block of years would be no small file.
+    run.interrupted = false;
+    run.notes.clear();
+    run.series.iter_mut().for_each(|series| series.maxima = Default::default());
+    Ok(Some(run))
+}
+
+fn empty(cpu: u32, job: &Job) -> Series {
+    let settings = Settings {
+        method: "clock_nanosleep".into(),
+        interval_ns: job.interval_ns,
+        cpu: Some(cpu),
+        policy: job.policy.to_string(),
+        ..Settings::default()
+    };
+    Series { settings, ..Series::from(format!("CPU {cpu}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ontick_record::Histogram;
+    use ontick_rt::thread::Policy;
+
+    const JOB: Job = Job { interval_ns: 1_000_000, cycles: 200, policy: Policy::Other };
+
+    fn block(cpu: u16, latencies: &[u64]) -> Block {
+        let mut latency = Histogram::default();
+        latencies.iter().for_each(|ns| latency.add(*ns, 1, 1));
+        Block { at: 7, cpu, latency, missed: 2, steal_ns: 0 }
+    }
+
+    /// Of a CPU: samples, least, largest, missed.
+    type Figures = (u64, Option<u64>, Option<u64>, u64);
+
+    fn figures(totals: &Totals) -> Vec<Figures> {
+        let of = |s: &Series| (s.latency.count(), s.latency.min_ns, s.latency.max_ns, s.missed);
+        totals.run().series.iter().map(of).collect()
+    }
+
+    #[test]
+    fn every_block_is_there_after_a_kill() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut totals, damage) = Totals::open(folder.path(), &[0, 1], &JOB).unwrap();
+        assert_eq!(damage, None);
+        totals.add(&block(1, &[5, 90])).unwrap();
+        totals.add(&block(1, &[3])).unwrap();
+        let before = figures(&totals);
+        assert_eq!((before[1], &*totals.run().series[1].name), ((3, Some(3), Some(90), 4), "CPU 1"));
+        // Nothing is closed. A CPU that comes later has a series of its own.
+        let (mut totals, _) = Totals::open(folder.path(), &[1, 2], &JOB).unwrap();
+        assert_eq!(figures(&totals)[..2], before);
+        totals.add(&block(2, &[8])).unwrap();
+        let journal = folder.path().join("totals.json.journal");
+        let whole = std::fs::read(&journal).unwrap();
+        std::fs::write(&journal, &whole[..whole.len() - 3]).unwrap();
+        let (totals, damage) = Totals::open(folder.path(), &[1, 2], &JOB).unwrap();
+        assert_eq!((damage, figures(&totals)[2].0, figures(&totals)[1].0), (None, 0, 3));
+    }
+
+    #[test]
+    fn a_journal_that_is_none_is_moved_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("totals.json.journal"), "nonsense\n").unwrap();
+        let (totals, damage) = Totals::open(folder.path(), &[0], &JOB).unwrap();
+        assert!(damage.unwrap().contains("totals.damaged") && totals.run().series.len() == 1);
+        assert_eq!(std::fs::read_to_string(folder.path().join("totals.damaged")).unwrap(), "nonsense\n");
+    }
+}
