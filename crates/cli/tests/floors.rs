@@ -44,7 +44,7 @@ const HOUSE: [Wing; 19] = [
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, TSN] },
-    Wing { name: REPORT, floor: 4, may_use: &[UNITS, RECORD] },
+    Wing { name: REPORT, floor: 4, may_use: &[UNITS, RECORD, TSN] },
     Wing { name: WATCH, floor: 5, may_use: &[UNITS, RT, RECORD, MACHINE, MEASURE, REPORT] },
     Wing {
         name: CLI,

@@ -1,5 +1,5 @@
-//! A `Run` (or several) as terminal text, HTML, SVG, PNG and OpenMetrics. Everything here takes
-//! records and returns text or bytes; nothing measures, prints or touches a file.
+//! A `Run` (or several) as terminal text, HTML, SVG, PNG and OpenMetrics, and the picture of a planned network.
+//! Everything here takes records and plans and returns text or bytes; nothing measures, prints or touches a file.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
@@ -21,6 +21,7 @@ mod html;
 mod junit;
 mod line;
 mod markup;
+pub mod network;
 mod number;
 mod openmetrics;
 pub mod plot;

@@ -2,7 +2,6 @@
 
 mod delivered;
 mod elsewhere;
-mod nodes;
 mod pictures;
 mod schedule;
 mod setup;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ontick_report::plot::{Delivery, Node, Port, Topology};
 use ontick_tsn::network::{Kind, LinkId, Network};
 use ontick_tsn::planning::{Placed, Timetable};
 use ontick_tsn::validate::Schedule;
 use ontick_units::exact;
+
+use crate::plot::{Delivery, Node, Port, Topology};
 
 /// Nodes that no stream touches are left out.
 pub fn picture(network: &Network, table: &Timetable, schedule: &Schedule) -> Topology {

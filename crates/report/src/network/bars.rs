@@ -1,0 +1,128 @@
+//! Who has which link when, as bars.
+
+use ontick_tsn::network::Network;
+use ontick_tsn::planning::{Placed, Timetable};
+use ontick_tsn::validate::Schedule;
+use ontick_units::exact;
+
+use crate::plot::{Bar, Gantt, Row};
+
+/// More rows than anybody looks at.
+const MOST_ROWS: usize = 200;
+
+/// A row for each link with its messages, or for each stream with its way.
+pub fn picture(by_link: bool, network: &Network, table: &Timetable, schedule: &Schedule) -> Gantt {
+    let span_ns = match by_link {
+        true => schedule.windows.iter().map(|window| window.cycle_ns).max(),
+        false => table.placed.iter().flatten().map(|placed| end_of_way(network, placed)).max(),
+    };
+    let span_ns = span_ns.unwrap_or(0);
+    let mut drawn = match by_link {
+        true => of_links(network, table, span_ns),
+        false => table.placed.iter().flatten().flat_map(|placed| of_stream(network, placed)).collect(),
+    };
+    let all = drawn.len();
+    drawn.truncate(MOST_ROWS);
+    let what = if by_link { "links" } else { "ways to a listener" };
+    let legend = match by_link {
+        true => {
+            let placed = table.placed.iter().flatten();
+            placed.map(|placed| (placed.stream, network.streams[placed.stream].name.clone())).collect()
+        }
+        false => {
+            let most = table.placed.iter().flatten().map(longest_way).max().unwrap_or(0);
+            (0..most).map(|place| (place, format!("link {} of the way", place + 1))).collect()
+        }
+    };
+    let shown =
+        if all > MOST_ROWS { format!("the first {MOST_ROWS} of {all} {what}") } else { format!("{all} {what}") };
+    let streams = table.placed.iter().flatten().count();
+    let title = match by_link {
+        true => "When each link is taken",
+        false => "Each stream on its way, from the beginning of its period",
+    };
+    Gantt {
+        title: title.into(),
+        about: format!("{streams} streams, {shown}, {}", exact(span_ns)),
+        span_ns,
+        legend,
+        rows: drawn,
+    }
+}
+
+/// Each message as a bar, in all its periods.
+fn of_links(network: &Network, table: &Timetable, span_ns: u64) -> Vec<Row> {
+    let mut rows: Vec<Row> =
+        (0..network.links.len()).map(|link| Row { name: network.link_name(link), ..Row::default() }).collect();
+    for placed in table.placed.iter().flatten() {
+        let of = &network.streams[placed.stream];
+        for hop in &placed.hops {
+            for n in 0..span_ns / of.period_ns {
+                let begin_ns = (hop.begin_ns + n * of.period_ns) % span_ns;
+                let end_ns = begin_ns + hop.end_ns - hop.begin_ns;
+                let name = format!("{}: {} to {}", of.name, exact(begin_ns), exact(end_ns % span_ns));
+                let bar = Bar { begin_ns, end_ns: end_ns.min(span_ns), colour: placed.stream, name, waits: false };
+                rows[hop.link].bars.push(bar.clone());
+                if hop.delivered_ns.is_some() {
+                    let due_ns = (n * of.period_ns + of.deadline_ns - 1) % span_ns + 1;
+                    rows[hop.link].deadlines.push((due_ns, format!("{}: deadline {}", of.name, exact(of.deadline_ns))));
+                }
+                if end_ns > span_ns {
+                    rows[hop.link].bars.push(Bar { begin_ns: 0, end_ns: end_ns - span_ns, ..bar });
+                }
+            }
+        }
+    }
+    rows.retain(|row| !row.bars.is_empty());
+    rows
+}
+
+/// The picture ends here: with the deadline, unless that is so far away that nothing else could be told apart.
+fn end_of_way(network: &Network, placed: &Placed) -> u64 {
+    let (latency_ns, deadline_ns) = (placed.latency_ns(), network.streams[placed.stream].deadline_ns);
+    if deadline_ns <= 3 * latency_ns { deadline_ns.max(latency_ns) } else { latency_ns + latency_ns / 4 }
+}
+
+/// The hops of the way to each listener, the first first.
+fn ways(placed: &Placed) -> Vec<Vec<usize>> {
+    let last = (0..placed.hops.len()).filter(|place| placed.hops[*place].delivered_ns.is_some());
+    let way = |last| {
+        let mut way: Vec<usize> =
+            std::iter::successors(Some(last), |place: &usize| placed.hops[*place].before).collect();
+        way.reverse();
+        way
+    };
+    last.map(way).collect()
+}
+
+fn longest_way(placed: &Placed) -> usize {
+    ways(placed).iter().map(Vec::len).max().unwrap_or(0)
+}
+
+/// A row for each listener: each hop as a bar; a thin one where it waits in a queue.
+fn of_stream(network: &Network, placed: &Placed) -> Vec<Row> {
+    let of = &network.streams[placed.stream];
+    let ways = ways(placed);
+    let several = ways.len() > 1;
+    let row = |way: Vec<usize>| {
+        let mut bars = Vec::new();
+        for (place, hop) in way.iter().map(|hop| &placed.hops[*hop]).enumerate() {
+            let link = network.link_name(hop.link);
+            let bar = |begin_ns, end_ns, waits, what: &str| {
+                let name = format!("{link}: {what}{} to {}", exact(begin_ns), exact(end_ns));
+                Bar { begin_ns, end_ns, colour: place, name, waits }
+            };
+            if hop.arrives_ns < hop.begin_ns {
+                bars.push(bar(hop.arrives_ns, hop.begin_ns, true, "waits from "));
+            }
+            bars.push(bar(hop.begin_ns, hop.end_ns, false, ""));
+        }
+        let listener = way.last().map(|hop| &network.nodes[network.links[placed.hops[*hop].link].to].name);
+        let name = match listener {
+            Some(listener) if several => format!("{} to {listener}", of.name),
+            _ => of.name.clone(),
+        };
+        Row { name, bars, deadlines: vec![(of.deadline_ns, format!("deadline {}", exact(of.deadline_ns)))] }
+    };
+    ways.into_iter().map(row).collect()
+}
