@@ -61,6 +61,7 @@ impl Section {
             Some(policy) => Setup::new().policy(word::<Policy>(policy)?),
             None => Setup::new(),
         };
+        let setup = setup.keep_policy_from_children();
         let setup = if lock_memory { setup.lock_memory() } else { setup };
         let setup = match power_latency {
             Some(text) => {

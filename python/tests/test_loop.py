@@ -13,7 +13,8 @@ import pytest
 
 
 def scheduling() -> tuple[int, int, frozenset[int]]:
-    return os.sched_getscheduler(0), os.sched_getparam(0).sched_priority, frozenset(os.sched_getaffinity(0))
+    policy = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
+    return policy, os.sched_getparam(0).sched_priority, frozenset(os.sched_getaffinity(0))
 
 
 def test_ticks_lie_on_a_grid() -> None:
@@ -142,6 +143,23 @@ def test_a_forked_child_is_no_real_time_process(rights: None) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert scheduling()[1] == 30, "the parent keeps it"
     assert scheduling() == before
+
+
+def test_what_is_started_within_has_no_priority(rights: None) -> None:
+    program = "import os, sys; sys.exit(os.sched_getscheduler(0) * 100 + os.sched_getparam(0).sched_priority)"
+    words, started = [sys.executable, "-c", program], []
+    with ontick.realtime(priority=30):
+        other = threading.Thread(target=lambda: started.append(scheduling()[:2]))
+        other.start()
+        other.join()
+        with ThreadPoolExecutor(1) as pool:
+            started.append(pool.submit(scheduling).result()[:2])
+        assert started == [(os.SCHED_OTHER, 0)] * 2
+        assert subprocess.run(words).returncode == 0
+        assert subprocess.run(words, close_fds=False).returncode == 0, "by vfork or posix_spawn"
+        assert os.waitstatus_to_exitcode(os.waitpid(os.posix_spawn(words[0], words, os.environ), 0)[1]) == 0
+        assert os.waitstatus_to_exitcode(os.system(f"{sys.executable} -c '{program}'")) == 0
+        assert scheduling()[:2] == (os.SCHED_FIFO, 30), "the thread itself keeps it"
 
 
 def test_a_forked_child_may_end_as_it_likes(rights: None) -> None:

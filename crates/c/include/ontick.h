@@ -288,8 +288,9 @@ const char *ontick_status_name(int status);
 int ontick_thread_options_init(struct ontick_thread_options *options, size_t size);
 
 // Sets the calling thread up: CPU, priority, memory. Options may be NULL for the defaults. Threads and
-// processes that it starts afterwards inherit CPU and priority, but for a child made by fork(2),
-// which has again what the thread had before.
+// processes that it starts afterwards get normal scheduling (SCHED_RESET_ON_FORK, which
+// sched_getscheduler(2) shows as a bit of the policy) on its CPU; a child made by fork(2) has again
+// what the thread had before.
 int ontick_thread_setup(const struct ontick_thread_options *options,
                         struct ontick_thread **thread);
 

@@ -80,8 +80,9 @@ pub unsafe extern "C" fn ontick_thread_options_init(options: *mut ontick_thread_
 }
 
 /// Sets the calling thread up: CPU, priority, memory. Options may be NULL for the defaults. Threads and
-/// processes that it starts afterwards inherit CPU and priority, but for a child made by fork(2),
-/// which has again what the thread had before.
+/// processes that it starts afterwards get normal scheduling (SCHED_RESET_ON_FORK, which
+/// sched_getscheduler(2) shows as a bit of the policy) on its CPU; a child made by fork(2) has again
+/// what the thread had before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ontick_thread_setup(
     options: *const ontick_thread_options,
@@ -111,7 +112,7 @@ impl ontick_thread {
             number => SectionCpu::One(u32::try_from(number).map_err(|_| Failure::argument(no_cpu(number)))?),
         };
         let setup = if options.lock_memory != 0 { Setup::new().lock_memory() } else { Setup::new() };
-        let setup = policy.map_or(setup, |policy| setup.policy(policy));
+        let setup = policy.map_or(setup, |policy| setup.policy(policy)).keep_policy_from_children();
         let setup = if options.cpu_latency_us >= 0 { setup.cpu_latency_us(options.cpu_latency_us) } else { setup };
         let begun = match options.strict {
             0 => TimedSection::begin(cpu, setup),

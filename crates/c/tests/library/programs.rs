@@ -1,5 +1,6 @@
 //! Programs against the library: the examples, and those that misuse it.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -93,6 +94,31 @@ fn a_forked_child_leaves_alone_what_is_its_parents() {
     let program = program("forked.c", folder.path());
     let _alone = alone();
     assert_eq!(printed(&[&program, &chip("forked")]), "the child left alone what is its parent's\n");
+}
+
+#[test]
+fn what_a_timed_thread_starts_has_no_real_time_priority() {
+    if !has("gcc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = program("started.c", folder.path());
+    let _alone = alone();
+    assert!(printed(&[&program]).starts_with("normal, all of them"));
+}
+
+#[test]
+fn a_thread_that_lost_its_rights_gets_back_what_it_had_and_is_told_what_is_refused() {
+    if !has("gcc") {
+        return;
+    }
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return ontick_skip::skipped!("only root can become a user without its rights");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = program("unprivileged.c", folder.path());
+    let _alone = alone();
+    assert_eq!(printed(&[&program]), "taken, given back, refused\n");
 }
 
 #[test]

@@ -7,9 +7,13 @@ use std::io;
 use std::str::FromStr;
 
 use ontick_units::parse_time;
+use rustix::process::{Pid, getpriority_process};
 
 use super::Refusal;
 use crate::sys::{self, SchedAttr};
+
+/// The mark of a thread whose children get normal scheduling.
+pub(super) const RESET_ON_FORK: u64 = libc::SCHED_FLAG_RESET_ON_FORK as u64;
 
 /// A scheduling policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,7 +58,7 @@ impl Policy {
             Policy::Deadline { runtime_ns, deadline_ns, period_ns } => {
                 attr.policy = libc::SCHED_DEADLINE as u32;
                 // Without it the kernel lets the thread start no other (sched(7)).
-                attr.flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
+                attr.flags = RESET_ON_FORK;
                 (attr.runtime_ns, attr.deadline_ns, attr.period_ns) = (runtime_ns, deadline_ns, period_ns);
             }
         }
@@ -117,14 +121,27 @@ pub fn current_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// Sets the policy of a thread (0: the calling one). It allocates nothing, so that it may be called between fork and exec.
+/// Sets the policy of a thread (0: the calling one). Whether those that it starts get normal scheduling stays as it is. It
+/// allocates nothing, so that it may be called between fork and exec.
 pub fn set_policy(tid: i32, policy: Policy) -> io::Result<()> {
-    sys::sched_setattr(tid, &mut policy.attributes())
+    // To take the mark away needs a privilege that to lower a policy does not.
+    set(tid, policy, sys::sched_getattr(tid)?.flags & RESET_ON_FORK != 0)
 }
 
-/// Sets the policy of the calling thread, or explains why not.
-pub(super) fn obtain(policy: Policy) -> Result<(), Refusal> {
-    set_policy(0, policy).map_err(|error| {
+fn set(tid: i32, policy: Policy, ends_here: bool) -> io::Result<()> {
+    let mut attributes = policy.attributes();
+    attributes.flags |= if ends_here { RESET_ON_FORK } else { 0 };
+    if policy == Policy::Other {
+        // Under `nice`, a better one than before is refused without privileges, and the policy with it.
+        attributes.nice = getpriority_process(Pid::from_raw(tid))?;
+    }
+    sys::sched_setattr(tid, &mut attributes)
+}
+
+/// Sets the policy of the calling thread, or explains why not. With `ends_here`, what it starts does not get it.
+pub(super) fn obtain(policy: Policy, ends_here: bool) -> Result<(), Refusal> {
+    let obtained = if ends_here { set(0, policy, true) } else { set_policy(0, policy) };
+    obtained.map_err(|error| {
         let what = format!("policy {policy}");
         let (why, remedy) = match (error.raw_os_error(), policy) {
             (Some(libc::EPERM), Policy::Deadline { .. }) => (

@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 
 use rustix::thread::{CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 
+use super::policy::RESET_ON_FORK;
 use crate::sys::{self, SchedAttr};
 
 /// Policy, priority, nice value, CPUs and timer slack of a thread.
@@ -38,10 +39,22 @@ impl Scheduling {
     /// Gives it back to the calling thread. All of it is tried; the first refusal is returned. It allocates nothing, so
     /// that it may be called after a fork.
     pub fn restore(&self) -> io::Result<()> {
-        let policy = sys::sched_setattr(0, &mut { self.attributes });
+        let policy = self.restore_policy();
         let cpus = sched_setaffinity(None, &self.cpus).map_err(io::Error::from);
         let slack = set_current_timer_slack(self.timer_slack_ns).map_err(io::Error::from);
         policy.and(cpus).and(slack)
+    }
+
+    /// The mark that children get normal scheduling may be set by anyone, and taken away by few: where it must stay, the
+    /// rest comes back all the same.
+    fn restore_policy(&self) -> io::Result<()> {
+        let marked = SchedAttr { flags: self.attributes.flags | RESET_ON_FORK, ..self.attributes };
+        match sys::sched_setattr(0, &mut { self.attributes }) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                sys::sched_setattr(0, &mut { marked }).map_err(|_| error)
+            }
+            done => done,
+        }
     }
 }
 
@@ -65,6 +78,34 @@ mod tests {
             assert_eq!((in_force(0).unwrap(), cpus::allowed()), (policy, allowed));
             assert_eq!(sys::sched_getattr(0).unwrap().nice, nice);
             assert_ne!(current_timer_slack().unwrap(), 7);
+        })
+        .join()
+        .unwrap();
+    }
+
+    /// Its rights are gone by then: only the calling thread becomes another user.
+    #[test]
+    fn a_marked_thread_is_demoted_and_put_back_without_privileges() {
+        if !rustix::process::geteuid().is_root() {
+            return ontick_skip::skipped!("only root can become a user without its rights");
+        }
+        std::thread::spawn(|| {
+            // As under `nice`: no better value is granted later.
+            rustix::process::nice(3).unwrap();
+            let before = Scheduling::of_this_thread().unwrap();
+            let ready = Setup::new().policy(Policy::Fifo(40)).keep_policy_from_children().best_effort();
+            if let Some(refusal) = ready.refused().first() {
+                return ontick_skip::skipped!("{refusal}");
+            }
+            rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(65534)).unwrap();
+            let started = || std::thread::spawn(|| in_force(0).unwrap()).join().unwrap();
+            assert_eq!((in_force(0).unwrap(), started()), (Policy::Fifo(40), Policy::Other));
+            set_policy(0, Policy::Fifo(30)).unwrap();
+            assert_eq!((in_force(0).unwrap(), started()), (Policy::Fifo(30), Policy::Other));
+            set_policy(0, Policy::Other).unwrap();
+            assert_eq!(sys::sched_getattr(0).unwrap().nice, before.attributes.nice);
+            before.restore().unwrap();
+            assert_eq!(in_force(0).unwrap(), Policy::Other);
         })
         .join()
         .unwrap();

@@ -10,6 +10,7 @@ pub struct Setup {
     lock_memory: bool,
     cpu_latency_us: Option<i32>,
     timer_slack_ns: Option<u64>,
+    policy_ends_here: bool,
 }
 
 /// What the calling thread obtained. When it is dropped, memory is unlocked and the power-state request
@@ -60,6 +61,13 @@ impl Setup {
         self
     }
 
+    /// What this thread starts, threads and processes, gets normal scheduling instead of its policy (sched(7),
+    /// `SCHED_RESET_ON_FORK`). Without the right to change any policy the mark stays with the thread for good.
+    pub fn keep_policy_from_children(mut self) -> Self {
+        self.policy_ends_here = true;
+        self
+    }
+
     /// Sets the calling thread up as far as the system allows; [`ThreadSetup::refused`] tells the rest.
     pub fn best_effort(self) -> ThreadSetup {
         let mut ready = ThreadSetup::default();
@@ -90,7 +98,7 @@ impl Setup {
             }
         }
         if let Some(wanted) = self.policy {
-            match policy::obtain(wanted) {
+            match policy::obtain(wanted, self.policy_ends_here) {
                 Ok(()) => ready.policy = Some(wanted),
                 Err(refusal) => ready.refused.push(refusal),
             }
