@@ -5,7 +5,15 @@ Times are text with a unit ("1ms", "10kHz") or a `datetime.timedelta`; what come
 
 import os as _os
 
-from . import _ontick, errors, latency, network
+try:
+    from . import _ontick
+except ImportError as _error:
+    # What is missing is not found by looking elsewhere: the file is there, and is for another machine.
+    raise ImportError(
+        f"ontick's native half cannot be loaded on this machine: {_error}. Its wheel was built for another processor or for a "
+        "later C library: install one that was built here (make wheel)"
+    ) from _error
+from . import errors, latency, network
 from ._compare import Comparison, Decision, Pair, Ratio, compare
 from ._histogram import Bucket, Buckets, Histogram
 from ._line import Line, remove_chip, wire

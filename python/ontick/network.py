@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Mapping, Sequence
 
 from . import _ontick
+from ._run import Picture
 from ._times import Time, as_text
 from .errors import ArgumentError, PlanError
 
@@ -74,6 +75,14 @@ class Plan:
         """Writes it as JSON, as `ontick switch plan --out` does."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(json.dumps(self.document, indent=2) + "\n")
+
+    def picture(self, rows: Literal["links", "streams", "nodes"] = "links") -> Picture:
+        """Who has which link when, as the command line draws it: a row for each link with the messages on it, or for each
+        stream with its way from link to link; or a card for each node, with the gates of its ports."""
+        return Picture(_ontick.plan_svg(self._network, json.dumps(self.document), rows))
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
     def validate(self, target: str = "any") -> Validation:
         """Follows every message through these gates, by a program that shares nothing with the planner."""

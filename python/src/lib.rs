@@ -42,7 +42,7 @@ mod _ontick {
     #[pymodule_export]
     use measure::{prove, pulse, timer};
     #[pymodule_export]
-    use network::{plan, validate};
+    use network::{plan, plan_svg, validate};
     #[pymodule_export]
     use realtime::Section;
     #[pymodule_export]

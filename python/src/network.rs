@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use ontick_report::network::{Rows, svg};
 use ontick_tsn::network::{self, Network};
 use ontick_tsn::planning::{Document, Outcome, PlanOptions, Prefer, Timetable, gate_control_list};
 use ontick_tsn::validate::{self as validation, MOST_MESSAGES, ValidationInput};
@@ -10,7 +11,7 @@ use ontick_tsn::{planning, target};
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::arguments::time;
+use crate::arguments::{time, word};
 use crate::errors::{Class, argument};
 use crate::interrupt::{self, LOOK_NS};
 
@@ -110,6 +111,18 @@ pub fn validate(py: Python<'_>, network: &str, plan: &str, target: &str) -> PyRe
             "complete": verdict.complete,
         })
         .to_string())
+    })
+}
+
+/// Draws a plan, as SVG.
+#[pyfunction]
+pub fn plan_svg(py: Python<'_>, network: &str, plan: &str, rows: &str) -> PyResult<String> {
+    let rows: Rows = word(rows)?;
+    py.detach(|| {
+        let network = read(network)?;
+        let document = Document::read(plan).map_err(argument)?;
+        let schedule = document.schedule(&network).map_err(argument)?;
+        Ok(svg(rows, &network, &document.timetable(&network), &schedule))
     })
 }
 

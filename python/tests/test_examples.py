@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -114,6 +115,19 @@ def test_the_notebook_compares_ten_machines(run: ontick.Run, tmp_path: Path) -> 
         exec(compile(cell, "cell", "exec"), names)
     ranking = names["ranking"]
     assert isinstance(ranking, list) and [name for name, _ in ranking] == [f"board {n}" for n in range(10)]
+
+
+def test_a_wheel_of_another_processor_says_so(tmp_path: Path) -> None:
+    package = Path(ontick.__file__).parent
+    shutil.copytree(package, tmp_path / "ontick")
+    (native,) = (tmp_path / "ontick").glob("_ontick*.so")
+    header = bytearray(native.read_bytes()[:4096])
+    header[18:20] = (0x1234).to_bytes(2, "little")  # a processor that nobody has
+    native.write_bytes(header)
+    ended = subprocess.run([sys.executable, "-c", "import ontick"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    last = ended.stderr.strip().splitlines()[-1]
+    assert ended.returncode == 1 and last.startswith("ImportError: ontick's native half cannot be loaded"), ended.stderr
+    assert "make wheel" in last
 
 
 PROGRAMS = re.findall(r"```python\n(.*?)```", (TREE / "docs/python.md").read_text(), re.DOTALL)

@@ -4,6 +4,7 @@ import copy
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import ontick
 import pytest
@@ -29,6 +30,19 @@ def test_a_plan_holds(tmp_path: Path) -> None:
     (tmp_path / "network.json").write_text(json.dumps(NETWORK))
     assert ontick.network.validate(tmp_path / "network.json", tmp_path / "plan.json") == validation
     assert ontick.network.plan(tmp_path / "network.json", keep=plan).document == plan.document
+
+
+def test_a_plan_is_drawn(tmp_path: Path) -> None:
+    plan = ontick.network.plan(NETWORK, limit="20s")
+    drawn = {rows: plan.picture(rows).svg for rows in ("links", "streams", "nodes")}
+    titles = {"links": "When each link is taken", "streams": "Each stream on its way", "nodes": "The gates of each port"}
+    for rows, title in titles.items():
+        assert ElementTree.fromstring(drawn[rows]).tag.endswith("svg") and title in drawn[rows]
+    assert "setpoint" in drawn["links"] and "controller" in drawn["nodes"] and plan._repr_svg_() == drawn["links"]
+    plan.picture("nodes").save(tmp_path / "plan.png")
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ontick.ArgumentError, match="links, streams or nodes"):
+        plan.picture("rows")  # type: ignore[arg-type]
 
 
 def test_a_plan_that_was_spoilt_is_found_out() -> None:
