@@ -13,6 +13,7 @@ struct Wing {
 }
 
 const UNITS: &str = "ontick-units";
+const ARROW: &str = "ontick-arrow";
 const RT: &str = "ontick-rt";
 const RECORD: &str = "ontick-record";
 const UNDO: &str = "ontick-undo";
@@ -30,9 +31,10 @@ const CLI: &str = "ontick";
 const C: &str = "ontick-c";
 const PYTHON: &str = "ontick-python";
 
-const HOUSE: [Wing; 19] = [
+const HOUSE: [Wing; 20] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
+    Wing { name: ARROW, floor: 0, may_use: &[] },
     Wing { name: RT, floor: 1, may_use: &[UNITS] },
     Wing { name: RECORD, floor: 1, may_use: &[UNITS] },
     Wing { name: UNDO, floor: 1, may_use: &[] },
@@ -41,10 +43,10 @@ const HOUSE: [Wing; 19] = [
     Wing { name: MACHINE, floor: 2, may_use: &[UNITS, RT, RECORD, UNDO] },
     Wing { name: KERNEL, floor: 3, may_use: &[UNITS, RECORD, UNDO, MACHINE] },
     Wing { name: MEASURE, floor: 3, may_use: &[UNITS, RT, UNDO, GPIO, MACHINE, RECORD] },
-    Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, RT, GPIO, RECORD] },
+    Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, ARROW, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, TSN] },
-    Wing { name: REPORT, floor: 4, may_use: &[UNITS, RECORD, TSN] },
+    Wing { name: REPORT, floor: 4, may_use: &[UNITS, ARROW, RECORD, TSN] },
     Wing { name: WATCH, floor: 5, may_use: &[UNITS, RT, RECORD, MACHINE, MEASURE, REPORT] },
     Wing {
         name: CLI,

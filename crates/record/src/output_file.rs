@@ -36,6 +36,23 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     replace(path, content).map_err(|error| StoreError::Io { path: path.into(), error })
 }
 
+/// As [`write_whole`], piece by piece: `fill` hands each to the function that it gets. Where it fails there is no file, or
+/// the one of before.
+pub fn write_whole_by(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), StoreError>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let io = |error| StoreError::Io { path: path.into(), error };
+    let mut failed = None;
+    let replaced = replace_by(path, |file| {
+        fill(&mut |piece| file.write_all(piece).map_err(io)).map_err(|error| {
+            failed = Some(error);
+            io::Error::other("not all of it could be made")
+        })
+    });
+    failed.map_or_else(|| replaced.map_err(io), Err)
+}
+
 /// Whether [`write_whole`] could write `path`, to be known before a long run.
 pub fn check_writable(path: &Path) -> Result<(), StoreError> {
     let check = || match locate(path)? {
@@ -55,14 +72,16 @@ pub fn is_device(path: &Path) -> bool {
 
 /// As [`write_whole`], with the system's own error.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace_by(path, |file| file.write_all(content))
+}
+
+fn replace_by(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let (folder, shown, name, old) = match locate(path)? {
         Target::File { folder, shown, name, old } => (folder, shown, name, old),
-        Target::Stream { folder, name, found } => return open_stream(&folder, &name, &found)?.write_all(content),
-        Target::Opened(path) => {
-            return open_without_waiting(CWD, path.as_os_str(), OFlags::empty())?.write_all(content);
-        }
+        Target::Stream { folder, name, found } => return fill(&mut open_stream(&folder, &name, &found)?),
+        Target::Opened(path) => return fill(&mut open_without_waiting(CWD, path.as_os_str(), OFlags::empty())?),
     };
-    replace_in(&folder, &shown, &name, old.as_ref(), content)?;
+    replace_in(&folder, &shown, &name, old.as_ref(), fill)?;
     sync_folder(&folder)
 }
 
@@ -70,7 +89,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 pub(crate) fn begin_anew(path: &Path, content: &[u8]) -> io::Result<File> {
     match locate(path)? {
         Target::File { folder, shown, name, old } => {
-            let file = replace_in(&folder, &shown, &name, old.as_ref(), content)?;
+            let file = replace_in(&folder, &shown, &name, old.as_ref(), |file| file.write_all(content))?;
             // Should only that fail, the new file is there nevertheless, and the old one is not.
             let _ = sync_folder(&folder);
             Ok(file)
@@ -79,10 +98,16 @@ pub(crate) fn begin_anew(path: &Path, content: &[u8]) -> io::Result<File> {
     }
 }
 
-fn replace_in(folder: &OwnedFd, shown: &Path, name: &OsStr, old: Option<&Stat>, content: &[u8]) -> io::Result<File> {
+fn replace_in(
+    folder: &OwnedFd,
+    shown: &Path,
+    name: &OsStr,
+    old: Option<&Stat>,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<File> {
     let (temporary, mut file) = beside(folder, shown, name, old)?;
     let written = (|| {
-        file.write_all(content)?;
+        fill(&mut file)?;
         file.sync_all()?;
         Ok(rustix::fs::renameat(folder, &temporary, folder, name)?)
     })();
@@ -296,6 +321,24 @@ mod tests {
             assert!(reported.contains(left.to_str().unwrap()) && reported.contains("remove it"), "{reported}");
         }
         assert_eq!(fs::read_to_string(&left).unwrap(), "half");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_finished_leaves_the_one_of_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("all.arrow");
+        let not = || StoreError::NotARecord { path: "b.json".into(), problem: "no record".into() };
+        for before in [None, Some("before")] {
+            before.into_iter().for_each(|text| fs::write(&path, text).unwrap());
+            let failed = write_whole_by(&path, |put| put(b"half").and(Err(not()))).unwrap_err();
+            assert_eq!(failed.to_string(), "b.json: no record");
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), before);
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), before.iter().count());
+        }
+        write_whole_by(&path, |put| put(b"one, ").and_then(|()| put(b"two"))).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one, two");
+        let full = write_whole_by(Path::new("/dev/full"), |put| put(b"x")).unwrap_err().to_string();
+        assert!(full.starts_with("/dev/full: "), "{full}");
     }
 
     #[test]

@@ -5,6 +5,8 @@
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod advice;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 mod bins;
 mod causes;
 mod colour;

@@ -13,13 +13,13 @@
 //!
 //! The unit, scale and offset of a channel are in its field's metadata, all of them as JSON in the schema's.
 
-mod message;
 mod read;
 mod rows;
+mod schema;
 
-pub use message::File;
 pub use read::{Recording, read};
 pub use rows::Rows;
+pub use schema::table;
 
 use crate::Channel;
 
@@ -28,10 +28,6 @@ const FIXED: [&str; 8] =
     ["number", "time", "tai_ns", "monotonic_ns", "latency_ns", "missed_late", "missed_ring_full", "missed_slow_client"];
 /// Of these, the first that counts missing samples; they are in the order of [`Why::ALL`](crate::format::Why::ALL).
 const MISSED: usize = 5;
-/// What a file begins with, and ends with without the zeros.
-const MAGIC: &[u8; 8] = b"ARROW1\0\0";
-/// The end of the messages.
-pub(crate) const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 /// The schema's metadata that has the channels as JSON.
 const DESCRIPTION: &str = "ontick";
 
@@ -90,18 +86,18 @@ mod tests {
     #[test]
     fn what_was_written_is_read_back_as_file_and_as_stream() {
         let (bytes, said) = records(100);
-        let file = File::new(&channels());
+        let table = table(&channels());
         let mut rows = Rows::new(&channels());
-        let (mut stream, mut whole, mut blocks) = (file.schema().to_vec(), file.begin(), Vec::new());
+        let (mut stream, mut whole, mut blocks) = (table.begin_stream().to_vec(), table.begin_file(), Vec::new());
         for part in bytes.chunks(7 * 8 * 30) {
             rows.add(part);
-            blocks.push(file.batch(&rows, whole.len() as u64, &mut whole));
-            file.batch(&rows, 0, &mut stream);
+            blocks.push(table.batch(rows.columns(), whole.len() as u64, &mut whole));
+            table.batch(rows.columns(), 0, &mut stream);
             rows.clear();
         }
         assert_eq!(all(&stream), said, "a stream without its end");
         assert_eq!(all(&whole), said, "a file without its footer");
-        file.end(&blocks, &mut whole);
+        table.end_file(&blocks, &mut whole);
         assert_eq!(all(&whole), said);
         assert_eq!(&whole[whole.len() - 6..], b"ARROW1");
     }
@@ -109,17 +105,17 @@ mod tests {
     #[test]
     fn a_file_that_ends_anywhere_is_read_up_to_its_last_whole_batch() {
         let (bytes, said) = records(9);
-        let file = File::new(&channels());
-        let (mut rows, mut whole, mut ends) = (Rows::new(&channels()), file.begin(), Vec::new());
+        let table = table(&channels());
+        let (mut rows, mut whole, mut ends) = (Rows::new(&channels()), table.begin_file(), Vec::new());
         for part in bytes.chunks(7 * 8) {
             rows.add(part);
             if rows.len() > 0 {
-                file.batch(&rows, 0, &mut whole);
+                table.batch(rows.columns(), 0, &mut whole);
                 ends.push((whole.len(), rows.len()));
                 rows.clear();
             }
         }
-        for cut in file.begin().len()..whole.len() {
+        for cut in table.begin_file().len()..whole.len() {
             let samples: usize = ends.iter().filter(|(end, _)| *end <= cut).map(|(_, rows)| rows).sum();
             let found = all(&whole[..cut]);
             assert_eq!(found, said[..found.len()]);
@@ -129,18 +125,18 @@ mod tests {
 
     #[test]
     fn every_column_has_a_name_of_its_own() {
-        let names = message::names(&channels());
+        let names = schema::names(&channels());
         assert_eq!(names[8..], ["a", "time.channel", "count"]);
     }
 
     proptest! {
         #[test]
         fn anything_is_answered(at in 0usize..2000, byte in any::<u8>(), cut in 0usize..2000) {
-            let file = File::new(&channels());
-            let (mut rows, mut whole) = (Rows::new(&channels()), file.begin());
+            let table = table(&channels());
+            let (mut rows, mut whole) = (Rows::new(&channels()), table.begin_file());
             rows.add(&records(5).0);
-            let block = file.batch(&rows, whole.len() as u64, &mut whole);
-            file.end(&[block], &mut whole);
+            let block = table.batch(rows.columns(), whole.len() as u64, &mut whole);
+            table.end_file(&[block], &mut whole);
             let length = whole.len();
             whole[at % length] = byte;
             whole.truncate(length - cut % length);

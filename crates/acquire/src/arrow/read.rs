@@ -6,7 +6,9 @@ use std::io::{self, Read};
 use polars_arrow_format::ipc::planus::{self, ReadAsRoot};
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef, RecordBatchRef, SchemaRef};
 
-use super::{DESCRIPTION, END, FIXED, MAGIC, MISSED, is_plain};
+use ontick_arrow::{END, MAGIC};
+
+use super::{DESCRIPTION, FIXED, MISSED, is_plain};
 use crate::Channel;
 use crate::format::{Entry, Gap, ReadError, TimedSample, Why, described};
 

@@ -1,8 +1,9 @@
 //! Samples on their way into a batch, column by column.
 
+use ontick_arrow::Column;
 use ontick_rt::clock::ClockId;
 
-use super::{FIXED, MISSED, is_plain};
+use super::{FIXED, MISSED, is_plain, table};
 use crate::Channel;
 use crate::format::{Entry, entry, record_bytes};
 
@@ -10,7 +11,7 @@ use crate::format::{Entry, entry, record_bytes};
 #[derive(Debug)]
 pub struct Rows {
     channels: Vec<Channel>,
-    pub(super) columns: Vec<Vec<u64>>,
+    columns: Vec<Column>,
     /// Missed since the last sample, by reason.
     missed: [u64; 3],
     /// TAI minus UTC.
@@ -21,8 +22,7 @@ pub struct Rows {
 impl Rows {
     /// None yet, of these channels.
     pub fn new(channels: &[Channel]) -> Self {
-        let columns = vec![Vec::new(); FIXED.len() + channels.len()];
-        let raw = vec![0; channels.len()];
+        let (columns, raw) = (table(channels).columns(), vec![0; channels.len()]);
         Self { channels: channels.to_vec(), columns, missed: [0; 3], leap_ns: leap_ns(), raw }
     }
 
@@ -30,6 +30,11 @@ impl Rows {
     #[allow(clippy::len_without_is_empty)] // `len() == 0` reads as well
     pub fn len(&self) -> usize {
         self.columns[0].len()
+    }
+
+    /// Their values, a column for each of the [`table`]'s.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
     }
 
     /// Bytes of one.
@@ -59,13 +64,13 @@ impl Rows {
                 true => *raw as u64,
                 false => channel.value(*raw).to_bits(),
             });
-            self.columns.iter_mut().zip(fixed.into_iter().chain(values)).for_each(|(column, word)| column.push(word));
+            self.columns.iter_mut().zip(fixed.into_iter().chain(values)).for_each(|(column, word)| column.word(word));
         }
     }
 
     /// Forgets them: they are written.
     pub fn clear(&mut self) {
-        self.columns.iter_mut().for_each(Vec::clear);
+        self.columns.iter_mut().for_each(Column::clear);
         self.leap_ns = leap_ns();
     }
 }

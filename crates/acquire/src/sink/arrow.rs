@@ -6,12 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use polars_arrow_format::ipc::Block;
+use ontick_arrow::{Block, END, Table};
 
 use super::rotation::next_file;
 use super::writer::Output;
 use crate::Channel;
-use crate::arrow::{self, Rows};
+use crate::arrow::{Rows, table};
 
 /// Rows are written when they are this old: what a kill may cost.
 const FILE_EVERY: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ const BATCHES: usize = 4096;
 
 /// Messages without an end: the stream format.
 pub struct Messages<F> {
-    parts: arrow::File,
+    table: Table,
     rows: Rows,
     since: Instant,
     write: F,
@@ -34,7 +34,7 @@ pub struct Messages<F> {
 impl<F: FnMut(&[u8]) -> io::Result<()>> Messages<F> {
     /// To whatever takes bytes.
     pub fn new(channels: &[Channel], write: F) -> Self {
-        Self { parts: arrow::File::new(channels), rows: Rows::new(channels), since: Instant::now(), write }
+        Self { table: table(channels), rows: Rows::new(channels), since: Instant::now(), write }
     }
 }
 
@@ -42,7 +42,7 @@ impl<F: FnMut(&[u8]) -> io::Result<()>> Output for Messages<F> {
     const PATIENCE: Duration = STREAM_EVERY;
 
     fn begin(&mut self, _: &[u8]) -> io::Result<()> {
-        (self.write)(self.parts.schema())
+        (self.write)(self.table.begin_stream())
     }
 
     fn write(&mut self, records: &[u8]) -> io::Result<()> {
@@ -56,14 +56,14 @@ impl<F: FnMut(&[u8]) -> io::Result<()>> Output for Messages<F> {
             return Ok(());
         }
         let mut out = Vec::new();
-        self.parts.batch(&self.rows, 0, &mut out);
+        self.table.batch(self.rows.columns(), 0, &mut out);
         self.rows.clear();
         (self.write)(&out)
     }
 
     fn end(&mut self) -> io::Result<()> {
         self.flush()?;
-        (self.write)(&arrow::END)
+        (self.write)(&END)
     }
 }
 
@@ -72,7 +72,7 @@ impl<F: FnMut(&[u8]) -> io::Result<()>> Output for Messages<F> {
 pub struct WholeFile {
     path: PathBuf,
     file: File,
-    parts: arrow::File,
+    table: Table,
     rows: Rows,
     /// Batches in this file, and where they end.
     blocks: Vec<Block>,
@@ -89,14 +89,14 @@ pub struct WholeFile {
 impl WholeFile {
     /// Begins a file, which becomes `NAME.1`, … when it has this many bytes.
     pub fn new(path: &Path, file: File, most: Option<u64>, channels: &[Channel]) -> io::Result<Self> {
-        let (parts, rows) = (arrow::File::new(channels), Rows::new(channels));
+        let (table, rows) = (table(channels), Rows::new(channels));
         let fit = most.map_or(u64::MAX, |most| most / 2 / rows.row_bytes());
         let (most_rows, now) = (fit.clamp(1, MOST_ROWS as u64) as usize, Instant::now());
         let (path, blocks) = (path.to_path_buf(), Vec::new());
         let mut this = Self {
             path,
             file,
-            parts,
+            table,
             rows,
             blocks,
             end: 0,
@@ -112,7 +112,7 @@ impl WholeFile {
     }
 
     fn start(&mut self) -> io::Result<()> {
-        let begin = self.parts.begin();
+        let begin = self.table.begin_file();
         self.file.write_all_at(&begin, 0)?;
         (self.blocks, self.end) = (Vec::new(), begin.len() as u64);
         self.put(Vec::new(), true)
@@ -121,8 +121,8 @@ impl WholeFile {
     /// Writes this behind the batches, and what must follow.
     fn put(&mut self, mut out: Vec<u8>, with_footer: bool) -> io::Result<()> {
         match with_footer {
-            true => self.parts.end(&self.blocks, &mut out),
-            false => out.extend_from_slice(&arrow::END),
+            true => self.table.end_file(&self.blocks, &mut out),
+            false => out.extend_from_slice(&END),
         }
         self.file.write_all_at(&out, self.end)?;
         // Of a longer footer nothing may be left.
@@ -137,7 +137,7 @@ impl WholeFile {
     /// Writes what is held as a batch.
     fn batch(&mut self, with_footer: bool) -> io::Result<()> {
         let mut out = Vec::new();
-        let block = self.parts.batch(&self.rows, self.end, &mut out);
+        let block = self.table.batch(self.rows.columns(), self.end, &mut out);
         let length = out.len() as u64;
         self.blocks.push(block);
         if let Err(error) = self.put(out, with_footer) {
@@ -153,7 +153,7 @@ impl WholeFile {
     }
 
     fn is_full(&self) -> bool {
-        let footer = 24 * (self.blocks.len() as u64 + 1) + self.parts.schema().len() as u64;
+        let footer = 24 * (self.blocks.len() as u64 + 1) + self.table.begin_stream().len() as u64;
         let next = self.rows.row_bytes() * self.rows.len() as u64;
         // 1 kB is more than a batch's metadata and a footer's frame take.
         self.most.is_some_and(|most| self.end + next + footer + 1024 > most)
@@ -253,7 +253,7 @@ mod tests {
         // Behind a batch without a footer nothing of the last one is left.
         file.rows.add(&records(50..51));
         file.batch(false).unwrap();
-        assert!(fs::read(&path).unwrap().ends_with(&arrow::END));
+        assert!(fs::read(&path).unwrap().ends_with(&END));
         file.end().unwrap();
         assert_eq!(numbers(&path), (0..51).collect::<Vec<_>>());
     }

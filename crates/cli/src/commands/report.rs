@@ -1,6 +1,9 @@
 //! `ontick report`
 
-use std::path::PathBuf;
+mod table;
+
+use std::iter;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ontick_record::{Run, hlog, store};
@@ -11,14 +14,16 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::PictureFlags;
 use crate::terminal;
 
-/// Show a record as text, HTML, plots, or in other tools' formats.
+/// Show a record as text, HTML, plots, or in other tools' formats; or gather many records as one table.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows"
+    after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows\n  ontick report records/*.json --arrow all.arrow"
 )]
 pub struct Report {
-    /// A record, the journal of a killed run, or the output of cyclictest, rtla, oslat or others (`ontick import --help`)
-    file: PathBuf,
+    /// A record, the journal of a killed run, or the output of cyclictest, rtla, oslat or others (`ontick import --help`);
+    /// with --arrow, any number of them
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "summary")]
     format: Format,
@@ -30,6 +35,10 @@ pub struct Report {
     /// Which plot the picture is [default: latency]
     #[arg(long)]
     plot: Option<PlotName>,
+    /// Write all series of all records as one table to this file, as Arrow IPC: a row for each series, with its figures,
+    /// settings and histogram, and the machine
+    #[arg(long, value_name = "FILE")]
+    arrow: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -101,27 +110,47 @@ impl Report {
         if self.plot.is_some() && !self.pictures.wanted() {
             return Err(Failure::new("--plot says what a picture shows: name its file with --svg or --png"));
         }
-        let run = store::read_any(&self.file)?;
+        let [file] = &self.files[..] else { return self.gather() };
+        let run = store::read_any(file)?;
         let mut attempts = Attempts::default();
+        if let Some(path) = &self.arrow {
+            attempts.note(table::write(path, iter::once(Ok((file.as_path(), &run)))));
+        }
         if let Some(path) = &self.html {
             attempts.note(store::write_whole(path, html(&run).as_bytes()));
         }
         if self.pictures.wanted() {
-            attempts.note(self.draw(&run));
+            attempts.note(self.draw(file, &run));
         }
         // Files were asked for: no need to fill the terminal as well, unless that was asked for too.
-        let only_files = self.html.is_some() || self.pictures.wanted();
+        let only_files = self.html.is_some() || self.arrow.is_some() || self.pictures.wanted();
         if !(only_files && matches!(self.format, Format::Summary)) {
             attempts.note(terminal::print(&self.printed(&run)));
         }
         attempts.end().map(|()| Outcome::of(&run))
     }
 
+    /// Several records, which only a table shows.
+    fn gather(&self) -> Result<Outcome, Failure> {
+        let Some(path) = &self.arrow else {
+            return Err(Failure::new(
+                "several files become one table with --arrow FILE (`ontick compare` shows them side by side)",
+            ));
+        };
+        if self.html.is_some() || self.pictures.wanted() || !matches!(self.format, Format::Summary) {
+            return Err(Failure::new(
+                "of several files there is only the table of --arrow: name one file for the rest",
+            ));
+        }
+        table::write(path, self.files.iter().map(|file| Ok((file.as_path(), store::read_any(file)?))))?;
+        Ok(Outcome::Met)
+    }
+
     /// Writes the picture. No file is better than an empty picture.
-    fn draw(&self, run: &Run) -> Result<(), Failure> {
+    fn draw(&self, file: &Path, run: &Run) -> Result<(), Failure> {
         let plot = self.plot.map_or(Plot::Latency, Plot::from);
         match plot::lacking(run, plot) {
-            Some(why) => Err(Failure::new(format!("{}: this plot has nothing to show: {why}", self.file.display()))),
+            Some(why) => Err(Failure::new(format!("{}: this plot has nothing to show: {why}", file.display()))),
             None => self.pictures.draw_plot(run, plot),
         }
     }

@@ -2,6 +2,8 @@
 
 mod advise;
 mod always_on;
+#[cfg(feature = "arrow")]
+mod analysis;
 mod apart;
 mod bad_disks;
 mod baselines;
