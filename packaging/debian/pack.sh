@@ -91,6 +91,9 @@ pack_program() {
   for page in docs/*.md docs/images/*; do
     put 644 "$page" "usr/share/doc/ontick/$page"
   done
+  for page in deploy/*/*; do
+    put 644 "$page" "usr/share/doc/ontick/$page"
+  done
   put_examples
   put_changelog ontick
   libc=$(needed_libc "$program")

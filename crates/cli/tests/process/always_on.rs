@@ -4,21 +4,24 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use ontick_watch::Row;
+use ontick_watch::history::rows::Rows;
 use serde_json::Value;
 
 use crate::{Running, alone_on_this_machine, judges, ontick, run, stderr};
 
 /// A service on a port of its own.
-struct Service {
+pub struct Service {
     process: Running,
-    address: String,
+    /// Host and port.
+    pub address: String,
 }
 
 impl Service {
-    fn start(state: &Path, more: &[&str]) -> Self {
+    pub fn start(state: &Path, more: &[&str]) -> Self {
         let state = state.display().to_string();
         let words = ["watch", "--state", &state, "--listen", "127.0.0.1:0", "--cycles", "20", "--every", "50ms"];
         let mut command = ontick(&[words.as_slice(), &["--duty", "100%", "--interval", "500us"], more].concat());
@@ -139,6 +142,57 @@ fn others_judge_its_metrics_and_its_answers_are_safe() {
     for query in ["from=x", "points=0", "from=9&to=1"] {
         assert!(service.ask(&format!("/api/history?{query}")).0.starts_with("HTTP/1.1 400"), "{query}");
     }
+}
+
+/// The page's elements in a real browser, and what it said on its console.
+fn visited(address: &str) -> Option<(String, String)> {
+    let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| which(name))?;
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage"])
+        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=10000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.path().display()))
+        .arg(address)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let console: String = text(&output.stderr).lines().filter(|line| line.contains(":CONSOLE")).collect();
+    Some((text(&output.stdout), console))
+}
+
+fn which(name: &str) -> bool {
+    Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success())
+}
+
+#[test]
+fn a_browser_draws_a_year_of_a_million_rows_and_says_nothing_on_its_console() {
+    if !which("chromium") && !which("google-chrome") {
+        return ontick_skip::skipped!("chromium is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as u32;
+    let row = |n: u32| Row {
+        at: now - 31_000_000 + n / 10 * 310,
+        cpu: (n % 10) as u16,
+        samples: 6_000,
+        p50_ns: 5_000,
+        p99_ns: 9_000,
+        max_ns: 20_000 + u64::from(n % 977) * 100,
+        ..Row::default()
+    };
+    let mut rows = Rows::open(&folder.path().join("hours.rows")).unwrap();
+    for part in 0..100 {
+        rows.append(&(part * 10_000..(part + 1) * 10_000).map(row).collect::<Vec<_>>()).unwrap();
+    }
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let service = Service::start(folder.path(), &["--policy", "other"]);
+    let Some((dom, console)) = visited(&format!("http://{}/?still&span=31622400", service.address)) else { return };
+    assert_eq!(console, "");
+    let number = |mark: &str| dom.split(mark).nth(1).and_then(|rest| rest.split('"').next()?.parse::<u32>().ok());
+    let (points, cells) = (number("data-points=\""), number("data-cells=\""));
+    assert!(points > Some(1_000) && cells > Some(1_000), "{points:?} points, {cells:?} cells: {dom}");
+    assert_eq!(number("data-drawn=\""), Some(1));
+    assert!(dom.contains("the service began"), "{dom}");
 }
 
 #[test]

@@ -59,6 +59,7 @@ mod round;
 mod run_command;
 mod sample;
 mod sample_faults;
+mod scraped;
 mod service_unit;
 mod settings;
 mod several_waits;

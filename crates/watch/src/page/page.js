@@ -6,7 +6,8 @@ const SVG = "http://www.w3.org/2000/svg";
 // Told apart with and without colour vision (Okabe and Ito).
 const INKS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7a7a7a"];
 const ink = (cpu) => INKS[cpu % INKS.length];
-let span = 3600;
+const asked = new URLSearchParams(location.search);
+let span = Number(asked.get("span")) || 3600;
 let newest = 0;
 
 const time = (ns) => {
@@ -211,6 +212,7 @@ const redraw = async () => {
 const lost = (text) => { const line = byId("connection"); line.textContent = text; line.className = "lost"; };
 
 for (const button of document.querySelectorAll("button[data-span]")) {
+  button.setAttribute("aria-pressed", String(Number(button.dataset.span) === span));
   button.addEventListener("click", () => {
     span = Number(button.dataset.span);
     for (const other of document.querySelectorAll("button[data-span]")) other.setAttribute("aria-pressed", String(other === button));
@@ -227,7 +229,7 @@ const take = (now, how) => {
   if (now.at - drawn_at >= span / 720) { drawn_at = now.at; redraw(); }
 };
 // With ?still the page is as of now and stays so: to be printed, or looked at by a program.
-if (new URLSearchParams(location.search).has("still")) {
+if (asked.has("still")) {
   get("/api/now").then((now) => take(now, "as of")).catch((error) => lost(error.message));
 } else {
   const stream = new EventSource("/stream");
