@@ -55,12 +55,21 @@ fn the_documentations_examples_work() {
         let mut receiver = None;
         let text = fs::read_to_string(&page).unwrap();
         let commands = commands(&text);
-        let alone = commands.iter().any(|command| disturbs_others(command)).then(alone_on_this_machine);
-        let _as_before = (may_tune && alone.is_some()).then_some(Restored);
+        let disturbs = |command: &String| disturbs_others(command);
+        let (first, last) = (commands.iter().position(disturbs), commands.iter().rposition(disturbs));
+        // The machine is put back before others may have it.
+        let mut alone = None;
         for (name, content) in files(&text) {
             fs::write(folder.path().join(name), content).unwrap();
         }
-        for command in commands {
+        for (n, command) in commands.into_iter().enumerate() {
+            if Some(n) == first {
+                let machine = alone_on_this_machine();
+                alone = Some((may_tune.then_some(Restored), machine));
+            }
+            if last.is_some_and(|last| n > last) {
+                alone = None;
+            }
             let (words, redirected) = match command.split_once(" > ") {
                 Some((command, file)) => (command, Some(file.trim())),
                 None => (command.as_str(), None),
@@ -115,6 +124,7 @@ fn the_documentations_examples_work() {
             }
             count += 1;
         }
+        drop(alone);
     }
     crate::run(&["gpio", "remove", &own_chip]);
     assert!(count > 5, "the documentation has examples, and they were found");
