@@ -60,6 +60,9 @@ pub struct Arguments {
     /// Measure a loop in C beside the same in Rust alone
     #[arg(long, conflicts_with_all = ["switch_only", "planning_only", "planner_judge"])]
     pub c_only: bool,
+    /// Measure a loop in Python beside the same in Rust alone
+    #[arg(long, conflicts_with_all = ["switch_only", "c_only", "planning_only", "planner_judge"])]
+    pub python_only: bool,
     /// Measure the planning of schedules alone
     #[arg(long, conflicts_with = "switch_only")]
     pub planning_only: bool,

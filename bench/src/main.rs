@@ -3,6 +3,7 @@
 
 mod access;
 mod arguments;
+mod beside_rust;
 mod block;
 mod c_loop;
 mod child;
@@ -16,6 +17,7 @@ mod machine;
 mod page;
 mod planning;
 mod pulses;
+mod python_loop;
 mod sample;
 mod show;
 mod side;
@@ -65,6 +67,9 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     }
     if arguments.c_only {
         return Ok(all_reached(&loop_in_c(arguments, &job)?));
+    }
+    if arguments.python_only {
+        return Ok(all_reached(&loop_in_python(arguments, &job)?));
     }
     if arguments.planner_judge {
         return Ok(all_reached(&judged(arguments, &job)?));
@@ -123,8 +128,8 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         println!("\nWritten to {}", path.display());
     }
     let planning = if arguments.no_planning { Vec::new() } else { planned(arguments, &job)? };
-    let in_c = loop_in_c(arguments, &job)?;
-    Ok(all_reached(&goals) & all_reached(&planning) & all_reached(&in_c) & all_reached(&switch(arguments, &job)?))
+    let loops = [loop_in_c(arguments, &job)?, loop_in_python(arguments, &job)?].concat();
+    Ok(all_reached(&goals) & all_reached(&planning) & all_reached(&loops) & all_reached(&switch(arguments, &job)?))
 }
 
 /// Planning has a page of its own, too.
@@ -147,26 +152,54 @@ fn planned(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String>
 
 /// Programs in C have figures of their own.
 fn loop_in_c(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
-    let mut page = Page::default();
-    page.heading("A loop in C: machine and programs");
-    page.table(&machine::table(job)?);
-    let (loops, pairs) = (c_loop::build()?, arguments.scale().pairs);
-    let all: Result<Vec<_>, String> =
-        arguments.loads.iter().map(|load| c_loop::measure(&loops, job, load, pairs)).collect();
-    let all = all?;
-    page.heading("A loop in C beside the same in Rust");
-    page.table(&c_loop::table(&all));
-    page.words(&format!(
-        "{pairs} pairs of blocks of {} under each load, A B, B A, …: bench/loops/c_loop.c through libontick.so, and bench/loops/rust_loop.rs. Both look for their phase first and leave out 200 cycles.",
-        exact(job.duration_ns)
-    ));
-    let goals = c_loop::goals(&all);
-    page.heading("A loop in C: must reach");
-    page.table(&show::goals(&goals));
-    if let Some(path) = &arguments.markdown {
-        page.write(path, "c figures")?;
+    let about = "bench/loops/c_loop.c through libontick.so, and bench/loops/rust_loop.rs. Both look for their phase first and leave out 200 cycles.";
+    let page = LoopPage { title: "A loop in C", about, figures: "c figures" };
+    page.measure(arguments, job, &c_loop::build()?, c_loop::goals)
+}
+
+/// And those in Python.
+fn loop_in_python(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let about = "bench/loops/python_loop.py with the wheel, and bench/loops/rust_loop.rs. Both look for their phase first; Rust leaves out 200 cycles, Python none.";
+    let page = LoopPage { title: "A loop in Python", about, figures: "python figures" };
+    page.measure(arguments, job, &python_loop::build()?, python_loop::goals)
+}
+
+/// A loop in another language beside the one in Rust, on a page of its own.
+struct LoopPage {
+    title: &'static str,
+    about: &'static str,
+    figures: &'static str,
+}
+
+impl LoopPage {
+    fn measure(
+        &self,
+        arguments: &Arguments,
+        job: &Job,
+        loops: &beside_rust::Loops,
+        goals: fn(&[beside_rust::Figures]) -> Vec<goals::Goal>,
+    ) -> Result<Vec<goals::Goal>, String> {
+        let (mut page, title) = (Page::default(), self.title);
+        page.heading(&format!("{title}: machine and programs"));
+        page.table(&machine::table(job)?);
+        let pairs = arguments.scale().pairs;
+        let all = arguments.loads.iter().map(|load| beside_rust::measure(loops, job, load, pairs));
+        let all = all.collect::<Result<Vec<_>, String>>()?;
+        page.heading(&format!("{title} beside the same in Rust"));
+        page.table(&beside_rust::table(&all));
+        page.words(&format!(
+            "{pairs} pairs of blocks of {} under each load, A B, B A, …: {}",
+            exact(job.duration_ns),
+            self.about
+        ));
+        let goals = goals(&all);
+        page.heading(&format!("{title}: must reach"));
+        page.table(&show::goals(&goals));
+        if let Some(path) = &arguments.markdown {
+            page.write(path, self.figures)?;
+        }
+        Ok(goals)
     }
-    Ok(goals)
 }
 
 /// Plans beside an exact solver.
