@@ -11,7 +11,8 @@ use ontick_watch::Row;
 use ontick_watch::history::rows::Rows;
 use serde_json::Value;
 
-use crate::{Running, alone_on_this_machine, judges, ontick, run, stderr};
+use crate::bad_disks::with_mounts;
+use crate::{Running, alone_on_this_machine, judges, ontick, run, stderr, stdout};
 
 /// A service on a port of its own.
 pub struct Service {
@@ -245,6 +246,25 @@ fn a_stream_goes_on_and_a_token_is_asked_for() {
     });
     let ats: Vec<u64> = events.take(3).map(|now| now["at"].as_u64().unwrap()).collect();
     assert_eq!(ats.len(), 3);
+}
+
+/// It goes on, says so once, and says once that there is room again.
+#[test]
+fn a_full_disk_ends_nothing_and_is_reported_where_there_is_room_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        "cd {}; mkdir small; mount -t tmpfs -o size=64k,mode=755 none small; \
+         ontick watch --state small --cycles 10 --every 10ms --interval 200us --duty 100% --policy other --quiet --duration 5s & \
+         sleep 1; head -c 1000000 /dev/zero > small/all 2>/dev/null || true; sleep 2; rm small/all; \
+         wait $! && echo status 0; cat small/events.jsonl; ontick report small/totals.json.journal",
+        folder.path().display()
+    );
+    let Some(output) = with_mounts(&script) else { return };
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert!(text.starts_with("status 0\n"), "{text}{said}");
+    // It was full when that was to be noted: what was lost meanwhile is noted afterwards.
+    assert_eq!(text.matches("can be kept again").count(), 1, "{text}{said}");
+    assert!(text.contains("the service ended") && text.contains("clock_nanosleep"), "{text}{said}");
 }
 
 #[test]
