@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build install uninstall build-lib install-lib uninstall-lib wheel test-python test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross packages test-packages lab fresh fmt lint crates mutants clean help
+.PHONY: prove build install uninstall build-lib install-lib uninstall-lib static wheel test-python test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross packages test-packages lab fresh fmt lint crates mutants clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -26,6 +26,9 @@ build-lib: ## target/libontick: the library for programs in C and C++ (docs/c.md
 install-lib: ## header, libraries and pkg-config file below PREFIX, as for install
 	@[ -e target/libontick/libontick.a ] || $(MAKE) build-lib
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' packaging/install-lib
+
+static: ## dist/ontick-VERSION-ARCHITECTURE: one file each that needs nothing of a machine (docs/install.md)
+	packaging/static
 
 wheel: ## dist/ontick-….whl, the Python package for CPython 3.11 and later (docs/python.md)
 	packaging/needs wheel

@@ -7,3 +7,8 @@ if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null) || SOURCE_DATE_EPOCH=$(stat -c %Y Cargo.lock)
 fi
 export SOURCE_DATE_EPOCH
+
+# Usage: sum_up FOLDER    SHA256SUMS of all that is in it
+sum_up() {
+  (cd "$1" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name '.*' -printf '%P\0' | sort -z | xargs -0 sha256sum -- >SHA256SUMS)
+}

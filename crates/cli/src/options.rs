@@ -136,3 +136,24 @@ fn every_command_of_the_sources_list_is_one_of_this_program() {
     }
     assert!(count > 90, "{count} commands: the list was not found");
 }
+
+/// What a unit or a manifest starts is a command of this version.
+#[test]
+fn what_units_and_manifests_start_is_accepted() {
+    let job = include_str!("../../../packaging/container/latency-job.yaml");
+    let arguments = job.split("args:\n").nth(1).unwrap().lines().map_while(|line| line.trim().strip_prefix("- "));
+    let mut commands: Vec<Vec<String>> = vec![arguments.map(String::from).collect()];
+    for unit in [
+        include_str!("../../../packaging/debian/ontick/ontick-switch@.service"),
+        include_str!("../../../packaging/debian/ontick/ontick-watch.service"),
+    ] {
+        let lines = unit.lines().filter(|line| line.starts_with("Exec"));
+        commands.extend(lines.map(|line| line.split_whitespace().skip(1).map(String::from).collect()));
+    }
+    assert_eq!(commands.iter().filter(|words| words.len() > 2).count(), 4, "{commands:?}");
+    for words in commands {
+        let all = ["ontick".to_owned()].into_iter().chain(words.iter().cloned());
+        let parsed = crate::Ontick::command().try_get_matches_from(all);
+        assert!(parsed.is_ok(), "{words:?}: {}", parsed.unwrap_err());
+    }
+}
