@@ -10,5 +10,9 @@ export SOURCE_DATE_EPOCH
 
 # Usage: sum_up FOLDER    SHA256SUMS of all that is in it
 sum_up() {
-  (cd "$1" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name '.*' -printf '%P\0' | sort -z | xargs -0 sha256sum -- >SHA256SUMS)
+  (
+    cd "$1"
+    find . -maxdepth 1 -type f ! -name 'SHA256SUMS*' -printf '%P\0' | sort -z | xargs -0 sha256sum -- >SHA256SUMS.new
+    mv SHA256SUMS.new SHA256SUMS
+  )
 }
