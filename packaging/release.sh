@@ -11,7 +11,7 @@ export SOURCE_DATE_EPOCH
 # Usage: sum_up FOLDER    SHA256SUMS of all that is in it
 sum_up() {
   (
-    cd "$1"
+    cd "$1" || exit
     find . -maxdepth 1 -type f ! -name 'SHA256SUMS*' -printf '%P\0' | sort -z | xargs -0 sha256sum -- >SHA256SUMS.new
     mv SHA256SUMS.new SHA256SUMS
   )
