@@ -17,6 +17,8 @@ pub struct Board {
     pub hz: u32,
     /// The configurations of vendors' and the kernel's own trees to start from, the best first, by architecture.
     pub bases: &'static [(Arch, &'static [&'static str])],
+    /// The platforms of the kernel's configuration that it can be (arm64); empty for any.
+    pub platforms: &'static [&'static str],
     /// What it needs beside: options, their values, why.
     pub needs: &'static [(&'static str, &'static str, &'static str)],
 }
@@ -26,6 +28,7 @@ const BEAGLE: &[(&str, &str, &str)] = &[
     ("PRU_REMOTEPROC", "m", "its coprocessors (PRU)"),
     ("TI_PRUSS", "m", "its coprocessors (PRU)"),
 ];
+const BROADCOM: &[&str] = &["ARCH_BCM", "ARCH_BCM2835", "ARCH_BRCMSTB"];
 const ARM_V6: (Arch, &[&str]) = (Arch::Arm, &["bcmrpi_defconfig", "bcm2835_defconfig"]);
 const ARM_V7: (Arch, &[&str]) = (Arch::Arm, &["bcm2709_defconfig", "multi_v7_defconfig"]);
 const ARM_PI4: (Arch, &[&str]) = (Arch::Arm, &["bcm2711_defconfig", "multi_v7_defconfig"]);
@@ -47,6 +50,7 @@ pub const BOARDS: &[Board] = &[
         several_cores: false,
         hz: 250,
         bases: &[(Arch::Arm, &["bb.org_defconfig", "omap2plus_defconfig", "multi_v7_defconfig"])],
+        platforms: &[],
         needs: BEAGLE,
     },
     Board {
@@ -60,6 +64,7 @@ pub const BOARDS: &[Board] = &[
             (Arch::Arm64, &["defconfig"]),
             (Arch::Arm, &["multi_v7_defconfig"]),
         ],
+        platforms: &[],
         needs: &[],
     },
 ];
@@ -71,7 +76,16 @@ const fn pi(
     bases: &'static [(Arch, &'static [&'static str])],
 ) -> Board {
     let several_cores = !matches!(name.as_bytes()[3], b'0' | b'1');
-    Board { name, model, arches, several_cores, hz: if several_cores { 1000 } else { 250 }, bases, needs: &[] }
+    Board {
+        name,
+        model,
+        arches,
+        several_cores,
+        hz: if several_cores { 1000 } else { 250 },
+        bases,
+        platforms: BROADCOM,
+        needs: &[],
+    }
 }
 
 /// Why no kernel can be made for a board.

@@ -15,6 +15,7 @@ use super::fragment::{self, OptionRequest};
 use super::kconfig::Options;
 use super::make::Make;
 use super::options::Arch;
+use super::other_makers;
 use super::source::{Source, SourceError};
 use super::tools::{self, ThisMachine};
 use super::unmet_options::{UnmetOption, unmet};
@@ -105,7 +106,11 @@ pub fn configure(
     usable.map_err(|reason| ConfigureError::File { file: make.output.clone(), reason })?;
     let file = make.output.join(".config");
     let (base, text) = base(source, make, request, &file, stop)?;
-    let asked = asked(request, Some(source.version.series()));
+    let mut asked = asked(request, Some(source.version.series()));
+    if request.base.is_none() && base == other_makers::FOR_ALL {
+        // What is asked for by a person wins, also over this.
+        asked = fragment::last_wins([other_makers::left_out(source, request.board), asked].concat());
+    }
     write(&file, &fragment::merged(&text, &asked))?;
     make.run("make olddefconfig", &["olddefconfig"], stop, &mut |_| {})?;
     let config = KernelConfig::parse(&file.display().to_string(), &read(&file)?);

@@ -22,6 +22,11 @@ impl OptionRequest {
         Self { name: name.into(), value, why: why.into(), given: None }
     }
 
+    /// Not to be set.
+    pub fn off(name: &str, why: &str) -> Self {
+        Self::new(name, "n", why)
+    }
+
     /// Whether what became of it is what was asked for: who asks for a module is content with more.
     pub fn fits(&self, actual: Option<&str>) -> bool {
         let actual = actual.filter(|value| *value != "n");

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use super::command::{self, CommandError};
+use super::null_device;
 use super::options::Arch;
 use super::source::Source;
 
@@ -40,7 +41,7 @@ impl Make {
 
     /// A call with these targets and settings.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new("make");
+        let mut command = null_device::command_that_keeps_it("make");
         command.arg("-C").arg(&self.source).arg(format!("O={}", self.output.display()));
         command.arg(format!("ARCH={}", self.arch.name())).arg(format!("CROSS_COMPILE={}", self.cross));
         command.arg(format!("-j{}", self.jobs)).args(words);

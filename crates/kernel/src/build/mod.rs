@@ -25,6 +25,7 @@ use super::command::CommandError;
 use super::configure::{ConfigRequest, ConfigureError, Configured, configure};
 use super::fragment::OptionRequest;
 use super::make::Make;
+use super::null_device;
 use super::rt_patches::RtPatchesError;
 use super::source::{SourceError, Version};
 use super::steps;
@@ -313,6 +314,7 @@ fn compile(
         }
     });
     stamp::remember_compiled(work, before + count);
+    null_device::check().map_err(file_error(Path::new(null_device::PATH)))?;
     match result {
         Ok(()) => Ok(()),
         Err(why @ CommandError::Failed { .. }) => Err(BuildError::Make { why, log }),
