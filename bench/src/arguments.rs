@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use ontick_measure::{Load, Placement};
 use ontick_rt::thread::Policy;
 use ontick_units::{parse_interval, parse_time};
 
 use crate::link;
+use crate::part::Part;
 use crate::planning;
 use crate::switch;
 
@@ -54,24 +55,12 @@ pub struct Arguments {
     /// Frames that the switch forwards in one go [default: 100000000, with --quick 1000000]
     #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(10_000..=10_000_000_000))]
     switch_frames: Option<u64>,
-    /// Measure the switch alone
-    #[arg(long)]
-    pub switch_only: bool,
-    /// Measure a loop in C beside the same in Rust alone
-    #[arg(long, conflicts_with_all = ["switch_only", "planning_only", "planner_judge"])]
-    pub c_only: bool,
-    /// Measure a loop in Python beside the same in Rust alone
-    #[arg(long, conflicts_with_all = ["switch_only", "c_only", "planning_only", "planner_judge"])]
-    pub python_only: bool,
-    /// Measure the planning of schedules alone
-    #[arg(long, conflicts_with = "switch_only")]
-    pub planning_only: bool,
-    /// Hold plans, and proofs that there is none, against an exact solver alone (OR-tools)
-    #[arg(long, conflicts_with_all = ["switch_only", "planning_only", "no_planning"])]
-    pub planner_judge: bool,
-    /// Leave out the planning of schedules, which needs tsnkit
-    #[arg(long, conflicts_with = "planning_only")]
-    pub no_planning: bool,
+    /// Measure these parts alone
+    #[arg(long, value_name = "PART,…", value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Leave these parts out
+    #[arg(long, value_name = "PART,…", value_delimiter = ',', conflicts_with = "only")]
+    without: Vec<Part>,
     /// How long each algorithm of tsnkit may take for a network; ls gets twice as long for 400 streams and more
     /// [default: 60s, with --quick 5s]
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -110,6 +99,15 @@ pub struct Scale {
 const SECOND: u64 = 1_000_000_000;
 
 impl Arguments {
+    /// What is measured, in this order.
+    pub fn parts(&self) -> Vec<Part> {
+        let asked = |part: &Part| match self.only.is_empty() {
+            true => *part != Part::Judge && !self.without.contains(part),
+            false => self.only.contains(part),
+        };
+        Part::value_variants().iter().copied().filter(asked).collect()
+    }
+
     /// How much of everything.
     pub fn scale(&self) -> Scale {
         let (pairs, block, short, long, journal, sample) = match (self.quick, self.long) {
@@ -212,6 +210,16 @@ mod tests {
         assert_eq!((scale.pairs, scale.block_ns, scale.sample_ns), (6, 5 * SECOND, 60 * SECOND));
         assert_eq!(arguments.loads, [Load::None, Load::Mix("cpu"), Load::Mix("all")]);
         assert_eq!(arguments.check(), Ok(()));
+    }
+
+    #[test]
+    fn parts_are_chosen_and_the_judge_only_by_name() {
+        let parts = |words: &[&str]| read(words).unwrap().parts();
+        assert!(parts(&[]).contains(&Part::Timing) && !parts(&[]).contains(&Part::Judge));
+        assert_eq!(parts(&["--only", "switch,c"]), [Part::C, Part::Switch]);
+        assert_eq!(parts(&["--only", "judge"]), [Part::Judge]);
+        assert!(!parts(&["--without", "planning"]).contains(&Part::Planning));
+        assert!(read(&["--only", "c", "--without", "switch"]).is_err());
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod goals;
 mod link;
 mod machine;
 mod page;
+mod part;
 mod planning;
 mod pulses;
 mod python_loop;
@@ -36,6 +37,7 @@ use ontick_units::exact;
 
 use arguments::{Arguments, Scale};
 use page::{Page, Table};
+use part::Part;
 use side::{Job, PEERS, Side};
 use versus::Versus;
 
@@ -57,32 +59,35 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     if let Some(path) = &arguments.markdown {
         store::check_writable(path).map_err(|e| e.to_string())?;
     }
-    let (scale, job) = (arguments.scale(), job(arguments)?);
-    let mut page = Page::default();
-    page.heading("Machine and programs");
-    page.table(&machine::table(&job)?);
-
-    if arguments.switch_only {
-        return Ok(all_reached(&switch(arguments, &job)?));
-    }
-    if arguments.c_only {
-        return Ok(all_reached(&loop_in_c(arguments, &job)?));
-    }
-    if arguments.python_only {
-        return Ok(all_reached(&loop_in_python(arguments, &job)?));
-    }
-    if arguments.planner_judge {
-        return Ok(all_reached(&judged(arguments, &job)?));
-    }
-    if arguments.planning_only {
-        return Ok(all_reached(&planned(arguments, &job)?));
-    }
-    if !arguments.no_planning {
+    let job = job(arguments)?;
+    let parts = arguments.parts();
+    if parts.contains(&Part::Planning) {
         // What it needs is known before the hours of all else.
         planning::check()?;
     }
+    let mut reached = true;
+    for part in parts {
+        let goals = match part {
+            Part::Timing => timing(arguments, &job),
+            Part::Planning => planned(arguments, &job),
+            Part::Judge => judged(arguments, &job),
+            Part::C => loop_in_c(arguments, &job),
+            Part::Python => loop_in_python(arguments, &job),
+            Part::Switch => switch(arguments, &job),
+        }?;
+        reached &= goals.iter().all(|goal| goal.reached != Some(false));
+    }
+    Ok(reached)
+}
 
-    let versus = side_by_side(arguments, scale, &job, &mut page)?;
+/// The timed loop beside its peers, and what its parts cost.
+fn timing(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let scale = arguments.scale();
+    let mut page = Page::default();
+    page.heading("Machine and programs");
+    page.table(&machine::table(job)?);
+
+    let versus = side_by_side(arguments, scale, job, &mut page)?;
     let costs = costs::measure(job.cpu)?;
     page.heading("What single operations cost");
     page.table(&show::costs(&costs));
@@ -92,18 +97,18 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     page.table(&show::costs(accesses.iter().flat_map(|access| [&access.raw, &access.line])));
     page.words("Both in turns on the same word of memory; a chip takes its own time on top, of both.");
 
-    let start_up = start_up(&job, &mut page)?;
-    let (over_time, over_samples) = memory(scale, &job, &mut page)?;
-    journal(arguments, scale, &job, &mut page)?;
+    let start_up = start_up(job, &mut page)?;
+    let (over_time, over_samples) = memory(scale, job, &mut page)?;
+    journal(arguments, scale, job, &mut page)?;
 
-    let tracing = traced(arguments, scale, &job, &mut page)?;
+    let tracing = traced(arguments, scale, job, &mut page)?;
 
-    let pulses = trains(scale, &job, &mut page)?;
+    let pulses = trains(scale, job, &mut page)?;
 
-    let edges = edges(arguments, scale, &job, &mut page)?;
+    let edges = edges(arguments, scale, job, &mut page)?;
 
-    let samples = samples(scale, &job, &mut page)?;
-    let links = links(arguments, &job, &mut page)?;
+    let samples = samples(scale, job, &mut page)?;
+    let links = links(arguments, job, &mut page)?;
 
     let seen = goals::Figures {
         versus: &versus,
@@ -127,9 +132,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
         page.write(path, "figures")?;
         println!("\nWritten to {}", path.display());
     }
-    let planning = if arguments.no_planning { Vec::new() } else { planned(arguments, &job)? };
-    let loops = [loop_in_c(arguments, &job)?, loop_in_python(arguments, &job)?].concat();
-    Ok(all_reached(&goals) & all_reached(&planning) & all_reached(&loops) & all_reached(&switch(arguments, &job)?))
+    Ok(goals)
 }
 
 /// Planning has a page of its own, too.
@@ -226,10 +229,6 @@ fn switch(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> 
         page.write(path, "switch figures")?;
     }
     Ok(goals)
-}
-
-fn all_reached(goals: &[goals::Goal]) -> bool {
-    goals.iter().all(|goal| goal.reached != Some(false))
 }
 
 fn job(arguments: &Arguments) -> Result<Job, String> {

@@ -72,7 +72,7 @@ pub fn python() -> String {
 pub fn version() -> Result<String, String> {
     if !Path::new(PYTHON).is_file() {
         return Err(format!(
-            "planning: there is no {PYTHON}; packaging/tsnkit makes it (network and python3-venv needed), --no-planning leaves it out"
+            "planning: there is no {PYTHON}; packaging/tsnkit makes it (network and python3-venv needed), --without planning leaves it out"
         ));
     }
     let script = "import importlib.metadata, platform; print('tsnkit', importlib.metadata.version('tsnkit'), 'on Python', platform.python_version())";

@@ -1,0 +1,18 @@
+//! The parts of the bench. Each has its own page and its own goals.
+
+/// One of them, in the order in which they are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Part {
+    /// The timed loop beside its peers, pulses, edges, samples and links
+    Timing,
+    /// The planning of schedules beside tsnkit
+    Planning,
+    /// Plans, and proofs that there is none, beside an exact solver (OR-tools); measured only where it is named
+    Judge,
+    /// A loop in C beside the same in Rust
+    C,
+    /// A loop in Python beside the same in Rust
+    Python,
+    /// The switch
+    Switch,
+}
