@@ -2,7 +2,7 @@
 
 mod judges;
 
-use ontick_record::openmetrics::{Exposition, Kind, Labels};
+use ontick_record::openmetrics::{Distribution, Exposition, Kind, Labels};
 
 fn text() -> String {
     let mut text = Exposition::with_prefix("ontick_");
@@ -10,10 +10,13 @@ fn text() -> String {
     text.family("frames", Kind::Counter, "Frames \"that\"\nleft.").sample(&labels, u64::MAX);
     text.family("link_up", Kind::Gauge, "Whether a port can send.").sample(&Labels::default(), 1);
     text.family("run", Kind::Info, "The run.").sample(&labels, 1);
-    let mut latency = text.family("latency_seconds", Kind::Histogram, "Latency.");
-    let buckets = [(100, 0), (3_000, 2), (10_000_000_000, 2)];
-    latency.histogram(&labels, buckets.into_iter(), 3, Some(12_345.0));
-    latency.histogram(&Labels::new(&[("series", "without a sum")]), buckets.into_iter(), 3, None);
+    let latency = text.family("latency_seconds", Kind::Histogram, "Latency.");
+    let distribution = |sum_ns| {
+        let below = vec![(100, 0), (3_000, 2), (10_000_000_000, 2)];
+        Distribution { below, count: 3, sum_ns, ..Default::default() }
+    };
+    latency.histogram(&labels, distribution(Some(12_345.0)));
+    latency.histogram(&Labels::new(&[("series", "without a sum")]), distribution(None));
     text.finish()
 }
 

@@ -46,7 +46,7 @@ pub use cyclictest::cyclictest_hist;
 pub use decisions::decisions;
 pub use html::{html, html_of_several};
 pub use junit::{junit, junit_of_decisions, junit_of_failure};
-pub use openmetrics::openmetrics;
+pub use openmetrics::{exposition, openmetrics};
 pub use plot::Plot;
 #[cfg(feature = "png")]
 pub use png::{PngError, png};

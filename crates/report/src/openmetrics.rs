@@ -1,7 +1,7 @@
 //! OpenMetrics text exposition of a run, for Prometheus and its kin.
 
 use ontick_record::compare::missed;
-use ontick_record::openmetrics::{Exposition, Kind, Labels, seconds};
+use ontick_record::openmetrics::{Distribution, Exposition, Kind, Labels, seconds};
 use ontick_record::{Run, Series};
 
 use crate::grouping::load_name;
@@ -41,6 +41,11 @@ const EDGES_NS: [u64; 26] = [
 ///
 /// A bucket counts the samples that are certainly not above its edge.
 pub fn openmetrics(run: &Run) -> String {
+    exposition(run).finish()
+}
+
+/// The run's figures, family by family.
+pub fn exposition(run: &Run) -> Exposition {
     let all: Vec<(&Series, Labels)> = run.series.iter().zip(series_labels(run)).collect();
     let mut out = Exposition::default();
     histogram(&mut out, &all);
@@ -50,23 +55,31 @@ pub fn openmetrics(run: &Run) -> String {
     counters(&mut out, run, &all);
     requirements(&mut out, run);
     information(&mut out, run);
-    out.finish()
+    out
 }
 
 fn histogram(out: &mut Exposition, all: &[(&Series, Labels)]) {
     let help = "Latency: now minus the time at which the thread should have been running.";
-    let mut family = out.family("ontick_latency_seconds", Kind::Histogram, help);
+    let family = out.family("ontick_latency_seconds", Kind::Histogram, help);
     for (s, labels) in all {
-        let buckets = EDGES_NS.into_iter().map(|edge| (edge, s.latency.below(edge + 1)));
         let count = s.latency.count();
-        family.histogram(labels, buckets, count, s.latency.mean_ns.map(|mean| mean * count as f64));
+        // What is beyond the last bucket is at most as late as the largest.
+        let beyond = s.latency.max_ns.map(|max| (max, s.latency.overflow)).filter(|(_, count)| *count > 0);
+        let buckets = s.latency.buckets().iter().map(|bucket| (bucket.high_ns(), bucket.count));
+        let distribution = Distribution {
+            below: EDGES_NS.into_iter().map(|edge| (edge, s.latency.below(edge + 1))).collect(),
+            buckets: buckets.chain(beyond).collect(),
+            count,
+            sum_ns: s.latency.mean_ns.map(|mean| mean * count as f64),
+        };
+        family.histogram(labels, distribution);
     }
 }
 
 fn gauges(out: &mut Exposition, all: &[(&Series, Labels)]) {
     let quantiles = [("0.5", 0.5), ("0.99", 0.99), ("0.999", 0.999), ("0.9999", 0.9999)];
     let help = "Latency that this share of the samples does not exceed.";
-    let mut family = out.family("ontick_latency_quantile_seconds", Kind::Gauge, help);
+    let family = out.family("ontick_latency_quantile_seconds", Kind::Gauge, help);
     for (s, labels) in all {
         for (name, q) in quantiles {
             if let Some(ns) = s.latency.quantile(q) {
@@ -74,7 +87,7 @@ fn gauges(out: &mut Exposition, all: &[(&Series, Labels)]) {
             }
         }
     }
-    let mut family = out.family("ontick_latency_max_seconds", Kind::Gauge, "Largest latency of the run.");
+    let family = out.family("ontick_latency_max_seconds", Kind::Gauge, "Largest latency of the run.");
     for (s, labels) in all {
         if let Some(ns) = s.latency.max_ns {
             family.sample(labels, seconds(ns as f64));
@@ -88,7 +101,7 @@ fn deviations(out: &mut Exposition, all: &[(&Series, Labels)]) {
     if with.is_empty() {
         return;
     }
-    let mut family = out.family("ontick_latency_stddev_seconds", Kind::Gauge, "Standard deviation of the latencies.");
+    let family = out.family("ontick_latency_stddev_seconds", Kind::Gauge, "Standard deviation of the latencies.");
     for (ns, labels) in with {
         family.sample(labels, seconds(ns));
     }
@@ -99,12 +112,12 @@ fn pulses(out: &mut Exposition, all: &[(&Series, Labels)]) {
     if with.is_empty() {
         return;
     }
-    let mut family = out.family("ontick_pulse_wanted_seconds", Kind::Gauge, "Width that the pulses should have had.");
+    let family = out.family("ontick_pulse_wanted_seconds", Kind::Gauge, "Width that the pulses should have had.");
     for (pulse, labels) in &with {
         family.sample(labels, seconds(pulse.wanted_ns as f64));
     }
     let help = "Width of the shortest, average and longest pulse.";
-    let mut family = out.family("ontick_pulse_width_seconds", Kind::Gauge, help);
+    let family = out.family("ontick_pulse_width_seconds", Kind::Gauge, help);
     for (pulse, labels) in &with {
         let width = &pulse.width;
         let figures = [
@@ -120,13 +133,13 @@ fn pulses(out: &mut Exposition, all: &[(&Series, Labels)]) {
 
 fn counters(out: &mut Exposition, run: &Run, all: &[(&Series, Labels)]) {
     let help = "Periods that passed without being acted on.";
-    let mut family = out.family("ontick_missed_cycles", Kind::Counter, help);
+    let family = out.family("ontick_missed_cycles", Kind::Counter, help);
     for (s, labels) in all {
         if let Some(missed) = missed(run, s) {
             family.sample(labels, missed);
         }
     }
-    let mut family = out.family("ontick_outliers", Kind::Counter, "Samples above the outlier threshold.");
+    let family = out.family("ontick_outliers", Kind::Counter, "Samples above the outlier threshold.");
     for (s, labels) in all {
         family.sample(labels, s.outlier_count);
     }
@@ -134,7 +147,7 @@ fn counters(out: &mut Exposition, run: &Run, all: &[(&Series, Labels)]) {
 
 fn requirements(out: &mut Exposition, run: &Run) {
     let help = "1 where the requirement was met, else 0.";
-    let mut family = out.family("ontick_requirement_met", Kind::Gauge, help);
+    let family = out.family("ontick_requirement_met", Kind::Gauge, help);
     for (i, r) in run.requirements.iter().enumerate() {
         if !run.requirements[..i].iter().any(|before| before.requirement == r.requirement) {
             let labels = Labels::new(&[("requirement", &r.requirement), ("series", &r.series)]);

@@ -51,7 +51,7 @@ impl Service {
         self.ask_as(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
     }
 
-    fn json(&self, path: &str) -> Value {
+    pub fn json(&self, path: &str) -> Value {
         let (head, body) = self.ask(path);
         assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}");
         serde_json::from_str(&body).unwrap_or_else(|error| panic!("{path}: {error}: {body}"))
@@ -64,7 +64,7 @@ impl Service {
     }
 
     /// Waits until there are so many samples.
-    fn has_measured(&self, samples: u64) -> u64 {
+    pub fn has_measured(&self, samples: u64) -> u64 {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
             let there = self.samples();
@@ -81,7 +81,7 @@ impl Service {
         &mut self.process.0
     }
 
-    fn ends_on(&mut self, signal: rustix::process::Signal) -> Option<i32> {
+    pub fn ends_on(&mut self, signal: rustix::process::Signal) -> Option<i32> {
         let pid = rustix::process::Pid::from_child(self.child());
         rustix::process::kill_process(pid, signal).unwrap();
         self.child().wait().unwrap().code()

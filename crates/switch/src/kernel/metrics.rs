@@ -19,7 +19,7 @@ pub fn text(status: &Status, tally: &Tally) -> String {
     let mut text = Exposition::with_prefix("ontick_switch_");
     let all = Labels::new(&[("switch", &status.name)]);
     for (name, kind, help, count) in OF_CLASS {
-        let mut family = text.family(name, kind, help);
+        let family = text.family(name, kind, help);
         for port in &status.ports {
             let labels = all.and("port", &port.name);
             for class in &port.classes {
@@ -27,11 +27,11 @@ pub fn text(status: &Status, tally: &Tally) -> String {
             }
         }
     }
-    let mut up = text.family("link_up", Kind::Gauge, "Whether a port can send.");
+    let up = text.family("link_up", Kind::Gauge, "Whether a port can send.");
     for port in &status.ports {
         up.sample(&all.and("port", &port.name), u8::from(port.link == LinkState::Up));
     }
-    let mut reissued = text.family("gates_reissued", Kind::Counter, "Times that a port's gates were set anew.");
+    let reissued = text.family("gates_reissued", Kind::Counter, "Times that a port's gates were set anew.");
     for (port, times) in &tally.reissued {
         reissued.sample(&all.and("port", port), times);
     }

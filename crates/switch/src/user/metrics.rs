@@ -57,7 +57,7 @@ pub fn text(switch: &Switch, report: &Report) -> String {
     let ports: Vec<_> =
         report.ports.iter().map(|port| all.and("port", &port.name)).zip(&report.counters.ports).collect();
     for (metric, help, count) in OF_PORT {
-        let mut family = text.family(metric, Kind::Counter, help);
+        let family = text.family(metric, Kind::Counter, help);
         ports.iter().for_each(|(labels, counters)| family.sample(labels, count(counters)));
     }
     let of_queue = OF_QUEUE.map(|(metric, help, count)| (metric, Kind::Counter, help, count));
@@ -65,14 +65,14 @@ pub fn text(switch: &Switch, report: &Report) -> String {
     for (metric, kind, help, count) in
         of_queue.into_iter().chain([("waiting", Kind::Gauge, "Frames that wait.", waiting)])
     {
-        let mut family = text.family(metric, kind, help);
+        let family = text.family(metric, kind, help);
         for (labels, counters) in &ports {
             for class in &switch.classes {
                 family.sample(&labels.and("class", &class.name), count(&counters.queues[usize::from(class.queue)]));
             }
         }
     }
-    let mut up = text.family("link_up", Kind::Gauge, "Whether a port can send.");
+    let up = text.family("link_up", Kind::Gauge, "Whether a port can send.");
     for (port, (labels, _)) in report.ports.iter().zip(&ports) {
         up.sample(labels, u8::from(port.link && port.open && !port.closed));
     }

@@ -7,7 +7,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, SET_COOKIE, WWW_AUTHENTICATE,
+    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, SET_COOKIE, WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Serialize;
@@ -62,7 +62,7 @@ pub fn to(
             answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             answer
         }
-        Ok(()) => found(path, query, state, news),
+        Ok(()) => found(request, state, news),
     };
     for (name, value) in SAFE {
         answer.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -70,7 +70,13 @@ pub fn to(
     answer
 }
 
-fn found(path: &str, query: &str, state: &Mutex<State>, news: &watch::Receiver<Bytes>) -> Answer {
+/// The formats that the asker understands, the best first.
+fn accepted(request: &Request<Incoming>) -> &str {
+    request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn found(request: &Request<Incoming>, state: &Mutex<State>, news: &watch::Receiver<Bytes>) -> Answer {
+    let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
     let now = seconds_now();
     match path {
         "/" => content("text/html; charset=utf-8", include_str!("../page/index.html")),
@@ -97,7 +103,10 @@ fn found(path: &str, query: &str, state: &Mutex<State>, news: &watch::Receiver<B
         },
         "/api/findings" => json(&lock(state).seen()),
         "/api/record" => json(lock(state).run()),
-        "/metrics" => content(metrics::CONTENT_TYPE, &metrics::text(&lock(state), now)),
+        "/metrics" => {
+            let (kind, metrics) = metrics::answer(&lock(state), now, accepted(request));
+            content(kind, metrics)
+        }
         "/stream" => {
             let mut answer = Response::new(Feed::start(news.clone()).boxed_unsync());
             answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -116,21 +125,21 @@ fn body(text: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Infallible> {
     Full::new(text.into()).boxed_unsync()
 }
 
-fn content(kind: &'static str, text: &str) -> Answer {
-    let mut answer = Response::new(body(text.to_owned()));
+fn content(kind: &'static str, text: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(body(text));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer
 }
 
 fn plain(status: StatusCode, text: &str) -> Answer {
-    let mut answer = content("text/plain; charset=utf-8", text);
+    let mut answer = content("text/plain; charset=utf-8", text.to_owned());
     *answer.status_mut() = status;
     answer
 }
 
 fn json(value: &impl Serialize) -> Answer {
     match serde_json::to_string(value) {
-        Ok(text) => content("application/json", &text),
+        Ok(text) => content("application/json", text),
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
     }
 }

@@ -1,0 +1,154 @@
+//! The text format of OpenMetrics 1.0.
+
+use std::fmt::Write;
+
+use super::{Distribution, Exposition, Family, Labels, Value};
+
+/// All families, and the line that closes the text.
+pub fn text(exposition: &Exposition) -> String {
+    let mut text = String::new();
+    exposition.families().iter().for_each(|family| write(&mut text, family));
+    text + "# EOF\n"
+}
+
+fn write(text: &mut String, family: &Family) {
+    let name = &family.name;
+    let _ = writeln!(text, "# TYPE {name} {}", family.kind.name());
+    if name.ends_with("_seconds") {
+        let _ = writeln!(text, "# UNIT {name} seconds");
+    }
+    let _ = writeln!(text, "# HELP {name} {}", escape(&family.help));
+    let mut line = |suffix: &str, labels: &Labels, value: &str| {
+        let _ = writeln!(text, "{name}{suffix}{{{}}} {value}", joined(labels));
+    };
+    for (labels, value) in &family.samples {
+        match value {
+            Value::Number(number) => line(family.kind.suffix(), labels, number),
+            Value::Distribution(distribution) => histogram(distribution, labels, &mut line),
+        }
+    }
+}
+
+/// The sum may be unknown; the format then wants no count beside the last bucket either.
+fn histogram(distribution: &Distribution, labels: &Labels, line: &mut impl FnMut(&str, &Labels, &str)) {
+    let all = distribution.count.to_string();
+    for (edge_ns, count) in &distribution.below {
+        line("_bucket", &labels.and("le", &seconds(*edge_ns as f64)), &count.to_string());
+    }
+    line("_bucket", &labels.and("le", "+Inf"), &all);
+    if let Some(sum_ns) = distribution.sum_ns {
+        line("_count", labels, &all);
+        line("_sum", labels, &seconds(sum_ns));
+    }
+}
+
+fn joined(labels: &Labels) -> String {
+    let pairs = labels.pairs().iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value)));
+    pairs.collect::<Vec<_>>().join(",")
+}
+
+fn escape(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    for c in value.chars() {
+        match c {
+            '\\' => text.push_str("\\\\"),
+            '"' => text.push_str("\\\""),
+            '\n' => text.push_str("\\n"),
+            c if c.is_control() => text.push('\u{fffd}'),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+/// Nanoseconds as seconds, in the form that the format calls canonical: `1e-07`, `0.0001`, `1.0`.
+pub fn seconds(ns: f64) -> String {
+    let value = ns / 1e9;
+    if value == 0.0 || (1e-4..1e6).contains(&value) {
+        let text = format!("{}", (ns.round()) / 1e9);
+        return if text.contains('.') { text } else { format!("{text}.0") };
+    }
+    let text = format!("{value:e}");
+    let (number, exponent) = text.split_once('e').expect("the form has an exponent");
+    let exponent: i32 = exponent.parse().expect("the exponent is a number");
+    // What a division leaves behind the last digit that nanoseconds have.
+    let number: f64 = number.parse().expect("the number is one");
+    let number = (number * 1e9).round() / 1e9;
+    format!("{number}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::openmetrics::Kind;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_text_has_its_families_in_order_and_an_end() {
+        let mut text = Exposition::with_prefix("a_");
+        let labels = Labels::new(&[("port", "\"1\"\n")]);
+        text.family("frames", Kind::Counter, "Frames.").sample(&labels, 7);
+        text.family("up", Kind::Gauge, "Whether it is.").sample(&labels.and("class", "x"), 1);
+        let latency = text.family("latency_seconds", Kind::Histogram, "Latency.");
+        latency.histogram(
+            &labels,
+            Distribution { below: vec![(100, 1), (200, 3)], count: 4, sum_ns: Some(1e3), ..Default::default() },
+        );
+        let wanted = r##"# TYPE a_frames counter
+# HELP a_frames Frames.
+a_frames_total{port="\"1\"\n"} 7
+# TYPE a_up gauge
+# HELP a_up Whether it is.
+a_up{port="\"1\"\n",class="x"} 1
+# TYPE a_latency_seconds histogram
+# UNIT a_latency_seconds seconds
+# HELP a_latency_seconds Latency.
+a_latency_seconds_bucket{port="\"1\"\n",le="1e-07"} 1
+a_latency_seconds_bucket{port="\"1\"\n",le="2e-07"} 3
+a_latency_seconds_bucket{port="\"1\"\n",le="+Inf"} 4
+a_latency_seconds_count{port="\"1\"\n"} 4
+a_latency_seconds_sum{port="\"1\"\n"} 1e-06
+# EOF
+"##;
+        assert_eq!(text.finish(), wanted);
+    }
+
+    #[test]
+    fn a_histogram_without_a_sum_has_no_count() {
+        let mut text = Exposition::default();
+        let distribution = Distribution { count: 4, ..Default::default() };
+        text.family("x", Kind::Histogram, "X.").histogram(&Labels::default(), distribution);
+        assert_eq!(text.finish(), "# TYPE x histogram\n# HELP x X.\nx_bucket{le=\"+Inf\"} 4\n# EOF\n");
+    }
+
+    #[test]
+    fn numbers_are_canonical() {
+        let shown = [0.0, 100.0, 3_000.0, 41_000.0, 100_000.0, 1e9, 1e10, 1_234.0].map(seconds);
+        assert_eq!(shown, ["0.0", "1e-07", "3e-06", "4.1e-05", "0.0001", "1.0", "10.0", "1.234e-06"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_label_reads_back_and_stays_on_its_line(value in "[ -~\n\\\\\"äµ]{0,40}") {
+            let text = escape(&value);
+            prop_assert!(!text.contains('\n'));
+            let mut back = String::new();
+            let mut chars = text.chars();
+            while let Some(c) = chars.next() {
+                prop_assert_ne!(c, '"');
+                match (c, if c == '\\' { chars.next() } else { None }) {
+                    ('\\', Some('n')) => back.push('\n'),
+                    ('\\', Some(escaped)) => back.push(escaped),
+                    (c, _) => back.push(c),
+                }
+            }
+            prop_assert_eq!(back, value);
+        }
+
+        #[test]
+        fn seconds_read_back(ns in 0u64..1 << 50) {
+            let back: f64 = seconds(ns as f64).parse().unwrap();
+            prop_assert!((back * 1e9 - ns as f64).abs() <= 1e-8 * ns as f64 + 0.5, "{ns}");
+        }
+    }
+}

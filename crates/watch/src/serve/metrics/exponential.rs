@@ -1,0 +1,87 @@
+//! Buckets of a native histogram: each is a fixed factor wider than the one before it
+//! (<https://prometheus.io/docs/specs/native_histograms/>).
+
+use std::collections::BTreeMap;
+
+/// 2^5 buckets for each doubling: an edge is 2.2 % above the one below it.
+pub const SCHEMA: i32 = 5;
+const PER_DOUBLING: f64 = 32.0;
+
+/// Samples by the number of their bucket; those of 0 have one of their own.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Exponential {
+    /// Samples of exactly 0.
+    pub zero: u64,
+    /// Number of the bucket, how many samples; none is empty.
+    pub buckets: BTreeMap<i32, u64>,
+}
+
+impl Exponential {
+    /// Of values in ns with how often they came: each goes where the largest value of its bucket belongs, so that no
+    /// percentile is better than it was.
+    pub fn of(values: &[(u64, u64)]) -> Self {
+        let mut all = Self::default();
+        for (ns, count) in values.iter().filter(|(_, count)| *count > 0) {
+            match ns {
+                0 => all.zero += count,
+                ns => *all.buckets.entry(number(*ns as f64 / 1e9)).or_default() += count,
+            }
+        }
+        all
+    }
+
+    /// Runs of buckets: how many numbers are left out before each, and the counts in it.
+    pub fn spans(&self) -> Vec<(i32, Vec<u64>)> {
+        let mut spans: Vec<(i32, Vec<u64>)> = Vec::new();
+        let mut next = 0;
+        for (number, count) in &self.buckets {
+            match spans.last_mut() {
+                Some((_, counts)) if *number == next => counts.push(*count),
+                _ => spans.push((number - next, vec![*count])),
+            }
+            next = number + 1;
+        }
+        spans
+    }
+}
+
+/// The bucket whose upper edge is the smallest that is not below the value.
+fn number(value: f64) -> i32 {
+    let near = (value.log2() * PER_DOUBLING).ceil() as i32;
+    // A logarithm may be off by its last bit.
+    if edge(near - 1) >= value { near - 1 } else { near + i32::from(edge(near) < value) }
+}
+
+fn edge(number: i32) -> f64 {
+    (f64::from(number) / PER_DOUBLING).exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn runs_are_cut_where_a_bucket_is_empty() {
+        let all = Exponential { zero: 0, buckets: [(-3, 1), (-2, 5), (4, 2)].into() };
+        assert_eq!(all.spans(), [(-3, vec![1, 5]), (5, vec![2])]);
+        let all = Exponential::of(&[(0, 3), (1_000_000_000, 2), (2_000_000_000, 1), (7, 0)]);
+        assert_eq!((all.zero, all.spans()), (3, vec![(0, vec![2]), (31, vec![1])]));
+    }
+
+    proptest! {
+        #[test]
+        fn the_edge_is_never_below_the_value_and_less_than_a_bucket_above(ns in 1u64..1 << 45) {
+            let value = ns as f64 / 1e9;
+            let number = number(value);
+            prop_assert!(edge(number) >= value && edge(number - 1) < value);
+        }
+
+        #[test]
+        fn no_sample_is_lost(values in prop::collection::vec((0u64..1 << 40, 0u64..100), 0..50)) {
+            let all = Exponential::of(&values);
+            let there: u64 = all.spans().iter().flat_map(|(_, counts)| counts).sum();
+            prop_assert_eq!(there + all.zero, values.iter().map(|(_, count)| count).sum::<u64>());
+        }
+    }
+}
