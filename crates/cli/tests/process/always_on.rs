@@ -34,13 +34,17 @@ impl Service {
     }
 
     /// An answer as it comes: head and body.
-    fn ask_as(&self, head: &str) -> (String, String) {
+    fn bytes_as(&self, head: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let _ = stream.write_all(head.as_bytes());
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
+        answer
+    }
+
+    fn ask_as(&self, head: &str) -> (String, String) {
+        let answer = String::from_utf8_lossy(&self.bytes_as(head)).into_owned();
         answer
             .split_once("\r\n\r\n")
             .map(|(head, body)| (head.to_owned(), body.to_owned()))
@@ -128,6 +132,12 @@ fn others_judge_its_metrics_and_its_answers_are_safe() {
         body.contains("ontick_watch_recent_max_seconds{cpu=") && body.contains("ontick_watch_paused{cpu="),
         "{body}"
     );
+    let packed = service
+        .bytes_as("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n");
+    let begins = packed.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+    let mut unpacked = String::new();
+    flate2::read::GzDecoder::new(&packed[begins..]).read_to_string(&mut unpacked).unwrap();
+    assert!(packed.len() < body.len() && unpacked.ends_with("# EOF\n"), "{unpacked}");
     for path in ["/", "/page.js", "/page.css", "/api/now", "/nothing"] {
         let (head, _) = service.ask(path);
         for part in ["content-security-policy: default-src 'none'", "x-content-type-options: nosniff", "no-store"] {

@@ -7,13 +7,14 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, SET_COOKIE, WWW_AUTHENTICATE,
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, SET_COOKIE, WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Serialize;
 use tokio::sync::watch;
 
 use super::admission::{Admission, COOKIE_NAME, Turned};
+use super::compressed;
 use super::feed::Feed;
 use super::metrics;
 use super::query::{Stretch, value};
@@ -21,7 +22,7 @@ use crate::block::seconds_now;
 use crate::service::lock;
 use crate::state::State;
 
-type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+pub type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// Headers of every answer: nothing is loaded from elsewhere, framed, guessed or kept.
 const SAFE: [(&str, &str); 6] = [
@@ -70,9 +71,9 @@ pub fn to(
     answer
 }
 
-/// The formats that the asker understands, the best first.
-fn accepted(request: &Request<Incoming>) -> &str {
-    request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default()
+/// A head of the request; empty where it has none.
+fn asked(request: &Request<Incoming>, head: HeaderName) -> &str {
+    request.headers().get(head).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 fn found(request: &Request<Incoming>, state: &Mutex<State>, news: &watch::Receiver<Bytes>) -> Answer {
@@ -104,8 +105,11 @@ fn found(request: &Request<Incoming>, state: &Mutex<State>, news: &watch::Receiv
         "/api/findings" => json(&lock(state).seen()),
         "/api/record" => json(lock(state).run()),
         "/metrics" => {
-            let (kind, metrics) = metrics::answer(&lock(state), now, accepted(request));
-            content(kind, metrics)
+            let (kind, metrics) = metrics::answer(&lock(state), now, asked(request, ACCEPT));
+            match compressed::is_accepted(asked(request, ACCEPT_ENCODING)) {
+                true => compressed::packed(kind, &metrics),
+                false => content(kind, metrics),
+            }
         }
         "/stream" => {
             let mut answer = Response::new(Feed::start(news.clone()).boxed_unsync());
@@ -125,7 +129,7 @@ fn body(text: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Infallible> {
     Full::new(text.into()).boxed_unsync()
 }
 
-fn content(kind: &'static str, text: impl Into<Bytes>) -> Answer {
+pub fn content(kind: &'static str, text: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(body(text));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer

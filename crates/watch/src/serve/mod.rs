@@ -2,6 +2,7 @@
 
 mod admission;
 mod answer;
+mod compressed;
 mod feed;
 mod listen;
 mod metrics;
