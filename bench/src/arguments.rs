@@ -12,6 +12,7 @@ use crate::link;
 use crate::part::Part;
 use crate::planning;
 use crate::switch;
+use crate::watch;
 
 /// ontick side by side with cyclictest and jitterdebugger, and what its parts cost.
 ///
@@ -137,6 +138,11 @@ impl Arguments {
             if self.quick { (1_000_000, 1, 2, None) } else { (100_000_000, self.scale().pairs, 20, Some(1_000)) };
         let lab = cfg!(target_arch = "x86_64") && !self.no_lab;
         switch::Size { frames: self.switch_frames.unwrap_or(frames), pairs, seconds, flaps: flaps.filter(|_| lab) }
+    }
+
+    /// How long the service that watches is looked at.
+    pub fn watch(&self) -> watch::Size {
+        watch::Size { seconds: if self.quick { 5 } else { 120 }, pairs: self.scale().pairs }
     }
 
     /// How many networks are planned, and how large they are.

@@ -89,18 +89,18 @@ fn start_with(words: &[String], adjust: impl FnOnce(&mut Command)) -> Result<Run
 
 impl Running {
     /// What it has said so far, on standard error.
-    pub fn said(&mut self) -> Result<String, String> {
-        let (mut bytes, mut at) = (vec![0; 4096], 0);
-        // Not by its position, which is the program's too.
-        loop {
-            match self.stderr.read_at(&mut bytes[at..], at as u64) {
-                Ok(0) => break,
-                Ok(read) => at += read,
-                Err(error) => return Err(format!("{}: {error}", self.words[0])),
-            }
-            bytes.resize(at + 4096, 0);
-        }
-        Ok(String::from_utf8_lossy(&bytes[..at]).into_owned())
+    pub fn said(&self) -> Result<String, String> {
+        so_far(&self.stderr).map_err(|e| format!("{}: {e}", self.words[0]))
+    }
+
+    /// What it has printed so far.
+    pub fn printed(&self) -> Result<String, String> {
+        so_far(&self.stdout).map_err(|e| format!("{}: {e}", self.words[0]))
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Whether it has ended before its time.
@@ -169,6 +169,18 @@ pub fn own_peak_kib() -> u64 {
     // SAFETY: usage is valid for writes.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
     usage.ru_maxrss.max(0) as u64
+}
+
+/// Not by the file's position, which is the program's too.
+fn so_far(file: &File) -> io::Result<String> {
+    let (mut bytes, mut at) = (vec![0; 4096], 0);
+    loop {
+        match file.read_at(&mut bytes[at..], at as u64)? {
+            0 => return Ok(String::from_utf8_lossy(&bytes[..at]).into_owned()),
+            read => at += read,
+        }
+        bytes.resize(at + 4096, 0);
+    }
 }
 
 fn text(file: &mut File) -> io::Result<String> {

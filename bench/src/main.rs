@@ -25,6 +25,7 @@ mod side;
 mod switch;
 mod tracing;
 mod versus;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -73,6 +74,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
             Part::Judge => judged(arguments, &job),
             Part::C => loop_in_c(arguments, &job),
             Part::Python => loop_in_python(arguments, &job),
+            Part::Watch => watched(arguments, &job),
             Part::Switch => switch(arguments, &job),
         }?;
         reached &= goals.iter().all(|goal| goal.reached != Some(false));
@@ -213,6 +215,20 @@ fn judged(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> 
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {
         page.write(path, "planner verdicts")?;
+    }
+    Ok(goals)
+}
+
+/// The service that watches.
+fn watched(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    page.heading("The watch: machine and programs");
+    page.table(&machine::table(job)?);
+    let goals = watch::goals(&watch::measure(job, arguments.watch(), &mut page)?);
+    page.heading("The watch: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "watch figures")?;
     }
     Ok(goals)
 }

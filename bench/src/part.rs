@@ -13,6 +13,8 @@ pub enum Part {
     C,
     /// A loop in Python beside the same in Rust
     Python,
+    /// What the service that watches costs
+    Watch,
     /// The switch
     Switch,
 }

@@ -198,6 +198,7 @@ const past = async () => {
   byId("host").textContent = `ontick watch · ${location.hostname}`;
   byId("events").tBodies[0].replaceChildren(...events.map((event) => row([when(event.at), event.kind, event.text], event.bad ? "bad" : "")));
   document.body.dataset.drawn = String(Number(document.body.dataset.drawn || 0) + 1);
+  performance.mark("drawn");
 };
 
 // One at a time, and again if something came meanwhile.
