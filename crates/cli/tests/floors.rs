@@ -58,7 +58,9 @@ const HOUSE: [Wing; 20] = [
     Wing {
         name: "ontick-bench",
         floor: 7,
-        may_use: &[UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, CLI],
+        may_use: &[
+            UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, WATCH, CLI,
+        ],
     },
 ];
 

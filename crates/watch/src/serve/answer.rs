@@ -7,8 +7,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
-    WWW_AUTHENTICATE,
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    SET_COOKIE, WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Serialize;
@@ -23,7 +23,7 @@ use crate::block::seconds_now;
 use crate::service::lock;
 use crate::state::State;
 
-pub type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// Headers of every answer: nothing is loaded from elsewhere, framed, guessed or kept.
 const SAFE: [(&str, &str); 6] = [
@@ -107,9 +107,14 @@ fn found(request: &Request<Incoming>, state: &Mutex<State>, news: &watch::Receiv
         "/api/record" => json(lock(state).run()),
         "/metrics" => {
             let (kind, metrics) = metrics::answer(&lock(state), now, asked(request, ACCEPT));
-            match compressed::is_accepted(asked(request, ACCEPT_ENCODING)) {
-                true => compressed::packed(kind, &metrics),
-                false => content(kind, metrics),
+            let gzip = compressed::is_accepted(asked(request, ACCEPT_ENCODING));
+            match gzip.then(|| compressed::packed(&metrics)) {
+                Some(Ok(bytes)) => {
+                    let mut answer = content(kind, bytes);
+                    answer.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+                    answer
+                }
+                _ => content(kind, metrics),
             }
         }
         "/stream" => {
@@ -130,7 +135,7 @@ fn body(text: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Infallible> {
     Full::new(text.into()).boxed_unsync()
 }
 
-pub fn content(kind: &'static str, text: impl Into<Bytes>) -> Answer {
+fn content(kind: &'static str, text: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(body(text));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer

@@ -4,9 +4,6 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use hyper::header::{CONTENT_ENCODING, HeaderValue};
-
-use super::answer::{Answer, content};
 
 /// Whether the head `Accept-Encoding` names it, and not to refuse it.
 pub fn is_accepted(encodings: &str) -> bool {
@@ -16,15 +13,11 @@ pub fn is_accepted(encodings: &str) -> bool {
     })
 }
 
-/// The answer, packed.
-pub fn packed(kind: &'static str, plain: &[u8]) -> Answer {
+/// The bytes, packed.
+pub fn packed(plain: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    let bytes = encoder.write_all(plain).and_then(|()| encoder.finish());
-    // Memory does not refuse to be written to.
-    let Ok(bytes) = bytes else { return content(kind, plain.to_vec()) };
-    let mut answer = content(kind, bytes);
-    answer.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    answer
+    encoder.write_all(plain)?;
+    encoder.finish()
 }
 
 #[cfg(test)]
