@@ -8,11 +8,11 @@ if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
 fi
 export SOURCE_DATE_EPOCH
 
-# Usage: sum_up FOLDER    SHA256SUMS of all that is in it
+# Usage: sum_up FOLDER    SHA256SUMS of this version's files in it
 sum_up() {
   (
     cd "$1" || exit
-    find . -maxdepth 1 -type f ! -name 'SHA256SUMS*' -printf '%P\0' | sort -z | xargs -0 sha256sum -- >SHA256SUMS.new
+    find . -maxdepth 1 -type f -name "ontick*[-_]$version-*" -printf '%P\0' | sort -z | xargs -0r sha256sum -- >SHA256SUMS.new
     mv SHA256SUMS.new SHA256SUMS
   )
 }
