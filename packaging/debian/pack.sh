@@ -39,9 +39,9 @@ put_examples() {
   done
 }
 
-# What the program needs of the C library of the machine that it was built on.
+# What the program needs of the C library that it was linked with.
 needed_libc() {
-  objdump -T "$1" 2>/dev/null | sed -n 's/.*(GLIBC_\([0-9.]*\)).*/\1/p' | sort -V | tail -n 1 |
+  readelf -V "$1" 2>/dev/null | sed -n 's/.* Name: GLIBC_\([0-9.]*\) .*/\1/p' | sort -V | tail -n 1 |
     sed 's/.*/libc6 (>= &), libgcc-s1, /'
 }
 
