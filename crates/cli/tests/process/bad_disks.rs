@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::{Command, Output};
 
+use crate::apart::beside_others;
 use crate::machine::Machine;
 use crate::settings::{AsBefore, settings};
 use crate::{alone_on_this_machine, has, may_tune, stderr, stdout};
@@ -13,6 +14,8 @@ pub fn with_mounts(script: &str) -> Option<Output> {
         ontick_skip::skipped!("root is needed to mount");
         return None;
     }
+    // Scripts may time something, too.
+    beside_others(&["run"]);
     let ontick = env!("CARGO_BIN_EXE_ontick");
     let script = format!("set -e; ontick() {{ '{ontick}' \"$@\"; }}; {script}");
     let output = Command::new("unshare").args(["--mount", "--propagation", "private", "sh", "-c", &script]).output();

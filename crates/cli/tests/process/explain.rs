@@ -54,8 +54,10 @@ fn killed(tracing: &Tracing, record: &Path) -> u32 {
     let mut child = ontick(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let journal = format!("{record}.journal");
     wait_until("causes in the journal", || {
-        fs::read_to_string(&journal).is_ok_and(|text| text.lines().skip(1).any(|line| line.contains("\"cause\":")))
-            || child.try_wait().unwrap().is_some()
+        // The last line may not be whole yet.
+        let whole = |text: &str| text.rfind('\n').map_or(String::new(), |end| text[..end].to_owned());
+        let text = fs::read_to_string(&journal).map_or(String::new(), |text| whole(&text));
+        text.lines().skip(1).any(|line| line.contains("\"cause\":")) || child.try_wait().unwrap().is_some()
     });
     assert!(tracing.of(child.id()).is_some(), "the run traces");
     send(child.id(), Signal::KILL);

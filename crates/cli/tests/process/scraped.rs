@@ -11,7 +11,7 @@ use ontick_record::{Histogram, Run};
 use serde_json::Value;
 
 use crate::always_on::Service;
-use crate::{Running, has};
+use crate::{Running, alone_on_this_machine, has};
 
 fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy")
@@ -138,6 +138,7 @@ fn native_histograms_of_two_services_merge_as_their_records_do() {
     }
     let folder = tempfile::tempdir().unwrap();
     // Measured, then only shown: what is scraped stays as it is.
+    let alone = alone_on_this_machine();
     let services = ["a", "b"].map(|name| {
         let state = folder.path().join(name);
         let mut service = Service::start(&state, &["--policy", "other"]);
@@ -145,6 +146,7 @@ fn native_histograms_of_two_services_merge_as_their_records_do() {
         assert_eq!(service.ends_on(rustix::process::Signal::TERM), Some(0));
         Service::start(&state, &["--policy", "other", "--hours", &another_time_of_day()])
     });
+    drop(alone);
     let addresses = services.each_ref().map(|service| service.address.as_str());
     let prometheus = Prometheus::start(folder.path(), &addresses, &["--enable-feature=native-histograms"]);
     prometheus.has_scraped(2);
