@@ -1,7 +1,7 @@
 //! Two runs side by side, and many pairs of blocks summed up: plain values, for others to show.
 
 mod many;
-mod quantile_bounds;
+pub(crate) mod quantile_bounds;
 mod rank_sum;
 mod relative;
 mod same_job;

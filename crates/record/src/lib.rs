@@ -10,6 +10,7 @@ pub mod confidence;
 pub mod date;
 mod error;
 pub mod findings;
+pub mod fleet;
 mod foreign_file;
 pub mod histogram;
 pub mod hlog;

@@ -17,6 +17,7 @@ mod decisions;
 mod delays;
 mod dips;
 mod figures;
+pub mod fleet;
 mod grouping;
 mod headline;
 mod html;

@@ -1,11 +1,13 @@
 //! `ontick report`
 
+mod fleet;
+mod found;
 mod table;
 
-use std::iter;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use ontick_record::fleet::Survey;
 use ontick_record::{Run, hlog, store};
 use ontick_report::{Plot, cyclictest_hist, html, openmetrics, plot, rows, text};
 
@@ -17,13 +19,17 @@ use crate::terminal;
 /// Show a record as text, HTML, plots, or in other tools' formats; or gather many records as one table.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows\n  ontick report records/*.json --arrow all.arrow"
+    after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows\n  ontick report records/*.json --arrow all.arrow\n  ontick report --fleet records --html fleet.html"
 )]
 pub struct Report {
     /// A record, the journal of a killed run, or the output of cyclictest, rtla, oslat or others (`ontick import --help`);
     /// with --arrow, any number of them
-    #[arg(required = true)]
+    #[arg(required_unless_present = "fleet")]
     files: Vec<PathBuf>,
+    /// Survey the records of many machines, a folder for each: which kind is worst, what changed since the week before,
+    /// which machine stands apart; of a folder and those below it, or of a pattern in quotes
+    #[arg(long, value_name = "DIR|GLOB", num_args = 1.., conflicts_with_all = ["files", "plot", "svg"])]
+    fleet: Vec<PathBuf>,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "summary")]
     format: Format,
@@ -110,11 +116,14 @@ impl Report {
         if self.plot.is_some() && !self.pictures.wanted() {
             return Err(Failure::new("--plot says what a picture shows: name its file with --svg or --png"));
         }
+        if !self.fleet.is_empty() {
+            return self.survey();
+        }
         let [file] = &self.files[..] else { return self.gather() };
         let run = store::read_any(file)?;
         let mut attempts = Attempts::default();
         if let Some(path) = &self.arrow {
-            attempts.note(table::write(path, iter::once(Ok((file.as_path(), &run)))));
+            attempts.note(table::write(path, |add| add(file, &run)));
         }
         if let Some(path) = &self.html {
             attempts.note(store::write_whole(path, html(&run).as_bytes()));
@@ -142,8 +151,30 @@ impl Report {
                 "of several files there is only the table of --arrow: name one file for the rest",
             ));
         }
-        table::write(path, self.files.iter().map(|file| Ok((file.as_path(), store::read_any(file)?))))?;
+        table::write(path, |add| self.files.iter().try_for_each(|file| add(file, &store::read_any(file)?)))?;
         Ok(Outcome::Met)
+    }
+
+    /// The records of a fleet.
+    fn survey(&self) -> Result<Outcome, Failure> {
+        let print: fn(&Survey) -> String = match self.format {
+            Format::Summary => |survey| ontick_report::fleet::text(survey, &terminal::style()),
+            Format::Json => ontick_report::fleet::json,
+            _ => return Err(Failure::new("of a fleet there is a summary or --as json: name one file for the rest")),
+        };
+        let survey = match &self.arrow {
+            Some(path) => table::write(path, |add| fleet::survey(&self.fleet, add))?,
+            None => fleet::survey(&self.fleet, &mut |_, _| Ok(()))?,
+        };
+        let mut attempts = Attempts::default();
+        if let Some(path) = &self.html {
+            attempts.note(store::write_whole(path, ontick_report::fleet::html(&survey).as_bytes()));
+        }
+        let only_files = self.html.is_some() || self.arrow.is_some();
+        if !(only_files && matches!(self.format, Format::Summary)) {
+            attempts.note(terminal::print(&print(&survey)));
+        }
+        attempts.end().map(|()| Outcome::Met)
     }
 
     /// Writes the picture. No file is better than an empty picture.

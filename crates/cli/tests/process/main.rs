@@ -20,6 +20,7 @@ mod escapes_of_programs;
 mod examples;
 mod explain;
 mod fewer_cpus;
+mod fleet;
 mod foreign_chips;
 mod full_disks;
 mod gpio;

@@ -23,12 +23,19 @@ const WRONG: f64 = 0.025;
 /// the probability that fewer than l are (David and Nagaraja, Order Statistics, 7.1).
 pub fn bounds(histogram: &Histogram, q: f64, n: u64) -> Bounds {
     let here = |rank: u64| (u128::from(rank) * u128::from(histogram.count())).div_ceil(u128::from(n.max(1))) as u64;
-    // The lowest rank that is too high to be below, and the lowest that is above, of 1 to n.
+    let (below, above) = ranks(q, n);
+    let low_ns = below.and_then(|rank| value_at(histogram, here(rank), |low, _| low));
+    let high_ns = above.and_then(|rank| value_at(histogram, here(rank), |_, high| high));
+    Bounds { low_ns: low_ns.unwrap_or(0), high_ns }
+}
+
+/// The ranks, of 1 to `n`, of the samples that quantile `q` lies between, each wrong in one of forty; none where so few
+/// samples bound it not.
+pub fn ranks(q: f64, n: u64) -> (Option<u64>, Option<u64>) {
+    // The lowest rank that is too high to be below, and the lowest that is above.
     let too_high = first(n, |rank| at_most(rank - 1, n, q) > WRONG);
     let above = first(n, |rank| 1.0 - at_most(rank - 1, n, q) <= WRONG);
-    let low_ns = (too_high > 1).then(|| value_at(histogram, here(too_high - 1), |low, _| low)).flatten();
-    let high_ns = (above <= n).then(|| value_at(histogram, here(above), |_, high| high)).flatten();
-    Bounds { low_ns: low_ns.unwrap_or(0), high_ns }
+    ((too_high > 1).then(|| too_high - 1), (above <= n).then_some(above))
 }
 
 /// The chance that at most `k` of `n` samples are not above the quantile.

@@ -9,12 +9,12 @@ mod facts;
 mod figures;
 mod findings;
 mod glossary;
-mod page;
+pub(crate) mod page;
 mod pulses;
-mod sections;
+pub(crate) mod sections;
 mod signal;
 mod switching;
-mod table;
+pub(crate) mod table;
 mod waits;
 
 use ontick_record::{Measurement, Run};

@@ -10,6 +10,20 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 pub(super) fn page(title: &str, body: Markup, runs: &[Named]) -> String {
+    let mut end = footer(runs);
+    for named in runs {
+        let _ = writeln!(
+            end,
+            "\n<script type=\"application/json\" class=\"record\" data-name=\"{}\">{}</script>",
+            escape(named.name),
+            embedded(named)
+        );
+    }
+    around(title, body, &end)
+}
+
+/// Style and script around a body; `end` is markup that comes after it.
+pub(crate) fn around(title: &str, body: Markup, end: &str) -> String {
     let mut page = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     // The browser itself holds the page to its word: nothing is fetched from anywhere.
@@ -20,15 +34,7 @@ pub(super) fn page(title: &str, body: Markup, runs: &[Named]) -> String {
     let _ = writeln!(page, "<title>{}</title>", escape(title));
     let _ = writeln!(page, "<style>\n{STYLE}{}</style>\n</head>\n<body>", inks());
     page.push_str(&body.finish());
-    page.push_str(&footer(runs));
-    for named in runs {
-        let _ = writeln!(
-            page,
-            "\n<script type=\"application/json\" class=\"record\" data-name=\"{}\">{}</script>",
-            escape(named.name),
-            embedded(named)
-        );
-    }
+    page.push_str(end);
     let _ = writeln!(page, "<script>\n{SCRIPT}</script>\n</body>\n</html>");
     page
 }

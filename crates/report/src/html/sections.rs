@@ -11,7 +11,7 @@ use crate::verdict::decisive;
 use crate::{typeset, warnings};
 
 /// A simulated run says so before anything else.
-pub(super) fn simulated(body: &mut Markup, what: &str) {
+pub(crate) fn simulated(body: &mut Markup, what: &str) {
     body.open("ul", &[("class", &"marks")]).open("li", &[("class", &"warn")]);
     body.leaf("b", &[], "Simulated.").words(what).close().close();
 }

@@ -121,7 +121,7 @@ fn figure(body: &mut Markup, ns: Option<u64>, mark: &str) {
 }
 
 /// The line that a series has in the plots.
-pub(super) fn swatch(body: &mut Markup, ink: Ink) {
+pub(crate) fn swatch(body: &mut Markup, ink: Ink) {
     body.open("svg", &[("class", &"swatch"), ("viewBox", &"0 0 24 8"), ("aria-hidden", &"true")]);
     let class = format!("stroke {}", ink.class());
     body.empty(

@@ -11,6 +11,7 @@ mod growth;
 mod hatch;
 mod lacking;
 mod latency;
+pub(crate) mod machines;
 mod maxima;
 mod outliers;
 mod palette;
@@ -23,6 +24,7 @@ mod signal;
 mod topology;
 mod waits;
 mod waveform;
+pub(crate) mod weeks;
 mod widths;
 
 use std::str::FromStr;

@@ -1,0 +1,122 @@
+//! Which files are records of a fleet, and of which machine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ontick_record::store::StoreError;
+
+/// A file that may be a record.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    pub machine: String,
+    pub file: PathBuf,
+}
+
+/// Deeper folders are not looked into.
+const DEEPEST: usize = 16;
+
+/// The files of all places, each a folder, a file or a pattern, in the order of machines. Symbolic links are not followed
+/// within a folder, so that nothing is read twice.
+pub fn found(places: &[PathBuf]) -> Result<Vec<Found>, StoreError> {
+    let mut files = Vec::new();
+    for place in places {
+        let problem = |error| StoreError::Io { path: place.clone(), error };
+        match fs::metadata(place) {
+            Ok(kind) if kind.is_dir() => below(place, DEEPEST, &mut files).map_err(problem)?,
+            Ok(_) => files.push(place.clone()),
+            Err(_) if is_pattern(place) => files.extend(matching(place)?),
+            Err(error) => return Err(problem(error)),
+        }
+    }
+    files.sort_unstable();
+    files.dedup();
+    Ok(of_machines(files))
+}
+
+fn below(folder: &Path, deepest: usize, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (kind, path) = (entry.file_type()?, entry.path());
+        if kind.is_dir() && deepest > 0 {
+            below(&path, deepest - 1, files)?;
+        } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "json") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn is_pattern(place: &Path) -> bool {
+    place.to_string_lossy().contains(['*', '?', '['])
+}
+
+fn matching(pattern: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let problem = |problem| StoreError::NotARecord { path: pattern.into(), problem };
+    let text = pattern.to_str().ok_or_else(|| problem("a pattern must be text".into()))?;
+    let paths = glob::glob(text).map_err(|error| problem(format!("not a pattern: {}", error.msg)))?;
+    let files: Vec<PathBuf> = paths.filter_map(Result::ok).filter(|path| path.is_file()).collect();
+    if files.is_empty() { Err(problem("no file is named so".into())) } else { Ok(files) }
+}
+
+/// A machine is the folder that its records lie in, by its path below the folder of all. A record in that folder itself
+/// is a machine of its own, by its file's name.
+fn of_machines(files: Vec<PathBuf>) -> Vec<Found> {
+    let all = common(&files);
+    let machine = |file: &Path| -> String {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let folder = folder.strip_prefix(&all).unwrap_or(folder);
+        let name =
+            if folder.as_os_str().is_empty() { file.file_stem().unwrap_or_default() } else { folder.as_os_str() };
+        name.to_string_lossy().into_owned()
+    };
+    let mut found: Vec<Found> = files.into_iter().map(|file| Found { machine: machine(&file), file }).collect();
+    found.sort_unstable();
+    found
+}
+
+/// The deepest folder that holds all files.
+fn common(files: &[PathBuf]) -> PathBuf {
+    let mut folders = files.iter().map(|file| file.parent().unwrap_or(Path::new("")));
+    let Some(first) = folders.next() else { return PathBuf::new() };
+    folders.fold(first.to_path_buf(), |common, folder| {
+        common.components().zip(folder.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machines(files: &[&str]) -> Vec<String> {
+        of_machines(files.iter().map(PathBuf::from).collect()).into_iter().map(|found| found.machine).collect()
+    }
+
+    #[test]
+    fn a_machine_is_the_folder_of_its_records() {
+        assert_eq!(machines(&["f/pi-1/a.json", "f/pi-1/b.json", "f/pi-2/a.json"]), ["pi-1", "pi-1", "pi-2"]);
+        assert_eq!(machines(&["/f/hall/pi-1/a.json", "/f/lab/pi-1/a.json"]), ["hall/pi-1", "lab/pi-1"]);
+        assert_eq!(machines(&["f/pi-1.json", "f/pi-2.json"]), ["pi-1", "pi-2"]);
+        assert_eq!(machines(&["f/pi-1.json", "f/pi-2/a.json"]), ["pi-1", "pi-2"]);
+        assert_eq!(machines(&["a.json"]), ["a"]);
+    }
+
+    #[test]
+    fn folders_and_patterns_find_records_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["pi-1/a.json", "pi-1/notes.txt", "pi-2/old/b.json"] {
+            fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            fs::write(at(name), "{}").unwrap();
+        }
+        std::os::unix::fs::symlink(folder.path(), at("pi-1/again")).unwrap();
+        let files =
+            |place: PathBuf| -> Vec<PathBuf> { found(&[place]).unwrap().into_iter().map(|one| one.file).collect() };
+        let both = [at("pi-1/a.json"), at("pi-2/old/b.json")];
+        assert_eq!(files(folder.path().into()), both);
+        assert_eq!(files(at("**/*.json")), both);
+        assert_eq!(files(at("pi-?/*.json")), both[..1]);
+        assert!(found(&[at("pi-9/*.json")]).unwrap_err().to_string().contains("no file is named so"));
+        assert!(found(&[at("***")]).unwrap_err().to_string().contains("not a pattern"));
+        assert!(found(&[at("none")]).is_err());
+    }
+}
