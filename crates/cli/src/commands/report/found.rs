@@ -1,8 +1,10 @@
 //! Which files are records of a fleet, and of which machine.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
 
+use glob::{MatchOptions, Pattern};
 use ontick_record::store::StoreError;
 
 /// A file that may be a record.
@@ -22,7 +24,7 @@ pub fn found(places: &[PathBuf]) -> Result<Vec<Found>, StoreError> {
     for place in places {
         let problem = |error| StoreError::Io { path: place.clone(), error };
         match fs::metadata(place) {
-            Ok(kind) if kind.is_dir() => below(place, DEEPEST, &mut files).map_err(problem)?,
+            Ok(kind) if kind.is_dir() => below(place, DEEPEST, &is_json, &mut files).map_err(problem)?,
             Ok(_) => files.push(place.clone()),
             Err(_) if is_pattern(place) => files.extend(matching(place)?),
             Err(error) => return Err(problem(error)),
@@ -33,29 +35,56 @@ pub fn found(places: &[PathBuf]) -> Result<Vec<Found>, StoreError> {
     Ok(of_machines(files))
 }
 
-fn below(folder: &Path, deepest: usize, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+fn below(
+    folder: &Path,
+    deepest: usize,
+    wanted: &impl Fn(&Path) -> bool,
+    files: &mut Vec<PathBuf>,
+) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let (kind, path) = (entry.file_type()?, entry.path());
         if kind.is_dir() && deepest > 0 {
-            below(&path, deepest - 1, files)?;
-        } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "json") {
+            below(&path, deepest - 1, wanted, files)?;
+        } else if kind.is_file() && wanted(&path) {
             files.push(path);
         }
     }
     Ok(())
 }
 
+fn is_json(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "json")
+}
+
 fn is_pattern(place: &Path) -> bool {
     place.to_string_lossy().contains(['*', '?', '['])
 }
 
+/// The files that a pattern names. The walk is not left to `glob::glob`: its `**` follows symbolic links, in circles too.
 fn matching(pattern: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let problem = |problem| StoreError::NotARecord { path: pattern.into(), problem };
     let text = pattern.to_str().ok_or_else(|| problem("a pattern must be text".into()))?;
-    let paths = glob::glob(text).map_err(|error| problem(format!("not a pattern: {}", error.msg)))?;
-    let files: Vec<PathBuf> = paths.filter_map(Result::ok).filter(|path| path.is_file()).collect();
-    if files.is_empty() { Err(problem("no file is named so".into())) } else { Ok(files) }
+    let compiled = Pattern::new(text).map_err(|error| problem(format!("not a pattern: {}", error.msg)))?;
+    let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+
+    let parts: Vec<Component> = pattern.components().collect();
+    let fixed = parts.iter().take_while(|part| !is_pattern(Path::new(part))).count();
+    let start: PathBuf = parts[..fixed].iter().collect();
+    let deepest = if text.contains("**") { DEEPEST } else { parts.len() - fixed - 1 };
+
+    let mut files = Vec::new();
+    let here = start.as_os_str().is_empty();
+    let wanted = |file: &Path| {
+        let file = if here { file.strip_prefix(".").unwrap_or(file) } else { file };
+        compiled.matches_path_with(file, options)
+    };
+    let walked = below(if here { Path::new(".") } else { &start }, deepest, &wanted, &mut files);
+    match walked {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::Io { path: pattern.into(), error }),
+        _ if files.is_empty() => Err(problem("no file is named so".into())),
+        _ => Ok(files),
+    }
 }
 
 /// A machine is the folder that its records lie in, by its path below the folder of all. A record in that folder itself
@@ -115,6 +144,8 @@ mod tests {
         assert_eq!(files(folder.path().into()), both);
         assert_eq!(files(at("**/*.json")), both);
         assert_eq!(files(at("pi-?/*.json")), both[..1]);
+        assert_eq!(files(at("**/b*")), both[1..]);
+        assert_eq!(files(at("pi-*/[a-c].json")), both[..1]);
         assert!(found(&[at("pi-9/*.json")]).unwrap_err().to_string().contains("no file is named so"));
         assert!(found(&[at("***")]).unwrap_err().to_string().contains("not a pattern"));
         assert!(found(&[at("none")]).is_err());
