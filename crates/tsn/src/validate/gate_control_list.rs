@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::gate::Gates;
 use super::schedule::Window;
 use super::verdict::Verdict;
-use crate::network::LinkId;
+use crate::network::{LinkId, StreamId};
 use crate::wire;
 
 pub(super) fn check(input: &ValidationInput, verdict: &mut Verdict) {
@@ -15,14 +15,46 @@ pub(super) fn check(input: &ValidationInput, verdict: &mut Verdict) {
     for window in &input.schedule.windows {
         links.entry(window.link).or_default().push(*window);
     }
+    let on = OnLinks::new(input);
     let mut links: Vec<(LinkId, Vec<Window>)> = links.into_iter().collect();
     links.sort_unstable_by_key(|(link, _)| *link);
     for (link, windows) in &mut links {
         windows.sort_unstable_by_key(|window| (window.begin_ns, window.end_ns));
         shape(input, *link, windows, verdict);
-        periods(input, *link, windows[0].cycle_ns, verdict);
-        lengths(input, *link, windows, verdict);
+        periods(input, &on, (*link, windows[0].cycle_ns), verdict);
+        lengths(input, &on, (*link, windows), verdict);
         limits(input, *link, windows, verdict);
+    }
+}
+
+/// What passes each link.
+struct OnLinks {
+    /// Streams that are routed over it.
+    streams: HashMap<LinkId, Vec<StreamId>>,
+    /// The shortest frame in each of its queues, in ns.
+    shortest_ns: HashMap<(LinkId, u8), u64>,
+}
+
+impl OnLinks {
+    fn new(input: &ValidationInput) -> Self {
+        let (mut streams, mut shortest_ns) = (HashMap::<_, Vec<StreamId>>::new(), HashMap::new());
+        for (stream, route) in input.schedule.routes.iter().enumerate() {
+            for link in route {
+                let on = streams.entry(*link).or_default();
+                // A route that comes back is on its link once.
+                if on.last() != Some(&stream) {
+                    on.push(stream);
+                }
+            }
+        }
+        for send in &input.schedule.sends {
+            for &(link, queue) in &send.queues {
+                let last_ns = input.network.message_time(send.stream, link).last_ns;
+                let least = shortest_ns.entry((link, queue)).or_insert(last_ns);
+                *least = last_ns.min(*least);
+            }
+        }
+        Self { streams, shortest_ns }
     }
 }
 
@@ -54,9 +86,8 @@ fn shape(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &mu
     }
 }
 
-fn periods(input: &ValidationInput, link: LinkId, cycle_ns: u64, verdict: &mut Verdict) {
-    let on = input.schedule.routes.iter().enumerate().filter(|(_, route)| route.contains(&link));
-    for (stream, _) in on {
+fn periods(input: &ValidationInput, on: &OnLinks, (link, cycle_ns): (LinkId, u64), verdict: &mut Verdict) {
+    for &stream in on.streams.get(&link).into_iter().flatten() {
         let period_ns = input.network.streams.get(stream).map_or(1, |stream| stream.period_ns);
         if cycle_ns == 0 || cycle_ns % period_ns != 0 {
             verdict.add(Fault::Period(link, stream));
@@ -65,12 +96,9 @@ fn periods(input: &ValidationInput, link: LinkId, cycle_ns: u64, verdict: &mut V
 }
 
 /// A window in which not even the shortest frame of its queue's streams can leave carries nothing at all.
-fn lengths(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
+fn lengths(input: &ValidationInput, on: &OnLinks, (link, windows): (LinkId, &[Window]), verdict: &mut Verdict) {
     let network = input.network;
-    let shortest_ns = |queue: u8| {
-        let sends = input.schedule.sends.iter().filter(|send| send.queues.contains(&(link, queue)));
-        sends.map(|send| network.message_time(send.stream, link).last_ns).min()
-    };
+    let shortest_ns = |queue: u8| on.shortest_ns.get(&(link, queue)).copied();
     let Some(gates) = Gates::new(windows.iter()) else { return };
     for (queue, begin_ns, end_ns) in gates.windows() {
         let needed_ns = shortest_ns(queue).map_or(0, |frame_ns| network.timing.window_ns(frame_ns));

@@ -98,7 +98,7 @@ struct FollowedSchedule<'a> {
     /// Sendings of each stream, which take turns.
     sends: Vec<Vec<&'a Send>>,
     /// Links that follow a node, by stream.
-    next: Vec<HashMap<NodeId, Vec<LinkId>>>,
+    next: Vec<Next>,
     horizon_ns: u64,
     complete: bool,
 }
@@ -128,31 +128,44 @@ impl<'a> FollowedSchedule<'a> {
 
     /// Frames of a message, as they come to a listener.
     fn parts(&self, network: &Network, stream: StreamId, listener: NodeId) -> u16 {
-        let mut links = self.next[stream].values().flatten();
-        let last = links.find(|link| network.links[**link].to == listener);
-        last.map_or(1, |link| network.message_time(stream, *link).frames as u16)
+        let mut links = self.next[stream].links.iter();
+        let last = links.find(|(_, link)| network.links[*link].to == listener);
+        last.map_or(1, |(_, link)| network.message_time(stream, *link).frames as u16)
+    }
+}
+
+/// A stream's links, by the node they leave.
+struct Next {
+    /// In the order of the nodes; of one node, in that of the route.
+    links: Vec<(NodeId, LinkId)>,
+}
+
+impl Next {
+    fn new(network: &Network, route: &[LinkId]) -> Self {
+        let mut links: Vec<_> = route.iter().map(|link| (network.links[*link].from, *link)).collect();
+        links.sort_by_key(|(node, _)| *node);
+        Self { links }
+    }
+
+    fn behind(&self, node: NodeId) -> impl Iterator<Item = LinkId> {
+        let first = self.links.partition_point(|(other, _)| *other < node);
+        self.links[first..].iter().take_while(move |(other, _)| *other == node).map(|(_, link)| *link)
     }
 }
 
 /// A stream's links by the node they leave, after a look at whether they lead where they should.
-fn route(
-    network: &Network,
-    schedule: &Schedule,
-    stream: StreamId,
-    verdict: &mut Verdict,
-) -> HashMap<NodeId, Vec<LinkId>> {
-    let mut next: HashMap<NodeId, Vec<LinkId>> = HashMap::new();
+fn route(network: &Network, schedule: &Schedule, stream: StreamId, verdict: &mut Verdict) -> Next {
     let links = schedule.routes.get(stream).map_or(&[][..], Vec::as_slice);
-    links.iter().for_each(|link| next.entry(network.links[*link].from).or_default().push(*link));
+    let mut next = Next::new(network, links);
     let of = &network.streams[stream];
     let mut reached = HashSet::from([of.talker]);
     let mut used = HashSet::new();
     let mut waiting = vec![of.talker];
     while let Some(node) = waiting.pop() {
-        for link in next.get(&node).into_iter().flatten() {
-            let to = network.links[*link].to;
-            if !used.insert(*link) || !reached.insert(to) {
-                verdict.add(Fault::StrayLink(stream, *link));
+        for link in next.behind(node) {
+            let to = network.links[link].to;
+            if !used.insert(link) || !reached.insert(to) {
+                verdict.add(Fault::StrayLink(stream, link));
             } else {
                 waiting.push(to);
             }
@@ -164,11 +177,7 @@ fn route(
     }
     // A message that goes in circles would never end.
     let mut seen = HashSet::from([of.talker]);
-    for node in 0..network.nodes.len() {
-        if let Some(links) = next.get_mut(&node) {
-            links.retain(|link| seen.insert(network.links[*link].to));
-        }
-    }
+    next.links.retain(|(_, link)| seen.insert(network.links[*link].to));
     next
 }
 
@@ -204,6 +213,14 @@ struct Port {
     /// With when each came.
     queues: Vec<VecDeque<(Frame, u64)>>,
     busy_until_ns: u64,
+    /// Whether it looks again when it is idle: only where something waits.
+    looks_again: bool,
+}
+
+impl Port {
+    fn is_empty(&self) -> bool {
+        self.queues.iter().all(VecDeque::is_empty)
+    }
 }
 
 struct Simulation<'a> {
@@ -240,7 +257,7 @@ impl<'a> Simulation<'a> {
         way: u64,
         (verdict, delays): (&'a mut Verdict, &'a mut HashMap<(StreamId, NodeId), Delay>),
     ) -> Self {
-        let port = Port { queues: vec![VecDeque::new(); QUEUES.into()], busy_until_ns: 0 };
+        let port = Port { queues: vec![VecDeque::new(); QUEUES.into()], ..Port::default() };
         Self {
             network,
             plan,
@@ -310,9 +327,9 @@ impl<'a> Simulation<'a> {
         let begin = u64::from(message) * of.period_ns;
         let at = self.when(of.talker, begin.saturating_add(send.offset_ns));
         self.sent += 1;
-        for link in self.plan.next[id].get(&of.talker).into_iter().flatten() {
-            for part in 0..self.network.message_time(id, *link).frames {
-                self.events.at(at, Event::Queued(*link, Frame { stream, message, part: part as u16 }));
+        for link in self.plan.next[id].behind(of.talker) {
+            for part in 0..self.network.message_time(id, link).frames {
+                self.events.at(at, Event::Queued(link, Frame { stream, message, part: part as u16 }));
             }
         }
         self.events.at(self.when(of.talker, begin + of.period_ns), Event::Period(stream, message + 1));
@@ -343,7 +360,14 @@ impl<'a> Simulation<'a> {
 
     /// Sends what can be sent, or comes back when something could be.
     fn serve(&mut self, link: LinkId, now: u64) {
-        if now < self.ports[link].busy_until_ns || self.ports[link].queues.iter().all(VecDeque::is_empty) {
+        let port = &mut self.ports[link];
+        if port.is_empty() {
+            return;
+        }
+        if now < port.busy_until_ns {
+            if !std::mem::replace(&mut port.looks_again, true) {
+                self.events.at(port.busy_until_ns, Event::Port(link));
+            }
             return;
         }
         let from = self.network.links[link].from;
@@ -383,13 +407,18 @@ impl<'a> Simulation<'a> {
         port.queues[usize::from(queue)].pop_front();
         self.waiting -= 1;
         port.busy_until_ns = now + late + timing.spaced_ns(length);
-        self.events.at(port.busy_until_ns, Event::Port(link));
+        port.looks_again = !port.is_empty();
+        if port.looks_again {
+            self.events.at(port.busy_until_ns, Event::Port(link));
+        }
         let there = gone + way.propagation_ns;
-        self.events.at(there, Event::Delivered(link, frame));
+        if self.network.streams[frame.stream as usize].listeners.contains(&way.to) {
+            self.events.at(there, Event::Delivered(link, frame));
+        }
         let (least, most) = self.network.processing_ns(link);
         let processing = if self.way == 0 || upper(link, !self.way) { most } else { least };
-        for next in self.plan.next[frame.stream as usize].get(&way.to).into_iter().flatten() {
-            self.events.at(there + processing, Event::Queued(*next, frame));
+        for next in self.plan.next[frame.stream as usize].behind(way.to) {
+            self.events.at(there + processing, Event::Queued(next, frame));
         }
     }
 
@@ -397,9 +426,6 @@ impl<'a> Simulation<'a> {
         let (stream, listener) = (frame.stream as usize, self.network.links[link].to);
         let (network, plan) = (self.network, self.plan);
         let of = &network.streams[stream];
-        if !of.listeners.contains(&listener) {
-            return;
-        }
         let none = || Arrived { parts: plan.parts(network, stream, listener), came: Vec::new() };
         let arrived = self.arrived.entry((stream, listener)).or_insert_with(none);
         let message = frame.message as usize;
