@@ -3,16 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Kind, LinkId, Network, NodeId};
+use super::paths::{NO_LINK, PathSearch, Paths, Tree};
+use super::{Kind, Link, LinkId, Network, NodeId};
 
 /// Ways out of each node, and nothing else of a network.
 #[derive(Debug, Clone)]
 pub struct Graph {
-    out: Vec<Vec<(LinkId, NodeId)>>,
+    pub(super) out: Vec<Vec<(LinkId, NodeId)>>,
+    /// Ways into each.
+    into: Vec<Vec<(LinkId, NodeId)>>,
     /// Stations do not forward.
-    forwards: Vec<bool>,
-    /// From which node each link comes.
-    from: Vec<NodeId>,
+    pub(super) forwards: Vec<bool>,
+    /// From which node each link comes, and where it leads.
+    pub(super) from: Vec<NodeId>,
+    pub(super) to: Vec<NodeId>,
 }
 
 /// There is no way from a talker to a listener.
@@ -28,11 +32,15 @@ impl Graph {
     /// Of a network.
     pub fn new(network: &Network) -> Self {
         let mut out = vec![Vec::new(); network.nodes.len()];
+        let mut into = vec![Vec::new(); network.nodes.len()];
         for (id, link) in network.links.iter().enumerate() {
             out[link.from].push((id, link.to));
+            into[link.to].push((id, link.from));
         }
         let forwards = network.nodes.iter().map(|node| node.kind == Kind::Switch).collect();
-        Self { out, forwards, from: network.links.iter().map(|link| link.from).collect() }
+        let [from, to] =
+            [|link: &Link| link.from, |link: &Link| link.to].map(|end| network.links.iter().map(end).collect());
+        Self { out, into, forwards, from, to }
     }
 
     /// The cheapest path by the cost of its links, as links; between equals the one whose links were named first.
@@ -44,68 +52,76 @@ impl Graph {
         cost: impl Fn(LinkId) -> u64,
         avoid: impl Fn(LinkId, NodeId) -> bool,
     ) -> Option<Vec<LinkId>> {
-        let mut best = vec![(u64::MAX, usize::MAX); self.out.len()];
-        best[from] = (0, usize::MAX);
+        PathSearch::default().path(self, (from, to), |_| 0, cost, avoid)
+    }
+
+    /// The paths that [`Graph::path`] has to each node if nothing is to be avoided, found in one search.
+    pub fn tree(&self, from: NodeId, cost: impl Fn(LinkId) -> u64) -> Tree {
+        let mut best = vec![u64::MAX; self.forwards.len()];
+        let mut by = vec![NO_LINK; self.forwards.len()];
+        best[from] = 0;
         let mut waiting = BinaryHeap::from([Reverse((0u64, from))]);
         while let Some(Reverse((so_far, node))) = waiting.pop() {
-            if node == to {
-                return Some(self.back(&best, from, to));
-            }
-            if so_far > best[node].0 || (node != from && !self.forwards[node]) {
+            if so_far > best[node] {
                 continue;
             }
             for &(link, next) in &self.out[node] {
                 let through = so_far.saturating_add(cost(link));
-                if !avoid(link, next) && (through, link) < best[next] && through < best[next].0 {
-                    best[next] = (through, link);
-                    waiting.push(Reverse((through, next)));
+                if through < best[next] {
+                    (best[next], by[next]) = (through, link);
+                    // Stations forward nothing.
+                    if self.forwards[next] {
+                        waiting.push(Reverse((through, next)));
+                    }
                 }
             }
         }
-        None
+        Tree { from, by }
     }
 
-    fn back(&self, best: &[(u64, LinkId)], from: NodeId, to: NodeId) -> Vec<LinkId> {
-        let mut path = Vec::new();
-        let mut node = to;
-        while node != from {
-            let link = best[node].1;
-            path.push(link);
-            node = self.from[link];
+    /// What the cheapest path from each node to this one costs; the largest number where there is none.
+    pub fn costs_to(&self, to: NodeId, cost: impl Fn(LinkId) -> u64) -> Vec<u64> {
+        let mut best = vec![u64::MAX; self.forwards.len()];
+        best[to] = 0;
+        let mut waiting = BinaryHeap::from([Reverse((0u64, to))]);
+        while let Some(Reverse((so_far, node))) = waiting.pop() {
+            if so_far > best[node] {
+                continue;
+            }
+            for &(link, before) in &self.into[node] {
+                let through = so_far.saturating_add(cost(link));
+                if through < best[before] {
+                    best[before] = through;
+                    if self.forwards[before] {
+                        waiting.push(Reverse((through, before)));
+                    }
+                }
+            }
         }
-        path.reverse();
-        path
+        best
     }
 
-    /// Up to `count` loopless paths, the cheapest first (Yen, Finding the K Shortest Loopless Paths in a Network,
-    /// Management Science 17, 1971).
+    /// Which nodes can be reached.
+    pub fn reach(&self, from: NodeId) -> Vec<bool> {
+        let mut reached = vec![false; self.forwards.len()];
+        reached[from] = true;
+        let mut waiting = vec![from];
+        while let Some(node) = waiting.pop() {
+            for &(_, next) in &self.out[node] {
+                if !std::mem::replace(&mut reached[next], true) && self.forwards[next] {
+                    waiting.push(next);
+                }
+            }
+        }
+        reached
+    }
+
+    /// Up to `count` loopless paths, the cheapest first.
     pub fn paths(&self, from: NodeId, to: NodeId, count: usize, cost: impl Fn(LinkId) -> u64) -> Vec<Vec<LinkId>> {
         let Some(first) = self.path(from, to, &cost, |_, _| false) else { return Vec::new() };
-        let mut found = vec![first];
-        let mut candidates: Vec<(u64, Vec<LinkId>)> = Vec::new();
-        while found.len() < count {
-            let last = &found[found.len() - 1];
-            for spur in 0..last.len() {
-                let (root, at) = (&last[..spur], self.from[last[spur]]);
-                let passed: Vec<NodeId> = root.iter().map(|link| self.from[*link]).collect();
-                let taken: Vec<LinkId> = found
-                    .iter()
-                    .filter(|path| path.starts_with(root))
-                    .filter_map(|path| path.get(spur).copied())
-                    .collect();
-                let avoid = |link: LinkId, node: NodeId| taken.contains(&link) || passed.contains(&node) || node == at;
-                let Some(rest) = self.path(at, to, &cost, avoid) else { continue };
-                let path = [root, &rest].concat();
-                let price = path.iter().fold(0u64, |sum, link| sum.saturating_add(cost(*link)));
-                if !candidates.iter().any(|(_, known)| *known == path) {
-                    candidates.push((price, path));
-                }
-            }
-            let next = candidates.iter().enumerate().min_by_key(|(_, (price, path))| (*price, path.clone()));
-            let Some((place, _)) = next else { break };
-            found.push(candidates.swap_remove(place).1);
-        }
-        found
+        let mut paths = Paths::new(first);
+        paths.extend(self, count, &mut PathSearch::default(), |_| 0, cost);
+        paths.known().to_vec()
     }
 
     /// Links that every path between two nodes takes, in order.

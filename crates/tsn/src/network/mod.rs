@@ -8,6 +8,7 @@ mod address;
 mod graph;
 mod json;
 mod outline;
+mod paths;
 mod read;
 pub mod samples;
 mod tree;
@@ -19,6 +20,7 @@ use crate::egress::EgressTiming;
 pub use crate::message::{Bits, MessageTime, Overhead};
 pub use graph::{Graph, NoPath};
 pub use outline::schema;
+pub use paths::{PathSearch, Paths, Tree};
 pub use read::is_meant;
 
 /// A node, by its place in [`Network::nodes`].

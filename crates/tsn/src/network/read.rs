@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream};
+use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream, StreamId};
 use crate::config::problem::{Report, Reported};
 use crate::config::table::{At, Read, Table, parse, text as text_of};
 use crate::config::{Errors, ValueError, suggest, values};
@@ -317,20 +317,28 @@ fn check_names(streams: &[At<Stream>], report: &mut Report) {
     }
 }
 
-/// That every listener can be reached. Talkers with the same listener are looked at once.
+/// That every listener can be reached. Streams of one talker are looked at together.
 fn check_reach(network: &Network, spans: &[Range<usize>], report: &mut Report) {
+    for (stream, to) in unreached(network) {
+        let names = (&network.nodes[network.streams[stream].talker].name, &network.nodes[to].name);
+        let what = format!("no links lead from \"{}\" to \"{}\" (stations forward nothing)", names.0, names.1);
+        report.error(spans[stream].clone(), what);
+    }
+}
+
+/// Streams with listeners that no path leads to, in the streams' order.
+pub(super) fn unreached(network: &Network) -> Vec<(StreamId, NodeId)> {
     let graph = Graph::new(network);
-    let mut known = HashMap::new();
-    for (stream, span) in network.streams.iter().zip(spans) {
-        for &to in &stream.listeners {
-            let reached = *known
-                .entry((stream.talker, to))
-                .or_insert_with(|| graph.path(stream.talker, to, |_| 1, |_, _| false).is_some());
-            if !reached {
-                let names = (&network.nodes[stream.talker].name, &network.nodes[to].name);
-                let what = format!("no links lead from \"{}\" to \"{}\" (stations forward nothing)", names.0, names.1);
-                report.error(span.clone(), what);
-            }
+    let mut streams: Vec<StreamId> = (0..network.streams.len()).collect();
+    streams.sort_by_key(|stream| network.streams[*stream].talker);
+    let mut unreached = Vec::new();
+    for of_talker in streams.chunk_by(|a, b| network.streams[*a].talker == network.streams[*b].talker) {
+        let reached = graph.reach(network.streams[of_talker[0]].talker);
+        for &stream in of_talker {
+            let lost = network.streams[stream].listeners.iter().filter(|to| !reached[**to]);
+            unreached.extend(lost.map(|to| (stream, *to)));
         }
     }
+    unreached.sort_by_key(|(stream, _)| *stream);
+    unreached
 }

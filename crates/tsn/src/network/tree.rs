@@ -1,8 +1,8 @@
 //! A tree that joins all switches: where frames go that no stream is.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use super::{Kind, LinkId, Network};
+use super::{Kind, Link, LinkId, Network, NodeId};
 
 impl Network {
     /// Whether each link carries frames that are flooded: those of a spanning tree of the switches (the fewest links from
@@ -38,6 +38,17 @@ impl Network {
         let (from, to) = (self.links[link].to, self.links[link].from);
         let mut back = self.links.iter().enumerate().filter(|(_, other)| other.from == from && other.to == to);
         back.nth(self.cable(link)).map(|(id, _)| id)
+    }
+
+    /// Of each link what [`Network::cable`] says.
+    pub fn cables(&self) -> Vec<usize> {
+        let mut known: HashMap<(NodeId, NodeId), usize> = HashMap::new();
+        let cable = |link: &Link| {
+            let next = known.entry((link.from, link.to)).or_default();
+            *next += 1;
+            *next - 1
+        };
+        self.links.iter().map(cable).collect()
     }
 
     /// Which of the cables between its two nodes a link belongs to, from 0.
@@ -78,6 +89,7 @@ mod tests {
         network.links.extend([there, back]);
         let second = network.links.len() - 2;
         assert_eq!((network.cable(0), network.cable(second)), (0, 1));
+        assert_eq!(network.cables(), (0..network.links.len()).map(|link| network.cable(link)).collect::<Vec<_>>());
         assert_eq!((network.reverse(0), network.reverse(second)), (Some(1), Some(second + 1)));
         let tree = network.spanning_tree();
         assert_eq!(between_switches(&network, &tree), 4);

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use csv::{Position, StringRecord};
 
-use super::read::{LARGEST_SIZE, LONGEST_PERIOD_NS};
-use super::{Graph, Kind, Link, Network, Node, NodeId, Overhead, Stream};
+use super::read::{LARGEST_SIZE, LONGEST_PERIOD_NS, unreached};
+use super::{Kind, Link, Network, Node, NodeId, Overhead, Stream};
 use crate::config::{Errors, Problem};
 use crate::egress::EgressTiming;
 
@@ -28,8 +28,7 @@ pub enum RateUnit {
 pub fn read(task: &str, topo: &str, rates: Option<RateUnit>, overhead: Overhead) -> Result<Network, Errors> {
     let mut network = links(topo, rates)?;
     network.overhead = overhead;
-    network.streams = streams(task, &network)?;
-    Ok(network)
+    streams_of(task, network)
 }
 
 /// A table as it is read.
@@ -78,7 +77,11 @@ impl<'a> Rows<'a> {
     }
 
     pub(crate) fn wrong(&mut self, record: &StringRecord, column: usize, what: impl std::fmt::Display) {
-        let line = record.position().map_or(1, Position::line) as usize;
+        self.wrong_at(record.position(), column, what);
+    }
+
+    fn wrong_at(&mut self, position: Option<&Position>, column: usize, what: impl std::fmt::Display) {
+        let line = position.map_or(1, Position::line) as usize;
         let name = self.columns[column].trim_end_matches('?');
         let place = self.places[column].map_or(1, |place| place + 1);
         self.problems.push(Problem { line, column: place, what: format!("`{name}`: {what}") });
@@ -209,17 +212,23 @@ const TASK: &[&str] = &["stream", "src", "dst", "size", "period", "deadline", "j
 
 /// Reads the streams of `task.csv` between the nodes of a network.
 pub fn streams(text: &str, network: &Network) -> Result<Vec<Stream>, Errors> {
+    let network = Network { streams: Vec::new(), ..network.clone() };
+    Ok(streams_of(text, network)?.streams)
+}
+
+/// The network with these streams.
+fn streams_of(text: &str, mut network: Network) -> Result<Network, Errors> {
     // Older tables call it so.
     let text = match text.strip_prefix("id,") {
         Some(rest) => std::borrow::Cow::Owned(format!("stream,{rest}")),
         None => std::borrow::Cow::Borrowed(text),
     };
     let mut rows = Rows::new(&text, TASK)?;
-    let graph = Graph::new(network);
     let places: HashMap<&str, NodeId> =
         network.nodes.iter().enumerate().map(|(place, node)| (node.name.as_str(), place)).collect();
     let mut known = HashMap::new();
     let mut streams = Vec::new();
+    let mut positions = Vec::new();
     while let Some(record) = rows.next() {
         let before = rows.problems.len();
         let name = rows.number(&record, 0, 0..=u64::from(u32::MAX)).unwrap_or(0).to_string();
@@ -254,13 +263,6 @@ pub fn streams(text: &str, network: &Network) -> Result<Vec<Stream>, Errors> {
         let deadline = rows.number(&record, 5, 1..=period.unwrap_or(u64::MAX));
         let jitter = if rows.places[6].is_some() { rows.number(&record, 6, 0..=u64::MAX) } else { Some(0) };
         let listeners: Vec<NodeId> = listeners.into_iter().flatten().collect();
-        if let Some(talker) = talker {
-            let lost = listeners.iter().find(|to| graph.path(talker, **to, |_| 1, |_, _| false).is_none());
-            if let Some(lost) = lost {
-                let lost = &network.nodes[*lost].name;
-                rows.wrong(&record, 2, format!("no links lead from {} to {lost}", network.nodes[talker].name));
-            }
-        }
         if rows.problems.len() > before {
             continue;
         }
@@ -280,13 +282,20 @@ pub fn streams(text: &str, network: &Network) -> Result<Vec<Stream>, Errors> {
                 address: None,
                 vlan: None,
             });
+            positions.push(record.position().cloned());
         }
     }
+    network.streams = streams;
+    for (stream, to) in unreached(&network) {
+        let (from, to) = (&network.nodes[network.streams[stream].talker].name, &network.nodes[to].name);
+        rows.wrong_at(positions[stream].as_ref(), 2, format!("no links lead from {from} to {to}"));
+    }
+    rows.problems.sort_by_key(|problem| problem.line);
     rows.finish()?;
-    if streams.is_empty() {
+    if network.streams.is_empty() {
         return Err(alone(Problem { line: 1, column: 1, what: "there is no stream below the first line".into() }));
     }
-    Ok(streams)
+    Ok(network)
 }
 
 #[cfg(test)]

@@ -110,7 +110,8 @@ impl Document {
             let link = &network.links[link];
             (network.nodes[link.from].name.clone(), network.nodes[link.to].name.clone())
         };
-        let cable = |link: LinkId| Some(network.cable(link) + 1).filter(|cable| *cable > 1);
+        let cables = network.cables();
+        let cable = |link: LinkId| Some(cables[link] + 1).filter(|cable| *cable > 1);
         let addresses = network.addresses();
         let hop = |hop: &PlacedHop| PlannedHop {
             link: ends(hop.link),
@@ -261,13 +262,8 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     fn new(network: &'a Network) -> Self {
-        let mut links = HashMap::new();
-        let mut cables: HashMap<(NodeId, NodeId), usize> = HashMap::new();
-        for (id, link) in network.links.iter().enumerate() {
-            let cable = cables.entry((link.from, link.to)).or_default();
-            links.insert((link.from, link.to, *cable), id);
-            *cable += 1;
-        }
+        let cables = network.cables();
+        let links = network.links.iter().enumerate().map(|(id, link)| ((link.from, link.to, cables[id]), id)).collect();
         Self {
             nodes: network.nodes.iter().enumerate().map(|(id, node)| (node.name.as_str(), id)).collect(),
             links,

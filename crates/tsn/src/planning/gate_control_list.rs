@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::certificate::{certificates, demands};
 use super::periodic_intervals::{MOST_ON_LINK, gcd};
+use super::route::Routes;
 use super::timetable::Timetable;
 use crate::network::{LinkId, Network, StreamId};
 use crate::validate::{Schedule, Send, Window};
@@ -104,6 +105,10 @@ pub fn too_long_in_any_plan(network: &Network) -> Option<TooLong> {
     if !is_too_long(needed(network, &all).1) {
         return None;
     }
+    // Whoever must take a link takes it on the shortest path: if all those have room in its list, it is not too long.
+    if !on_shortest_paths(network).iter().any(|streams| is_too_long(needed(network, streams).1)) {
+        return None;
+    }
     let mut links: Vec<_> = demands(network).into_iter().collect();
     links.sort_unstable_by_key(|(link, _)| *link);
     let found = links.into_iter().find_map(|(link, demands)| {
@@ -112,6 +117,16 @@ pub fn too_long_in_any_plan(network: &Network) -> Option<TooLong> {
         is_too_long(needed).then(|| too_long(network, link, &streams, cycle))
     });
     found.filter(|_| certificates(network).is_empty())
+}
+
+/// Streams by the links of their shortest paths.
+fn on_shortest_paths(network: &Network) -> Vec<Vec<StreamId>> {
+    let routes = Routes::new(network, 1, 1);
+    let mut on: Vec<Vec<StreamId>> = vec![Vec::new(); network.links.len()];
+    for stream in 0..network.streams.len() {
+        routes.links(stream).into_iter().flatten().for_each(|link| on[link].push(stream));
+    }
+    on
 }
 
 fn too_long(network: &Network, link: LinkId, streams: &[StreamId], cycle_ns: Option<u64>) -> TooLong {

@@ -35,6 +35,7 @@ pub use document::{Document, DocumentError};
 pub use search::SearchEffort;
 pub use timetable::{Placed, PlacedHop, Timetable};
 
+use route::Routes;
 use search::{Order, Planner, WaitPolicy};
 
 #[cfg(test)]
@@ -133,7 +134,8 @@ const BEGINNINGS: [(bool, Order, WaitPolicy); 9] = [
 /// ```
 pub fn plan(network: &Network, options: &PlanOptions, kept: &Timetable, go_on: &dyn Fn() -> bool) -> Outcome {
     let mut best: Option<(VecDeque<StreamId>, Planner)> = None;
-    let crowded = Planner::new(network, options, kept, 0).is_crowded();
+    let routes = Routes::new(network, options.routes, options.slot_ns);
+    let crowded = search::is_crowded(network, &routes, kept);
     let mut proofs = None;
     // Windows next to each other leave the longest gaps: where nothing fits as it was wanted, that is tried.
     let packed = PlanOptions { prefer: Prefer::FewEntries, ..options.clone() };
@@ -142,7 +144,7 @@ pub fn plan(network: &Network, options: &PlanOptions, kept: &Timetable, go_on: &
     let beginnings = BEGINNINGS.into_iter().filter(|(balanced, ..)| *balanced || !crowded);
     let beginnings: Vec<Beginning> = styles.flat_map(|style| beginnings.clone().map(move |b| (style, b))).collect();
     for beginning in &beginnings {
-        let (planner, left) = begin(network, *beginning, kept, 0, go_on);
+        let (planner, left) = begin(&routes, network, *beginning, (kept, 0), go_on);
         if left.is_empty() {
             return Outcome::Planned(planner.into_table());
         }
@@ -170,7 +172,7 @@ pub fn plan(network: &Network, options: &PlanOptions, kept: &Timetable, go_on: &
         if !go_on() {
             break;
         }
-        let (mut planner, left) = begin(network, *beginning, kept, restart, go_on);
+        let (mut planner, left) = begin(&routes, network, *beginning, (kept, restart), go_on);
         planner.improve(left, patience, go_on);
         patience = patience.saturating_add(patience / 8);
         effort = effort + planner.effort;
@@ -187,13 +189,13 @@ type Beginning<'a> = (&'a PlanOptions, (bool, Order, WaitPolicy));
 
 /// Places streams one after the other; those that found no place are left over. Restarts begin in a different order each.
 fn begin<'a>(
+    routes: &Routes<'a>,
     network: &'a Network,
     (style, (balanced, order, waits)): Beginning<'a>,
-    kept: &Timetable,
-    restart: u64,
+    (kept, restart): (&Timetable, u64),
     go_on: &dyn Fn() -> bool,
 ) -> (Planner<'a>, VecDeque<StreamId>) {
-    let mut planner = Planner::new(network, style, kept, restart);
+    let mut planner = Planner::with(routes.clone(), (network, style), kept, restart);
     if balanced {
         planner.balance();
     }

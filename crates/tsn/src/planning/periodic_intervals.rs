@@ -6,6 +6,9 @@
 /// Windows of one link at most: far more than any list holds ([`super::nodes::MOST_ENTRIES`]).
 pub const MOST_ON_LINK: u64 = 1 << 16;
 
+/// Copies are put among others one by one where there are so many times more of those.
+const FEW: usize = 16;
+
 /// Busy times modulo a period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeriodicIntervals {
@@ -56,6 +59,14 @@ impl PeriodicIntervals {
                 self.insert(0, over);
             }
             return self.insert(begin, end - over);
+        }
+        // Few copies among many others: moving what is behind each is less than writing all anew.
+        if copies as usize <= self.busy.len() / FEW {
+            if over > 0 {
+                self.insert(0, over);
+            }
+            (0..copies).for_each(|n| self.insert(n * common + begin, (n * common + end).min(self.period_ns)));
+            return;
         }
         let mut added = Vec::with_capacity(copies as usize + 1);
         if over > 0 {

@@ -46,6 +46,7 @@ fn drawn(random: &mut Random) -> Network {
 fn by_hand(network: &Network, options: &PlanOptions, go_on: &dyn Fn() -> bool) -> (Outcome, usize) {
     let kept = Timetable::default();
     let crowded = Planner::new(network, options, &kept, 0).is_crowded();
+    let routes = Routes::new(network, options.routes, options.slot_ns);
     let packed = PlanOptions { prefer: Prefer::FewEntries, ..options.clone() };
     let mut starts: Vec<Beginning> = Vec::new();
     for style in [options, &packed] {
@@ -55,7 +56,7 @@ fn by_hand(network: &Network, options: &PlanOptions, go_on: &dyn Fn() -> bool) -
     }
     let mut begun = Vec::new();
     for start in &starts {
-        let (planner, left) = begin(network, *start, &kept, 0, go_on);
+        let (planner, left) = begin(&routes, network, *start, (&kept, 0), go_on);
         if left.is_empty() {
             return (Outcome::Planned(planner.into_table()), begun.len());
         }
@@ -72,7 +73,7 @@ fn by_hand(network: &Network, options: &PlanOptions, go_on: &dyn Fn() -> bool) -
     let mut tables = vec![planner.into_table()];
     while tables.last().unwrap().missing().count() > 0 && go_on() {
         let start = starts[(tables.len() - 1) % starts.len()];
-        let (mut planner, left) = begin(network, start, &kept, tables.len() as u64, go_on);
+        let (mut planner, left) = begin(&routes, network, start, (&kept, tables.len() as u64), go_on);
         planner.improve(left, patience, go_on);
         patience += patience / 8;
         places += planner.effort.places;

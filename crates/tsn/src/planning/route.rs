@@ -1,8 +1,11 @@
 //! A stream's way through the network, and when it would be where if it never waited.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use crate::network::{Graph, LinkId, Network, NodeId, StreamId};
+use crate::message::MessageTime;
+use crate::network::{Graph, LinkId, Network, NodeId, PathSearch, Paths, StreamId};
 
 /// One link of a stream's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,23 +45,35 @@ impl Route {
     /// Every time in it is a multiple of `slot_ns`.
     pub fn along(network: &Network, stream: StreamId, paths: &[Vec<LinkId>], slot_ns: u64) -> Self {
         let talker = network.streams[stream].talker;
-        let mut reached: HashMap<NodeId, Option<usize>> = HashMap::from([(talker, None)]);
-        let mut hops: Vec<Hop> = Vec::new();
+        let mut hops: Vec<Hop> = Vec::with_capacity(paths.first().map_or(0, Vec::len));
         // When each link is free behind each frame, from the talker's first bit on; by hop.
-        let mut left: Vec<Vec<u64>> = Vec::new();
-        for path in paths {
-            let own = path.iter().rposition(|&link| reached.contains_key(&network.links[link].from)).unwrap_or(0);
-            for &link in &path[own..] {
-                let to = network.links[link].to;
-                if reached.contains_key(&to) {
-                    continue;
+        let mut left: Vec<Vec<u64>> = Vec::with_capacity(hops.capacity());
+        let mut carried = Carried::default();
+        let mut next = |link: LinkId, before: Option<usize>| {
+            let carried = carried.on(network, stream, link);
+            let earlier = before.map(|hop: usize| (&hops[hop], &left[hop][..]));
+            let passage = passage(network, &carried, earlier, slot_ns);
+            let before_link = before.map(|hop| hops[hop].link);
+            hops.push(hop(network, stream, (link, &carried), (before, before_link), &passage, slot_ns));
+            left.push(passage.left);
+        };
+        if let [path] = paths {
+            // One path meets no other.
+            path.iter().enumerate().for_each(|(n, link)| next(*link, n.checked_sub(1)));
+        } else {
+            let mut reached: HashMap<NodeId, Option<usize>> = HashMap::from([(talker, None)]);
+            let mut known = 0;
+            for path in paths {
+                let own = path.iter().rposition(|&link| reached.contains_key(&network.links[link].from)).unwrap_or(0);
+                for &link in &path[own..] {
+                    let way = &network.links[link];
+                    if reached.contains_key(&way.to) {
+                        continue;
+                    }
+                    next(link, reached.get(&way.from).copied().flatten());
+                    reached.insert(way.to, Some(known));
+                    known += 1;
                 }
-                let before = reached.get(&network.links[link].from).copied().flatten();
-                let passage = passage(network, stream, link, before.map(|hop| (&hops[hop], &left[hop][..])), slot_ns);
-                let before_link = before.map(|hop| hops[hop].link);
-                hops.push(hop(network, stream, link, (before, before_link), &passage, slot_ns));
-                left.push(passage.left);
-                reached.insert(to, Some(hops.len() - 1));
             }
         }
         let arrival = |hop: &Hop| hop.shift_ns + hop.length_ns - hop.tail_ns + hop.propagation_ns;
@@ -97,36 +112,49 @@ struct Passage {
     lasts_ns: u64,
 }
 
-fn passage(network: &Network, stream: StreamId, link: LinkId, before: Option<(&Hop, &[u64])>, slot_ns: u64) -> Passage {
-    let carried = network.message_time(stream, link);
+/// How long a stream's message takes on a link: as long as on the one before, mostly.
+#[derive(Default)]
+struct Carried {
+    last: Option<(u64, MessageTime)>,
+}
+
+impl Carried {
+    fn on(&mut self, network: &Network, stream: StreamId, link: LinkId) -> MessageTime {
+        let rate = network.links[link].rate;
+        match self.last {
+            Some((known, time)) if known == rate => time,
+            _ => self.last.insert((rate, network.message_time(stream, link))).1,
+        }
+    }
+}
+
+fn passage(network: &Network, carried: &MessageTime, before: Option<(&Hop, &[u64])>, slot_ns: u64) -> Passage {
     let frames = carried.frames as usize;
     let lasts = |frame: usize| if frame + 1 == frames { carried.last_ns } else { carried.first_ns };
-    let arrivals: Vec<u64> = match before {
-        None => vec![0; frames],
-        Some((hop, left)) => {
-            let way = &network.links[hop.link];
-            let delay = way.propagation_ns + network.processing_ns(hop.link).1 + network.sync_error_ns;
-            left.iter().map(|at| at - hop.gap_ns + delay).collect()
-        }
-    };
-    let begins_ns = arrivals[0].next_multiple_of(slot_ns);
+    let delay = before.map_or(0, |(hop, _)| {
+        let way = &network.links[hop.link];
+        way.propagation_ns + network.processing_ns(hop.link).1 + network.sync_error_ns
+    });
+    let arrival = |frame: usize| before.map_or(0, |(hop, left)| left[frame] - hop.gap_ns + delay);
+    let arrives_ns = arrival(0);
+    let begins_ns = arrives_ns.next_multiple_of(slot_ns);
     let timing = &network.timing;
     let mut free = begins_ns;
     let mut left = Vec::with_capacity(frames);
     let mut first_bit = begins_ns;
-    for (frame, arrival) in arrivals.iter().enumerate() {
-        first_bit = free.max(begins_ns.max(*arrival) + timing.latest_ns());
+    for frame in 0..frames {
+        first_bit = free.max(begins_ns.max(arrival(frame)) + timing.latest_ns());
         free = first_bit + timing.spaced_ns(lasts(frame));
         left.push(first_bit + lasts(frame));
     }
     let lasts_ns = timing.lasts_ns(first_bit - begins_ns, carried.last_ns);
-    Passage { arrives_ns: arrivals[0], begins_ns, left, lasts_ns }
+    Passage { arrives_ns, begins_ns, left, lasts_ns }
 }
 
 fn hop(
     network: &Network,
     stream: StreamId,
-    link: LinkId,
+    (link, carried): (LinkId, &MessageTime),
     (before, before_link): (Option<usize>, Option<LinkId>),
     passage: &Passage,
     slot_ns: u64,
@@ -139,7 +167,7 @@ fn hop(
     };
     let early_ns = before_link.map_or(0, quicker_ns) + passage.begins_ns - passage.arrives_ns;
     let length_ns = passage.lasts_ns.next_multiple_of(slot_ns);
-    let gap_ns = network.message_time(stream, link).gap_ns;
+    let gap_ns = carried.gap_ns;
     let left_ns = passage.left.last().map_or(0, |left| left - passage.begins_ns) - gap_ns;
     Hop {
         link,
@@ -154,33 +182,119 @@ fn hop(
     }
 }
 
-/// Ways of each stream, found when they are asked for.
+/// Ways of each stream, found when they are asked for. Clones share what they have found.
+#[derive(Clone)]
 pub struct Routes<'a> {
     network: &'a Network,
-    graph: Graph,
     /// Ways of each stream that are tried.
     most: usize,
     slot_ns: u64,
-    /// The cheapest path between two nodes, and the others once they were wanted.
-    paths: HashMap<(NodeId, NodeId), Known>,
+    found: Rc<RefCell<Found>>,
 }
 
-/// Paths between two nodes, and whether these are all that are wanted.
-type Known = (Vec<Vec<LinkId>>, bool);
+/// Paths that were asked for.
+struct Found {
+    graph: Graph,
+    /// Of each link.
+    cost: Vec<u64>,
+    /// Listeners of each talker's streams.
+    listeners: Vec<Vec<NodeId>>,
+    /// The cheapest path between two nodes, and the others once they were wanted; nothing where there is none.
+    paths: HashMap<(NodeId, NodeId), Option<Paths>>,
+    search: PathSearch,
+    /// What it costs at least from each node to a listener that was asked about.
+    least: Least,
+}
+
+/// Costs of the cheapest paths to a node, of those nodes that were asked about last.
+#[derive(Default)]
+pub struct Least {
+    known: HashMap<NodeId, Rc<[u64]>>,
+}
+
+/// Numbers that are kept at most, of all nodes together: 32 MiB.
+const MOST_COSTS: usize = 1 << 22;
+
+impl Least {
+    /// Of the paths to this node.
+    pub fn to(&mut self, graph: &Graph, to: NodeId, cost: impl Fn(LinkId) -> u64) -> Rc<[u64]> {
+        if let Some(known) = self.known.get(&to) {
+            return known.clone();
+        }
+        let costs: Rc<[u64]> = graph.costs_to(to, cost).into();
+        if (self.known.len() + 1).saturating_mul(costs.len()) > MOST_COSTS {
+            self.known.clear();
+        }
+        self.known.insert(to, costs.clone());
+        costs
+    }
+}
+
+/// What a link costs whoever uses it: its delay. All cost something, so that loops never pay.
+pub fn delay_ns(network: &Network, link: LinkId) -> u64 {
+    let way = &network.links[link];
+    let largest = network.timing.message_ns(network.overhead.message_time(1500, way.rate));
+    largest + way.propagation_ns + network.processing_ns(link).1
+}
+
+impl Found {
+    fn new(network: &Network) -> Self {
+        let cost = (0..network.links.len()).map(|link| delay_ns(network, link)).collect();
+        let mut listeners = vec![Vec::new(); network.nodes.len()];
+        network.streams.iter().for_each(|stream| listeners[stream.talker].extend(&stream.listeners));
+        Self {
+            graph: Graph::new(network),
+            cost,
+            listeners,
+            paths: HashMap::new(),
+            search: PathSearch::default(),
+            least: Least::default(),
+        }
+    }
+
+    /// Up to `count` paths, if there are so many. One search is for all listeners of the talker's streams.
+    fn between(&mut self, from: NodeId, to: NodeId, count: usize) -> &[Vec<LinkId>] {
+        let Self { graph, cost, listeners, paths, search, least } = self;
+        let cost = |link: LinkId| cost[link];
+        if !paths.contains_key(&(from, to)) {
+            let tree = graph.tree(from, cost);
+            for &listener in listeners[from].iter().chain([&to]) {
+                paths.entry((from, listener)).or_insert_with(|| tree.path(graph, listener).map(Paths::new));
+            }
+        }
+        match paths.get_mut(&(from, to)).and_then(Option::as_mut) {
+            Some(paths) => {
+                if paths.known().len() < count {
+                    let least = least.to(graph, to, cost);
+                    paths.extend(graph, count, search, |node| least[node], cost);
+                }
+                paths.known()
+            }
+            None => &[],
+        }
+    }
+}
 
 impl<'a> Routes<'a> {
     /// With up to `most` ways for each stream, whose times are multiples of `slot_ns`.
     pub fn new(network: &'a Network, most: usize, slot_ns: u64) -> Self {
-        Self { network, graph: Graph::new(network), most: most.max(1), slot_ns: slot_ns.max(1), paths: HashMap::new() }
+        let found = Rc::new(RefCell::new(Found::new(network)));
+        Self { network, most: most.max(1), slot_ns: slot_ns.max(1), found }
     }
 
     /// The stream's n-th way, the quickest first.
-    pub fn nth(&mut self, stream: StreamId, n: usize) -> Option<Route> {
+    pub fn nth(&self, stream: StreamId, n: usize) -> Option<Route> {
         let of = &self.network.streams[stream];
-        let mut paths = Vec::with_capacity(of.listeners.len());
+        let mut found = self.found.borrow_mut();
+        let count = (n + 1).min(self.most);
         let mut another = n == 0;
+        if let [listener] = of.listeners[..] {
+            let path = found.between(of.talker, listener, count).get(n)?;
+            return Some(Route::along(self.network, stream, std::slice::from_ref(path), self.slot_ns));
+        }
+        let mut paths = Vec::with_capacity(of.listeners.len());
         for &listener in &of.listeners {
-            let known = self.between(of.talker, listener, n > 0);
+            let known = found.between(of.talker, listener, count);
             // Several listeners: each takes its own n-th path while it has one.
             another |= n < known.len();
             paths.push(known.get(n).or(known.last())?.clone());
@@ -188,24 +302,18 @@ impl<'a> Routes<'a> {
         another.then(|| Route::along(self.network, stream, &paths, self.slot_ns))
     }
 
+    /// The links of the stream's quickest way.
+    pub fn links(&self, stream: StreamId) -> Option<Vec<LinkId>> {
+        let of = &self.network.streams[stream];
+        match of.listeners[..] {
+            [listener] => self.found.borrow_mut().between(of.talker, listener, 1).first().cloned(),
+            _ => Some(self.nth(stream, 0)?.hops.iter().map(|hop| hop.link).collect()),
+        }
+    }
+
     /// How many ways are tried at most.
     pub fn most(&self) -> usize {
         self.most
-    }
-
-    fn between(&mut self, from: NodeId, to: NodeId, all: bool) -> &[Vec<LinkId>] {
-        let (network, graph, most) = (self.network, &self.graph, self.most);
-        // A hop costs its delay; all of them something, so that loops never pay.
-        let cost = |link: LinkId| {
-            let way = &network.links[link];
-            let largest = network.timing.message_ns(network.overhead.message_time(1500, way.rate));
-            largest + way.propagation_ns + network.processing_ns(link).1
-        };
-        let known = self.paths.entry((from, to)).or_insert_with(|| (graph.paths(from, to, 1, cost), most == 1));
-        if all && !known.1 {
-            *known = (graph.paths(from, to, most, cost), true);
-        }
-        &known.0
     }
 }
 
@@ -243,7 +351,7 @@ mod tests {
     fn ways_come_in_turn_until_there_are_no_more() {
         let mut network = samples::ring(4, 1);
         let hops = |network: &Network, most| {
-            let mut routes = Routes::new(network, most, 1);
+            let routes = Routes::new(network, most, 1);
             (0..4).map(|n| routes.nth(0, n).map(|route| route.hops.len())).collect::<Vec<_>>()
         };
         assert_eq!(hops(&network, 4), [Some(3), Some(5), None, None]);
@@ -316,7 +424,7 @@ mod tests {
             let mut network = drawn(&mut random);
             let all = [6, 7].map(|to| ways(&network, to));
             for most in [1, 2, 5] {
-                let mut routes = Routes::new(&network, most, 1);
+                let routes = Routes::new(&network, most, 1);
                 assert_eq!(routes.most(), most);
                 // In any order, and again.
                 for n in [1, 0, 3, 2, 4, 5, 1] {

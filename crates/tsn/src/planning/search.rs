@@ -68,6 +68,18 @@ struct Choice {
     placed: Placed,
 }
 
+/// Whether shortest ways fill some link so much that others are better. Streams that have their place already load the
+/// links that they are on.
+pub fn is_crowded(network: &Network, routes: &Routes, kept: &Timetable) -> bool {
+    let kept = |stream: StreamId| kept.placed.get(stream).and_then(Option::as_ref);
+    let links = |stream: StreamId| match kept(stream) {
+        Some(placed) => Some(placed.hops.iter().map(|hop| hop.link).collect()),
+        None => routes.links(stream),
+    };
+    let streams = 0..network.streams.len();
+    balance::fullest(network, streams.filter_map(|stream| Some((stream, links(stream)?)))) > CROWDED
+}
+
 /// Streams on their places.
 pub struct Planner<'a> {
     network: &'a Network,
@@ -90,11 +102,22 @@ pub struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     /// With those that have their place already, if any have.
+    #[cfg(test)]
     pub fn new(network: &'a Network, options: &'a PlanOptions, kept: &Timetable, restart: u64) -> Self {
+        Self::with(Routes::new(network, options.routes, options.slot_ns), (network, options), kept, restart)
+    }
+
+    /// With routes that others look for, too.
+    pub fn with(
+        routes: Routes<'a>,
+        (network, options): (&'a Network, &'a PlanOptions),
+        kept: &Timetable,
+        restart: u64,
+    ) -> Self {
         let mut planner = Self {
             network,
             options,
-            routes: Routes::new(network, options.routes, options.slot_ns),
+            routes,
             taken: Occupancy::new(network.links.len()),
             table: Timetable { placed: vec![None; network.streams.len()] },
             balanced: vec![None; network.streams.len()],
@@ -117,10 +140,9 @@ impl<'a> Planner<'a> {
     }
 
     /// Whether shortest ways fill some link so much that others are better.
+    #[cfg(test)]
     pub fn is_crowded(&mut self) -> bool {
-        let streams = 0..self.network.streams.len();
-        let shortest: Vec<_> = streams.filter_map(|stream| Some((stream, self.routes.nth(stream, 0)?))).collect();
-        balance::fullest(self.network, shortest.into_iter()) > CROWDED
+        is_crowded(self.network, &self.routes, &self.table)
     }
 
     /// Ways that leave all links some room are tried first from now on; not where each stream is to have one way only.
@@ -128,7 +150,7 @@ impl<'a> Planner<'a> {
         if self.routes.most() == 1 {
             return;
         }
-        self.balanced = balance::routes(self.network, self.options.slot_ns.max(1));
+        self.balanced = balance::routes(self.network, self.options.slot_ns.max(1), &self.table);
     }
 
     /// The stream's n-th way in the order in which they are tried.

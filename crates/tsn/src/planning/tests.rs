@@ -91,15 +91,15 @@ fn with_one_path_each_takes_the_shortest() {
             ..first.clone()
         };
     }
-    let mut shortest = route::Routes::new(&network, 1, 1);
-    let mut longer = |paths| {
+    let shortest = route::Routes::new(&network, 1, 1);
+    let longer = |paths| {
         let wanted = PlanOptions { routes: paths, ..PlanOptions::default() };
         let table = match plan(&network, &wanted, &Timetable::default(), &|| true) {
             Outcome::Planned(table) => table,
             Outcome::NotFound(best) => best.table,
             Outcome::Impossible(_) => panic!(),
         };
-        let mut takes_another = |placed: &&Placed| {
+        let takes_another = |placed: &&Placed| {
             let first = shortest.nth(placed.stream, 0).unwrap();
             placed.hops.iter().map(|hop| hop.link).ne(first.hops.iter().map(|hop| hop.link))
         };

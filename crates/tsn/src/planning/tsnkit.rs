@@ -1,20 +1,22 @@
 //! A plan as tsnkit's tables: `PREFIX-GCL.csv`, `-OFFSET.csv`, `-QUEUE.csv`, `-ROUTE.csv` and `-DELAY.csv`. Times are
 //! nanoseconds.
 
+use std::fmt;
+
 use super::timetable::{Placed, Timetable};
 use crate::network::{LinkId, Network};
-use crate::validate::Schedule;
+use crate::validate::{Schedule, Window};
 
 /// The ends of the tables' names, and their texts.
 pub fn tables(network: &Network, table: &Timetable, schedule: &Schedule) -> [(&'static str, String); 5] {
-    let link = |link: LinkId| {
-        let link = &network.links[link];
-        format!("\"({}, {})\"", network.nodes[link.from].name, network.nodes[link.to].name)
-    };
+    // A link is written for each window and each stream on it.
+    let links = network.links.iter();
+    let links: Vec<String> =
+        links.map(|link| format!("\"({}, {})\"", network.nodes[link.from].name, network.nodes[link.to].name)).collect();
     let mut gcl = String::from("link,queue,start,end,cycle\n");
     for window in &schedule.windows {
-        let (queue, begin, end, cycle) = (window.queue, window.begin_ns, window.end_ns, window.cycle_ns);
-        gcl += &format!("{},{queue},{begin},{end},{cycle}\n", link(window.link));
+        let Window { link, queue, begin_ns, end_ns, cycle_ns } = window;
+        write(&mut gcl, format_args!("{},{queue},{begin_ns},{end_ns},{cycle_ns}\n", links[*link]));
     }
     let mut offset = String::from("stream,frame,offset\n");
     let mut queue = String::from("stream,frame,link,queue\n");
@@ -22,14 +24,19 @@ pub fn tables(network: &Network, table: &Timetable, schedule: &Schedule) -> [(&'
     let mut delay = String::from("stream,frame,delay\n");
     for placed in table.placed.iter().flatten() {
         let name = &network.streams[placed.stream].name;
-        offset += &format!("{name},0,{}\n", placed.offset_ns());
-        delay += &format!("{name},0,{}\n", behind_the_first_hop(network, placed));
+        write(&mut offset, format_args!("{name},0,{}\n", placed.offset_ns()));
+        write(&mut delay, format_args!("{name},0,{}\n", behind_the_first_hop(network, placed)));
         for hop in &placed.hops {
-            queue += &format!("{name},0,{},{}\n", link(hop.link), placed.queue);
-            route += &format!("{name},{}\n", link(hop.link));
+            write(&mut queue, format_args!("{name},0,{},{}\n", links[hop.link], placed.queue));
+            write(&mut route, format_args!("{name},{}\n", links[hop.link]));
         }
     }
     [("GCL", gcl), ("OFFSET", offset), ("QUEUE", queue), ("ROUTE", route), ("DELAY", delay)]
+}
+
+fn write(text: &mut String, line: fmt::Arguments) {
+    // A text takes whatever is written to it.
+    let _ = fmt::Write::write_fmt(text, line);
 }
 
 /// As that tool counts it: from the moment at which the first switch could send until the listener is done.

@@ -150,12 +150,14 @@ fn ways_are_tried_in_the_order_in_which_they_are_meant() {
     for most in [1, 3] {
         let options = PlanOptions { routes: most, ..PlanOptions::default() };
         let mut planner = Planner::new(&network, &options, &Timetable::default(), 0);
-        let mut routes = Routes::new(&network, most, 1);
+        let routes = Routes::new(&network, most, 1);
         for stream in 0..6 {
             assert!((0..4).all(|n| planner.route(stream, n) == routes.nth(stream, n)));
         }
         planner.balance();
-        for (stream, balanced) in balance::routes(&network, 1).into_iter().enumerate() {
+        for (stream, balanced) in
+            balance::routes(&network, 1, &Timetable { placed: vec![None; 6] }).into_iter().enumerate()
+        {
             // Who has one way only keeps to the shortest.
             let first = if most == 1 { routes.nth(stream, 0) } else { balanced };
             assert_eq!(planner.route(stream, 0), first);
@@ -274,7 +276,7 @@ fn a_network_is_crowded_from_three_fifths_of_its_fullest_link_on() {
         // 12 336 ns each.
         let one = Stream { size: 1_500, period_ns: 123_360, deadline_ns: 123_360, ..network.streams[0].clone() };
         network.streams = vec![one; count];
-        let shortest = (0..count).map(|n| (n, Routes::new(&network, 1, 1).nth(n, 0).unwrap())).collect::<Vec<_>>();
+        let shortest = (0..count).map(|n| (n, Routes::new(&network, 1, 1).links(n).unwrap())).collect::<Vec<_>>();
         let fullest = balance::fullest(&network, shortest.into_iter());
         assert!((fullest - count as f64 / 10.0).abs() < 1e-9, "{fullest}");
         Planner::new(&network, &options, &Timetable::default(), 0).is_crowded()
