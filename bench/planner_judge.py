@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Decides by CP-SAT (OR-tools) whether a network's streams can be scheduled, and draws networks to ask about.
 
-Usage: planner_judge.py draw small|large|margins COUNT SEED FOLDER
-           writes FOLDER/NAME.json, a network as `switch plan` reads it; with margins also FOLDER/NAME.calibration
+Usage: planner_judge.py draw small|large|margins|load-PERCENT COUNT SEED FOLDER
+           writes FOLDER/NAME.json, a network as `switch plan` reads it; with margins also FOLDER/NAME.calibration; with
+           load-80 large networks whose fullest link is at 80 % of its time on shortest paths
        planner_judge.py decide FOLDER SECONDS
            prints `NAME feasible|infeasible|unknown SECONDS`
+       planner_judge.py quality FOLDER
+           of each FOLDER/NAME.json with a plan FOLDER/NAME.plan (`switch plan NAME.json --out NAME.plan`): entries of gate
+           control lists, time that is left to best effort, and delays over the shortest that are possible
 
 The model is stated here on its own, and shares nothing with the planner. Each message of a stream is one frame, or
 several of 1500 octets and a rest. A frame takes 8 octets of preamble, 18 of header and VLAN tag, at least 60 with its
@@ -23,6 +27,8 @@ import json
 import math
 import pathlib
 import random
+import re
+import statistics
 import sys
 import time
 
@@ -214,6 +220,8 @@ def drawn(kind, chance, timing=None):
     weights = [chance.uniform(0.2, 1) for _ in streams]
     # Sizes so that the fullest link of shortest paths carries what was drawn.
     target = chance.uniform(0.2, 1.1) if small else chance.uniform(0.5, 0.9)
+    if kind.startswith("load-"):
+        target = int(kind.removeprefix("load-")) / 100
     largest = 4500 if small and chance.random() < 0.3 else 1500
     low, high = 0.0, 20_000.0
     for _ in range(40):
@@ -275,9 +283,41 @@ def quickest(network, stream):
     return worst
 
 
+def entries(gates):
+    """How many entries the list of a port has: windows that touch are one, and best effort has what is between them."""
+    spans, cycle = sorted((begin, end, queue) for queue, begin, end in gates["windows"]), gates["cycle_ns"]
+    number, at, last = 0, 0, None
+    for begin, end, queue in spans:
+        number += (begin > at) + (begin > at or queue != last)
+        at, last = end, queue
+    return number + (at < cycle)
+
+
+def quality(plans):
+    """In words, of networks and their plans."""
+    lists, left, over, waits = [], [], [], []
+    for document, plan in plans:
+        network = Network(document)
+        quickest_of = {one["name"]: quickest(network, of) for one, of in zip(document["stream"], network.streams)}
+        for gates in plan["gates"]:
+            lists.append(entries(gates))
+            left.append(1 - sum(end - begin for _, begin, end in gates["windows"]) / gates["cycle_ns"])
+        for stream in plan["streams"]:
+            over.append(10 * (stream["latency_ns"] - stream["offset_ns"]) / quickest_of[stream["name"]])
+            waits.append(stream["waits"])
+    share = lambda most: f"{sum(n <= most for n in lists) / len(lists):.1%} of the ports <= {most}"
+    return "\n".join([
+        f"{len(plans)} plans, {len(waits)} streams, {len(lists)} ports with gates",
+        f"gate entries: {share(8)}, {share(16)}, median {statistics.median(lists):.0f}, most {max(lists)}",
+        f"best effort: {statistics.mean(left):.1%} of a port's time on average, {min(left):.1%} at the fullest port",
+        f"delay over the shortest possible: x{statistics.mean(over):.3f} on average, x{max(over):.2f} at most; "
+        f"{sum(waits) / len(waits):.1%} of the streams wait in switches",
+    ])
+
+
 def main():
     match sys.argv[1:]:
-        case ["draw", ("small" | "large" | "margins") as kind, count, seed, folder]:
+        case ["draw", kind, count, seed, folder] if re.fullmatch(r"small|large|margins|load-[1-9][0-9]", kind):
             pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
             for n in range(int(count)):
                 chance = random.Random(f"{kind} {seed} {n}")
@@ -293,6 +333,12 @@ def main():
                 timing = json.loads(measured.read_text())["timing"] if measured.exists() else None
                 verdict, _ = decide(Network(json.loads(file.read_text()), timing), float(seconds))
                 print(file.stem, verdict, f"{time.monotonic() - begun:.2f}", flush=True)
+        case ["quality", folder]:
+            plans = sorted(pathlib.Path(folder).glob("*.plan"))
+            if not plans:
+                sys.exit(f"{folder} has no NAME.plan; `ontick switch plan NAME.json --out NAME.plan` writes one")
+            print(quality([(json.loads(file.with_suffix(".json").read_text()), json.loads(file.read_text()))
+                           for file in plans]))
         case _:
             sys.exit(__doc__)
 

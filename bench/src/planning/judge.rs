@@ -17,6 +17,9 @@ const SCRIPT: &str = "bench/planner_judge.py";
 /// each, and of which so many with `--quick`, and for how long ontick searches.
 const DRAWN: [(&str, [u32; 2], &str); 3] =
     [("small", [400, 40], "1s"), ("margins", [200, 40], "1s"), ("large", [200, 12], "10s")];
+/// How much of its time the fullest link carries on shortest paths, in percent: large networks of each load.
+const LOADS: [u32; 6] = [50, 60, 70, 80, 90, 95];
+const OF_EACH_LOAD: ([u32; 2], &str) = ([30, 2], "10s");
 /// Of the large networks that can be scheduled, so many are found.
 const FOUND: f64 = 0.98;
 /// How long the solver may take for one, in s; and with `--quick`.
@@ -43,7 +46,8 @@ pub fn measure(ontick: &Path, page: &mut Page, quick: bool) -> Result<Vec<Goal>,
     let mut goals = Vec::new();
     let of = |two: [u32; 2]| two[usize::from(quick)];
     for (kind, count, time) in DRAWN {
-        let verdicts = verdicts(ontick, (kind, of(count), of(LIMIT_S)), time)?;
+        let folder = tempfile::tempdir().map_err(|e| format!("a folder for networks: {e}"))?;
+        let verdicts = verdicts(ontick, folder.path(), (kind, of(count), of(LIMIT_S)), time)?;
         for ((solver, ours), number) in &verdicts {
             table.row([kind.into(), solver.clone(), ours.clone(), number.to_string()]);
         }
@@ -53,27 +57,63 @@ pub fn measure(ontick: &Path, page: &mut Page, quick: bool) -> Result<Vec<Goal>,
         }
     }
     page.table(&table);
+    by_load(ontick, page, of)?;
     Ok(goals)
 }
 
-fn verdicts(ontick: &Path, (kind, count, limit_s): (&str, u32, u32), time: &str) -> Result<Verdicts, String> {
+/// How many are found as links fill, and what the plans are like.
+fn by_load(ontick: &Path, page: &mut Page, of: impl Fn([u32; 2]) -> u32) -> Result<(), String> {
+    page.heading("Planning: as links fill, beside an exact solver");
+    let mut table =
+        Table::new(&["fullest link", "networks", "found by the solver", "by ontick", "by ontick, of the solver's"]);
     let folder = tempfile::tempdir().map_err(|e| format!("a folder for networks: {e}"))?;
-    let script = |words: &[&str]| {
-        let words = words.iter().map(|word| (*word).to_owned());
-        child::run(&[peers::python(), SCRIPT.into()].into_iter().chain(words).collect::<Vec<_>>())
-    };
-    let (into, count, limit) = (folder.path().display().to_string(), count.to_string(), limit_s.to_string());
+    let (count, time) = OF_EACH_LOAD;
+    for load in LOADS {
+        let within = folder.path().join(load.to_string());
+        let verdicts = verdicts(ontick, &within, (&format!("load-{load}"), of(count), of(LIMIT_S)), time)?;
+        table.row(counts(load, &verdicts));
+        // All plans are looked at together.
+        for file in std::fs::read_dir(&within).map_err(|e| format!("{}: {e}", within.display()))?.flatten() {
+            let to = folder.path().join(file.file_name());
+            std::fs::rename(file.path(), &to).map_err(|e| format!("{}: {e}", to.display()))?;
+        }
+    }
+    page.table(&table);
+    let said = script(&["quality", &folder.path().display().to_string()])?;
+    page.words(&format!("Of all these plans: {}.", said.trim().replace('\n', "; ")));
+    Ok(())
+}
+
+fn counts(load: u32, verdicts: &Verdicts) -> [String; 5] {
+    let ours = verdicts.iter().filter(|((_, ours), _)| ours == "planned").map(|(_, number)| number).sum::<usize>();
+    let (both, solver) = (of(verdicts, "feasible", Some("planned")), of(verdicts, "feasible", None));
+    let all = verdicts.values().sum::<usize>();
+    [format!("{load} %"), all.to_string(), solver.to_string(), ours.to_string(), format!("{both} of {solver}")]
+}
+
+fn script(words: &[&str]) -> Result<String, String> {
+    let words = words.iter().map(|word| (*word).to_owned());
+    Ok(child::run(&[peers::python(), SCRIPT.into()].into_iter().chain(words).collect::<Vec<_>>())?.stdout)
+}
+
+fn verdicts(
+    ontick: &Path,
+    folder: &Path,
+    (kind, count, limit_s): (&str, u32, u32),
+    time: &str,
+) -> Result<Verdicts, String> {
+    let (into, count, limit) = (folder.display().to_string(), count.to_string(), limit_s.to_string());
     script(&["draw", kind, &count, SEED, &into])?;
-    let decided = script(&["decide", &into, &limit])?.stdout;
+    let decided = script(&["decide", &into, &limit])?;
     let mut verdicts = Verdicts::new();
     for line in decided.lines() {
         let [name, solver, _] = line.split(' ').collect::<Vec<_>>()[..] else {
             return Err(format!("{SCRIPT}: \"{line}\" is no verdict"));
         };
-        let file = folder.path().join(format!("{name}.json")).display().to_string();
+        let [file, plan] = ["json", "plan"].map(|end| folder.join(format!("{name}.{end}")).display().to_string());
         let words = [ontick.display().to_string(), "switch".into(), "plan".into(), file];
-        let options = ["--json", "--time", time].map(String::from);
-        let measured = folder.path().join(format!("{name}.calibration"));
+        let options = ["--json", "--time", time, "--out", &plan].map(String::from);
+        let measured = folder.join(format!("{name}.calibration"));
         let measured = measured.exists().then(|| ["--calibration".to_owned(), measured.display().to_string()]);
         let options = options.into_iter().chain(measured.into_iter().flatten());
         let said = child::run_whether_met(&words.into_iter().chain(options).collect::<Vec<_>>())?.stdout;
@@ -109,6 +149,12 @@ mod tests {
 
     fn verdicts(of: &[(&str, &str, usize)]) -> Verdicts {
         of.iter().map(|(solver, ours, number)| (((*solver).into(), (*ours).into()), *number)).collect()
+    }
+
+    #[test]
+    fn of_each_load_both_are_counted() {
+        let all = verdicts(&[("feasible", "planned", 20), ("feasible", "not found", 2), ("unknown", "planned", 8)]);
+        assert_eq!(counts(80, &all), ["80 %", "30", "22", "28", "20 of 22"]);
     }
 
     #[test]

@@ -36,14 +36,6 @@ pub struct Versus {
 }
 
 impl Versus {
-    /// How long an algorithm took to a schedule that holds, in s.
-    pub fn by(&self, wanted: Peer) -> Option<f64> {
-        self.theirs.iter().find_map(|(peer, judged)| match judged {
-            Judged::Holds(seconds) if *peer == wanted => Some(*seconds),
-            _ => None,
-        })
-    }
-
     /// The algorithm of tsnkit that was first with a schedule that holds.
     pub fn fastest(&self) -> Option<(Peer, f64)> {
         let valid = self.theirs.iter().filter_map(|(peer, judged)| match judged {
