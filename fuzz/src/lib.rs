@@ -48,3 +48,16 @@ pub fn must_be_edited(file: BootFile, text: &str, wanted: &[Argument]) {
     let changed = before.iter().zip(&after).filter(|(a, b)| a != b).count();
     assert!(changed <= 1 && after.len() >= before.len(), "{file:?}: {once:?}");
 }
+
+/// A folder of this process's own, in memory where there is such a place: what is tried there is not for keeping.
+pub fn folder() -> std::path::PathBuf {
+    static FOLDER: std::sync::OnceLock<std::path::PathBuf> = std::sync::OnceLock::new();
+    let make = || {
+        let memory = std::path::Path::new("/dev/shm");
+        let above = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let folder = above.join(format!("ontick-fuzz-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        folder
+    };
+    FOLDER.get_or_init(make).clone()
+}

@@ -47,7 +47,7 @@ const HOUSE: [Wing; 20] = [
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, TSN] },
     Wing { name: REPORT, floor: 4, may_use: &[UNITS, ARROW, RECORD, TSN] },
-    Wing { name: WATCH, floor: 5, may_use: &[UNITS, RT, RECORD, MACHINE, MEASURE, REPORT] },
+    Wing { name: WATCH, floor: 5, may_use: &[UNITS, RT, RECORD, MACHINE, MEASURE, ACQUIRE, REPORT] },
     Wing {
         name: CLI,
         floor: 6,

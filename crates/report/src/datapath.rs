@@ -1,11 +1,13 @@
 //! The way of frames through a switch, with counters at each stage: ingress, classifier, queue, gate, egress.
 
+use serde::Serialize;
+
 use crate::number::count;
 use crate::printable::printable;
 use crate::text::Style;
 
 /// A switch as frames pass it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DataPath {
     /// Its name, and who carries the frames.
     pub title: String,
@@ -16,7 +18,7 @@ pub struct DataPath {
 }
 
 /// A port, on the way in and on the way out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PathPort {
     /// Its name.
     pub name: String,
@@ -33,7 +35,7 @@ pub struct PathPort {
 }
 
 /// A class at the port that its frames leave by.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PathClass {
     /// Its name.
     pub name: String,
@@ -52,7 +54,7 @@ pub struct PathClass {
 }
 
 /// Frames at one stage. All that went in came out, wait, or were dropped here.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stage {
     /// Frames that went in.
     pub into: u64,

@@ -5,9 +5,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ontick_measure::conditions::CpuTimes;
 use ontick_record::Histogram;
 use ontick_record::histogram::Bucket;
+use ontick_record::run::Outlier;
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::cpus::claim::holders;
-use ontick_rt::thread::{Policy, Setup, block_signals};
+use ontick_rt::thread::{Policy, Setup, block_signals, current_tid};
 use ontick_rt::timed_section::{SectionCpu, SectionError, TimedSection};
 use ontick_rt::wait::Sleep;
 use ontick_rt::{Cycle, recorder};
@@ -24,6 +25,21 @@ pub struct Job {
     pub cycles: u32,
     /// Policy of the thread, as far as the system allows it.
     pub policy: Policy,
+    /// Latencies from here on are outliers, in ns.
+    pub outlier_ns: u64,
+}
+
+/// A block, and what is not kept of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// What is kept.
+    pub block: Block,
+    /// What the system refused beside the CPU.
+    pub refused: Vec<String>,
+    /// The thread that was timed.
+    pub tid: i32,
+    /// Its outliers, in the order of time; of thousands, the first.
+    pub outliers: Vec<Outlier>,
 }
 
 /// What a block brought.
@@ -66,8 +82,8 @@ pub enum BlockError {
     },
 }
 
-/// Measures a block on a thread of its own. What the system refused beside the CPU comes with it.
-pub fn measure(cpu: u32, job: &Job) -> Result<(Block, Vec<String>), BlockError> {
+/// Measures a block on a thread of its own.
+pub fn measure(cpu: u32, job: &Job) -> Result<Measured, BlockError> {
     let own = std::process::id();
     if let Some(holder) = holders().into_iter().find(|holder| holder.cpu == cpu && holder.pid != own) {
         return Err(BlockError::Busy { cpu, by: holder.to_string() });
@@ -80,7 +96,7 @@ pub fn measure(cpu: u32, job: &Job) -> Result<(Block, Vec<String>), BlockError> 
     })
 }
 
-fn timed(cpu: u32, job: &Job) -> Result<(Block, Vec<String>), BlockError> {
+fn timed(cpu: u32, job: &Job) -> Result<Measured, BlockError> {
     block_signals();
     let setup = Setup::new().policy(job.policy).timer_slack_ns(1);
     let section = TimedSection::begin(SectionCpu::One(cpu), setup)?;
@@ -88,7 +104,8 @@ fn timed(cpu: u32, job: &Job) -> Result<(Block, Vec<String>), BlockError> {
     if section.cpu() != Some(cpu) {
         return Err(BlockError::Refused { cpu, why: refused.join("; ") });
     }
-    let (mut writer, reader) = recorder::channel(u64::MAX);
+    // The recorder hands over what is above.
+    let (mut writer, mut reader) = recorder::channel(job.outlier_ns.saturating_sub(1));
     let mut cycle = Cycle::new(Clock::new(ClockId::Monotonic), Sleep, job.interval_ns);
     for _ in 0..WARM_UP {
         cycle.next();
@@ -114,7 +131,11 @@ fn timed(cpu: u32, job: &Job) -> Result<(Block, Vec<String>), BlockError> {
     };
     // The thread ends with this; that it cannot be put back harms nobody.
     let _ = section.end();
-    Ok((block, refused))
+    let mut outliers = Vec::new();
+    while let Some(late) = reader.next_outlier() {
+        outliers.push(Outlier { at_ns: late.at_ns, latency_ns: late.latency_ns, cause: None });
+    }
+    Ok(Measured { block, refused, tid: current_tid(), outliers })
 }
 
 /// Seconds since 1970; 0 before that, and the last that fit after 2106.
@@ -129,11 +150,12 @@ mod tests {
 
     #[test]
     fn a_block_has_a_sample_for_each_period() {
-        let job = Job { interval_ns: 200_000, cycles: 50, policy: Policy::Other };
+        let job = Job { interval_ns: 200_000, cycles: 50, policy: Policy::Other, outlier_ns: 1 };
         let cpu = ontick_rt::cpus::preferred();
         match measure(cpu, &job) {
-            Ok((block, _)) => {
-                assert_eq!((block.cpu, block.latency.count()), (cpu as u16, 50));
+            Ok(Measured { block, outliers, .. }) => {
+                assert_eq!((block.cpu, block.latency.count(), outliers.len()), (cpu as u16, 50, 50));
+                assert_eq!(outliers.iter().map(|late| late.latency_ns).max(), block.latency.max_ns);
                 assert!(block.at > 1_700_000_000 && block.latency.max_ns > Some(0));
             }
             // Another test's, or somebody's beside.

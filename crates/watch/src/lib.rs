@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 pub mod block;
+pub mod causes;
 pub mod changes;
 pub mod events;
 pub mod history;
@@ -10,7 +11,9 @@ pub mod hours;
 pub mod pace;
 pub mod serve;
 pub mod service;
+pub mod signals;
 pub mod state;
+pub mod switches;
 pub mod totals;
 
 pub use history::row::Row;

@@ -7,15 +7,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ontick_machine::Root;
+use ontick_measure::Placement;
+use ontick_measure::explain::blocks::BlockExplainer;
+use ontick_measure::explain::cause::Cause;
+use ontick_record::run::Outlier;
 use ontick_units::CpuList;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::block::{self, Block, BlockError, Job, seconds_now};
+use crate::block::{self, BlockError, Job, Measured, seconds_now};
+use crate::causes::Late;
 use crate::changes::Seen;
 use crate::events::Kind;
 use crate::hours::Hours;
 use crate::pace::{Backoff, Pace};
-use crate::state::{State, StateError};
+use crate::state::{State, StateError, UNTRACED};
 
 /// How often the flag that ends the service is looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -33,8 +38,8 @@ pub struct Options {
     pub pace: Pace,
     /// When it may measure; always where there is nothing.
     pub hours: Option<Hours>,
-    /// Latencies from here on are events, in ns.
-    pub outlier_ns: u64,
+    /// Whether the kernel is traced while a CPU is measured, to find what made samples late.
+    pub explain: bool,
     /// How often the machine is looked at.
     pub look_every: Duration,
     /// Where everything is kept.
@@ -50,13 +55,37 @@ pub struct Service {
     state: Arc<Mutex<State>>,
     backoffs: BTreeMap<u32, Backoff>,
     refused: Vec<String>,
+    explainer: Option<BlockExplainer>,
+    unexplained: Option<String>,
 }
 
+/// Outliers of one block that are explained, the largest; to explain thousands would take seconds.
+const EXPLAINED: usize = 200;
+
 impl Service {
-    /// Opens the state.
+    /// Opens the state, and the kernel's tracing where it is wanted.
     pub fn open(options: Options) -> Result<Self, StateError> {
-        let state = State::open(&options.folder, &options.cpus, &options.job, seconds_now())?;
-        Ok(Self { options, state: Arc::new(Mutex::new(state)), backoffs: BTreeMap::new(), refused: Vec::new() })
+        let mut state = State::open(&options.folder, &options.cpus, &options.job, seconds_now())?;
+        let explainer = options.explain.then(|| {
+            let placement =
+                Placement { cpu: options.cpus.first().copied(), policy: options.job.policy, prepared: false };
+            BlockExplainer::start(&options.cpus, placement)
+        });
+        let (explainer, unexplained) = match explainer {
+            Some(Ok(explainer)) => (Some(explainer), None),
+            Some(Err(error)) => (None, Some(format!("outliers are not explained: {error}"))),
+            None => (None, None),
+        };
+        if let Some(why) = &unexplained {
+            state.note(seconds_now(), Kind::Service, true, None, why.clone());
+        }
+        let state = Arc::new(Mutex::new(state));
+        Ok(Self { options, state, backoffs: BTreeMap::new(), refused: Vec::new(), explainer, unexplained })
+    }
+
+    /// Why outliers are not explained though that was wanted.
+    pub fn unexplained(&self) -> Option<&str> {
+        self.unexplained.as_deref()
     }
 
     /// The state, for those who show it.
@@ -109,22 +138,49 @@ impl Service {
             if stop.load(Relaxed) || !backoff.is_over(now_s) {
                 continue;
             }
-            match block::measure(cpu, &self.options.job) {
-                Ok((block, refused)) => {
-                    self.refused = refused;
-                    self.take(cpu, &block);
+            // Where tracing fails in the midst, causes are unknown for once.
+            let traces = self.explainer.as_mut().is_some_and(|explainer| explainer.begin(cpu).is_ok());
+            let measured = block::measure(cpu, &self.options.job);
+            let causes = self.causes(cpu, measured.as_ref().ok().filter(|_| traces));
+            match measured {
+                Ok(measured) => {
+                    self.refused.clone_from(&measured.refused);
+                    self.take(cpu, &measured, causes);
                 }
                 Err(error) => self.leave(cpu, now_s, &error),
             }
         }
     }
 
-    fn take(&mut self, cpu: u32, block: &Block) {
+    /// Ends what was traced of a block; the causes of its largest outliers, which were in this order.
+    fn causes(&mut self, cpu: u32, measured: Option<&Measured>) -> Vec<(Outlier, Cause)> {
+        let Some(explainer) = &mut self.explainer else { return Vec::new() };
+        let (tid, mut outliers) = measured.map_or((0, Vec::new()), |found| (found.tid, found.outliers.clone()));
+        outliers.sort_by_key(|outlier| std::cmp::Reverse(outlier.latency_ns));
+        outliers.truncate(EXPLAINED);
+        let causes = explainer.end(cpu, tid, &outliers).unwrap_or_default();
+        outliers.into_iter().zip(causes).collect()
+    }
+
+    fn take(&mut self, cpu: u32, measured: &Measured, causes: Vec<(Outlier, Cause)>) {
+        let block = &measured.block;
+        let late = |outlier: &Outlier| {
+            let found = causes.iter().find(|(of, _)| of == outlier).map(|(_, cause)| cause);
+            // The account of time that was stolen is coarse: it explains what is as long.
+            let stolen = block.steal_ns > 0 && block.steal_ns >= outlier.latency_ns / 2;
+            let (cause, detail) = match found {
+                Some(cause) => (cause.name(), cause.detail()),
+                None if stolen => (Cause::Steal.name(), ""),
+                None => (Cause::Unknown(UNTRACED).name(), UNTRACED),
+            };
+            Late { latency_ns: outlier.latency_ns, cause: cause.into(), detail: detail.into() }
+        };
+        let late: Vec<Late> = measured.outliers.iter().map(late).collect();
         let mut state = lock(&self.state);
         if self.backoffs.entry(cpu).or_default().admit() {
             state.pause(block.at, cpu, None);
         }
-        state.add(block, self.options.outlier_ns);
+        state.add(block, &late);
     }
 
     fn leave(&mut self, cpu: u32, now_s: u64, error: &BlockError) {
@@ -192,10 +248,10 @@ mod tests {
     fn options(folder: &std::path::Path) -> Options {
         Options {
             cpus: vec![ontick_rt::cpus::preferred()],
-            job: Job { interval_ns: 100_000, cycles: 20, policy: Policy::Other },
+            job: Job { interval_ns: 100_000, cycles: 20, policy: Policy::Other, outlier_ns: u64::MAX },
             pace: Pace { every: Duration::from_millis(20), duty: 1.0 },
             hours: None,
-            outlier_ns: u64::MAX,
+            explain: false,
             look_every: Duration::from_secs(3_600),
             folder: folder.into(),
         }

@@ -11,10 +11,14 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
 use crate::block::{Block, Job};
+use crate::causes::{Causes, Counted, Late};
 use crate::changes::Seen;
 use crate::events::{Event, Events, Kind};
 use crate::history::{Fineness, History, rows::RowsError, thinned_to};
 use crate::totals::{Totals, TotalsError};
+
+/// Why a cause is unknown where nothing is traced, as records say it.
+pub const UNTRACED: &str = "not traced";
 
 /// Why the state cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +53,7 @@ pub struct State {
     history: History,
     totals: Totals,
     events: Events,
+    causes: Causes,
     cpus: BTreeMap<u32, OfCpu>,
     seen: Option<Seen>,
     /// What could not be written, so that it is said once.
@@ -120,6 +125,8 @@ pub struct Now {
     pub bad: usize,
     /// How many findings are warnings.
     pub warnings: usize,
+    /// Outliers by their cause since counting began, the most frequent first.
+    pub causes: Vec<Counted>,
 }
 
 /// A CPU now.
@@ -153,6 +160,7 @@ impl State {
         let (history, damaged) = History::open(folder)?;
         let (totals, damage) = Totals::open(folder, cpus, job)?;
         let events = Events::open(folder).map_err(system(folder))?;
+        let (causes, uncounted) = Causes::open(folder);
         let cpus = cpus.iter().map(|cpu| (*cpu, OfCpu::default())).collect();
         let seen = Seen::read(&crate::changes::file_in(folder));
         let mut state = Self {
@@ -161,6 +169,7 @@ impl State {
             history,
             totals,
             events,
+            causes,
             cpus,
             seen,
             failing: false,
@@ -176,26 +185,33 @@ impl State {
                 format!("{damaged} rows of what was kept are damaged, and left out"),
             );
         }
-        if let Some(damage) = damage {
+        for damage in damage.into_iter().chain(uncounted) {
             state.note(now, Kind::State, true, None, damage);
         }
         Ok(state)
     }
 
-    /// Takes a block in, and notes a latency above the threshold.
-    pub fn add(&mut self, block: &Block, outlier_ns: u64) {
+    /// Takes a block in, and notes the largest of its outliers.
+    pub fn add(&mut self, block: &Block, outliers: &[Late]) {
         let figures = Figures::of(block.at, &block.latency, block.missed);
-        let worst = block.latency.max_ns.filter(|ns| *ns >= outlier_ns);
         if let Some(of) = self.cpus.get_mut(&block.cpu.into()) {
             (of.last, of.paused) = (Some(figures), None);
         }
         let written = self.history.add(block).map_err(StateError::from);
-        let written = written.and(self.totals.add(block).map_err(StateError::from));
-        self.judge(block.at, written);
-        if let Some(ns) = worst {
-            let stolen = block.steal_ns >= ns / 2;
-            let why = if stolen { "; the hypervisor had the CPU meanwhile" } else { "" };
-            let text = format!("CPU {} was {} late{why}", block.cpu, ontick_units::show(ns));
+        let written = written.and(self.totals.add(block, outliers.len()).map_err(StateError::from));
+        let counted = self.causes.add(block.at, outliers);
+        let counted = counted.map_err(|error| StateError::System { path: self.folder.clone(), error });
+        self.judge(block.at, written.and(counted));
+        if let Some(worst) = outliers.iter().max_by_key(|late| late.latency_ns) {
+            let more = match outliers.len() {
+                1 => String::new(),
+                all => format!(", the largest of {all} outliers"),
+            };
+            let why = match (worst.cause.as_str(), worst.detail.as_str()) {
+                ("unknown", UNTRACED) => String::new(),
+                _ => format!(": {}", worst.name()),
+            };
+            let text = format!("CPU {} was {} late{more}{why}", block.cpu, ontick_units::show(worst.latency_ns));
             self.note(block.at, Kind::Outlier, true, Some(block.cpu.into()), text);
         }
     }
@@ -244,6 +260,11 @@ impl State {
         let _ = self.events.append(&Event { at, kind, bad, cpu, text });
     }
 
+    /// Outliers by their cause.
+    pub fn causes(&self) -> Vec<Counted> {
+        self.causes.all()
+    }
+
     /// The share of one CPU that the service uses.
     pub fn set_duty(&mut self, duty: f64) {
         self.duty = duty;
@@ -266,6 +287,7 @@ impl State {
             cpus: cpus.collect(),
             bad: count(Severity::Bad),
             warnings: count(Severity::Warn),
+            causes: self.causes.all(),
         }
     }
 

@@ -57,13 +57,14 @@ impl Totals {
         Ok((Self { run, journal }, damage))
     }
 
-    /// Adds a block.
-    pub fn add(&mut self, block: &Block) -> Result<(), TotalsError> {
+    /// Adds a block, with so many outliers.
+    pub fn add(&mut self, block: &Block, outliers: usize) -> Result<(), TotalsError> {
         let of_cpu = |series: &Series| series.settings.cpu == Some(block.cpu.into());
         let Some(index) = self.run.series.iter().position(of_cpu) else { return Ok(()) };
         let series = &mut self.run.series[index];
         series.latency.merge(&block.latency);
         series.missed += block.missed;
+        series.outlier_count += outliers as u64;
         let covered_ns = series.settings.interval_ns.saturating_mul(block.latency.count() + block.missed);
         self.run.duration_ns = self.run.duration_ns.saturating_add(covered_ns);
         let added = Added {
@@ -76,6 +77,7 @@ impl Totals {
             std_dev_ns: block.latency.std_dev_ns,
             missed: block.missed,
             second_max_ns: block.latency.max_ns.unwrap_or(0),
+            outlier_count: outliers as u64,
             ..Added::default()
         };
         self.journal.append(&added).map_err(|error| TotalsError::System { path: self.journal.path().into(), error })
@@ -115,7 +117,7 @@ mod tests {
     use ontick_record::Histogram;
     use ontick_rt::thread::Policy;
 
-    const JOB: Job = Job { interval_ns: 1_000_000, cycles: 200, policy: Policy::Other };
+    const JOB: Job = Job { interval_ns: 1_000_000, cycles: 200, policy: Policy::Other, outlier_ns: 50 };
 
     fn block(cpu: u16, latencies: &[u64]) -> Block {
         let mut latency = Histogram::default();
@@ -136,14 +138,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (mut totals, damage) = Totals::open(folder.path(), &[0, 1], &JOB).unwrap();
         assert_eq!(damage, None);
-        totals.add(&block(1, &[5, 90])).unwrap();
-        totals.add(&block(1, &[3])).unwrap();
+        totals.add(&block(1, &[5, 90]), 1).unwrap();
+        totals.add(&block(1, &[3]), 0).unwrap();
         let before = figures(&totals);
         assert_eq!((before[1], &*totals.run().series[1].name), ((3, Some(3), Some(90), 4), "CPU 1"));
         // Nothing is closed. A CPU that comes later has a series of its own.
         let (mut totals, _) = Totals::open(folder.path(), &[1, 2], &JOB).unwrap();
-        assert_eq!(figures(&totals)[..2], before);
-        totals.add(&block(2, &[8])).unwrap();
+        assert_eq!((&figures(&totals)[..2], totals.run().series[1].outlier_count), (before.as_slice(), 1));
+        totals.add(&block(2, &[8]), 0).unwrap();
         let journal = folder.path().join("totals.json.journal");
         let whole = std::fs::read(&journal).unwrap();
         std::fs::write(&journal, &whole[..whole.len() - 3]).unwrap();

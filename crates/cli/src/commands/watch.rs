@@ -13,9 +13,12 @@ use ontick_units::{CpuList, exact};
 use ontick_watch::block::Job;
 use ontick_watch::hours::Hours;
 use ontick_watch::pace::Pace;
-use ontick_watch::serve::{Admission, Listen, Server, Socket};
+use ontick_watch::serve::{Admission, Beside, Listen, Server, Socket};
 use ontick_watch::service::{Listener, Options, Service};
+use ontick_watch::signals::{Address, Signals};
+use ontick_watch::switches::SwitchWatch;
 
+use super::switch::watched;
 use crate::failure::{Failure, Outcome};
 use crate::{flags, stop, terminal};
 
@@ -26,7 +29,7 @@ use crate::{flags, stop, terminal};
 /// use by other real-time programs are left alone meanwhile.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick watch --listen 127.0.0.1:9119    then open http://127.0.0.1:9119\n  ontick watch --cpu 1-3 --hours 22:00-06:00\n  sudo ontick watch --listen 0.0.0.0:9119 --host box.lan --token token"
+    after_help = "Examples:\n  ontick watch --listen 127.0.0.1:9119    then open http://127.0.0.1:9119\n  ontick watch --cpu 1-3 --hours 22:00-06:00\n  sudo ontick watch --explain --listen 127.0.0.1:9119\n  ontick sample --rate 1kHz --source wave:sine --to unix:/tmp/sine,format=binary &\n  ontick watch --sample unix:/tmp/sine --listen 127.0.0.1:9119\n  sudo ontick watch --listen 0.0.0.0:9119 --host box.lan --token token"
 )]
 pub struct Watch {
     /// The CPUs that are watched [default: all but isolated ones, which belong to somebody]
@@ -53,6 +56,13 @@ pub struct Watch {
     /// Note each block's largest latency from here on
     #[arg(long, value_name = "TIME", default_value = "200us", value_parser = flags::time)]
     outlier: u64,
+    /// Trace the kernel while a CPU is measured, and name what made each outlier late (needs root)
+    #[arg(long)]
+    explain: bool,
+    /// Show the signals of the `ontick sample` that offers them here, unix:/path or tcp:127.0.0.1:5000, as long as
+    /// somebody looks at the page; may be given several times
+    #[arg(long, value_name = "SOCKET", requires = "listen")]
+    sample: Vec<Address>,
     /// Keep everything in this folder [default: /var/lib/ontick-watch for root, ~/.local/state/ontick/watch for others]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
@@ -65,6 +75,8 @@ pub struct Watch {
     /// Ask for the token in this file; other machines are never answered without one
     #[arg(long, value_name = "FILE", requires = "listen")]
     token: Option<PathBuf>,
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    switch_state: Option<PathBuf>,
     /// End after this time
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     duration: Option<u64>,
@@ -96,11 +108,14 @@ impl Watch {
             None => (None, None),
             Some((socket, admission)) => {
                 let address = socket.address()?;
-                (Some(Server::start(socket, admission, service.state())?), Some(address))
+                (Some(Server::start(socket, admission, service.state(), self.beside()?)?), Some(address))
             }
         };
         if !self.quiet {
             self.announce(&cpus, &folder, address.as_ref())?;
+        }
+        if let Some(why) = service.unexplained() {
+            terminal::say(&format!("warning: {why}"));
         }
         let news: Listener = Box::new(move || server.iter().for_each(Server::tell));
         service.run(&stop, &news);
@@ -108,6 +123,13 @@ impl Watch {
             service.refused().iter().for_each(|refused| terminal::say(&format!("warning: {refused}")));
         }
         Ok(Outcome::Met)
+    }
+
+    /// What is shown beside the measurements.
+    fn beside(&self) -> Result<Beside, Failure> {
+        let home = self.switch_state.clone();
+        let switches = SwitchWatch::new(Box::new(move || watched(home.as_deref())));
+        Ok(Beside { switches: Some(switches), signals: Signals::start(self.sample.clone())? })
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -141,10 +163,10 @@ impl Watch {
         }
         Ok(Options {
             cpus,
-            job: Job { interval_ns: self.interval, cycles: self.cycles, policy: self.policy },
+            job: Job { interval_ns: self.interval, cycles: self.cycles, policy: self.policy, outlier_ns: self.outlier },
             pace: Pace { every: Duration::from_nanos(self.every), duty: self.duty },
             hours: self.hours,
-            outlier_ns: self.outlier,
+            explain: self.explain,
             look_every: Duration::from_secs(60),
             folder: self.state.clone().map_or_else(default_folder, Ok)?,
         })

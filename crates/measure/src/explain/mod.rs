@@ -5,6 +5,7 @@
 //! run is killed, removed by [`clean`]). The ring is overwritten and left alone until there are outliers.
 
 pub mod attribute;
+pub mod blocks;
 mod calibrate;
 pub mod cause;
 mod cost;
@@ -223,11 +224,16 @@ fn usual(tracer: &mut Tracer, placement: Placement) -> Overheads {
 }
 
 fn explain(events: &[Event], tid: i32, outlier: Outlier, machine: &Machine, findings: &mut Findings) -> Outlier {
+    let (cause, spans) = attributed(events, tid, outlier, machine);
+    findings.add(cause, outlier, &spans)
+}
+
+/// The cause of an outlier among events that are in the order of time.
+fn attributed(events: &[Event], tid: i32, outlier: Outlier, machine: &Machine) -> (Cause, Vec<Span>) {
     let window = Window { deadline_ns: outlier.at_ns.saturating_sub(outlier.latency_ns), now_ns: outlier.at_ns };
     let from = events.partition_point(|event| event.at_ns < window.deadline_ns.saturating_sub(BEFORE_NS));
     let to = events.partition_point(|event| event.at_ns <= window.now_ns + SETTLED_NS);
-    let (cause, spans) = attribute(&events[from..to], tid, window, machine);
-    findings.add(cause, outlier, &spans)
+    attribute(&events[from..to], tid, window, machine)
 }
 
 #[cfg(test)]

@@ -39,19 +39,29 @@ pub struct Totals {
 impl Tracer {
     /// Begins to trace these CPUs.
     pub fn start(cpus: &[u32]) -> io::Result<Self> {
+        Self::start_with(RINGS_KB, cpus)
+    }
+
+    /// The same with rings of this size in kB each, or of the second where the kernel has no memory for the first.
+    pub fn start_with(rings_kb: [u32; 2], cpus: &[u32]) -> io::Result<Self> {
         let tracefs = Tracefs::find()?;
         tracefs.clean();
-        Self::start_in(tracefs.instance()?, cpus, cost::timer_call_ns)
+        Self::start_in(tracefs.instance()?, rings_kb, cpus, cost::timer_call_ns)
     }
 
     /// Begins in this instance; `call_ns` times a system call that makes one event.
-    fn start_in(instance: Instance, cpus: &[u32], call_ns: impl Fn() -> Option<u64>) -> io::Result<Self> {
+    fn start_in(
+        instance: Instance,
+        rings_kb: [u32; 2],
+        cpus: &[u32],
+        call_ns: impl Fn() -> Option<u64>,
+    ) -> io::Result<Self> {
         instance.set("tracing_on", "0")?;
         // Stamps compare with what the timed thread reads.
         instance.set("trace_clock", "mono")?;
         for cpu in cpus {
             let ring = format!("per_cpu/cpu{cpu}/buffer_size_kb");
-            let [large, small] = RINGS_KB.map(|kb| kb.to_string());
+            let [large, small] = rings_kb.map(|kb| kb.to_string());
             instance.set(&ring, &large).or_else(|_| instance.set(&ring, &small))?;
         }
         let header = Header::parse(&instance.get("events/header_page")?);
@@ -67,6 +77,17 @@ impl Tracer {
         Ok(Self { pipes, page, header, parser, missing, event_cost_ns, read: 0, instance })
     }
 
+    /// Records nothing until [`resume`](Self::resume). Events stay enabled: to switch them would interrupt every CPU.
+    pub fn pause(&self) -> io::Result<()> {
+        self.instance.set("tracing_on", "0")
+    }
+
+    /// Records again, on this CPU alone.
+    pub fn resume(&self, cpu: u32) -> io::Result<()> {
+        self.instance.set("tracing_cpumask", &mask(&[cpu]))?;
+        self.instance.set("tracing_on", "1")
+    }
+
     /// Events that this kernel does not have.
     pub fn missing(&self) -> &[&'static str] {
         &self.missing
@@ -78,8 +99,13 @@ impl Tracer {
     }
 
     /// Takes what the rings hold, CPU by CPU in the order of time, and gives each event to `each`.
-    pub fn take(&mut self, mut each: impl FnMut(Event)) {
-        for (cpu, pipe) in &mut self.pipes {
+    pub fn take(&mut self, each: impl FnMut(Event)) {
+        self.take_of(|_| true, each);
+    }
+
+    /// The same of some CPUs.
+    pub fn take_of(&mut self, wanted: impl Fn(u32) -> bool, mut each: impl FnMut(Event)) {
+        for (cpu, pipe) in self.pipes.iter_mut().filter(|(cpu, _)| wanted(*cpu)) {
             loop {
                 match pipe.read(&mut self.page) {
                     Ok(length @ 1..) => {

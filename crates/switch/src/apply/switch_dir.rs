@@ -94,6 +94,14 @@ impl SwitchDir {
         Ok(Self { home, name: name.into() })
     }
 
+    /// Whether the folder of all switches can be read; where there is none, there is no switch.
+    pub fn readable(home: Option<&Path>) -> io::Result<()> {
+        match fs::read_dir(home.unwrap_or(Path::new(HOME))) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// The names of all switches that have one.
     pub fn all(home: Option<&Path>) -> Vec<String> {
         let entries = fs::read_dir(home.unwrap_or(Path::new(HOME))).into_iter().flatten().flatten();

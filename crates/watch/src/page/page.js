@@ -1,41 +1,12 @@
-"use strict";
-// Draws what the service measured. Everything comes from this host; text is set as text, never as markup.
+// Draws what the service measured. Everything comes from this host.
 
-const byId = (id) => document.getElementById(id);
-const SVG = "http://www.w3.org/2000/svg";
-// Told apart with and without colour vision (Okabe and Ito).
-const INKS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7a7a7a"];
-const ink = (cpu) => INKS[cpu % INKS.length];
+import { byId, clock, count, element, frame, get, ink, legend, logarithmic, row, short, time, when, widthOf } from "/draw.js";
+import { signals } from "/signals.js";
+import { switches } from "/switches.js";
+
 const asked = new URLSearchParams(location.search);
 let span = Number(asked.get("span")) || 3600;
 let newest = 0;
-
-const time = (ns) => {
-  if (ns === null || ns === undefined) return "–";
-  if (ns < 1000) return `${ns} ns`;
-  if (ns < 1e6) return `${(ns / 1e3).toPrecision(3)} µs`;
-  if (ns < 1e9) return `${(ns / 1e6).toPrecision(3)} ms`;
-  return `${(ns / 1e9).toPrecision(3)} s`;
-};
-const count = (n) => n.toLocaleString("en").replaceAll(",", " ");
-const when = (at) => {
-  const date = new Date(at * 1000), two = (n) => String(n).padStart(2, "0");
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-};
-
-const element = (name, attributes, text) => {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-};
-const row = (cells, classes) => {
-  const made = document.createElement("tr");
-  if (classes) made.className = classes;
-  for (const cell of cells) made.insertCell().textContent = cell;
-  return made;
-};
 
 const show = (now) => {
   newest = now.at;
@@ -52,29 +23,17 @@ const show = (now) => {
     made.cells[1].className = "paused";
     return made;
   }));
+  const causes = byId("causes");
+  causes.hidden = now.causes.length === 0;
+  const unknown = (one) => one.cause === "unknown" && one.detail === "not traced";
+  byId("causes-of").tBodies[0].replaceChildren(...now.causes.map((one) => {
+    const name = unknown(one) ? "not looked for" : [one.cause, one.detail].filter(Boolean).join(" ");
+    return row([name, count(one.count), time(one.max_ns), when(one.last)]);
+  }));
+  byId("untraced").hidden = !now.causes.some(unknown);
   const findings = `${now.bad} bad findings and ${now.warnings} warnings (ontick check lists them)`;
   byId("cost").textContent = `This service uses ${(now.duty * 100).toFixed(2)} % of a CPU. ${findings}.`;
 };
-
-// A logarithmic axis from 1-2-5 steps around what there is.
-const logarithmic = (values, from, to) => {
-  const some = values.filter((value) => value > 0);
-  const low = Math.floor(Math.log10(Math.min(...some, 1e4))), high = Math.ceil(Math.log10(Math.max(...some, 1e5)));
-  const place = (value) => from + (Math.log10(Math.max(value, 10 ** low)) - low) / (high - low) * (to - from);
-  return { place, ticks: Array.from({ length: high - low + 1 }, (_, n) => 10 ** (low + n)) };
-};
-const TIMES = [60, 300, 600, 1800, 3600, 10800, 21600, 43200, 86400, 259200, 604800, 1209600, 2678400, 7948800];
-const clock = (from, to) => {
-  const step = TIMES.find((step) => (to - from) / step <= 7) || 31622400;
-  const shift = new Date(from * 1000).getTimezoneOffset() * 60;
-  const first = Math.ceil((from - shift) / step) * step + shift;
-  const ticks = [];
-  for (let at = first; at < to; at += step) ticks.push(at);
-  const text = (at) => (step < 86400 ? when(at).slice(11, 16) : when(at).slice(5, 10));
-  return ticks.map((at) => [at, text(at)]);
-};
-const frame = (width, height, label) => element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
-const widthOf = (box) => Math.max(320, Math.round(box.clientWidth || 900));
 
 const curve = (rows, from, to) => {
   const box = byId("curve"), width = widthOf(box), height = 240, left = 62, right = width - 12, top = 12, bottom = height - 26;
@@ -83,7 +42,7 @@ const curve = (rows, from, to) => {
   const x = (at) => left + (at - from) / (to - from) * (right - left);
   for (const tick of y.ticks) {
     svg.append(element("line", { class: "grid", x1: left, x2: right, y1: y.place(tick), y2: y.place(tick) }));
-    svg.append(element("text", { x: left - 8, y: y.place(tick) + 4, "text-anchor": "end" }, time(tick)));
+    svg.append(element("text", { x: left - 8, y: y.place(tick) + 4, "text-anchor": "end" }, short(tick)));
   }
   for (const [at, text] of clock(from, to)) svg.append(element("text", { x: x(at), y: height - 8, "text-anchor": "middle" }, text));
   const cpus = [...new Set(rows.map((row) => row[1]))];
@@ -108,14 +67,6 @@ const typical = (rows) => {
   const steps = rows.slice(1).map((row, n) => row[0] - rows[n][0]).sort((a, b) => a - b);
   return steps[Math.floor(steps.length / 2)] || 0;
 };
-const legend = (svg, cpus, left, top) => {
-  if (cpus.length > 8) return;
-  cpus.forEach((cpu, n) => {
-    svg.append(element("rect", { x: left + 8 + 74 * n, y: top + 2, width: 12, height: 4, fill: ink(cpu) }));
-    svg.append(element("text", { x: left + 24 + 74 * n, y: top + 9 }, `CPU ${cpu}`));
-  });
-};
-
 // One ink, from quick to late: light to dark on light ground, and the reverse on dark.
 const shade = (share) => `hsl(20 ${30 + 60 * share}% ${dark() ? 22 + 48 * share : 93 - 58 * share}%)`;
 const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
@@ -143,7 +94,7 @@ const heat = (rows, from, to) => {
   for (const [at, text] of clock(from, to)) svg.append(element("text", { x: left + (at - from) / (to - from) * (right - left), y: height - 8, "text-anchor": "middle" }, text));
   box.replaceChildren(svg);
   box.dataset.cells = svg.querySelectorAll("rect").length;
-  byId("scale").textContent = rows.length ? `From ${time(least)} (weak) to ${time(most)} (strong).` : "Nothing was measured in this time.";
+  byId("scale").textContent = rows.length ? `From ${short(least)} (weak) to ${short(most)} (strong).` : "Nothing was measured in this time.";
 };
 
 const exceedance = (series) => {
@@ -156,7 +107,7 @@ const exceedance = (series) => {
   const y = (share) => top + Math.min(decades, -Math.log10(share)) / decades * (bottom - top);
   for (const tick of x.ticks) {
     svg.append(element("line", { class: "grid", y1: top, y2: bottom, x1: x.place(tick), x2: x.place(tick) }));
-    svg.append(element("text", { x: x.place(tick), y: height - 9, "text-anchor": "middle" }, time(tick)));
+    svg.append(element("text", { x: x.place(tick), y: height - 9, "text-anchor": "middle" }, short(tick)));
   }
   for (let n = 0; n <= decades; n += Math.ceil(decades / 5)) {
     svg.append(element("line", { class: "grid", x1: left, x2: right, y1: y(10 ** -n), y2: y(10 ** -n) }));
@@ -176,11 +127,6 @@ const exceedance = (series) => {
   box.replaceChildren(svg);
 };
 
-const get = async (path) => {
-  const answer = await fetch(path);
-  if (!answer.ok) throw new Error(await answer.text());
-  return answer.json();
-};
 const past = async () => {
   const to = (newest || Math.floor(Date.now() / 1000)) + 1, from = to - span;
   const [rows, events, record] = await Promise.all([
@@ -230,6 +176,8 @@ const take = (now, how) => {
   if (now.at - drawn_at >= span / 720) { drawn_at = now.at; redraw(); }
 };
 // With ?still the page is as of now and stays so: to be printed, or looked at by a program.
+signals(asked.has("still"));
+switches(asked.has("still"));
 if (asked.has("still")) {
   get("/api/now").then((now) => take(now, "as of")).catch((error) => lost(error.message));
 } else {

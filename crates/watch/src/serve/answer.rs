@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Bytes;
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
     SET_COOKIE, WWW_AUTHENTICATE,
@@ -18,12 +18,17 @@ use super::admission::{Admission, COOKIE_NAME, Turned};
 use super::compressed;
 use super::feed::Feed;
 use super::metrics;
-use super::query::{Stretch, value};
+use super::query::{Stretch, span_ms, value};
 use crate::block::seconds_now;
 use crate::service::lock;
+use crate::signals::Signals;
 use crate::state::State;
+use crate::switches::Switches;
 
-type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+/// What is sent back.
+pub type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Headers of every answer: nothing is loaded from elsewhere, framed, guessed or kept.
 const SAFE: [(&str, &str); 6] = [
@@ -39,12 +44,19 @@ const SAFE: [(&str, &str); 6] = [
     ("cache-control", "no-store"),
 ];
 
-/// Answers a request.
-pub fn to(
-    request: &Request<Incoming>,
+/// Whether the answer to a request has switches in it.
+pub fn needs_switches<B>(request: &Request<B>, admission: &Admission) -> bool {
+    matches!(request.uri().path(), "/api/switches" | "/metrics") && admission.check(request.headers()).is_ok()
+}
+
+/// Answers a request, whatever it brings: nothing is read of its body. `news` goes to those who watch, on a runtime.
+pub fn to<B>(
+    request: &Request<B>,
     state: &Mutex<State>,
     news: &watch::Receiver<Bytes>,
     admission: &Admission,
+    signals: &Signals,
+    switches: Option<&Switches>,
 ) -> Answer {
     let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
     let mut answer = match admission.check(request.headers()) {
@@ -64,7 +76,7 @@ pub fn to(
             answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             answer
         }
-        Ok(()) => found(request, state, news),
+        Ok(()) => found(request, state, news, signals, switches),
     };
     for (name, value) in SAFE {
         answer.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -73,17 +85,26 @@ pub fn to(
 }
 
 /// A head of the request; empty where it has none.
-fn asked(request: &Request<Incoming>, head: HeaderName) -> &str {
+fn asked<B>(request: &Request<B>, head: HeaderName) -> &str {
     request.headers().get(head).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-fn found(request: &Request<Incoming>, state: &Mutex<State>, news: &watch::Receiver<Bytes>) -> Answer {
+fn found<B>(
+    request: &Request<B>,
+    state: &Mutex<State>,
+    news: &watch::Receiver<Bytes>,
+    signals: &Signals,
+    switches: Option<&Switches>,
+) -> Answer {
     let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
     let now = seconds_now();
     match path {
         "/" => content("text/html; charset=utf-8", include_str!("../page/index.html")),
         "/page.css" => content("text/css; charset=utf-8", include_str!("../page/page.css")),
-        "/page.js" => content("text/javascript; charset=utf-8", include_str!("../page/page.js")),
+        "/page.js" => content(SCRIPT, include_str!("../page/page.js")),
+        "/draw.js" => content(SCRIPT, include_str!("../page/draw.js")),
+        "/signals.js" => content(SCRIPT, include_str!("../page/signals.js")),
+        "/switches.js" => content(SCRIPT, include_str!("../page/switches.js")),
         "/api/now" => json(&lock(state).now(now)),
         "/api/history" => match Stretch::read(query, now) {
             Some(stretch) => {
@@ -105,8 +126,13 @@ fn found(request: &Request<Incoming>, state: &Mutex<State>, news: &watch::Receiv
         },
         "/api/findings" => json(&lock(state).seen()),
         "/api/record" => json(lock(state).run()),
+        "/api/switches" => json(&switches.unwrap_or(&Switches::default())),
+        "/api/signals" => match span_ms(query).and_then(|span| signals.now(span)) {
+            Some(samplers) => json(&samplers),
+            None => plain(StatusCode::BAD_REQUEST, "write it as ?span=100, 1000, 10000 or 60000 (milliseconds)\n"),
+        },
         "/metrics" => {
-            let (kind, metrics) = metrics::answer(&lock(state), now, asked(request, ACCEPT));
+            let (kind, metrics) = metrics::answer(&lock(state), now, switches, asked(request, ACCEPT));
             let gzip = compressed::is_accepted(asked(request, ACCEPT_ENCODING));
             match gzip.then(|| compressed::packed(&metrics)) {
                 Some(Ok(bytes)) => {

@@ -1,7 +1,8 @@
 //! The page and the figures behind it, over HTTP: read only, for this machine unless more was asked for.
 
 mod admission;
-mod answer;
+pub mod answer;
+mod beside;
 mod compressed;
 mod feed;
 mod listen;
@@ -24,6 +25,7 @@ use crate::block::seconds_now;
 use crate::service::lock;
 use crate::state::State;
 pub use admission::Admission;
+pub use beside::Beside;
 pub use listen::{Listen, ListenError, Socket};
 
 /// More connections are closed at once.
@@ -47,12 +49,13 @@ struct Shared {
     state: Arc<Mutex<State>>,
     news: watch::Receiver<Bytes>,
     admission: Arc<Admission>,
+    beside: Arc<Beside>,
     connections: Arc<AtomicUsize>,
 }
 
 impl Server {
     /// Begins to answer on a socket.
-    pub fn start(socket: Socket, admission: Admission, state: Arc<Mutex<State>>) -> io::Result<Self> {
+    pub fn start(socket: Socket, admission: Admission, state: Arc<Mutex<State>>, beside: Beside) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (news, receiver) = watch::channel(Bytes::new());
         let (end, ended) = oneshot::channel();
@@ -60,6 +63,7 @@ impl Server {
             state: state.clone(),
             news: receiver,
             admission: Arc::new(admission),
+            beside: Arc::new(beside),
             connections: Arc::new(AtomicUsize::new(0)),
         };
         let serve = move || {
@@ -129,8 +133,18 @@ fn connect(stream: impl AsyncRead + AsyncWrite + Unpin + 'static + Send, shared:
     let shared = shared.clone();
     tokio::spawn(async move {
         let answer = service_fn(|request| {
-            let answer = answer::to(&request, &shared.state, &shared.news, &shared.admission);
-            async { Ok::<_, std::convert::Infallible>(answer) }
+            let shared = shared.clone();
+            async move {
+                let beside = shared.beside.clone();
+                let switches = match answer::needs_switches(&request, &shared.admission) {
+                    // Others' programs are asked: nobody else waits for them.
+                    true => tokio::task::spawn_blocking(move || beside.switches()).await.ok().flatten(),
+                    false => None,
+                };
+                let Shared { state, news, admission, beside, .. } = &shared;
+                let answer = answer::to(&request, state, news, admission, &beside.signals, switches.as_deref());
+                Ok::<_, std::convert::Infallible>(answer)
+            }
         });
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(LONGEST_HEAD);

@@ -28,6 +28,11 @@ impl Stretch {
     }
 }
 
+/// The length of a stretch of signals, in ms; a second where nothing is said. None where it is no number.
+pub fn span_ms(query: &str) -> Option<u64> {
+    value(query, "span").map_or(Some(1_000), |text| text.parse().ok())
+}
+
 /// The value of a name in a query.
 pub fn value<'a>(query: &'a str, name: &str) -> Option<&'a str> {
     query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
@@ -44,6 +49,7 @@ mod tests {
         for query in ["from=x", "from=-1", "from=9&to=9", "points=0", "points=5001", "to=99999999999"] {
             assert_eq!(Stretch::read(query, 10_000), None, "{query}");
         }
+        assert_eq!([span_ms(""), span_ms("span=100"), span_ms("span=x")], [Some(1_000), Some(100), None]);
         assert_eq!(value("a=1&token=x", "token"), Some("x"));
         assert_eq!(value("atoken=x", "token"), None);
     }

@@ -29,10 +29,12 @@ mod timing_flags;
 mod unit;
 mod validate;
 mod verify;
+mod watched;
 
 use clap::Subcommand;
 
 pub use target_flags::abandoned;
+pub use watched::watched;
 
 use crate::failure::{Failure, Outcome};
 

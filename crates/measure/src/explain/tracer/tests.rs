@@ -39,7 +39,7 @@ fn text(folder: &Path, name: &str) -> String {
 }
 
 fn start(folder: &Path, call_ns: impl Fn() -> Option<u64>) -> io::Result<Tracer> {
-    Tracer::start_in(Instance::of_files(folder.into()), &[1], call_ns)
+    Tracer::start_in(Instance::of_files(folder.into()), RINGS_KB, &[1], call_ns)
 }
 
 /// A tracer of CPU 1 whose events cost `cost_ns` and whose ring holds a page: after a loss, the thread is switched to
@@ -142,4 +142,16 @@ fn totals_are_of_what_was_read_and_of_what_was_not() {
     assert_eq!(tracer.totals(), Totals { events: 35, lost: 1_200 });
     tracer.take(|_| {});
     assert_eq!(tracer.totals(), Totals { events: 38, lost: 1_200 });
+}
+
+/// Between blocks nothing is recorded, and then on one CPU; what is enabled stays so.
+#[test]
+fn it_rests_and_goes_on_where_it_is_needed() {
+    let (folder, tracer) = tracer(0);
+    tracer.pause().unwrap();
+    assert_eq!(text(folder.path(), "tracing_on"), "0");
+    tracer.resume(33).unwrap();
+    assert_eq!(text(folder.path(), "tracing_on"), "1");
+    assert_eq!(text(folder.path(), "tracing_cpumask"), "00000002,00000000");
+    assert_eq!(text(folder.path(), "events/sched/sched_switch/enable"), "1");
 }

@@ -2,12 +2,14 @@
 
 mod exponential;
 mod protobuf;
+mod switches;
 
 use ontick_record::Severity;
 use ontick_record::openmetrics::{Exposition, Kind, Labels, seconds};
 use ontick_report::exposition;
 
 use crate::state::State;
+use crate::switches::Switches;
 
 /// OpenMetrics text, 1.0.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -17,8 +19,11 @@ const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const RECENT_S: u32 = 300;
 
 /// All of them as of `now`, in the best of the formats that are accepted, and its name.
-pub fn answer(state: &State, now: u32, accepted: &str) -> (&'static str, Vec<u8>) {
-    let all = all(state, now);
+pub fn answer(state: &State, now: u32, switches: Option<&Switches>, accepted: &str) -> (&'static str, Vec<u8>) {
+    let mut all = all(state, now);
+    if let Some(switches) = switches {
+        all.append(switches::families(switches));
+    }
     match protobuf::is_accepted(accepted) {
         true => (protobuf::CONTENT_TYPE, protobuf::encode(&all)),
         false => (TEXT, all.finish().into_bytes()),
@@ -47,6 +52,13 @@ fn all(state: &State, now: u32) -> Exposition {
     let family = out.family("findings", Kind::Gauge, "What keeps the machine from good timing, by severity.");
     for (severity, count) in [(Severity::Bad, present.bad), (Severity::Warn, present.warnings)] {
         family.sample(&Labels::default().and("severity", severity.name()), count);
+    }
+    let mut outliers = std::collections::BTreeMap::new();
+    present.causes.iter().for_each(|counted| *outliers.entry(counted.cause.as_str()).or_insert(0) += counted.count);
+    let family =
+        out.family("outliers", Kind::Counter, "Latencies above the outlier threshold, by what made them late.");
+    for (cause, count) in outliers {
+        family.sample(&Labels::default().and("cause", cause), count);
     }
     all.append(out);
     all

@@ -1,0 +1,74 @@
+// What the parts of the page draw with. Text is set as text, never as markup.
+
+export const byId = (id) => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+// Told apart with and without colour vision (Okabe and Ito).
+const INKS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7a7a7a"];
+export const ink = (cpu) => INKS[cpu % INKS.length];
+// Three figures, and the next unit where they round up to it.
+const three = (value) => Number(value.toPrecision(3)) >= 1000 ? value.toFixed(0) : value.toPrecision(3);
+export const time = (ns) => {
+  if (ns === null || ns === undefined) return "–";
+  if (ns < 1000) return `${ns} ns`;
+  if (ns < 999500) return `${three(ns / 1e3)} µs`;
+  if (ns < 999500000) return `${three(ns / 1e6)} ms`;
+  return `${three(ns / 1e9)} s`;
+};
+// The same without zeros at the end, for axes and sentences.
+export const short = (ns) => {
+  const [figure, unit] = time(ns).split(" ");
+  return unit ? `${Number(figure)} ${unit}` : figure;
+};
+export const count = (n) => n.toLocaleString("en").replaceAll(",", " ");
+export const when = (at) => {
+  const date = new Date(at * 1000), two = (n) => String(n).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+};
+
+export const element = (name, attributes, text) => {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+export const row = (cells, classes) => {
+  const made = document.createElement("tr");
+  if (classes) made.className = classes;
+  for (const cell of cells) made.insertCell().textContent = cell;
+  return made;
+};
+
+// A logarithmic axis from 1-2-5 steps around what there is.
+export const logarithmic = (values, from, to) => {
+  const some = values.filter((value) => value > 0);
+  const low = Math.floor(Math.log10(Math.min(...some, 1e4))), high = Math.ceil(Math.log10(Math.max(...some, 1e5)));
+  const place = (value) => from + (Math.log10(Math.max(value, 10 ** low)) - low) / (high - low) * (to - from);
+  return { place, ticks: Array.from({ length: high - low + 1 }, (_, n) => 10 ** (low + n)) };
+};
+const TIMES = [60, 300, 600, 1800, 3600, 10800, 21600, 43200, 86400, 259200, 604800, 1209600, 2678400, 7948800];
+export const clock = (from, to) => {
+  const step = TIMES.find((step) => (to - from) / step <= 7) || 31622400;
+  const shift = new Date(from * 1000).getTimezoneOffset() * 60;
+  const first = Math.ceil((from - shift) / step) * step + shift;
+  const ticks = [];
+  for (let at = first; at < to; at += step) ticks.push(at);
+  const text = (at) => (step < 86400 ? when(at).slice(11, 16) : when(at).slice(5, 10));
+  return ticks.map((at) => [at, text(at)]);
+};
+export const frame = (width, height, label) => element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+export const widthOf = (box) => Math.max(320, Math.round(box.clientWidth || 900));
+
+export const legend = (svg, cpus, left, top) => {
+  if (cpus.length > 8) return;
+  cpus.forEach((cpu, n) => {
+    svg.append(element("rect", { x: left + 8 + 74 * n, y: top + 2, width: 12, height: 4, fill: ink(cpu) }));
+    svg.append(element("text", { x: left + 24 + 74 * n, y: top + 9 }, `CPU ${cpu}`));
+  });
+};
+
+export const get = async (path) => {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+};
