@@ -51,7 +51,7 @@ impl Service {
             .unwrap_or((answer, String::new()))
     }
 
-    fn ask(&self, path: &str) -> (String, String) {
+    pub fn ask(&self, path: &str) -> (String, String) {
         self.ask_as(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
     }
 
@@ -81,7 +81,7 @@ impl Service {
         }
     }
 
-    fn child(&mut self) -> &mut Child {
+    pub fn child(&mut self) -> &mut Child {
         &mut self.process.0
     }
 
@@ -124,7 +124,7 @@ fn others_judge_its_metrics_and_its_answers_are_safe() {
     let service = Service::start(&folder.path().join("state"), &["--host", "box.lan", "--outlier", "1ns"]);
     service.has_measured(20);
     let late = service.json("/api/events?from=1")[0]["text"].as_str().unwrap().to_owned();
-    assert!(late.starts_with("CPU ") && late.contains(" late"), "{late}");
+    assert!(late.starts_with("CPU ") && late.contains(" late, the largest of 20 outliers"), "{late}");
     let (head, body) = service.ask("/metrics");
     assert!(head.contains("application/openmetrics-text; version=1.0.0"), "{head}");
     judges::openmetrics(&body);
@@ -138,7 +138,7 @@ fn others_judge_its_metrics_and_its_answers_are_safe() {
     let mut unpacked = String::new();
     flate2::read::GzDecoder::new(&packed[begins..]).read_to_string(&mut unpacked).unwrap();
     assert!(packed.len() < body.len() && unpacked.ends_with("# EOF\n"), "{unpacked}");
-    for path in ["/", "/page.js", "/page.css", "/api/now", "/nothing"] {
+    for path in ["/", "/page.js", "/draw.js", "/page.css", "/api/now", "/api/signals", "/nothing"] {
         let (head, _) = service.ask(path);
         for part in ["content-security-policy: default-src 'none'", "x-content-type-options: nosniff", "no-store"] {
             assert!(head.contains(part), "{path}: {head}");
@@ -156,7 +156,7 @@ fn others_judge_its_metrics_and_its_answers_are_safe() {
 }
 
 /// The page's elements in a real browser, and what it said on its console.
-fn visited(address: &str) -> Option<(String, String)> {
+pub fn visited(address: &str) -> Option<(String, String)> {
     let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| which(name))?;
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(browser)

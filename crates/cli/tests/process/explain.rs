@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use rustix::process::Signal;
@@ -11,13 +11,13 @@ use serde_json::Value;
 use crate::{ontick, record, run, send, stderr, stdout, wait_until};
 
 /// The kernel's tracing, wherever it is mounted or not; `None` where it cannot be used.
-struct Tracing {
+pub(super) struct Tracing {
     _mount: rustix::fd::OwnedFd,
     instances: PathBuf,
 }
 
 impl Tracing {
-    fn find() -> Option<Self> {
+    pub(super) fn find() -> Option<Self> {
         use rustix::fd::AsRawFd;
         let mounted = || {
             let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -34,7 +34,7 @@ impl Tracing {
     }
 
     /// The instance that this process made.
-    fn of(&self, pid: u32) -> Option<PathBuf> {
+    pub(super) fn of(&self, pid: u32) -> Option<PathBuf> {
         let entries = fs::read_dir(&self.instances).unwrap().flatten();
         let prefix = format!("ontick-{pid}-");
         entries.map(|entry| entry.path()).find(|path| name(path).starts_with(&prefix))
@@ -126,20 +126,28 @@ fn samples_that_came_late_have_their_causes_in_the_record() {
 /// right to mount: a kernel without tracing looks the same.
 #[test]
 fn without_tracing_counters_must_do_and_it_is_said() {
-    if !rustix::process::geteuid().is_root() || !crate::has("unshare") || !crate::has("setpriv") {
-        return ontick_skip::skipped!("needs root, unshare and setpriv");
-    }
-    let hidden = "set -e; for f in /sys/kernel/tracing /sys/kernel/debug; do [ ! -d $f ] || mount -t tmpfs none $f; done; exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin \"$@\"";
-    let program = env!("CARGO_BIN_EXE_ontick");
     let line = "latency timer --method clock_nanosleep --count 300 --explain --outlier-threshold 1ns";
-    let mut command = std::process::Command::new("unshare");
-    command.args(["--mount", "sh", "-c", hidden, "sh", program]).args(line.split(' '));
-    let output = command.output().unwrap();
-    if !output.status.success() && stderr(&output).contains("unshare") {
-        return ontick_skip::skipped!("{}", stderr(&output));
-    }
+    let Some(output) = untraced(&line.split(' ').collect::<Vec<_>>()) else { return };
     assert!(output.status.success(), "{}", stderr(&output));
     let said = stdout(&output);
     assert!(said.contains("explained by counters"), "{said}");
     assert!(said.contains("unknown") || said.contains("steal") || said.contains("interrupt"), "{said}");
+}
+
+/// Runs ontick where nothing can be traced.
+pub(super) fn untraced(words: &[&str]) -> Option<Output> {
+    if !rustix::process::geteuid().is_root() || !crate::has("unshare") || !crate::has("setpriv") {
+        ontick_skip::skipped!("needs root, unshare and setpriv");
+        return None;
+    }
+    let hidden = "set -e; for f in /sys/kernel/tracing /sys/kernel/debug; do [ ! -d $f ] || mount -t tmpfs none $f; done; exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin \"$@\"";
+    let program = env!("CARGO_BIN_EXE_ontick");
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--mount", "sh", "-c", hidden, "sh", program]).args(words);
+    let output = command.output().unwrap();
+    if !output.status.success() && stderr(&output).contains("unshare") {
+        ontick_skip::skipped!("{}", stderr(&output));
+        return None;
+    }
+    Some(output)
 }

@@ -7,6 +7,7 @@ mod analysis;
 mod apart;
 mod bad_disks;
 mod baselines;
+mod beside_the_watch;
 mod cached_work;
 mod card;
 mod chain;

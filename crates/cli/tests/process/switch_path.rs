@@ -20,7 +20,7 @@ fn frame(octets: usize) -> Vec<u8> {
 }
 
 /// 20 frames that come through, 20 that the far end does not take, and 7 from nobody's address.
-fn with_frames() -> Option<Bench> {
+pub(super) fn with_frames() -> Option<Bench> {
     let bench = bench()?;
     let applied = bench.switch(&["apply", &bench.file()]);
     assert!(applied.status.success(), "{}", stderr(&applied));

@@ -4,7 +4,10 @@ export const byId = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 // Told apart with and without colour vision (Okabe and Ito).
 const INKS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7a7a7a"];
-export const ink = (cpu) => INKS[cpu % INKS.length];
+// The same, light enough for dark ground.
+const LIGHT_INKS = ["#5ab4f0", "#ff9250", "#34cfa0", "#e8a6ca", "#f3ba45", "#a5dcff", "#cdb25c", "#b8b8b8"];
+export const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+export const ink = (cpu) => (dark() ? LIGHT_INKS : INKS)[cpu % INKS.length];
 // Three figures, and the next unit where they round up to it.
 const three = (value) => Number(value.toPrecision(3)) >= 1000 ? value.toFixed(0) : value.toPrecision(3);
 export const time = (ns) => {
@@ -19,7 +22,7 @@ export const short = (ns) => {
   const [figure, unit] = time(ns).split(" ");
   return unit ? `${Number(figure)} ${unit}` : figure;
 };
-export const count = (n) => n.toLocaleString("en").replaceAll(",", " ");
+export const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
 export const when = (at) => {
   const date = new Date(at * 1000), two = (n) => String(n).padStart(2, "0");
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;

@@ -1,12 +1,12 @@
 // Draws what the service measured. Everything comes from this host.
 
-import { byId, clock, count, element, frame, get, ink, legend, logarithmic, row, short, time, when, widthOf } from "/draw.js";
+import { byId, clock, count, dark, element, frame, get, ink, legend, logarithmic, row, short, time, when, widthOf } from "/draw.js";
 import { signals } from "/signals.js";
 import { switches } from "/switches.js";
 
 const asked = new URLSearchParams(location.search);
 let span = Number(asked.get("span")) || 3600;
-let newest = 0;
+let newest = 0, latest = null, all_causes = false;
 
 const show = (now) => {
   newest = now.at;
@@ -26,7 +26,12 @@ const show = (now) => {
   const causes = byId("causes");
   causes.hidden = now.causes.length === 0;
   const unknown = (one) => one.cause === "unknown" && one.detail === "not traced";
-  byId("causes-of").tBodies[0].replaceChildren(...now.causes.map((one) => {
+  const some = all_causes ? now.causes : now.causes.slice(0, 8), more = byId("more-causes");
+  more.hidden = now.causes.length <= 8;
+  more.textContent = all_causes ? "the most frequent" : `all ${now.causes.length} causes`;
+  more.setAttribute("aria-expanded", String(all_causes));
+  latest = now;
+  byId("causes-of").tBodies[0].replaceChildren(...some.map((one) => {
     const name = unknown(one) ? "not looked for" : [one.cause, one.detail].filter(Boolean).join(" ");
     return row([name, count(one.count), time(one.max_ns), when(one.last)]);
   }));
@@ -48,7 +53,7 @@ const curve = (rows, from, to) => {
   const cpus = [...new Set(rows.map((row) => row[1]))];
   for (const cpu of cpus) {
     const own = rows.filter((row) => row[1] === cpu);
-    const gap = Math.max(2 * (to - from) / 500, 900, 4 * typical(own));
+    const gap = Math.max(2 * (to - from) / 500, 60, 4 * typical(own));
     let before = -Infinity;
     const path = own.map((row) => {
       const move = row[0] - before > gap ? "M" : "L";
@@ -69,7 +74,6 @@ const typical = (rows) => {
 };
 // One ink, from quick to late: light to dark on light ground, and the reverse on dark.
 const shade = (share) => `hsl(20 ${30 + 60 * share}% ${dark() ? 22 + 48 * share : 93 - 58 * share}%)`;
-const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 const heat = (rows, from, to) => {
   const box = byId("heat"), width = widthOf(box), left = 62, right = width - 12;
   const cpus = [...new Set(rows.map((row) => row[1]))].sort((a, b) => a - b);
@@ -176,6 +180,8 @@ const take = (now, how) => {
   if (now.at - drawn_at >= span / 720) { drawn_at = now.at; redraw(); }
 };
 // With ?still the page is as of now and stays so: to be printed, or looked at by a program.
+byId("more-causes").addEventListener("click", () => { all_causes = !all_causes; show(latest); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw());
 signals(asked.has("still"));
 switches(asked.has("still"));
 if (asked.has("still")) {

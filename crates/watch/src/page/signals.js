@@ -73,7 +73,7 @@ const draw = (samplers, box) => {
   const width = widthOf(box), parts = [];
   for (const sampler of samplers) {
     const rate = sampler.rate === null ? "" : ` · ${Number(sampler.rate.toPrecision(4))} samples a second`;
-    const late = sampler.channels.length ? ` · missed ${count(sampler.missed)} · latest sample ${short(sampler.late_max_ns)} late` : "";
+    const late = sampler.channels.length ? ` · missed ${count(sampler.missed)} · at most ${short(sampler.late_max_ns)} late` : "";
     parts.push(line("h3", sampler.from), line("p", `${sampler.state}${rate}${late}`, sampler.up ? "good" : "bad"));
     const first = sampler.channels[0] ? sound(sampler.channels[0].columns) : [];
     const end = (triggered ? crossing(first) : undefined) ?? sampler.columns - 1;
