@@ -50,7 +50,12 @@ fn request(text: &str) -> Option<Request<()>> {
 
 /// Whether one of these is the token, as it is meant to be brought.
 fn brings_token(headers: &HeaderMap) -> bool {
-    let has = |name, form: &str| headers.get_all(name).iter().any(|value| value.as_bytes().windows(form.len()).any(|part| part == form.as_bytes()));
+    let has = |name, form: &str| {
+        headers
+            .get_all(name)
+            .iter()
+            .any(|value| value.as_bytes().windows(form.len()).any(|part| part == form.as_bytes()))
+    };
     has(header::AUTHORIZATION, &format!("Bearer {TOKEN}")) || has(header::COOKIE, &format!("ontick_token={TOKEN}"))
 }
 
@@ -66,7 +71,10 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         });
         let heads = answer.headers();
         assert!(heads["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'"));
-        assert_eq!((&heads["x-content-type-options"], &heads["cache-control"]), (&"nosniff".parse().unwrap(), &"no-store".parse().unwrap()));
+        assert_eq!(
+            (&heads["x-content-type-options"], &heads["cache-control"]),
+            (&"nosniff".parse().unwrap(), &"no-store".parse().unwrap())
+        );
         let status = answer.status();
         assert!(status != StatusCode::INTERNAL_SERVER_ERROR, "{text}");
         if status.is_success() || status == StatusCode::BAD_REQUEST || status == StatusCode::NOT_FOUND {

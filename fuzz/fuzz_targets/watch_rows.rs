@@ -16,7 +16,16 @@ libfuzzer_sys::fuzz_target!(|input: (bool, Vec<Result<[u8; 40], [u32; 7]>>, Vec<
             Ok(any) => bytes.extend(any),
             Err([at, cpu, samples, p50_ns, p99_ns, max_ns, steal_ms]) => {
                 let (cpu, max_ns) = (*cpu as u16, u64::from(*max_ns));
-                let row = Row { at: *at, cpu, samples: *samples, missed: 0, p50_ns: *p50_ns, p99_ns: *p99_ns, max_ns, steal_ms: *steal_ms };
+                let row = Row {
+                    at: *at,
+                    cpu,
+                    samples: *samples,
+                    missed: 0,
+                    p50_ns: *p50_ns,
+                    p99_ns: *p99_ns,
+                    max_ns,
+                    steal_ms: *steal_ms,
+                };
                 bytes.extend(row.bytes());
                 sound += u64::from(*at < u32::MAX);
             }

@@ -20,6 +20,8 @@ libfuzzer_sys::fuzz_target!(|input: (&[u8], &[u8], &[u8])| {
     let late = Late { latency_ns: 5, cause: "softirq".into(), detail: "BLOCK".into() };
     causes.add(7, &[late.clone(), late]).unwrap();
     let all = causes.all();
-    assert!(all.len() <= there.len() + 1 && all.iter().any(|of| of.cause == "softirq" && of.count >= 2 && of.last == 7));
+    assert!(
+        all.len() <= there.len() + 1 && all.iter().any(|of| of.cause == "softirq" && of.count >= 2 && of.last == 7)
+    );
     assert_eq!(Causes::open(&folder).0.all(), all);
 });

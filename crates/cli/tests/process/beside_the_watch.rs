@@ -25,9 +25,15 @@ fn a_switch_at_work_is_on_the_page_and_in_the_metrics() {
     let cell = || json("/api/switches")["switches"][0].clone();
     wait_until("its counters", || cell()["path"]["ports"][1]["classes"][0]["egress"]["out"] == 20);
     let found = cell();
-    assert_eq!((&found["name"], &found["plane"], &found["fine"]), (&serde_json::json!("cell"), &serde_json::json!("user"), &serde_json::json!(true)));
+    assert_eq!(
+        (&found["name"], &found["plane"], &found["fine"]),
+        (&serde_json::json!("cell"), &serde_json::json!("user"), &serde_json::json!(true))
+    );
     let [came, left] = [0, 1].map(|port| found["path"]["ports"][port].clone());
-    assert_eq!((&came["ingress"]["into"], &came["ingress"]["dropped"]), (&serde_json::json!(47), &serde_json::json!([["malformed", 7]])));
+    assert_eq!(
+        (&came["ingress"]["into"], &came["ingress"]["dropped"]),
+        (&serde_json::json!(47), &serde_json::json!([["malformed", 7]]))
+    );
     assert_eq!(left["cycle_ns"], 1_000_000);
     assert_eq!(left["classes"][1]["windows"], serde_json::json!([[800_000, 200_000]]));
     assert_eq!(left["classes"][0]["egress"]["dropped"], serde_json::json!([["refused by the interface", 20]]));
@@ -44,7 +50,12 @@ fn a_switch_at_work_is_on_the_page_and_in_the_metrics() {
     }
     if let Some((dom, console)) = here.within(|| visited(&format!("http://{}/?still", service.address))).unwrap() {
         assert_eq!(console, "");
-        for part in ["data-switches=\"1\"", "cell · user data plane", "blue may send from 0 ns to 800 µs", "20 refused by the interface"] {
+        for part in [
+            "data-switches=\"1\"",
+            "cell · user data plane",
+            "blue may send from 0 ns to 800 µs",
+            "20 refused by the interface",
+        ] {
             assert!(dom.contains(part), "{part}: {dom}");
         }
     }
@@ -67,7 +78,8 @@ fn a_sampler_is_shown_and_again_when_it_comes_back() {
     let words = ["--policy", "other", "--sample", &format!("unix:{}", socket.display())];
     let service = Service::start(&folder.path().join("state"), &words);
     let now = || service.json("/api/signals?span=10000")[0].clone();
-    let begins = |now: &Value| now["up"] == true && now["channels"][0]["columns"].as_array().is_some_and(|c| c.len() > 20);
+    let begins =
+        |now: &Value| now["up"] == true && now["channels"][0]["columns"].as_array().is_some_and(|c| c.len() > 20);
     wait_until("that there is none", || now()["state"].as_str().unwrap().starts_with("no sampler: "));
     for (turn, format) in ["binary", "ndjson"].into_iter().enumerate() {
         let mut running = sampler(&socket, format);
@@ -107,7 +119,8 @@ fn outliers_have_causes_and_nothing_is_left_in_the_kernels_tracing() {
     let pid = service.child().id();
     assert!(tracing.of(pid).is_some(), "it traces");
     let causes = service.json("/api/now")["causes"].clone();
-    let count = |found: &Value| found.as_array().unwrap().iter().map(|cause| cause["count"].as_u64().unwrap()).sum::<u64>();
+    let count =
+        |found: &Value| found.as_array().unwrap().iter().map(|cause| cause["count"].as_u64().unwrap()).sum::<u64>();
     assert!(count(&causes) >= 60, "{causes}");
     // A thread that sleeps is late by the kernel's own way at least.
     assert!(causes.as_array().unwrap().iter().any(|cause| cause["cause"] != "unknown"), "{causes}");
@@ -129,7 +142,9 @@ fn that_nothing_can_be_traced_is_said_once() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state").display().to_string();
     let words = ["watch", "--explain", "--state", &state, "--policy", "other", "--every", "10ms", "--duty", "100%"];
-    let Some(output) = untraced(&[&words[..], &["--cycles", "10", "--duration", "1s", "--quiet"]].concat()) else { return };
+    let Some(output) = untraced(&[&words[..], &["--cycles", "10", "--duration", "1s", "--quiet"]].concat()) else {
+        return;
+    };
     let said = stderr(&output);
     assert_eq!((output.status.code(), said.matches("outliers are not explained").count()), (Some(0), 1), "{said}");
     assert!(said.contains("root and tracefs"), "{said}");
@@ -141,5 +156,9 @@ fn that_nothing_can_be_traced_is_said_once() {
 fn a_sink_that_nobody_can_read_is_no_sampler() {
     let output = super::run(&["watch", "--listen", "127.0.0.1:0", "--sample", "udp:127.0.0.1:5000"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("write it as its sink is, unix:/path or tcp:127.0.0.1:5000"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("write it as its sink is, unix:/path or tcp:127.0.0.1:5000"),
+        "{}",
+        stderr(&output)
+    );
 }

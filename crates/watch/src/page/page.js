@@ -102,7 +102,7 @@ const heat = (rows, from, to) => {
 };
 
 const exceedance = (series) => {
-  const box = byId("exceedance"), width = widthOf(box), height = 260, left = 84, right = width - 26, top = 12, bottom = height - 28;
+  const box = byId("exceedance"), width = widthOf(box), height = 260, left = 92, right = width - 26, top = 12, bottom = height - 28;
   const svg = frame(width, height, "Share of samples later than a latency");
   const ends = series.flatMap((one) => one.buckets.map(([low, wide]) => low + wide));
   const x = logarithmic(ends, left, right);

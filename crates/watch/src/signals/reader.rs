@@ -29,7 +29,7 @@ pub enum SamplesError {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// It is something else.
-    #[error("what comes from there are no samples in the binary format or as lines of JSON")]
+    #[error("no samples come from there: it is neither the binary format nor lines of JSON")]
     Foreign,
     /// It is damaged.
     #[error("{0}")]
@@ -195,8 +195,8 @@ mod tests {
             }
         }
         let fails = |bytes: &[u8]| read(bytes, &mut Taken::default()).unwrap_err().to_string();
-        assert!(fails(b"number,monotonic_ns\n").contains("are no samples"));
-        assert!(fails(b"{\"a\":1}\n").contains("are no samples"));
+        assert!(fails(b"number,monotonic_ns\n").contains("no samples come from there"));
+        assert!(fails(b"{\"a\":1}\n").contains("no samples come from there"));
         assert!(fails(b"{\"channels\":[]}\n{nonsense\n").contains("line 2 is none of a sampler's"));
     }
 }
