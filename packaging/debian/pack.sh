@@ -91,9 +91,9 @@ pack_program() {
   for page in docs/*.md docs/images/*; do
     put 644 "$page" "usr/share/doc/ontick/$page"
   done
-  for page in deploy/*/*; do
+  while IFS= read -r -d '' page; do
     put 644 "$page" "usr/share/doc/ontick/$page"
-  done
+  done < <(find deploy -type f -print0 | LC_ALL=C sort -z)
   put_examples
   put_changelog ontick
   libc=$(needed_libc "$program")
