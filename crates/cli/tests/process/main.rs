@@ -4,6 +4,7 @@ mod advise;
 mod always_on;
 #[cfg(feature = "arrow")]
 mod analysis;
+mod ansible;
 mod apart;
 mod bad_disks;
 mod baselines;

@@ -1,0 +1,336 @@
+//! The Ansible collection of `deploy/ansible`, over SSH, against machines that are namespaces of this one (`lab/machines`).
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use super::{Running, alone_on_this_machine, has, stderr, stdout, wait_until};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ontick");
+const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Machines, and the folder of who manages them.
+struct Fleet {
+    machines: Running,
+    folder: tempfile::TempDir,
+}
+
+impl Fleet {
+    /// Nothing where there is no Ansible, or where namespaces are not to be had.
+    fn start(names: &[&str]) -> Option<Self> {
+        if !["ansible-playbook", "ssh", "ssh-keygen", "unshare", "nsenter", "ip"].iter().all(|tool| has(tool)) {
+            return None;
+        }
+        if !rustix::process::geteuid().is_root() {
+            ontick_skip::skipped!("machines of namespaces: not permitted without root");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = Command::new(top().join("lab/machines"))
+            .arg(folder.path())
+            .args(names)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        if line != "ready\n" {
+            let mut why = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+            assert!(why.contains("not permitted") || why.contains("ermission denied"), "{why}");
+            ontick_skip::skipped!("{}", why.lines().last().unwrap_or_default());
+            return None;
+        }
+        let collections = folder.path().join("collections/ansible_collections/ontick");
+        fs::create_dir_all(&collections).unwrap();
+        symlink(top().join("deploy/ansible"), collections.join("fleet")).unwrap();
+        fs::write(folder.path().join("ansible.cfg"), "").unwrap();
+        Some(Self { machines: Running(child), folder })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Variables of all machines (`group_vars/all`) or of one (`host_vars/NAME`).
+    fn set(&self, of: &str, variables: Value) {
+        let file = self.path(&format!("{of}.json"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, variables.to_string()).unwrap();
+    }
+
+    /// A program that the network of the machines is open to.
+    fn beside(&self, program: &str) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &self.machines.0.id().to_string(), "--net", program]);
+        command
+    }
+
+    /// Runs a command on a machine, and gives what it printed.
+    fn on(&self, name: &str, command: &str) -> String {
+        let inventory = fs::read_to_string(self.path("inventory")).unwrap();
+        let host = inventory.lines().find_map(|line| line.strip_prefix(&format!("{name} ansible_host="))).unwrap();
+        let known = format!("UserKnownHostsFile={}", self.path("known_hosts").display());
+        let output = self
+            .beside("ssh")
+            .args(["-F", "none", "-o", &known, "-i"])
+            .arg(self.path("key"))
+            .args([&format!("root@{host}"), command])
+            .output()
+            .unwrap();
+        stdout(&output).trim_end().to_owned()
+    }
+
+    /// Runs a playbook of the collection.
+    fn play(&self, book: &str, more: &[&str]) -> Played {
+        let output = self
+            .beside("ansible-playbook")
+            .arg("-i")
+            .arg(self.path("inventory"))
+            .args([&format!("ontick.fleet.{book}")])
+            .args(more)
+            .current_dir(self.folder.path())
+            .env("ANSIBLE_CONFIG", self.path("ansible.cfg"))
+            .env("ANSIBLE_COLLECTIONS_PATH", self.path("collections"))
+            .env("ANSIBLE_HOME", self.path("home"))
+            .env("ANSIBLE_LOCAL_TEMP", self.path("home/tmp"))
+            .env("ANSIBLE_SSH_CONTROL_PATH_DIR", self.path("control"))
+            .envs([("ANSIBLE_PIPELINING", "1"), ("ANSIBLE_NOCOLOR", "1"), ("LC_ALL", "C.UTF-8")])
+            .output()
+            .unwrap();
+        Played(output)
+    }
+}
+
+/// How a playbook ended.
+struct Played(Output);
+
+impl Played {
+    fn text(&self) -> String {
+        stdout(&self.0) + &stderr(&self.0)
+    }
+
+    /// A number of a machine's line in the recap; nothing where the play did not reach it.
+    fn counted(&self, name: &str, what: &str) -> Option<u32> {
+        let text = stdout(&self.0);
+        let recap = text.split_once("PLAY RECAP").map(|(_, recap)| recap.to_owned()).unwrap_or_default();
+        let line = recap.lines().find(|line| line.split_whitespace().next() == Some(name))?.to_owned();
+        let value = line.split_whitespace().find_map(|word| word.strip_prefix(&format!("{what}=")))?.to_owned();
+        Some(value.parse().unwrap())
+    }
+
+    #[track_caller]
+    fn ends(&self, name: &str, [changed, failed]: [u32; 2]) {
+        let found = [self.counted(name, "changed"), self.counted(name, "failed")];
+        assert_eq!(found, [Some(changed), Some(failed)], "{name}: {}", self.text());
+    }
+
+    #[track_caller]
+    fn says(&self, words: &str) {
+        // Ansible shows a message as JSON.
+        let text = self.text().replace("\\\"", "\"");
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+/// The package of this program in `dist`, and the program as the file that needs nothing.
+fn lay_out(dist: &Path) {
+    fs::create_dir_all(dist).unwrap();
+    let (program, pages) = (dist.join("stripped"), dist.join("pages"));
+    assert!(Command::new("strip").arg("-o").arg(&program).arg(PROGRAM).status().unwrap().success());
+    for page in ["man/man1/ontick.1", "bash-completion/completions/ontick", "fish/vendor_completions.d/ontick.fish", "zsh/vendor-completions/_ontick"] {
+        fs::create_dir_all(pages.join(page).parent().unwrap()).unwrap();
+        fs::write(pages.join(page), "").unwrap();
+    }
+    let mut packages = Command::new(top().join("packaging/packages"));
+    let output = packages.arg("--of").args([&program, &pages, &dist.to_owned()]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let name = format!("ontick-{}-{}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    fs::rename(program, dist.join(name)).unwrap();
+}
+
+#[test]
+fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
+    if !["dpkg-deb", "strip", "setfacl"].iter().all(|tool| has(tool)) {
+        return;
+    }
+    if !Path::new("/usr/lib/python3/dist-packages/apt").exists() {
+        return ontick_skip::skipped!("python3-apt is not installed");
+    }
+    let Some(fleet) = Fleet::start(&["pi-1", "pi-2", "pi-3", "pi-4"]) else { return };
+    lay_out(&fleet.path("dist"));
+    // Whether a gate is passed is none of this machine's doing.
+    fleet.set(
+        "group_vars/all",
+        serde_json::json!({
+            "ontick_install_folder": fleet.path("dist"),
+            "ontick_install_method": "static",
+            "ontick_program": "/usr/local/bin/ontick",
+            "ontick_tune_knobs": ["stat-interval", "timer-migration"],
+            "ontick_tune_gate": "timer",
+            "ontick_tune_gate_duration": "100ms",
+            "ontick_tune_gate_arguments": ["--policy", "other"],
+            "ontick_tune_require": ["p50 < 1000s"],
+            "ontick_tune_records": fleet.path("records"),
+            "ontick_drift_folder": fleet.path("baselines"),
+        }),
+    );
+    fleet.set("host_vars/pi-1", serde_json::json!({"ontick_install_method": "package", "ontick_program": "/usr/bin/ontick"}));
+    fleet.set("host_vars/pi-3", serde_json::json!({"ontick_tune_require": ["p50 < 1000s", "p50 < 1ns"]}));
+    let settings = |name| fleet.on(name, "cat /proc/sys/vm/stat_interval /proc/sys/kernel/timer_migration");
+    let before = settings("pi-3");
+    assert_eq!(before, "1\n1", "the settings of a stock machine");
+
+    // Nothing is changed by a look at what would be.
+    let would = fleet.play("rollout", &["--check", "--limit", "pi-1"]);
+    assert_eq!(would.counted("pi-1", "failed"), Some(0), "{}", would.text());
+    assert!(would.counted("pi-1", "changed") >= Some(2), "{}", would.text());
+    assert_eq!(fleet.on("pi-1", "ls /usr/bin/ontick /var/cache/ontick /var/lib/ontick-fleet 2>/dev/null"), "");
+
+    let waves = ["-e", r#"{"ontick_waves": [1, 2, 1]}"#];
+    let rolled = fleet.play("rollout", &waves);
+    assert!(!rolled.0.status.success());
+    for name in ["pi-1", "pi-2"] {
+        assert_eq!(rolled.counted(name, "failed"), Some(0), "{}", rolled.text());
+        assert!(rolled.counted(name, "changed") >= Some(3), "{}", rolled.text());
+        assert_eq!(settings(name), "10\n0", "{name}");
+    }
+    assert_eq!(fleet.on("pi-1", "dpkg-query --show --showformat='${Status}' ontick"), "install ok installed");
+    assert_eq!(rolled.counted("pi-3", "failed"), Some(1), "{}", rolled.text());
+    rolled.says("pi-3: the gate is not passed (not met");
+    rolled.says("all settings are as before.");
+    assert_eq!(settings("pi-3"), before);
+    let status: Value = serde_json::from_str(&fleet.on("pi-3", "/usr/local/bin/ontick tune status --json")).unwrap();
+    assert_eq!(status["changes"], serde_json::json!([]));
+    rolled.says("pi-3 failed: no further wave is begun. Not reached: pi-4.");
+    assert_eq!(rolled.counted("pi-4", "ok"), None, "{}", rolled.text());
+    assert_eq!(fleet.on("pi-4", "ls /usr/local/bin/ontick /var/lib/ontick-fleet 2>/dev/null"), "");
+    // The gates' records are what `report --fleet` reads.
+    let report = super::run(&["report", "--fleet", fleet.path("records").to_str().unwrap(), "--as", "json"]);
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!((&report["machines"], &report["refused"]["files"]), (&3.into(), &0.into()), "{report}");
+
+    let pair = ["--limit", "pi-1,pi-2,localhost", "-e", r#"{"ontick_waves": ["100%"]}"#];
+    let again = fleet.play("rollout", &pair);
+    again.ends("pi-1", [0, 0]);
+    again.ends("pi-2", [0, 0]);
+
+    // By hand, after the baseline.
+    let stored = fleet.play("drift", &[&pair[..], &["-e", "ontick_drift_store=true"]].concat());
+    assert!(stored.0.status.success(), "{}", stored.text());
+    fleet.on("pi-2", &format!("echo 7 >{STAT_INTERVAL}"));
+    let report = format!("ontick_report={}", fleet.path("drift.json").display());
+    let drifted = fleet.play("drift", &[&pair[..], &["-e", &report]].concat());
+    drifted.ends("pi-1", [0, 0]);
+    drifted.ends("pi-2", [0, 1]);
+    let sentence = format!("setting {STAT_INTERVAL}: another program set 7; ontick had set 10");
+    drifted.says(&sentence);
+    let found: Value = serde_json::from_str(&fs::read_to_string(fleet.path("drift.json")).unwrap()).unwrap();
+    assert_eq!((&found["pi-1"], &found["pi-3"]), (&serde_json::json!([]), &"not reached".into()), "{found}");
+    assert_eq!(found["pi-2"], serde_json::json!([sentence]), "{found}");
+
+    // What differs is named and left by a look, and each machine has its own mistake.
+    let would = fleet.play("rollout", &["--check", "--limit", "pi-2"]);
+    would.ends("pi-2", [1, 0]);
+    would.says(&format!("pi-2: {STAT_INTERVAL} would be changed"));
+    assert_eq!(settings("pi-2"), "7\n0");
+    fleet.set("host_vars/pi-1", serde_json::json!({"ontick_program": "/usr/bin/ontick", "ontick_install_method": "package",
+        "ontick_tune_require": ["p50 under 3us"]}));
+    fleet.set("host_vars/pi-2", serde_json::json!({"ontick_tune_profile": "quickest"}));
+    fleet.set("host_vars/pi-3", serde_json::json!({"ontick_install_folder": "/nowhere"}));
+    fleet.set("host_vars/pi-4", serde_json::json!({"ansible_user": "guest"}));
+    let refused = fleet.play("rollout", &["-e", r#"{"ontick_waves": ["100%"]}"#]);
+    for name in ["pi-1", "pi-2", "pi-3", "pi-4"] {
+        refused.ends(name, [0, 1]);
+    }
+    refused.says("pi-1: a requirement of ontick_tune_require cannot be read: ");
+    refused.says("value of ontick_tune_profile must be one of: dedicated-core, low-latency, throughput-safe, got: quickest");
+    refused.says(&format!("pi-3: there is no file ontick-[0-9]*-{0} for {0} in /nowhere", std::env::consts::ARCH));
+    refused.says("pi-4: guest cannot become root by sudo");
+
+    fs::remove_dir_all(fleet.path("host_vars")).unwrap();
+    fleet.set("host_vars/pi-1", serde_json::json!({"ontick_program": "/usr/bin/ontick"}));
+    let reverted = fleet.play("revert", &["--limit", "pi-1"]);
+    reverted.ends("pi-1", [2, 0]);
+    assert_eq!(settings("pi-1"), before);
+    fleet.play("revert", &["--limit", "pi-1"]).ends("pi-1", [0, 0]);
+}
+
+/// A switch of two ports, with gates at the second.
+fn switch(port: &str) -> String {
+    format!(
+        "[switch]\nname = \"cell\"\nplane = \"user\"\n\n[[class]]\nname = \"blue\"\nqueue = 0\n\n[[class]]\nname = \"red\"\n\
+         queue = 1\nmatch = [{{ udp-port = 7777 }}]\n\n[[port]]\nname = \"port0\"\nrate = \"1Gbit\"\n\n[[port]]\nname = \
+         \"{port}\"\nrate = \"1Gbit\"\n\n[port.gates]\nbase-time = \"next second\"\nentries = [{{ open = [\"blue\"], for = \
+         \"800us\" }}, {{ open = [\"red\"], for = \"200us\" }}]\n"
+    )
+}
+
+#[test]
+fn switches_have_one_base_time_and_those_that_are_not_confirmed_go() {
+    let Some(fleet) = Fleet::start(&["s-1", "s-2", "s-3"]) else { return };
+    let _alone = alone_on_this_machine();
+    let nodes = fleet.path("nodes");
+    fs::create_dir_all(&nodes).unwrap();
+    for (name, port) in [("s-1", "port1"), ("s-2", "port1"), ("s-3", "port9")] {
+        fs::write(nodes.join(format!("{name}.toml")), switch(port)).unwrap();
+    }
+    // The machines have this one's files.
+    fleet.set(
+        "group_vars/all",
+        serde_json::json!({
+            "ontick_program": PROGRAM,
+            "ontick_switch_file": format!("{}/{{{{ inventory_hostname }}}}.toml", nodes.display()),
+            "ontick_switch_confirm": "20s",
+            "ontick_switch_arguments": ["--keep-throttling"],
+        }),
+    );
+    let status = |name| -> Value {
+        serde_json::from_str(&fleet.on(name, &format!("{PROGRAM} switch status cell --json"))).unwrap()
+    };
+
+    let failed = fleet.play("switch", &[]);
+    failed.says("s-3: switch cell could not be set up: ");
+    failed.says("s-1: s-3 could not be set up, so switch cell is not confirmed and goes within 20s.");
+    for name in ["s-1", "s-2"] {
+        assert_eq!(failed.counted(name, "failed"), Some(1), "{}", failed.text());
+        wait_until("a switch that nobody confirms to go", || status(name) == Value::Null);
+        assert_eq!(fleet.on(name, "ls /etc/ontick"), "", "{name}");
+    }
+
+    let pair = ["--limit", "s-1,s-2"];
+    let would = fleet.play("switch", &[&pair[..], &["--check"]].concat());
+    would.ends("s-1", [1, 0]);
+    assert_eq!(status("s-1"), Value::Null);
+    let began_s = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let applied = fleet.play("switch", &pair);
+    assert!(applied.0.status.success(), "{}", applied.text());
+    let base_s = |name| {
+        let kept = fleet.on(name, "cat /etc/ontick/cell.toml");
+        assert!(status(name)["goes_in_ns"].is_null(), "{name} is confirmed");
+        assert_eq!(status(name)["differences"], serde_json::json!([]));
+        let base_ns = kept.lines().find_map(|line| line.strip_prefix("base-time = ")).unwrap().to_owned();
+        assert!(status(name)["report"]["configuration"].to_string().contains(&base_ns), "{}", status(name));
+        base_ns.parse::<u64>().unwrap() / 1_000_000_000
+    };
+    assert_eq!(base_s("s-1"), base_s("s-2"));
+    // TAI is some seconds before UTC where it is known.
+    assert!((began_s + 30..began_s + 300).contains(&base_s("s-1")), "{} {began_s}", base_s("s-1"));
+
+    let again = fleet.play("switch", &pair);
+    again.ends("s-1", [0, 0]);
+    again.ends("s-2", [0, 0]);
+    let gone = fleet.play("switch", &[&pair[..], &["-e", "ontick_switch_state=reverted"]].concat());
+    assert!(gone.0.status.success(), "{}", gone.text());
+    assert_eq!((status("s-1"), status("s-2")), (Value::Null, Value::Null));
+}
