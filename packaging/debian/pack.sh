@@ -93,7 +93,7 @@ pack_program() {
   done
   while IFS= read -r -d '' page; do
     put 644 "$page" "usr/share/doc/ontick/$page"
-  done < <(find deploy -type f -print0 | LC_ALL=C sort -z)
+  done < <(find deploy -type f ! -name '.*' ! -name '*.pyc' -print0 | LC_ALL=C sort -z)
   put_examples
   put_changelog ontick
   libc=$(needed_libc "$program")
