@@ -2,8 +2,8 @@
 //! oscilloscope shows it.
 
 pub mod address;
-pub mod heard;
 pub mod reader;
+pub mod sampler_state;
 pub mod tap;
 pub mod trace;
 
@@ -13,11 +13,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 pub use address::{Address, AddressError};
-use heard::{Heard, Link, SPANS_MS};
+use sampler_state::{Link, SPANS_MS, SamplerState};
 use tap::Tap;
 use trace::COLUMNS;
 
-/// Who sends nothing for so long is said to.
+/// A sampler that sends nothing for so long is reported.
 const SILENT_AFTER: Duration = Duration::from_secs(3);
 
 /// Samplers that may be listened to.
@@ -76,33 +76,33 @@ impl Signals {
     }
 }
 
-fn sampler(from: String, heard: &Heard, span_ms: u64) -> SamplerNow {
-    let silent = heard.arrived.is_none_or(|at| at.elapsed() > SILENT_AFTER);
-    let state = match &heard.link {
+fn sampler(from: String, sampler: &SamplerState, span_ms: u64) -> SamplerNow {
+    let silent = sampler.arrived.is_none_or(|at| at.elapsed() > SILENT_AFTER);
+    let state = match &sampler.link {
         Link::Idle => "connecting".into(),
-        Link::Up if heard.samples == 0 => "no sample yet".into(),
+        Link::Up if sampler.samples == 0 => "no sample yet".into(),
         Link::Up if silent => "no sample for some seconds".into(),
         Link::Up => "sampling".into(),
         Link::Lost(why) => format!("{why}; it is tried again each second"),
     };
-    let trace = heard.trace(span_ms);
+    let trace = sampler.trace(span_ms);
     let columns = |channel| trace.map(|trace| trace.columns(channel)).unwrap_or_default();
     let short = |(at, least, largest): trace::Column| (at, least as f32, largest as f32);
-    let channels = heard.channels.iter().enumerate().map(|(channel, (name, unit))| ChannelNow {
+    let channels = sampler.channels.iter().enumerate().map(|(channel, (name, unit))| ChannelNow {
         name: name.clone(),
         unit: unit.clone(),
         columns: columns(channel).into_iter().map(short).collect(),
     });
     SamplerNow {
         from,
-        up: heard.link == Link::Up && !silent,
+        up: sampler.link == Link::Up && !silent,
         state,
-        rate: heard.rate().filter(|_| !silent),
-        missed: heard.missed,
-        late_max_ns: heard.late_max_ns,
+        rate: sampler.rate().filter(|_| !silent),
+        missed: sampler.missed,
+        late_max_ns: sampler.late_max_ns,
         span_ms,
         columns: COLUMNS,
         channels: channels.collect(),
-        more_channels: heard.more_channels,
+        more_channels: sampler.more_channels,
     }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::address::Address;
-use super::heard::{Heard, Link};
 use super::reader;
+use super::sampler_state::{Link, SamplerState};
 
 /// Nobody looks any more when nobody asked for so long.
 const WANTED_FOR: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ struct Shared {
     address: Address,
     wanted: Mutex<Wanted>,
     changed: Condvar,
-    heard: Mutex<Heard>,
+    sampler: Mutex<SamplerState>,
 }
 
 #[derive(Default)]
@@ -48,7 +48,7 @@ impl Tap {
             address,
             wanted: Mutex::default(),
             changed: Condvar::new(),
-            heard: Mutex::new(Heard::default()),
+            sampler: Mutex::new(SamplerState::default()),
         });
         let own = shared.clone();
         std::thread::Builder::new().name("ontick-tap".into()).spawn(move || own.listen())?;
@@ -60,13 +60,13 @@ impl Tap {
         &self.shared.address
     }
 
-    /// Somebody looks; what was heard so far.
-    pub fn ask(&self) -> MutexGuard<'_, Heard> {
+    /// Somebody looks; what is known of it.
+    pub fn ask(&self) -> MutexGuard<'_, SamplerState> {
         let mut wanted = held(&self.shared.wanted);
         wanted.asked = Some(Instant::now());
         self.shared.changed.notify_all();
         drop(wanted);
-        held(&self.shared.heard)
+        held(&self.shared.sampler)
     }
 }
 
@@ -86,9 +86,9 @@ impl Shared {
         while self.wait_until_wanted() {
             let ended = match self.address.connect() {
                 Ok(stream) => {
-                    held(&self.heard).begin();
+                    held(&self.sampler).begin();
                     let stream = BufReader::with_capacity(AT_ONCE, Patient { stream, shared: self, waits: false });
-                    match reader::read(stream, &mut &self.heard) {
+                    match reader::read(stream, &mut &self.sampler) {
                         Ok(()) => Link::Lost("the sampler ended".into()),
                         Err(error) => Link::Lost(error.to_string()),
                     }
@@ -96,7 +96,7 @@ impl Shared {
                 Err(error) => Link::Lost(format!("no sampler: {error}")),
             };
             let wanted = held(&self.wanted);
-            held(&self.heard).link = if wanted.goes_on() { ended } else { Link::Idle };
+            held(&self.sampler).link = if wanted.goes_on() { ended } else { Link::Idle };
             if wanted.goes_on() {
                 let _ = self.changed.wait_timeout_while(wanted, RETRY, |wanted| !wanted.ended);
             }
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    fn until(what: &str, tap: &Tap, holds: impl Fn(&Heard) -> bool) {
+    fn until(what: &str, tap: &Tap, holds: impl Fn(&SamplerState) -> bool) {
         let began = Instant::now();
         while !holds(&tap.ask()) {
             assert!(began.elapsed() < Duration::from_secs(30), "{what}");
@@ -160,13 +160,17 @@ mod tests {
         }
     }
 
-    /// Nobody connects unasked; a sampler that ends and comes back is heard again.
+    /// Nobody connects unasked; a sampler that ends and comes back is read again.
     #[test]
-    fn a_sampler_is_heard_while_somebody_asks_and_again_when_it_comes_back() {
+    fn a_sampler_is_read_while_somebody_asks_and_again_when_it_comes_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let tap = Tap::start(Address::Unix(path.clone())).unwrap();
-        until("that there is none", &tap, |heard| matches!(&heard.link, Link::Lost(why) if why.contains("no sampler")));
+        until(
+            "that there is none",
+            &tap,
+            |sampler| matches!(&sampler.link, Link::Lost(why) if why.contains("no sampler")),
+        );
         for turn in 1..=2u64 {
             let listener = UnixListener::bind(&path).unwrap();
             let (mut stream, _) = listener.accept().unwrap();
@@ -175,11 +179,11 @@ mod tests {
                 let at_ns = turn * 1_000_000_000 + n * 1_000_000;
                 writeln!(stream, "{{\"monotonic_ns\":{at_ns},\"latency_ns\":5,\"values\":{{\"a\":{n}}}}}").unwrap();
             }
-            until("its samples", &tap, |heard| heard.link == Link::Up && heard.samples == 10);
+            until("its samples", &tap, |sampler| sampler.link == Link::Up && sampler.samples == 10);
             assert_eq!(tap.ask().newest_ns, turn * 1_000_000_000 + 9_000_000);
             drop((stream, listener));
             std::fs::remove_file(&path).unwrap();
-            until("its end", &tap, |heard| matches!(heard.link, Link::Lost(_)));
+            until("its end", &tap, |sampler| matches!(sampler.link, Link::Lost(_)));
         }
     }
 }

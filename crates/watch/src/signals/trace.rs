@@ -103,7 +103,9 @@ mod tests {
     #[test]
     fn a_slow_sampler_leaves_columns_empty_and_a_leap_leaves_nothing_old() {
         let mut trace = Trace::new(1_000_000, 1);
-        [0, 400_000, 800_000].map(|at| trace.add(at, std::iter::once(at as f64)));
+        for at in [0, 400_000, 800_000] {
+            trace.add(at, std::iter::once(at as f64));
+        }
         assert_eq!(trace.columns(0), [(0, 0.0, 0.0), (200, 4e5, 4e5), (400, 8e5, 8e5)]);
         trace.add(900_000_000, std::iter::once(7.0));
         assert_eq!(trace.columns(0), [(499, 7.0, 7.0)]);

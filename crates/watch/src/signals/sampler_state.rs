@@ -1,4 +1,4 @@
-//! What was heard of a sampler.
+//! What is known of a sampler.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -25,9 +25,9 @@ pub enum Link {
     Lost(String),
 }
 
-/// What was heard since the connection began; it stays when that is lost.
+/// What came since the connection began; it stays when that is lost.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct SamplerState {
     /// How the connection is.
     pub link: Link,
     /// Name and unit of each channel that is shown.
@@ -49,7 +49,7 @@ pub struct Heard {
     traces: Vec<Trace>,
 }
 
-impl Heard {
+impl SamplerState {
     /// A connection begins.
     pub fn begin(&mut self) {
         *self = Self { link: Link::Up, ..Self::default() };
@@ -68,32 +68,32 @@ impl Heard {
     }
 }
 
-impl Take for &Mutex<Heard> {
+impl Take for &Mutex<SamplerState> {
     fn channels(&mut self, mut channels: Vec<(String, String)>) {
-        let mut heard = self.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.more_channels = channels.len().saturating_sub(MOST_CHANNELS);
+        let mut sampler = self.lock().unwrap_or_else(PoisonError::into_inner);
+        sampler.more_channels = channels.len().saturating_sub(MOST_CHANNELS);
         channels.truncate(MOST_CHANNELS);
-        heard.traces = SPANS_MS.iter().map(|ms| Trace::new(ms * 1_000_000, channels.len())).collect();
-        heard.channels = channels;
+        sampler.traces = SPANS_MS.iter().map(|ms| Trace::new(ms * 1_000_000, channels.len())).collect();
+        sampler.channels = channels;
     }
 
     fn sample(&mut self, at_ns: u64, late_ns: u64, values: &[f64]) {
-        let mut heard = self.lock().unwrap_or_else(PoisonError::into_inner);
-        let heard = &mut *heard;
-        if heard.samples == 0 || at_ns < heard.first_ns {
-            heard.first_ns = at_ns;
+        let mut sampler = self.lock().unwrap_or_else(PoisonError::into_inner);
+        let sampler = &mut *sampler;
+        if sampler.samples == 0 || at_ns < sampler.first_ns {
+            sampler.first_ns = at_ns;
         }
-        let shown = heard.channels.len();
-        heard.traces.iter_mut().for_each(|trace| trace.add(at_ns, values.iter().take(shown).copied()));
-        heard.samples += 1;
-        heard.newest_ns = at_ns;
-        heard.late_max_ns = heard.late_max_ns.max(late_ns);
-        heard.arrived = Some(Instant::now());
+        let shown = sampler.channels.len();
+        sampler.traces.iter_mut().for_each(|trace| trace.add(at_ns, values.iter().take(shown).copied()));
+        sampler.samples += 1;
+        sampler.newest_ns = at_ns;
+        sampler.late_max_ns = sampler.late_max_ns.max(late_ns);
+        sampler.arrived = Some(Instant::now());
     }
 
     fn gap(&mut self, missed: u64) {
-        let mut heard = self.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.missed = heard.missed.saturating_add(missed);
+        let mut sampler = self.lock().unwrap_or_else(PoisonError::into_inner);
+        sampler.missed = sampler.missed.saturating_add(missed);
     }
 }
 
@@ -103,19 +103,22 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_samples_own_times_and_channels_are_bounded() {
-        let heard = Mutex::new(Heard::default());
-        let mut take = &heard;
+        let sampler = Mutex::new(SamplerState::default());
+        let mut take = &sampler;
         take.channels((0..40).map(|n| (n.to_string(), String::new())).collect());
-        assert_eq!(heard.lock().unwrap().rate(), None);
+        assert_eq!(sampler.lock().unwrap().rate(), None);
         for n in 0..30_000u64 {
             take.sample(5_000_000_000 + n * 1_000_000, n % 7, &[1.0; 40]);
         }
         take.gap(3);
-        let heard = heard.into_inner().unwrap();
-        let rate = heard.rate().unwrap();
+        let sampler = sampler.into_inner().unwrap();
+        let rate = sampler.rate().unwrap();
         assert!((990.0..=1_010.0).contains(&rate), "{rate}");
-        assert_eq!((heard.channels.len(), heard.more_channels, heard.missed, heard.late_max_ns), (16, 24, 3, 6));
-        assert!(SPANS_MS.iter().all(|ms| heard.trace(*ms).is_some_and(|trace| !trace.columns(15).is_empty())));
-        assert!(heard.trace(7).is_none());
+        assert_eq!(
+            (sampler.channels.len(), sampler.more_channels, sampler.missed, sampler.late_max_ns),
+            (16, 24, 3, 6)
+        );
+        assert!(SPANS_MS.iter().all(|ms| sampler.trace(*ms).is_some_and(|trace| !trace.columns(15).is_empty())));
+        assert!(sampler.trace(7).is_none());
     }
 }
