@@ -148,7 +148,12 @@ fn lay_out(dist: &Path) {
     fs::create_dir_all(dist).unwrap();
     let (program, pages) = (dist.join("stripped"), dist.join("pages"));
     assert!(Command::new("strip").arg("-o").arg(&program).arg(PROGRAM).status().unwrap().success());
-    for page in ["man/man1/ontick.1", "bash-completion/completions/ontick", "fish/vendor_completions.d/ontick.fish", "zsh/vendor-completions/_ontick"] {
+    for page in [
+        "man/man1/ontick.1",
+        "bash-completion/completions/ontick",
+        "fish/vendor_completions.d/ontick.fish",
+        "zsh/vendor-completions/_ontick",
+    ] {
         fs::create_dir_all(pages.join(page).parent().unwrap()).unwrap();
         fs::write(pages.join(page), "").unwrap();
     }
@@ -185,7 +190,10 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
             "ontick_drift_folder": fleet.path("baselines"),
         }),
     );
-    fleet.set("host_vars/pi-1", serde_json::json!({"ontick_install_method": "package", "ontick_program": "/usr/bin/ontick"}));
+    fleet.set(
+        "host_vars/pi-1",
+        serde_json::json!({"ontick_install_method": "package", "ontick_program": "/usr/bin/ontick"}),
+    );
     fleet.set("host_vars/pi-3", serde_json::json!({"ontick_tune_require": ["p50 < 1000s", "p50 < 1ns"]}));
     let settings = |name| fleet.on(name, "cat /proc/sys/vm/stat_interval /proc/sys/kernel/timer_migration");
     let before = settings("pi-3");
@@ -244,8 +252,11 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
     would.ends("pi-2", [1, 0]);
     would.says(&format!("pi-2: {STAT_INTERVAL} would be changed"));
     assert_eq!(settings("pi-2"), "7\n0");
-    fleet.set("host_vars/pi-1", serde_json::json!({"ontick_program": "/usr/bin/ontick", "ontick_install_method": "package",
-        "ontick_tune_require": ["p50 under 3us"]}));
+    fleet.set(
+        "host_vars/pi-1",
+        serde_json::json!({"ontick_program": "/usr/bin/ontick", "ontick_install_method": "package",
+        "ontick_tune_require": ["p50 under 3us"]}),
+    );
     fleet.set("host_vars/pi-2", serde_json::json!({"ontick_tune_profile": "quickest"}));
     fleet.set("host_vars/pi-3", serde_json::json!({"ontick_install_folder": "/nowhere"}));
     fleet.set("host_vars/pi-4", serde_json::json!({"ansible_user": "guest"}));
@@ -254,7 +265,9 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
         refused.ends(name, [0, 1]);
     }
     refused.says("pi-1: a requirement of ontick_tune_require cannot be read: ");
-    refused.says("value of ontick_tune_profile must be one of: dedicated-core, low-latency, throughput-safe, got: quickest");
+    refused.says(
+        "value of ontick_tune_profile must be one of: dedicated-core, low-latency, throughput-safe, got: quickest",
+    );
     refused.says(&format!("pi-3: there is no file ontick-[0-9]*-{0} for {0} in /nowhere", std::env::consts::ARCH));
     refused.says("pi-4: guest cannot become root by sudo");
 
