@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use super::{Running, alone_on_this_machine, has, stderr, stdout, wait_until};
+use super::{Running, has, stderr, stdout, wait_until};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ontick");
 const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
@@ -292,7 +292,7 @@ fn switch(port: &str) -> String {
 #[test]
 fn switches_have_one_base_time_and_those_that_are_not_confirmed_go() {
     let Some(fleet) = Fleet::start(&["s-1", "s-2", "s-3"]) else { return };
-    let _alone = alone_on_this_machine();
+    super::apart::beside_others(&["switch"]);
     let nodes = fleet.path("nodes");
     fs::create_dir_all(&nodes).unwrap();
     for (name, port) in [("s-1", "port1"), ("s-2", "port1"), ("s-3", "port9")] {
@@ -304,7 +304,7 @@ fn switches_have_one_base_time_and_those_that_are_not_confirmed_go() {
         serde_json::json!({
             "ontick_program": PROGRAM,
             "ontick_switch_file": format!("{}/{{{{ inventory_hostname }}}}.toml", nodes.display()),
-            "ontick_switch_confirm": "20s",
+            "ontick_switch_confirm": "60s",
             "ontick_switch_arguments": ["--keep-throttling"],
         }),
     );
@@ -312,9 +312,9 @@ fn switches_have_one_base_time_and_those_that_are_not_confirmed_go() {
         serde_json::from_str(&fleet.on(name, &format!("{PROGRAM} switch status cell --json"))).unwrap()
     };
 
-    let failed = fleet.play("switch", &[]);
+    let failed = fleet.play("switch", &["-e", "ontick_switch_confirm=10s"]);
     failed.says("s-3: switch cell could not be set up: ");
-    failed.says("s-1: s-3 could not be set up, so switch cell is not confirmed and goes within 20s.");
+    failed.says("s-1: s-3 could not be set up, so switch cell is not confirmed and goes within 10s.");
     for name in ["s-1", "s-2"] {
         assert_eq!(failed.counted(name, "failed"), Some(1), "{}", failed.text());
         wait_until("a switch that nobody confirms to go", || status(name) == Value::Null);
