@@ -51,6 +51,7 @@ mod neighbours;
 mod no_worse;
 mod plan_options;
 mod planted;
+mod prometheus;
 mod pru;
 mod pulse;
 mod put_back;
