@@ -30,6 +30,8 @@ pub enum Kind {
     Clock,
     /// Something of what was kept is damaged or could not be written.
     State,
+    /// Figures could not be sent, or can be again.
+    Export,
 }
 
 /// Something that happened.

@@ -8,6 +8,7 @@ pub mod changes;
 pub mod events;
 pub mod history;
 pub mod hours;
+pub mod otlp;
 pub mod pace;
 pub mod serve;
 pub mod service;

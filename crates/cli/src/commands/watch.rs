@@ -12,6 +12,7 @@ use ontick_rt::thread::Policy;
 use ontick_units::{CpuList, exact};
 use ontick_watch::block::Job;
 use ontick_watch::hours::Hours;
+use ontick_watch::otlp::{Endpoint, Exporter};
 use ontick_watch::pace::Pace;
 use ontick_watch::serve::{Admission, Beside, Listen, Server, Socket};
 use ontick_watch::service::{Listener, Options, Service};
@@ -29,7 +30,7 @@ use crate::{flags, stop, terminal};
 /// use by other real-time programs are left alone meanwhile.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick watch --listen 127.0.0.1:9119    then open http://127.0.0.1:9119\n  ontick watch --cpu 1-3 --hours 22:00-06:00\n  sudo ontick watch --explain --listen 127.0.0.1:9119\n  ontick sample --rate 1kHz --source wave:sine --to unix:/tmp/sine,format=binary &\n  ontick watch --sample unix:/tmp/sine --listen 127.0.0.1:9119\n  sudo ontick watch --listen 0.0.0.0:9119 --host box.lan --token token"
+    after_help = "Examples:\n  ontick watch --listen 127.0.0.1:9119    then open http://127.0.0.1:9119\n  ontick watch --cpu 1-3 --hours 22:00-06:00\n  sudo ontick watch --explain --listen 127.0.0.1:9119\n  ontick sample --rate 1kHz --source wave:sine --to unix:/tmp/sine,format=binary &\n  ontick watch --sample unix:/tmp/sine --listen 127.0.0.1:9119\n  sudo ontick watch --listen 0.0.0.0:9119 --host box.lan --token token\n  ontick watch --otlp http://127.0.0.1:4318"
 )]
 pub struct Watch {
     /// The CPUs that are watched [default: all but isolated ones, which belong to somebody]
@@ -77,6 +78,12 @@ pub struct Watch {
     token: Option<PathBuf>,
     #[arg(long, value_name = "FOLDER", hide = true)]
     switch_state: Option<PathBuf>,
+    /// Send the figures of the metrics to a receiver of OpenTelemetry: OTLP over http, with exponential histograms
+    #[arg(long, value_name = "URL")]
+    otlp: Option<Endpoint>,
+    /// How often they are sent
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = flags::time, requires = "otlp")]
+    otlp_every: u64,
     /// End after this time
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     duration: Option<u64>,
@@ -117,8 +124,12 @@ impl Watch {
         if let Some(why) = service.unexplained() {
             terminal::say(&format!("warning: {why}"));
         }
+        let every = Duration::from_nanos(self.otlp_every);
+        let exporter =
+            self.otlp.clone().map(|endpoint| Exporter::start(endpoint, every, service.state())).transpose()?;
         let news: Listener = Box::new(move || server.iter().for_each(Server::tell));
         service.run(&stop, &news);
+        drop(exporter);
         if !self.quiet {
             service.refused().iter().for_each(|refused| terminal::say(&format!("warning: {refused}")));
         }
@@ -161,6 +172,12 @@ impl Watch {
         {
             return Err(Failure::new("--policy takes other, fifo:N or rr:N here"));
         }
+        if self.otlp_every < Duration::from_secs(1).as_nanos() as u64 {
+            return Err(Failure::new(format!(
+                "--otlp-every {}: figures are sent once a second at most",
+                exact(self.otlp_every)
+            )));
+        }
         Ok(Options {
             cpus,
             job: Job { interval_ns: self.interval, cycles: self.cycles, policy: self.policy, outlier_ns: self.outlier },
@@ -195,6 +212,9 @@ impl Watch {
         );
         if let Some(address) = address {
             text += &format!("page at  {address}\n");
+        }
+        if let Some(endpoint) = &self.otlp {
+            text += &format!("sent to  {endpoint} every {}\n", exact(self.otlp_every));
         }
         terminal::print(&text)
     }

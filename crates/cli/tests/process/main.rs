@@ -49,6 +49,7 @@ mod machine;
 mod namespace;
 mod neighbours;
 mod no_worse;
+mod otlp;
 mod plan_options;
 mod planted;
 mod prometheus;

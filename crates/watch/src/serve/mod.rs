@@ -3,10 +3,10 @@
 mod admission;
 pub mod answer;
 mod beside;
-mod compressed;
+pub(crate) mod compressed;
 mod feed;
 mod listen;
-mod metrics;
+pub(crate) mod metrics;
 mod query;
 
 use std::io;

@@ -1,6 +1,6 @@
 //! The figures for Prometheus and its kin: the cumulative record, and how the service is.
 
-mod exponential;
+pub(crate) mod exponential;
 mod protobuf;
 mod switches;
 
@@ -30,7 +30,8 @@ pub fn answer(state: &State, now: u32, switches: Option<&Switches>, accepted: &s
     }
 }
 
-fn all(state: &State, now: u32) -> Exposition {
+/// All of them as of `now`.
+pub fn all(state: &State, now: u32) -> Exposition {
     let mut all = exposition(state.run());
     let mut out = Exposition::with_prefix("ontick_watch_");
     let present = state.now(now);
