@@ -1,9 +1,11 @@
-//! What `ontick watch` costs: memory, processor time, wake-ups, the loop beside it, a scrape and its page.
+//! What `ontick watch` costs: memory, processor time, wake-ups, the loop beside it, a scrape, its page and
+//! those who look at it.
 
 mod beside;
 mod page;
 mod scrape;
 mod service;
+mod watchers;
 
 use ontick_record::compare::Spread;
 
@@ -22,6 +24,8 @@ const SCRAPE_BYTES: usize = 40_000;
 const PAGE_BYTES: usize = 300_000;
 const PAINT_MS: f64 = 300.0;
 const MONTH_MS: f64 = 500.0;
+/// Of one CPU, for all watchers together.
+const WATCHERS_SHARE: f64 = 0.01;
 /// CPUs of the machine whose figures are fetched; those beyond this machine's are copies.
 pub const CPUS: u16 = 64;
 
@@ -43,6 +47,7 @@ pub struct Figures {
     page_bytes: usize,
     /// Nothing where there is no browser.
     drawn: Option<page::Drawn>,
+    watchers: watchers::Cost,
 }
 
 /// Measures all of it.
@@ -52,6 +57,7 @@ pub fn measure(job: &Job, size: Size, shown: &mut Page) -> Result<Figures, Strin
     let scrape = scrape::measure(job)?;
     let page_bytes = page::bytes(job)?;
     let drawn = page::drawn(job)?;
+    let watchers = watchers::measure(job, size.pairs)?;
 
     let mut table = Table::of_words(&["figure", "seen"]);
     table.row(["largest resident set".into(), format!("{:.1} MB", costs.peak_kib as f64 / 1024.0)]);
@@ -72,6 +78,19 @@ pub fn measure(job: &Job, size: Size, shown: &mut Page) -> Result<Figures, Strin
         table.row(["first paint".into(), format!("{:.0} ms", drawn.paint_ms)]);
         table.row(["a month on screen, from the start of loading".into(), format!("{:.0} ms", drawn.month_ms)]);
     }
+    for (what, cost) in [("take its stream", &watchers.streams), ("have its page open", &watchers.pages)] {
+        let percent = |share: f64| share * 100.0;
+        table.row([
+            format!("{} that {what}, share of one CPU in all", watchers::WATCHERS),
+            format!(
+                "{:.3} % ({:.3}–{:.3}), {} pairs",
+                percent(cost.median),
+                percent(cost.min),
+                percent(cost.max),
+                cost.pairs
+            ),
+        ]);
+    }
     shown.heading("What the service that watches costs");
     shown.table(&table);
     shown.words(&format!(
@@ -80,18 +99,25 @@ pub fn measure(job: &Job, size: Size, shown: &mut Page) -> Result<Figures, Strin
         scrape::TIMES,
         page::TIMES,
     ));
-    Ok(Figures { costs, ratio, scrape, page_bytes, drawn })
+    Ok(Figures { costs, ratio, scrape, page_bytes, drawn, watchers })
 }
 
 /// What must be reached, held against what was seen.
 pub fn goals(seen: &Figures) -> Vec<Goal> {
-    let Figures { costs, ratio, scrape, page_bytes, drawn } = seen;
+    let Figures { costs, ratio, scrape, page_bytes, drawn, watchers } = seen;
     let packed = scrape.text.packed.max(scrape.native.packed);
     let ms = scrape.text.ms.max(scrape.native.ms);
     let kb = |bytes: usize| format!("{:.1} kB", bytes as f64 / 1e3);
     let of_page = |what: &str, limit: f64, of: fn(&page::Drawn) -> f64| {
         let seen = drawn.as_ref().map(|drawn| (format!("{:.0} ms", of(drawn)), of(drawn) <= limit));
         Goal::new(what, format!("≤ {limit} ms"), seen)
+    };
+    let of_watchers = |what: &str, cost: &Spread| {
+        Goal::new(
+            format!("{} that {what}, share of one CPU", watchers::WATCHERS),
+            format!("median ≤ {} %", WATCHERS_SHARE * 100.0),
+            Some((format!("{:.3} %", cost.median * 100.0), cost.median <= WATCHERS_SHARE)),
+        )
     };
     vec![
         Goal::new(
@@ -117,5 +143,7 @@ pub fn goals(seen: &Figures) -> Vec<Goal> {
         Goal::new("page in all", format!("≤ {}", kb(PAGE_BYTES)), Some((kb(*page_bytes), *page_bytes <= PAGE_BYTES))),
         of_page("first paint", PAINT_MS, |drawn| drawn.paint_ms),
         of_page("a month on screen", MONTH_MS, |drawn| drawn.month_ms),
+        of_watchers("take the stream", &watchers.streams),
+        of_watchers("have the page open", &watchers.pages),
     ]
 }

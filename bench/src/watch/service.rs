@@ -12,7 +12,7 @@ use crate::side::Job;
 /// How long it may take to say where its page is.
 const BEGINS_WITHIN: Duration = Duration::from_secs(20);
 /// How long its first round and its first look at the machine take, at most.
-const SETTLES: Duration = Duration::from_secs(15);
+pub const SETTLES: Duration = Duration::from_secs(15);
 
 /// A service that runs.
 pub struct Service {
@@ -64,7 +64,8 @@ impl Service {
         }
     }
 
-    fn id(&self) -> u32 {
+    /// Of its process.
+    pub fn id(&self) -> u32 {
         self.running.id()
     }
 }
