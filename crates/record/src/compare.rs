@@ -6,6 +6,9 @@ mod rank_sum;
 mod relative;
 mod same_job;
 
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ptr::from_ref;
+
 use serde::Serialize;
 
 pub use quantile_bounds::Bounds;
@@ -73,12 +76,15 @@ impl Ratio {
 /// these do, whatever they are called.
 pub fn compare(before: &Run, after: &Run) -> Comparison {
     let pairs = partners(before, after);
-    let alone = |run: &Run, paired: &dyn Fn(&Series) -> bool| {
-        run.series.iter().filter(|series| !paired(series)).map(|series| series.name.clone()).collect()
+    // By address: names may come twice.
+    let paired: HashSet<_> = pairs.iter().flat_map(|(first, second)| [from_ref(*first), from_ref(*second)]).collect();
+    let alone = |run: &Run| {
+        let series = run.series.iter().filter(|series| !paired.contains(&from_ref(*series)));
+        series.map(|series| series.name.clone()).collect()
     };
     Comparison {
-        only_before: alone(before, &|series| pairs.iter().any(|(first, _)| std::ptr::eq(*first, series))),
-        only_after: alone(after, &|series| pairs.iter().any(|(_, second)| std::ptr::eq(*second, series))),
+        only_before: alone(before),
+        only_after: alone(after),
         pairs: pairs.iter().map(|(first, second)| pair((before, first), (after, second))).collect(),
     }
 }
@@ -88,11 +94,11 @@ pub fn partners<'a>(before: &'a Run, after: &'a Run) -> Vec<(&'a Series, &'a Ser
     if let ([first], [second]) = (&before.series[..], &after.series[..]) {
         return vec![(first, second)];
     }
-    let mut left: Vec<&Series> = after.series.iter().collect();
-    let partner = |series: &'a Series| {
-        let place = left.iter().position(|other| other.name == series.name)?;
-        Some((series, left.remove(place)))
-    };
+    let mut left: HashMap<&str, VecDeque<&Series>> = HashMap::new();
+    for series in &after.series {
+        left.entry(&series.name).or_default().push_back(series);
+    }
+    let partner = |series: &'a Series| Some((series, left.get_mut(series.name.as_str())?.pop_front()?));
     before.series.iter().filter_map(partner).collect()
 }
 
@@ -185,6 +191,16 @@ mod tests {
         let pairs: Vec<_> = c.pairs.iter().map(|p| (p.before.as_str(), p.p50.ratio)).collect();
         assert_eq!(pairs, [("a", Some(0.5)), ("c", Some(2.0))]);
         assert_eq!((c.only_before, c.only_after), (vec!["b".into()], vec!["d".into()]));
+    }
+
+    #[test]
+    fn series_of_one_name_pair_up_in_their_order() {
+        let before = run("ontick 1", &[("a", &[10]), ("a", &[20]), ("b", &[1]), ("a", &[30])]);
+        let after = run("ontick 1", &[("a", &[20]), ("b", &[1]), ("a", &[20]), ("c", &[1])]);
+        let c = compare(&before, &after);
+        let ratios: Vec<_> = c.pairs.iter().map(|p| p.p50.ratio).collect();
+        assert_eq!(ratios, [Some(2.0), Some(1.0), Some(1.0)]);
+        assert_eq!((c.only_before, c.only_after), (vec!["a".into()], vec!["c".into()]));
     }
 
     #[test]
