@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build install uninstall build-lib install-lib uninstall-lib static wheel test-python test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross packages packages-all test-packages lab fresh fmt lint crates mutants clean help
+.PHONY: prove build install uninstall build-lib install-lib uninstall-lib static wheel dist reproducible test-python test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross packages packages-all test-packages lab fresh fmt lint crates mutants clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -33,6 +33,15 @@ static: ## dist/ontick-VERSION-ARCHITECTURE: one file each that needs nothing of
 wheel: ## dist/ontick-….whl, the Python package for CPython 3.11 and later (docs/python.md)
 	packaging/needs wheel
 	packaging/wheel
+
+dist: build ## dist/: the packages of `packages`, the files of `static` and the wheel, with SHA256SUMS
+	packaging/packages
+	packaging/static
+	packaging/needs wheel
+	packaging/wheel
+
+reproducible: ## builds the static files in two folders and compares them byte by byte (docs/install.md)
+	packaging/reproducible
 
 uninstall-lib: ## takes them away again
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' packaging/install-lib --uninstall
@@ -75,7 +84,7 @@ packages: build ## dist/: Debian packages of the program and of the kernel modul
 packages-all: build ## the same for amd64, arm64, armhf and riscv64, by Debian's cross compilers; 20 minutes on 2 CPUs
 	packaging/packages --all
 
-test-packages: ## installs, uses and removes the packages of dist/ in fresh roots of Debian 12 and 13
+test-packages: ## installs, uses and removes the packages of dist/ in fresh roots of Debian 12 and 13 (--all: foreign ones too)
 	packaging/test-packages
 
 lab: build ## tests on kernels and boards that this machine lacks, emulated (docs/lab.md)

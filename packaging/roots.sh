@@ -37,16 +37,18 @@ apt_options() {
   apt-config dump | grep -E '^Acquire::((http|https)::|Check-)' | grep -vF '""' || true
 }
 
+# Usage: make_base SUITE [ARCHITECTURE NAME]    a foreign one, whose programs are emulated (with-emulators), by a name of its own
 make_base() {
-  local suite=$1 base=$home/$1.tar sources options
+  local suite=$1 base=$home/${3:-$1}.tar sources options
   [ -z "$(find "$base" -mtime -7 2>/dev/null)" ] || return 0
   sources=$(sources_for "$suite")
   [ -n "$sources" ] || die "this machine's apt sources name no Debian mirror to make a root from."
   options=()
+  [ -z "${2:-}" ] || options+=("--architectures=$2")
   while IFS= read -r option; do
     [ -z "$option" ] || options+=("--aptopt=$option")
   done < <(apt_options)
-  echo "$suite: making the base root" >&2
+  echo "${3:-$suite}: making the base root" >&2
   as_root_with_network mmdebstrap --quiet --mode=root --variant=apt --include=make "${options[@]}" \
     --aptopt='Acquire::Retries "3"' --aptopt='Acquire::http::Timeout "30"' --aptopt='Acquire::https::Timeout "30"' \
     --format=tar "$suite" "$base.new" - <<<"$sources" || die "$suite: mmdebstrap could not make the root; the reason is above."
