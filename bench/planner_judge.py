@@ -2,12 +2,12 @@
 """Decides by CP-SAT (OR-tools) whether a network's streams can be scheduled, and draws networks to ask about.
 
 Usage: planner_judge.py draw small|large|margins|load-PERCENT COUNT SEED FOLDER
-           writes FOLDER/NAME.json, a network as `switch plan` reads it; with margins also FOLDER/NAME.calibration; with
+           writes FOLDER/NAME.json, a network as `network plan` reads it; with margins also FOLDER/NAME.calibration; with
            load-80 large networks whose fullest link is at 80 % of its time on shortest paths
        planner_judge.py decide FOLDER SECONDS
            prints `NAME feasible|infeasible|unknown SECONDS`
        planner_judge.py quality FOLDER
-           of each FOLDER/NAME.json with a plan FOLDER/NAME.plan (`switch plan NAME.json --out NAME.plan`): entries of gate
+           of each FOLDER/NAME.json with a plan FOLDER/NAME.plan (`network plan NAME.json --out NAME.plan`): entries of gate
            control lists, time that is left to best effort, and delays over the shortest that are possible
 
 The model is stated here on its own, and shares nothing with the planner. Each message of a stream is one frame, or

@@ -72,7 +72,7 @@ class Plan:
         return gates
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes it as JSON, as `ontick switch plan --out` does."""
+        """Writes it as JSON, as `ontick network plan --out` does."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(json.dumps(self.document, indent=2) + "\n")
 
@@ -101,7 +101,7 @@ def plan(
     keep: Plan | None = None,
 ) -> Plan:
     """Computes when each message of a network's streams is sent, so that all arrive before their deadlines. The network is a
-    dict or a file (TOML or JSON) as `ontick switch plan` takes them. With `keep`, the unchanged streams of an earlier plan stay
+    dict or a file (TOML or JSON) as `ontick network plan` takes them. With `keep`, the unchanged streams of an earlier plan stay
     as they are. Raises `NoPlanError` where there is no schedule, or none is found within `limit`."""
     for name, number, most in (("paths", paths, 64), ("seed", seed, 2**64 - 1)):
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= most:

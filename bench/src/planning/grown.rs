@@ -121,7 +121,7 @@ pub fn command(ontick: &Path, folder: &Path) -> Words {
 
 fn on_tables(ontick: &Path, command: &str, folder: &Path) -> Words {
     let file = |name: &str| folder.join(name).display().to_string();
-    [ontick.display().to_string(), "switch".into(), command.into(), "--task".into(), file("task.csv")]
+    [ontick.display().to_string(), "network".into(), command.into(), "--task".into(), file("task.csv")]
         .into_iter()
         .chain(["--topo".into(), file("topo.csv"), "--tsnkit".into(), file("plan")])
         .collect()

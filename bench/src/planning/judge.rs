@@ -111,7 +111,7 @@ fn verdicts(
             return Err(format!("{SCRIPT}: \"{line}\" is no verdict"));
         };
         let [file, plan] = ["json", "plan"].map(|end| folder.join(format!("{name}.{end}")).display().to_string());
-        let words = [ontick.display().to_string(), "switch".into(), "plan".into(), file];
+        let words = [ontick.display().to_string(), "network".into(), "plan".into(), file];
         let options = ["--json", "--time", time, "--out", &plan].map(String::from);
         let measured = folder.join(format!("{name}.calibration"));
         let measured = measured.exists().then(|| ["--calibration".to_owned(), measured.display().to_string()]);

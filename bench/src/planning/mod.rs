@@ -1,6 +1,6 @@
 //! Planning: ontick beside the algorithms of tsnkit on that tool's own networks, and how planning grows with streams.
 //!
-//! Whatever anybody plans is judged by `ontick switch validate`, which shares nothing with the planner.
+//! Whatever anybody plans is judged by `ontick network validate`, which shares nothing with the planner.
 
 mod grown;
 mod instance;
@@ -93,7 +93,7 @@ pub fn measure(ontick: &Path, size: Size, page: &mut Page) -> Result<Figures, St
     }
     page.table(&versus::table(&versus));
     page.words(&format!(
-        "ontick: the whole process, from fork to end, tables read and written, median of its runs (least–most), which took turns with those of tsnkit. tsnkit: the solving alone, as it tells it itself, without its start and without reading and writing; one run each, {} at most, ls twice as long for 400 streams and more. Every schedule of either was looked at by `ontick switch validate`; \"refused\" was called a success by its maker and does not hold.",
+        "ontick: the whole process, from fork to end, tables read and written, median of its runs (least–most), which took turns with those of tsnkit. tsnkit: the solving alone, as it tells it itself, without its start and without reading and writing; one run each, {} at most, ls twice as long for 400 streams and more. Every schedule of either was looked at by `ontick network validate`; \"refused\" was called a success by its maker and does not hold.",
         ontick_units::exact(size.limit.as_nanos() as u64)
     ));
     let refused = versus::refused(&versus);

@@ -1,4 +1,4 @@
-//! `ontick switch plan`, and what `ontick switch validate` says of anybody's schedule.
+//! `ontick network plan`, and what `ontick network validate` says of anybody's schedule.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ impl Ours {
 
 fn tables(ontick: &Path, command: &str, instance: &Instance, prefix: &Path) -> Words {
     let word = |path: &Path| path.display().to_string();
-    [word(ontick), "switch".into(), command.into(), "--task".into(), word(&instance.task())]
+    [word(ontick), "network".into(), command.into(), "--task".into(), word(&instance.task())]
         .into_iter()
         .chain(["--topo".into(), word(&instance.topology()), "--payload-only".into()])
         .chain(["--tsnkit".into(), word(prefix)])

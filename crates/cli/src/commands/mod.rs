@@ -10,6 +10,7 @@ mod kernel;
 mod latency;
 mod link;
 mod measuring;
+mod network;
 mod ownership;
 mod prove;
 mod pulse;
@@ -47,6 +48,8 @@ pub enum Command {
     #[command(subcommand)]
     Switch(switch::Switch),
     #[command(subcommand)]
+    Network(network::Network),
+    #[command(subcommand)]
     Kernel(kernel::Kernel),
     Watch(watch::Watch),
     Report(report::Report),
@@ -74,6 +77,7 @@ impl Command {
             Command::Switch(switch) => switch.meets_the_machine(),
             Command::Kernel(kernel) => kernel.meets_the_machine(),
             Command::Gpio(_)
+            | Command::Network(_)
             | Command::Report(_)
             | Command::Compare(_)
             | Command::Baseline(_)
@@ -98,6 +102,7 @@ impl Command {
             Command::Sample(sample) => sample.run(),
             Command::Link(link) => link.run(),
             Command::Switch(switch) => switch.run(),
+            Command::Network(network) => network.run(),
             Command::Kernel(kernel) => kernel.run(),
             Command::Watch(watch) => watch.run(),
             Command::Report(report) => report.run(),

@@ -26,7 +26,7 @@ enum Of {
     Switch,
     /// The file that describes a network and its streams
     Network,
-    /// Plans: what `switch plan --out` writes
+    /// Plans: what `network plan --out` writes
     Plan,
 }
 

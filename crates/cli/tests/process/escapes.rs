@@ -125,7 +125,9 @@ fn names_in_files_do_not_steer_the_terminal() {
             &["switch", "check", path][..],
             &["switch", "export", path],
             &["switch", "plan", path],
-            &["switch", "validate", path, path],
+            &["network", "plan", path],
+            &["network", "show", path],
+            &["network", "validate", path, path],
             &["switch", "unit", path],
             &["switch", "import", path],
         ] {

@@ -221,7 +221,7 @@ fn a_validator_accepts_records_and_files() {
     fs::write(file("network.toml"), network).unwrap();
     assert_eq!(judge("network", &[file("network.toml")]), "");
     let nodes = file("nodes");
-    let words = ["switch", "plan", &file("network.toml"), "--out", &file("plan.json"), "--nodes", &nodes];
+    let words = ["network", "plan", &file("network.toml"), "--out", &file("plan.json"), "--nodes", &nodes];
     let planned = run(&words);
     assert!(planned.status.success(), "{}", stderr(&planned));
     assert_eq!(judge("plan", &[file("plan.json")]), "");

@@ -1,4 +1,4 @@
-//! Options of `ontick switch plan` and `validate`: what each of them changes in a plan.
+//! Options of `ontick network plan` and `validate`: what each of them changes in a plan.
 
 use std::fs;
 
@@ -138,7 +138,7 @@ fn with_no_wait_frames_run_through() {
     // Where no plan is found, nothing is said of waiting.
     fs::write(folder.path().join("three.toml"), three_where_two_fit(&network().1)).unwrap();
     for (more, tried) in [(&["--no-wait"][..], "running through;"), (&[], "running through and waiting;")] {
-        let words = [&["switch", "plan", "three.toml", "--time", "200ms"], more].concat();
+        let words = [&["network", "plan", "three.toml", "--time", "200ms"], more].concat();
         let found = ontick(&words).current_dir(&folder).output().unwrap();
         // Lines break where the number of places that were tried has them break.
         let words = stdout(&found).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -158,17 +158,17 @@ fn a_rate_of_ten_is_read_in_the_unit_that_is_named() {
     let tables = ["--task", "task.csv", "--topo", "topo.csv"];
     let asked =
         |words: &[&str], more: &[&str]| ontick(&[words, &tables, more].concat()).current_dir(&folder).output().unwrap();
-    let unsaid = asked(&["switch", "plan"], &["--out", "plan.json"]);
+    let unsaid = asked(&["network", "plan"], &["--out", "plan.json"]);
     assert_eq!(unsaid.status.code(), Some(2));
     assert!(stderr(&unsaid).contains("10 can mean"), "{}", stderr(&unsaid));
     // 142 octets with all that the wire carries.
     for (unit, wire_ns) in [("ns-per-bit", 142 * 8 * 10), ("gbit", 114)] {
-        let planned = asked(&["switch", "plan"], &["--rate-unit", unit, "--out", "plan.json"]);
+        let planned = asked(&["network", "plan"], &["--rate-unit", unit, "--out", "plan.json"]);
         assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
         assert!(windows_of(&folder).iter().all(|(begin, end)| end - begin == wire_ns), "{:?}", windows_of(&folder));
-        let written = asked(&["switch", "plan"], &["--rate-unit", unit, "--tsnkit", "out"]);
+        let written = asked(&["network", "plan"], &["--rate-unit", unit, "--tsnkit", "out"]);
         assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
-        let held = asked(&["switch", "validate"], &["--rate-unit", unit, "--tsnkit", "out"]);
+        let held = asked(&["network", "validate"], &["--rate-unit", unit, "--tsnkit", "out"]);
         assert!(stdout(&held).contains("followed"), "{}{}", stdout(&held), stderr(&held));
     }
 }

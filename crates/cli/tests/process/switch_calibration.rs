@@ -47,7 +47,7 @@ fn prepared() -> tempfile::TempDir {
     file("long.json", &calibration("user", "700", "1000000001"));
     file("text.json", "spacing: 3us");
     file("huge.json", &" ".repeat((64 << 10) + 1));
-    let words = ["switch", "plan", "network.toml", "--target", "user", "--nodes", "nodes", "--out", "plan.json"];
+    let words = ["network", "plan", "network.toml", "--target", "user", "--nodes", "nodes", "--out", "plan.json"];
     let planned = at(folder.path(), &words);
     assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
     folder
@@ -57,8 +57,8 @@ fn prepared() -> tempfile::TempDir {
 fn a_spacing_that_no_data_plane_has_is_refused() {
     let folder = prepared();
     let with = |spacing: &str, words: &[&str]| {
-        fails(folder.path(), &["switch", "plan", "network.toml", "--target", "user", "--spacing", spacing], words);
-        fails(folder.path(), &["switch", "validate", "network.toml", "plan.json", "--spacing", spacing], words);
+        fails(folder.path(), &["network", "plan", "network.toml", "--target", "user", "--spacing", spacing], words);
+        fails(folder.path(), &["network", "validate", "network.toml", "plan.json", "--spacing", spacing], words);
     };
     with("3", &["unit"]);
     with("soon", &["soon"]);
@@ -84,18 +84,18 @@ fn a_spacing_above_the_margin_is_planned_with_and_holds() {
         .replace("stream = [", r#"stream = [{ name = "other", from = "a", to = "b", size = 60, period = "1ms" }, "#);
     fs::write(folder.path().join("network.toml"), more).unwrap();
     let planned =
-        at(folder.path(), &["switch", "plan", "network.toml", "--calibration", "spaced.json", "--out", "plan.json"]);
+        at(folder.path(), &["network", "plan", "network.toml", "--calibration", "spaced.json", "--out", "plan.json"]);
     assert_eq!(planned.status.code(), Some(0), "{}", stdout(&planned));
     let validated =
-        |file: &str| at(folder.path(), &["switch", "validate", "network.toml", "plan.json", "--calibration", file]);
+        |file: &str| at(folder.path(), &["network", "validate", "network.toml", "plan.json", "--calibration", file]);
     assert_eq!(validated("spaced.json").status.code(), Some(0), "{}", stdout(&validated("spaced.json")));
     // What was planned for another spacing is late.
     let quick =
-        at(folder.path(), &["switch", "plan", "network.toml", "--calibration", "quick.json", "--out", "plan.json"]);
+        at(folder.path(), &["network", "plan", "network.toml", "--calibration", "quick.json", "--out", "plan.json"]);
     assert_eq!(quick.status.code(), Some(0), "{}", stdout(&quick));
     assert_eq!(validated("quick.json").status.code(), Some(0));
     assert_eq!(validated("spaced.json").status.code(), Some(1), "{}", stdout(&validated("spaced.json")));
-    let never = at(folder.path(), &["switch", "plan", "network.toml", "--target", "user", "--spacing", "600us"]);
+    let never = at(folder.path(), &["network", "plan", "network.toml", "--target", "user", "--spacing", "600us"]);
     assert_eq!(never.status.code(), Some(1));
     let said = stdout(&never).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("120.0 % of its time (the data plane begins a frame every 600us at most)"), "{said}");

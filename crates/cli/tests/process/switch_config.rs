@@ -96,7 +96,8 @@ fn files_that_are_no_switch() {
     fails(&["switch", "export"], &["FILE"]);
     fails(&["schema", "house"], &["house", "switch"]);
     let (_network, network) = file("network.toml", include_str!("../../../../fuzz/seeds/switch_network/network.toml"));
-    fails(&["switch", "check", network.to_str().unwrap()], &["describes a network", "switch plan"]);
+    fails(&["switch", "check", network.to_str().unwrap()], &["describes a network", "network plan"]);
+    fails(&["switch", "plan", network.to_str().unwrap()], &["describes a network", "use `ontick network plan"]);
 }
 
 #[test]

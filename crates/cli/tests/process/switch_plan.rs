@@ -1,4 +1,4 @@
-//! Schedules of networks: `ontick switch plan` and `ontick switch validate`.
+//! Schedules of networks: `ontick network plan` and `ontick network validate`.
 
 use std::fs;
 use std::path::Path;
@@ -21,12 +21,12 @@ pub fn network() -> (TempDir, String) {
 
 pub fn plan(folder: &TempDir, text: &str, more: &[&str]) -> Output {
     fs::write(folder.path().join("network.toml"), text).unwrap();
-    let words = ["switch", "plan", "network.toml"].iter().chain(more);
+    let words = ["network", "plan", "network.toml"].iter().chain(more);
     ontick(&[]).current_dir(folder).args(words).output().unwrap()
 }
 
 pub fn validate(folder: &TempDir, more: &[&str]) -> Output {
-    let words = ["switch", "validate", "network.toml", "plan.json"].iter().chain(more);
+    let words = ["network", "validate", "network.toml", "plan.json"].iter().chain(more);
     ontick(&[]).current_dir(folder).args(words).output().unwrap()
 }
 
@@ -120,7 +120,7 @@ fn what_is_not_found_is_reported_with_what_there_is() {
 fn control_c_gives_the_best_so_far() {
     let (folder, text) = network();
     fs::write(folder.path().join("network.toml"), three_where_two_fit(&text)).unwrap();
-    let words = ["switch", "plan", "network.toml", "--time", "1h", "--json", "--out", "plan.json"];
+    let words = ["network", "plan", "network.toml", "--time", "1h", "--json", "--out", "plan.json"];
     let child = ontick(&words).current_dir(&folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the handler", || catches_interrupt(child.id()));
     send(child.id(), Signal::INT);
@@ -191,7 +191,7 @@ fn what_ls_tb_calls_a_success_is_refused_and_planned() {
     let of = |name: &str| tables.join(name).display().to_string();
     let (task, topology) = (of("task.csv"), of("topo.csv"));
     let network = ["--task", &task, "--topo", &topology, "--payload-only", "--json", "--tsnkit"];
-    let refused = run(&[&["switch", "validate"], &network[..], &[&of("ls_tb")]].concat());
+    let refused = run(&[&["network", "validate"], &network[..], &[&of("ls_tb")]].concat());
     let reported: Value = serde_json::from_slice(&refused.stdout).unwrap();
     assert_eq!((refused.status.code(), &reported["counts"]["overlap"]), (Some(1), &22.into()), "{reported}");
     assert!(
@@ -201,17 +201,17 @@ fn what_ls_tb_calls_a_success_is_refused_and_planned() {
 
     let folder = tempfile::tempdir().unwrap();
     let ours = folder.path().join("ontick").display().to_string();
-    let planned = run(&[&["switch", "plan"], &network[..], &[&ours]].concat());
+    let planned = run(&[&["network", "plan"], &network[..], &[&ours]].concat());
     assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
-    let holds = run(&[&["switch", "validate"], &network[..], &[&ours]].concat());
+    let holds = run(&[&["network", "validate"], &network[..], &[&ours]].concat());
     assert_eq!(holds.status.code(), Some(0), "{}", stdout(&holds));
 }
 
 #[test]
 fn nonsense_is_reported() {
-    fails(&["switch", "plan"], &["--help"]);
-    fails(&["switch", "plan", "/nonexistent.toml"], &["/nonexistent.toml"]);
-    fails(&["switch", "plan", "--task", "a.csv"], &["--topo"]);
+    fails(&["network", "plan"], &["--help"]);
+    fails(&["network", "plan", "/nonexistent.toml"], &["/nonexistent.toml"]);
+    fails(&["network", "plan", "--task", "a.csv"], &["--topo"]);
     let (folder, text) = network();
     let picture = plan(&folder, &text, &["--picture", "plan.gif"]);
     assert_eq!(picture.status.code(), Some(2));
@@ -269,6 +269,44 @@ fn a_margin_that_makes_a_plan_impossible_is_said_with_what_helps() {
     fs::write(folder.path().join("here.json"), "{}").unwrap();
     let file = folder.path().join("network.toml").to_str().unwrap().to_owned();
     let here = folder.path().join("here.json").to_str().unwrap().to_owned();
-    fails(&["switch", "plan", &file, "--target", "user", "--spread", "2s"], &["no data plane needs that"]);
-    fails(&["switch", "plan", &file, "--calibration", &here], &["no calibration of ontick"]);
+    fails(&["network", "plan", &file, "--target", "user", "--spread", "2s"], &["no data plane needs that"]);
+    fails(&["network", "plan", &file, "--calibration", &here], &["no calibration of ontick"]);
+}
+
+#[test]
+fn a_network_is_shown_with_its_routes_and_loads() {
+    let (folder, text) = network();
+    assert_eq!(plan(&folder, &text, &["--out", "plan.json"]).status.code(), Some(0));
+    let show = |more: &[&str]| {
+        let words = ["network", "show", "network.toml"].iter().chain(more);
+        ontick(&[]).current_dir(&folder).args(words).output().unwrap()
+    };
+    let shown = show(&["plan.json", "--svg", "network.svg"]);
+    assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
+    let said = stdout(&shown);
+    assert!(said.contains("1 switch, 3 stations, 3 cables · 2 streams · routes: as planned"), "{said}");
+    // 6 000 octets a millisecond are four frames of 1 542 octets with all that the wire carries; setpoint takes 142 octets
+    // four times as often.
+    let row = |name: &str| said.lines().find(|line| line.trim_start().starts_with(name)).unwrap().to_owned();
+    let words = |name: &str| row(name).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words("camera>s1"), ["camera>s1", "1Gbit", "1", "4.9", "%"]);
+    assert_eq!(words("s1>drive"), ["s1>drive", "1Gbit", "1", "0.5", "%"]);
+    assert!(row("video").ends_with("camera s1 controller"), "{said}");
+    let drawn = fs::read_to_string(folder.path().join("network.svg")).unwrap();
+    assert!(drawn.contains("data-between=\"camera s1\"") && drawn.contains("4.9\u{202f}%"), "{drawn}");
+
+    let all: Value = serde_json::from_str(&stdout(&show(&["--json"]))).unwrap();
+    assert_eq!(all["routes"], "shortest");
+    assert_eq!(all["links"].as_array().unwrap().len(), 6);
+    assert_eq!(all["streams"][0]["route"], serde_json::json!(["camera>s1", "s1>controller"]));
+    assert_eq!(show(&["nowhere.json"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_file_of_a_switch_is_no_network() {
+    let (folder, text) = network();
+    let nodes = plan(&folder, &text, &["--target", "user", "--nodes", "nodes"]);
+    assert_eq!(nodes.status.code(), Some(0), "{}", stderr(&nodes));
+    let node = folder.path().join("nodes/s1.toml").to_str().unwrap().to_owned();
+    fails(&["network", "plan", &node], &["describes a switch, not a network", "ontick switch plan"]);
 }

@@ -29,7 +29,7 @@ fn at(folder: &Path, words: &[&str]) -> Output {
 fn planned(more: &[&str]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("network.toml"), NETWORK).unwrap();
-    let words = [&["switch", "plan", "network.toml", "--nodes", "nodes"], more].concat();
+    let words = [&["network", "plan", "network.toml", "--nodes", "nodes"], more].concat();
     let output = at(folder.path(), &words);
     assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
     folder
@@ -107,6 +107,6 @@ fn a_calibration_is_measured_written_and_planned_with() {
     assert_eq!((&measured["plane"], &measured["ontick_calibration"]), (&"user".into(), &1.into()));
     assert!(timing("hand_over_ns") > 0 && timing("forwarding_ns") > timing("hand_over_ns"), "{measured}");
     fs::write(folder.path().join("network.toml"), NETWORK).unwrap();
-    let planned = at(folder.path(), &["switch", "plan", "network.toml", "--calibration", "here.json"]);
+    let planned = at(folder.path(), &["network", "plan", "network.toml", "--calibration", "here.json"]);
     assert!(stdout(&planned).contains("(measured, here.json)"), "{}", stdout(&planned));
 }

@@ -1,6 +1,7 @@
 //! A planned network, drawn: who has which link when.
 
 mod bars;
+mod load;
 mod nodes;
 
 use std::str::FromStr;
@@ -10,6 +11,8 @@ use ontick_tsn::planning::Timetable;
 use ontick_tsn::validate::Schedule;
 
 use crate::plot::{gantt, topology};
+
+pub use load::{loads, topology_svg};
 
 /// What a picture of a plan has a row for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

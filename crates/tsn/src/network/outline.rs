@@ -12,7 +12,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// A network for `ontick switch plan`: nodes, links, and the streams that it is to carry.
+/// A network for `ontick network plan`: nodes, links, and the streams that it is to carry.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, title = "ontick network")]
 #[expect(dead_code, reason = "only its shape is used")]

@@ -17,13 +17,13 @@ use crate::{flags, stop, terminal};
 /// Measure the timing of a data plane on this machine: hand-over, its spread, spacing and forwarding.
 ///
 /// A switch is set up in a network namespace, with virtual Ethernet for its ports; the machine's own ports are not
-/// touched. Frames wait for a gate that opens a thousand times a second, and their arrival times are measured. `plan`,
-/// `validate` and `check` take the result with --calibration.
+/// touched. Frames wait for a gate that opens a thousand times a second, and their arrival times are measured. `network
+/// plan`, `network validate` and `check` take the result with --calibration.
 ///
 /// Measure on the machine as it will be used: disturbances during the measurement are part of the figures.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick switch calibrate --out here.json\n  ontick switch plan network.toml --calibration here.json --nodes nodes\n  sudo ontick switch calibrate --plane kernel --share 99% --duration 30s"
+    after_help = "Examples:\n  sudo ontick switch calibrate --out here.json\n  ontick network plan network.toml --calibration here.json --nodes nodes\n  sudo ontick switch calibrate --plane kernel --share 99% --duration 30s"
 )]
 pub struct Calibrate {
     /// What is measured

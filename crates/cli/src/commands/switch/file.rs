@@ -14,7 +14,7 @@ use crate::terminal;
 pub fn read(file: &Path) -> Result<Switch, Failure> {
     let parsed = files::switch(file).map_err(|error| match error {
         FileError::Wrong { .. } if files::network(file).is_ok() => Failure::new(format!(
-            "{} describes a network, not a switch: `ontick switch plan {0} --nodes FOLDER` writes a file for each of its \
+            "{} describes a network, not a switch: `ontick network plan {0} --nodes FOLDER` writes a file for each of its \
              switches",
             file.display()
         )),

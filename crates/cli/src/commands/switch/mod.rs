@@ -15,8 +15,7 @@ mod forwarding;
 mod guardian;
 mod import;
 mod judging;
-mod measured;
-mod network_flags;
+pub(super) mod measured;
 mod plan;
 mod proving;
 mod revert;
@@ -25,9 +24,7 @@ mod status;
 mod status_user;
 mod synchronised;
 mod target_flags;
-mod timing_flags;
 mod unit;
-mod validate;
 mod verify;
 mod watched;
 
@@ -51,7 +48,6 @@ pub enum Switch {
     Run(run::Run),
     Unit(unit::Unit),
     Demo(demo::Demo),
-    Validate(validate::Validate),
     Verify(verify::Verify),
     Export(export::Export),
     Import(import::Import),
@@ -69,7 +65,7 @@ impl Switch {
             | Switch::Run(_) => true,
             Switch::Plan(plan) => plan.meets_the_machine(),
             Switch::Calibrate(_) | Switch::Demo(_) | Switch::Verify(_) => true,
-            Switch::Unit(_) | Switch::Validate(_) | Switch::Export(_) | Switch::Import(_) => false,
+            Switch::Unit(_) | Switch::Export(_) | Switch::Import(_) => false,
         }
     }
 
@@ -85,7 +81,6 @@ impl Switch {
             Switch::Run(run) => run.run(),
             Switch::Unit(unit) => unit.run(),
             Switch::Demo(demo) => demo.run(),
-            Switch::Validate(validate) => validate.run(),
             Switch::Verify(verify) => verify.run(),
             Switch::Export(export) => export.run(),
             Switch::Import(import) => import.run(),

@@ -75,7 +75,7 @@ pub fn plan(network: &str, spread: &str, folder: &Path) -> Output {
     // One core serves all of the switches, in a build that is not optimised, beside tcpdump and the talkers: windows have
     // room for that, which a calibration would ask for.
     let words = format!(
-        "switch plan network.toml --time 2s --target user --hand-over 10us --spread {spread} --window-guard 10us \
+        "network plan network.toml --time 2s --target user --hand-over 10us --spread {spread} --window-guard 10us \
          --forwarding 100us --out plan.json --nodes nodes"
     );
     let words: Vec<&str> = words.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! `ontick switch plan` of a network.
+//! When each message is on which link.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -43,7 +43,7 @@ pub struct ScheduleFlags {
     #[arg(long, value_name = "PLAN")]
     keep: Option<PathBuf>,
     #[command(flatten)]
-    pub timing: TimingFlags,
+    timing: TimingFlags,
     #[command(flatten)]
     delivery: Delivery,
 }
@@ -110,7 +110,7 @@ impl ScheduleFlags {
             }
         };
         terminal::print(&text)?;
-        notes.iter().for_each(|note| super::super::file::note(note));
+        notes.iter().for_each(|note| terminal::say(&format!("ontick: {note}")));
         match outcome {
             Planned::Planned(_) => Ok(Outcome::Met),
             _ => Ok(Outcome::NotMet),

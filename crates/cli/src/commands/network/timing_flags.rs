@@ -6,7 +6,7 @@ use ontick_tsn::network::Network;
 use ontick_tsn::target::{self, TARGETS, Target};
 use ontick_units::exact;
 
-use super::measured::CalibrationFlag;
+use crate::commands::switch::measured::CalibrationFlag;
 use crate::failure::Failure;
 use crate::flags;
 
@@ -16,7 +16,7 @@ pub struct TimingFlags {
     #[arg(long, default_value = "any", value_parser = target)]
     target: &'static Target,
     #[command(flatten)]
-    pub calibration: CalibrationFlag,
+    calibration: CalibrationFlag,
     /// Usual time from a gate's opening until a waiting frame is on the link
     #[arg(long, value_name = "TIME", value_parser = flags::time, help_heading = "Timing of the target")]
     hand_over: Option<u64>,

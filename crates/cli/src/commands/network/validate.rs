@@ -1,4 +1,4 @@
-//! `ontick switch validate`
+//! `ontick network validate`
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ use crate::terminal;
 /// Exit status: 0 valid, 1 not valid, 2 validation was not possible.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick switch validate network.toml plan.json\n  ontick switch validate --task task.csv --topo topo.csv \\\n      --tsnkit results/cell --payload-only\n  ontick switch validate network.toml plan.json --target user \\\n      --calibration here.json"
+    after_help = "Examples:\n  ontick network validate network.toml plan.json\n  ontick network validate --task task.csv --topo topo.csv \\\n      --tsnkit results/cell --payload-only\n  ontick network validate network.toml plan.json --target user \\\n      --calibration here.json"
 )]
 pub struct Validate {
     /// The file that describes the network
