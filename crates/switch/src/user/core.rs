@@ -6,6 +6,7 @@
 
 mod attempts;
 mod command;
+mod due;
 mod egress_port;
 mod housekeeping;
 

@@ -19,7 +19,7 @@ pub mod nodes;
 pub mod occupancy;
 pub mod periodic_intervals;
 mod place;
-mod random;
+pub mod random;
 mod route;
 mod search;
 pub mod timetable;

@@ -14,8 +14,10 @@ pub(super) const OVERFLOW: i32 = 32;
 const ASKING_NS: u64 = 10_000;
 
 impl<P: Port, T: Time> Core<'_, P, T> {
+    /// Commands, a clock that was set, and frames that cannot leave any more: what [`run`](Self::run) does after a number of
+    /// turns.
     #[cold]
-    pub(super) fn housekeeping(&mut self) {
+    pub fn housekeeping(&mut self) {
         if self.time.was_set() {
             self.counters.clock_steps.add(1);
             self.outlets.iter_mut().for_each(|outlet| {

@@ -180,6 +180,7 @@ macro_rules! core {
     };
 }
 
+mod due;
 mod ends;
 mod forwarding;
 mod live;
