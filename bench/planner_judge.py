@@ -336,7 +336,7 @@ def main():
         case ["quality", folder]:
             plans = sorted(pathlib.Path(folder).glob("*.plan"))
             if not plans:
-                sys.exit(f"{folder} has no NAME.plan; `ontick switch plan NAME.json --out NAME.plan` writes one")
+                sys.exit(f"{folder} has no NAME.plan; `ontick network plan NAME.json --out NAME.plan` writes one")
             print(quality([(json.loads(file.with_suffix(".json").read_text()), json.loads(file.read_text()))
                            for file in plans]))
         case _:

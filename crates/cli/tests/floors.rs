@@ -25,13 +25,14 @@ const ACQUIRE: &str = "ontick-acquire";
 const LINK: &str = "ontick-link";
 const SWITCH: &str = "ontick-switch";
 const TSN: &str = "ontick-tsn";
+const NETWORK: &str = "ontick-network";
 const REPORT: &str = "ontick-report";
 const WATCH: &str = "ontick-watch";
 const CLI: &str = "ontick";
 const C: &str = "ontick-c";
 const PYTHON: &str = "ontick-python";
 
-const HOUSE: [Wing; 20] = [
+const HOUSE: [Wing; 21] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
     Wing { name: ARROW, floor: 0, may_use: &[] },
@@ -47,11 +48,14 @@ const HOUSE: [Wing; 20] = [
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, TSN] },
     Wing { name: REPORT, floor: 4, may_use: &[UNITS, ARROW, RECORD, TSN] },
+    Wing { name: NETWORK, floor: 4, may_use: &[UNITS, RT, RECORD, TSN, SWITCH] },
     Wing { name: WATCH, floor: 5, may_use: &[UNITS, RT, RECORD, MACHINE, MEASURE, ACQUIRE, REPORT] },
     Wing {
         name: CLI,
         floor: 6,
-        may_use: &[UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, WATCH],
+        may_use: &[
+            UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, NETWORK, WATCH,
+        ],
     },
     Wing { name: C, floor: 5, may_use: &[RT, RECORD, GPIO, MACHINE] },
     Wing { name: PYTHON, floor: 5, may_use: &[UNITS, RT, RECORD, TSN, GPIO, MEASURE, ACQUIRE, REPORT] },

@@ -43,12 +43,14 @@ pub enum Measurement {
     SwitchDemo,
     /// The same of a switch that is configured.
     SwitchVerify,
+    /// What became of the streams of a network.
+    NetworkProve,
     /// Something that this version does not know.
     Other(String),
 }
 
 impl Measurement {
-    const KNOWN: [Self; 16] = [
+    const KNOWN: [Self; 17] = [
         Self::Timer,
         Self::KernelEvaluate,
         Self::Wakeup,
@@ -65,6 +67,7 @@ impl Measurement {
         Self::Sample,
         Self::SwitchDemo,
         Self::SwitchVerify,
+        Self::NetworkProve,
     ];
 
     /// Its name in records.
@@ -86,6 +89,7 @@ impl Measurement {
             Self::Sample => "sample",
             Self::SwitchDemo => "switch demo",
             Self::SwitchVerify => "switch verify",
+            Self::NetworkProve => "network prove",
             Self::Other(name) => name,
         }
     }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::maxima::{Maxima, Stretch};
-use crate::{Finding, Measurement, Switching};
+use crate::{Finding, Measurement, NetworkProof, Switching};
 pub use conditions::{Conditions, Contamination, Rival};
 pub use environment::Environment;
 pub use jobs::{Dip, DipPoint, Pulse, Waits};
@@ -57,6 +57,9 @@ pub struct Run {
     /// opening.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Switching>,
+    /// A network whose streams were held against their promises. The series is then all their messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkProof>,
     /// What was sampled, where the measurement was of sampling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<Signal>,
@@ -86,6 +89,7 @@ impl Run {
             findings: Vec::new(),
             series: Vec::new(),
             switch: None,
+            network: None,
             signal: None,
             facts: Vec::new(),
             notes: Vec::new(),

@@ -7,8 +7,8 @@ use ontick_units::exact;
 use crate::grouping::load_name;
 use crate::line::Line;
 use crate::number::plain;
-use crate::switching;
 use crate::verdict::decisive;
+use crate::{streams, switching};
 
 /// What was run: `ontick prove`, `ontick latency timer`, `cyclictest`.
 pub(crate) fn title(run: &Run) -> String {
@@ -24,7 +24,7 @@ pub(crate) fn title(run: &Run) -> String {
         ) => {
             format!("ontick {}", run.measurement)
         }
-        (true, _) if run.switch.is_some() => format!("ontick {}", run.measurement),
+        (true, _) if run.switch.is_some() || run.network.is_some() => format!("ontick {}", run.measurement),
         (true, Measurement::PulseTable) => "ontick pulse --table".into(),
         (true, other) => format!("ontick latency {other}"),
     }
@@ -39,6 +39,10 @@ pub(crate) fn lines(run: &Run) -> Vec<Line> {
     if let Some(switch) = &run.switch {
         lines.extend(switching::lines(switch));
         lines.retain(|line| !line.parts.is_empty());
+        return lines;
+    }
+    if let Some(network) = &run.network {
+        lines.extend(streams::lines(network));
         return lines;
     }
     lines.push(Line { label: "job", parts: job(run) });

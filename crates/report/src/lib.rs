@@ -36,6 +36,7 @@ mod received;
 mod reference_pulses;
 mod rows;
 mod signal;
+mod streams;
 mod switching;
 pub mod text;
 mod typeset;

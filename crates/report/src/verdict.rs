@@ -8,7 +8,7 @@ use ontick_units::{exact, show};
 use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
 use crate::number::{count, counted, decimals_needed, percent_down, plain, probability_down};
-use crate::{delays, switching, waits};
+use crate::{delays, streams, switching, waits};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
 ///
@@ -16,6 +16,9 @@ use crate::{delays, switching, waits};
 pub fn verdict(run: &Run) -> String {
     if let Some(switch) = &run.switch {
         return switching::verdict(switch);
+    }
+    if let Some(network) = &run.network {
+        return streams::verdict(network);
     }
     if let Some(delays) = delays::of(run) {
         return delays.verdict();

@@ -89,6 +89,8 @@ enum PlotName {
     Received,
     /// Of how many dips of each width both edges were detected (latency dip)
     Dips,
+    /// The frames of a network's first cycle over the gates of its links (network prove)
+    Links,
 }
 
 impl From<PlotName> for Plot {
@@ -107,6 +109,7 @@ impl From<PlotName> for Plot {
             PlotName::Waits => Plot::Waits,
             PlotName::Received => Plot::Received,
             PlotName::Dips => Plot::Dips,
+            PlotName::Links => Plot::Links,
         }
     }
 }

@@ -48,6 +48,7 @@ mod machine;
 #[path = "../../../switch/tests/testbed/namespace.rs"]
 mod namespace;
 mod neighbours;
+mod network_prove;
 mod no_worse;
 mod otlp;
 mod plan_options;

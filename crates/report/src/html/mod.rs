@@ -13,6 +13,7 @@ pub(crate) mod page;
 mod pulses;
 pub(crate) mod sections;
 mod signal;
+mod streams;
 mod switching;
 pub(crate) mod table;
 mod waits;
@@ -32,10 +33,11 @@ pub fn html(run: &Run) -> String {
     // Their table and curve say it all; each point as a curve of its own says nothing.
     let has_delays = crate::delays::of(run).is_some();
     let has_no_latencies = matches!(run.measurement, Measurement::LinkTest | Measurement::Dip);
-    match &run.switch {
-        Some(switch) => switching::cards(&mut body, switch),
-        None if has_delays || has_no_latencies => {}
-        None => sections::cards(&mut body, run),
+    match (&run.switch, &run.network) {
+        (Some(switch), _) => switching::cards(&mut body, switch),
+        (None, Some(network)) => streams::cards(&mut body, network),
+        _ if has_delays || has_no_latencies => {}
+        _ => sections::cards(&mut body, run),
     }
     sections::requirements(&mut body, &named);
     sections::warnings(&mut body, &named);
@@ -46,6 +48,7 @@ pub fn html(run: &Run) -> String {
     waits::waits(&mut body, run);
     signal::signal(&mut body, run);
     switching::all(&mut body, run);
+    streams::all(&mut body, run);
     if !has_no_latencies {
         table::latencies(&mut body, run);
     }

@@ -47,6 +47,7 @@ pub fn picture(by_link: bool, network: &Network, table: &Timetable, schedule: &S
         span_ns,
         legend,
         rows: drawn,
+        ..Gantt::default()
     }
 }
 
@@ -122,7 +123,8 @@ fn of_stream(network: &Network, placed: &Placed) -> Vec<Row> {
             Some(listener) if several => format!("{} to {listener}", of.name),
             _ => of.name.clone(),
         };
-        Row { name, bars, deadlines: vec![(of.deadline_ns, format!("deadline {}", exact(of.deadline_ns)))] }
+        let deadlines = vec![(of.deadline_ns, format!("deadline {}", exact(of.deadline_ns)))];
+        Row { name, bars, deadlines, ..Row::default() }
     };
     ways.into_iter().map(row).collect()
 }

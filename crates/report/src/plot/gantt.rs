@@ -17,6 +17,8 @@ pub struct Gantt {
     pub span_ns: u64,
     /// What the colours of bars mean: each number with its name.
     pub legend: Vec<(usize, String)>,
+    /// What thin bars mean; empty: that something waits in a queue.
+    pub thin: String,
     /// From above to below.
     pub rows: Vec<Row>,
 }
@@ -28,6 +30,8 @@ pub struct Row {
     pub name: String,
     /// In any order.
     pub bars: Vec<Bar>,
+    /// Behind the bars: from, until, in ns.
+    pub windows: Vec<(u64, u64)>,
     /// Until when it must be over, in ns, each with its name; what lies beyond the end is named at the end.
     pub deadlines: Vec<(u64, String)>,
 }
@@ -56,6 +60,7 @@ const LEGEND_ROW: f64 = 18.0;
 /// More names than this are counted.
 const MOST_NAMED: usize = 28;
 const DEADLINE: &str = "#c0311a";
+const WINDOW: &str = "#dfe5ea";
 /// A bar that would be narrower is drawn as wide, so that it is seen.
 const NARROWEST: f64 = 0.6;
 
@@ -117,7 +122,8 @@ fn legend(gantt: &Gantt) -> Vec<Entry> {
     let more = gantt.legend.len().saturating_sub(MOST_NAMED);
     let more = (more > 0).then(|| (Sign::None, format!("and {more} more")));
     let waits = gantt.rows.iter().any(|row| row.bars.iter().any(|bar| bar.waits));
-    let waits = waits.then(|| (Sign::Waits, "waits in a queue".into()));
+    let thin = if gantt.thin.is_empty() { "waits in a queue" } else { &gantt.thin };
+    let waits = waits.then(|| (Sign::Waits, thin.into()));
     let deadlines = gantt.rows.iter().any(|row| !row.deadlines.is_empty());
     let deadlines = deadlines.then(|| (Sign::Deadline, "deadline".into()));
     let (mut x, mut y) = (16.0, 0.0);
@@ -181,6 +187,10 @@ fn draw_row(frame: &mut Frame, x: Scale, place: usize, row: &Row) {
     );
     frame.rule((frame.left, top + ROW), (frame.right, top + ROW), "fine", "#eceef1");
     frame.svg.open("g", &[("class", &"curve"), ("data-name", &row.name)]);
+    for (begin_ns, end_ns) in &row.windows {
+        let (left, right) = (x.at(*begin_ns as f64), x.at(*end_ns as f64));
+        frame.rectangle((left, top + 1.0), ((right - left).max(NARROWEST), ROW - 2.0), WINDOW, "none");
+    }
     for bar in &row.bars {
         let (left, right) = (x.at(bar.begin_ns as f64), x.at(bar.end_ns as f64));
         let (y, height) = if bar.waits { (top + 8.5, 3.0) } else { (top + 3.0, ROW - 6.0) };
@@ -219,11 +229,24 @@ mod tests {
         let bar =
             |begin_ns, waits| Bar { begin_ns, end_ns: begin_ns + 100, colour: 1, name: "video <1>".into(), waits };
         let deadlines = vec![(700, "deadline 700ns".into()), (9_000, "deadline 9us".into())];
-        let rows = vec![Row { name: "a>b".into(), bars: vec![bar(0, false), bar(500, true)], deadlines }];
+        let rows = vec![Row {
+            name: "a>b".into(),
+            bars: vec![bar(0, false), bar(500, true)],
+            windows: vec![(0, 300)],
+            deadlines,
+        }];
         let legend = vec![(1, "video".into())];
-        let svg = gantt(&Gantt { title: "Windows".into(), about: "two".into(), span_ns: 1_000, legend, rows });
-        // Two bars and what they mean, on one sheet of paper.
-        assert_eq!(svg.matches("<rect").count(), 5, "{svg}");
+        let svg = gantt(&Gantt {
+            title: "Windows".into(),
+            about: "two".into(),
+            span_ns: 1_000,
+            legend,
+            rows,
+            ..Gantt::default()
+        });
+        // Two bars and what they mean, a window, on one sheet of paper.
+        assert_eq!(svg.matches("<rect").count(), 6, "{svg}");
+        assert_eq!(svg.matches(WINDOW).count(), 1, "{svg}");
         assert!(svg.contains("video &lt;1&gt;") && svg.contains("data-name=\"a&gt;b\""), "{svg}");
         for words in [">video<", ">waits in a queue<", ">deadline<", "deadline 9us →"] {
             assert!(svg.contains(words), "{words}: {svg}");
@@ -244,7 +267,7 @@ mod tests {
         let picture = |colour| Gantt {
             span_ns: 1_000,
             legend: vec![(colour, "stream".into())],
-            rows: vec![Row { name: "a>b".into(), bars: vec![bar(colour)], deadlines: Vec::new() }],
+            rows: vec![Row { name: "a>b".into(), bars: vec![bar(colour)], ..Row::default() }],
             ..Gantt::default()
         };
         let drawn = |colour| gantt(&picture(colour)).matches("url(#hatch-").count();

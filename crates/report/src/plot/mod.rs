@@ -78,6 +78,8 @@ pub enum Plot {
     Received,
     /// Of how many dips of each width both edges were detected; of one run only.
     Dips,
+    /// The frames of a network's first cycle over the gates of its links; of one run only.
+    Links,
 }
 
 /// Text that names no plot.
@@ -95,7 +97,7 @@ impl FromStr for Plot {
 
 impl Plot {
     /// Every plot.
-    pub const ALL: [Plot; 13] = [
+    pub const ALL: [Plot; 14] = [
         Plot::Latency,
         Plot::Percentiles,
         Plot::Maxima,
@@ -109,6 +111,7 @@ impl Plot {
         Plot::Waits,
         Plot::Received,
         Plot::Dips,
+        Plot::Links,
     ];
 
     /// What it is chosen by.
@@ -127,6 +130,7 @@ impl Plot {
             Plot::Waits => "waits",
             Plot::Received => "received",
             Plot::Dips => "dips",
+            Plot::Links => "links",
         }
     }
 
@@ -134,6 +138,7 @@ impl Plot {
     pub fn of(run: &Run) -> Self {
         match run.measurement {
             _ if run.switch.is_some() => Plot::Arrivals,
+            _ if run.network.as_ref().is_some_and(|network| !network.links.is_empty()) => Plot::Links,
             Measurement::Response | Measurement::Edge | Measurement::Pulse => Plot::Persistence,
             Measurement::Delay => Plot::Delays,
             _ if !crate::waits::of(run).is_empty() => Plot::Waits,
@@ -160,6 +165,7 @@ impl Plot {
             Plot::Waits => SEVERAL_WAITS.into(),
             Plot::Received => received::NAME.into(),
             Plot::Dips => dips::NAME.into(),
+            Plot::Links => FRAMES_ON_LINKS.into(),
         }
     }
 
@@ -184,6 +190,7 @@ impl Plot {
             Plot::Delays => delays::draw(None, paper),
             Plot::Waits => nothing(paper, self.title(&[]), NO_WAITS),
             Plot::Dips => nothing(paper, self.title(&[]), "dips are those of one run"),
+            Plot::Links => nothing(paper, self.title(&[]), NO_LINKS),
             Plot::Received => nothing(paper, self.title(&[]), "a wire's pulses are those of one run"),
         }
     }
@@ -222,12 +229,17 @@ pub fn svg(run: &Run, plot: Plot) -> String {
     if plot == Plot::Dips {
         return dips::draw(run, &Paper::titled(900.0, 480.0, (title, machine)));
     }
+    if let (Plot::Links, Some(network)) = (plot, &run.network) {
+        return gantt(&crate::streams::gantt(network));
+    }
     if plot == Plot::Received {
         return received::document(run, (title, machine));
     }
     document(&of_run(run), plot, title, machine)
 }
 
+const FRAMES_ON_LINKS: &str = "Frames on links";
+const NO_LINKS: &str = "no frames of a network were kept in this run";
 const SEVERAL_WAITS: &str = "Several waits of a cycle";
 const NO_WAITS: &str = "no loop of several waits was measured in this run";
 

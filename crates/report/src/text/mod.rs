@@ -10,6 +10,7 @@ mod live;
 mod plot;
 mod pulses;
 pub mod samples;
+mod streams;
 mod switching;
 mod table;
 mod trace;
@@ -68,12 +69,11 @@ pub fn summary(run: &Run, style: &Style) -> String {
         text.push_str(&hanging(&label, "", &dotted(&line.parts, style.width.saturating_sub(label.len())), style.width));
     }
     text.push('\n');
-    text.push_str(&match &run.switch {
-        Some(switch) => switching::tables(switch, style),
-        None if has_pulses(run) => pulses::pulses(run, style),
-        None => {
-            delays::delays(run, style).or_else(|| dips::dips(run, style)).unwrap_or_else(|| table::table(run, style))
-        }
+    text.push_str(&match (&run.switch, &run.network) {
+        (Some(switch), _) => switching::tables(switch, style),
+        (None, Some(network)) => streams::table(network, style),
+        _ if has_pulses(run) => pulses::pulses(run, style),
+        _ => delays::delays(run, style).or_else(|| dips::dips(run, style)).unwrap_or_else(|| table::table(run, style)),
     });
     let has_delays = run.measurement == Measurement::Delay;
     if let Some(sentence) = waits_differently(run.series.iter()).filter(|_| !has_delays) {

@@ -2,6 +2,7 @@
 
 mod network_flags;
 mod plan;
+mod prove;
 mod show;
 mod timing_flags;
 mod validate;
@@ -12,11 +13,12 @@ use clap::Subcommand;
 
 use crate::failure::{Failure, Outcome};
 
-/// Plan a network of time-aware switches and its streams, and look whether the plan holds.
+/// Plan a network of time-aware switches and its streams, validate the plan, and prove each stream.
 #[derive(Subcommand)]
 pub enum Network {
     Plan(plan::PlanCommand),
     Validate(validate::Validate),
+    Prove(prove::Prove),
     Show(show::Show),
 }
 
@@ -25,6 +27,7 @@ impl Network {
         match self {
             Network::Plan(plan) => plan.run(),
             Network::Validate(validate) => validate.run(),
+            Network::Prove(prove) => prove.run(),
             Network::Show(show) => show.run(),
         }
     }

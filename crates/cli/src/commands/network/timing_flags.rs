@@ -12,9 +12,10 @@ use crate::flags;
 
 #[derive(Args)]
 pub struct TimingFlags {
-    /// What executes the schedule: any (exactly on time), user, kernel, hardware, i225, i210 or list-256
-    #[arg(long, default_value = "any", value_parser = target)]
-    target: &'static Target,
+    /// What executes the schedule: any (exactly on time), user, kernel, hardware, i225, i210 or list-256 [default: any; user
+    /// where it is run]
+    #[arg(long, value_parser = target)]
+    target: Option<&'static Target>,
     #[command(flatten)]
     calibration: CalibrationFlag,
     /// Usual time from a gate's opening until a waiting frame is on the link
@@ -51,8 +52,14 @@ fn target(name: &str) -> Result<&'static Target, String> {
 }
 
 impl TimingFlags {
+    /// What was chosen; where nothing was, gates open exactly on time.
     pub fn read(&self) -> Result<Timing, Failure> {
-        let mut target = self.target;
+        self.read_else("any")
+    }
+
+    /// What was chosen; where nothing was, a target of this name.
+    pub fn read_else(&self, usual: &str) -> Result<Timing, Failure> {
+        let mut target = self.target.or(target::named(usual)).unwrap_or(&TARGETS[0]);
         let (mut timing, mut source) = (target.timing(), "assumed, not measured".to_string());
         if let Some(measured) = self.calibration.read()? {
             let plane = measured.calibration.plane;

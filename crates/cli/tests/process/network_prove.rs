@@ -1,0 +1,106 @@
+//! `ontick network prove`: the guide's network in simulated time.
+
+use std::fs;
+use std::process::Output;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::switch_plan::network;
+use crate::{ontick, stderr, stdout};
+
+fn prove(folder: &TempDir, more: &[&str]) -> Output {
+    let words = ["network", "prove", "network.toml"].iter().chain(more);
+    ontick(&[]).current_dir(folder).args(words).output().unwrap()
+}
+
+fn guide() -> TempDir {
+    let (folder, text) = network();
+    fs::write(folder.path().join("network.toml"), text).unwrap();
+    folder
+}
+
+#[test]
+fn the_network_of_the_guide_keeps_its_promises_and_is_drawn() {
+    let folder = guide();
+    let files = ["--record", "run.json", "--html", "proof.html", "--svg", "frames.svg", "--junit", "proof.xml"];
+    let more = [&["--duration", "100ms", "--load", "30%"][..], &files].concat();
+    let proven = prove(&folder, &more);
+    assert_eq!(proven.status.code(), Some(0), "{}{}", stdout(&proven), stderr(&proven));
+    let said = stdout(&proven);
+    assert!(said.contains("simulated") && said.contains("messages came within their promise"), "{said}");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let record: Value = serde_json::from_str(&read("run.json")).unwrap();
+    let streams = record["network"]["streams"].as_array().unwrap();
+    // video to one listener, setpoint to two: 100 messages of four frames, and 400 of one.
+    assert_eq!(streams.iter().map(|of| of["sent"].as_u64().unwrap()).collect::<Vec<_>>(), [100, 400, 400]);
+    assert_eq!(record["network"]["frames"], 800);
+    for of in streams {
+        let [least, most] = ["min_ns", "max_ns"].map(|name| of[name].as_u64().unwrap());
+        assert!(least > 0 && most <= of["planned_ns"].as_u64().unwrap(), "{of}");
+    }
+    assert_eq!(record["series"][0]["latency"]["buckets"].as_array().unwrap().is_empty(), false);
+    assert!(record["network"]["best_effort"].as_u64().unwrap() > 100, "{record}");
+    let drawn = read("frames.svg");
+    assert!(drawn.contains("data-name=\"s1&gt;controller\"") && drawn.contains("setpoint: "), "{drawn}");
+    assert!(read("proof.html").contains("Frames on links") && read("proof.xml").contains("failures=\"0\""));
+    // A record is shown as the run was.
+    let again = ontick(&["report", "run.json", "--svg", "again.svg"]).current_dir(&folder).output().unwrap();
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    assert_eq!((stdout(&again), read("again.svg")), (said, drawn));
+}
+
+#[test]
+fn a_given_plan_is_run_and_the_same_seed_is_the_same_run() {
+    let folder = guide();
+    let words = ["network", "plan", "network.toml", "--target", "user", "--out", "plan.json"];
+    assert_eq!(ontick(&words).current_dir(&folder).output().unwrap().status.code(), Some(0));
+    let record = |more: &[&str]| -> Value {
+        let output = prove(&folder, &[&["--duration", "20ms", "--load", "20%", "--json"], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let record: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        record["network"].clone()
+    };
+    let given = record(&["plan.json"]);
+    assert_eq!(given, record(&["plan.json"]));
+    assert_eq!(given, record(&[]), "the planner's seed is the same, too");
+    assert_ne!(given, record(&["plan.json", "--seed", "2"]));
+}
+
+#[test]
+fn a_promise_that_is_not_kept_is_status_1_and_says_by_whom() {
+    let folder = guide();
+    for fault in ["link-down=camera-s1@5ms..10ms", "clock-step=controller:40us@5ms"] {
+        let broken = prove(&folder, &["--duration", "20ms", "--fault", fault]);
+        let said = stdout(&broken);
+        assert_eq!(broken.status.code(), Some(1), "{fault}: {said}");
+        assert!(said.contains("not keep") && said.contains(fault), "{said}");
+    }
+    let required = prove(&folder, &["--duration", "20ms", "--require", "max < 1us"]);
+    assert_eq!(required.status.code(), Some(1), "{}", stdout(&required));
+    // A plan for gates that are exactly on time is none for this data plane: every frame is dropped, and that is said.
+    let words = ["network", "plan", "network.toml", "--out", "exact.json"];
+    assert_eq!(ontick(&words).current_dir(&folder).output().unwrap().status.code(), Some(0));
+    let exact = prove(&folder, &["exact.json", "--duration", "20ms"]);
+    assert_eq!(exact.status.code(), Some(1), "{}", stdout(&exact));
+    assert!(stdout(&exact).contains("no window long enough"), "{}", stdout(&exact));
+}
+
+#[test]
+fn what_cannot_be_proven_is_said_in_a_sentence() {
+    let folder = guide();
+    for (more, words) in [
+        (&["--fault", "flood=camera"][..], "is no fault: write link-down="),
+        (&["--fault", "babble=drive"], "drive talks in no stream"),
+        (&["--fault", "link-down=camera-drive"], "no cable between"),
+        (&["--load", "200%"], "from 0% to 95%"),
+        (&["--duration", "0s"], "for some time"),
+        (&["--target", "hardware"], "runs the code of the user data plane"),
+        (&["nowhere.json"], "nowhere.json"),
+        (&["--forwarding", "100us"], "there is no plan for the user data plane"),
+    ] {
+        let refused = prove(&folder, more);
+        assert_eq!(refused.status.code(), Some(2), "{more:?}: {}", stdout(&refused));
+        assert!(stderr(&refused).contains(words), "{more:?}: {}", stderr(&refused));
+    }
+}

@@ -1,0 +1,196 @@
+//! What is to go wrong, and when.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::fmt;
+use std::str::FromStr;
+
+use ontick_tsn::network::{LinkId, Network, NodeId};
+use ontick_units::parse_time;
+
+/// A fault as it is asked for. Times count from the first period of all streams.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// What, to whom.
+    pub kind: Kind,
+    /// From when on, in ns.
+    pub from_ns: u64,
+    /// Until when; absent: to the end.
+    pub until_ns: Option<u64>,
+    text: String,
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// A cable carries nothing; both names, as they were written.
+    LinkDown(String),
+    /// A talker sends without end and without regard to its plan.
+    Babble(String),
+    /// A node's clock is not kept near the others any more, and runs so many parts in 10⁹ fast.
+    ClockDrift(String, i64),
+    /// A node's clock is set by so many ns at once.
+    ClockStep(String, i64),
+}
+
+/// Text that is no fault, or a fault of what the network has not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FaultError {
+    /// It is not of the form.
+    #[error(
+        "\"{0}\" is no fault: write link-down=A-B@10ms..20ms, babble=TALKER, clock-drift=NODE:50ppm or clock-step=NODE:1ms, each with the time that it begins (@10ms) if that is not the start"
+    )]
+    Form(String),
+    /// No such node.
+    #[error("fault {0}: there is no node \"{1}\"")]
+    Node(String, String),
+    /// No such cable.
+    #[error("fault {0}: there is no cable between two nodes of these names")]
+    Cable(String),
+    /// The node sends no stream.
+    #[error("fault {0}: {1} talks in no stream")]
+    NoTalker(String, String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Fault {
+    type Err = FaultError;
+
+    fn from_str(text: &str) -> Result<Self, FaultError> {
+        let wrong = || FaultError::Form(text.into());
+        let (what, rest) = text.split_once('=').ok_or_else(wrong)?;
+        let (whom, when) = rest.split_once('@').map_or((rest, None), |(whom, when)| (whom, Some(when)));
+        let time = |text: &str| parse_time(text).map_err(|_| wrong());
+        let (from_ns, until_ns) = match when.map(|when| (when, when.split_once(".."))) {
+            None => (0, None),
+            Some((_, Some((from, until)))) => (time(from)?, Some(time(until)?)),
+            Some((from, None)) => (time(from)?, None),
+        };
+        let of_node = || whom.rsplit_once(':').filter(|(node, _)| !node.is_empty()).ok_or_else(wrong);
+        let kind = match what {
+            "link-down" if whom.contains('-') => Kind::LinkDown(whom.into()),
+            "babble" if !whom.is_empty() => Kind::Babble(whom.into()),
+            "clock-drift" => {
+                let (node, drift) = of_node()?;
+                let ppm: f64 = drift.strip_suffix("ppm").and_then(|ppm| ppm.parse().ok()).ok_or_else(wrong)?;
+                // No oscillator is so far off; and sums stay within 64 bits.
+                if !(-10_000.0..=10_000.0).contains(&ppm) {
+                    return Err(wrong());
+                }
+                Kind::ClockDrift(node.into(), (ppm * 1_000.0).round() as i64)
+            }
+            "clock-step" => {
+                let (node, step) = of_node()?;
+                let (sign, step) = step.strip_prefix('-').map_or((1, step), |step| (-1, step));
+                let ns = time(step)?;
+                if ns > 1_000_000_000 {
+                    return Err(wrong());
+                }
+                Kind::ClockStep(node.into(), sign * ns as i64)
+            }
+            _ => return Err(wrong()),
+        };
+        let ends = !matches!(kind, Kind::ClockStep(..)) || until_ns.is_none();
+        if !ends || until_ns.is_some_and(|until_ns| until_ns <= from_ns) {
+            return Err(wrong());
+        }
+        Ok(Self { kind, from_ns, until_ns, text: text.into() })
+    }
+}
+
+/// A fault of this network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resolved {
+    /// Both directions.
+    LinkDown([LinkId; 2]),
+    Babble(NodeId),
+    ClockDrift(NodeId, i64),
+    ClockStep(NodeId, i64),
+}
+
+impl Fault {
+    /// Whom it befalls.
+    pub(crate) fn resolve(&self, network: &Network) -> Result<Resolved, FaultError> {
+        let find = |name: &str| network.nodes.iter().position(|node| node.name == name);
+        let node = |name: &String| find(name).ok_or_else(|| FaultError::Node(self.text.clone(), name.clone()));
+        Ok(match &self.kind {
+            // Names may have hyphens of their own: whichever two fit.
+            Kind::LinkDown(names) => {
+                let splits = names.match_indices('-').map(|(at, _)| (&names[..at], &names[at + 1..]));
+                let ends = splits.filter_map(|(a, b)| Some((find(a)?, find(b)?)));
+                let link = |(a, b): (NodeId, NodeId)| {
+                    let link = network.links.iter().position(|link| (link.from, link.to) == (a, b))?;
+                    Some([link, network.reverse(link)?])
+                };
+                let found = ends.filter_map(link).next();
+                Resolved::LinkDown(found.ok_or_else(|| FaultError::Cable(self.text.clone()))?)
+            }
+            Kind::Babble(name) => {
+                let talker = node(name)?;
+                if !network.streams.iter().any(|stream| stream.talker == talker) {
+                    return Err(FaultError::NoTalker(self.text.clone(), name.clone()));
+                }
+                Resolved::Babble(talker)
+            }
+            Kind::ClockDrift(name, ppb) => Resolved::ClockDrift(node(name)?, *ppb),
+            Kind::ClockStep(name, ns) => Resolved::ClockStep(node(name)?, *ns),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ontick_tsn::network::samples;
+
+    fn kind(text: &str) -> Option<(Kind, u64, Option<u64>)> {
+        text.parse().ok().map(|fault: Fault| (fault.kind, fault.from_ns, fault.until_ns))
+    }
+
+    #[test]
+    fn faults_are_read() {
+        let named = |name: &str| name.to_owned();
+        let down = Some((Kind::LinkDown(named("a-b")), 10_000_000, Some(20_000_000)));
+        assert_eq!(kind("link-down=a-b@10ms..20ms"), down);
+        assert_eq!(kind("babble=camera"), Some((Kind::Babble(named("camera")), 0, None)));
+        assert_eq!(
+            kind("clock-drift=s1:-50ppm@1s"),
+            Some((Kind::ClockDrift(named("s1"), -50_000), 1_000_000_000, None))
+        );
+        assert_eq!(kind("clock-step=s1:-1ms"), Some((Kind::ClockStep(named("s1"), -1_000_000), 0, None)));
+        let wrong = [
+            "",
+            "link-down",
+            "link-down=a",
+            "babble=",
+            "clock-drift=s1:50",
+            "clock-drift=:5ppm",
+            "clock-drift=s1:1e9ppm",
+            "clock-step=s1:2s",
+            "clock-step=s1:1ms@1ms..2ms",
+            "link-down=a-b@20ms..10ms",
+            "flood=a",
+        ];
+        for text in wrong {
+            assert_eq!(kind(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fault_is_of_somebody_who_is_there() {
+        let mut network = samples::ring(3, 1);
+        network.nodes[0].name = "s-0".into();
+        let resolve = |text: &str| text.parse::<Fault>().unwrap().resolve(&network).map_err(|error| error.to_string());
+        assert_eq!(resolve("link-down=s-0-s1"), Ok(Resolved::LinkDown([0, 1])));
+        assert_eq!(resolve("link-down=s1-s-0"), Ok(Resolved::LinkDown([1, 0])));
+        assert!(resolve("link-down=s1-h0").unwrap_err().contains("there is no cable"));
+        assert_eq!(resolve("babble=h0"), Ok(Resolved::Babble(3)));
+        assert!(resolve("babble=h1").unwrap_err().contains("h1 talks in no stream"));
+        assert!(resolve("clock-step=s9:1us").unwrap_err().contains("there is no node \"s9\""));
+    }
+}

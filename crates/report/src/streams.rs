@@ -1,0 +1,216 @@
+//! A network that was run: its headline, its verdict, and the picture of its first cycle.
+
+use ontick_record::network::{NetworkProof, ProvenStream};
+use ontick_units::exact;
+
+use crate::line::Line;
+use crate::number::{count, counted};
+use crate::plot::{Bar, Gantt, Row};
+
+/// Streams that tables have at most: those that come nearest to their deadline or do not hold go first.
+pub(crate) const ROWS: usize = 24;
+
+/// The lines above the table.
+pub(crate) fn lines(of: &NetworkProof) -> Vec<Line> {
+    let counted = |n: u64, what: &str| match (n, what) {
+        (n, "switch") if n != 1 => format!("{n} switches"),
+        (n, what) => counted(n, what),
+    };
+    let mut network = vec![
+        counted(of.switches, "switch"),
+        counted(of.stations, "station"),
+        format!("{} at their listeners", counted(of.streams.len() as u64, "stream")),
+    ];
+    network.push(format!("messages of {}", exact(of.duration_ns)));
+    let mut world = vec![of.world.clone(), of.about.clone(), format!("seed {}", of.seed)];
+    world.retain(|part| !part.is_empty());
+    let apart = format!("at most {} apart", exact(of.clocks_apart_ns));
+    let clocks = vec![apart, format!("the plan allows {}", exact(of.sync_error_ns))];
+    let mut load = vec![counted(of.frames, "frame"), format!("{} on links", count(of.hops))];
+    if of.best_effort > 0 {
+        load.push(format!("{} best-effort", count(of.best_effort)));
+    }
+    let mut lines = vec![
+        Line { label: "network", parts: network },
+        Line { label: "world", parts: world },
+        Line { label: "clocks", parts: clocks },
+        Line { label: "load", parts: load },
+    ];
+    if !of.faults.is_empty() {
+        lines.push(Line { label: "faults", parts: of.faults.clone() });
+    }
+    if !of.dropped.is_empty() {
+        let dropped = of.dropped.iter().map(|dropped| format!("{} {}", count(dropped.frames), dropped.why));
+        lines.push(Line { label: "dropped", parts: dropped.collect() });
+    }
+    lines
+}
+
+/// What it means, in a sentence or two.
+pub(crate) fn verdict(of: &NetworkProof) -> String {
+    let (sent, outside) = (of.sum(|stream| stream.sent), of.sum(ProvenStream::outside));
+    let failed: Vec<&ProvenStream> = of.streams.iter().filter(|stream| !stream.holds()).collect();
+    let clocks = match of.clocks_apart_ns > of.sync_error_ns {
+        true => format!(
+            " Clocks were up to {} apart, which is more than the {} that the plan allows.",
+            exact(of.clocks_apart_ns),
+            exact(of.sync_error_ns)
+        ),
+        false => String::new(),
+    };
+    if sent == 0 {
+        return "No message was sent, so nothing is proven.".into();
+    }
+    if failed.is_empty() {
+        let worst = of.streams.iter().max_by(|a, b| a.share_of_deadline().total_cmp(&b.share_of_deadline()));
+        let worst = worst.map_or(String::new(), |worst| {
+            let share = worst.share_of_deadline() * 100.0;
+            format!(" The nearest to its deadline is {} to {} with {share:.0} % of it.", worst.name, worst.to)
+        });
+        return format!(
+            "All {} came within their promise, once and in order.{worst}{clocks}",
+            counted(sent, "message")
+        );
+    }
+    let sums = [
+        (of.sum(ProvenStream::lost), "lost"),
+        (of.sum(|stream| stream.late), "late"),
+        (of.sum(|stream| stream.early), "early"),
+    ];
+    let sums: Vec<String> =
+        sums.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))).collect();
+    let sums = if sums.is_empty() { String::new() } else { format!(" ({})", sums.join(", ")) };
+    let messages = counted(sent, "message");
+    let what = match outside {
+        0 => format!(
+            "none of {messages} was lost, late or early, but latencies differ by more than is allowed, or frames came twice or out of order"
+        ),
+        1 => format!("of {messages} 1 was outside of it{sums}"),
+        n => format!("of {messages} {} were outside of it{sums}", count(n)),
+    };
+    let [who, theirs] = match failed.len() {
+        1 => ["does", "its"],
+        _ => ["do", "their"],
+    };
+    format!(
+        "{} of {} {who} not keep {theirs} promise: {what}.{clocks}",
+        count(failed.len() as u64),
+        counted(of.streams.len() as u64, "stream"),
+    )
+}
+
+/// Streams in the order in which one wants to see them: those that do not hold, then by the part of their deadline.
+pub(crate) fn ranked(of: &NetworkProof) -> Vec<&ProvenStream> {
+    let mut streams: Vec<&ProvenStream> = of.streams.iter().collect();
+    streams.sort_by(|a, b| {
+        let key = |stream: &ProvenStream| (stream.holds(), std::cmp::Reverse(stream.outside()));
+        key(a).cmp(&key(b)).then(b.share_of_deadline().total_cmp(&a.share_of_deadline()))
+    });
+    streams
+}
+
+/// In a word or two, whether a stream keeps its promise, or what is wrong.
+pub(crate) fn judged(stream: &ProvenStream) -> &'static str {
+    match stream {
+        _ if stream.holds() => "holds",
+        _ if stream.sent == 0 => "not sent",
+        _ if stream.late > 0 => "late",
+        _ if stream.lost() > 0 || stream.lost_frames > 0 => "lost",
+        _ if stream.early > 0 => "early",
+        _ if stream.jitters() => "jitter",
+        _ => "order",
+    }
+}
+
+/// The frames of the first cycle over the gates.
+pub(crate) fn gantt(of: &NetworkProof) -> Gantt {
+    let mut legend: Vec<String> = Vec::new();
+    let mut rows = Vec::new();
+    for link in &of.links {
+        let mut bars = Vec::new();
+        for (stream, begin_ns, end_ns) in &link.frames {
+            let name = stream.and_then(|stream| link.names.get(stream as usize));
+            let colour = name.map(|name| {
+                legend.iter().position(|known| known == name).unwrap_or_else(|| {
+                    legend.push(name.clone());
+                    legend.len() - 1
+                })
+            });
+            let words = name.map_or("best effort", String::as_str);
+            bars.push(Bar {
+                begin_ns: *begin_ns,
+                end_ns: (*end_ns).min(of.cycle_ns),
+                colour: colour.unwrap_or(0),
+                name: format!("{words}: {} to {}", exact(*begin_ns), exact(*end_ns)),
+                waits: colour.is_none(),
+            });
+        }
+        rows.push(Row { name: link.name.clone(), bars, windows: link.windows.clone(), ..Row::default() });
+    }
+    Gantt {
+        title: "Frames on links, over the gates of streams".into(),
+        about: format!("the first cycle, {}; gates for streams are open where a row is shaded", exact(of.cycle_ns)),
+        span_ns: of.cycle_ns,
+        legend: legend.into_iter().enumerate().collect(),
+        thin: "best effort".into(),
+        rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ontick_record::network::DrawnLink;
+
+    fn proof() -> NetworkProof {
+        let stream = |name: &str, max_ns| ProvenStream {
+            name: name.into(),
+            to: "b".into(),
+            deadline_ns: 100,
+            jitter_allowed_ns: 100,
+            sent: 10,
+            received: 10,
+            min_ns: Some(1),
+            max_ns: Some(max_ns),
+            ..ProvenStream::default()
+        };
+        NetworkProof { streams: vec![stream("near", 90), stream("far", 10)], ..NetworkProof::default() }
+    }
+
+    #[test]
+    fn the_verdict_names_what_is_wrong_or_the_nearest() {
+        let mut of = proof();
+        let all = "All 20 messages came within their promise, once and in order. The nearest to its deadline is near to b with 90 % of it.";
+        assert_eq!(verdict(&of), all);
+        of.streams[1].received = 7;
+        of.streams[1].late = 1;
+        (of.clocks_apart_ns, of.sync_error_ns) = (5_000, 1_000);
+        assert_eq!(
+            verdict(&of),
+            "1 of 2 streams does not keep its promise: of 20 messages 4 were outside of it (3 lost, 1 late). Clocks were up to 5us apart, which is more than the 1us that the plan allows."
+        );
+        assert_eq!(ranked(&of).iter().map(|of| judged(of)).collect::<Vec<_>>(), ["late", "holds"]);
+        // Nothing but the spread of latencies is wrong.
+        (of.streams[1].received, of.streams[1].late, of.streams[1].jitter_allowed_ns) = (10, 0, 5);
+        assert!(
+            verdict(&of).contains("none of 20 messages was lost, late or early, but latencies differ"),
+            "{}",
+            verdict(&of)
+        );
+        assert!(verdict(&NetworkProof::default()).contains("nothing is proven"));
+    }
+
+    #[test]
+    fn frames_are_bars_over_windows() {
+        let link = DrawnLink {
+            name: "a>s".into(),
+            windows: vec![(0, 50)],
+            frames: vec![(Some(0), 5, 40), (None, 60, 90)],
+            names: vec!["near".into()],
+        };
+        let drawn = gantt(&NetworkProof { links: vec![link], cycle_ns: 100, ..proof() });
+        assert_eq!(drawn.legend, [(0, "near".to_owned())]);
+        assert_eq!(drawn.rows[0].windows, [(0, 50)]);
+        assert_eq!(drawn.rows[0].bars.iter().map(|bar| bar.waits).collect::<Vec<_>>(), [false, true]);
+    }
+}
