@@ -1,11 +1,10 @@
-//! A network that was run: its headline, its verdict, and the picture of its first cycle.
+//! A network that was run: its headline, its verdict, and the order of its streams.
 
 use ontick_record::network::{NetworkProof, ProvenStream};
 use ontick_units::exact;
 
 use crate::line::Line;
 use crate::number::{count, counted};
-use crate::plot::{Bar, Gantt, Row};
 
 /// Streams that tables have at most: those that come nearest to their deadline or do not hold go first.
 pub(crate) const ROWS: usize = 24;
@@ -122,45 +121,9 @@ pub(crate) fn judged(stream: &ProvenStream) -> &'static str {
     }
 }
 
-/// The frames of the first cycle over the gates.
-pub(crate) fn gantt(of: &NetworkProof) -> Gantt {
-    let mut legend: Vec<String> = Vec::new();
-    let mut rows = Vec::new();
-    for link in &of.links {
-        let mut bars = Vec::new();
-        for (stream, begin_ns, end_ns) in &link.frames {
-            let name = stream.and_then(|stream| link.names.get(stream as usize));
-            let colour = name.map(|name| {
-                legend.iter().position(|known| known == name).unwrap_or_else(|| {
-                    legend.push(name.clone());
-                    legend.len() - 1
-                })
-            });
-            let words = name.map_or("best effort", String::as_str);
-            bars.push(Bar {
-                begin_ns: *begin_ns,
-                end_ns: (*end_ns).min(of.cycle_ns),
-                colour: colour.unwrap_or(0),
-                name: format!("{words}: {} to {}", exact(*begin_ns), exact(*end_ns)),
-                waits: colour.is_none(),
-            });
-        }
-        rows.push(Row { name: link.name.clone(), bars, windows: link.windows.clone(), ..Row::default() });
-    }
-    Gantt {
-        title: "Frames on links, over the gates of streams".into(),
-        about: format!("the first cycle, {}; gates for streams are open where a row is shaded", exact(of.cycle_ns)),
-        span_ns: of.cycle_ns,
-        legend: legend.into_iter().enumerate().collect(),
-        thin: "best effort".into(),
-        rows,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ontick_record::network::DrawnLink;
 
     fn proof() -> NetworkProof {
         let stream = |name: &str, max_ns| ProvenStream {
@@ -198,19 +161,5 @@ mod tests {
             verdict(&of)
         );
         assert!(verdict(&NetworkProof::default()).contains("nothing is proven"));
-    }
-
-    #[test]
-    fn frames_are_bars_over_windows() {
-        let link = DrawnLink {
-            name: "a>s".into(),
-            windows: vec![(0, 50)],
-            frames: vec![(Some(0), 5, 40), (None, 60, 90)],
-            names: vec!["near".into()],
-        };
-        let drawn = gantt(&NetworkProof { links: vec![link], cycle_ns: 100, ..proof() });
-        assert_eq!(drawn.legend, [(0, "near".to_owned())]);
-        assert_eq!(drawn.rows[0].windows, [(0, 50)]);
-        assert_eq!(drawn.rows[0].bars.iter().map(|bar| bar.waits).collect::<Vec<_>>(), [false, true]);
     }
 }

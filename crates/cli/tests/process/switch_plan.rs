@@ -165,7 +165,7 @@ fn tsnkits_tables_are_taken_and_written() {
     );
     let tables = ["--task", "task.csv", "--topo", "topo.csv", "--payload-only", "--tsnkit", "out"];
     let asked =
-        |command: &str| ontick(&[]).current_dir(&folder).args(["switch", command]).args(tables).output().unwrap();
+        |command: &str| ontick(&[]).current_dir(&folder).args(["network", command]).args(tables).output().unwrap();
     let planned = asked("plan");
     assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
     let held = asked("validate");

@@ -6,7 +6,7 @@ use ontick_record::network::{NetworkProof, ProvenStream};
 use crate::figures::latency;
 use crate::markup::Markup;
 use crate::plot;
-use crate::streams::{gantt, judged, ranked};
+use crate::streams::{judged, ranked};
 use crate::typeset::{self, count, plain_time};
 
 /// Rows of the table at most.
@@ -40,7 +40,7 @@ pub(super) fn all(body: &mut Markup, run: &Run) {
             &[("class", &"caption")],
             "Each link in its first cycle: gates for streams are open where the row is shaded.",
         );
-        body.open("figure", &[("class", &"broad")]).raw(&plot::gantt(&gantt(of))).close();
+        body.open("figure", &[("class", &"broad")]).raw(&plot::gantt(&plot::links_picture(of))).close();
         body.close();
     }
     body.open("section", &[]).leaf("h2", &[], "Streams");

@@ -11,6 +11,7 @@ mod growth;
 mod hatch;
 mod lacking;
 mod latency;
+mod links;
 pub(crate) mod machines;
 mod map;
 mod maxima;
@@ -42,6 +43,7 @@ pub use datapath::data_path;
 pub use gantt::{Bar, Gantt, Row, gantt};
 pub use growth::{Growth, Panel, growth};
 pub use lacking::lacking;
+pub(crate) use links::picture as links_picture;
 pub use map::{Cable, Map, MapNode, map};
 pub(crate) use palette::{Curve, Ink, ON_DARK, ON_LIGHT, common_quantity, of_run, of_runs};
 pub(crate) use received::inline as received_inline;
@@ -230,7 +232,7 @@ pub fn svg(run: &Run, plot: Plot) -> String {
         return dips::draw(run, &Paper::titled(900.0, 480.0, (title, machine)));
     }
     if let (Plot::Links, Some(network)) = (plot, &run.network) {
-        return gantt(&crate::streams::gantt(network));
+        return gantt(&links::picture(network));
     }
     if plot == Plot::Received {
         return received::document(run, (title, machine));

@@ -98,6 +98,10 @@ impl Paths {
     }
 }
 
+/// A node in the order in which it is looked at: what a path over it costs at least, the part up to it where that is the
+/// same, the node.
+type Order = Reverse<(u64, Reverse<u64>, NodeId)>;
+
 /// Searches for paths from one node to another, whose memory is used again.
 #[derive(Debug, Default)]
 pub struct PathSearch {
@@ -105,8 +109,8 @@ pub struct PathSearch {
     best: Vec<(u64, LinkId)>,
     /// Nodes that were reached.
     touched: Vec<NodeId>,
-    /// What a path over the node costs at least, what its part up to the node costs, the node.
-    waiting: BinaryHeap<(Reverse<(u64, Reverse<u64>, NodeId)>, u64)>,
+    /// Nodes to look at, with what the path up to them cost when they were entered.
+    waiting: BinaryHeap<(Order, u64)>,
 }
 
 impl PathSearch {
