@@ -47,6 +47,7 @@ impl Fleet {
         if line != "ready\n" {
             let mut why = String::new();
             child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+            child.wait().unwrap();
             assert!(why.contains("not permitted") || why.contains("ermission denied"), "{why}");
             ontick_skip::skipped!("{}", why.lines().last().unwrap_or_default());
             return None;

@@ -209,10 +209,10 @@ mod tests {
             let mut search = PathSearch::default();
             for from in 0..network.nodes.len() {
                 let (tree, reach) = (graph.tree(from, cost), graph.reach(from));
-                for to in 0..network.nodes.len() {
+                for (to, reached) in reach.into_iter().enumerate() {
                     let alone = graph.path(from, to, cost, |_, _| false);
                     prop_assert_eq!(&tree.path(&graph, to), &alone);
-                    prop_assert_eq!(alone.is_some(), reach[to]);
+                    prop_assert_eq!(alone.is_some(), reached);
                     let least = graph.costs_to(to, cost);
                     let guided = search.path(&graph, (from, to), |node| least[node], cost, |_, _| false);
                     prop_assert_eq!(guided.as_deref().map(price), alone.as_deref().map(price));
