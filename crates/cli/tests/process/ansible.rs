@@ -196,7 +196,8 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
         serde_json::json!({"ontick_install_method": "package", "ontick_program": "/usr/bin/ontick"}),
     );
     fleet.set("host_vars/pi-3", serde_json::json!({"ontick_tune_require": ["p50 < 1000s", "p50 < 1ns"]}));
-    let settings = |name| fleet.on(name, "cat /proc/sys/vm/stat_interval /proc/sys/kernel/timer_migration");
+    // A file keeps what a shorter value does not overwrite, which the kernel's does not.
+    let settings = |name| fleet.on(name, "head -qn 1 /proc/sys/vm/stat_interval /proc/sys/kernel/timer_migration");
     let before = settings("pi-3");
     assert_eq!(before, "1\n1", "the settings of a stock machine");
 
@@ -208,7 +209,7 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
 
     let waves = ["-e", r#"{"ontick_waves": [1, 2, 1]}"#];
     let rolled = fleet.play("rollout", &waves);
-    assert!(!rolled.0.status.success());
+    assert_eq!(rolled.0.status.code(), Some(2), "{}", rolled.text());
     for name in ["pi-1", "pi-2"] {
         assert_eq!(rolled.counted(name, "failed"), Some(0), "{}", rolled.text());
         assert!(rolled.counted(name, "changed") >= Some(3), "{}", rolled.text());
@@ -222,7 +223,7 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
     let status: Value = serde_json::from_str(&fleet.on("pi-3", "/usr/local/bin/ontick tune status --json")).unwrap();
     assert_eq!(status["changes"], serde_json::json!([]));
     rolled.says("pi-3 failed: no further wave is begun. Not reached: pi-4.");
-    assert_eq!(rolled.counted("pi-4", "ok"), None, "{}", rolled.text());
+    assert!(rolled.counted("pi-4", "changed").unwrap_or(0) == 0, "{}", rolled.text());
     assert_eq!(fleet.on("pi-4", "ls /usr/local/bin/ontick /var/lib/ontick-fleet 2>/dev/null"), "");
     // The gates' records are what `report --fleet` reads.
     let report = super::run(&["report", "--fleet", fleet.path("records").to_str().unwrap(), "--as", "json"]);
