@@ -7,7 +7,10 @@ use ontick_watch::history::rows::{Rows, RowsError};
 /// With these first bytes a file is one of rows.
 const HEAD: &[u8] = b"ontick-rows/1 40 bytes each, crc32 last\n";
 
-libfuzzer_sys::fuzz_target!(|input: (bool, Vec<Result<[u8; 40], [u32; 7]>>, Vec<u8>)| {
+/// Any bytes of a row's length, or the figures of a sound one.
+type AnyRow = Result<[u8; 40], [u32; 7]>;
+
+libfuzzer_sys::fuzz_target!(|input: (bool, Vec<AnyRow>, Vec<u8>)| {
     let (with_head, rows, rest) = input;
     let mut bytes = if with_head { HEAD.to_vec() } else { Vec::new() };
     let mut sound = 0;
