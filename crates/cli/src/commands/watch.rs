@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -111,11 +112,12 @@ impl Watch {
         let cpus: CpuList = options.cpus.iter().copied().collect();
         let folder = options.folder.clone();
         let mut service = Service::open(options).map_err(Failure::new)?;
+        let switches = self.switches();
         let (server, address) = match socket {
             None => (None, None),
             Some((socket, admission)) => {
                 let address = socket.address()?;
-                (Some(Server::start(socket, admission, service.state(), self.beside()?)?), Some(address))
+                (Some(Server::start(socket, admission, service.state(), self.beside(&switches)?)?), Some(address))
             }
         };
         if !self.quiet {
@@ -125,8 +127,8 @@ impl Watch {
             terminal::say(&format!("warning: {why}"));
         }
         let every = Duration::from_nanos(self.otlp_every);
-        let exporter =
-            self.otlp.clone().map(|endpoint| Exporter::start(endpoint, every, service.state())).transpose()?;
+        let send = |endpoint| Exporter::start(endpoint, every, service.state(), Some(switches.clone()));
+        let exporter = self.otlp.clone().map(send).transpose()?;
         let news: Listener = Box::new(move || server.iter().for_each(Server::tell));
         service.run(&stop, &news);
         drop(exporter);
@@ -137,10 +139,14 @@ impl Watch {
     }
 
     /// What is shown beside the measurements.
-    fn beside(&self) -> Result<Beside, Failure> {
+    fn beside(&self, switches: &Arc<SwitchWatch>) -> Result<Beside, Failure> {
+        Ok(Beside { switches: Some(switches.clone()), signals: Signals::start(self.sample.clone())? })
+    }
+
+    /// Who knows the switches of this machine.
+    fn switches(&self) -> Arc<SwitchWatch> {
         let home = self.switch_state.clone();
-        let switches = SwitchWatch::new(Box::new(move || watched(home.as_deref())));
-        Ok(Beside { switches: Some(switches), signals: Signals::start(self.sample.clone())? })
+        Arc::new(SwitchWatch::new(Box::new(move || watched(home.as_deref()))))
     }
 
     fn options(&self) -> Result<Options, Failure> {

@@ -56,9 +56,11 @@ fn metric(family: &Family, source: &Source) -> Metric {
         let points = family.samples.iter();
         points.filter_map(move |(labels, value)| number(labels, value, since, source.now))
     };
+    // Switches count by themselves, since a time that nobody knows here.
+    let since = if family.name.starts_with("ontick_switch_") { 0 } else { source.counting_since };
     let data = match family.kind {
         Kind::Counter => Data::Sum(Sum {
-            data_points: numbers(source.counting_since).collect(),
+            data_points: numbers(since).collect(),
             aggregation_temporality: temporality,
             is_monotonic: true,
         }),
@@ -162,12 +164,15 @@ mod tests {
         all.family("ontick_missed_cycles", Kind::Counter, "M.").sample(&Labels::default(), 0);
         all.family("ontick_watch_paused", Kind::Gauge, "P.").sample(&Labels::default(), 0);
         all.family("ontick_empty", Kind::Gauge, "No sample.");
+        all.family("ontick_switch_frames", Kind::Counter, "F.").sample(&Labels::default(), 7);
         let request = request(&all, &Source { host: "a".into(), counting_since: 5, now: 9 });
         let metrics = &request.resource_metrics[0].scope_metrics[0].metrics;
-        assert_eq!(metrics.len(), 2);
+        assert_eq!(metrics.len(), 3);
         let Some(Data::Sum(sum)) = &metrics[0].data else { panic!("{metrics:?}") };
         assert_eq!((sum.data_points[0].as_double, sum.data_points[0].start_time_unix_nano), (Some(0.0), 5));
         let Some(Data::Gauge(gauge)) = &metrics[1].data else { panic!("{metrics:?}") };
         assert_eq!((gauge.data_points[0].as_double, gauge.data_points[0].start_time_unix_nano), (Some(0.0), 0));
+        let Some(Data::Sum(sum)) = &metrics[2].data else { panic!("{metrics:?}") };
+        assert_eq!((sum.data_points[0].as_double, sum.data_points[0].start_time_unix_nano), (Some(7.0), 0));
     }
 }

@@ -22,6 +22,7 @@ use crate::events::Kind;
 use crate::serve::{compressed, metrics};
 use crate::service::lock;
 use crate::state::State;
+use crate::switches::{SwitchWatch, Switches};
 use client::{SendError, Taken};
 use encode::Source;
 pub use endpoint::{Endpoint, EndpointError};
@@ -41,12 +42,17 @@ pub struct Exporter {
 
 impl Exporter {
     /// Begins to send, so often. Failures are events of the state, and end nothing.
-    pub fn start(endpoint: Endpoint, every: Duration, state: Arc<Mutex<State>>) -> io::Result<Self> {
+    pub fn start(
+        endpoint: Endpoint,
+        every: Duration,
+        state: Arc<Mutex<State>>,
+        switches: Option<Arc<SwitchWatch>>,
+    ) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (end, ended) = oneshot::channel();
         let send = move || {
             runtime.block_on(async {
-                tokio::spawn(send_always(endpoint, every, state));
+                tokio::spawn(send_always(endpoint, every, state, switches));
                 let _ = ended.await;
             });
             // The resolver of names may take longer than anybody wants to wait.
@@ -66,14 +72,24 @@ impl Drop for Exporter {
     }
 }
 
-async fn send_always(endpoint: Endpoint, every: Duration, state: Arc<Mutex<State>>) {
+async fn send_always(
+    endpoint: Endpoint,
+    every: Duration,
+    state: Arc<Mutex<State>>,
+    switches: Option<Arc<SwitchWatch>>,
+) {
     let (mut progress, mut turn) = (Progress::default(), 0);
     // Machines that start together do not send together.
     let mut wait = every.mul_f64(chance(turn));
     loop {
         tokio::time::sleep(wait).await;
         turn += 1;
-        let result = match packed(&state) {
+        let found = match switches.clone() {
+            // Others' programs are asked: a request to end does not wait for them.
+            Some(switches) => tokio::task::spawn_blocking(move || switches.now()).await.ok(),
+            None => None,
+        };
+        let result = match packed(&state, found.as_deref()) {
             Ok(packed) => client::send(&endpoint, packed).await,
             Err(error) => Err(SendError::Away(error)),
         };
@@ -84,11 +100,11 @@ async fn send_always(endpoint: Endpoint, every: Duration, state: Arc<Mutex<State
     }
 }
 
-fn packed(state: &Mutex<State>) -> io::Result<Vec<u8>> {
+fn packed(state: &Mutex<State>, switches: Option<&Switches>) -> io::Result<Vec<u8>> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (all, since) = {
         let state = lock(state);
-        (metrics::all(&state, now.as_secs() as u32), state.run().started.parse::<jiff::Timestamp>())
+        (metrics::all(&state, now.as_secs() as u32, switches), state.run().started.parse::<jiff::Timestamp>())
     };
     let source = Source {
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),

@@ -1,8 +1,13 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use super::message::{ExportMetricsPartialSuccess, ExportMetricsServiceResponse};
+use flate2::read::GzDecoder;
+use ontick_rt::thread::Policy;
+
+use super::message::{ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse};
 use super::*;
+use crate::block::Job;
+use crate::switches::tests::switch;
 
 fn endpoint(address: &str) -> Endpoint {
     format!("http://{address}").parse().unwrap()
@@ -146,4 +151,25 @@ fn what_goes_on_as_before_is_no_news() {
     assert_eq!((bad, &*text), (true, "http://a:4318/v1/metrics refuses 2 of the figures: too old"));
     assert_eq!(news(partly()), None);
     assert_eq!(news(Ok(Taken::All)).unwrap(), (false, "http://a:4318/v1/metrics takes all figures again".into()));
+}
+
+#[test]
+fn what_is_sent_has_the_service_and_the_switches() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job { interval_ns: 1_000_000, cycles: 20, policy: Policy::Other, outlier_ns: 200_000 };
+    let state = Arc::new(Mutex::new(State::open(folder.path(), &[0], &job, seconds_now()).unwrap()));
+    let look = || Switches { switches: vec![switch(12)], unknown: Vec::new() };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = endpoint(&listener.local_addr().unwrap().to_string());
+    let switches = Some(Arc::new(SwitchWatch::new(Box::new(look))));
+    let _exporter = Exporter::start(endpoint, Duration::from_millis(1), state, switches).unwrap();
+    let seen = request(&mut listener.accept().unwrap().0);
+    let end = seen.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    let mut body = Vec::new();
+    GzDecoder::new(&seen[end + 4..]).read_to_end(&mut body).unwrap();
+    let sent = ExportMetricsServiceRequest::decode(&*body).unwrap();
+    let metrics = &sent.resource_metrics[0].scope_metrics[0].metrics;
+    for name in ["ontick.watch.findings", "ontick.switch_working", "ontick.switch_frames"] {
+        assert!(metrics.iter().any(|metric| metric.name == name), "{name}: {metrics:?}");
+    }
 }

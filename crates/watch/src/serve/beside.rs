@@ -9,7 +9,7 @@ use crate::switches::{SwitchWatch, Switches};
 #[derive(Default)]
 pub struct Beside {
     /// Who knows switches, where anybody does.
-    pub switches: Option<SwitchWatch>,
+    pub switches: Option<Arc<SwitchWatch>>,
     /// Samplers that were named.
     pub signals: Signals,
 }
@@ -17,6 +17,6 @@ pub struct Beside {
 impl Beside {
     /// The switches now; this may take a moment.
     pub fn switches(&self) -> Option<Arc<Switches>> {
-        self.switches.as_ref().map(SwitchWatch::now)
+        self.switches.as_deref().map(SwitchWatch::now)
     }
 }

@@ -20,10 +20,7 @@ const RECENT_S: u32 = 300;
 
 /// All of them as of `now`, in the best of the formats that are accepted, and its name.
 pub fn answer(state: &State, now: u32, switches: Option<&Switches>, accepted: &str) -> (&'static str, Vec<u8>) {
-    let mut all = all(state, now);
-    if let Some(switches) = switches {
-        all.append(switches::families(switches));
-    }
+    let all = all(state, now, switches);
     match protobuf::is_accepted(accepted) {
         true => (protobuf::CONTENT_TYPE, protobuf::encode(&all)),
         false => (TEXT, all.finish().into_bytes()),
@@ -31,7 +28,7 @@ pub fn answer(state: &State, now: u32, switches: Option<&Switches>, accepted: &s
 }
 
 /// All of them as of `now`.
-pub fn all(state: &State, now: u32) -> Exposition {
+pub fn all(state: &State, now: u32, switches: Option<&Switches>) -> Exposition {
     let mut all = exposition(state.run());
     let mut out = Exposition::with_prefix("ontick_watch_");
     let present = state.now(now);
@@ -62,5 +59,8 @@ pub fn all(state: &State, now: u32) -> Exposition {
         family.sample(&Labels::default().and("cause", cause), count);
     }
     all.append(out);
+    if let Some(switches) = switches {
+        all.append(switches::families(switches));
+    }
     all
 }
