@@ -31,7 +31,7 @@ use crate::{flags, stop, terminal};
 /// use by other real-time programs are left alone meanwhile.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick watch --listen 127.0.0.1:9119    then open http://127.0.0.1:9119\n  ontick watch --cpu 1-3 --hours 22:00-06:00\n  sudo ontick watch --explain --listen 127.0.0.1:9119\n  ontick sample --rate 1kHz --source wave:sine --to unix:/tmp/sine,format=binary &\n  ontick watch --sample unix:/tmp/sine --listen 127.0.0.1:9119\n  sudo ontick watch --listen 0.0.0.0:9119 --host box.lan --token token\n  ontick watch --otlp http://127.0.0.1:4318"
+    after_help = "Examples:\n  ontick watch --listen 127.0.0.1:9119    then open http://127.0.0.1:9119\n  ontick watch --cpu 1-3 --hours 22:00-06:00\n  sudo ontick watch --explain --listen 127.0.0.1:9119\n  ontick sample --rate 1kHz --source wave:sine --to unix:/tmp/s,format=binary &\n  ontick watch --sample unix:/tmp/s --listen 127.0.0.1:9119\n  sudo ontick watch --listen 0.0.0.0:9119 --host box.lan --token token\n  ontick watch --otlp http://127.0.0.1:4318"
 )]
 pub struct Watch {
     /// The CPUs that are watched [default: all but isolated ones, which belong to somebody]

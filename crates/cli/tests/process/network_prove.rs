@@ -24,7 +24,7 @@ fn guide() -> TempDir {
 fn the_network_of_the_guide_keeps_its_promises_and_is_drawn() {
     let folder = guide();
     let files = ["--record", "run.json", "--html", "proof.html", "--svg", "frames.svg", "--junit", "proof.xml"];
-    let more = [&["--duration", "100ms", "--load", "30%"][..], &files].concat();
+    let more = [&["--in", "simulation", "--duration", "100ms", "--load", "30%"][..], &files].concat();
     let proven = prove(&folder, &more);
     assert_eq!(proven.status.code(), Some(0), "{}{}", stdout(&proven), stderr(&proven));
     let said = stdout(&proven);

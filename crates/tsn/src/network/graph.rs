@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::paths::{NO_LINK, PathSearch, Paths, Tree};
 use super::{Kind, Link, LinkId, Network, NodeId};
 
 /// Ways out of each node, and nothing else of a network.
@@ -43,42 +42,6 @@ impl Graph {
         Self { out, into, forwards, from, to }
     }
 
-    /// The cheapest path by the cost of its links, as links; between equals the one whose links were named first.
-    /// `avoid` names links and nodes that may not be used.
-    pub fn path(
-        &self,
-        from: NodeId,
-        to: NodeId,
-        cost: impl Fn(LinkId) -> u64,
-        avoid: impl Fn(LinkId, NodeId) -> bool,
-    ) -> Option<Vec<LinkId>> {
-        PathSearch::default().path(self, (from, to), |_| 0, cost, avoid)
-    }
-
-    /// The paths that [`Graph::path`] has to each node if nothing is to be avoided, found in one search.
-    pub fn tree(&self, from: NodeId, cost: impl Fn(LinkId) -> u64) -> Tree {
-        let mut best = vec![u64::MAX; self.forwards.len()];
-        let mut by = vec![NO_LINK; self.forwards.len()];
-        best[from] = 0;
-        let mut waiting = BinaryHeap::from([Reverse((0u64, from))]);
-        while let Some(Reverse((so_far, node))) = waiting.pop() {
-            if so_far > best[node] {
-                continue;
-            }
-            for &(link, next) in &self.out[node] {
-                let through = so_far.saturating_add(cost(link));
-                if through < best[next] {
-                    (best[next], by[next]) = (through, link);
-                    // Stations forward nothing.
-                    if self.forwards[next] {
-                        waiting.push(Reverse((through, next)));
-                    }
-                }
-            }
-        }
-        Tree { from, by }
-    }
-
     /// What the cheapest path from each node to this one costs; the largest number where there is none.
     pub fn costs_to(&self, to: NodeId, cost: impl Fn(LinkId) -> u64) -> Vec<u64> {
         let mut best = vec![u64::MAX; self.forwards.len()];
@@ -114,20 +77,6 @@ impl Graph {
             }
         }
         reached
-    }
-
-    /// Up to `count` loopless paths, the cheapest first.
-    pub fn paths(&self, from: NodeId, to: NodeId, count: usize, cost: impl Fn(LinkId) -> u64) -> Vec<Vec<LinkId>> {
-        let Some(first) = self.path(from, to, &cost, |_, _| false) else { return Vec::new() };
-        let mut paths = Paths::new(first);
-        paths.extend(self, count, &mut PathSearch::default(), |_| 0, cost);
-        paths.known().to_vec()
-    }
-
-    /// Links that every path between two nodes takes, in order.
-    pub fn unavoidable(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
-        let Some(path) = self.path(from, to, |_| 1, |_, _| false) else { return Vec::new() };
-        path.into_iter().filter(|&must| self.path(from, to, |_| 1, |link, _| link == must).is_none()).collect()
     }
 }
 
