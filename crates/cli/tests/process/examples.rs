@@ -59,7 +59,11 @@ fn the_documentations_examples_work() {
         let (first, last) = (commands.iter().position(disturbs), commands.iter().rposition(disturbs));
         // The machine is put back before others may have it.
         let mut alone = None;
-        for (name, content) in files(&text) {
+        // A page may use the files of a page that it leads to.
+        let leads_to = |other: &PathBuf| text.contains(&format!("]({}", other.file_name().unwrap().to_string_lossy()));
+        let texts: Vec<String> =
+            pages().iter().filter(|other| leads_to(other)).map(|p| fs::read_to_string(p).unwrap()).collect();
+        for (name, content) in texts.iter().chain([&text]).flat_map(|text| files(text)) {
             fs::write(folder.path().join(name), content).unwrap();
         }
         for (n, command) in commands.into_iter().enumerate() {
@@ -161,6 +165,7 @@ impl Drop for Receiver {
 fn short_duration(words: &[String]) -> Option<&'static str> {
     match (words[1].as_str(), words.get(2).map(String::as_str)) {
         ("prove", _) => Some("700ms"),
+        ("network", Some("prove")) => Some("200ms"),
         ("latency", _) if words.iter().any(|word| word == "--count") => None,
         // Of each of many.
         ("latency", Some("delay")) => Some("10ms"),
@@ -190,7 +195,8 @@ fn judges(words: &[String]) -> bool {
     let kernel = words[1] == "kernel" && ["check", "list"].contains(&words[2].as_str());
     // Whether there is one.
     let exists = words[1] == "switch" && words[2] == "status";
-    judges || looks || exists || kernel || proves_a_switch(words) || words.iter().any(|word| word == "--require")
+    let asks = words.iter().any(|word| ["--require", "--fault"].contains(&word.as_str()));
+    judges || looks || exists || kernel || proves_a_switch(words) || asks
 }
 
 /// Windows are kept as well as the machine can, which others use too.

@@ -70,8 +70,12 @@ fn a_spacing_that_no_data_plane_has_is_refused() {
         ("huge.json", &["longer than 64 KiB"]),
         ("absent.json", &["absent.json"]),
     ] {
-        for command in [&["plan", "network.toml"][..], &["validate", "network.toml", "plan.json"], &["check"]] {
-            fails(folder.path(), &[&["switch"], command, &["--calibration", file]].concat(), words);
+        for command in [
+            &["network", "plan", "network.toml"][..],
+            &["network", "validate", "network.toml", "plan.json"],
+            &["switch", "check"],
+        ] {
+            fails(folder.path(), &[command, &["--calibration", file]].concat(), words);
         }
     }
 }
