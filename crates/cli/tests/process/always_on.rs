@@ -167,8 +167,13 @@ pub fn visited(address: &str) -> Option<(String, String)> {
         .output()
         .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let console: String = text(&output.stderr).lines().filter(|line| line.contains(":CONSOLE")).collect();
+    let console: String = text(&output.stderr).lines().filter(|line| is_of_a_page(line)).collect();
     Some((text(&output.stdout), console))
+}
+
+/// Whether a line of Chromium's is a message of the page, and not of one of its own.
+fn is_of_a_page(line: &str) -> bool {
+    line.contains(":CONSOLE") && !line.contains("source: chrome://")
 }
 
 fn which(name: &str) -> bool {
