@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory};
 
 /// Options that no process test passes, and why.
-const UNTRIED: [(&str, &str); 4] = [
+const UNTRIED: [(&str, &str); 3] = [
     ("firmware", "needs a BeagleBone's coprocessor"),
     ("modules-too", "acts on the modules of the kernel that runs, and of no other root"),
     ("paths", "planning/tests.rs: what is found does not depend on it in small networks"),
-    ("seed", "planning/tests.rs: the_same_seed_gives_the_same_plan"),
 ];
 
 /// The long options of a command and all below it, with the commands that have them.
