@@ -232,7 +232,10 @@ impl<'a> Driver<'a> {
             let counts = self.counts(wave, at);
             at = match self.after(wave.stretches[at].into(), counts && cancelled < MOST_CANCELLED)? {
                 Stretch::Right => {
-                    cancelled = 0;
+                    // A pulse in time before a gap that never is would have its symbol taken back for ever.
+                    if at % 2 == 1 {
+                        cancelled = 0;
+                    }
                     at + 1
                 }
                 Stretch::Cancelled => {
