@@ -109,9 +109,8 @@ impl Causes {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        self.written = Some(Instant::now());
         output_file::replace(&self.path, &serde_json::to_vec(&self.counted)?)?;
-        self.unwritten = false;
+        (self.unwritten, self.written) = (false, Some(Instant::now()));
         Ok(())
     }
 
@@ -168,6 +167,19 @@ mod tests {
         assert_eq!(before.all(), [of("softirq", "BLOCK", 1, 300_000, 7)]);
         drop(causes);
         assert_eq!(Causes::open(folder.path()).0.all(), all);
+    }
+
+    /// What cannot be kept is no less so at the next block.
+    #[test]
+    fn a_disk_that_takes_nothing_is_an_error_until_it_takes_something() {
+        let folder = tempfile::tempdir().unwrap();
+        let within = folder.path().join("gone");
+        let (mut causes, _) = Causes::open(&within);
+        causes.add(1, &[late("steal", "", 5)]).unwrap_err();
+        causes.add(2, &[]).unwrap_err();
+        std::fs::create_dir(&within).unwrap();
+        causes.add(3, &[]).unwrap();
+        assert_eq!(Causes::open(&within).0.all(), causes.all());
     }
 
     #[test]
