@@ -78,10 +78,12 @@ fn has_target() -> bool {
     there
 }
 
-/// Compiles a crate of this text for the target, without writing anything.
+/// Compiles a crate of this text for the target. Its metadata goes to a file: rustc renames another file to the one that was
+/// named, which by root would take the place of `/dev/null`.
 fn compile(text: &str) -> Output {
     let mut rustc = rustc();
-    rustc.args(["--target", TARGET, "--edition", "2024", "--crate-type", "lib", "--emit", "metadata=/dev/null", "-"]);
+    rustc.args(["--target", TARGET, "--edition", "2024", "--crate-type", "lib", "-"]);
+    rustc.arg(concat!("--emit=metadata=", env!("CARGO_TARGET_TMPDIR"), "/no_operating_system.rmeta"));
     let mut child = rustc.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     child.wait_with_output().unwrap()
