@@ -28,6 +28,8 @@ struct Slot {
     opens: u16,
     /// For each gate that is open, after how much time from the slot's beginning it closes.
     closes_after_ns: [u64; CLASSES],
+    /// How long the window is in which each gate is open here.
+    window_ns: [u64; CLASSES],
 }
 
 /// The gates at a moment.
@@ -43,11 +45,20 @@ pub struct View {
     pub opens: u16,
     /// When each of the open gates closes; [`NEVER`] for one that is always open.
     pub closes_ns: [u64; CLASSES],
+    /// How long each of the open gates is open, from its opening on; [`NEVER`] for one that is always open.
+    pub window_ns: [u64; CLASSES],
 }
 
 impl View {
     /// All gates open, for ever.
-    pub const OPEN: View = View { from_ns: 0, until_ns: NEVER, open: u16::MAX, opens: 0, closes_ns: [NEVER; CLASSES] };
+    pub const OPEN: View = View {
+        from_ns: 0,
+        until_ns: NEVER,
+        open: u16::MAX,
+        opens: 0,
+        closes_ns: [NEVER; CLASSES],
+        window_ns: [NEVER; CLASSES],
+    };
 }
 
 impl Schedule {
@@ -60,9 +71,14 @@ impl Schedule {
             match slots.last_mut() {
                 // Where no gate moves there is no edge.
                 Some(last) if last.open == entry.open => last.end_ns = end_ns,
-                _ => {
-                    slots.push(Slot { begin_ns, end_ns, open: entry.open, opens: 0, closes_after_ns: [NEVER; CLASSES] })
-                }
+                _ => slots.push(Slot {
+                    begin_ns,
+                    end_ns,
+                    open: entry.open,
+                    opens: 0,
+                    closes_after_ns: [NEVER; CLASSES],
+                    window_ns: [NEVER; CLASSES],
+                }),
             }
             begin_ns = end_ns;
         }
@@ -73,6 +89,9 @@ impl Schedule {
             for queue in 0..CLASSES {
                 schedule.slots[slot].closes_after_ns[queue] = schedule.closes_after_ns(slot, queue);
             }
+        }
+        for slot in 0..schedule.slots.len() {
+            schedule.slots[slot].window_ns = std::array::from_fn(|queue| schedule.window_ns(slot, queue));
         }
         schedule
     }
@@ -87,6 +106,13 @@ impl Schedule {
             after_ns += ahead.end_ns - ahead.begin_ns;
         }
         NEVER
+    }
+
+    /// The length of the window of a queue that a slot is in: what is left of it where it opens.
+    fn window_ns(&self, slot: usize, queue: usize) -> u64 {
+        let before = self.slots[..=slot].iter().rev().chain(self.slots[slot + 1..].iter().rev());
+        let open = before.take_while(|slot| slot.open & (1 << queue) != 0);
+        open.last().map_or(0, |first| first.closes_after_ns[queue])
     }
 
     /// When its first cycle begins.
@@ -120,6 +146,7 @@ impl Schedule {
             open: slot.open,
             opens: slot.opens,
             closes_ns: slot.closes_after_ns.map(|after_ns| from_ns.saturating_add(after_ns)),
+            window_ns: slot.window_ns,
         }
     }
 
@@ -281,6 +308,9 @@ mod tests {
                 if open(now_ns) && view.closes_ns[queue] != NEVER {
                     prop_assert!(!open(view.closes_ns[queue]));
                     prop_assert!((now_ns..view.closes_ns[queue]).all(open));
+                    let opened_ns = view.closes_ns[queue] - view.window_ns[queue];
+                    prop_assert!((opened_ns.max(base_ns)..now_ns).all(open));
+                    prop_assert!(opened_ns <= base_ns || !open(opened_ns - 1));
                 }
             }
         }

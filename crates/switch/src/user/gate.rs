@@ -45,9 +45,21 @@ impl Gates {
     /// The gates now. Whoever looks again and again pays for it where gates move.
     #[inline]
     pub fn at(&mut self, now_ns: u64) -> &View {
+        self.follow(now_ns);
+        &self.view
+    }
+
+    /// As [`Gates::at`], for who asks for [`Gates::view`] afterwards.
+    #[inline]
+    pub fn follow(&mut self, now_ns: u64) {
         if now_ns >= self.view.until_ns || now_ns < self.view.from_ns {
             self.look(now_ns);
         }
+    }
+
+    /// The gates as they were last looked at.
+    #[inline]
+    pub fn view(&self) -> &View {
         &self.view
     }
 

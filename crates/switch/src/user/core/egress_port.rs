@@ -62,7 +62,8 @@ impl<P> EgressPort<P> {
     #[inline]
     pub fn next(&mut self, now_ns: u64, handing_over_ns: u64) -> Option<(usize, u64)> {
         let timing = self.timing(handing_over_ns);
-        let view = *self.gates.at(now_ns + self.ahead_ns);
+        self.gates.follow(now_ns + self.ahead_ns);
+        let view = self.gates.view();
         let mut ready = self.waiting & view.open & !self.attempts.pausing(now_ns);
         while ready != 0 {
             let queue = ready.ilog2() as usize;
@@ -70,7 +71,8 @@ impl<P> EgressPort<P> {
             let closes_ns = view.closes_ns[queue];
             let octets = self.queues[queue].first().map_or(0, |waiting| usize::from(waiting.octets));
             let frame_ns = self.pace.time_ns(octets);
-            let timing = EgressTiming { spread_ns: self.spread_ns(queue, frame_ns, handing_over_ns), ..timing };
+            let spread_ns = self.spread_ns(view.window_ns[queue], frame_ns, handing_over_ns);
+            let timing = EgressTiming { spread_ns, ..timing };
             let ends_ns = timing.ends_ns(now_ns, self.free_ns, frame_ns);
             if closes_ns == NEVER || ends_ns <= closes_ns {
                 return Some((queue, closes_ns));
@@ -80,11 +82,11 @@ impl<P> EgressPort<P> {
     }
 
     /// How much longer than usual is reckoned with before a gate closes: as much as single hand-overs are away from the
-    /// usual, and no more than leaves the frame its window.
+    /// usual, and no more than leaves the frame this window, which may have been planned for it.
     #[inline]
-    fn spread_ns(&self, queue: usize, frame_ns: u64, handing_over_ns: u64) -> u64 {
+    fn spread_ns(&self, window_ns: u64, frame_ns: u64, handing_over_ns: u64) -> u64 {
         let needed_ns = self.at_opening(handing_over_ns).window_ns(frame_ns);
-        self.spread_ns.min(self.gates.longest_ns(queue).saturating_sub(needed_ns))
+        self.spread_ns.min(window_ns.saturating_sub(needed_ns))
     }
 
     /// Whether some window of a queue's gate is long enough for a frame, as a rule.
