@@ -33,6 +33,7 @@ pub fn absorb(series: &mut Series, block: Series, order: u32) {
     series.missed += block.missed;
     series.early += block.early;
     series.contamination = sum(series.contamination, block.contamination);
+    ontick_record::run::append_peaks(&mut series.peaks, series.maxima.length_ns(), block.peaks);
     series.maxima.extend(block.maxima);
     // These are of all blocks so far.
     (series.causes, series.explained, series.tracing) = (block.causes, block.explained, block.tracing);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ontick_record::histogram::Bucket;
 use ontick_record::journal::{Added, Journal};
-use ontick_record::run::{Maxima, Outlier, Rival, Run, Series};
+use ontick_record::run::{Maxima, Outlier, Peak, Peaks, Rival, Run, Series};
 use ontick_record::{Histogram, run::Settings, std_dev, store};
 use ontick_rt::cpus::{RivalWatch, Whereabouts};
 use ontick_rt::recorder::{Reader, Snapshot};
@@ -24,6 +24,12 @@ use crate::track::Track;
 const LOOK: Duration = Duration::from_millis(200);
 /// How often it is looked whether recording has begun: a look too late would make a run that much longer.
 const BEFORE: Duration = Duration::from_millis(5);
+/// How often where so many peaks come at once that the recorder could not hold them until the next look.
+const HURRIED: Duration = Duration::from_millis(5);
+/// How many that are.
+const MANY_PEAKS: u32 = 4096;
+/// No longer than this: samples that become later and later are all peaks, and the rest of the work must be done too.
+const HURRIED_AT_MOST: Duration = Duration::from_secs(2);
 /// Outliers that are kept: the largest.
 const OUTLIERS_KEPT: usize = 1000;
 /// A moment of a run that is going on.
@@ -211,6 +217,9 @@ pub(crate) struct Collector<'n> {
     limits: Limits,
     track: Track,
     outliers: BinaryHeap<Reverse<(u64, u64, Option<u32>)>>,
+    peaks: Peaks,
+    /// Those that come do not fill the recorder between two looks.
+    has_few_peaks: bool,
     journalled: Option<Snapshot>,
     /// Outliers that are not journalled yet.
     fresh: Vec<Outlier>,
@@ -223,12 +232,16 @@ pub(crate) struct Collector<'n> {
 
 impl<'n> Collector<'n> {
     pub fn new(reader: Reader, name: &'n str, limits: Limits) -> Self {
+        // All are peaks until there are enough of them.
+        reader.hand_over_above(0);
         Self {
             reader,
             name,
             limits,
             track: Track::default(),
             outliers: BinaryHeap::new(),
+            peaks: Peaks::default(),
+            has_few_peaks: false,
             journalled: None,
             fresh: Vec::new(),
             explainer: None,
@@ -294,6 +307,7 @@ impl<'n> Collector<'n> {
                 continue;
             }
             let began = *began.get_or_insert_with(Instant::now);
+            self.take_first_peaks(observer, done);
             self.look_where(began.elapsed());
             self.rivals.iter_mut().for_each(RivalWatch::update);
             self.look(observer, false);
@@ -305,6 +319,18 @@ impl<'n> Collector<'n> {
         }
         self.look(observer, true);
         self.take(observer, began.map_or(Duration::ZERO, |b| b.elapsed()), true);
+    }
+
+    /// At first nearly every sample is a peak: looks often until they are few.
+    fn take_first_peaks(&mut self, observer: &mut Observer, done: &dyn Fn() -> bool) {
+        let began = Instant::now();
+        while !self.has_few_peaks && !done() {
+            let before = Instant::now();
+            std::thread::sleep(HURRIED);
+            let came = self.look(observer, false);
+            let few = f64::from(came) * LOOK.as_secs_f64() < f64::from(MANY_PEAKS) * before.elapsed().as_secs_f64();
+            self.has_few_peaks = few || began.elapsed() >= HURRIED_AT_MOST;
+        }
     }
 
     /// Until the end of a run whose length is known, so that short runs do not wait for the next look.
@@ -325,11 +351,19 @@ impl<'n> Collector<'n> {
         Some(share.min(1.0))
     }
 
-    /// Takes outliers that came, and explains them.
-    fn look(&mut self, observer: &mut Observer, ended: bool) {
-        let came = std::iter::from_fn(|| self.reader.next_outlier());
-        let came: Vec<Outlier> =
-            came.map(|o| Outlier { at_ns: o.at_ns, latency_ns: o.latency_ns, cause: None }).collect();
+    /// Takes outliers that came, and explains them. Returns how many came that are peaks at most.
+    fn look(&mut self, observer: &mut Observer, ended: bool) -> u32 {
+        let began_ns = self.reader.began_ns().unwrap_or(0);
+        let (mut came, mut peaks) = (Vec::new(), 0u32);
+        while let Some(o) = self.reader.next_outlier() {
+            self.peaks.add(Peak { at_ns: o.at_ns.saturating_sub(began_ns), latency_ns: o.latency_ns });
+            if o.latency_ns > self.limits.outlier_ns {
+                came.push(Outlier { at_ns: o.at_ns, latency_ns: o.latency_ns, cause: None });
+            } else {
+                peaks += 1;
+            }
+        }
+        self.reader.hand_over_above(self.peaks.above_ns());
         let explained = match (&mut self.explainer, observer.findings()) {
             (Some((explainer, tid)), Some(findings)) => explainer.explain(came, tid.load(Relaxed), ended, findings),
             _ => came,
@@ -338,6 +372,7 @@ impl<'n> Collector<'n> {
             self.fresh.extend_from_slice(&explained);
         }
         self.keep(&explained);
+        peaks
     }
 
     /// Takes the seconds that ended, their outliers, and journals them.
@@ -412,6 +447,7 @@ impl<'n> Collector<'n> {
             maxima: self.track.into_maxima(),
             outliers,
             outlier_count: snapshot.outliers,
+            peaks: self.peaks.into_sorted(),
             ..Series::default()
         }
     }

@@ -4,6 +4,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod baseline;
+mod bounds;
 pub mod case;
 pub mod compare;
 pub mod confidence;
@@ -23,11 +24,13 @@ pub mod network;
 pub mod openmetrics;
 mod outliers;
 pub mod output_file;
+mod peaks;
 mod reading;
 pub mod requirement;
 pub mod run;
 pub mod store;
 pub mod switching;
+pub mod tail;
 
 pub use case::{Case, Side};
 pub use findings::{Finding, Severity};

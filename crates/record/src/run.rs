@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::maxima::{Maxima, Stretch};
+pub use crate::peaks::{Peak, Peaks, append_peaks};
 use crate::{Finding, Measurement, NetworkProof, Switching};
 pub use conditions::{Conditions, Contamination, Rival};
 pub use environment::Environment;

@@ -38,6 +38,7 @@ mod rows;
 mod signal;
 mod streams;
 mod switching;
+mod tail;
 pub mod text;
 mod typeset;
 mod verdict;

@@ -34,6 +34,10 @@ struct Shared {
     early: AtomicU64,
     outliers: AtomicU64,
     threshold_ns: u64,
+    /// Latencies above this are handed over: the threshold, or less if the reader wants more of them.
+    hand_over_above_ns: AtomicU64,
+    /// When the first latency was recorded, in ns + 1; 0 before.
+    began: AtomicU64,
     /// Largest latency of each second: (second + 1) in the one, ns in the other.
     seconds: [(AtomicU64, AtomicU64); SECONDS],
 }
@@ -66,6 +70,8 @@ pub fn channel(threshold_ns: u64) -> (Writer, Reader) {
         early: AtomicU64::new(0),
         outliers: AtomicU64::new(0),
         threshold_ns,
+        hand_over_above_ns: AtomicU64::new(threshold_ns),
+        began: AtomicU64::new(0),
         seconds: std::array::from_fn(|_| Default::default()),
     });
     let (producer, consumer) = rtrb::RingBuffer::new(OUTLIERS);
@@ -149,8 +155,10 @@ impl Writer {
         if latency_ns > of_second.load(Relaxed) {
             of_second.store(latency_ns, Relaxed);
         }
-        if latency_ns > self.shared.threshold_ns {
-            add(&self.shared.outliers, 1);
+        if latency_ns > self.shared.hand_over_above_ns.load(Relaxed) {
+            if latency_ns > self.shared.threshold_ns {
+                add(&self.shared.outliers, 1);
+            }
             // A full ring means that thousands wait already: the count still has this one.
             let _ = self.ring.push(Outlier { at_ns: now_ns, latency_ns });
         }
@@ -159,6 +167,7 @@ impl Writer {
     #[cold]
     fn begin_second(&mut self, now_ns: u64) {
         let began_ns = *self.began_ns.get_or_insert(now_ns);
+        self.shared.began.store(began_ns.saturating_add(1), Relaxed);
         self.second = (now_ns - began_ns) / 1_000_000_000;
         self.second_ends_ns = began_ns + (self.second + 1) * 1_000_000_000;
         let (number, max_ns) = &self.shared.seconds[self.second as usize % SECONDS];
@@ -260,7 +269,18 @@ impl Reader {
         taken
     }
 
-    /// The next outlier that the writer handed over.
+    /// Also hands over latencies below the threshold, if they are above this. They are not counted as outliers. Nothing
+    /// is handed over between this and the threshold until it is called.
+    pub fn hand_over_above(&self, ns: u64) {
+        self.shared.hand_over_above_ns.store(ns.min(self.shared.threshold_ns), Relaxed);
+    }
+
+    /// When the first latency was recorded, in ns on the cycle's clock; nothing before.
+    pub fn began_ns(&self) -> Option<u64> {
+        self.shared.began.load(Relaxed).checked_sub(1)
+    }
+
+    /// The next outlier that the writer handed over, or the next latency above what [`Self::hand_over_above`] set.
     pub fn next_outlier(&mut self) -> Option<Outlier> {
         self.ring.pop().ok()
     }
@@ -310,6 +330,21 @@ mod tests {
         (0..20_000).for_each(|i| writer.record(i, 200));
         assert_eq!(std::iter::from_fn(|| reader.next_outlier()).count(), OUTLIERS);
         assert_eq!(reader.snapshot().outliers, 22_500);
+    }
+
+    #[test]
+    fn latencies_below_the_threshold_are_handed_over_on_demand_and_not_counted() {
+        let (mut writer, mut reader) = channel(100);
+        assert_eq!(reader.began_ns(), None);
+        writer.record(0, 60);
+        reader.hand_over_above(50);
+        [50, 51, 100, 101].into_iter().zip(1..).for_each(|(latency_ns, at_ns)| writer.record(at_ns, latency_ns));
+        // No outlier is missed by a level above the threshold.
+        reader.hand_over_above(1_000);
+        [100, 102].into_iter().zip(5..).for_each(|(latency_ns, at_ns)| writer.record(at_ns, latency_ns));
+        let came: Vec<_> = std::iter::from_fn(|| reader.next_outlier()).map(|o| (o.at_ns, o.latency_ns)).collect();
+        assert_eq!(came, [(2, 51), (3, 100), (4, 101), (6, 102)]);
+        assert_eq!((reader.snapshot().outliers, reader.began_ns()), (2, Some(0)));
     }
 
     #[test]

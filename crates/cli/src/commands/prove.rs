@@ -52,6 +52,9 @@ pub struct Prove {
     /// Exit with status 1 unless this holds on ontick's side: "99% < 3us", "max < 100us", "missed = 0" (repeatable)
     #[arg(long, value_name = "REQUIREMENT")]
     require: Vec<Requirement>,
+    /// Estimate what is exceeded less than once in so many cycles, beyond what was observed [default: 1e9]
+    #[arg(long, value_name = "CYCLES", num_args = 0..=1, require_equals = true, default_missing_value = "1e9", value_parser = flags::once_in)]
+    tail: Option<u64>,
     /// Change the machine's settings as `ontick tune plan` proposes for that CPU, or only these (--tune=KNOB,KNOB), and
     /// restore them afterwards
     #[arg(long, value_name = "KNOB", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "")]
@@ -93,6 +96,7 @@ impl Prove {
             junit: self.junit,
             require: self.require,
             quiet: false,
+            tail: self.tail,
         };
         let outcome =
             measuring::run(asked, &output, |s| s.case.side == Some(Side::Ontick), |o| prove::prove(&plan, o))?;

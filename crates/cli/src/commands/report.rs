@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ontick_record::fleet::Survey;
-use ontick_record::{Run, hlog, store};
+use ontick_record::{Run, hlog, store, tail};
 use ontick_report::{Plot, cyclictest_hist, html, openmetrics, plot, rows, text};
 
 use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
-use crate::flags::PictureFlags;
+use crate::flags::{self, PictureFlags};
 use crate::terminal;
 
 /// Show a record as text, HTML, plots, or in other tools' formats; or gather many records as one table.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows\n  ontick report records/*.json --arrow all.arrow\n  ontick report --fleet records --html fleet.html"
+    after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows\n  ontick report run.json --tail --svg tail.svg --plot tail\n  ontick report records/*.json --arrow all.arrow\n  ontick report --fleet records --html fleet.html"
 )]
 pub struct Report {
     /// A record, the journal of a killed run, or the output of cyclictest, rtla, oslat or others (`ontick import --help`);
@@ -41,6 +41,9 @@ pub struct Report {
     /// Which plot the picture is [default: latency]
     #[arg(long)]
     plot: Option<PlotName>,
+    /// Estimate what is exceeded less than once in so many cycles, beyond what was observed, or say why that cannot be said
+    #[arg(long, value_name = "CYCLES", num_args = 0..=1, require_equals = true, default_missing_value = "1e9", value_parser = flags::once_in, conflicts_with = "fleet")]
+    tail: Option<u64>,
     /// Write all series of all records as one table to this file, as Arrow IPC: a row for each series, with its figures,
     /// settings and histogram, and the machine
     #[arg(long, value_name = "FILE")]
@@ -91,6 +94,8 @@ enum PlotName {
     Dips,
     /// The frames of a network's first cycle over the gates of its links (network prove)
     Links,
+    /// What is exceeded once in so many cycles, with the band that it lies in (implies --tail)
+    Tail,
 }
 
 impl From<PlotName> for Plot {
@@ -110,6 +115,7 @@ impl From<PlotName> for Plot {
             PlotName::Received => Plot::Received,
             PlotName::Dips => Plot::Dips,
             PlotName::Links => Plot::Links,
+            PlotName::Tail => Plot::Tail,
         }
     }
 }
@@ -123,7 +129,10 @@ impl Report {
             return self.survey();
         }
         let [file] = &self.files[..] else { return self.gather() };
-        let run = store::read_any(file)?;
+        let mut run = store::read_any(file)?;
+        if let Some(once_in) = self.tail.or(matches!(self.plot, Some(PlotName::Tail)).then_some(tail::ONCE_IN)) {
+            tail::estimate_all(&mut run, once_in);
+        }
         let mut attempts = Attempts::default();
         if let Some(path) = &self.arrow {
             attempts.note(table::write(path, |add| add(file, &run)));
@@ -149,7 +158,11 @@ impl Report {
                 "several files become one table with --arrow FILE (`ontick compare` shows them side by side)",
             ));
         };
-        if self.html.is_some() || self.pictures.wanted() || !matches!(self.format, Format::Summary) {
+        if self.html.is_some()
+            || self.pictures.wanted()
+            || self.tail.is_some()
+            || !matches!(self.format, Format::Summary)
+        {
             return Err(Failure::new(
                 "of several files there is only the table of --arrow: name one file for the rest",
             ));

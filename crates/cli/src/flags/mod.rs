@@ -40,6 +40,14 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A number of cycles, one of which may be beyond a bound: `1e9`, `1000000`.
+pub fn once_in(text: &str) -> Result<u64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(cycles) if (1e3..=1e15).contains(&cycles) => Ok(cycles.round() as u64),
+        _ => Err(format!("\"{text}\" is not a number of cycles from 1e3 to 1e15 (write 1e9)")),
+    }
+}
+
 /// Whole percent, with or without the sign.
 pub fn whole_percent(text: &str) -> Result<u8, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();

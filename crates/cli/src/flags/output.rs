@@ -35,6 +35,9 @@ pub struct OutputFlags {
     /// Standard output belongs to something else: the result is shown on standard error
     #[arg(skip)]
     pub quiet: bool,
+    /// The bounds that are wanted are of what is exceeded once in so many cycles.
+    #[arg(skip)]
+    pub tail: Option<u64>,
 }
 
 impl OutputFlags {
@@ -70,6 +73,9 @@ impl OutputFlags {
         let verdicts: Vec<Judged> =
             self.require.iter().map(|r| r.judge(run.series.iter().filter(|s| judged(s)))).collect();
         run.requirements = verdicts;
+        if let Some(once_in) = self.tail {
+            ontick_record::tail::estimate_all(run, once_in);
+        }
     }
 
     /// Prints table or JSON, and writes what was asked for: each of them, whatever became of the others. What was measured

@@ -84,6 +84,7 @@ mod switch_tables;
 mod switch_tags;
 mod switch_user;
 mod switch_windows;
+mod tails;
 mod terminal;
 mod timed_section;
 mod tune;

@@ -8,7 +8,9 @@ use super::finite::finite;
 use super::jobs::{Dip, Pulse, Waits};
 use super::outlier::{Cause, Explained, Outlier, Tracing};
 use super::settings::Settings;
+use crate::bounds::Tail;
 use crate::maxima::Maxima;
+use crate::peaks::Peak;
 use crate::{Case, Histogram};
 
 /// One way of measuring, and what it found.
@@ -43,6 +45,13 @@ pub struct Series {
     /// How many samples were above the outlier threshold in all.
     #[serde(alias = "outliers_seen")]
     pub outlier_count: u64,
+    /// The largest samples with their times, in time order, however many were above the outlier threshold: what a bound
+    /// for the tail rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub peaks: Vec<Peak>,
+    /// What is exceeded less than once in so many cycles, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail: Option<Tail>,
     /// What made samples late, in the order in which it was first seen; empty unless it was looked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,

@@ -16,6 +16,7 @@ mod signal;
 mod streams;
 mod switching;
 pub(crate) mod table;
+mod tail;
 mod waits;
 
 use ontick_record::{Measurement, Run};
@@ -57,6 +58,7 @@ pub fn html(run: &Run) -> String {
         figures::persistence(&mut body, run);
         figures::all(&mut body, &plot::of_run(run), run.measurement == Measurement::Prove);
     }
+    tail::tails(&mut body, run);
     causes::timeline(&mut body, run);
     causes::causes(&mut body, run);
     findings::all(&mut body, &named);

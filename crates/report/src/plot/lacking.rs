@@ -2,7 +2,7 @@
 
 use ontick_record::{Run, Series};
 
-use super::{NO_LINKS, NO_PULSES, NO_REQUESTS, NO_WAITS, Plot, outliers, persistence, received, waveform};
+use super::{NO_LINKS, NO_PULSES, NO_REQUESTS, NO_WAITS, Plot, outliers, persistence, received, tail, waveform};
 
 /// Why there is nothing to draw, in words; nothing if there is.
 ///
@@ -29,6 +29,7 @@ pub fn lacking(run: &Run, plot: Plot) -> Option<&'static str> {
         Plot::Waits => (!crate::waits::of(run).is_empty(), NO_WAITS),
         Plot::Received => (!received::sides(run).is_empty(), "no wire was tested in this run"),
         Plot::Links => (run.network.as_ref().is_some_and(|network| !network.links.is_empty()), NO_LINKS),
+        Plot::Tail => (tail::bounds(run).next().is_some(), tail::LACKING),
         Plot::Dips => (!crate::dips::of(run).is_empty(), "no dips were searched in this run"),
     };
     (!there).then_some(words)

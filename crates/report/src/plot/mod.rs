@@ -23,6 +23,7 @@ mod persistence;
 mod received;
 mod scale;
 mod signal;
+mod tail;
 mod topology;
 mod waits;
 mod waveform;
@@ -82,6 +83,8 @@ pub enum Plot {
     Dips,
     /// The frames of a network's first cycle over the gates of its links; of one run only.
     Links,
+    /// What is exceeded once in so many cycles, beyond what was observed; of one run only.
+    Tail,
 }
 
 /// Text that names no plot.
@@ -99,7 +102,7 @@ impl FromStr for Plot {
 
 impl Plot {
     /// Every plot.
-    pub const ALL: [Plot; 14] = [
+    pub const ALL: [Plot; 15] = [
         Plot::Latency,
         Plot::Percentiles,
         Plot::Maxima,
@@ -114,6 +117,7 @@ impl Plot {
         Plot::Received,
         Plot::Dips,
         Plot::Links,
+        Plot::Tail,
     ];
 
     /// What it is chosen by.
@@ -133,6 +137,7 @@ impl Plot {
             Plot::Received => "received",
             Plot::Dips => "dips",
             Plot::Links => "links",
+            Plot::Tail => "tail",
         }
     }
 
@@ -168,6 +173,7 @@ impl Plot {
             Plot::Received => received::NAME.into(),
             Plot::Dips => dips::NAME.into(),
             Plot::Links => FRAMES_ON_LINKS.into(),
+            Plot::Tail => tail::NAME.into(),
         }
     }
 
@@ -193,6 +199,7 @@ impl Plot {
             Plot::Waits => nothing(paper, self.title(&[]), NO_WAITS),
             Plot::Dips => nothing(paper, self.title(&[]), "dips are those of one run"),
             Plot::Links => nothing(paper, self.title(&[]), NO_LINKS),
+            Plot::Tail => nothing(paper, self.title(&[]), "a tail's bounds are those of one run"),
             Plot::Received => nothing(paper, self.title(&[]), "a wire's pulses are those of one run"),
         }
     }
@@ -233,6 +240,9 @@ pub fn svg(run: &Run, plot: Plot) -> String {
     }
     if let (Plot::Links, Some(network)) = (plot, &run.network) {
         return gantt(&links::picture(network));
+    }
+    if plot == Plot::Tail {
+        return tail::draw(run, &Paper::titled(900.0, 480.0, (title, machine)));
     }
     if plot == Plot::Received {
         return received::document(run, (title, machine));
@@ -335,6 +345,11 @@ pub(crate) fn persistence_inline(run: &Run) -> Vec<(String, String)> {
 /// Dips detected by width, as a page wants them.
 pub(crate) fn dips_inline(run: &Run, width: f64, height: f64) -> String {
     dips::draw(run, &Paper::inline(width, height))
+}
+
+/// Return levels of the series that have a bound, as a page wants them.
+pub(crate) fn tail_inline(run: &Run, width: f64, height: f64) -> String {
+    tail::draw(run, &Paper::inline(width, height))
 }
 
 /// The curve of delays, as a page wants it.

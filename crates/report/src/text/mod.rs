@@ -13,6 +13,7 @@ pub mod samples;
 mod streams;
 mod switching;
 mod table;
+mod tail;
 mod trace;
 mod waits;
 
@@ -82,6 +83,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
     text.push_str(&waits::waits(run, style));
     text.push('\n');
     text.push_str(&hanging("", "", &printable(&verdict::verdict(run)), style.width));
+    text.push_str(&tail::tails(run, style));
     let causes = causes::causes(run, style);
     if !causes.is_empty() {
         text.push_str(&format!("\n{causes}"));

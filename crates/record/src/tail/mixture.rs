@@ -1,0 +1,41 @@
+//! Whether the largest excesses continue the tail of the others, or have a law of their own: a mixture, whose rare part
+//! decides the bound and has too few peaks to be known by.
+//!
+//! In the manner of TailID (Manau and others, ECRTS 2025) candidates are taken point by point from the top. For each, one
+//! law of all is held against two: one of the excesses up to the candidate, fitted to them alone (those above censored),
+//! and another of what is above. The statistic is the largest gain in likelihood.
+
+use super::critical::{self, Table};
+use super::gpd::{Excesses, Gpd};
+
+/// From so many on, those above have a shape of their own; fewer have a mean.
+const WITH_SHAPE: usize = 10;
+
+/// The candidates: how many are above.
+fn candidates(count: usize) -> impl Iterator<Item = usize> {
+    [1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, 64, 90, 128].into_iter().take_while(move |above| above * 3 <= count)
+}
+
+/// Twice the largest gain in the logarithm of the likelihood by a second law, and for how many it is.
+pub(super) fn gain(excesses: &Excesses) -> (f64, usize) {
+    let one = excesses.fit().1;
+    let gained = candidates(excesses.values().len()).map(|above| {
+        let lower = excesses.censored(above);
+        let from = lower.largest();
+        let upper: Vec<f64> = excesses.values()[lower.values().len()..].iter().map(|y| y - from).collect();
+        let mean = upper.iter().sum::<f64>() / above as f64;
+        let exponential = -(above as f64) * (mean.max(f64::MIN_POSITIVE).ln() + 1.0);
+        let upper = match above < WITH_SHAPE || mean <= 0.0 {
+            true => exponential,
+            false => Excesses::new(&upper).fit().1,
+        };
+        (2.0 * (lower.fit().1 + upper - one), above)
+    });
+    gained.fold((0.0, 0), |best, each| if each.0 > best.0 { each } else { best })
+}
+
+/// How many of the largest have a law of their own, at one chance in a hundred to find some where there are none.
+pub(super) fn of_another_law(excesses: &Excesses, fit: &Gpd) -> Option<usize> {
+    let (gain, above) = gain(excesses);
+    (gain > critical::value(Table::Mixture, fit.shape, excesses.count())).then_some(above)
+}
