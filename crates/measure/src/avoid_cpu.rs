@@ -9,7 +9,7 @@ pub(crate) fn others(cpu: Option<u32>) -> Option<CpuSet> {
     (others.count() > 0).then_some(others)
 }
 
-/// Keeps the calling thread off a CPU until it is dropped.
+/// Keeps the calling thread off CPUs until it is dropped.
 pub struct AvoidCpu {
     before: CpuSet,
 }
@@ -17,9 +17,14 @@ pub struct AvoidCpu {
 impl AvoidCpu {
     /// From this CPU, if there is another one for the thread.
     pub fn from(cpu: u32) -> Option<Self> {
+        Self::from_all(&[cpu])
+    }
+
+    /// From all of these, if there is another one for the thread.
+    pub fn from_all(cpus: &[u32]) -> Option<Self> {
         let before = sched_getaffinity(None).ok()?;
         let mut others = before;
-        others.unset(cpu as usize);
+        cpus.iter().for_each(|cpu| others.unset(*cpu as usize));
         (others.count() > 0 && sched_setaffinity(None, &others).is_ok()).then_some(Self { before })
     }
 }

@@ -1,5 +1,6 @@
 //! `latency noise`: how often and for how long a spinning core is taken away.
 
+use ontick_record::Case;
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::gaps::Gaps;
@@ -23,18 +24,50 @@ pub fn measure(
     if placement.policy.is_real_time() {
         watchdog::may_occupy(cpus::online().len())?;
     }
-    let prepare = |_: &_| {
-        let clock = Clock::new(ClockId::Monotonic);
-        let name = clock.name();
-        Ok(Noise { gaps: Gaps::new(clock, shortest_ns.max(1)), clock: name, began_ns: ClockId::Monotonic.now_ns() })
+    session::run(name, placement, limits, |_: &_| Ok(Noise::new(shortest_ns)), observer)
+}
+
+/// The same on several CPUs at once; what tells the series apart is in their order.
+pub fn on_each_cpu(
+    on: &[u32],
+    shortest_ns: u64,
+    placement: Placement,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Vec<Series>, Error> {
+    if placement.policy.is_real_time() {
+        watchdog::may_occupy_together(on, &cpus::online())?;
+    }
+    let cases: Vec<Case> = cases(on).collect();
+    let names: Vec<String> = cases.iter().map(Case::to_string).collect();
+    let member = |(cpu, name): (&u32, _)| session::Member {
+        name,
+        placement: Placement { cpu: Some(*cpu), ..placement },
+        prepare: move |_: &_| Ok(Noise::new(shortest_ns)),
     };
-    session::run(name, placement, limits, prepare, observer)
+    let members = on.iter().zip(names.iter().map(String::as_str)).map(member).collect();
+    let mut all = session::run_together(members, limits, observer)?;
+    all.iter_mut().zip(cases).for_each(|(series, case)| series.case = case);
+    Ok(all)
+}
+
+/// What tells the series of several CPUs apart.
+pub fn cases(on: &[u32]) -> impl Iterator<Item = Case> {
+    on.iter().map(|cpu| Case { cpu: Some(*cpu), ..Case::default() })
 }
 
 struct Noise {
     gaps: Gaps,
     clock: String,
     began_ns: u64,
+}
+
+impl Noise {
+    fn new(shortest_ns: u64) -> Self {
+        let clock = Clock::new(ClockId::Monotonic);
+        let name = clock.name();
+        Self { gaps: Gaps::new(clock, shortest_ns.max(1)), clock: name, began_ns: ClockId::Monotonic.now_ns() }
+    }
 }
 
 impl Probe for Noise {

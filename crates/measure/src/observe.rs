@@ -93,6 +93,13 @@ pub(crate) struct Part {
     pub share: f64,
 }
 
+impl Part {
+    /// The n-th series that is measured together with this one.
+    pub fn and(self, n: usize) -> Self {
+        Self { series: self.series + n, ..self }
+    }
+}
+
 impl<'a> Observer<'a> {
     /// Looks on with `look` until the run ends or `stop` is set.
     pub fn new(stop: &'a AtomicBool, look: &'a mut dyn FnMut(&Live)) -> Self {
@@ -210,6 +217,75 @@ impl<'a> Observer<'a> {
     }
 }
 
+/// Looks on until the timed threads are `done`, each of which has its collector; their series follow `first`.
+pub(crate) fn watch(
+    collectors: &mut [Collector],
+    first: Part,
+    observer: &mut Observer,
+    done: &dyn Fn() -> bool,
+    recording: &AtomicBool,
+) {
+    let mut began: Option<Instant> = None;
+    while !done() {
+        let rest = collectors.iter().map(|collector| collector.rest(began)).min().unwrap_or(LOOK);
+        std::thread::sleep(if began.is_some() { LOOK.min(rest) } else { BEFORE });
+        if !recording.load(Relaxed) {
+            continue;
+        }
+        let began = *began.get_or_insert_with(Instant::now);
+        take_first_peaks(collectors, first, observer, done);
+        let elapsed = began.elapsed();
+        for (n, collector) in collectors.iter_mut().enumerate() {
+            observer.begin(first.and(n));
+            collector.look_where(elapsed);
+            collector.rivals.iter_mut().for_each(RivalWatch::update);
+            collector.look(observer, false);
+            collector.take(observer, elapsed, false);
+        }
+        observer.begin(first);
+        show(collectors, observer, elapsed);
+    }
+    let elapsed = began.map_or(Duration::ZERO, |began| began.elapsed());
+    for (n, collector) in collectors.iter_mut().enumerate() {
+        observer.begin(first.and(n));
+        collector.look(observer, true);
+        collector.take(observer, elapsed, true);
+    }
+}
+
+/// At first nearly every sample is a peak: looks often until they are few.
+fn take_first_peaks(collectors: &mut [Collector], first: Part, observer: &mut Observer, done: &dyn Fn() -> bool) {
+    let began = Instant::now();
+    while collectors.iter().any(|collector| !collector.has_few_peaks) && !done() {
+        let before = Instant::now();
+        std::thread::sleep(HURRIED);
+        for (n, collector) in collectors.iter_mut().enumerate().filter(|(_, collector)| !collector.has_few_peaks) {
+            observer.begin(first.and(n));
+            let came = f64::from(collector.look(observer, false));
+            let few = came * LOOK.as_secs_f64() < f64::from(MANY_PEAKS) * before.elapsed().as_secs_f64();
+            collector.has_few_peaks = few || began.elapsed() >= HURRIED_AT_MOST;
+        }
+    }
+}
+
+/// Shows what was recorded so far, by all of them together.
+fn show(collectors: &[Collector], observer: &mut Observer, elapsed: Duration) {
+    let snapshots: Vec<Snapshot> = collectors.iter().map(|collector| collector.reader.snapshot()).collect();
+    let done = collectors.iter().zip(&snapshots).map(|(collector, snapshot)| collector.share_done(elapsed, snapshot));
+    let done = done.min_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal)).flatten();
+    let mut all = snapshots.iter().map(histogram);
+    let Some(mut latency) = all.next() else { return };
+    all.for_each(|other| latency.merge(&other));
+    let missed = snapshots.iter().map(|snapshot| snapshot.missed).sum();
+    match collectors {
+        [only] => observer.show(only.name, elapsed, done, &latency, missed, only.track.maxima()),
+        several => {
+            let maxima = Maxima::of_all(several.iter().map(|collector| collector.track.maxima()));
+            observer.show(&format!("{} CPUs", several.len()), elapsed, done, &latency, missed, &maxima);
+        }
+    }
+}
+
 /// Turns a recorder's reader into a series, in constant memory however long the run.
 pub(crate) struct Collector<'n> {
     reader: Reader,
@@ -296,41 +372,6 @@ impl<'n> Collector<'n> {
     /// Explains outliers of the thread with this id, which is there once recording begins.
     pub fn explain(&mut self, explainer: Explainer, tid: &'n AtomicI32) {
         self.explainer = Some((explainer, tid));
-    }
-
-    /// Looks on until the timed thread is `done`.
-    pub fn watch(&mut self, observer: &mut Observer, done: &dyn Fn() -> bool, recording: &AtomicBool) {
-        let mut began = None;
-        while !done() {
-            std::thread::sleep(if began.is_some() { LOOK.min(self.rest(began)) } else { BEFORE });
-            if !recording.load(Relaxed) {
-                continue;
-            }
-            let began = *began.get_or_insert_with(Instant::now);
-            self.take_first_peaks(observer, done);
-            self.look_where(began.elapsed());
-            self.rivals.iter_mut().for_each(RivalWatch::update);
-            self.look(observer, false);
-            self.take(observer, began.elapsed(), false);
-            let snapshot = self.reader.snapshot();
-            let (elapsed, latency) = (began.elapsed(), histogram(&snapshot));
-            let done = self.share_done(elapsed, &snapshot);
-            observer.show(self.name, elapsed, done, &latency, snapshot.missed, self.track.maxima());
-        }
-        self.look(observer, true);
-        self.take(observer, began.map_or(Duration::ZERO, |b| b.elapsed()), true);
-    }
-
-    /// At first nearly every sample is a peak: looks often until they are few.
-    fn take_first_peaks(&mut self, observer: &mut Observer, done: &dyn Fn() -> bool) {
-        let began = Instant::now();
-        while !self.has_few_peaks && !done() {
-            let before = Instant::now();
-            std::thread::sleep(HURRIED);
-            let came = self.look(observer, false);
-            let few = f64::from(came) * LOOK.as_secs_f64() < f64::from(MANY_PEAKS) * before.elapsed().as_secs_f64();
-            self.has_few_peaks = few || began.elapsed() >= HURRIED_AT_MOST;
-        }
     }
 
     /// Until the end of a run whose length is known, so that short runs do not wait for the next look.

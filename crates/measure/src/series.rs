@@ -10,15 +10,25 @@ pub fn each<T>(
     observer: &mut Observer,
     mut measure: impl FnMut(&T, &mut Observer) -> Result<Series, Error>,
 ) -> Result<Vec<Series>, Error> {
+    each_together(items, 1, observer, |item, observer| measure(item, observer).map(|series| vec![series]))
+}
+
+/// The same where each item gives so many series that are measured together.
+pub(crate) fn each_together<T>(
+    items: &[T],
+    together: usize,
+    observer: &mut Observer,
+    mut measure: impl FnMut(&T, &mut Observer) -> Result<Vec<Series>, Error>,
+) -> Result<Vec<Series>, Error> {
     let mut all = Vec::new();
     let share = 1.0 / items.len().max(1) as f64;
-    for (series, item) in items.iter().enumerate() {
+    for (n, item) in items.iter().enumerate() {
         if observer.stopped() {
             break;
         }
-        observer.begin(Part { series, from: series as f64 * share, share });
+        observer.begin(Part { series: n * together, from: n as f64 * share, share });
         match measure(item, observer) {
-            Ok(series) => all.push(series),
+            Ok(series) => all.extend(series),
             // What was measured before is worth keeping.
             Err(error) if !all.is_empty() => observer.fail(error),
             Err(error) => return Err(error),

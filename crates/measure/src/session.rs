@@ -1,7 +1,7 @@
 //! One timed thread from set-up to result: runs a [`Probe`] and records what it sees, while the calling
 //! thread looks on.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use ontick_record::run::{Conditions, Contamination, Series, Settings};
@@ -15,7 +15,7 @@ use crate::avoid_cpu::AvoidCpu;
 use crate::conditions::Watch;
 use crate::explain::Explainer;
 use crate::limits::{Length, Limits};
-use crate::observe::{Collector, Observer};
+use crate::observe::{self, Collector, Observer};
 use crate::probe::Probe;
 use crate::{Error, Placement};
 
@@ -35,50 +35,133 @@ pub fn run<P: Probe>(
     prepare: impl FnOnce(&ThreadSetup) -> Result<P, Error> + Send,
     observer: &mut Observer,
 ) -> Result<Series, Error> {
-    placement.check()?;
-    let (mut writer, reader) = recorder::channel(limits.outlier_ns);
-    let stop = observer.stop;
-    let recording = AtomicBool::new(false);
-    let tid = AtomicI32::new(0);
-    let mut collector = Collector::new(reader, name, limits);
-    if observer.findings().is_some() {
-        let (explainer, note) = Explainer::start(placement);
-        note.into_iter().for_each(|note| observer.note(note));
-        collector.explain(explainer, &tid);
-    }
-    if let Some(cpu) = placement.cpu {
-        collector.expect_on(cpu, &tid);
-        collector.watch_for_rivals(cpu, placement.policy);
-    }
-    let timed = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name("ontick-timed".into())
-            .spawn_scoped(scope, || timed(placement, limits, prepare, &mut writer, stop, &recording, &tid));
-        let thread = thread.map_err(Error::system("starting the timed thread"))?;
-        // Drawing and recording must not disturb what they show.
-        let _avoided = placement.cpu.and_then(AvoidCpu::from);
-        collector.watch(observer, &|| thread.is_finished(), &recording);
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
+    let all = run_together(vec![Member { name, placement, prepare }], limits, observer)?;
+    Ok(all.into_iter().next().expect("one series for each member"))
+}
 
-    // One that could not be pinned may be anywhere.
-    let strayed = collector.take_strayed().into_iter().filter(|_| timed.settings.cpu.is_some());
-    let strayed_to = strayed.map(|(cpu, said)| (cpu, observer.note(said)).0).collect();
-    let rivals = collector.take_rivals();
-    let mut series = collector.finish(observer);
-    if let Some(error) = timed.failure {
-        // What was measured until then is worth keeping.
-        if series.latency.count() == 0 {
-            return Err(error);
+/// A timed thread of several.
+pub struct Member<'n, F> {
+    /// Its series' name.
+    pub name: &'n str,
+    /// Where it runs.
+    pub placement: Placement,
+    /// Makes the probe on its thread, after that has been set up.
+    pub prepare: F,
+}
+
+/// Runs probes on threads of their own that begin together, each with a recorder of its own; one series for each, of those
+/// that follow the observer's. The run ends when all have ended.
+pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send>(
+    members: Vec<Member<F>>,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Vec<Series>, Error> {
+    members.iter().try_for_each(|member| member.placement.check())?;
+    let stop = observer.stop;
+    let (recording, start) = (AtomicBool::new(false), Start::of(members.len()));
+    let tids: Vec<AtomicI32> = members.iter().map(|_| AtomicI32::new(0)).collect();
+    let cpus: Vec<u32> = members.iter().filter_map(|member| member.placement.cpu).collect();
+    let first = observer.part();
+    let (mut collectors, mut writers) = (Vec::new(), Vec::new());
+    for (n, (member, tid)) in members.iter().zip(&tids).enumerate() {
+        let (writer, reader) = recorder::channel(limits.outlier_ns);
+        let mut collector = Collector::new(reader, member.name, limits);
+        observer.begin(first.and(n));
+        if observer.findings().is_some() {
+            let (explainer, note) = Explainer::start(member.placement);
+            note.into_iter().for_each(|note| observer.note(note));
+            collector.explain(explainer, tid);
         }
-        observer.note(format!("{name}: ended before its time: {error}"));
-        stop.store(true, Relaxed);
+        if let Some(cpu) = member.placement.cpu {
+            collector.expect_on(cpu, tid);
+            collector.watch_for_rivals(cpu, member.placement.policy);
+        }
+        collectors.push(collector);
+        writers.push(writer);
     }
-    series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, strayed_to, ..timed.settings };
-    series.contamination = timed.contamination;
-    series.maxima.end_at(timed.recorded_ns);
-    series.conditions = Conditions { rivals, ..timed.watch.end() };
-    Ok(series)
+    let names: Vec<&str> = members.iter().map(|member| member.name).collect();
+    let timed = std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for ((member, writer), tid) in members.into_iter().zip(&mut writers).zip(&tids) {
+            let Member { placement, prepare, .. } = member;
+            let (recording, start, cpus) = (&recording, &start, &cpus[..]);
+            let thread = std::thread::Builder::new().name("ontick-timed".into()).spawn_scoped(scope, move || {
+                timed(placement, limits, prepare, writer, stop, recording, start, tid, cpus)
+            });
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    // Those that were started end by themselves.
+                    start.give_up();
+                    return Err(Error::system("starting the timed thread")(error));
+                }
+            }
+        }
+        // Drawing and recording must not disturb what they show.
+        let _avoided = AvoidCpu::from_all(&cpus);
+        observe::watch(&mut collectors, first, observer, &|| threads.iter().all(|t| t.is_finished()), &recording);
+        let join = |thread: std::thread::ScopedJoinHandle<_>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let ended: Vec<Result<Option<Timed>, Error>> = threads.into_iter().map(join).collect();
+        ended.into_iter().collect::<Result<Vec<_>, _>>()
+    })?;
+    // Had one not begun, its reason would have been returned.
+    let timed = timed.into_iter().flatten();
+
+    let mut all = Vec::new();
+    for (n, ((timed, mut collector), name)) in timed.zip(collectors).zip(names).enumerate() {
+        observer.begin(first.and(n));
+        // One that could not be pinned may be anywhere.
+        let strayed = collector.take_strayed().into_iter().filter(|_| timed.settings.cpu.is_some());
+        let strayed_to = strayed.map(|(cpu, said)| (cpu, observer.note(said)).0).collect();
+        let rivals = collector.take_rivals();
+        let mut series = collector.finish(observer);
+        if let Some(error) = timed.failure {
+            // What was measured until then is worth keeping.
+            if series.latency.count() == 0 {
+                return Err(error);
+            }
+            observer.note(format!("{name}: ended before its time: {error}"));
+            stop.store(true, Relaxed);
+        }
+        series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, strayed_to, ..timed.settings };
+        series.contamination = timed.contamination;
+        series.maxima.end_at(timed.recorded_ns);
+        series.conditions = Conditions { rivals, ..timed.watch.end() };
+        all.push(series);
+    }
+    observer.begin(first);
+    Ok(all)
+}
+
+/// How often a thread that is ready looks whether the others are, in ns.
+const READY_LOOK_NS: u64 = 100_000;
+
+/// Threads that begin together: each waits until all are ready.
+struct Start {
+    missing: AtomicUsize,
+    given_up: AtomicBool,
+}
+
+impl Start {
+    fn of(members: usize) -> Self {
+        Self { missing: AtomicUsize::new(members), given_up: AtomicBool::new(false) }
+    }
+
+    /// One of them will never be ready: nobody waits for it.
+    fn give_up(&self) {
+        self.given_up.store(true, Relaxed);
+    }
+
+    /// The calling thread is ready. Returns when all are, or the run is to be ended; false where one never will be.
+    fn ready(&self, stop: &AtomicBool) -> bool {
+        self.missing.fetch_sub(1, Relaxed);
+        while self.missing.load(Relaxed) > 0 && !self.given_up.load(Relaxed) && !stop.load(Relaxed) {
+            std::thread::sleep(Duration::from_nanos(READY_LOOK_NS));
+        }
+        !self.given_up.load(Relaxed)
+    }
 }
 
 struct Timed {
@@ -90,7 +173,8 @@ struct Timed {
     failure: Option<Error>,
 }
 
-/// What happens on the timed thread.
+/// What happens on a timed thread; nothing where another one cannot begin.
+#[expect(clippy::too_many_arguments, reason = "what the threads of a run share")]
 fn timed<P: Probe>(
     placement: Placement,
     limits: Limits,
@@ -98,20 +182,29 @@ fn timed<P: Probe>(
     writer: &mut Writer,
     stop: &AtomicBool,
     recording: &AtomicBool,
+    start: &Start,
     tid: &AtomicI32,
-) -> Result<Timed, Error> {
+    timed_cpus: &[u32],
+) -> Result<Option<Timed>, Error> {
     block_signals();
     tid.store(rustix::thread::gettid().as_raw_nonzero().get(), Relaxed);
     let ready = placement.take();
     let watchdog = match placement.policy.is_real_time() {
-        true => Some(Watchdog::watch_this_thread(RUNAWAY_AFTER).map_err(Error::system("starting the watchdog"))?),
+        true => Some(
+            Watchdog::watch_this_thread_beside(RUNAWAY_AFTER, timed_cpus)
+                .inspect_err(|_| start.give_up())
+                .map_err(Error::system("starting the watchdog"))?,
+        ),
         false => None,
     };
-    let mut probe = prepare(&ready)?;
+    let mut probe = prepare(&ready).inspect_err(|_| start.give_up())?;
     if probe.may_practise() {
         warm_up(&mut probe, limits.length, stop);
     }
 
+    if !start.ready(stop) {
+        return Ok(None);
+    }
     let watch = Watch::start(placement.cpu);
     recording.store(true, Relaxed);
     let before = Usage::now();
@@ -125,8 +218,9 @@ fn timed<P: Probe>(
         settings.policy = lowered.to_string();
         settings.refused.push(format!(
             "policy {}: lowered to {lowered}, because the watchdog may run on no other CPU and must come before the loop \
-             (allow this program a second CPU)",
-            placement.policy
+             (allow this program {})",
+            placement.policy,
+            if timed_cpus.len() > 1 { "a CPU that is not timed" } else { "a second CPU" }
         ));
     }
     if watchdog.is_some_and(|w| w.demoted()) {
@@ -142,7 +236,7 @@ fn timed<P: Probe>(
         voluntary_switches: usage.voluntary_switches,
         involuntary_switches: usage.involuntary_switches,
     };
-    Ok(Timed { watch, settings, contamination, recorded_ns, failure })
+    Ok(Some(Timed { watch, settings, contamination, recorded_ns, failure }))
 }
 
 /// The longest warm-up of a run: a short run is not preceded by a longer one.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
+use ontick_record::Case;
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::thread::{ThreadSetup, block_signals};
@@ -16,7 +17,8 @@ use rustix::thread::futex;
 
 use crate::named_method::named_method;
 use crate::probe::{Probe, Sample};
-use crate::{Error, Limits, Observer, Placement, session};
+use crate::session::{self, Member, run_together};
+use crate::{Error, Limits, Observer, Placement, series};
 
 /// What one thread wakes the other with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,14 +62,73 @@ pub fn measure(
     limits: Limits,
     observer: &mut Observer,
 ) -> Result<Series, Error> {
-    if !(10_000..=1_000_000_000).contains(&interval_ns) {
-        return Err(Error::Impossible("the interval of wake-ups must be from 10us to 1s".into()));
-    }
+    check(interval_ns)?;
     let waker_placement = placement.peer(waker_cpu, "a wake-up between CPUs")?;
     let prepare = |_: &ThreadSetup| {
         Wakeup::start(method, interval_ns, waker_placement).map_err(Error::system("a wake-up's start"))
     };
     session::run(name, placement, limits, prepare, observer)
+}
+
+fn on_each_cpu(
+    on: &[u32],
+    method: Method,
+    interval_ns: u64,
+    waker_cpu: Option<u32>,
+    placement: Placement,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Vec<Series>, Error> {
+    check(interval_ns)?;
+    let cases: Vec<Case> = cases(&[method], on).collect();
+    let names: Vec<String> = cases.iter().map(Case::to_string).collect();
+    let next = on.iter().cycle().skip(1).copied();
+    let from = |(cpu, next): (&u32, u32)| {
+        let placement = Placement { cpu: Some(*cpu), ..placement };
+        let next = Some(next).filter(|next| next != cpu);
+        placement.peer(waker_cpu.or(next), "a wake-up between CPUs").map(|waker| (placement, waker))
+    };
+    let pairs: Vec<(Placement, Placement)> = on.iter().zip(next).map(from).collect::<Result<_, _>>()?;
+    let member = |((placement, waker), name)| Member {
+        name,
+        placement,
+        prepare: move |_: &ThreadSetup| {
+            Wakeup::start(method, interval_ns, waker).map_err(Error::system("a wake-up's start"))
+        },
+    };
+    let members = pairs.into_iter().zip(names.iter().map(String::as_str)).map(member).collect();
+    let mut all = run_together(members, limits, observer)?;
+    all.iter_mut().zip(cases).for_each(|(series, case)| series.case = case);
+    Ok(all)
+}
+
+/// The same, by each method in turn, of threads on several CPUs at once; each is woken from the next CPU of the list, or
+/// from `waker_cpu`.
+pub fn each_on_each_cpu(
+    methods: &[Method],
+    on: &[u32],
+    interval_ns: u64,
+    waker_cpu: Option<u32>,
+    placement: Placement,
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Vec<Series>, Error> {
+    series::each_together(methods, on.len(), observer, |method, observer| {
+        on_each_cpu(on, *method, interval_ns, waker_cpu, placement, limits, observer)
+    })
+}
+
+/// What tells the series of several CPUs apart.
+pub fn cases<'a>(methods: &'a [Method], on: &'a [u32]) -> impl Iterator<Item = Case> + 'a {
+    let case = |method: &Method, cpu| Case { method: Some(method.name().into()), cpu: Some(cpu), ..Case::default() };
+    methods.iter().flat_map(move |method| on.iter().map(move |cpu| case(method, *cpu)))
+}
+
+fn check(interval_ns: u64) -> Result<(), Error> {
+    match interval_ns {
+        10_000..=1_000_000_000 => Ok(()),
+        _ => Err(Error::Impossible("the interval of wake-ups must be from 10us to 1s".into())),
+    }
 }
 
 /// What both threads share.

@@ -52,6 +52,9 @@ pub struct Case {
     /// The policy of the thread that handles the line's interrupt, where it is not the kernel's usual one: `fifo:60`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub irq_policy: Option<String>,
+    /// The CPU, of several that were measured together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
     /// Which of the several waits of a loop, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<u32>,
@@ -114,6 +117,7 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let length = self.width_ns.or(self.delay_ns).map(ontick_units::exact);
         let irq = self.irq();
+        let cpu = self.cpu.map(|cpu| format!("CPU {cpu}"));
         let wait = self.wait.map(|wait| format!("wait {wait}"));
         let sum = self.sum_of_waits.map(|waits| format!("sum of {waits} waits"));
         let parts = [
@@ -121,6 +125,7 @@ impl fmt::Display for Case {
             self.method.as_deref(),
             self.policy.as_deref(),
             irq.as_deref(),
+            cpu.as_deref(),
             wait.as_deref(),
             sum.as_deref(),
             self.cache.as_deref(),

@@ -40,6 +40,22 @@ impl Maxima {
         })
     }
 
+    /// The largest latency of each stretch, of series that ran together: those with the longest stretches give the places.
+    pub fn of_all<'a>(all: impl Iterator<Item = &'a Self> + Clone) -> Self {
+        let Some(longest) = all.clone().max_by_key(|maxima| (maxima.step_ns, maxima.max_ns.len())) else {
+            return Self::default();
+        };
+        let mut together = longest.clone();
+        for stretch in all.flat_map(Self::stretches) {
+            let place = stretch.from_ns / together.step_ns.max(1);
+            let place = (place as usize).min(together.max_ns.len().saturating_sub(1));
+            if let Some(max_ns) = together.max_ns.get_mut(place) {
+                *max_ns = stretch.max_ns.max(*max_ns);
+            }
+        }
+        together
+    }
+
     /// How long all stretches are together, in ns.
     pub fn length_ns(&self) -> u64 {
         self.stretches().last().map_or(0, |last| last.from_ns.saturating_add(last.length_ns))
@@ -80,6 +96,15 @@ mod tests {
         let mut block = Maxima { step_ns: SECOND, max_ns: max_ns.into(), short: Vec::new() };
         block.end_at(length_ns);
         block
+    }
+
+    #[test]
+    fn series_that_ran_together_have_the_largest_of_each_stretch() {
+        let (first, second) = (block(&[1, 7, 2], 3 * SECOND), block(&[4, 3], 2 * SECOND));
+        let coarse = Maxima { step_ns: 2 * SECOND, max_ns: vec![5, 9], short: Vec::new() };
+        assert_eq!(Maxima::of_all([&first, &second].into_iter()).max_ns, [4, 7, 2]);
+        assert_eq!(Maxima::of_all([&first, &coarse].into_iter()).max_ns, [7, 9]);
+        assert_eq!(Maxima::of_all([].into_iter()), Maxima::default());
     }
 
     #[test]

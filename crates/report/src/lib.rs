@@ -40,6 +40,7 @@ mod streams;
 mod switching;
 mod tail;
 pub mod text;
+mod together;
 mod typeset;
 mod verdict;
 mod waits;

@@ -8,6 +8,7 @@ use ontick_units::{exact, show};
 use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
 use crate::number::{count, counted, decimals_needed, percent_down, plain, probability_down};
+use crate::together::{is_together, on_cpus_like, with_all_cpus};
 use crate::{delays, streams, switching, waits};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
@@ -30,6 +31,7 @@ pub fn verdict(run: &Run) -> String {
     if let Some(verdict) = crate::dips::verdict(run).or_else(|| crate::received::verdict(run)) {
         return verdict;
     }
+    let run = &*with_all_cpus(run);
     match decisive(run) {
         Some(series) => sentence(run, series),
         None => "Nothing was measured, so there is no verdict.".into(),
@@ -38,7 +40,9 @@ pub fn verdict(run: &Run) -> String {
 
 /// The series that the verdict is about.
 pub(crate) fn decisive(run: &Run) -> Option<&Series> {
-    let measured = || run.series.iter().filter(|s| s.latency.count() > 0);
+    // Of CPUs that were measured at once, all together count.
+    let together = run.series.iter().any(is_together);
+    let measured = || run.series.iter().filter(move |s| s.latency.count() > 0 && (!together || is_together(s)));
     if run.measurement == Measurement::Prove {
         let ours = || measured().filter(|s| s.case.side == Some(Side::Ontick));
         return ours().find(|s| is_loaded(s)).or_else(|| ours().next()).or_else(|| measured().next());
@@ -145,6 +149,10 @@ fn subject(run: &Run, series: &Series) -> String {
     let ours = run.measurement == Measurement::Prove && series.case.side == Some(Side::Ontick);
     if let Case { width_ns: Some(width), method: Some(method), side: Some(side), .. } = &series.case {
         return format!("{machine}, at {} by {method} ({}),", exact(*width), side.as_str());
+    }
+    if is_together(series) {
+        let by = series.case.method.as_ref().map_or_else(|| ",".into(), |method| format!(", by {method},"));
+        return format!("{machine}, on {} CPUs at once{by}", on_cpus_like(run, series));
     }
     match run.series.len() {
         1 => machine.into(),

@@ -26,11 +26,22 @@ pub enum WouldStarve {
         "this machine has one CPU: a loop that spins on it at real-time priority would stop everything else (use a method that sleeps)"
     )]
     OnlyCpu,
+    /// None is left.
+    #[error(
+        "no CPU is left: a loop that spins on each of them at real-time priority would stop everything else (leave one out, or use a method that sleeps)"
+    )]
+    EveryCpu,
 }
 
 /// Refuses the machine's only CPU to a loop that spins.
 pub fn may_occupy(cpus_online: usize) -> Result<(), WouldStarve> {
     if cpus_online > 1 { Ok(()) } else { Err(WouldStarve::OnlyCpu) }
+}
+
+/// Refuses every CPU of the machine to loops that spin.
+pub fn may_occupy_together(cpus: &[u32], online: &[u32]) -> Result<(), WouldStarve> {
+    may_occupy(online.len())?;
+    if online.iter().all(|cpu| cpus.contains(cpu)) { Err(WouldStarve::EveryCpu) } else { Ok(()) }
 }
 
 /// Watches threads from beside, and demotes one to normal scheduling that has kept its CPU busy for
@@ -48,7 +59,12 @@ impl Watchdog {
     /// where it may and keeps off the CPUs that only the watched thread uses. Where it may run nowhere else (a cpuset of
     /// one CPU) it takes one priority more than the watched thread, which for that may be [`lowered`](Self::lowered).
     pub fn watch_this_thread(limit: Duration) -> io::Result<Self> {
-        Self::watch(limit, without(cpus::online(), &cpus::allowed()))
+        Self::watch_this_thread_beside(limit, &[])
+    }
+
+    /// The same where other loops, which may run away too, have these CPUs: the watching thread keeps off them.
+    pub fn watch_this_thread_beside(limit: Duration, timed: &[u32]) -> io::Result<Self> {
+        Self::watch(limit, without(without(cpus::online(), &cpus::allowed()), timed))
     }
 
     fn watch(limit: Duration, elsewhere: Vec<u32>) -> io::Result<Self> {

@@ -73,6 +73,8 @@ enum PlotName {
     Latency,
     Percentiles,
     Maxima,
+    /// Largest latency over time of each CPU, as colours (--cpu with several)
+    Cpus,
     Blocks,
     /// Pulses by width
     Widths,
@@ -104,6 +106,7 @@ impl From<PlotName> for Plot {
             PlotName::Latency => Plot::Latency,
             PlotName::Percentiles => Plot::Percentiles,
             PlotName::Maxima => Plot::Maxima,
+            PlotName::Cpus => Plot::Cpus,
             PlotName::Blocks => Plot::Blocks,
             PlotName::Widths => Plot::Widths,
             PlotName::Persistence => Plot::Persistence,

@@ -12,7 +12,7 @@ pub use machine::{BoardFlag, RootFlag, TargetFlags, needs_root, target};
 pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
 pub use pictures::PictureFlags;
-pub use placement::{Cpu, PlacementFlags, cpu};
+pub use placement::{Cpu, PlacementFlags, cpu, of_several};
 
 use ontick_units::{parse_interval, parse_time};
 

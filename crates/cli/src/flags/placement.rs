@@ -1,15 +1,19 @@
 //! Where and how the timed thread runs.
 
-use clap::Args;
+use clap::{Arg, Args};
 use ontick_measure::Placement;
+use ontick_rt::cpus;
 use ontick_rt::thread::Policy;
+use ontick_units::CpuList;
+
+use crate::failure::Failure;
 
 /// Where and how the timed thread runs.
 #[derive(Args, Debug, Clone)]
 pub struct PlacementFlags {
     /// CPU of the timed thread, or "any" to leave it to the scheduler [default: one isolated, else one without fixed interrupts]
-    #[arg(long, value_name = "N|any", value_parser = cpu)]
-    cpu: Option<Cpu>,
+    #[arg(long, value_name = "N|any", value_parser = one)]
+    cpu: Option<Cpus>,
     /// Scheduling: other, fifo:PRIORITY, rr:PRIORITY or deadline:RUNTIME/DEADLINE/PERIOD
     #[arg(long, default_value = "fifo:99")]
     policy: Policy,
@@ -48,7 +52,78 @@ pub fn cpu(text: &str) -> Result<Cpu, String> {
     }
 }
 
+/// The CPUs of timed threads, as they are asked for.
+#[derive(Debug, Clone)]
+pub enum Cpus {
+    One(Cpu),
+    Listed(CpuList),
+    All,
+    Isolated,
+}
+
+/// Where a command takes one.
+fn one(text: &str) -> Result<Cpus, String> {
+    cpu(text).map(Cpus::One).map_err(|why| match several(text) {
+        Ok(_) => format!("\"{text}\" is several CPUs, and this takes the number of one, or \"any\""),
+        Err(_) => why,
+    })
+}
+
+/// For the option `--cpu` of a command that measures several at once.
+pub fn of_several(arg: Arg) -> Arg {
+    let help = "CPU of the timed thread; several, with a thread on each, as a list (1-3), isolated or all; or \"any\" to leave it to \
+                the scheduler [default: one isolated, else one without fixed interrupts]";
+    arg.value_name("LIST|all|isolated|any").value_parser(several).help(help)
+}
+
+fn several(text: &str) -> Result<Cpus, String> {
+    match text {
+        "all" => Ok(Cpus::All),
+        "isolated" => Ok(Cpus::Isolated),
+        _ if text == "any" || text.parse::<u32>().is_ok() => cpu(text).map(Cpus::One),
+        list => match list.parse::<CpuList>() {
+            Ok(cpus) if cpus.iter().next().is_some() => Ok(Cpus::Listed(cpus)),
+            _ => Err(format!("\"{text}\" is no CPU nor a list of them such as 1-3, all, isolated or any")),
+        },
+    }
+}
+
+/// CPUs ascending, and what is to be said of those that were left out.
+type Together = (Vec<u32>, Option<String>);
+
 impl PlacementFlags {
+    /// The CPUs where several are measured at once, ascending; none where one is. `spins` leaves one of `all` to the rest of
+    /// the system, and the second value says which.
+    pub fn together(&self, spins: bool) -> Result<Option<Together>, Failure> {
+        let cpus: Vec<u32> = match &self.cpu {
+            None | Some(Cpus::One(_)) => return Ok(None),
+            Some(Cpus::Listed(cpus)) => cpus.iter().collect(),
+            Some(Cpus::All) => {
+                let online = cpus::online();
+                let mut all = cpus::allowed();
+                all.retain(|cpu| online.contains(cpu));
+                match all.first().copied().filter(|_| spins && all.len() == online.len() && all.len() > 1) {
+                    Some(first) => {
+                        all.remove(0);
+                        let note =
+                            format!("CPU {first} was left to the rest of the system, as the loops of the others spin");
+                        return Ok(Some((all, Some(note))));
+                    }
+                    None => all,
+                }
+            }
+            Some(Cpus::Isolated) => match cpus::isolated() {
+                none if none.is_empty() => {
+                    return Err(Failure::new(
+                        "no CPU of this machine is isolated: name CPUs (--cpu 1-3), or isolate some (`ontick tune plan --boot`)",
+                    ));
+                }
+                isolated => isolated,
+            },
+        };
+        Ok(Some((cpus, None)))
+    }
+
     /// Why that CPU, where none was named and not simply the last was taken.
     pub fn note(&self) -> Option<String> {
         let placement = self.placement();
@@ -64,7 +139,13 @@ impl PlacementFlags {
         }
     }
 
+    /// Of several CPUs, that of the first.
     pub fn placement(&self) -> Placement {
-        Placement { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: !self.stock }
+        let cpu = match &self.cpu {
+            None => Cpu::choose(None, self.policy),
+            Some(Cpus::One(cpu)) => Cpu::choose(Some(*cpu), self.policy),
+            Some(_) => self.together(false).ok().flatten().and_then(|(cpus, _)| cpus.first().copied()),
+        };
+        Placement { cpu, policy: self.policy, prepared: !self.stock }
     }
 }

@@ -19,6 +19,7 @@ mod endings;
 mod errors;
 mod escapes;
 mod escapes_of_programs;
+mod every_cpu;
 mod examples;
 mod explain;
 mod fewer_cpus;

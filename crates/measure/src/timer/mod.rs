@@ -6,6 +6,7 @@ mod futex;
 mod io_uring;
 mod method;
 mod nanosleep;
+mod on_each_cpu;
 mod posix_timer;
 mod select;
 mod setitimer;
@@ -22,6 +23,7 @@ use ontick_rt::wait::{DUTY, Wait};
 use ontick_rt::{Cycle, Overrun, cpus, watchdog};
 
 pub use method::Method;
+pub use on_each_cpu::{Places, cases, on_each_cpu};
 
 use crate::observe::Part;
 use crate::probe::{Probe, Sample};

@@ -3,7 +3,7 @@
 use super::table::swatch;
 use crate::markup::Markup;
 use crate::plot::panels::{self, Panel};
-use crate::plot::{Curve, Plot, persistence_inline, received_inline, waveforms_inline};
+use crate::plot::{Curve, Plot, cpus_inline, persistence_inline, received_inline, waveforms_inline};
 use ontick_record::Run;
 
 pub(super) fn all(body: &mut Markup, curves: &[Curve], in_blocks: bool) {
@@ -71,6 +71,30 @@ fn figure(body: &mut Markup, plot: Plot, curves: &[Curve], height: f64, caption:
     }
     body.close();
 }
+
+/// The CPUs that were measured at once, over time.
+pub(super) fn cpus(body: &mut Markup, run: &Run) {
+    let drawn = [("broad", 960.0), ("narrow", 400.0)].map(|(class, width)| (class, cpus_inline(run, width)));
+    let count = drawn[0].1.len();
+    if count == 0 {
+        return;
+    }
+    body.open("section", &[]).leaf("h2", &[], "CPUs over time").leaf("p", &[("class", &"caption")], CPUS);
+    for method in 0..count {
+        for (class, pictures) in &drawn {
+            let (name, picture) = &pictures[method];
+            body.open("figure", &[("class", class)]);
+            if count > 1 {
+                body.leaf("figcaption", &[], name);
+            }
+            body.raw(picture).close();
+        }
+    }
+    body.close();
+}
+
+const CPUS: &str = "The largest latency of each CPU in each stretch of the run, by colour. What is bright in one row alone \
+disturbs one CPU; a column that is bright in all rows disturbed them all.";
 
 /// Pulses that came over a wire, without a load and beside one.
 pub(super) fn received(body: &mut Markup, run: &Run) {

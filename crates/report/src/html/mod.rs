@@ -56,6 +56,7 @@ pub fn html(run: &Run) -> String {
     if !has_delays && !has_no_latencies {
         figures::waveforms(&mut body, run);
         figures::persistence(&mut body, run);
+        figures::cpus(&mut body, run);
         figures::all(&mut body, &plot::of_run(run), run.measurement == Measurement::Prove);
     }
     tail::tails(&mut body, run);

@@ -6,6 +6,7 @@ use crate::compare::Named;
 use crate::figures::{missed_cycles, share_in_time};
 use crate::grouping::{is_loaded, stock_beside};
 use crate::markup::Markup;
+use crate::together::with_all_cpus;
 use crate::typeset::{count, number, time};
 use crate::verdict::decisive;
 use crate::{typeset, warnings};
@@ -25,6 +26,7 @@ fn latency(ns: Option<u64>) -> String {
 
 /// The figures that decide, beside those of the other side where there is one.
 pub(super) fn cards(body: &mut Markup, run: &Run) {
+    let run = &*with_all_cpus(run);
     let Some(series) = decisive(run) else { return };
     let stock = stock_beside(run, series);
     let when = match (stock, is_loaded(series)) {

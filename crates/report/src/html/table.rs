@@ -8,12 +8,14 @@ use crate::grouping::groups;
 use crate::markup::Markup;
 use crate::plot::panels::inks;
 use crate::plot::{Ink, of_run, of_runs};
+use crate::together::with_all_cpus;
 use crate::typeset::{count, number as set, plain_time, sentence, time};
 
 /// All figures of a run, one row per series.
 pub(super) fn latencies(body: &mut Markup, run: &Run) {
     let inks: Vec<(&Series, Ink)> = inks(&of_run(run));
-    let groups = groups(run);
+    let with_all = with_all_cpus(run);
+    let groups = groups(&with_all);
     let grouped = groups.iter().any(|g| !g.name.is_empty());
     let title = if run.switch.is_some() { "First frames after their gate’s opening" } else { "All figures" };
     body.leaf("h2", &[], title).open("div", &[("class", &"wide")]).open("table", &[]);
@@ -40,7 +42,7 @@ pub(super) fn latencies(body: &mut Markup, run: &Run) {
                 body.leaf("th", &[("scope", &"row")], name);
             }
             body.open("th", &[("scope", &"row")]);
-            if let Some((_, ink)) = inks.iter().find(|(s, _)| std::ptr::eq(*s, *series)) {
+            if let Some((_, ink)) = inks.iter().find(|(s, _)| s.name == series.name) {
                 swatch(body, *ink);
             }
             body.words(label).close();

@@ -2,7 +2,7 @@
 
 use ontick_record::{Run, Series};
 
-use super::{NO_LINKS, NO_PULSES, NO_REQUESTS, NO_WAITS, Plot, outliers, persistence, received, tail, waveform};
+use super::{NO_LINKS, NO_PULSES, NO_REQUESTS, NO_WAITS, Plot, cpus, outliers, persistence, received, tail, waveform};
 
 /// Why there is nothing to draw, in words; nothing if there is.
 ///
@@ -17,6 +17,7 @@ pub fn lacking(run: &Run, plot: Plot) -> Option<&'static str> {
     let (there, words) = match plot {
         Plot::Latency | Plot::Percentiles => (any(|s| s.latency.count() > 0), "it has no samples"),
         Plot::Maxima => (any(|s| s.maxima.max_ns.iter().any(|ns| *ns > 0)), "no maxima over time were recorded"),
+        Plot::Cpus => (!cpus::heats(run).is_empty(), cpus::LACKING),
         Plot::Blocks => (any(|s| !s.blocks.is_empty()), "the run was not measured in blocks"),
         Plot::Widths => {
             (any(|s| s.pulse.as_ref().is_some_and(|pulse| !pulse.width.is_empty())), "no pulses were measured")

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod blocks;
+pub(crate) mod cpus;
 mod datapath;
 mod delays;
 mod dips;
@@ -59,6 +60,8 @@ pub enum Plot {
     Percentiles,
     /// Largest latency of each second (or longer stretch) of the run.
     Maxima,
+    /// Largest latency over time of each of several CPUs, as colours; of one run only.
+    Cpus,
     /// 99th percentile of each block of an interleaved comparison.
     Blocks,
     /// Pulses by width, around the width that was asked for.
@@ -102,10 +105,11 @@ impl FromStr for Plot {
 
 impl Plot {
     /// Every plot.
-    pub const ALL: [Plot; 15] = [
+    pub const ALL: [Plot; 16] = [
         Plot::Latency,
         Plot::Percentiles,
         Plot::Maxima,
+        Plot::Cpus,
         Plot::Blocks,
         Plot::Widths,
         Plot::Persistence,
@@ -126,6 +130,7 @@ impl Plot {
             Plot::Latency => "latency",
             Plot::Percentiles => "percentiles",
             Plot::Maxima => "maxima",
+            Plot::Cpus => "cpus",
             Plot::Blocks => "blocks",
             Plot::Widths => "widths",
             Plot::Persistence => "persistence",
@@ -162,6 +167,7 @@ impl Plot {
             Plot::Latency => capital,
             Plot::Percentiles => format!("{capital} by percentile"),
             Plot::Maxima => format!("Largest {quantity} over time"),
+            Plot::Cpus => cpus::NAME.into(),
             Plot::Blocks => "Blocks in order".into(),
             Plot::Widths => "Widths".into(),
             Plot::Persistence => "Persistence".into(),
@@ -191,6 +197,7 @@ impl Plot {
             Plot::Maxima => maxima::draw(&with(|s| s.maxima.max_ns.iter().any(|ns| *ns > 0)), paper),
             Plot::Blocks => blocks::draw(&with(|s| !s.blocks.is_empty()), paper),
             Plot::Widths => widths::draw(&with(|s| s.pulse.as_ref().is_some_and(|p| !p.width.is_empty())), paper),
+            Plot::Cpus => nothing(paper, self.title(&[]), "CPUs over time are those of one run"),
             Plot::Persistence => nothing(paper, self.title(&[]), NO_REQUESTS),
             Plot::Waveform => nothing(paper, self.title(&[]), NO_PULSES),
             Plot::Outliers => outliers::draw(None, paper),
@@ -227,6 +234,9 @@ pub fn svg(run: &Run, plot: Plot) -> String {
     }
     if plot == Plot::Persistence {
         return persistence_document(run, (title, machine));
+    }
+    if plot == Plot::Cpus {
+        return cpus::document(run, (title, machine));
     }
     if plot == Plot::Delays {
         let paper = Paper::titled(900.0, 480.0, (title, machine));
@@ -334,6 +344,13 @@ pub(crate) fn outliers_inline(run: &Run, width: f64) -> Option<String> {
     let timeline = outliers::timeline(run)?;
     let height = outliers::height(Some(&timeline), width, 10.0);
     Some(outliers::draw(Some(&timeline), &Paper::inline(width, height)))
+}
+
+/// The CPUs of each method over time, as a page wants them.
+pub(crate) fn cpus_inline(run: &Run, width: f64) -> Vec<(String, String)> {
+    let heats = cpus::heats(run);
+    let draw = |heat: &cpus::Heat| cpus::draw(heat, &Paper::inline(width, heat.height(false)));
+    heats.iter().map(|heat| (heat.method.clone(), draw(heat))).collect()
 }
 
 /// Each series with its traces over each other, as a page wants it.

@@ -8,6 +8,7 @@ use crate::causes::{in_order, label, price, sentence};
 use crate::figures::latency;
 use crate::number::{count, percent_down};
 use crate::printable::printable;
+use crate::together::most_disturbed;
 use crate::verdict::decisive;
 
 /// Rows, at most; the last sums up what is left.
@@ -17,9 +18,10 @@ const FIGURE: usize = 9;
 /// A cause's name is not cut below this.
 const NAME: usize = 10;
 
-/// Causes of the series that the verdict is about: a table and a sentence. Empty where nothing was explained.
+/// Causes of the series that the verdict is about, and of several CPUs those of the one with most outliers: a table and a
+/// sentence. Empty where nothing was explained.
 pub(super) fn causes(run: &Run, style: &Style) -> String {
-    let Some(series) = decisive(run) else { return String::new() };
+    let Some(series) = most_disturbed(run).or_else(|| decisive(run)) else { return String::new() };
     let Some(sentence) = sentence(series) else { return String::new() };
     let mut text = table(series, style);
     text.push_str(&hanging("", "", &printable(&of(run, series, &sentence)), style.width));

@@ -8,6 +8,7 @@ use crate::colour::Paint;
 use crate::figures::{LATENCIES, STD_DEV, latency, missed_cycles, rough_deviations, share_in_time};
 use crate::grouping::groups;
 use crate::printable::printable;
+use crate::together::with_all_cpus;
 
 /// A label is not cut below this; rather do columns go, or is the line too long.
 const LABEL: usize = 10;
@@ -24,6 +25,7 @@ struct Row<'a> {
 
 /// The table of a run.
 pub(super) fn table(run: &Run, style: &Style) -> String {
+    let run = &*with_all_cpus(run);
     let rows = rows(run);
     let shape = Shape::of(&rows, style);
     let Shape { group, label, columns } = &shape;

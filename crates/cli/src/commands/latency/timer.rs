@@ -3,7 +3,7 @@
 use clap::Args;
 use ontick_measure::restrict_affinity::Cpus;
 use ontick_measure::timer::cache::{self, Cache, Working};
-use ontick_measure::timer::{self, Job, Method, waits};
+use ontick_measure::timer::{self, Job, Method, Places, waits};
 use ontick_measure::timetable::Timetable;
 use ontick_measure::{Load, Observer, confined};
 use ontick_record::Measurement as Kind;
@@ -17,7 +17,8 @@ use crate::flags::{self, MeasuringFlags};
 /// Measure how late a periodic job acts, by the method that it waits with.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --load cpu --cpus 1,all\n  sudo ontick latency timer --waits 4 --html waits.html\n  sudo ontick latency timer --cache untouched,prefetch,huge --load memory\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
+    mut_arg("cpu", flags::of_several),
+    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --load cpu --cpus 1,all\n  sudo ontick latency timer --cpu all --phase stagger --html cpus.html\n  sudo ontick latency timer --waits 4 --html waits.html\n  sudo ontick latency timer --cache untouched,prefetch,huge --load memory\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
 )]
 pub struct Timer {
     /// hybrid, spin, clock_nanosleep, nanosleep, timerfd, epoll, posix_timer, setitimer, select, poll, futex,
@@ -27,9 +28,10 @@ pub struct Timer {
     /// Period of the job, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
-    /// Offset of the deadlines from multiples of the interval: a time, auto (the quietest), or chance
-    #[arg(long, value_name = "TIME|auto|chance", default_value = "auto", value_parser = phase)]
-    phase: Phase,
+    /// Offset of the deadlines from multiples of the interval: a time, auto (the quietest), chance, or stagger (those of
+    /// several CPUs evenly spread)
+    #[arg(long, value_name = "TIME|auto|chance|stagger", default_value = "auto", value_parser = phase)]
+    phase: Offset,
     /// After an overrun, act also on every passed deadline, instead of skipping and counting it
     #[arg(long)]
     catch_up: bool,
@@ -59,11 +61,19 @@ fn methods(text: &str) -> Result<Mechanisms<Method>, String> {
     mechanisms::read(text, &Method::ALL)
 }
 
-fn phase(text: &str) -> Result<Phase, String> {
+/// Where the deadlines lie.
+#[derive(Debug, Clone, Copy)]
+enum Offset {
+    Each(Phase),
+    Staggered,
+}
+
+fn phase(text: &str) -> Result<Offset, String> {
     match text {
-        "auto" => Ok(Phase::Auto),
-        "chance" => Ok(Phase::Chance),
-        time => flags::time(time).map(Phase::Fixed),
+        "auto" => Ok(Offset::Each(Phase::Auto)),
+        "chance" => Ok(Offset::Each(Phase::Chance)),
+        "stagger" => Ok(Offset::Staggered),
+        time => flags::time(time).map(Phase::Fixed).map(Offset::Each),
     }
 }
 
@@ -75,12 +85,24 @@ impl Timer {
             .0
             .iter()
             .map(|method| Job {
-                phase: self.phase,
+                phase: match self.phase {
+                    Offset::Each(phase) => phase,
+                    Offset::Staggered => Phase::Chance,
+                },
                 overrun: if self.catch_up { Overrun::CatchUp } else { Overrun::Skip },
                 duty: self.duty,
                 ..Job::new(self.interval, *method)
             })
             .collect();
+        let spins = self.method.0.contains(&Method::Spin);
+        if let Some((cpus, note)) = self.measuring.placement.together(spins)? {
+            return self.measure_each_cpu(&jobs, &cpus, note);
+        }
+        if matches!(self.phase, Offset::Staggered) {
+            return Err(Failure::new(
+                "--phase stagger spreads the deadlines of several CPUs: name them, as in --cpu 1-3 or --cpu all",
+            ));
+        }
         if !self.cache.is_empty() {
             return self.measure_cached(&jobs);
         }
@@ -104,6 +126,27 @@ impl Timer {
         let each =
             |observer: &mut Observer| timer::with_each_cpus(&jobs, &self.cpus, load, placement, limits, observer);
         measuring::run(asked, &self.measuring.output, |_| true, each)
+    }
+
+    /// A thread on each of several CPUs.
+    fn measure_each_cpu(&self, jobs: &[Job], cpus: &[u32], note: Option<String>) -> Result<Outcome, Failure> {
+        if self.waits.is_some() || !self.cache.is_empty() || self.cpus[..] != [Cpus::All] {
+            return Err(Failure::new(
+                "--cpu with several CPUs measures one wait on each: leave out --waits, --cache and --cpus, or name one CPU",
+            ));
+        }
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let takes_ns = Timetable::of_series(jobs.len(), limits, Some(self.interval), self.measuring.load());
+        let cases = timer::cases(jobs, cpus);
+        let mut asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, cases) };
+        asked.facts.extend(note);
+        let places = Places { cpus, staggered: matches!(self.phase, Offset::Staggered) };
+        measuring::run(
+            asked,
+            &self.measuring.output,
+            |_| true,
+            |observer| timer::on_each_cpu(jobs, places, placement, limits, observer),
+        )
     }
 
     /// Work after each wait, with what is done for its code and data.

@@ -1,8 +1,9 @@
 //! `ontick latency wakeup`
 
 use clap::Args;
+use ontick_measure::timetable::Timetable;
 use ontick_measure::wakeup::Method;
-use ontick_measure::{series, wakeup};
+use ontick_measure::{Observer, series, wakeup};
 use ontick_record::Measurement as Kind;
 
 use super::mechanisms::{self, Mechanisms};
@@ -12,7 +13,10 @@ use crate::flags::{self, MeasuringFlags};
 
 /// Measure how long it takes to wake a thread on another CPU.
 #[derive(Args)]
-#[command(after_help = "Example:\n  sudo ontick latency wakeup --method all --duration 5s")]
+#[command(
+    mut_arg("cpu", flags::of_several),
+    after_help = "Examples:\n  sudo ontick latency wakeup --method all --duration 5s\n  sudo ontick latency wakeup --cpu all"
+)]
 pub struct Wakeup {
     /// futex, eventfd, pipe, condvar; or all, one after the other
     #[arg(long, default_value = "futex", value_parser = bells)]
@@ -35,6 +39,16 @@ impl Wakeup {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let (interval, from) = (self.interval, self.from_cpu);
+        if let Some((cpus, note)) = self.measuring.placement.together(false)? {
+            let takes_ns = Timetable::of_series(self.method.0.len(), limits, None, self.measuring.load());
+            let cases = wakeup::cases(&self.method.0, &cpus);
+            let mut asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Wakeup, cases) };
+            asked.facts.extend(note);
+            let each = |observer: &mut Observer| {
+                wakeup::each_on_each_cpu(&self.method.0, &cpus, interval, from, placement, limits, observer)
+            };
+            return measuring::run(asked, &self.measuring.output, |_| true, each);
+        }
         let asked = Measurement::asked(&self.measuring, Kind::Wakeup, self.method.names());
         measuring::run(
             asked,
