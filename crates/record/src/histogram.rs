@@ -255,6 +255,23 @@ impl Histogram {
         self.buckets.iter().filter(|b| b.high_ns() < limit_ns).fold(0, |sum, b| sum.saturating_add(b.count))
     }
 
+    /// [`below`](Self::below) for each of these limits, which ascend, in one pass.
+    pub fn below_each(&self, limits_ns: &[u64]) -> Vec<u64> {
+        let mut below = vec![0u64; limits_ns.len()];
+        for bucket in &self.buckets {
+            let first = limits_ns.partition_point(|limit| *limit <= bucket.high_ns());
+            if let Some(count) = below.get_mut(first) {
+                *count = count.saturating_add(bucket.count);
+            }
+        }
+        let mut sum = 0u64;
+        for (below, limit) in below.iter_mut().zip(limits_ns) {
+            sum = sum.saturating_add(*below);
+            *below = if self.max_ns.is_some_and(|max| max < *limit) { self.count() } else { sum };
+        }
+        below
+    }
+
     /// What makes a histogram from outside unusable, if anything.
     pub fn check(&self) -> Result<(), HistogramError> {
         let sorted = self.buckets.windows(2).all(|w| (w[0].low_ns, w[0].width_ns) < (w[1].low_ns, w[1].width_ns));
@@ -428,6 +445,22 @@ mod tests {
             serde_json::from_str(r#"{"min_ns":1,"max_ns":1,"mean_ns":1.0,"overflow":0,"buckets":[[1,1,1]]}"#).unwrap();
         sum.merge(&old);
         assert_eq!((sum.std_dev_ns, sum.mean_ns.is_some()), (None, true));
+    }
+
+    proptest! {
+        #[test]
+        fn one_pass_counts_what_each_limit_would(
+            values in prop::collection::vec((0u64..2_000, 1u64..300), 0..40),
+            mut limits in prop::collection::vec(0u64..2_500, 0..10),
+            overflow in 0u64..3,
+        ) {
+            let mut h = Histogram::default();
+            values.iter().for_each(|(low, width)| h.add(*low, *width, 2));
+            h.overflow = overflow;
+            limits.sort_unstable();
+            let each: Vec<u64> = limits.iter().map(|limit| h.below(*limit)).collect();
+            prop_assert_eq!(h.below_each(&limits), each);
+        }
     }
 
     proptest! {

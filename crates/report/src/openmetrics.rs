@@ -61,13 +61,14 @@ pub fn exposition(run: &Run) -> Exposition {
 fn histogram(out: &mut Exposition, all: &[(&Series, Labels)]) {
     let help = "Latency: now minus the time at which the thread should have been running.";
     let family = out.family("ontick_latency_seconds", Kind::Histogram, help);
+    let limits = EDGES_NS.map(|edge| edge + 1);
     for (s, labels) in all {
         let count = s.latency.count();
         // What is beyond the last bucket is at most as late as the largest.
         let beyond = s.latency.max_ns.map(|max| (max, s.latency.overflow)).filter(|(_, count)| *count > 0);
         let buckets = s.latency.buckets().iter().map(|bucket| (bucket.high_ns(), bucket.count));
         let distribution = Distribution {
-            below: EDGES_NS.into_iter().map(|edge| (edge, s.latency.below(edge + 1))).collect(),
+            below: EDGES_NS.into_iter().zip(s.latency.below_each(&limits)).collect(),
             buckets: buckets.chain(beyond).collect(),
             count,
             sum_ns: s.latency.mean_ns.map(|mean| mean * count as f64),
