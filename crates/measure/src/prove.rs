@@ -84,6 +84,7 @@ impl Plan {
 /// Measures both sides. The series are those of [`Plan::series`]; fewer blocks if the observer ends the run.
 pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error> {
     plan.check()?;
+    plan.load.check()?;
     let mut pace = plan.timetable().start(plan.duration_ns, ClockId::Monotonic.now_ns());
     let [stock, mut ontick] = sides(plan);
     ontick.placement.check()?;

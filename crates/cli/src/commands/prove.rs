@@ -31,9 +31,10 @@ pub struct Prove {
     /// CPU of ontick's side [default: one isolated, else one without fixed interrupts]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
-    /// Load of the loaded blocks: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
-    #[arg(long, default_value = "all")]
-    load: Load,
+    /// Load of the loaded blocks: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: all; where
+    /// stress-ng is not installed, cat /dev/zero on each CPU]
+    #[arg(long)]
+    load: Option<Load>,
     /// Trace the kernel and name the cause of each outlier (needs root)
     #[arg(long)]
     explain: bool,
@@ -63,15 +64,18 @@ pub struct Prove {
 
 impl Prove {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let plan =
-            prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load: self.load };
+        let (load, lacks) = self.load.clone().map_or_else(Load::usual, |load| (load, None));
+        let plan = prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load };
+        // Before settings are changed for what cannot be measured.
+        plan.load.check()?;
         let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(plan.placement().cpu, knobs)).transpose()?;
         let facts = Facts::gather(&Root::live());
         let findings = target(&facts, plan.placement().cpu)
             .map(|target| check(&facts, &target, &|remedy| flags::RootFlag::default().remedy(remedy)))
             .unwrap_or_default();
         let tunable = findings.iter().any(|f| f.knob.is_some());
-        let notes = tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default();
+        let mut notes = tuned.as_ref().map(|tuned| tuned.notes.clone()).unwrap_or_default();
+        notes.extend(lacks);
         let asked = Measurement {
             kind: Kind::Prove,
             series: plan.series(),

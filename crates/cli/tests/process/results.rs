@@ -150,6 +150,37 @@ fn prove_measures_under_load() {
     assert_eq!(series.iter().map(|s| s["blocks"].as_array().unwrap().len()).collect::<Vec<_>>(), [3, 3, 3, 3]);
 }
 
+/// A folder with only these of the machine's programs, to be the PATH.
+fn with_only(programs: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in programs {
+        let found =
+            ["/usr/bin", "/bin"].map(|bin| std::path::Path::new(bin).join(name)).into_iter().find(|file| file.exists());
+        std::os::unix::fs::symlink(found.unwrap(), folder.path().join(name)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn without_stress_ng_prove_has_a_load_all_the_same_and_says_which() {
+    let (path, folder) = (with_only(&["sh", "seq", "cat"]), tempfile::tempdir().unwrap());
+    let mut prove = ontick(&["prove", "--duration", "900ms", "--json"]);
+    let out = prove.env("PATH", path.path()).current_dir(folder.path()).output().unwrap();
+    let run = record(&out);
+    assert!(run["series"][3]["settings"]["load"].as_str().unwrap().contains("/dev/zero"), "{run}");
+    assert!(run["notes"].to_string().contains("sudo apt install stress-ng"), "{}", run["notes"]);
+}
+
+#[test]
+fn a_load_that_is_not_installed_is_refused_before_anything_is_measured() {
+    let (path, folder) = (with_only(&[]), tempfile::tempdir().unwrap());
+    let mut prove = ontick(&["prove", "--duration", "1h", "--load", "all"]);
+    let out = prove.env("PATH", path.path()).current_dir(folder.path()).output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(stderr(&out).contains("stress-ng is not installed"), "{}", stderr(&out));
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
+}
+
 #[test]
 fn the_schema_is_that_of_the_records() {
     let schema: serde_json::Value = serde_json::from_slice(&run(&["schema"]).stdout).unwrap();

@@ -4,6 +4,7 @@
 mod guard;
 mod mix;
 mod pings;
+mod there;
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
@@ -88,6 +89,9 @@ fn join(words: &[String]) -> String {
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
 }
 
+/// How stress-ng is had.
+const INSTALL: &str = "sudo apt install stress-ng";
+
 impl Load {
     /// What source 001 stressed its board with: all CPUs and the network.
     pub const STRESS: Load = Load::Mix("cpu+net");
@@ -110,6 +114,42 @@ impl Load {
         }
     }
 
+    /// The load of a proof where none is asked for, and what a reader must know of it: the mix of everything by stress-ng;
+    /// without that, source 004's; without a shell, none.
+    pub fn usual() -> (Self, Option<String>) {
+        Self::usual_of(&there::is_there)
+    }
+
+    fn usual_of(is_there: &dyn Fn(&str) -> bool) -> (Self, Option<String>) {
+        const MISSING: &str = "stress-ng is not installed, so";
+        if is_there("stress-ng") {
+            return (Load::Mix("all"), None);
+        }
+        match ["sh", "seq", "cat"].into_iter().all(is_there) {
+            true => (
+                Self::source_004(),
+                Some(format!(
+                    "{MISSING} the load was only cat /dev/zero on each CPU; {INSTALL} loads memory, disk and network, too"
+                )),
+            ),
+            false => (Load::None, Some(format!("{MISSING} there was no load; {INSTALL} makes one"))),
+        }
+    }
+
+    /// Whether it can be started, before anything is measured.
+    pub fn check(&self) -> Result<(), Error> {
+        let fail = |problem: String| Err(Error::Load { name: self.to_string(), problem });
+        match (self, self.words().first()) {
+            (Load::Pings { .. }, _) => pings::check().or_else(|e| fail(e.to_string())),
+            (_, None) => Ok(()),
+            (_, Some(program)) if there::is_there(program) => Ok(()),
+            (Load::Mix(_), _) => {
+                fail(format!("stress-ng is not installed ({INSTALL}, or choose no load or a command as the load)"))
+            }
+            (_, Some(program)) => fail(format!("there is no program \"{program}\"")),
+        }
+    }
+
     /// Name and command line, for the record.
     pub fn describe(&self) -> String {
         match self {
@@ -124,9 +164,7 @@ impl Load {
         let fail = |problem: String| Error::Load { name: self.to_string(), problem };
         let words = self.words();
         let Some((program, arguments)) = words.split_first() else { return Ok(Running(None)) };
-        if matches!(self, Load::Pings { .. }) {
-            pings::check().map_err(|e| fail(e.to_string()))?;
-        }
+        self.check()?;
         let scratch = tempfile::Builder::new().prefix("ontick-load-").tempdir();
         let scratch = scratch.map_err(|e| fail(format!("no folder for its files: {e} (set TMPDIR)")))?;
 
@@ -135,14 +173,7 @@ impl Load {
         let mut load = Command::new(program);
         load.args(arguments).current_dir(scratch.path());
         load.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = guard.spawn(&mut load).map_err(|e| match (e.kind(), self) {
-            (std::io::ErrorKind::NotFound, Load::Mix(_)) => fail(
-                "stress-ng is not installed (sudo apt install stress-ng, or choose no load or a command as the load)"
-                    .into(),
-            ),
-            (std::io::ErrorKind::NotFound, _) => fail(format!("there is no program \"{program}\"")),
-            _ => fail(format!("{program}: {e}")),
-        })?;
+        let child = guard.spawn(&mut load).map_err(|e| fail(format!("{program}: {e}")))?;
         let running = Running(Some(Group { child, guard, _scratch: scratch }));
 
         let began = Instant::now();
@@ -217,6 +248,16 @@ mod tests {
         for (text, word) in [("much", "choose one of"), ("cmd:", "no command"), ("cmd:a 'b", "not closed")] {
             assert!(text.parse::<Load>().unwrap_err().to_string().contains(word), "{text}");
         }
+    }
+
+    #[test]
+    fn without_stress_ng_a_proof_has_what_the_machine_has() {
+        let with = |programs: &'static [&str]| Load::usual_of(&move |name| programs.contains(&name));
+        assert_eq!(with(&["stress-ng"]), (Load::Mix("all"), None));
+        let (load, note) = with(&["sh", "seq", "cat"]);
+        assert_eq!(load, Load::source_004());
+        assert!(note.unwrap().contains("sudo apt install stress-ng"));
+        assert_eq!(with(&["sh"]).0, Load::None);
     }
 
     #[test]
