@@ -82,10 +82,11 @@ impl Failure {
             .lines()
             .map(str::trim)
             .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-            .filter(|line| !line.is_empty())
+            .filter(|line| !line.is_empty() && !line.starts_with("tip:"))
             .collect();
         let sentence = sentence.join(" ");
-        Self::new(format!("{} (see --help)", sentence.strip_prefix("error: ").unwrap_or(&sentence)))
+        let meant = meant(error).map(|name| format!("did you mean {name}? ")).unwrap_or_default();
+        Self::new(format!("{} ({meant}see --help)", sentence.strip_prefix("error: ").unwrap_or(&sentence)))
     }
 
     /// The lines to show, the first of which begins with the program's name.
@@ -98,6 +99,16 @@ impl Failure {
     pub fn exit_status(&self) -> ExitCode {
         ExitCode::from(self.status)
     }
+}
+
+/// The most similar option, command or value that there is, where one is.
+fn meant(error: &clap::Error) -> Option<String> {
+    let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    similar.into_iter().find_map(|kind| match error.get(kind)? {
+        ContextValue::String(name) => Some(name.clone()),
+        ContextValue::Strings(names) => names.first().cloned(),
+        _ => None,
+    })
 }
 
 /// What looks like an option to clap and is meant as the value of one.

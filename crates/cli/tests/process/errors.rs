@@ -18,6 +18,9 @@ pub fn fails(arguments: &[&str], words: &[&str]) {
 #[test]
 fn nonsense_on_the_command_line() {
     fails(&["tune-up"], &["tune-up", "--help"]);
+    fails(&["lateny"], &["'lateny' (did you mean latency? see --help)"]);
+    fails(&["latency", "timer", "--intervall", "1ms"], &["'--intervall' found (did you mean --interval? see --help)"]);
+    fails(&["report", "run.json", "--plot", "maximal", "--svg", "x"], &["did you mean maxima?"]);
     fails(&["latency", "timer", "--cpu", "4000"], &["CPU 4000", "online"]);
     fails(&["latency", "timer", "--cpu", "first"], &["first"]);
     fails(&["latency", "timer", "--interval", "1"], &["unit"]);
