@@ -10,6 +10,7 @@ mod child;
 mod client;
 mod costs;
 mod edges;
+mod every_cpu;
 mod footprint;
 mod goals;
 mod link;
@@ -74,6 +75,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
             Part::Judge => judged(arguments, &job),
             Part::C => loop_in_c(arguments, &job),
             Part::Python => loop_in_python(arguments, &job),
+            Part::Cpus => on_every_cpu(arguments, &job),
             Part::Watch => watched(arguments, &job),
             Part::Switch => switch(arguments, &job),
         }?;
@@ -215,6 +217,29 @@ fn judged(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> 
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {
         page.write(path, "planner verdicts")?;
+    }
+    Ok(goals)
+}
+
+/// Every CPU at once has figures of its own.
+fn on_every_cpu(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    page.heading("Every CPU at once: machine and programs");
+    page.table(&machine::table(job)?);
+    let rounds = arguments.scale().pairs;
+    let all = arguments.loads.iter().map(|load| every_cpu::measure(job, load, rounds));
+    let all = all.collect::<Result<Vec<_>, String>>()?;
+    page.heading("The timed loop on every CPU at once beside each CPU alone");
+    page.table(&every_cpu::table(&all));
+    page.words(&format!(
+        "{rounds} rounds of blocks of {} under each load: each CPU alone and then all at once, then the other way round. Each loop looks for the quietest phase of its CPU first.",
+        exact(job.duration_ns)
+    ));
+    let goals = every_cpu::goals(&all);
+    page.heading("Every CPU at once: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "cpus figures")?;
     }
     Ok(goals)
 }

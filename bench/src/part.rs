@@ -13,6 +13,8 @@ pub enum Part {
     C,
     /// A loop in Python beside the same in Rust
     Python,
+    /// The timed loop on every CPU at once beside each CPU alone
+    Cpus,
     /// What the service that watches costs
     Watch,
     /// The switch
