@@ -1,15 +1,12 @@
 //! The report in a real browser: the plots are drawn, and the console stays silent.
-//!
-//! Without Chromium this is skipped, unless `ONTICK_REQUIRE_BROWSER=1` makes that a failure.
 
+mod chromium;
 mod sample;
 
 use std::fs;
-use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
+use chromium::{chromium, open, text};
 use ontick_report::compare::Named;
 use ontick_report::{html, html_of_several};
 
@@ -21,69 +18,10 @@ struct Visit {
     console: Vec<String>,
 }
 
-fn chromium() -> Option<&'static str> {
-    let found = ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()));
-    let required = std::env::var("ONTICK_REQUIRE_BROWSER").is_ok_and(|v| v == "1");
-    assert!(found.is_some() || !required, "chromium is not installed and ONTICK_REQUIRE_BROWSER=1 asks for it");
-    if found.is_none() {
-        ontick_skip::skipped!("chromium is not installed");
-    }
-    found
-}
-
-/// A visit; a browser that crashes or hangs, as happens on a machine short of memory, is started again.
 fn visit(browser: &str, page: &str) -> Visit {
-    for tried in 1.. {
-        match try_visit(browser, page) {
-            Ok(visit) => return visit,
-            Err(why) if tried < 3 => eprintln!("{why}"),
-            Err(why) => panic!("{why}"),
-        }
-    }
-    unreachable!()
-}
-
-/// A visit, or why the browser did not bring it to an end.
-fn try_visit(browser: &str, page: &str) -> Result<Visit, String> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
-    fs::write(&file, page).unwrap();
-    let mut child = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--v=0", "--virtual-time-budget=10000"])
-        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
-        .arg("--dump-dom")
-        .arg(format!("file://{}", file.display()))
-        .stdin(Stdio::null())
-        .stdout(Stdio::from(fs::File::create(folder.path().join("dom")).unwrap()))
-        .stderr(Stdio::from(fs::File::create(folder.path().join("log")).unwrap()))
-        .spawn()
-        .unwrap();
-    let begun = Instant::now();
-    let status = loop {
-        match child.try_wait().unwrap() {
-            Some(status) => break status,
-            None if begun.elapsed() > Duration::from_secs(90) => {
-                let _ = child.kill();
-                break child.wait().unwrap();
-            }
-            None => std::thread::sleep(Duration::from_millis(20)),
-        }
-    };
-    let log = read(&folder.path().join("log"));
-    if !status.success() {
-        return Err(format!("{browser} ended with {status}:\n{log}"));
-    }
-    Ok(Visit { dom: read(&folder.path().join("dom")), console: console(&log) })
-}
-
-fn read(path: &Path) -> String {
-    let mut bytes = Vec::new();
-    fs::File::open(path).unwrap().read_to_end(&mut bytes).unwrap();
-    String::from_utf8_lossy(&bytes).into_owned()
+    let folder = open(browser, page, &["--dump-dom"]);
+    let [dom, log] = ["out", "log"].map(|file| text(&folder.path().join(file)));
+    Visit { dom, console: console(&log) }
 }
 
 /// The browser logs a console message as `[…:INFO:CONSOLE(12)] "text", source: …`.

@@ -22,6 +22,7 @@ pub(super) struct Canvas<'p, 'd> {
 impl Canvas<'_, '_> {
     /// Draws an element and what is in it.
     pub fn draw(&mut self, node: Node, place: Transform) -> Result<(), PngError> {
+        shapes::check(node)?;
         if inherited(node, "visibility") == Some("hidden") {
             return Ok(());
         }
@@ -90,6 +91,7 @@ impl Canvas<'_, '_> {
         let missing = || foreign(node, "fill", &format!("url(#{id})"));
         let named = |n: &Node| n.has_tag_name("pattern") && n.attribute("id") == Some(id);
         let pattern = node.document().descendants().find(named).ok_or_else(missing)?;
+        shapes::check(pattern)?;
         let sides = [length(pattern, "width")?, length(pattern, "height")?];
         let [across, down] = sides.map(|side| (side * self.scale).ceil().min(1_000.0) as u32);
         let mut pixels = Pixmap::new(across, down).ok_or_else(missing)?;

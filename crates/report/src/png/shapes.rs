@@ -5,6 +5,49 @@ use tiny_skia::{Color, Path, PathBuilder, Rect, StrokeDash, Transform};
 
 use super::PngError;
 
+/// What is drawn of an element with this name.
+fn drawn(element: &str) -> &'static [&'static str] {
+    match element {
+        "svg" => &["x", "y", "width", "height", "viewBox"],
+        "pattern" => &["width", "height", "patternUnits"],
+        "rect" => &["x", "y", "width", "height", "rx"],
+        "circle" => &["cx", "cy", "r"],
+        "line" => &["x1", "y1", "x2", "y2"],
+        "path" => &["d"],
+        "text" => &["x", "y", "transform"],
+        _ => &[],
+    }
+}
+
+/// What elements around may say too.
+const INHERITED: [&str; 10] = [
+    "fill",
+    "fill-opacity",
+    "font-size",
+    "stroke",
+    "stroke-dasharray",
+    "stroke-linejoin",
+    "stroke-opacity",
+    "stroke-width",
+    "text-anchor",
+    "visibility",
+];
+/// What changes no pixel here: there is one font, of one weight.
+const UNDRAWN: [&str; 6] = ["class", "font-family", "font-weight", "id", "pointer-events", "role"];
+
+/// Refuses an element with an attribute that would change the picture and is not drawn.
+pub(super) fn check(node: Node) -> Result<(), PngError> {
+    let of_element = drawn(node.tag_name().name());
+    let is_known = |name: &str| {
+        [of_element, &INHERITED, &UNDRAWN].iter().any(|names| names.contains(&name))
+            || ["aria-", "data-"].iter().any(|start| name.starts_with(start))
+    };
+    match node.attributes().find(|attribute| !is_known(attribute.name())) {
+        Some(attribute) => Err(foreign(node, attribute.name(), attribute.value())),
+        None => Ok(()),
+    }
+}
+
 /// An attribute that is not understood.
 pub(super) fn foreign(node: Node, name: &str, value: &str) -> PngError {
     PngError::Foreign(format!("{name}=\"{value}\" of <{}>", node.tag_name().name()))
@@ -167,6 +210,22 @@ mod tests {
 
     fn ends(data: &str) -> Vec<(f32, f32)> {
         path(data).unwrap().unwrap().points().iter().map(|p| (p.x, p.y)).collect()
+    }
+
+    #[test]
+    fn what_would_change_the_picture_is_not_left_out() {
+        let judged =
+            |svg: &str| check(roxmltree::Document::parse(svg).unwrap().root_element()).map_err(|e| e.to_string());
+        for known in ["<g class='a' data-b='1' aria-label='c' fill='#ffffff'/>", "<text transform='rotate(1 2 3)'/>"] {
+            judged(known).unwrap();
+        }
+        for (foreign, named) in [
+            ("<g opacity='0.5'/>", "opacity=\"0.5\" of <g>"),
+            ("<g transform='scale(2)'/>", "transform=\"scale(2)\" of <g>"),
+            ("<circle x='1'/>", "x=\"1\" of <circle>"),
+        ] {
+            assert!(judged(foreign).unwrap_err().contains(named), "{foreign}");
+        }
     }
 
     #[test]

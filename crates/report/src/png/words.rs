@@ -18,7 +18,7 @@ pub(super) enum Anchor {
 pub(super) fn outline(words: &str, (x, y): (f32, f32), size: f32, anchor: Anchor) -> Option<Path> {
     let face = Face::parse(FONT, 0).ok()?;
     let scale = size / f32::from(face.units_per_em());
-    let glyphs: Vec<GlyphId> = words.chars().filter_map(|c| glyph(&face, c)).collect();
+    let glyphs: Vec<GlyphId> = collapsed(words).chars().filter_map(|c| glyph(&face, c)).collect();
     let advance = |id: &GlyphId| f32::from(face.glyph_hor_advance(*id).unwrap_or(0)) * scale;
     let width: f32 = glyphs.iter().map(advance).sum();
     let start = match anchor {
@@ -32,6 +32,11 @@ pub(super) fn outline(words: &str, (x, y): (f32, f32), size: f32, anchor: Anchor
         pen.x += advance(&id);
     }
     pen.path.finish()
+}
+
+/// Spaces at the ends are none, and several are one, as in SVG.
+fn collapsed(words: &str) -> String {
+    words.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// What the font lacks is shown as such.
@@ -92,6 +97,10 @@ mod tests {
         // A y reaches below the line, an l does not; both are smaller than the size.
         assert!(start.bottom() > 50.0 && start.top() > 50.0 - 12.0);
         assert!(bounds("l", Anchor::Start).bottom() <= 50.1);
+        assert_eq!(
+            outline("  a  b ", (0.0, 0.0), 12.0, Anchor::Start),
+            outline("a b", (0.0, 0.0), 12.0, Anchor::Start)
+        );
         // Twice the size is twice as wide.
         let large = outline("latency", (100.0, 50.0), 24.0, Anchor::Start).unwrap().bounds();
         assert!((large.width() / start.width() - 2.0).abs() < 0.01);
