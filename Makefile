@@ -27,8 +27,8 @@ install-lib: ## header, libraries and pkg-config file below PREFIX, as for insta
 	@[ -e target/libontick/libontick.a ] || $(MAKE) build-lib
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' packaging/install-lib
 
-static: ## dist/ontick-VERSION-ARCHITECTURE: one file each that needs nothing of a machine (docs/install.md)
-	packaging/static
+static: ## dist/ontick-VERSION-ARCHITECTURE: one file each that needs nothing of a machine; MACHINES=x86_64 makes that one alone
+	packaging/static $(MACHINES)
 
 wheel: ## dist/ontick-….whl, the Python package for CPython 3.11 and later (docs/python.md)
 	packaging/needs wheel

@@ -21,6 +21,21 @@ add_target() {
   rustup target add "$2" >/dev/null 2>&1 || die "rustup could not add $2. Is the network there?"
 }
 
+# Builds the program as it is handed out. Paths of this machine would make each machine's file another. Crates of other
+# machines may have to be fetched yet.
+# Usage: build_for TARGET LINKER [OPTION-OF-RUSTC…]
+build_for() {
+  local target=$1 variable option list=
+  variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$target")_LINKER
+  # As a list, since the name of a folder may have a space in it; what the environment has for all would take its place.
+  for option in "${@:3}" --remap-path-prefix="${CARGO_HOME:-$HOME/.cargo}"=/cargo --remap-path-prefix="$(pwd -P)"=/ontick; do
+    option=${option//\\/\\\\}
+    list+="\"${option//\"/\\\"}\","
+  done
+  env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_NET_OFFLINE=false "$variable=$2" \
+    packaging/cargo build --config "target.$target.rustflags=[$list]" --profile dist --locked --package ontick --target "$target"
+}
+
 # How an architecture's programs are started here: nothing for this machine's own.
 # Usage: runs ARCHITECTURE FILE ARGUMENTS…    with the C library of the cross compiler where the file needs one
 runs() {
