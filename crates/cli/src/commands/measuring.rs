@@ -79,6 +79,18 @@ pub fn run(
     judged: impl Fn(&Series) -> bool,
     measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
 ) -> Result<Outcome, Failure> {
+    run_boxed(asked, output, &judged, Box::new(measure))
+}
+
+/// A measurement as a value: what is around it is in the program once, and not for each command.
+type Measure<'m> = Box<dyn FnOnce(&mut Observer) -> Result<Vec<Series>, Error> + 'm>;
+
+fn run_boxed(
+    asked: Measurement,
+    output: &OutputFlags,
+    judged: &dyn Fn(&Series) -> bool,
+    measure: Measure,
+) -> Result<Outcome, Failure> {
     let kind = asked.kind.clone();
     match carry_out(asked, output, measure) {
         Ok(measured) => measured.deliver(output, judged),
@@ -98,11 +110,7 @@ struct Measured {
     failure: Option<Error>,
 }
 
-fn carry_out(
-    mut asked: Measurement,
-    output: &OutputFlags,
-    measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
-) -> Result<Measured, Failure> {
+fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> Result<Measured, Failure> {
     output.check()?;
     let mut run = begin(&asked);
     let stop = stop::on_signal()?;
@@ -160,7 +168,7 @@ fn carry_out(
 
 impl Measured {
     /// Judges, records and shows.
-    fn deliver(mut self, output: &OutputFlags, judged: impl Fn(&Series) -> bool) -> Result<Outcome, Failure> {
+    fn deliver(mut self, output: &OutputFlags, judged: &dyn Fn(&Series) -> bool) -> Result<Outcome, Failure> {
         output.judge(&mut self.run, judged);
         let recorded = output.write_record(&self.run);
         // The journal goes when the record is safely written, and only then, whatever becomes of the other files.
