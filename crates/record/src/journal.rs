@@ -9,6 +9,7 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ParseError;
@@ -230,7 +231,7 @@ fn recover_lines(mut text: impl BufRead, longest: u64) -> Result<Run, ParseError
         }
     };
     next(&mut line)?;
-    let header: Header = serde_json::from_slice(&line).map_err(|e| unsound(format!("line 1: {e}")))?;
+    let header: Header = parsed(&line).map_err(|e| unsound(format!("line 1: {e}")))?;
     if header.journal != JOURNAL {
         return Err(ParseError::Version { found: header.journal, read: JOURNAL });
     }
@@ -240,7 +241,7 @@ fn recover_lines(mut text: impl BufRead, longest: u64) -> Result<Run, ParseError
     let mut number = 1;
     while next(&mut line)? {
         number += 1;
-        match serde_json::from_slice::<Added>(&line) {
+        match parsed::<Added>(&line) {
             Ok(added) => drop(so_far.add(added).map_err(|e| unsound(format!("line {number}: {e}")))?),
             Err(_) if line.last() != Some(&b'\n') => break,
             Err(e) => return Err(unsound(format!("line {number}: {e}"))),
@@ -251,6 +252,11 @@ fn recover_lines(mut text: impl BufRead, longest: u64) -> Result<Run, ParseError
     run.interrupted = true;
     run.notes.push("read from the journal of a run that did not end".into());
     Ok(run)
+}
+
+/// A line's document. It is read as text, as records are: to read bytes too would double what reads a run.
+fn parsed<T: DeserializeOwned>(line: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_str(std::str::from_utf8(line).map_err(serde_json::Error::custom)?)
 }
 
 impl SoFar {

@@ -33,7 +33,7 @@ pub fn read<R: DeserializeOwned>(
     let mut lines = (1..)
         .zip(journal.split_inclusive(|byte| *byte == b'\n'))
         .filter(|(_, line)| !line.trim_ascii().is_empty())
-        .map(|(number, line)| (number, serde_json::from_slice::<R>(line).ok()))
+        .map(|(number, line)| (number, record(line)))
         .peekable();
     std::iter::from_fn(move || {
         let (number, record) = lines.next()?;
@@ -46,6 +46,11 @@ pub fn read<R: DeserializeOwned>(
         };
         Some((number, Line::Record(record)))
     })
+}
+
+/// A line's record, if it has one. It is read as text, as all documents are: bytes would be a second reader of each type.
+fn record<R: DeserializeOwned>(line: &[u8]) -> Option<R> {
+    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
 }
 
 /// A record as a line, with its end.
@@ -76,7 +81,7 @@ pub fn end_of<R: DeserializeOwned>(journal: &[u8]) -> End {
     let start = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     match &journal[start..] {
         [] => End::Line,
-        last if serde_json::from_slice::<R>(last).is_ok() => End::Record,
+        last if record::<R>(last).is_some() => End::Record,
         _ => End::HalfRecord(start),
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn remember_compiled(work: &Path, count: usize) {
 }
 
 fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
 /// Written beside and renamed: half a stamp would be taken for none, and an hour's work for lost.
