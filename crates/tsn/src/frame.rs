@@ -100,6 +100,7 @@ impl Header {
 }
 
 /// RFC 791 section 3.1.
+#[inline]
 fn ipv4(packet: &[u8]) -> Option<Ip> {
     let first = *packet.first()?;
     let length = usize::from(first & 0xf) * 4;
@@ -114,6 +115,7 @@ fn ipv4(packet: &[u8]) -> Option<Ip> {
 }
 
 /// RFC 8200 sections 3 and 4.
+#[inline]
 fn ipv6(packet: &[u8]) -> Option<Ip> {
     const HOP_BY_HOP: u8 = 0;
     const ROUTING: u8 = 43;
@@ -140,6 +142,7 @@ fn ipv6(packet: &[u8]) -> Option<Ip> {
     Some(Ip { dscp, protocol, to: None, ports })
 }
 
+#[inline]
 fn ports(protocol: u8, segment: Option<&[u8]>) -> Option<(u16, u16)> {
     match protocol {
         TCP | UDP => Some((u16_at(segment?, 0)?, u16_at(segment?, 2)?)),

@@ -49,12 +49,14 @@ impl Rule {
 }
 
 impl Address {
+    #[inline]
     fn fits(&self, address: &[u8; 6]) -> bool {
         let wanted = self.bytes.iter().zip(&self.mask);
         wanted.zip(address).all(|((wanted, mask), given)| wanted & mask == given & mask)
     }
 }
 
+#[inline]
 fn within(address: Ipv4Addr, net: Ipv4Addr, length: u8) -> bool {
     let mask = u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0);
     u32::from(address) & mask == u32::from(net) & mask

@@ -116,6 +116,7 @@ impl Schedule {
     }
 
     /// When its first cycle begins.
+    #[inline]
     pub fn base_ns(&self) -> u64 {
         self.base_ns
     }
@@ -126,12 +127,14 @@ impl Schedule {
     }
 
     /// How far into its cycle a moment is; before the base time too.
+    #[inline]
     pub fn offset_ns(&self, now_ns: u64) -> u64 {
         let cycle = i128::from(self.cycle_ns);
         (i128::from(now_ns) - i128::from(self.base_ns)).rem_euclid(cycle) as u64
     }
 
     /// The gates at a moment.
+    #[inline]
     pub fn at(&self, now_ns: u64) -> View {
         if now_ns < self.base_ns {
             return View { until_ns: self.base_ns, closes_ns: [self.base_ns; CLASSES], ..View::OPEN };
