@@ -22,11 +22,10 @@ fn size(svg: &str) -> [f32; 2] {
 #[test]
 fn every_kind_of_picture_is_drawn() {
     for (name, svg) in pictures::all() {
-        let drawn = pixels(&png(&svg, 0.5).unwrap_or_else(|e| panic!("{name}: {e}")));
-        let expected = size(&svg).map(|side| (side * 0.5).ceil() as u32);
+        let drawn = pixels(&png(&svg, 0.2).unwrap_or_else(|e| panic!("{name}: {e}")));
+        let expected = size(&svg).map(|side| (side * 0.2).ceil() as u32);
         assert_eq!([drawn.width(), drawn.height()], expected, "{name}");
-        let white = drawn.pixels().iter().filter(|pixel| (pixel.red(), pixel.green(), pixel.blue()) == (255, 255, 255));
-        let inked = drawn.pixels().len() - white.count();
+        let inked = drawn.data().chunks(4).filter(|pixel| **pixel != [255; 4]).count();
         assert!(inked * 50 > drawn.pixels().len(), "{name}: {inked} pixels of {} have ink", drawn.pixels().len());
     }
 }
@@ -41,10 +40,9 @@ fn farthest(one: &Pixmap, other: &Pixmap) -> (u32, [usize; 2]) {
     let mean = |picture: &Pixmap, [left, top]: [usize; 2]| {
         let mut sums = [0u32; 3];
         for y in top..top + SQUARE {
-            for x in left..left + SQUARE {
-                let pixel = picture.pixels()[y * picture.width() as usize + x];
-                let colours = [pixel.red(), pixel.green(), pixel.blue()];
-                sums.iter_mut().zip(colours).for_each(|(sum, colour)| *sum += u32::from(colour));
+            let row = (y * picture.width() as usize + left) * 4;
+            for pixel in picture.data()[row..row + SQUARE * 4].chunks(4) {
+                sums.iter_mut().zip(pixel).for_each(|(sum, colour)| *sum += u32::from(*colour));
             }
         }
         sums.map(|sum| sum / (SQUARE * SQUARE) as u32)
@@ -89,7 +87,7 @@ fn as_drawn_by(browser: &str, pictures: &[Picture]) -> Vec<Pixmap> {
 /// The browser's picture is no larger than so many pixels each way, so several are on a page.
 const ON_A_PAGE: usize = 9;
 /// Squares that are alike differ by less, of 255.
-const ALIKE: u32 = 48;
+const ALIKE: u32 = 32;
 
 #[test]
 fn pictures_are_as_a_browser_draws_them() {
@@ -108,9 +106,11 @@ fn pictures_are_as_a_browser_draws_them() {
 fn another_picture_is_found_out() {
     let svg = plot::svg(&sample::prove(), Plot::Blocks);
     let drawn = |svg: &str| pixels(&png(svg, 1.0).unwrap());
-    for (part, other) in
-        [("stroke=\"#0072b2\"", "stroke=\"#d55e00\""), ("<circle", "<circle visibility=\"hidden\""), ("stock", "stark")]
-    {
+    for (part, other) in [
+        ("stroke=\"#0072b2\"", "stroke=\"#d55e00\""),
+        ("<circle", "<circle visibility=\"hidden\""),
+        ("<text", "<text visibility=\"hidden\""),
+    ] {
         let changed = svg.replace(part, other);
         assert_ne!(changed, svg, "{part}");
         let (difference, _) = farthest(&drawn(&svg), &drawn(&changed));

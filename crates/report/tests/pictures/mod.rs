@@ -24,7 +24,7 @@ pub type Picture = (String, String);
 pub fn all() -> Vec<Picture> {
     let mut all: Vec<Picture> = Plot::ALL.into_iter().map(|kind| of_run(&run_for(kind), kind)).collect();
     let table = kept("pulse-table");
-    all.extend([Plot::Widths, Plot::Persistence].map(|kind| of_run(&table, kind)));
+    all.push(of_run(&table, Plot::Widths));
     all.extend([of_run(&sample::hostile(), Plot::Latency), of_run(&sample::hostile_switch(), Plot::Arrivals)]);
     let (one, other) = (sample::prove(), sample::single());
     let named = [Named { name: "one", run: &one }, Named { name: "other", run: &other }];
