@@ -1,7 +1,8 @@
 //! A picture of each kind that the program makes as PNG, with something in it.
 
 use ontick_record::network::{DrawnLink, NetworkProof};
-use ontick_record::run::{Dip, DipPoint, Pulse, Waits};
+use ontick_record::run::{Dip, DipPoint, Maxima, Pulse, Waits};
+use ontick_record::tail::{Bound, Level, Tail};
 use ontick_record::{Case, Histogram, Measurement, Run, Series};
 use ontick_report::compare::Named;
 use ontick_report::network::{self, Rows};
@@ -51,6 +52,8 @@ fn run_for(kind: Plot) -> Run {
         Plot::Received => received(),
         Plot::Dips => dips(),
         Plot::Links => links(),
+        Plot::Cpus => cpus(),
+        Plot::Tail => tail(),
     }
 }
 
@@ -145,6 +148,37 @@ fn links() -> Run {
     let links = vec![link("a>s1", 0), link("s1>b", 2_000)];
     let network = NetworkProof { links, cycle_ns: 100_000, ..NetworkProof::default() };
     Run { network: Some(network), ..Run::new("ontick", Measurement::Timer) }
+}
+
+fn cpus() -> Run {
+    let mut run = Run::new("ontick", Measurement::Timer);
+    run.series.extend((0..4).map(|cpu| {
+        let case = Case { method: Some("hybrid".into()), cpu: Some(cpu), ..Case::default() };
+        let mut series = Series::from(case);
+        series.latency.add(900, 1, 10_000);
+        let max_ns = (0..30).map(|second| 1_000 << ((second * 7 + u64::from(cpu) * 3) % 10)).collect();
+        series.maxima = Maxima { step_ns: 1_000_000_000, max_ns, ..Maxima::default() };
+        series
+    }));
+    run
+}
+
+fn tail() -> Run {
+    let mut run = Run::new("ontick", Measurement::Timer);
+    let mut series = Series { name: "hybrid".into(), ..Series::default() };
+    series.latency.add(1_000, 1, 1_000_000);
+    series.peaks = (1..=600).map(|n| (n * 1_000_000, 20_000 + n * 10).into()).collect();
+    let level = |power: u32| {
+        let fitted_ns = 20_000 + 2_000 * u64::from(power);
+        let spread_ns = 300 * u64::from(power * power);
+        let (lower_ns, upper_ns) = (fitted_ns - spread_ns / 2, fitted_ns + spread_ns);
+        Level { once_in: 10u64.pow(power), lower_ns, fitted_ns, upper_ns }
+    };
+    let levels = (3..10).map(level).collect();
+    let bound = Bound { cycles: 1_000_000, threshold_ns: 22_000, peaks: 400, levels, ..Bound::default() };
+    series.tail = Some(Tail { once_in: 1_000_000_000, bound: Some(bound), refusal: None });
+    run.series.push(series);
+    run
 }
 
 /// Of a planned ring: its gates, its streams, its nodes, and the load of its cables.
