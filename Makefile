@@ -97,7 +97,7 @@ fresh: ## prove and test in a fresh Debian 12 and a fresh Debian 13
 fmt: ## format the Rust code
 	packaging/cargo fmt --all
 
-lint: ## formatting, clippy, rustdoc, shellcheck
+lint: ## formatting, clippy, rustdoc, shellcheck, ansible-lint
 	packaging/lint
 
 crates: ## pack every crate as a registry would get it, and build each from its package alone
