@@ -183,9 +183,9 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
             "ontick_install_method": "static",
             "ontick_program": "/usr/local/bin/ontick",
             "ontick_tune_knobs": ["stat-interval", "timer-migration"],
-            "ontick_tune_gate": "timer",
-            "ontick_tune_gate_duration": "100ms",
-            "ontick_tune_gate_arguments": ["--policy", "other"],
+            "ontick_tune_gate": "prove",
+            "ontick_tune_gate_duration": "900ms",
+            "ontick_tune_gate_arguments": ["--load", "none"],
             "ontick_tune_require": ["p50 < 1000s"],
             "ontick_tune_records": fleet.path("records"),
             "ontick_drift_folder": fleet.path("baselines"),
@@ -195,6 +195,13 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
         "host_vars/pi-1",
         serde_json::json!({"ontick_install_method": "package", "ontick_program": "/usr/bin/ontick"}),
     );
+    // One setting is read-only there.
+    let knobs = ["stat-interval", "timer-migration", "compaction"];
+    let timer = serde_json::json!({
+        "ontick_tune_gate": "timer", "ontick_tune_gate_duration": "100ms", "ontick_tune_gate_arguments": ["--policy", "other"],
+        "ontick_tune_knobs": knobs, "ontick_tune_allow_refused": true,
+    });
+    fleet.set("host_vars/pi-2", timer);
     fleet.set("host_vars/pi-3", serde_json::json!({"ontick_tune_require": ["p50 < 1000s", "p50 < 1ns"]}));
     // A file keeps what a shorter value does not overwrite, which the kernel's does not.
     let settings = |name| fleet.on(name, "head -qn 1 /proc/sys/vm/stat_interval /proc/sys/kernel/timer_migration");
@@ -215,9 +222,11 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
         assert!(rolled.counted(name, "changed") >= Some(3), "{}", rolled.text());
         assert_eq!(settings(name), "10\n0", "{name}");
     }
+    let gate: Value = serde_json::from_str(&fleet.on("pi-2", "cat /var/lib/ontick-fleet/gate.json")).unwrap();
+    assert_eq!(gate["refused"], serde_json::json!(["/proc/sys/vm/compaction_proactiveness"]), "{gate}");
     assert_eq!(fleet.on("pi-1", "dpkg-query --show --showformat='${Status}' ontick"), "install ok installed");
     assert_eq!(rolled.counted("pi-3", "failed"), Some(1), "{}", rolled.text());
-    rolled.says("pi-3: the gate is not passed (not met");
+    rolled.says("pi-3: the gate is not passed (not met  p50 < 1ns — p50 ");
     rolled.says("all settings are as before.");
     assert_eq!(settings("pi-3"), before);
     let status: Value = serde_json::from_str(&fleet.on("pi-3", "/usr/local/bin/ontick tune status --json")).unwrap();
@@ -229,6 +238,13 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
     let report = super::run(&["report", "--fleet", fleet.path("records").to_str().unwrap(), "--as", "json"]);
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     assert_eq!((&report["machines"], &report["refused"]["files"]), (&3.into(), &0.into()), "{report}");
+    for (name, measured) in [("pi-1", "prove"), ("pi-2", "timer"), ("pi-3", "prove")] {
+        let mut records = fs::read_dir(fleet.path("records").join(name)).unwrap();
+        let record = fs::read_to_string(records.next().unwrap().unwrap().path()).unwrap();
+        let record: Value = serde_json::from_str(&record).unwrap();
+        assert_eq!((&record["measurement"], records.count()), (&measured.into(), 0), "{name}");
+    }
+    assert_eq!(fleet.on("pi-1", "head -c 15 /var/lib/ontick-fleet/gate.html"), "<!DOCTYPE html>");
 
     let pair = ["--limit", "pi-1,pi-2,localhost", "-e", r#"{"ontick_waves": ["100%"]}"#];
     let again = fleet.play("rollout", &pair);
