@@ -83,7 +83,7 @@ impl Cause {
 
     /// A task that had the CPU.
     pub fn task(task: &Task) -> Self {
-        Cause::AnotherTask(format!("{} ({})", task.comm, task.policy()))
+        Cause::AnotherTask(task.to_string())
     }
 
     /// A software interrupt by its number.

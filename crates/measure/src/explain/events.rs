@@ -54,12 +54,27 @@ impl Task {
         self.priority >= 100
     }
 
+    /// Whether it has a name: a program may take its own away.
+    pub fn is_named(&self) -> bool {
+        self.comm.0[0] != 0
+    }
+
     /// Its policy: `fifo:98`, `deadline`, `other`.
     pub fn policy(&self) -> String {
         match self.priority {
             ..0 => "deadline".into(),
             0..100 => format!("fifo:{}", 99 - self.priority),
             _ => "other".into(),
+        }
+    }
+}
+
+/// Its name and policy; of one without a name neither is sure, and its number tells which it was.
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.is_named() {
+            true => write!(f, "{} ({})", self.comm, self.policy()),
+            false => write!(f, "pid {}", self.pid),
         }
     }
 }
@@ -197,6 +212,13 @@ mod tests {
         let normal = |priority| Task { priority, ..Task::unnamed(1) }.is_normal();
         assert_eq!([-1, 99, 100, 139].map(normal), [false, false, true, true]);
         assert!(Task::unnamed(1).is_normal(), "as most are");
+    }
+
+    #[test]
+    fn a_task_without_a_name_is_reported_by_its_number() {
+        let task = |name: &[u8]| Task { priority: 39, comm: Comm::new(name), ..Task::unnamed(4711) };
+        assert_eq!([task(b"irq/9").to_string(), task(b"").to_string()], ["irq/9 (fifo:60)", "pid 4711"]);
+        assert_eq!(task(b"\0gone").to_string(), "pid 4711", "a program that took its own name away");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod events;
 mod format;
 mod infer;
 mod machine;
+mod names;
 mod narrative;
 pub mod parse;
 mod ring_buffer_page;

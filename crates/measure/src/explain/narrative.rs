@@ -35,7 +35,7 @@ fn what(span: &Span) -> String {
     let who = match &span.who {
         Occupant::Idle => "idle".into(),
         Occupant::Thread => "the thread".into(),
-        Occupant::Task(task) => format!("{} ({})", task.comm, task.policy()),
+        Occupant::Task(task) => task.to_string(),
         Occupant::Device(name) => format!("interrupt {name}"),
         Occupant::Vector(Vector::Call) => "call from another CPU".into(),
         Occupant::Vector(Vector::Reschedule) => "reschedule call".into(),
