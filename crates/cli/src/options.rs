@@ -156,3 +156,27 @@ fn what_units_and_manifests_start_is_accepted() {
         assert!(parsed.is_ok(), "{words:?}: {}", parsed.unwrap_err());
     }
 }
+
+/// The role writes a unit of its own where another command is wanted: but for that it is the package's.
+#[test]
+fn the_unit_of_the_ansible_role_is_that_of_the_package() {
+    let mut unit =
+        include_str!("../../../deploy/ansible/roles/ontick_watch/templates/ontick-watch.service.j2").to_owned();
+    let defaults = include_str!("../../../deploy/ansible/roles/ontick_watch/defaults/main.yml");
+    for default in [
+        "ontick_watch_program: \"{{ ontick_program | default('/usr/bin/ontick') }}\"\n",
+        "ontick_watch_listen: 127.0.0.1:9119\n",
+        "ontick_watch_arguments: []\n",
+    ] {
+        assert!(defaults.contains(default), "{default}");
+    }
+    for (expression, value) in [
+        ("{{ ontick_watch_program }}", "/usr/bin/ontick"),
+        ("{{ ontick_watch_listen }}", "127.0.0.1:9119"),
+        ("{{ ([\"\"] + ontick_watch_arguments) | join(\" \") }}", ""),
+    ] {
+        assert_eq!(unit.matches(expression).count(), 1, "{expression}");
+        unit = unit.replace(expression, value);
+    }
+    assert_eq!(unit, include_str!("../../../packaging/debian/ontick/ontick-watch.service"));
+}
