@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build install uninstall build-lib install-lib uninstall-lib static wheel dist reproducible test-python test test-quick test-kernel test-kernel-debug kernel-packages test-pru bench cross packages packages-all test-packages lab fresh fmt lint crates mutants clean help
+.PHONY: prove build install uninstall build-lib install-lib uninstall-lib static wheel dist reproducible test-python test test-quick test-kernel test-kernel-debug kernel-packages test-fleet test-pru bench cross packages packages-all test-packages lab fresh fmt lint crates mutants clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -66,6 +66,9 @@ test-kernel-debug: build ## the kernel module on a kernel that finds fault with 
 kernel-packages: build ## real-time kernels of the Raspberry Pi 3, 4 and 5 as packages, booted on the emulated board; takes hours
 	packaging/needs kernel
 	packaging/kernel-packages
+
+test-fleet: packages ## the Ansible collection against three emulated machines, over SSH; a quarter of an hour (docs/lab.md)
+	packaging/test-fleet
 
 test-pru: ## the PRU's firmware, cycle by cycle in a simulator, whose build takes minutes (docs/pru.md)
 	packaging/test-pru
