@@ -1,4 +1,4 @@
-//! A stream's frames: addressed and tagged as planned, numbered, and stamped by their talker.
+//! A simulated stream's frames: addressed and tagged as planned, numbered, and stamped by their talker.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use ontick_tsn::wire;
@@ -37,14 +37,24 @@ pub struct Address {
     pub vlan: u16,
 }
 
-/// The beginning of a frame.
-pub fn write(address: Address, frame: Numbered) -> [u8; HEAD] {
-    let mut head = [0; HEAD];
+/// Octets in front of a frame's data: both addresses, the tag, and the EtherType.
+pub const ETHERNET: usize = (wire::HEADER + wire::TAG) as usize;
+
+/// What is in front of a frame's data.
+pub fn ethernet(address: Address) -> [u8; ETHERNET] {
+    let mut head = [0; ETHERNET];
     head[..6].copy_from_slice(&address.to);
     head[6..12].copy_from_slice(&address.from);
     head[12..14].copy_from_slice(&[0x81, 0]);
     head[14..16].copy_from_slice(&(u16::from(address.pcp) << 13 | address.vlan & 0xfff).to_be_bytes());
-    head[16..18].copy_from_slice(&ETHER_TYPE.to_be_bytes());
+    head[16..].copy_from_slice(&ETHER_TYPE.to_be_bytes());
+    head
+}
+
+/// The beginning of a frame.
+pub fn write(address: Address, frame: Numbered) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[..ETHERNET].copy_from_slice(&ethernet(address));
     head[18..22].copy_from_slice(&SIGN);
     head[22..26].copy_from_slice(&frame.stream.to_be_bytes());
     head[26..30].copy_from_slice(&frame.message.to_be_bytes());

@@ -2,11 +2,22 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+mod arrivals;
 pub mod costs;
+mod delivered;
+mod distribution;
+pub mod endpoint;
 pub mod fault;
 pub mod frame;
+pub mod namespaces;
+mod passed;
 pub mod simulation;
+mod switches;
 
+pub use arrivals::{Arrivals, Arrived, Expected};
 pub use costs::Costs;
+pub use delivered::Delivered;
+pub use distribution::Distribution;
 pub use fault::{Fault, FaultError};
+pub use passed::Passed;
 pub use simulation::{Options, Outcome, SimulationError, simulate};

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use ontick_tsn::wire::{GAP, wire_time_ns};
 
 use crate::frame::HEAD;
+use crate::passed::Passed;
 
 /// A frame on its way. Of what it carries only the beginning is kept: the rest is filling.
 #[derive(Debug, Clone, Copy)]
@@ -15,17 +16,6 @@ pub(super) struct Flight {
     pub arrives_ns: u64,
     pub octets: u16,
     pub head: [u8; HEAD],
-}
-
-/// A frame that was on a link, to be drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passed {
-    /// Its stream, by its place; absent: of none.
-    pub stream: Option<u32>,
-    /// When its first bit left.
-    pub begin_ns: u64,
-    /// When its last bit had left.
-    pub end_ns: u64,
 }
 
 /// One direction of a cable.

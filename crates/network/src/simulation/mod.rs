@@ -8,22 +8,19 @@
 
 mod clock;
 mod link;
-mod listener;
 mod node;
 mod setup;
 mod station;
-mod switches;
 mod turns;
 mod world;
 
-use ontick_record::Histogram;
-use ontick_tsn::network::{NodeId, StreamId};
 use ontick_tsn::planning::nodes::NodesError;
 
 use crate::costs::Costs;
+pub use crate::delivered::Delivered;
 use crate::fault::{Fault, FaultError};
+pub use crate::passed::Passed;
 
-pub use link::Passed;
 pub use world::simulate;
 
 /// How the network is run.
@@ -64,35 +61,6 @@ pub enum SimulationError {
     /// A clock that counts in nanoseconds ends.
     #[error("{0} of simulated time are too long; a simulation takes 100 days at most")]
     TooLong(String),
-}
-
-/// What became of one stream at one listener.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Delivered {
-    /// The stream.
-    pub stream: StreamId,
-    /// The listener.
-    pub listener: NodeId,
-    /// When its last bit is there by the plan, from the beginning of the period; absent: the plan has no place for it.
-    pub planned_ns: Option<u64>,
-    /// Messages that its talker sent.
-    pub sent: u64,
-    /// Messages that came wholly.
-    pub received: u64,
-    /// Frames that its talker sent, and those that came.
-    pub frames: (u64, u64),
-    /// Messages that came after their deadline.
-    pub late: u64,
-    /// Messages that came after the time that is planned, and what clocks may differ by.
-    pub after_plan: u64,
-    /// Messages that came before their period began, by the listener's clock.
-    pub early: u64,
-    /// Frames that came behind one that was sent after them.
-    pub out_of_order: u64,
-    /// Frames that came twice.
-    pub duplicates: u64,
-    /// From the beginning of the period until the last bit, by the listener's clock.
-    pub latency: Histogram,
 }
 
 /// What became of the network.

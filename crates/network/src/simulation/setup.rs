@@ -13,12 +13,12 @@ use ontick_tsn::validate::Schedule;
 
 use super::clock::Servo;
 use super::link::{Link, Shared};
-use super::listener::Arrivals;
 use super::node::{Node, NodeTime, Outgoing, SimPort};
 use super::station::{Sending, Station, Way};
-use super::switches::out_of;
 use super::{Options, SimulationError};
-use crate::frame::{Address, station as source};
+use crate::endpoint::{Outgoing as Planned, outgoing};
+use crate::frame::station as source;
+use crate::switches::out_of;
 
 /// When the first periods of all streams begin, in true time, in ns.
 pub(super) const BASE_NS: u64 = 10_000_000_000;
@@ -137,7 +137,7 @@ pub(super) fn switch<'c>(
 }
 
 pub(super) fn station(
-    (network, schedule, addresses): (&Network, &Schedule, &[[u8; 6]]),
+    (network, schedule): (&Network, &Schedule),
     parts: &Parts,
     options: &Options,
     node: NodeId,
@@ -150,50 +150,25 @@ pub(super) fn station(
         far_ingress_ns: far_ingress_ns(network, *link, options),
         gates: model.and_then(|model| Gates::of(model, &model.ports[place], BASE_NS, network.links[*link].rate)),
     };
-    let sending = |send: &ontick_tsn::validate::Send| {
-        let stream = &network.streams[send.stream];
-        let queue = send.queues.first().map_or(0, |(_, queue)| *queue);
-        let route = &schedule.routes[send.stream];
-        Sending {
-            stream: send.stream,
-            address: Address {
-                to: addresses[send.stream],
-                from: source(node),
-                pcp: queue,
-                vlan: stream.vlan.unwrap_or(0),
-            },
-            offset_ns: send.offset_ns,
-            period_ns: stream.period_ns,
-            size: stream.size,
-            parts: network.overhead.message_time(stream.size, 1).frames,
-            ports: (0..out.len()).filter(|port| route.contains(&out[*port])).collect(),
-        }
+    let sending = |planned: Planned| Sending {
+        stream: planned.stream,
+        address: planned.address(source(node)),
+        offset_ns: planned.offset_ns,
+        period_ns: planned.period_ns,
+        size: planned.size,
+        parts: planned.parts,
+        ports: planned.ports,
     };
-    let own = schedule.sends.iter().filter(|send| network.streams[send.stream].talker == node);
     let times = (BASE_NS, BASE_NS + options.duration_ns);
     let ways = out.iter().enumerate().map(way).collect();
     let mut station = Station::new(
         (node, parts.nodes[node].clone()),
         ways,
-        own.map(sending).collect(),
+        outgoing(network, schedule, node).into_iter().map(sending).collect(),
         times,
         parts.outgoing.clone(),
     );
     let is_other = |other: &NodeId| *other != node && network.nodes[*other].kind == Kind::Station;
     station.with_best_effort(options.load, (0..network.nodes.len()).filter(is_other).collect());
     station
-}
-
-/// For each listener of each stream, what it waits for.
-pub(super) fn arrivals(network: &Network, planned: &dyn Fn(usize, NodeId) -> Option<u64>) -> Vec<Arrivals> {
-    let mut all = Vec::new();
-    for (stream, of) in network.streams.iter().enumerate() {
-        let parts = network.overhead.message_time(of.size, 1).frames;
-        for listener in &of.listeners {
-            // The plan reckons with clocks that differ as far as they may already.
-            let planned_ns = planned(stream, *listener).unwrap_or(of.deadline_ns);
-            all.push(Arrivals::new(stream, *listener, (parts, of.period_ns, of.deadline_ns), planned_ns));
-        }
-    }
-    all
 }

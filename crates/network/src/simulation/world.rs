@@ -1,7 +1,5 @@
 //! One thing after the other, the earliest first.
 
-use std::collections::BTreeMap;
-
 use ontick_switch::user::core::Command;
 use ontick_switch::user::counters::Counters;
 use ontick_tsn::network::{Kind, LinkId, Network, NodeId};
@@ -10,13 +8,13 @@ use ontick_tsn::schedule;
 use ontick_tsn::validate::Schedule;
 
 use super::clock::SYNC_NS;
-use super::listener::Arrivals;
 use super::setup::{self, Actor, BASE_NS, Parts, Running};
-use super::switches::{models, out_of};
 use super::turns::{NEVER, Turns};
-use super::{Delivered, Options, Outcome, SimulationError};
+use super::{Options, Outcome, SimulationError};
+use crate::arrivals::{Arrivals, Arrived, Expected};
 use crate::fault::Resolved;
 use crate::frame;
+use crate::switches::{dropped, models, out_of};
 
 /// A core does what it does now and then after so many turns.
 const HOUSEKEEPING: u64 = 1_024;
@@ -51,20 +49,15 @@ pub fn simulate(
     let counters: Vec<Counters> =
         (0..network.nodes.len()).map(|node| Counters::new(out_of(network, node).len())).collect();
     let parts = setup::parts(network, options);
-    let addresses = network.addresses();
     let mut actors = Vec::new();
     for (node, of) in network.nodes.iter().enumerate() {
         actors.push(match (of.kind, &models[node]) {
             (Kind::Switch, Some(model)) => {
                 Actor::Switch(Box::new(setup::switch(network, &parts, options, node, model, &counters[node])))
             }
-            (_, model) => Actor::Station(Box::new(setup::station(
-                (network, schedule, &addresses),
-                &parts,
-                options,
-                node,
-                model.as_ref(),
-            ))),
+            (_, model) => {
+                Actor::Station(Box::new(setup::station((network, schedule), &parts, options, node, model.as_ref())))
+            }
         });
     }
     let mut changes = Vec::new();
@@ -90,11 +83,14 @@ pub fn simulate(
     changes.sort_by_key(|(at_ns, _)| std::cmp::Reverse(*at_ns));
     let planned = |stream: usize, listener: NodeId| {
         let hops = &table.placed.get(stream)?.as_ref()?.hops;
-        hops.iter().find(|hop| network.links[hop.link].to == listener)?.delivered_ns
+        let hop = hops.iter().find(|hop| network.links[hop.link].to == listener)?;
+        Some(((hop.begin_ns, hop.end_ns), hop.delivered_ns))
     };
-    let arrivals = setup::arrivals(network, &planned);
+    let expected = Expected::all(network, &planned);
+    let arrivals: Vec<Arrivals> =
+        expected.into_iter().map(|of| Arrivals::new(Expected { window_ns: None, ..of })).collect();
     let mut first = vec![0; network.streams.len() + 1];
-    arrivals.iter().for_each(|of| first[of.stream + 1] += 1);
+    arrivals.iter().for_each(|of| first[of.expected().stream + 1] += 1);
     (1..first.len()).for_each(|stream| first[stream] += first[stream - 1]);
     let longest_ns = network.streams.iter().map(|stream| stream.period_ns).max().unwrap_or(0);
     let mut world = World {
@@ -113,7 +109,7 @@ pub fn simulate(
     };
     world.announce();
     world.run(go_on);
-    Ok(world.outcome(&counters, &planned, options))
+    Ok(world.outcome(&counters, options))
 }
 
 struct World<'c> {
@@ -213,8 +209,14 @@ impl World<'_> {
                             continue;
                         }
                         let of = &mut self.arrivals[self.first[stream]..self.first[stream + 1]];
-                        if let Some(of) = of.iter_mut().find(|of| of.listener == to) {
-                            of.arrived(numbered, clock.local_ns(flight.arrives_ns), BASE_NS);
+                        if let Some(of) = of.iter_mut().find(|of| of.expected().listener == to) {
+                            let message = u64::from(numbered.message);
+                            of.arrived(Arrived {
+                                message,
+                                part: numbered.part,
+                                at_ns: clock.local_ns(flight.arrives_ns),
+                                period_ns: BASE_NS + message * self.network.streams[stream].period_ns,
+                            });
                         }
                     }
                 }
@@ -288,15 +290,9 @@ impl World<'_> {
         self.look_at_clocks(now_ns);
     }
 
-    fn outcome(
-        self,
-        counters: &[Counters],
-        planned: &dyn Fn(usize, NodeId) -> Option<u64>,
-        options: &Options,
-    ) -> Outcome {
+    fn outcome(self, counters: &[Counters], options: &Options) -> Outcome {
         let mut sent = vec![0; self.network.streams.len()];
-        let mut frames_sent = vec![0; self.network.streams.len()];
-        let (mut best_effort, mut turns) = (0, 0);
+        let (mut best_effort, mut turns, mut frames) = (0, 0, 0);
         for actor in &self.actors {
             match actor {
                 Actor::Switch(switch) => turns += switch.turns,
@@ -304,32 +300,12 @@ impl World<'_> {
                     best_effort += station.best_effort_sent();
                     for (sending, messages) in station.sent() {
                         sent[sending.stream] += messages;
-                        frames_sent[sending.stream] += messages * u64::from(sending.parts);
+                        frames += messages * u64::from(sending.parts);
                     }
                 }
             }
         }
-        let mut drops: BTreeMap<&'static str, u64> = BTreeMap::new();
-        for port in counters.iter().flat_map(|of| &of.ports) {
-            let queues = port.queues.iter().flat_map(|queue| queue.drops());
-            queues.chain(port.not_forwarded()).for_each(|(why, frames)| *drops.entry(why).or_default() += frames);
-        }
-        let mut dropped: Vec<(&'static str, u64)> = drops.into_iter().filter(|(_, frames)| *frames > 0).collect();
-        dropped.sort_by_key(|(_, frames)| std::cmp::Reverse(*frames));
-        let delivered = |of: &Arrivals| Delivered {
-            stream: of.stream,
-            listener: of.listener,
-            planned_ns: planned(of.stream, of.listener),
-            sent: sent[of.stream],
-            received: of.messages,
-            frames: (frames_sent[of.stream], of.frames),
-            late: of.late,
-            after_plan: of.after_plan,
-            early: of.early,
-            out_of_order: of.out_of_order,
-            duplicates: of.duplicates,
-            latency: of.latency(),
-        };
+        let dropped = dropped(counters.iter());
         let passed = |link: &super::link::Shared| {
             let from_start = |passed: &super::Passed| super::Passed {
                 begin_ns: passed.begin_ns.saturating_sub(BASE_NS),
@@ -342,8 +318,8 @@ impl World<'_> {
         let sum =
             |of: fn(&super::link::Link) -> u64| self.parts.links.iter().map(|link| of(&link.borrow())).sum::<u64>();
         Outcome {
-            delivered: self.arrivals.iter().map(delivered).collect(),
-            frames: frames_sent.iter().sum(),
+            delivered: self.arrivals.iter().map(|of| of.delivered(sent[of.expected().stream])).collect(),
+            frames,
             hops: sum(|link| link.frames),
             best_effort,
             lost_on_links: sum(|link| link.lost),

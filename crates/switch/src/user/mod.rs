@@ -30,6 +30,7 @@ pub mod table;
 #[cfg(test)]
 pub(crate) mod testbed;
 pub mod time;
+pub mod udp;
 pub mod xdp;
 
 pub use placement::CorePlacement;

@@ -19,6 +19,18 @@ macro_rules! plain {
 }
 plain!(u32, i32, libc::tpacket_req, libc::tpacket_stats, libc::packet_mreq, libc::sockaddr_ll, libc::sockaddr_xdp);
 
+/// Which clock launch times are on, and what the kernel does about them: `struct sock_txtime` (linux/net_tstamp.h).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct LaunchClock {
+    /// A `CLOCK_…`.
+    pub clock: i32,
+    /// `SOF_TXTIME_…`.
+    pub flags: u32,
+}
+// SAFETY: two integers of four octets, as the kernel's header has them.
+unsafe impl Plain for LaunchClock {}
+
 /// `setsockopt(2)`.
 pub fn set_option<T: Plain>(socket: impl AsFd, level: i32, option: i32, value: &T) -> io::Result<()> {
     let (value, length) = (std::ptr::from_ref(value).cast(), size_of::<T>() as libc::socklen_t);
@@ -62,6 +74,16 @@ pub fn interface_kind(socket: impl AsFd, interface: &str) -> io::Result<u16> {
     Ok(unsafe { request.ifr_ifru.ifru_hwaddr }.sa_family)
 }
 
+/// Its own address (`SIOCGIFHWADDR`), by any socket.
+pub fn interface_address(socket: impl AsFd, interface: &str) -> io::Result<[u8; 6]> {
+    let mut request = request(interface)?;
+    // SAFETY: the kernel reads the name and writes the address, both within the structure.
+    check(unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCGIFHWADDR as _, &mut request) })?;
+    // SAFETY: the kernel has set the address.
+    let address = unsafe { request.ifr_ifru.ifru_hwaddr }.sa_data;
+    Ok(std::array::from_fn(|octet| address[octet] as u8))
+}
+
 /// The largest packet that an interface takes (`SIOCGIFMTU`), by any socket.
 pub fn interface_mtu(socket: impl AsFd, interface: &str) -> io::Result<u32> {
     let mut request = request(interface)?;
@@ -86,32 +108,107 @@ pub fn set_hardware_stamps(socket: impl AsFd, interface: &str, wanted: &mut libc
 /// When a frame of this socket left, by its stamp in the error queue, in ns since 1970 (`SCM_TIMESTAMPING`, the kernel's
 /// Documentation/networking/timestamping.rst); an error if there is none yet.
 pub fn sent_stamp(socket: impl AsFd) -> io::Result<Option<u64>> {
+    receive_with_control(socket, &mut [], libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, stamp).map(|(_, stamp)| stamp)
+}
+
+/// A datagram and when it came, by the kernel's stamp, in ns since 1970; an error if there is none yet.
+pub fn receive_stamped(socket: impl AsFd, to: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    receive_with_control(socket, to, libc::MSG_DONTWAIT, stamp)
+}
+
+/// Whether the error queue had a frame that was not sent at its launch time (`SO_EE_ORIGIN_TXTIME`); an error if it is
+/// empty.
+pub fn missed_launch(socket: impl AsFd) -> io::Result<bool> {
+    let is_missed = |header: &libc::cmsghdr| {
+        if (header.cmsg_level, header.cmsg_type) != (libc::SOL_PACKET, PACKET_TX_TIMESTAMP) {
+            return None;
+        }
+        // SAFETY: behind a header of this kind is a sock_extended_err.
+        let error = unsafe { libc::CMSG_DATA(header).cast::<libc::sock_extended_err>().read_unaligned() };
+        (error.ee_origin == SO_EE_ORIGIN_TXTIME).then_some(())
+    };
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    receive_with_control(socket, &mut [], flags, is_missed).map(|(_, missed)| missed.is_some())
+}
+
+/// Where an error in a socket's queue comes from: linux/errqueue.h.
+const SO_EE_ORIGIN_TXTIME: u8 = 6;
+/// linux/if_packet.h.
+const PACKET_TX_TIMESTAMP: i32 = 16;
+
+/// The kernel's stamp of a frame, by the software.
+fn stamp(header: &libc::cmsghdr) -> Option<u64> {
     /// The three stamps, as the kernel writes them: software, unused, hardware.
     type Stamps = [[libc::c_long; 2]; 3];
+    if (header.cmsg_level, header.cmsg_type) != (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {
+        return None;
+    }
+    // SAFETY: behind a header of this kind are the three stamps.
+    let stamps: Stamps = unsafe { libc::CMSG_DATA(header).cast::<Stamps>().read_unaligned() };
+    let [seconds, ns] = stamps[0].map(|number| number as u64);
+    (seconds > 0).then_some(seconds * 1_000_000_000 + ns)
+}
+
+/// `recvmsg(2)`: how long the message is, and the first thing that `find` finds in what the kernel says of it.
+fn receive_with_control<T>(
+    socket: impl AsFd,
+    to: &mut [u8],
+    flags: libc::c_int,
+    find: impl Fn(&libc::cmsghdr) -> Option<T>,
+) -> io::Result<(usize, Option<T>)> {
     let mut control = [0u64; 64];
+    let mut room = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
     // SAFETY: zero is a valid msghdr: null pointers with lengths of zero.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut room, 1);
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = size_of_val(&control) as _;
-    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-    // SAFETY: the control buffer is as long as is said, aligned for its headers, and lives through the call.
-    if unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &mut message, flags) } < 0 {
+    // SAFETY: both buffers are as long as is said, the second aligned for its headers, and live through the call.
+    let octets = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &mut message, flags) };
+    if octets < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the kernel has filled the buffer with headers that lie within it, which these walk along.
     let mut next = unsafe { libc::CMSG_FIRSTHDR(&message).as_ref() };
     while let Some(header) = next {
-        if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {
-            // SAFETY: behind a header of this kind are the three stamps.
-            let stamps: Stamps = unsafe { libc::CMSG_DATA(header).cast::<Stamps>().read_unaligned() };
-            let [seconds, ns] = stamps[0].map(|number| number as u64);
-            return Ok((seconds > 0).then_some(seconds * 1_000_000_000 + ns));
+        if let Some(found) = find(header) {
+            return Ok((octets as usize, Some(found)));
         }
         // SAFETY: as above.
         next = unsafe { libc::CMSG_NXTHDR(&message, header).as_ref() };
     }
-    Ok(None)
+    Ok((octets as usize, None))
 }
+
+/// Sends a frame that is to leave at `at_ns` on the clock of the socket's launch times (`SCM_TXTIME`), without waiting.
+pub fn send_at(socket: impl AsFd, frame: &[u8], at_ns: u64) -> io::Result<usize> {
+    let mut control = [0u64; 8];
+    let mut part = libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() };
+    // SAFETY: zero is a valid msghdr: null pointers with lengths of zero.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+    message.msg_control = control.as_mut_ptr().cast();
+    // SAFETY: it computes a length.
+    message.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<u64>() as u32) } as _;
+    // SAFETY: the control buffer is aligned and has room for a header and the eight octets behind it.
+    unsafe {
+        let header = libc::CMSG_FIRSTHDR(&message);
+        (*header).cmsg_level = libc::SOL_SOCKET;
+        (*header).cmsg_type = SCM_TXTIME;
+        (*header).cmsg_len = libc::CMSG_LEN(size_of::<u64>() as u32) as _;
+        libc::CMSG_DATA(header).cast::<u64>().write_unaligned(at_ns);
+    }
+    // SAFETY: both buffers live through the call, and the kernel writes to neither.
+    let sent = unsafe { libc::sendmsg(socket.as_fd().as_raw_fd(), &message, libc::MSG_DONTWAIT) };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
+}
+
+/// What queueing disciplines choose a class by: `SO_PRIORITY` (asm-generic/socket.h).
+pub const SO_PRIORITY: i32 = 12;
+/// `SO_TXTIME` and the header of the same number (asm-generic/socket.h; of these machines only MIPS, PA-RISC and SPARC
+/// have others).
+pub const SO_TXTIME: i32 = 61;
+const SCM_TXTIME: i32 = SO_TXTIME;
 
 fn stamp_request(
     socket: impl AsFd,

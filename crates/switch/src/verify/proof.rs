@@ -419,16 +419,20 @@ impl Proof {
     }
 }
 
-/// Where the user data plane runs: on `cpu`, the CPU that the configuration names, or the one that suits best of those that no
-/// other process holds, which is this process's from here on. Where it cannot have one for itself, it is an ordinary
-/// thread on one that is left.
+/// Where the user data plane runs: on `cpu`, the CPU that the configuration names, or as [`spinning`] chooses.
 pub fn place(switch: &Switch, cpu: Option<u32>) -> CorePlacement {
+    spinning(cpu.or(switch.cpu))
+}
+
+/// Where a core runs that keeps its CPU: on this one, or the one that suits best of those that no other process holds, which
+/// is this process's from here on. Where it cannot have one for itself, it is an ordinary thread on one that is left.
+pub fn spinning(cpu: Option<u32>) -> CorePlacement {
     let spinning = |cpu| CorePlacement { cpu: Some(cpu), policy: Policy::Fifo(99), never_rest: false };
     let ordinary = |cpu| CorePlacement { cpu, policy: Policy::Other, never_rest: false };
     if watchdog::may_occupy(cpus::online().len()).is_err() {
         return ordinary(None);
     }
-    match cpu.or(switch.cpu).map_or_else(dedicated, Ok) {
+    match cpu.map_or_else(dedicated, Ok) {
         Ok(cpu) => spinning(cpu),
         Err(_) => ordinary(Some(cpus::preferred())),
     }

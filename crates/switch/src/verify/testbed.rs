@@ -31,9 +31,9 @@ impl Testbed {
     }
 }
 
-/// Frames are to be on the wire as they were sent: none joined, cut, or with their tag put aside. What a kernel cannot
-/// switch off it does not do to frames that are made by hand.
-fn plain(interface: &str) {
+/// Has frames on the wire of an interface of the calling thread's namespace as they were sent: none joined, cut, or with
+/// their tag put aside. What a kernel cannot switch off it does not do to frames that are made by hand.
+pub fn plain(interface: &str) {
     let off = |features: &Features| -> Vec<(String, bool)> {
         features::to_switch_off(features, features::hides_octets).into_iter().map(|name| (name, false)).collect()
     };

@@ -9,17 +9,21 @@
 
 pub(super) mod checksum;
 mod egress;
+mod launch;
 mod port;
 mod reader;
 mod ring;
+mod sender;
 mod socket;
 mod stamps;
 mod tag;
 mod whole;
 
 pub use egress::least_ns as least_egress_ns;
+pub use launch::{LaunchError, LaunchSender};
 pub use port::PacketPort;
 pub use reader::{Frame, PacketReader};
+pub use sender::PacketSender;
 pub(super) use socket::Socket;
 pub use stamps::Stamps;
 pub use tag::Tag;

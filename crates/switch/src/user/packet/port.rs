@@ -72,12 +72,7 @@ impl Port for PacketPort {
 
     #[inline]
     fn send(&mut self, frame: &[u8]) -> Sent {
-        match send(&self.socket, frame, SendFlags::DONTWAIT) {
-            Ok(_) => Sent::Done,
-            // When the interface goes down, the socket keeps that in mind for one call, even if it is up again.
-            Err(Errno::NETDOWN) => why(send(&self.socket, frame, SendFlags::DONTWAIT), &self.socket),
-            refused => why(refused, &self.socket),
-        }
+        hand_over(&self.socket, frame)
     }
 
     fn overflowed(&mut self) -> u64 {
@@ -114,9 +109,20 @@ fn put_together(taken: &Slot<'_>, to: &mut [u8]) -> Received {
     Received::Frame(octets)
 }
 
+/// Sends a frame, without waiting.
+#[inline]
+pub(super) fn hand_over(socket: &Socket, frame: &[u8]) -> Sent {
+    match send(socket, frame, SendFlags::DONTWAIT) {
+        Ok(_) => Sent::Done,
+        // When the interface goes down, the socket keeps that in mind for one call, even if it is up again.
+        Err(Errno::NETDOWN) => why(send(socket, frame, SendFlags::DONTWAIT), socket),
+        refused => why(refused, socket),
+    }
+}
+
 /// What became of a frame.
 #[cold]
-fn why(sent: rustix::io::Result<usize>, socket: &Socket) -> Sent {
+pub(super) fn why(sent: rustix::io::Result<usize>, socket: &Socket) -> Sent {
     match sent {
         Ok(_) => Sent::Done,
         // The driver's queue is full; a link without carrier is reported in the same way.

@@ -44,6 +44,11 @@ impl Socket {
         &self.interface
     }
 
+    /// The interface's own address.
+    pub fn address(&self) -> io::Result<[u8; 6]> {
+        self.ask(|fd, name| sys::interface_address(fd, name))
+    }
+
     /// Receives into a ring.
     pub fn receive_into_ring(&self) -> Result<Ring, OpenError> {
         let version = libc::tpacket_versions::TPACKET_V2 as i32;

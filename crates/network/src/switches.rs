@@ -1,5 +1,9 @@
-//! The model of each switch of a planned network.
+//! The model of each switch of a planned network, and what switches dropped.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use std::collections::BTreeMap;
+
+use ontick_switch::user::counters::Counters;
 use ontick_tsn::config;
 use ontick_tsn::egress::DataPlane;
 use ontick_tsn::model::{Base, Class, Offload, Port, Role, Switch};
@@ -11,12 +15,12 @@ use ontick_tsn::validate::Schedule;
 const LIMIT: u32 = 128;
 
 /// The links that leave a node, in the order of its ports.
-pub(super) fn out_of(network: &Network, node: usize) -> Vec<LinkId> {
+pub fn out_of(network: &Network, node: usize) -> Vec<LinkId> {
     (0..network.links.len()).filter(|link| network.links[*link].from == node).collect()
 }
 
 /// By node, as their files would say it; a station that sends nothing has none.
-pub(super) fn models(network: &Network, schedule: &Schedule, base_ns: u64) -> Result<Vec<Option<Switch>>, NodesError> {
+pub fn models(network: &Network, schedule: &Schedule, base_ns: u64) -> Result<Vec<Option<Switch>>, NodesError> {
     let form =
         Form { base: Base::At(base_ns), guard_bands: false, most_entries: MOST_ENTRIES, plane: Some(DataPlane::User) };
     let (planned, _) = nodes::switches(network, schedule, form)?;
@@ -50,6 +54,18 @@ fn plain(network: &Network, node: usize, out: &[LinkId]) -> Switch {
     let classes = vec![Class { name: "best-effort".into(), queue: 0, rules: Vec::new(), limit: LIMIT }];
     let ports = out.iter().enumerate().map(port).collect();
     config::defaults().switch(network.nodes[node].name.clone(), Role::Bridge, classes, ports)
+}
+
+/// Frames that these dropped, by why, the most first.
+pub fn dropped<'a>(counters: impl Iterator<Item = &'a Counters>) -> Vec<(&'static str, u64)> {
+    let mut drops: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for port in counters.flat_map(|of| &of.ports) {
+        let queues = port.queues.iter().flat_map(|queue| queue.drops());
+        queues.chain(port.not_forwarded()).for_each(|(why, frames)| *drops.entry(why).or_default() += frames);
+    }
+    let mut dropped: Vec<(&'static str, u64)> = drops.into_iter().filter(|(_, frames)| *frames > 0).collect();
+    dropped.sort_by_key(|(_, frames)| std::cmp::Reverse(*frames));
+    dropped
 }
 
 #[cfg(test)]

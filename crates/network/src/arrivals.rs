@@ -1,0 +1,270 @@
+//! What came to one listener of one stream, held against the promise.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use ontick_record::Histogram;
+use ontick_tsn::network::{Network, NodeId, StreamId};
+
+use crate::delivered::Delivered;
+use crate::distribution::Distribution;
+
+/// Frames back from the newest within which a second copy is told from one that is out of order.
+const REMEMBERED: u64 = 64;
+
+/// What one listener waits for of one stream. Times count from the beginning of the stream's period, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expected {
+    /// Whose.
+    pub stream: StreamId,
+    /// Whose it is to become.
+    pub listener: NodeId,
+    /// Frames of a message.
+    pub parts: u64,
+    /// The promise.
+    pub deadline_ns: u64,
+    /// When its last bit is there by the plan, with what clocks may differ by; absent: the plan has no place for it.
+    pub planned_ns: Option<u64>,
+    /// When the gate of the last link is open for it.
+    pub window_ns: Option<(u64, u64)>,
+}
+
+impl Expected {
+    /// For each listener of each stream, in this order. Of the last hop of each, `last_hop` has its window and when it is
+    /// over.
+    pub fn all(
+        network: &Network,
+        last_hop: &dyn Fn(StreamId, NodeId) -> Option<((u64, u64), Option<u64>)>,
+    ) -> Vec<Self> {
+        let mut all = Vec::new();
+        for (stream, of) in network.streams.iter().enumerate() {
+            let parts = u64::from(network.overhead.message_time(of.size, 1).frames);
+            for listener in of.listeners.iter().copied() {
+                let hop = last_hop(stream, listener);
+                // The plan reckons with clocks that differ as far as they may already.
+                let planned_ns = hop.and_then(|(_, delivered_ns)| delivered_ns);
+                let window_ns = hop.map(|(window, _)| window);
+                all.push(Self { stream, listener, parts, deadline_ns: of.deadline_ns, planned_ns, window_ns });
+            }
+        }
+        all
+    }
+}
+
+/// A frame of a message that came. Times are of the listener's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrived {
+    /// Number of its message.
+    pub message: u64,
+    /// Which frame of it.
+    pub part: u16,
+    /// When it came, in ns.
+    pub at_ns: u64,
+    /// When its message's period began, in ns.
+    pub period_ns: u64,
+}
+
+/// One listener of one stream.
+#[derive(Debug, Clone)]
+pub struct Arrivals {
+    expected: Expected,
+    /// Number of the first frame that counts.
+    first: Option<u64>,
+    /// One more than the number of the newest frame; of those before it, one bit for each that came.
+    next: u64,
+    came: u64,
+    /// The message that parts come of, and how many came.
+    open: (u64, u64),
+    frames: u64,
+    duplicates: u64,
+    out_of_order: u64,
+    messages: u64,
+    late: u64,
+    after_plan: u64,
+    early: u64,
+    outside_window: u64,
+    latency: Distribution,
+}
+
+impl Arrivals {
+    /// Nothing came yet.
+    pub fn new(expected: Expected) -> Self {
+        Self {
+            expected,
+            first: None,
+            next: 0,
+            came: 0,
+            open: (0, 0),
+            frames: 0,
+            duplicates: 0,
+            out_of_order: 0,
+            messages: 0,
+            late: 0,
+            after_plan: 0,
+            early: 0,
+            outside_window: 0,
+            latency: Distribution::default(),
+        }
+    }
+
+    /// Of whom it is, and what is waited for.
+    pub fn expected(&self) -> Expected {
+        self.expected
+    }
+
+    /// A frame came whose last bit is there.
+    #[inline]
+    pub fn arrived(&mut self, frame: Arrived) {
+        let number = frame.message * self.expected.parts + u64::from(frame.part);
+        if !self.is_new(number) {
+            self.duplicates += 1;
+            return;
+        }
+        self.frames += 1;
+        if self.open.0 != frame.message {
+            self.open = (frame.message, 0);
+        }
+        self.open.1 += 1;
+        if self.open.1 >= self.expected.parts {
+            self.is_whole(frame);
+        }
+    }
+
+    /// A message came wholly.
+    #[inline]
+    fn is_whole(&mut self, frame: Arrived) {
+        self.messages += 1;
+        if frame.at_ns < frame.period_ns {
+            self.early += 1;
+        }
+        let latency_ns = frame.at_ns.saturating_sub(frame.period_ns);
+        let expected = &self.expected;
+        self.late += u64::from(latency_ns > expected.deadline_ns);
+        self.after_plan += u64::from(latency_ns > expected.planned_ns.unwrap_or(expected.deadline_ns));
+        if let Some((from_ns, until_ns)) = expected.window_ns {
+            self.outside_window += u64::from(!(from_ns..=until_ns).contains(&latency_ns));
+        }
+        self.latency.add(latency_ns);
+    }
+
+    /// Whether no frame of this number came before; one that came after a newer one is out of order.
+    #[inline]
+    fn is_new(&mut self, number: u64) -> bool {
+        self.first = Some(self.first.map_or(number, |first| first.min(number)));
+        if number >= self.next {
+            let further = number - self.next + 1;
+            self.came = if further >= REMEMBERED { 0 } else { self.came << further };
+            self.came |= 1;
+            self.next = number + 1;
+            return true;
+        }
+        let back = self.next - 1 - number;
+        if back >= REMEMBERED || self.came & (1 << back) != 0 {
+            return false;
+        }
+        self.came |= 1 << back;
+        self.out_of_order += 1;
+        true
+    }
+
+    /// Whole messages.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Frames, each once.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Frames from the first that came to the last, those between them that did not come included.
+    pub fn span(&self) -> u64 {
+        self.first.map_or(0, |first| self.next - first)
+    }
+
+    /// Latencies of whole messages.
+    pub fn latency(&self) -> Histogram {
+        self.latency.histogram()
+    }
+
+    /// What became of the stream, of which the talker sent so many messages.
+    pub fn delivered(&self, sent: u64) -> Delivered {
+        Delivered {
+            stream: self.expected.stream,
+            listener: self.expected.listener,
+            planned_ns: self.expected.planned_ns,
+            sent,
+            received: self.messages,
+            frames: (sent * self.expected.parts, self.frames),
+            late: self.late,
+            after_plan: self.after_plan,
+            early: self.early,
+            outside_window: self.outside_window,
+            out_of_order: self.out_of_order,
+            duplicates: self.duplicates,
+            latency: self.latency(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals(parts: u64) -> Arrivals {
+        let planned_ns = Some(30_000);
+        let window_ns = Some((20_000, 40_000));
+        Arrivals::new(Expected { stream: 0, listener: 0, parts, deadline_ns: 50_000, planned_ns, window_ns })
+    }
+
+    /// By a clock on which the first period begins at 5 us, and one of 1 ms follows the other.
+    fn frame(message: u64, part: u16, at_ns: u64) -> Arrived {
+        Arrived { message, part, at_ns, period_ns: 5_000 + message * 1_000_000 }
+    }
+
+    #[test]
+    fn a_message_is_there_with_its_last_frame_and_counts_from_its_period() {
+        let mut of = arrivals(2);
+        of.arrived(frame(0, 0, 10_000));
+        assert_eq!((of.frames, of.messages), (1, 0));
+        of.arrived(frame(0, 1, 25_000));
+        of.arrived(frame(1, 0, 1_034_000));
+        of.arrived(frame(1, 1, 1_036_000));
+        of.arrived(frame(2, 0, 2_055_000));
+        of.arrived(frame(2, 1, 2_055_001));
+        let latency = of.latency();
+        assert_eq!((latency.min_ns, latency.max_ns, latency.count()), (Some(20_000), Some(50_001), 3));
+        assert_eq!((of.after_plan, of.late, of.early, of.outside_window), (2, 1, 0, 1));
+        of.arrived(frame(4, 0, 3_000_000));
+        of.arrived(frame(4, 1, 3_000_000));
+        assert_eq!((of.early, of.messages, of.late), (1, 4, 1));
+        assert_eq!((of.span(), of.delivered(5).frames), (10, (10, 8)));
+    }
+
+    #[test]
+    fn copies_and_frames_out_of_order_are_told_apart() {
+        let mut of = arrivals(1);
+        for (message, counts) in [
+            (0, (0, 0)),
+            (2, (0, 0)),
+            (1, (0, 1)),
+            (1, (1, 1)),
+            (2, (2, 1)),
+            (70, (2, 1)),
+            (69, (2, 2)),
+            (70, (3, 2)),
+            (3, (4, 2)),
+        ] {
+            of.arrived(frame(message, 0, 0));
+            assert_eq!((of.duplicates, of.out_of_order), counts, "{message}");
+        }
+        assert_eq!(of.frames, 5);
+    }
+
+    /// Whoever begins to listen late does not miss what was before.
+    #[test]
+    fn what_was_sent_before_the_first_that_came_is_not_missing() {
+        let mut of = arrivals(1);
+        assert_eq!(of.span(), 0);
+        [1_000, 1_001, 1_003, 999].into_iter().for_each(|message| of.arrived(frame(message, 0, 0)));
+        assert_eq!((of.span(), of.frames(), of.out_of_order), (5, 4, 1));
+    }
+}

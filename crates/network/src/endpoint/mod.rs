@@ -1,0 +1,43 @@
+//! End points: a station that sends its streams at their planned times, and one that holds what comes against the plan.
+//!
+//! [`Talker`] sends, each message at its time, by packet sockets, at launch times or by UDP; [`Listener`] judges what a
+//! [`Reader`] takes from an interface. A program sends its own data by [`Talker::send_at`]:
+//!
+//! ```no_run
+//! use ontick_network::endpoint::{self, Outlet, StationTime, Talker};
+//! use ontick_switch::user::packet::PacketSender;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let network = ontick_tsn::network::read(&std::fs::read_to_string("network.toml")?)?;
+//! let plan = ontick_tsn::planning::Document::read(&std::fs::read_to_string("plan.json")?)?;
+//! let schedule = plan.schedule(&network)?;
+//! let station = endpoint::station(&network, "camera")?;
+//! let streams = endpoint::outgoing(&network, &schedule, station);
+//! let (time, _follows) = StationTime::tai()?;
+//! let outlet = Outlet::Packet(PacketSender::open("eth0")?);
+//! let mut talker = Talker::new(streams, vec![outlet], time, 1_800_000_000_000_000_000, endpoint::fingerprint(&network, &schedule));
+//! loop {
+//!     // Waits until 100 us after the beginning of the stream's next period.
+//!     talker.send_at(0, 100_000, b"what was measured")?;
+//! }
+//! # }
+//! ```
+
+mod following;
+mod header;
+mod listener;
+mod outlet;
+mod planned;
+mod reader;
+mod run;
+mod talker;
+mod time;
+
+pub use following::Following;
+pub use header::{HEADER, Header};
+pub use listener::{Listener, Message, Strays};
+pub use outlet::{Outlet, Transmit};
+pub use planned::{Incoming, Outgoing, StationError, Way, fingerprint, incoming, outgoing, station};
+pub use reader::{Reader, UdpReader, tai_ahead_of_stamps_ns};
+pub use run::{Job, RunError, Talked, TalkerThread};
+pub use talker::{Departure, SendError, Talker, Turn};
+pub use time::{StationTime, Time};

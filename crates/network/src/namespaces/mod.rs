@@ -1,0 +1,127 @@
+//! The network on this machine, with real frames: stations and switches in network namespaces, joined by virtual Ethernet.
+//!
+//! One core serves all switches, by turns, as one thread sends for all stations: machines have few CPUs. Links take no time
+//! here, and lose nothing. What the emulation itself needs is measured first, with all gates open.
+//!
+//! Nothing of it is left behind: the namespaces are held by this process alone, and end with it, whatever ends it.
+
+mod outcome;
+mod place;
+mod testbed;
+mod trial;
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use ontick_rt::clock::ClockId;
+use ontick_switch::user::CorePlacement;
+use ontick_switch::user::open::OpenError;
+use ontick_switch::user::serve::ServeError;
+use ontick_switch::verify::namespace::NamespaceError;
+use ontick_tsn::network::{Network, Overhead};
+use ontick_tsn::planning::Timetable;
+use ontick_tsn::planning::nodes::NodesError;
+use ontick_tsn::validate::Schedule;
+
+use crate::endpoint::RunError;
+
+pub use outcome::{Emulation, Outcome};
+pub use place::beside;
+use testbed::Testbed;
+use trial::{Gates, Trial};
+
+/// Cables at most: each port has a ring of 8 MiB.
+pub const MOST_CABLES: usize = 64;
+/// Talkers begin so long after everything is set up, in ns.
+const LEAD_NS: u64 = 200_000_000;
+
+/// How it is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// For how long messages are sent, in ns.
+    pub duration_ns: u64,
+    /// And for how long before that with all gates open, to learn what the emulation needs, in ns.
+    pub open_ns: u64,
+    /// Where the core of the switches runs.
+    pub core: CorePlacement,
+    /// Where the talkers run: [`beside`] it.
+    pub talkers: CorePlacement,
+    /// A frame that comes this much before its window or after it is within, in ns.
+    pub guard_ns: u64,
+    /// Arrivals of a stretch of this length are kept, to be drawn; a whole number of all cycles.
+    pub trace_ns: u64,
+}
+
+/// Why it was not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NamespacesError {
+    /// A namespace or a cable could not be made.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// No files of its switches can be made.
+    #[error(transparent)]
+    Nodes(#[from] NodesError),
+    /// The switches do not run.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// A station's interface cannot be used.
+    #[error(transparent)]
+    Port(#[from] OpenError),
+    /// The talkers do not run.
+    #[error(transparent)]
+    Talkers(#[from] RunError),
+    /// Frames could not be taken in.
+    #[error("frames could not be received: {0}")]
+    Receive(std::io::Error),
+    /// There are no frames in its model.
+    #[error(
+        "messages count as their payload alone (overhead = \"payload\"), which is no length of a frame; real frames need overhead = \"wire\""
+    )]
+    PayloadOnly,
+    /// A cable is an interface at both ends.
+    #[error("link {0} has no direction back, and a cable of virtual Ethernet has two: add {1}")]
+    OneWay(String, String),
+    /// It is too large for one machine.
+    #[error("the network has {0} cables, and this machine emulates {MOST_CABLES} at most: run it in simulated time")]
+    TooLarge(usize),
+}
+
+/// What is shown while it goes on: in what it is, and which part of that is done.
+pub type LookFn<'a> = dyn FnMut(&str, f64) + Send + 'a;
+
+/// Runs a planned network. `table` is where the schedule comes from. `stop` ends it with what was measured so far.
+pub fn prove(
+    network: &Network,
+    table: &Timetable,
+    schedule: &Schedule,
+    options: &Options,
+    stop: &AtomicBool,
+    look: &mut LookFn<'_>,
+) -> Result<Outcome, NamespacesError> {
+    if network.overhead == Overhead::PayloadOnly {
+        return Err(NamespacesError::PayloadOnly);
+    }
+    // The CPU of the core is left to it, by the thread that does this and all that it starts.
+    let work = || {
+        place::leave(options.core);
+        let bed = Testbed::new(network)?;
+        let trial = Trial { network, table, schedule, bed: &bed, options };
+        look("with gates open", 0.0);
+        let open = trial.run(Gates::Open, options.open_ns, stop, &mut |done| look("with gates open", done))?;
+        let emulation = Emulation::of(&open);
+        if stop.load(Relaxed) {
+            return Ok(Outcome::interrupted(emulation));
+        }
+        let allowed_ns = emulation.most_ns();
+        let held = Gates::Planned { late_ns: allowed_ns };
+        let gated = trial.run(held, options.duration_ns, stop, &mut |done| look("as planned", done))?;
+        Ok(Outcome::of(network, emulation, gated, stop.load(Relaxed)))
+    };
+    let done = std::thread::scope(|scope| scope.spawn(work).join());
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// A time of TAI soon after everything is set up.
+fn soon_ns() -> u64 {
+    ClockId::Tai.now_ns() + LEAD_NS
+}
