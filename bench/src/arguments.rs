@@ -9,6 +9,7 @@ use ontick_rt::thread::Policy;
 use ontick_units::{parse_interval, parse_time};
 
 use crate::link;
+use crate::network;
 use crate::part::Part;
 use crate::planning;
 use crate::switch;
@@ -138,6 +139,11 @@ impl Arguments {
             if self.quick { (1_000_000, 1, 2, None) } else { (100_000_000, self.scale().pairs, 20, Some(1_000)) };
         let lab = cfg!(target_arch = "x86_64") && !self.no_lab;
         switch::Size { frames: self.switch_frames.unwrap_or(frames), pairs, seconds, flaps: flaps.filter(|_| lab) }
+    }
+
+    /// How long stations send and listen.
+    pub fn network(&self) -> network::Size {
+        network::Size { seconds: if self.quick { 2 } else { 20 }, turns: if self.quick { 1 } else { 5 } }
     }
 
     /// How long the service that watches is looked at.

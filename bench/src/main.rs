@@ -15,6 +15,7 @@ mod footprint;
 mod goals;
 mod link;
 mod machine;
+mod network;
 mod page;
 mod part;
 mod planning;
@@ -77,6 +78,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
             Part::Python => loop_in_python(arguments, &job),
             Part::Cpus => on_every_cpu(arguments, &job),
             Part::Watch => watched(arguments, &job),
+            Part::Network => networked(arguments, &job),
             Part::Switch => switch(arguments, &job),
         }?;
         reached &= goals.iter().all(|goal| goal.reached != Some(false));
@@ -254,6 +256,20 @@ fn watched(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String>
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {
         page.write(path, "watch figures")?;
+    }
+    Ok(goals)
+}
+
+/// End points, and a network with real frames.
+fn networked(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    page.heading("The network: machine and programs");
+    page.table(&machine::table(job)?);
+    let goals = network::goals(&network::measure(job, arguments.network(), &mut page)?);
+    page.heading("The network: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "network figures")?;
     }
     Ok(goals)
 }

@@ -17,6 +17,8 @@ pub enum Part {
     Cpus,
     /// What the service that watches costs
     Watch,
+    /// The end points of a planned network, and that network with real frames
+    Network,
     /// The switch
     Switch,
 }

@@ -6,7 +6,7 @@ mod gates;
 mod lab;
 mod load;
 mod random;
-mod unthrottled;
+pub mod unthrottled;
 
 use std::path::Path;
 use std::time::Duration;

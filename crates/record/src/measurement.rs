@@ -45,12 +45,16 @@ pub enum Measurement {
     SwitchVerify,
     /// What became of the streams of a network.
     NetworkProve,
+    /// How late a station handed its messages over.
+    NetworkTalk,
+    /// What came to a station.
+    NetworkListen,
     /// Something that this version does not know.
     Other(String),
 }
 
 impl Measurement {
-    const KNOWN: [Self; 17] = [
+    const KNOWN: [Self; 19] = [
         Self::Timer,
         Self::KernelEvaluate,
         Self::Wakeup,
@@ -68,6 +72,8 @@ impl Measurement {
         Self::SwitchDemo,
         Self::SwitchVerify,
         Self::NetworkProve,
+        Self::NetworkTalk,
+        Self::NetworkListen,
     ];
 
     /// Its name in records.
@@ -90,6 +96,8 @@ impl Measurement {
             Self::SwitchDemo => "switch demo",
             Self::SwitchVerify => "switch verify",
             Self::NetworkProve => "network prove",
+            Self::NetworkTalk => "network talk",
+            Self::NetworkListen => "network listen",
             Self::Other(name) => name,
         }
     }

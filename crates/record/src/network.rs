@@ -3,11 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Histogram;
+
 /// A network whose streams were held against their promises. Times are nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NetworkProof {
-    /// Where it was run: `simulation`.
+    /// Where it was run: `simulation`, `namespaces`; or whose arrivals these are: `station drive`.
     pub world: String,
     /// All choices by chance follow from it.
     pub seed: u64,
@@ -35,6 +37,9 @@ pub struct NetworkProof {
     pub best_effort: u64,
     /// Frames that switches and cables dropped, by why, the most first. Best-effort frames are among them.
     pub dropped: Vec<Dropped>,
+    /// What real frames on this machine needed besides, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<Emulation>,
     /// Each stream at each of its listeners.
     pub streams: Vec<ProvenStream>,
     /// The first cycle of each link that streams use, of a network that is small enough to be drawn.
@@ -47,6 +52,22 @@ pub struct NetworkProof {
 
 fn zero(ns: &u64) -> bool {
     *ns == 0
+}
+
+/// What the emulation of a network by real frames on one machine needs itself. Times are nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Emulation {
+    /// From the handing over at a talker until the arrival at a listener, with all gates open, for each switch on the way.
+    pub per_switch: Histogram,
+    /// How late talkers handed messages over.
+    pub talkers: Histogram,
+    /// Messages that talkers did not send: their time was over, or the kernel did not take them.
+    pub not_sent: u64,
+    /// How often the core of the switches was held up.
+    pub stalls: u64,
+    /// The longest time that it was.
+    pub longest_stall_ns: u64,
 }
 
 /// Frames that were dropped for one reason.
@@ -74,6 +95,9 @@ pub struct ProvenStream {
     pub period_ns: u64,
     /// What is promised.
     pub deadline_ns: u64,
+    /// What the emulation may add to that: a message is late that came after both.
+    #[serde(skip_serializing_if = "zero")]
+    pub added_ns: u64,
     /// What latencies may differ by: what is promised, and what clocks and data planes differ by.
     pub jitter_allowed_ns: u64,
     /// What is planned; absent: the plan has no place for it.
@@ -90,6 +114,9 @@ pub struct ProvenStream {
     pub early: u64,
     /// Messages that came later than planned.
     pub after_plan: u64,
+    /// Messages that came while the gate of their last link was not open for them, where that was looked at.
+    #[serde(skip_serializing_if = "zero")]
+    pub outside_window: u64,
     /// Frames that came behind one that was sent after them.
     pub out_of_order: u64,
     /// Frames that came twice.

@@ -107,6 +107,7 @@ fn job(run: &Run) -> Vec<String> {
         Measurement::Pulse => pulses(run),
         Measurement::Dip => "detect dips of an input".into(),
         Measurement::LinkTest => "send pulses over a wire".into(),
+        Measurement::NetworkTalk => "hand messages over as planned".into(),
         Measurement::PulseTable => "pulses of four widths, as in source 003".into(),
         other => format!("{other}{every}"),
     }];

@@ -1,8 +1,10 @@
 //! A network that was run: its headline, its verdict, and the order of its streams.
 
-use ontick_record::network::{NetworkProof, ProvenStream};
-use ontick_units::exact;
+use ontick_record::Histogram;
+use ontick_record::network::{Emulation, NetworkProof, ProvenStream};
+use ontick_units::{exact, show};
 
+use crate::figures::latency;
 use crate::line::Line;
 use crate::number::{count, counted};
 
@@ -21,20 +23,29 @@ pub(crate) fn lines(of: &NetworkProof) -> Vec<Line> {
         format!("{} at their listeners", counted(of.streams.len() as u64, "stream")),
     ];
     network.push(format!("messages of {}", exact(of.duration_ns)));
-    let mut world = vec![of.world.clone(), of.about.clone(), format!("seed {}", of.seed)];
+    let is_simulated = of.world == "simulation";
+    let mut world = vec![of.world.clone(), of.about.clone()];
+    if is_simulated {
+        world.push(format!("seed {}", of.seed));
+    }
     world.retain(|part| !part.is_empty());
-    let apart = format!("at most {} apart", exact(of.clocks_apart_ns));
-    let clocks = vec![apart, format!("the plan allows {}", exact(of.sync_error_ns))];
-    let mut load = vec![counted(of.frames, "frame"), format!("{} on links", count(of.hops))];
+    let mut load = vec![counted(of.frames, "frame")];
+    if is_simulated {
+        load.push(format!("{} on links", count(of.hops)));
+    }
     if of.best_effort > 0 {
         load.push(format!("{} best-effort", count(of.best_effort)));
     }
-    let mut lines = vec![
-        Line { label: "network", parts: network },
-        Line { label: "world", parts: world },
-        Line { label: "clocks", parts: clocks },
-        Line { label: "load", parts: load },
-    ];
+    let mut lines = vec![Line { label: "network", parts: network }, Line { label: "world", parts: world }];
+    if is_simulated {
+        let apart = format!("at most {} apart", exact(of.clocks_apart_ns));
+        let clocks = vec![apart, format!("the plan allows {}", exact(of.sync_error_ns))];
+        lines.push(Line { label: "clocks", parts: clocks });
+    }
+    if let Some(emulation) = &of.emulation {
+        lines.extend(emulated(emulation));
+    }
+    lines.push(Line { label: "load", parts: load });
     if !of.faults.is_empty() {
         lines.push(Line { label: "faults", parts: of.faults.clone() });
     }
@@ -43,6 +54,31 @@ pub(crate) fn lines(of: &NetworkProof) -> Vec<Line> {
         lines.push(Line { label: "dropped", parts: dropped.collect() });
     }
     lines
+}
+
+/// What the emulation itself needs, which is no doing of the plan's.
+fn emulated(of: &Emulation) -> Vec<Line> {
+    let of_histogram = |histogram: &Histogram, p: f64| latency(histogram.quantile(p));
+    let (switch, talkers) = (&of.per_switch, &of.talkers);
+    let mut needs = vec![format!(
+        "{} for a switch with all gates open, p99 {}, max {}: added to each promise",
+        of_histogram(switch, 0.5),
+        of_histogram(switch, 0.99),
+        latency(switch.max_ns)
+    )];
+    if of.stalls > 0 {
+        needs.push(format!("the core was held up {} times, {} at most", count(of.stalls), show(of.longest_stall_ns)));
+    }
+    let mut late = vec![format!(
+        "p50 {}, p99 {}, max {} late",
+        of_histogram(talkers, 0.5),
+        of_histogram(talkers, 0.99),
+        latency(talkers.max_ns)
+    )];
+    if of.not_sent > 0 {
+        late.push(format!("{} not sent", counted(of.not_sent, "message")));
+    }
+    vec![Line { label: "emulation", parts: needs }, Line { label: "talkers", parts: late }]
 }
 
 /// What it means, in a sentence or two.
@@ -66,10 +102,11 @@ pub(crate) fn verdict(of: &NetworkProof) -> String {
             let share = worst.share_of_deadline() * 100.0;
             format!(" The nearest to its deadline is {} to {} with {share:.0} % of it.", worst.name, worst.to)
         });
-        return format!(
-            "All {} came within their promise, once and in order.{worst}{clocks}",
-            counted(sent, "message")
-        );
+        let promise = match of.emulation {
+            Some(_) => "their promise and what the emulation adds",
+            None => "their promise",
+        };
+        return format!("All {} came within {promise}, once and in order.{worst}{clocks}", counted(sent, "message"));
     }
     let sums = [
         (of.sum(ProvenStream::lost), "lost"),
@@ -138,6 +175,27 @@ mod tests {
             ..ProvenStream::default()
         };
         NetworkProof { streams: vec![stream("near", 90), stream("far", 10)], ..NetworkProof::default() }
+    }
+
+    /// One clock, no links and no seed, and what the emulation needs itself.
+    #[test]
+    fn with_real_frames_what_the_emulation_adds_is_said() {
+        let times = |ns| Histogram::from_buckets([(ns, 1, 10).into()]);
+        let emulation = Emulation {
+            per_switch: times(3_000),
+            talkers: times(500),
+            not_sent: 2,
+            stalls: 1,
+            longest_stall_ns: 5_200_000,
+        };
+        let of = NetworkProof { world: "namespaces".into(), emulation: Some(emulation), ..proof() };
+        let lines = lines(&of);
+        let said = |label| lines.iter().find(|line| line.label == label).map(|line| line.parts.join(" · "));
+        let needs = "3.0us for a switch with all gates open, p99 3.0us, max 3.0us: added to each promise · the core was held up 1 times, 5.2ms at most";
+        assert_eq!(said("emulation").as_deref(), Some(needs));
+        assert_eq!(said("talkers").as_deref(), Some("p50 500ns, p99 500ns, max 500ns late · 2 messages not sent"));
+        assert_eq!((said("clocks"), said("world").as_deref()), (None, Some("namespaces")));
+        assert!(verdict(&of).starts_with("All 20 messages came within their promise and what the emulation adds"));
     }
 
     #[test]

@@ -86,6 +86,7 @@ fn wording(measurement: &Measurement) -> Wording {
         Measurement::Edge => Wording { acts: "detects an edge", sample: "edge" },
         Measurement::Response => Wording { acts: "answers", sample: "change" },
         Measurement::Wakeup => Wording { acts: "is awake", sample: "wake-up" },
+        Measurement::NetworkTalk => Wording { acts: "hands over a message", sample: "message" },
         Measurement::Pulse | Measurement::PulseTable => Wording { acts: "keeps the width of a pulse", sample: "pulse" },
         _ => Wording { acts: "acts", sample: "cycle" },
     }

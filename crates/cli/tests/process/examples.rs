@@ -196,7 +196,7 @@ fn judges(words: &[String]) -> bool {
     // Whether there is one.
     let exists = words[1] == "switch" && words[2] == "status";
     let asks = words.iter().any(|word| ["--require", "--fault"].contains(&word.as_str()));
-    judges || looks || exists || kernel || proves_a_switch(words) || asks
+    judges || looks || exists || kernel || proves_a_switch(words) || runs_in_namespaces(words) || asks
 }
 
 /// Windows are kept as well as the machine can, which others use too.
@@ -204,10 +204,19 @@ fn proves_a_switch(words: &[String]) -> bool {
     words[1] == "switch" && ["demo", "verify"].contains(&words[2].as_str())
 }
 
+/// The same of a network.
+fn runs_in_namespaces(words: &[String]) -> bool {
+    words[1] == "network" && words.iter().any(|word| word == "namespaces")
+}
+
 /// Commands that only root may give.
 fn changes_settings(words: &[String]) -> bool {
     let tunes = words[1] == "tune" && ["apply", "revert"].contains(&words[2].as_str());
-    tunes || proves_a_switch(words) || words[1] == "run" || words.iter().any(|word| word.starts_with("--tune"))
+    tunes
+        || proves_a_switch(words)
+        || runs_in_namespaces(words)
+        || words[1] == "run"
+        || words.iter().any(|word| word.starts_with("--tune"))
 }
 
 /// Commands beside which no other test of time can be.

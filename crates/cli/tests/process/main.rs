@@ -50,6 +50,7 @@ mod machine;
 mod namespace;
 mod neighbours;
 mod network_prove;
+mod network_stations;
 mod no_worse;
 mod otlp;
 mod plan_options;

@@ -1,7 +1,7 @@
 //! `ontick network prove`: the guide's network in simulated time.
 
 use std::fs;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -105,5 +105,77 @@ fn what_cannot_be_proven_is_said_in_a_sentence() {
         let refused = prove(&folder, more);
         assert_eq!(refused.status.code(), Some(2), "{more:?}: {}", stdout(&refused));
         assert!(stderr(&refused).contains(words), "{more:?}: {}", stderr(&refused));
+    }
+}
+
+#[test]
+fn in_namespaces_every_frame_comes_or_is_counted() {
+    let Some(_turn) = crate::switch_proof::turn() else { return };
+    let folder = guide();
+    let more = ["--in", "namespaces", "--duration", "300ms", "--without-gates", "100ms", "--allow-outside", "100%"];
+    let proven = prove(&folder, &[&more[..], &["--guard", "2us", "--record", "run.json"]].concat());
+    // Whether it is in time is the machine's affair.
+    assert!(matches!(proven.status.code(), Some(0 | 1)), "{}", stderr(&proven));
+    let said = stdout(&proven);
+    assert!(said.contains("namespaces") && said.contains("one core for 1 switch"), "{said}");
+    assert!(said.contains("for a switch with all gates open"), "{said}");
+    let record: Value = serde_json::from_slice(&fs::read(folder.path().join("run.json")).unwrap()).unwrap();
+    let network = &record["network"];
+    let streams = network["streams"].as_array().unwrap();
+    assert_eq!(streams.len(), 3);
+    let sum = |of: &str| streams.iter().map(|stream| stream[of].as_u64().unwrap()).sum::<u64>();
+    let not_sent = network["emulation"]["not_sent"].as_u64().unwrap();
+    // video in 300 periods of 1 ms, setpoint to two listeners in 1200 of 250 us, where every message was sent.
+    assert!(sum("sent") > 0 && sum("sent") <= 2_700 && sum("sent") + 2 * not_sent >= 2_700, "{network}");
+    assert_eq!((sum("duplicates"), sum("out_of_order"), sum("early")), (0, 0, 0), "{network}");
+    let judged = record["requirements"].as_array().unwrap();
+    let counted = judged.iter().find(|judged| judged["requirement"] == "every lost frame is counted").unwrap();
+    assert_eq!(counted["met"], true, "{counted}");
+    // A record is shown as the run was.
+    let again = ontick(&["report", "run.json"]).current_dir(&folder).output().unwrap();
+    assert_eq!(stdout(&again), said);
+}
+
+/// The namespaces are the process's own: none has a name that stays, and no interface is the machine's.
+#[test]
+fn killed_in_namespaces_it_leaves_nothing_behind() {
+    let Some(_turn) = crate::switch_proof::turn() else { return };
+    let folder = guide();
+    let names = |path: &str| -> Vec<_> {
+        let all = fs::read_dir(path).into_iter().flatten();
+        let mut names: Vec<_> = all.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let here = || (names("/run/netns"), names("/sys/class/net"));
+    let before = here();
+    let mut command = ontick(&[]);
+    command.current_dir(&folder).args(["network", "prove", "network.toml", "--in", "namespaces", "--duration", "60s"]);
+    let mut child = crate::Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let pid = child.0.id();
+    let is_namespace = |link: std::path::PathBuf| link.to_string_lossy().starts_with("net:[");
+    let held = || {
+        let fds = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
+        fds.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok()).filter(|link| is_namespace(link.clone())).count()
+    };
+    // Three stations, and one for the switch.
+    crate::wait_until("the namespaces are there", || held() >= 4);
+    child.0.kill().unwrap();
+    child.0.wait().unwrap();
+    assert_eq!(here(), before);
+}
+
+#[test]
+fn what_is_simulated_alone_is_refused_in_namespaces() {
+    let folder = guide();
+    for (more, words) in [
+        (&["--load", "10%"][..], "--load and --fault are simulated"),
+        (&["--target", "kernel"], "the user data plane serves the switches"),
+        (&["--cpu", "4000"], "CPU 4000 is not online"),
+    ] {
+        let refused = prove(&folder, &[&["--in", "namespaces"], more].concat());
+        let said = stderr(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{more:?}: {said}");
+        assert!(said.contains(words) || said.contains("need root"), "{more:?}: {said}");
     }
 }

@@ -16,11 +16,15 @@ const ROWS: usize = 2_000;
 pub(super) fn cards(body: &mut Markup, of: &NetworkProof) {
     let holding = of.streams.iter().filter(|stream| stream.holds()).count();
     let worst = of.streams.iter().map(ProvenStream::share_of_deadline).fold(0.0, f64::max);
+    let last = match &of.emulation {
+        Some(emulation) => ("the emulation needs for a switch at most", latency(emulation.per_switch.max_ns)),
+        None => ("clocks apart at most", plain_time(of.clocks_apart_ns)),
+    };
     let cards = [
         ("streams that keep their promise", format!("{holding} of {}", of.streams.len())),
         ("messages outside of it", count(of.sum(ProvenStream::outside))),
         ("most of a deadline that is taken", typeset::number(&format!("{:.0} %", worst * 100.0))),
-        ("clocks apart at most", plain_time(of.clocks_apart_ns)),
+        last,
     ];
     body.open("dl", &[("class", &"cards")]);
     for (name, figure) in cards {

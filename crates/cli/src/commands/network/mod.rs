@@ -1,9 +1,14 @@
 //! `ontick network …`
 
+mod listen;
 mod network_flags;
 mod plan;
+mod planned;
 mod prove;
+mod proven;
 mod show;
+mod station_flags;
+mod talk;
 mod timing_flags;
 mod validate;
 
@@ -13,13 +18,15 @@ use clap::Subcommand;
 
 use crate::failure::{Failure, Outcome};
 
-/// Plan a network of time-aware switches and its streams, validate the plan, and prove each stream.
+/// Plan a network of time-aware switches and its streams, validate the plan, prove each stream, and be one of its stations.
 #[derive(Subcommand)]
 pub enum Network {
     Plan(plan::PlanCommand),
     Validate(validate::Validate),
     Prove(prove::Prove),
     Show(show::Show),
+    Talk(talk::Talk),
+    Listen(listen::Listen),
 }
 
 impl Network {
@@ -29,6 +36,8 @@ impl Network {
             Network::Validate(validate) => validate.run(),
             Network::Prove(prove) => prove.run(),
             Network::Show(show) => show.run(),
+            Network::Talk(talk) => talk.run(),
+            Network::Listen(listen) => listen.run(),
         }
     }
 }

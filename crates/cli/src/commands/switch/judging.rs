@@ -15,6 +15,18 @@ pub struct Allowed {
     share: f64,
 }
 
+impl Allowed {
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether so many of all are no more.
+    pub fn allows(&self, some: u64, all: u64) -> bool {
+        some as f64 <= self.share * all as f64
+    }
+}
+
 /// Reads `10/1e6`, `0.1%`, `0`.
 pub fn share(text: &str) -> Result<Allowed, String> {
     let wrong = || format!("\"{text}\" is not a share of frames: write N/M, as in 10/1e6, or a percentage, as in 0.1%");

@@ -14,7 +14,7 @@ mod file;
 mod forwarding;
 mod guardian;
 mod import;
-mod judging;
+pub mod judging;
 pub(super) mod measured;
 mod plan;
 mod proving;

@@ -1,0 +1,156 @@
+//! End points: how exactly a talker with many streams hands them over, and how much a listener takes in; and a planned
+//! network with real frames.
+
+mod proof;
+mod station;
+
+use ontick_units::show;
+
+use crate::goals::Goal;
+use crate::page::{Page, Table};
+use crate::show::percent_down;
+use crate::side::Job;
+use crate::switch::unthrottled::Unthrottled;
+
+use station::{LATE_NS, Sent};
+
+/// Messages that must be handed over within [`LATE_NS`], as a share.
+const SHARE: f64 = 0.99;
+/// Frames that a listener must take in each second.
+const RATE: f64 = 200_000.0;
+/// How long the proof of the example may take.
+const PROOF_S: f64 = 60.0;
+/// Streams of the example at their listeners.
+const STREAMS: usize = 22;
+
+/// How much there is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// How long a turn is.
+    pub seconds: u64,
+    /// Turns of talker and listener.
+    pub turns: u32,
+}
+
+/// What was seen.
+pub struct Figures {
+    alone: Vec<Sent>,
+    heard: Vec<Sent>,
+    proof: proof::Figures,
+}
+
+/// Everything, on the page.
+pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Figures, String> {
+    let (mut alone, mut heard) = (Vec::new(), Vec::new());
+    {
+        let _unthrottled = Unthrottled::begin(job.cpu)?;
+        for _ in 0..size.turns {
+            alone.push(station::send(job, size.seconds, false)?);
+            heard.push(station::send(job, size.seconds, true)?);
+        }
+    }
+    page.heading("The network: a talker of 1 000 streams, and a listener");
+    page.table(&table(&alone, &heard));
+    page.words(&format!(
+        "{} turns of {} s each. One thread (CPU {}, FIFO) sends 40 streams each millisecond, 120 every two, 240 every four and 600 every eight: 235 000 messages of 64 octets a second, {} apart, with a gap at the end of each millisecond. Late is the time just before the first octet is given to the kernel, beyond the plan. Virtual Ethernet does the receiving kernel's work within the talker's call; nobody takes the frames in the first row of each pair, a listener on another CPU, an ordinary thread, in the second.",
+        size.turns,
+        size.seconds,
+        job.cpu,
+        show(station::SLOT_NS)
+    ));
+    page.heading("The network: the example of 4 switches and 20 streams with real frames");
+    page.commands(&[proof::command(
+        &Job { ontick: "ontick".into(), ..job.clone() },
+        std::path::Path::new("four_switches.toml"),
+    )
+    .join(" ")]);
+    let proof = proof::measure(job)?;
+    page.table(&proof.table());
+    Ok(Figures { alone, heard, proof })
+}
+
+fn table(alone: &[Sent], heard: &[Sent]) -> Table {
+    let mut table =
+        Table::new(&["turn", "sent/s", "<= 3us", "p50", "p99", "p99.9", "max", "left out", "received", "no room"]);
+    let quantile = |of: &Sent, p: f64| of.lateness.quantile(p).map_or("—".into(), show);
+    let row = |name: String, of: &Sent| {
+        vec![
+            name,
+            format!("{:.0}", of.rate()),
+            percent_down(of.in_time()),
+            quantile(of, 0.5),
+            quantile(of, 0.99),
+            quantile(of, 0.999),
+            of.lateness.max_ns.map_or("—".into(), show),
+            of.left_out.to_string(),
+            of.received.map_or("—".into(), |received| received.to_string()),
+            of.received.map_or("—".into(), |_| of.overflowed.to_string()),
+        ]
+    };
+    for (turn, (alone, heard)) in alone.iter().zip(heard).enumerate() {
+        table.row(row(format!("{}, alone", turn + 1), alone));
+        table.row(row(format!("{}, heard", turn + 1), heard));
+    }
+    table
+}
+
+/// What must be reached.
+pub fn goals(seen: &Figures) -> Vec<Goal> {
+    let (late, sent) = seen.alone.iter().fold((0, 0), |(late, all), of| (late + of.late(), all + of.due()));
+    let share = if sent > 0 { 1.0 - late as f64 / sent as f64 } else { 0.0 };
+    let talked = (sent > 0).then(|| (percent_down(share), share >= SHARE));
+    let lost: u64 = seen.heard.iter().filter_map(Sent::lost).sum();
+    let slowest = seen.heard.iter().map(Sent::rate).fold(f64::INFINITY, f64::min);
+    let heard = (!seen.heard.is_empty())
+        .then(|| (format!("{lost} lost at {slowest:.0}/s in the slowest turn"), lost == 0 && slowest >= RATE));
+    let proof = &seen.proof;
+    let in_time = proof.seconds <= PROOF_S && proof.streams == STREAMS && proof.accounted;
+    let said = format!(
+        "{:.1} s, {} streams at listeners, {} missing and {} counted",
+        proof.seconds, proof.streams, proof.missing, proof.counted
+    );
+    vec![
+        Goal::new(
+            format!("messages of 1 000 streams handed over within {} of their time, all turns together", show(LATE_NS)),
+            format!("≥ {} %", SHARE * 100.0),
+            talked,
+        ),
+        Goal::new("frames that a listener takes in", format!("≥ {RATE:.0}/s, 0 lost"), heard),
+        Goal::new(
+            "proof of 4 switches and 20 streams with real frames",
+            format!("≤ {PROOF_S:.0} s, every stream, every loss counted"),
+            Some((said, in_time)),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_record::{Bucket, Histogram};
+
+    use super::*;
+
+    fn sent(late_ns: u64, received: Option<u64>) -> Sent {
+        let bucket = |low_ns, count| Bucket { low_ns, width_ns: 1, count };
+        let lateness = Histogram::from_buckets([bucket(100, 990), bucket(late_ns, 10)]);
+        Sent { lateness, left_out: 0, sent: 1_000, seconds: 0.004, received, overflowed: 0 }
+    }
+
+    fn reached(alone: Sent, heard: Sent, seconds: f64, accounted: bool) -> Vec<Option<bool>> {
+        let proof =
+            proof::Figures { seconds, streams: STREAMS, missing: 1, counted: 1, accounted, ..Default::default() };
+        goals(&Figures { alone: vec![alone], heard: vec![heard], proof }).into_iter().map(|goal| goal.reached).collect()
+    }
+
+    #[test]
+    fn each_goal_can_be_reached_and_missed() {
+        let good = || sent(3_500, Some(1_000));
+        assert_eq!(reached(good(), good(), 59.0, true), [Some(true); 3]);
+        let late = Sent { left_out: 1, ..good() };
+        assert_eq!(reached(late, good(), 59.0, true)[0], Some(false));
+        assert_eq!(reached(good(), sent(1, Some(999)), 59.0, true)[1], Some(false));
+        assert_eq!(reached(good(), Sent { seconds: 0.0051, ..good() }, 59.0, true)[1], Some(false));
+        assert_eq!(reached(good(), good(), 61.0, true)[2], Some(false));
+        assert_eq!(reached(good(), good(), 59.0, false)[2], Some(false));
+    }
+}

@@ -1,0 +1,171 @@
+//! `ontick network listen`
+
+mod heard;
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use ontick_network::endpoint::{Incoming, Listener, Reader, UdpReader, fingerprint, incoming};
+use ontick_record::Run;
+use ontick_switch::user::packet::{PacketReader, Stamps};
+use ontick_switch::user::udp::UdpReceiver;
+use ontick_tsn::network::{Network, NodeId};
+
+use self::heard::Heard;
+use super::planned::{Planned, PlannedFlags};
+use super::station_flags::StationFlags;
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, OutputFlags};
+use crate::{stop, terminal};
+
+/// Frames that the ring of an interface holds: 64 MiB, and a sixth of a second at 200 000 frames a second.
+const RING: u32 = 32_768;
+/// Octets that the kernel keeps of datagrams.
+const ROOM: i32 = 8 << 20;
+/// How long it waits for frames before it looks around.
+const WAIT: Duration = Duration::from_millis(20);
+/// Where several are waited for, each is so long.
+const TURN: Duration = Duration::from_millis(1);
+
+/// Receive the streams of a station, and hold each message against its promise and the plan.
+///
+/// Latencies count from the beginning of the period in which the talker planned the message until it arrived, by this
+/// machine's TAI; both stations need one time. Arrivals are stamped by the interface where it can, else by the kernel.
+///
+/// Exit status: 0 every stream keeps its promise, 1 some do not, or did not come, 2 nothing could be received.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0 --duration 10s --record heard.json\n  ontick network listen network.toml plan.json --station drive --udp 0.0.0.0:5000"
+)]
+pub struct Listen {
+    #[command(flatten)]
+    planned: PlannedFlags,
+    #[command(flatten)]
+    station: StationFlags,
+    /// Receive datagrams at this address, too: ADDRESS:PORT (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    udp: Vec<SocketAddr>,
+    /// How long to listen [default: until Ctrl-C]
+    #[arg(long, value_name = "TIME", value_parser = flags::time, conflicts_with = "count")]
+    duration: Option<u64>,
+    /// How many messages to wait for, of all streams together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// What is listened to.
+struct Sources {
+    readers: Vec<Reader>,
+    datagrams: Vec<UdpReader>,
+    stamps: Stamps,
+}
+
+impl Listen {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        match self.carry_out() {
+            Ok(run) => self.output.deliver(&run),
+            Err(failure) => {
+                self.output.report_failure("network listen", &failure);
+                Err(failure)
+            }
+        }
+    }
+
+    fn carry_out(&self) -> Result<Run, Failure> {
+        self.output.check()?;
+        let Planned { network, table, schedule } = self.planned.read(&self.planned.timing()?, &|| true)?;
+        let node = self.station.node(&network)?;
+        let streams = incoming(&network, &table, &schedule, node);
+        if streams.is_empty() {
+            return Err(Failure::new(format!("no stream comes to station {}", self.station.name())));
+        }
+        let mut sources = self.open(&network, node)?;
+        let mut listener = Listener::new(streams.clone(), fingerprint(&network, &schedule));
+        let stop = stop::on_signal()?;
+        if !self.output.json {
+            terminal::say(&format!(
+                "ontick: listening for {} of station {} (Ctrl-C ends it)",
+                if streams.len() == 1 { "1 stream".into() } else { format!("{} streams", streams.len()) },
+                self.station.name()
+            ));
+        }
+        let began = Instant::now();
+        self.listen(&mut sources, &mut listener, &stop)?;
+        let heard = Heard {
+            network: &network,
+            schedule: &schedule,
+            station: self.station.name(),
+            listener: &listener,
+            stamps: sources.stamps,
+            took: began.elapsed(),
+            interrupted: stop.load(Relaxed),
+        };
+        if stop.load(Relaxed) && listener.frames() == 0 {
+            return Err(Failure::new(format!(
+                "the run was ended before any message came, so nothing is kept{}",
+                heard.hint()
+            )));
+        }
+        let mut run = heard.run();
+        let all = std::mem::take(&mut run.requirements);
+        self.output.judge(&mut run, |_| true);
+        run.requirements.splice(0..0, all);
+        Ok(run)
+    }
+
+    fn open(&self, network: &Network, node: NodeId) -> Result<Sources, Failure> {
+        let datagrams = self.udp.iter().map(|at| UdpReceiver::open(*at, ROOM).map(UdpReader::new));
+        let datagrams = datagrams.collect::<Result<Vec<_>, _>>().map_err(Failure::new)?;
+        if self.station.has_no_interface() && datagrams.is_empty() {
+            return Err(Failure::new("name the interface that frames come by (--interface), or --udp"));
+        }
+        let mut readers = Vec::new();
+        if !self.station.has_no_interface() {
+            for (_, interface) in self.station.interfaces(network, node)? {
+                readers.push(Reader::new(PacketReader::open(interface, RING, Stamps::Hardware).map_err(Failure::new)?));
+            }
+        }
+        let stamps = match readers.iter().all(|reader| reader.stamps() == Stamps::Hardware) && !readers.is_empty() {
+            true => Stamps::Hardware,
+            false => Stamps::Software,
+        };
+        Ok(Sources { readers, datagrams, stamps })
+    }
+
+    fn listen(&self, sources: &mut Sources, listener: &mut Listener, stop: &AtomicBool) -> Result<(), Failure> {
+        let until = self.duration.map(|ns| Instant::now() + Duration::from_nanos(ns));
+        let Sources { readers, datagrams, .. } = sources;
+        let wait = if readers.len() + datagrams.len() > 1 { TURN } else { WAIT };
+        let messages = |listener: &Listener| listener.arrivals().iter().map(|of| of.messages()).sum::<u64>();
+        loop {
+            let mut taken = 0;
+            readers.iter_mut().for_each(|reader| taken += reader.take(listener, |_| {}));
+            datagrams.iter_mut().for_each(|reader| taken += reader.take(listener, |_| {}));
+            let is_over = until.is_some_and(|until| Instant::now() >= until);
+            let is_enough = self.count.is_some_and(|count| messages(listener) >= count);
+            if stop.load(Relaxed) || is_over || is_enough {
+                break;
+            }
+            if taken == 0 {
+                let left = until.map_or(wait, |until| until.saturating_duration_since(Instant::now()).min(wait));
+                for reader in &mut *readers {
+                    reader.wait(listener, left)?;
+                }
+                for reader in &mut *datagrams {
+                    reader.wait(left)?;
+                }
+            }
+        }
+        readers.iter_mut().for_each(|reader| reader.count_overflowed(listener));
+        Ok(())
+    }
+}
+
+/// The names of streams, as the end of a sentence.
+fn names<'a>(streams: impl Iterator<Item = &'a Incoming>) -> String {
+    streams.map(|of| of.name.as_str()).collect::<Vec<_>>().join(", ")
+}

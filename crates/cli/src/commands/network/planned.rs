@@ -1,0 +1,104 @@
+//! A network and its plan, as `prove`, `talk` and `listen` take them.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use ontick_tsn::network::Network;
+use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
+use ontick_tsn::validate::Schedule;
+
+use super::network_flags::NetworkFlags;
+use super::plan::read_plan;
+use super::timing_flags::{Timing, TimingFlags};
+use crate::failure::Failure;
+use crate::flags;
+
+/// Its files.
+#[derive(Args)]
+pub struct PlannedFlags {
+    /// The file that describes the network
+    #[arg(required_unless_present = "task", value_name = "FILE")]
+    first: Option<PathBuf>,
+    /// The plan, as `plan --out` writes it for the same target [default: it is planned now]
+    #[arg(value_name = "PLAN")]
+    second: Option<PathBuf>,
+    #[command(flatten)]
+    network: NetworkFlags,
+    /// How long to search for a plan, where none is given
+    #[arg(long, value_name = "TIME", value_parser = flags::time, default_value = "60s")]
+    time: u64,
+    #[command(flatten)]
+    timing: TimingFlags,
+}
+
+/// A network with its plan.
+pub struct Planned {
+    pub network: Network,
+    pub table: Timetable,
+    pub schedule: Schedule,
+}
+
+impl PlannedFlags {
+    /// What executes the schedule: the user data plane, where nothing else is named.
+    pub fn timing(&self) -> Result<Timing, Failure> {
+        self.timing.read_else("user")
+    }
+
+    /// Reads both, or plans.
+    pub fn read(&self, timing: &Timing, go_on: &dyn Fn() -> bool) -> Result<Planned, Failure> {
+        // With tables for the network, the one file is the plan.
+        let (file, plan_file) = match &self.network.task {
+            Some(_) => (None, self.first.as_ref()),
+            None => (self.first.as_ref(), self.second.as_ref()),
+        };
+        let network = timing.apply(self.network.read(file)?);
+        let (table, schedule) = match plan_file {
+            Some(file) => {
+                let wrong = |error| Failure::new(format!("{}: {error}", file.display()));
+                let document = read_plan(file)?;
+                (document.timetable(&network), document.schedule(&network).map_err(wrong)?)
+            }
+            None => self.plan(&network, timing, go_on)?,
+        };
+        Ok(Planned { network, table, schedule })
+    }
+
+    fn plan(
+        &self,
+        network: &Network,
+        timing: &Timing,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(Timetable, Schedule), Failure> {
+        if let Some(too_long) = gate_control_list::too_long_in_any_plan(network) {
+            return Err(Failure::new(too_long));
+        }
+        let (begun, time) = (Instant::now(), Duration::from_nanos(self.time));
+        let planned =
+            plan(network, &PlanOptions::default(), &Timetable::default(), &|| go_on() && begun.elapsed() < time);
+        let (plane, target) = (plane(timing), timing.target.name);
+        let table = match planned {
+            Outcome::Planned(table) => table,
+            Outcome::Impossible(_) => {
+                return Err(Failure::new(format!(
+                    "there is no plan for {plane}, so there is nothing to run: `ontick network plan --target {target}` says why"
+                )));
+            }
+            Outcome::NotFound(_) => {
+                return Err(Failure::new(format!(
+                    "no plan was found for {plane}, so there is nothing to run: `ontick network plan --target {target}` says \
+                     how far it came, and takes a longer --time"
+                )));
+            }
+        };
+        let schedule = gate_control_list::schedule(network, &table).map_err(Failure::new)?;
+        Ok((table, schedule))
+    }
+}
+
+fn plane(timing: &Timing) -> &'static str {
+    match timing.target.name {
+        "user" => "the user data plane",
+        _ => "this target",
+    }
+}

@@ -1,0 +1,150 @@
+//! With real frames on this machine.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use ontick_measure::document;
+use ontick_network::namespaces::{self, Options, Outcome};
+use ontick_record::network::{Dropped, Emulation, NetworkProof, ProvenStream};
+use ontick_record::run::{Judged, Settings};
+use ontick_record::{Measurement, Run, Series};
+use ontick_rt::{cpus, watchdog};
+use ontick_switch::user::CorePlacement;
+use ontick_switch::verify::proof;
+use ontick_tsn::egress::DataPlane;
+use ontick_tsn::network::{Kind, Network};
+use ontick_tsn::validate::Schedule;
+
+use super::{Prove, drawn};
+use crate::commands::network::planned::Planned;
+use crate::commands::network::proven;
+use crate::failure::Failure;
+use crate::{stop, terminal};
+
+impl Prove {
+    pub(super) fn run_in_namespaces(&self) -> Result<Run, Failure> {
+        if self.load > 0.0 || !self.fault.is_empty() {
+            return Err(Failure::new("--load and --fault are simulated: leave them out, or --in namespaces"));
+        }
+        let timing = self.planned.timing()?;
+        if timing.target.plane != Some(DataPlane::User) {
+            return Err(Failure::new(format!(
+                "in namespaces the user data plane serves the switches, and the target is {}: leave --target out, or name user",
+                timing.target.name
+            )));
+        }
+        if !rustix::process::geteuid().is_root() {
+            return Err(Failure::new(
+                "network namespaces and raw frames need root: run it with sudo, or leave out --in namespaces",
+            ));
+        }
+        let stop = stop::on_signal()?;
+        let Planned { network, table, schedule } = self.planned.read(&timing, &|| !stop.load(Relaxed))?;
+        let core = self.core()?;
+        let options = Options {
+            duration_ns: self.duration,
+            open_ns: self.without_gates.min(self.duration),
+            core,
+            talkers: namespaces::beside(core),
+            guard_ns: self.guard,
+            trace_ns: drawn_ns(&network, &schedule),
+        };
+        let mut run = document::begin(Measurement::NetworkProve, Vec::<Series>::new(), core.cpu);
+        let shown = terminal::can_rewrite();
+        let mut look = |what: &str, done: f64| {
+            if shown {
+                terminal::rewrite(&format!("{:3.0}%  {what}", done * 100.0));
+            }
+        };
+        let outcome = namespaces::prove(&network, &table, &schedule, &options, &stop, &mut look);
+        if shown {
+            terminal::clear_line();
+        }
+        let outcome = outcome.map_err(Failure::new)?;
+        if outcome.interrupted && outcome.frames == 0 {
+            return Err(Failure::new("the run was ended before anything was measured, so nothing is kept"));
+        }
+        self.complete(&mut run, &network, &schedule, &outcome, core);
+        Ok(run)
+    }
+
+    /// Where the switches run.
+    fn core(&self) -> Result<CorePlacement, Failure> {
+        let Some(cpu) = self.cpu else { return Ok(proof::spinning(None)) };
+        if !cpus::online().contains(&cpu) {
+            return Err(Failure::new(format!("CPU {cpu} is not online")));
+        }
+        watchdog::may_occupy(cpus::online().len()).map_err(Failure::new)?;
+        Ok(proof::spinning(Some(cpu)))
+    }
+
+    fn complete(&self, run: &mut Run, network: &Network, schedule: &Schedule, outcome: &Outcome, core: CorePlacement) {
+        run.duration_ns = outcome.sent_ns;
+        run.interrupted = outcome.interrupted;
+        run.facts.push("links take no time and lose nothing here: their rates are in the gates alone".into());
+        run.notes.extend(outcome.notes.iter().cloned());
+        let settings =
+            Settings { cpu: core.cpu, policy: core.policy.to_string(), clock: "tai".into(), ..Settings::default() };
+        let messages = proven::all_messages(outcome.delivered.iter().map(|of| of.latency.clone()));
+        run.series = vec![Series { settings, ..messages }];
+        let proof = proof_of(network, schedule, outcome);
+        run.requirements = proven::judged(&proof, "every stream is sent");
+        run.requirements.extend([self.windows(&proof), accounted(&proof, outcome)]);
+        run.network = Some(proof);
+    }
+
+    /// Whether the planned windows, and by that the planned order, hold.
+    fn windows(&self, proof: &NetworkProof) -> Judged {
+        let (outside, received) = (proof.sum(|of| of.outside_window), proof.sum(|of| of.received));
+        proven::requirement(
+            &format!("messages within their windows, but for {}", self.allow_outside.text()),
+            format!("{outside} of {received} came outside"),
+            self.allow_outside.allows(outside, received),
+        )
+    }
+}
+
+/// Whether what is lost is counted where it was lost. A frame that is lost before its way forks is missing at several.
+fn accounted(proof: &NetworkProof, outcome: &Outcome) -> Judged {
+    let (missing, counted) = (outcome.missing(), outcome.counted());
+    let listeners = |of: &ProvenStream| proof.streams.iter().filter(|other| other.name == of.name).count();
+    let most = proof.streams.iter().map(listeners).max().unwrap_or(1) as u64;
+    proven::requirement(
+        "every lost frame is counted",
+        format!("{missing} did not come, and {counted} were dropped and counted"),
+        missing <= counted.saturating_mul(most),
+    )
+}
+
+fn proof_of(network: &Network, schedule: &Schedule, outcome: &Outcome) -> NetworkProof {
+    let count = |kind| network.nodes.iter().filter(|node| node.kind == kind).count() as u64;
+    let most_ns = outcome.emulation.most_ns();
+    let streams = outcome.delivered.iter().zip(&outcome.switches);
+    NetworkProof {
+        world: "namespaces".into(),
+        switches: count(Kind::Switch),
+        stations: count(Kind::Station),
+        about: outcome.about.clone(),
+        duration_ns: outcome.sent_ns,
+        sync_error_ns: network.sync_error_ns,
+        frames: outcome.frames,
+        dropped: outcome.dropped.iter().map(|(why, frames)| Dropped { why: why.clone(), frames: *frames }).collect(),
+        emulation: Some(Emulation {
+            per_switch: outcome.emulation.per_switch.clone(),
+            talkers: outcome.lateness.clone(),
+            not_sent: outcome.not_sent,
+            stalls: outcome.stalls.0,
+            longest_stall_ns: outcome.stalls.1,
+        }),
+        streams: streams.map(|(of, switches)| proven::stream(network, schedule, of, most_ns * switches)).collect(),
+        links: drawn::links(network, schedule, &outcome.passed),
+        cycle_ns: drawn_ns(network, schedule),
+        ..NetworkProof::default()
+    }
+}
+
+/// A cycle to be drawn, if all cycles are parts of it: it is none of the first.
+fn drawn_ns(network: &Network, schedule: &Schedule) -> u64 {
+    let cycle_ns = drawn::cycle_ns(network, schedule);
+    let fits = schedule.windows.iter().all(|window| cycle_ns % window.cycle_ns.max(1) == 0);
+    if fits { cycle_ns } else { 0 }
+}

@@ -1,0 +1,185 @@
+//! `ontick network talk`
+
+mod talking;
+
+use std::sync::{Arc, OnceLock};
+
+use clap::Args;
+use ontick_measure::{Error, session};
+use ontick_network::endpoint::{Outgoing, Outlet, StationTime, Talker, fingerprint, outgoing};
+use ontick_record::Measurement as Kind;
+use ontick_switch::user::CorePlacement;
+use ontick_switch::user::packet::{LaunchSender, PacketSender};
+use ontick_switch::user::rest::Rests;
+use ontick_switch::user::udp::UdpSender;
+use ontick_tsn::network::{Network, NodeId};
+
+use self::talking::Talking;
+use super::planned::{Planned, PlannedFlags};
+use super::station_flags::{self, Datagrams, Payload, StationFlags};
+use crate::commands::measuring::{self, Measurement};
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, MeasuringFlags};
+use crate::terminal;
+
+/// Octets of a payload's file at most.
+const LARGEST_PAYLOAD: u64 = 1 << 20;
+
+/// Send the streams of a station, each message at its planned time.
+///
+/// Frames leave by the interface with the stream's destination address and VLAN tag, numbered and stamped. The times are
+/// those of TAI on this machine. Measured is how late each message is handed to the kernel.
+///
+/// Exit status: 0 it was sent, 1 not as required, 2 it could not be sent.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick network talk network.toml plan.json --station camera \\\n      --interface eth0\n  sudo ontick network talk network.toml plan.json --station camera \\\n      --interface eth0 --duration 10s --require \"99% < 3us\"\n  sudo ontick network talk network.toml plan.json --station camera \\\n      --udp video=192.0.2.7:5000",
+    mut_arg("duration", |duration| duration.help("How long to send, from the first message on [default: until Ctrl-C]")),
+    mut_arg("count", |count| count.help("How many messages to send, of all streams together")),
+    mut_arg("load", |load| load.help("Load to run while sending: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: none]")),
+)]
+pub struct Talk {
+    #[command(flatten)]
+    planned: PlannedFlags,
+    #[command(flatten)]
+    station: StationFlags,
+    /// When the first periods begin, in ns of TAI [default: with a whole second, about a second from now]
+    #[arg(long, value_name = "NS")]
+    base_time: Option<u64>,
+    /// Send a stream as datagrams to this address, by the machine's own stack: STREAM=ADDRESS:PORT (repeatable: a stream with
+    /// several listeners has several)
+    #[arg(long, value_name = "STREAM=ADDRESS")]
+    udp: Vec<Datagrams>,
+    /// What each message of a stream carries behind its header of 40 octets: STREAM=FILE (repeatable)
+    #[arg(long, value_name = "STREAM=FILE")]
+    payload: Vec<Payload>,
+    /// Hand frames over this long before their time, and have the queueing discipline etf send them (SO_TXTIME)
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    launch_time: Option<u64>,
+    #[command(flatten)]
+    measuring: MeasuringFlags,
+}
+
+impl Talk {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let Planned { network, schedule, .. } = self.planned.read(&self.planned.timing()?, &|| true)?;
+        let node = self.station.node(&network)?;
+        let mut streams = outgoing(&network, &schedule, node);
+        if streams.is_empty() {
+            return Err(Failure::new(format!("station {} sends no stream", self.station.name())));
+        }
+        let base_ns = station_flags::base_ns(self.base_time, streams.iter().map(|of| of.period_ns))?;
+        let payloads = self.payloads(&streams)?;
+        let outlets = self.outlets(&network, node, &mut streams)?;
+        let plan = fingerprint(&network, &schedule);
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(u64::MAX));
+        let place = CorePlacement { cpu: placement.cpu, policy: placement.policy, never_rest: false };
+        let asked = Measurement::asked(&self.measuring, Kind::NetworkTalk, ["messages".to_string()]);
+        let ended = Arc::new(OnceLock::new());
+        let names: Vec<String> = streams.iter().map(|of| of.name.clone()).collect();
+        if !self.measuring.output.json {
+            terminal::say(&format!(
+                "ontick: {} of station {} from {base_ns} ns of TAI on (Ctrl-C ends it)",
+                if names.len() == 1 { "1 stream".into() } else { format!("{} streams", names.len()) },
+                self.station.name()
+            ));
+        }
+        measuring::run(
+            asked,
+            &self.measuring.output,
+            |_| true,
+            |observer| {
+                let prepare = |ready: &ontick_rt::thread::ThreadSetup| {
+                    let (time, following) =
+                        StationTime::tai().map_err(|error| Error::Impossible(format!("the clock: {error}")))?;
+                    let rests = Rests::needed(place, ready.policy());
+                    let mut talker = Talker::new(streams, outlets, time, base_ns, plan).resting(rests);
+                    for (stream, payload) in &payloads {
+                        let set = talker.set_payload(*stream, payload);
+                        set.map_err(|error| Error::Impossible(error.to_string()))?;
+                    }
+                    Ok(Talking::new(talker, following, ended.clone()))
+                };
+                let series = session::run("messages", placement, limits, prepare, observer);
+                if let Some(ended) = ended.get() {
+                    ended.notes(&names).into_iter().for_each(|note| observer.note(note));
+                }
+                series.map(|series| vec![series])
+            },
+        )
+    }
+
+    /// What streams carry, by their places.
+    fn payloads(&self, streams: &[Outgoing]) -> Result<Vec<(usize, Vec<u8>)>, Failure> {
+        let read = |payload: &Payload| {
+            let stream = self.place(streams, &payload.stream)?;
+            let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("{}: {why}", payload.file.display()));
+            if std::fs::metadata(&payload.file).map_err(|e| wrong(&e))?.len() > LARGEST_PAYLOAD {
+                return Err(wrong(&"longer than 1 MiB, which no message carries"));
+            }
+            Ok((stream, std::fs::read(&payload.file).map_err(|e| wrong(&e))?))
+        };
+        self.payload.iter().map(read).collect()
+    }
+
+    /// A stream's place.
+    fn place(&self, streams: &[Outgoing], name: &str) -> Result<usize, Failure> {
+        streams.iter().position(|of| of.name == name).ok_or_else(|| {
+            let names: Vec<&str> = streams.iter().map(|of| of.name.as_str()).collect();
+            Failure::new(format!(
+                "station {} sends no stream {name}; it sends {}",
+                self.station.name(),
+                names.join(", ")
+            ))
+        })
+    }
+
+    /// By what everything leaves; the ports of the streams become places among it.
+    fn outlets(&self, network: &Network, node: NodeId, streams: &mut [Outgoing]) -> Result<Vec<Outlet>, Failure> {
+        let mut outlets = Vec::new();
+        let mut by_udp: Vec<Vec<usize>> = vec![Vec::new(); streams.len()];
+        for datagrams in &self.udp {
+            let stream = self.place(streams, &datagrams.stream)?;
+            if streams[stream].parts > 1 {
+                return Err(Failure::new(format!(
+                    "stream {} has messages of {} frames, and a datagram is one: leave out --udp, or make it 1500 octets",
+                    datagrams.stream, streams[stream].parts
+                )));
+            }
+            outlets.push(Outlet::Udp(UdpSender::open(datagrams.to, streams[stream].pcp.into()).map_err(Failure::new)?));
+            by_udp[stream].push(outlets.len() - 1);
+        }
+        let needs_interface = by_udp.iter().any(Vec::is_empty);
+        if self.station.has_no_interface() && needs_interface {
+            return Err(Failure::new(
+                "name the interface that frames leave by (--interface), or --udp for every stream",
+            ));
+        }
+        let first = outlets.len();
+        if needs_interface {
+            for (_, interface) in self.station.interfaces(network, node)? {
+                outlets.push(self.open(interface, streams)?);
+            }
+        }
+        for (of, udp) in streams.iter_mut().zip(by_udp) {
+            match udp.is_empty() {
+                true => of.ports.iter_mut().for_each(|port| *port += first),
+                false => of.ports = udp,
+            }
+        }
+        Ok(outlets)
+    }
+
+    fn open(&self, interface: &str, streams: &[Outgoing]) -> Result<Outlet, Failure> {
+        let Some(ahead_ns) = self.launch_time else {
+            let sender = PacketSender::open(interface).map_err(Failure::new)?;
+            if !sender.is_running() {
+                terminal::say(&format!("ontick: {interface} has no link at the moment: frames are lost until it has"));
+            }
+            return Ok(Outlet::Packet(sender));
+        };
+        // A socket has one priority; by default the one of the most streams' queue is the discipline's class.
+        let priority = streams.iter().map(|of| of.pcp).max().unwrap_or(0);
+        Ok(Outlet::Launch { sender: LaunchSender::open(interface, priority.into()).map_err(Failure::new)?, ahead_ns })
+    }
+}

@@ -1,0 +1,265 @@
+//! `ontick network talk` and `ontick network listen`: real frames from one namespace to another, and tcpdump as the judge of
+//! what is on the cable.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+use ontick_switch::verify::namespace::Namespace;
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::wire_capture::{Capture, Frame, tai_ahead_ns};
+use super::{Running, alone_on_this_machine, has, namespace::namespace, ontick, record, samples, send, stderr, stdout};
+
+/// Two streams through a switch; the second in frames of three, in a VLAN.
+const NETWORK: &str = r#"
+switch = [{ name = "s1" }]
+station = [{ name = "a" }, { name = "b" }]
+link = [{ between = ["a", "s1"] }, { between = ["s1", "b"] }]
+stream = [
+  { name = "setpoint", from = "a", to = "b", size = 100, period = "1ms" },
+  { name = "video", from = "a", to = "b", size = 3400, period = "4ms", vlan = 100 },
+]
+"#;
+/// Octets before the data of a frame with a tag: two addresses, the tag, the EtherType.
+const HEAD: usize = 18;
+const PLAN: [&str; 2] = ["network.toml", "plan.json"];
+
+/// A cable between two namespaces, and a plan. Stations do not care that no switch is between them.
+struct Cable {
+    talks: Namespace,
+    listens: Namespace,
+    folder: TempDir,
+    _alone: crate::apart::Alone,
+}
+
+fn cable() -> Option<Cable> {
+    if !has("ip") {
+        return None;
+    }
+    let (talks, listens) = (namespace()?, namespace()?);
+    talks.join("out", &listens, "in").unwrap();
+    talks.ip(&["link", "set", "dev", "lo", "up"]).unwrap();
+    Some(Cable { talks, listens, folder: planned(), _alone: alone_on_this_machine() })
+}
+
+/// The network and its plan.
+fn planned() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("network.toml"), NETWORK).unwrap();
+    let words = ["network", "plan", "network.toml", "--target", "user", "--out", "plan.json"];
+    let planned = ontick(&words).current_dir(&folder).output().unwrap();
+    assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+    folder
+}
+
+fn in_folder(folder: &TempDir, command: &str, station: &str, more: &[&str]) -> Command {
+    let mut all = ontick(&[]);
+    all.current_dir(folder).args(["network", command]).args(PLAN).args(["--station", station]).args(more);
+    all
+}
+
+impl Cable {
+    fn talk(&self, more: &[&str]) -> Output {
+        self.talks.within(|| in_folder(&self.folder, "talk", "a", more).output()).unwrap().unwrap()
+    }
+
+    /// A listener at work.
+    fn listen(&self, more: &[&str]) -> (Running, BufReader<ChildStderr>) {
+        let spawn =
+            || in_folder(&self.folder, "listen", "b", more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = Running(self.listens.within(spawn).unwrap().unwrap());
+        let mut said = BufReader::new(child.0.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.contains("listening for 2 streams of station b"), "{line}");
+        (child, said)
+    }
+}
+
+/// What it printed until it ended after Ctrl-C.
+fn ended(mut child: Running) -> (Option<i32>, String) {
+    send(child.0.id(), Signal::INT);
+    let mut text = String::new();
+    std::io::Read::read_to_string(child.0.stdout.as_mut().unwrap(), &mut text).unwrap();
+    (wait(&mut child.0), text)
+}
+
+fn wait(child: &mut Child) -> Option<i32> {
+    child.wait().unwrap().code()
+}
+
+fn number(octets: &[u8]) -> u64 {
+    octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet))
+}
+
+/// Frames of talkers, by the EtherType behind the tag.
+fn of_talkers(frames: Vec<Frame>) -> Vec<Frame> {
+    frames.into_iter().filter(|frame| frame.bytes[12..14] == [0x81, 0] && frame.bytes[16..18] == [0x88, 0xb6]).collect()
+}
+
+#[test]
+fn every_frame_on_the_cable_is_as_planned_and_the_listener_counts_them_all() {
+    let Some(cable) = cable() else { return };
+    let file = cable.folder.path().join("cable.pcap");
+    let Some(capture) = cable.listens.within(|| Capture::begin("in", &file)).unwrap() else { return };
+    let (listener, _said) = cable.listen(&["--interface", "in", "--record", "heard.json"]);
+    // Cycles begin two seconds from now, at no round time.
+    let base_ns = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec as u64 * 1_000_000_000
+        + tai_ahead_ns()
+        + 2_000_123_000;
+    fs::write(cable.folder.path().join("payload"), b"a payload of 21 bytes").unwrap();
+    let base = base_ns.to_string();
+    let more = ["--interface", "out", "--base-time", &base, "--payload", "setpoint=payload"];
+    let talked = cable.talk(&[&more[..], &["--count", "500", "--json"]].concat());
+    let talked = record(&talked);
+    assert_eq!(samples(&talked["series"][0]), 500);
+    let (_, text) = ended(listener);
+    let frames = of_talkers(capture.end());
+
+    let plan: Value = serde_json::from_slice(&fs::read(cable.folder.path().join("plan.json")).unwrap()).unwrap();
+    let mut counts = [0u64, 0];
+    for frame in &frames {
+        let (data, bytes) = (&frame.bytes[HEAD..], &frame.bytes);
+        assert_eq!(&data[..4], b"OTN1");
+        let stream = number(&data[8..12]) as usize;
+        let planned = &plan["streams"][stream];
+        // The tag: priority as the queue, and the VLAN of the file.
+        let vlan = [0, 100][stream];
+        let tag = planned["queue"].as_u64().unwrap() << 13 | vlan;
+        assert_eq!(number(&bytes[14..16]), tag, "{planned}");
+        let to: Vec<String> = bytes[..6].iter().map(|octet| format!("{octet:02x}")).collect();
+        assert_eq!(planned["address"], to.join(":"), "{planned}");
+        // In the period of its number, at the stream's offset.
+        let [part, message] = [number(&data[12..14]), number(&data[16..24])];
+        let [planned_ns, sent_ns] = [number(&data[24..32]), number(&data[32..40])];
+        let [offset_ns, period_ns] = ["offset_ns", "period_ns"].map(|of| planned[of].as_u64().unwrap());
+        assert_eq!(planned_ns, base_ns + message * period_ns + offset_ns);
+        // Never before it, by the talker's clock and by tcpdump's.
+        let at_ns = frame.at_ns + tai_ahead_ns();
+        assert!(planned_ns <= sent_ns && planned_ns <= at_ns, "{planned_ns} {sent_ns} {at_ns}");
+        let (octets, payload) = match (stream, part) {
+            (0, 0) => (118, &b"a payload of 21 bytes"[..]),
+            (1, 0 | 1) => (1_518, &b""[..]),
+            (1, 2) => (418, &b""[..]),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(frame.octets, octets);
+        assert_eq!(number(&data[14..16]), payload.len() as u64);
+        assert_eq!(&data[40..40 + payload.len()], payload);
+        counts[stream] += 1;
+    }
+    // The second stream's messages have three frames, and are fewer.
+    assert!(counts[0] + counts[1] / 3 == 500 && counts[0] > counts[1] / 3 && counts[1] > 0, "{counts:?}");
+
+    assert!(text.contains("station b") && text.contains("stamped by the kernel"), "{text}");
+    let heard: Value = serde_json::from_slice(&fs::read(cable.folder.path().join("heard.json")).unwrap()).unwrap();
+    assert_eq!(heard["network"]["frames"].as_u64(), Some(counts.iter().sum()));
+    let streams = heard["network"]["streams"].as_array().unwrap();
+    let received = |n: usize| streams[n]["received"].as_u64().unwrap();
+    assert_eq!((received(0), received(1)), (counts[0], counts[1] / 3));
+    for of in streams {
+        for what in ["lost_frames", "duplicates", "out_of_order", "early"] {
+            assert_eq!(of[what], 0, "{of}");
+        }
+    }
+    // A record is shown as the run was.
+    let again = ontick(&["report", "heard.json"]).current_dir(&cable.folder).output().unwrap();
+    assert_eq!(stdout(&again), text);
+}
+
+#[test]
+fn what_is_lost_or_never_comes_is_said_by_stream() {
+    let Some(cable) = cable() else { return };
+    let (listener, _said) = cable.listen(&["--interface", "in", "--json"]);
+    // Only one of the streams comes by this cable.
+    let talked = cable.talk(&["--interface", "out", "--udp", "video=127.0.0.1:5000", "--duration", "100ms"]);
+    assert_eq!(talked.status.code(), Some(0), "{}", stderr(&talked));
+    assert!(
+        stdout(&talked).contains("hands over a message") || stdout(&talked).contains("message"),
+        "{}",
+        stdout(&talked)
+    );
+    let (status, text) = ended(listener);
+    let heard: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(status, Some(1));
+    assert!(heard["notes"].to_string().contains("nothing came of video: does its talker send"), "{}", heard["notes"]);
+    assert!(heard["network"]["streams"][0]["received"].as_u64().unwrap() > 0, "{heard}");
+    // Another plan, so another network for all the listener knows.
+    let other = cable.folder.path().join("network.toml");
+    fs::write(&other, NETWORK.replace("size = 100", "size = 101")).unwrap();
+    let (listener, _said) = cable.listen(&["--interface", "in"]);
+    fs::write(&other, NETWORK).unwrap();
+    cable.talk(&["--interface", "out", "--count", "10"]);
+    send(listener.0.id(), Signal::INT);
+    let mut listener = listener;
+    assert_eq!(wait(&mut listener.0), Some(2));
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut { _said }, &mut said).unwrap();
+    assert!(said.contains("before any message came") && said.contains("another plan or another network"), "{said}");
+}
+
+#[test]
+fn datagrams_come_as_frames_do() {
+    let Some(cable) = cable() else { return };
+    for (of, address) in [(&cable.talks, "192.0.2.1/24"), (&cable.listens, "192.0.2.2/24")] {
+        let interface = if address.starts_with("192.0.2.1/") { "out" } else { "in" };
+        of.ip(&["addr", "add", address, "dev", interface]).unwrap();
+    }
+    // A message of three frames is no datagram.
+    let refused = cable.talk(&["--udp", "video=192.0.2.2:5000", "--udp", "setpoint=192.0.2.2:5000"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("messages of 3 frames, and a datagram is one"), "{}", stderr(&refused));
+    let (mut listener, _said) =
+        cable.listen(&["--interface", "in", "--udp", "192.0.2.2:5000", "--count", "50", "--json"]);
+    let talked = cable.talk(&["--interface", "out", "--udp", "setpoint=192.0.2.2:5000", "--duration", "500ms"]);
+    assert_eq!(talked.status.code(), Some(0), "{}", stderr(&talked));
+    assert!(matches!(wait(&mut listener.0), Some(0 | 1)));
+    let mut text = String::new();
+    std::io::Read::read_to_string(listener.0.stdout.as_mut().unwrap(), &mut text).unwrap();
+    let heard: Value = serde_json::from_str(&text).unwrap();
+    let received = |n: usize| heard["network"]["streams"][n]["received"].as_u64().unwrap();
+    assert!(received(0) > 0 && received(1) > 0 && received(0) + received(1) >= 50, "{heard}");
+}
+
+#[test]
+fn what_cannot_be_sent_or_received_is_said_in_a_sentence() {
+    let Some(cable) = cable() else { return };
+    let refused = |output: Output, words: &str| {
+        assert_eq!(output.status.code(), Some(2), "{words}: {}", stdout(&output));
+        let said = stderr(&output);
+        assert!(said.contains(words) && said.trim().lines().count() <= 2, "{words}: {said}");
+    };
+    let talk = |station: &str, more: &[&str]| {
+        cable.talks.within(|| in_folder(&cable.folder, "talk", station, more).output()).unwrap().unwrap()
+    };
+    refused(talk("c", &["--interface", "out"]), "the network has no station c; its stations are a, b");
+    refused(talk("s1", &["--interface", "out"]), "s1 is a switch, and only stations");
+    refused(talk("b", &["--interface", "out"]), "station b sends no stream");
+    refused(talk("a", &["--interface", "nowhere"]), "there is no interface nowhere");
+    refused(talk("a", &["--interface", "lo"]), "lo does not carry Ethernet frames");
+    refused(talk("a", &[]), "name the interface that frames leave by");
+    refused(talk("a", &["--interface", "out", "--interface", "out"]), "station a has 1 cable (a>s1)");
+    refused(talk("a", &["--interface", "out", "--base-time", "1000000000"]), "the same schedule begins anew at");
+    refused(talk("a", &["--interface", "out", "--launch-time", "500us"]), "no queueing discipline etf");
+    refused(talk("a", &["--interface", "out", "--udp", "video"]), "write STREAM=ADDRESS:PORT");
+    refused(talk("a", &["--interface", "out", "--udp", "audio=127.0.0.1:1"]), "station a sends no stream audio");
+    fs::write(cable.folder.path().join("large"), vec![0; 61]).unwrap();
+    refused(talk("a", &["--interface", "out", "--payload", "setpoint=large"]), "61 octets are too many");
+    refused(talk("a", &["--interface", "out", "--payload", "setpoint=none"]), "none: ");
+    let listen = |station: &str, more: &[&str]| {
+        cable.listens.within(|| in_folder(&cable.folder, "listen", station, more).output()).unwrap().unwrap()
+    };
+    refused(listen("a", &["--interface", "in"]), "no stream comes to station a");
+    refused(listen("b", &[]), "name the interface that frames come by");
+    let _taken = cable.listens.within(|| std::net::UdpSocket::bind("0.0.0.0:5000")).unwrap().unwrap();
+    let taken = listen("b", &["--udp", "0.0.0.0:5000", "--duration", "1s"]);
+    refused(taken, "no datagrams can be received at 0.0.0.0:5000");
+    // Nobody talks: that is said, and nothing is kept.
+    let silent = listen("b", &["--interface", "in", "--duration", "50ms", "--junit", "heard.xml"]);
+    assert_eq!(silent.status.code(), Some(1), "{}", stderr(&silent));
+    assert!(stdout(&silent).contains("nothing came of setpoint, video"), "{}", stdout(&silent));
+    assert!(fs::read_to_string(cable.folder.path().join("heard.xml")).unwrap().contains("<failure"));
+}
