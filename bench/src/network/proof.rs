@@ -23,11 +23,11 @@ pub struct Figures {
     pub counted: u64,
     /// Whether every loss was counted.
     pub accounted: bool,
-    sent: u64,
-    late: u64,
-    outside: u64,
-    per_switch: [Option<u64>; 3],
-    max_ns: Option<u64>,
+    pub sent: u64,
+    pub late: u64,
+    pub outside: u64,
+    pub per_switch: [Option<u64>; 3],
+    pub max_ns: Option<u64>,
 }
 
 /// The command.

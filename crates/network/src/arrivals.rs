@@ -27,21 +27,26 @@ pub struct Expected {
     pub window_ns: Option<(u64, u64)>,
 }
 
+/// The last link of a stream's way to a listener. Times count from the beginning of the stream's period, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastHop {
+    /// When its gate is open for the stream.
+    pub window_ns: (u64, u64),
+    /// When the last bit is at the listener.
+    pub delivered_ns: Option<u64>,
+}
+
 impl Expected {
-    /// For each listener of each stream, in this order. Of the last hop of each, `last_hop` has its window and when it is
-    /// over.
-    pub fn all(
-        network: &Network,
-        last_hop: &dyn Fn(StreamId, NodeId) -> Option<((u64, u64), Option<u64>)>,
-    ) -> Vec<Self> {
+    /// For each listener of each stream, in this order.
+    pub fn all(network: &Network, last_hop: &dyn Fn(StreamId, NodeId) -> Option<LastHop>) -> Vec<Self> {
         let mut all = Vec::new();
         for (stream, of) in network.streams.iter().enumerate() {
             let parts = u64::from(network.overhead.message_time(of.size, 1).frames);
             for listener in of.listeners.iter().copied() {
                 let hop = last_hop(stream, listener);
                 // The plan reckons with clocks that differ as far as they may already.
-                let planned_ns = hop.and_then(|(_, delivered_ns)| delivered_ns);
-                let window_ns = hop.map(|(window, _)| window);
+                let planned_ns = hop.and_then(|hop| hop.delivered_ns);
+                let window_ns = hop.map(|hop| hop.window_ns);
                 all.push(Self { stream, listener, parts, deadline_ns: of.deadline_ns, planned_ns, window_ns });
             }
         }

@@ -14,7 +14,7 @@ mod passed;
 pub mod simulation;
 mod switches;
 
-pub use arrivals::{Arrivals, Arrived, Expected};
+pub use arrivals::{Arrivals, Arrived, Expected, LastHop};
 pub use costs::Costs;
 pub use delivered::Delivered;
 pub use distribution::Distribution;

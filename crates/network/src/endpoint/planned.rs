@@ -6,7 +6,7 @@ use ontick_tsn::planning::Timetable;
 use ontick_tsn::validate::Schedule;
 use ontick_tsn::wire;
 
-use crate::arrivals::Expected;
+use crate::arrivals::{Expected, LastHop};
 use crate::frame::Address;
 use crate::switches::out_of;
 
@@ -129,7 +129,8 @@ pub fn incoming(network: &Network, table: &Timetable, schedule: &Schedule, stati
         let Some(hop) = placed.hops.iter().find(|hop| network.links[hop.link].to == station) else { continue };
         let before = std::iter::successors(Some(hop), |hop| Some(&placed.hops[hop.before?]));
         ways[placed.stream] = Some(Way { link: hop.link, links: before.count() as u32 });
-        last_hops[placed.stream] = Some(((hop.begin_ns, hop.end_ns), hop.delivered_ns));
+        last_hops[placed.stream] =
+            Some(LastHop { window_ns: (hop.begin_ns, hop.end_ns), delivered_ns: hop.delivered_ns });
     }
     let all = Expected::all(network, &|stream, listener| last_hops[stream].filter(|_| listener == station));
     let incoming = |expected: Expected| {

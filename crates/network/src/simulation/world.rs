@@ -11,7 +11,7 @@ use super::clock::SYNC_NS;
 use super::setup::{self, Actor, BASE_NS, Parts, Running};
 use super::turns::{NEVER, Turns};
 use super::{Options, Outcome, SimulationError};
-use crate::arrivals::{Arrivals, Arrived, Expected};
+use crate::arrivals::{Arrivals, Arrived, Expected, LastHop};
 use crate::fault::Resolved;
 use crate::frame;
 use crate::switches::{dropped, models, out_of};
@@ -84,7 +84,7 @@ pub fn simulate(
     let planned = |stream: usize, listener: NodeId| {
         let hops = &table.placed.get(stream)?.as_ref()?.hops;
         let hop = hops.iter().find(|hop| network.links[hop.link].to == listener)?;
-        Some(((hop.begin_ns, hop.end_ns), hop.delivered_ns))
+        Some(LastHop { window_ns: (hop.begin_ns, hop.end_ns), delivered_ns: hop.delivered_ns })
     };
     let expected = Expected::all(network, &planned);
     let arrivals: Vec<Arrivals> =

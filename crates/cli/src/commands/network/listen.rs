@@ -86,13 +86,11 @@ impl Listen {
         let mut sources = self.open(&network, node)?;
         let mut listener = Listener::new(streams.clone(), fingerprint(&network, &schedule));
         let stop = stop::on_signal()?;
-        if !self.output.json {
-            terminal::say(&format!(
-                "ontick: listening for {} of station {} (Ctrl-C ends it)",
-                if streams.len() == 1 { "1 stream".into() } else { format!("{} streams", streams.len()) },
-                self.station.name()
-            ));
-        }
+        terminal::say(&format!(
+            "ontick: listening for {} of station {} (Ctrl-C ends it)",
+            if streams.len() == 1 { "1 stream".into() } else { format!("{} streams", streams.len()) },
+            self.station.name()
+        ));
         let began = Instant::now();
         self.listen(&mut sources, &mut listener, &stop)?;
         let heard = Heard {

@@ -77,13 +77,11 @@ impl Talk {
         let asked = Measurement::asked(&self.measuring, Kind::NetworkTalk, ["messages".to_string()]);
         let ended = Arc::new(OnceLock::new());
         let names: Vec<String> = streams.iter().map(|of| of.name.clone()).collect();
-        if !self.measuring.output.json {
-            terminal::say(&format!(
-                "ontick: {} of station {} from {base_ns} ns of TAI on (Ctrl-C ends it)",
-                if names.len() == 1 { "1 stream".into() } else { format!("{} streams", names.len()) },
-                self.station.name()
-            ));
-        }
+        terminal::say(&format!(
+            "ontick: {} of station {} from {base_ns} ns of TAI on (Ctrl-C ends it)",
+            if names.len() == 1 { "1 stream".into() } else { format!("{} streams", names.len()) },
+            self.station.name()
+        ));
         measuring::run(
             asked,
             &self.measuring.output,
