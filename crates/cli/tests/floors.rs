@@ -63,7 +63,8 @@ const HOUSE: [Wing; 21] = [
         name: "ontick-bench",
         floor: 7,
         may_use: &[
-            UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, WATCH, CLI,
+            UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, WATCH,
+            NETWORK, CLI,
         ],
     },
 ];

@@ -37,7 +37,7 @@ const TURN: Duration = Duration::from_millis(1);
 /// Exit status: 0 every stream keeps its promise, 1 some do not, or did not come, 2 nothing could be received.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0 --duration 10s --record heard.json\n  ontick network listen network.toml plan.json --station drive --udp 0.0.0.0:5000"
+    after_help = "Examples:\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0 --duration 10s --record heard.json\n  ontick network listen network.toml plan.json --station drive \\\n      --udp 0.0.0.0:5000"
 )]
 pub struct Listen {
     #[command(flatten)]
