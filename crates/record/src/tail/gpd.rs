@@ -141,7 +141,7 @@ mod tests {
     /// Fits of pyextremes, by scipy, of the same excesses: `tests/judges/tail.py` made them.
     #[test]
     fn fits_are_those_of_pyextremes() {
-        let text = include_str!("../../tests/fixtures/tail-pyextremes.json");
+        let text = include_str!("../../tests/judges/tail-pyextremes.json");
         let fixture: serde_json::Value = serde_json::from_str(text).unwrap();
         let numbers =
             |v: &serde_json::Value| -> Vec<f64> { v.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect() };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits tails by pyextremes, for the fixture that the unit tests of crates/record/src/tail compare theirs with.
 
-Usage: tail.py > ../fixtures/tail-pyextremes.json        needs `pip install pyextremes`
+Usage: tail.py > tail-pyextremes.json        needs `pip install pyextremes`
 """
 
 import json
