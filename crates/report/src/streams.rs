@@ -22,8 +22,9 @@ pub(crate) fn lines(of: &NetworkProof) -> Vec<Line> {
         counted(of.stations, "station"),
         format!("{} at their listeners", counted(of.streams.len() as u64, "stream")),
     ];
-    network.push(format!("messages of {}", exact(of.duration_ns)));
     let is_simulated = of.world == "simulation";
+    let duration = if is_simulated { exact(of.duration_ns) } else { show(of.duration_ns) };
+    network.push(format!("messages of {duration}"));
     let mut world = vec![of.world.clone(), of.about.clone()];
     if is_simulated {
         world.push(format!("seed {}", of.seed));

@@ -77,7 +77,7 @@ impl Listen {
 
     fn carry_out(&self) -> Result<Run, Failure> {
         self.output.check()?;
-        let Planned { network, table, schedule } = self.planned.read(&self.planned.timing()?, &|| true)?;
+        let Planned { network, table, schedule } = self.planned.read_for_station()?;
         let node = self.station.node(&network)?;
         let streams = incoming(&network, &table, &schedule, node);
         if streams.is_empty() {

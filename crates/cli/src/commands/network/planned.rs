@@ -45,6 +45,14 @@ impl PlannedFlags {
         self.timing.read_else("user")
     }
 
+    /// As `read`, for a station: a plan of the network as it was once, or for another target, would have it send at other
+    /// times, or leave streams out.
+    pub fn read_for_station(&self) -> Result<Planned, Failure> {
+        let planned = self.read(&self.timing()?, &|| true)?;
+        every_stream_is_placed(&planned)?;
+        Ok(planned)
+    }
+
     /// Reads both, or plans.
     pub fn read(&self, timing: &Timing, go_on: &dyn Fn() -> bool) -> Result<Planned, Failure> {
         // With tables for the network, the one file is the plan.
@@ -94,6 +102,20 @@ impl PlannedFlags {
         let schedule = gate_control_list::schedule(network, &table).map_err(Failure::new)?;
         Ok((table, schedule))
     }
+}
+
+fn every_stream_is_placed(Planned { network, table, .. }: &Planned) -> Result<(), Failure> {
+    let placed = network.streams.iter().zip(&table.placed);
+    let without: Vec<&str> =
+        placed.filter(|(_, placed)| placed.is_none()).map(|(stream, _)| stream.name.as_str()).collect();
+    let named = match without.as_slice() {
+        [] => return Ok(()),
+        all if all.len() <= 3 => all.join(", "),
+        all => format!("{} and {} more streams", all[0], all.len() - 1),
+    };
+    Err(Failure::new(format!(
+        "the plan has no place for {named} as the network has it now: plan again, or name the --target that the plan is for"
+    )))
 }
 
 fn plane(timing: &Timing) -> &'static str {

@@ -76,13 +76,13 @@ impl Heard<'_> {
             let streams = self.listener.streams().iter().zip(self.listener.arrivals());
             streams.filter(|(_, came)| came.frames() == 0).map(|(of, _)| of)
         };
-        if silent().next().is_some() {
-            notes.push(format!("nothing came of {}: does its talker send, and is the way open?", names(silent())));
-        }
         if other_plan > 0 {
             notes.push(format!(
                 "{other_plan} frames are of a talker with another plan or another network: give both the same files"
             ));
+        }
+        if silent().next().is_some() {
+            notes.push(format!("nothing came of {}: does its talker send, and is the way open?", names(silent())));
         }
         if retagged > 0 {
             notes.push(format!(

@@ -113,6 +113,7 @@ const BEFORE_WAY: usize = 45;
 fn links(network: &Network, table: &Timetable) -> String {
     let fullest: Vec<String> = tightest(network, table)
         .into_iter()
+        .filter(|(_, share)| *share > 0.0)
         .take(LINKS)
         .map(|(link, share)| format!("{} {:.1} %", network.link_name(link), share * 100.0))
         .collect();
