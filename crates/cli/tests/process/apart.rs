@@ -33,7 +33,9 @@ pub struct Alone {
 impl Alone {
     pub fn new() -> Self {
         // Two tests that both held a share would wait for each other.
-        SHARE.with_borrow_mut(|share| *share = Share::None);
+        let had = SHARE.replace(Share::None);
+        assert!(!matches!(had, Share::Alone), "this test is alone already, and would wait for itself");
+        drop(had);
         let machine = locked(FlockOperation::LockExclusive);
         SHARE.with_borrow_mut(|share| *share = Share::Alone);
         Self { since: Instant::now(), _machine: machine }

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::apart::Alone;
 use crate::durations::stated;
 use crate::link::Chip;
 use crate::{run, stderr, stdout};
@@ -20,31 +19,35 @@ fn the_shortest_dip_is_the_dead_time_of_the_line_idle_and_beside_a_load() {
     let search = ["--from", "100us", "--to", "600us", "--step", "100us", "--dips", "50", "--share", "80"];
     let dip = ["latency", "dip", "--output", &from, "--input", &to, "--method", "interrupt", "--policy", "other"];
     let files = ["--html", &html, "--svg", &svg, "--record", &record];
-    // It takes both CPUs, and its time is judged.
-    let _machine = Alone::new();
-    let began = Instant::now();
-    let output =
-        run(&[&dip[..], &search, &files, &["--load", "cmd:sleep 60", "--from-cpu", "0", "--cpu", "1"]].concat());
-    if stderr(&output).contains("CPU 1 is not online") {
-        return;
-    }
-    let text = stdout(&output);
-    assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
-    // Two searches for each series, and a load's start; a factor that other work beside the tests does not use up.
-    let seconds = stated(&stderr(&output)).unwrap_or_else(|| panic!("{}", stderr(&output)));
-    let (least, most) = (Duration::from_secs(seconds) * 2 / 3, Duration::from_secs(seconds) * 2);
-    assert!(seconds == 6 && (least..most).contains(&began.elapsed()), "{:?} instead of {seconds} s", began.elapsed());
-    for words in ["simulated", "interrupt, idle", "interrupt, loaded", "both edges", "80 % are detected"] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let kept: Value = serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
-    assert_eq!((&kept["measurement"], kept["series"].as_array().unwrap().len()), (&"dip".into(), 2));
-    for series in kept["series"].as_array().unwrap() {
-        let dip = &series["dip"];
+    let measure = [&dip[..], &search, &files, &["--load", "cmd:sleep 60", "--from-cpu", "0", "--cpu", "1"]].concat();
+    // Other work may keep the output's thread away so often that too short dips become long ones: then once more.
+    for last in [false, false, true] {
+        let began = Instant::now();
+        let output = run(&measure);
+        let took = began.elapsed();
+        if stderr(&output).contains("CPU 1 is not online") {
+            return;
+        }
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+        for words in ["simulated", "interrupt, idle", "interrupt, loaded", "both edges", "80 % are detected"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        // Two searches for each series, and a load's start; on a busy machine they take longer.
+        let seconds = stated(&stderr(&output)).unwrap_or_else(|| panic!("{}", stderr(&output)));
+        let stated = Duration::from_secs(seconds);
+        assert!(seconds == 6 && took > stated * 2 / 3, "{took:?} instead of {seconds} s");
+        let kept: Value = serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
+        let series = kept["series"].as_array().unwrap();
+        assert_eq!((&kept["measurement"], series.len()), (&"dip".into(), 2));
+        assert!(series.iter().all(|series| series["dip"]["share"] == 0.8), "{kept}");
         // Of a dip that is too short the fall is notified.
-        assert_eq!((&dip["both_ns"], &dip["one_ns"]), (&300_000.into(), &100_000.into()), "{dip}");
-        assert_eq!(dip["share"], 0.8);
+        let found = |series: &Value| series["dip"]["both_ns"] == 300_000 && series["dip"]["one_ns"] == 100_000;
+        if took < stated * 2 && series.iter().all(found) {
+            break;
+        }
+        assert!(!last, "{took:?} for {seconds} s: {}, {}", series[0]["dip"], series[1]["dip"]);
     }
     assert!(std::fs::read_to_string(&svg).unwrap().contains("width of a dip"));
     let page = std::fs::read_to_string(&html).unwrap();
