@@ -140,13 +140,14 @@ const READY_LOOK_NS: u64 = 100_000;
 
 /// Threads that begin together: each waits until all are ready.
 struct Start {
+    members: usize,
     missing: AtomicUsize,
     given_up: AtomicBool,
 }
 
 impl Start {
     fn of(members: usize) -> Self {
-        Self { missing: AtomicUsize::new(members), given_up: AtomicBool::new(false) }
+        Self { members, missing: AtomicUsize::new(members), given_up: AtomicBool::new(false) }
     }
 
     /// One of them will never be ready: nobody waits for it.
@@ -205,6 +206,9 @@ fn timed<P: Probe>(
     if !start.ready(stop) {
         return Ok(None);
     }
+    if start.members > 1 && probe.may_practise() {
+        catch_up(&mut probe, stop);
+    }
     let watch = Watch::start(placement.cpu);
     recording.store(true, Relaxed);
     let before = Usage::now();
@@ -252,6 +256,17 @@ fn warm_up<P: Probe>(probe: &mut P, length: Length, stop: &AtomicBool) {
     for _ in 0..WARM_UP {
         probe.next();
         if ClockId::Monotonic.now_ns() >= end || stop.load(Relaxed) {
+            return;
+        }
+    }
+}
+
+/// What was due while a thread waited for the others to be ready is not late and was not missed.
+fn catch_up<P: Probe>(probe: &mut P, stop: &AtomicBool) {
+    let begun_ns = probe.next().now_ns;
+    while !stop.load(Relaxed) {
+        let sample = probe.next();
+        if sample.napped || sample.now_ns.saturating_sub(sample.latency_ns.unwrap_or(0)) >= begun_ns {
             return;
         }
     }
@@ -430,6 +445,40 @@ mod tests {
         observe(&mut probe, limits, &mut writer, &AtomicBool::new(false));
         let seen = reader.snapshot();
         assert_eq!((seen.count(), seen.max_ns, seen.missed), (11, Some(80_000_000), 3));
+    }
+
+    /// A job of 10 ms whose thread waited for 65 ms with its first deadline behind it.
+    struct Kept {
+        now_ns: u64,
+        due_ns: u64,
+        skips: bool,
+    }
+
+    impl Probe for Kept {
+        fn next(&mut self) -> Sample {
+            let behind = self.now_ns.saturating_sub(self.due_ns) / 10_000_000;
+            let missed = if self.skips { behind } else { 0 };
+            self.due_ns += missed * 10_000_000;
+            self.now_ns = self.now_ns.max(self.due_ns) + 1_000;
+            let latency_ns = Some(self.now_ns - self.due_ns);
+            self.due_ns += 10_000_000;
+            Sample { now_ns: self.now_ns, latency_ns, missed, early: false, napped: false }
+        }
+
+        fn describe(&mut self, _: &mut Settings) {}
+    }
+
+    #[test]
+    fn waiting_for_the_others_is_nobodys_latency() {
+        for skips in [false, true] {
+            let (mut writer, reader) = recorder::channel(u64::MAX);
+            let (mut probe, stop) =
+                (Kept { now_ns: 1_065_000_000, due_ns: 1_000_000_000, skips }, AtomicBool::new(false));
+            catch_up(&mut probe, &stop);
+            observe(&mut probe, Limits::new(Length::Count(5)), &mut writer, &stop);
+            let seen = reader.snapshot();
+            assert_eq!((seen.count(), seen.max_ns, seen.missed), (5, Some(1_000), 0), "skips: {skips}");
+        }
     }
 
     /// As when its CPU is unplugged: while it is timed, the thread is given another one.

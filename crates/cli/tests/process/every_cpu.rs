@@ -40,11 +40,9 @@ fn each_cpu_has_a_row_at_its_place_in_the_period_and_all_have_one() {
         let phase_ns = |series: &ontick_record::Series| series.settings.phase_ns.unwrap();
         let beyond_ns = phase_ns(series) + 4_000_000 - phase_ns(&run_kept.series[0]);
         assert_eq!(beyond_ns % 4_000_000, 4_000_000 * n as u64 / online.len() as u64);
+        let cycles = series.cycles();
+        assert!((620..=626).contains(&cycles), "none from before the others were ready: {cycles}");
     }
-    let cycles: Vec<u64> = run_kept.series.iter().map(ontick_record::Series::cycles).collect();
-    let (least, most) = (*cycles.iter().min().unwrap(), *cycles.iter().max().unwrap());
-    // A busy machine ends a run later than was asked for, but all of it.
-    assert!(least >= 620 && most - least <= 6, "they begin and end together: {cycles:?}");
 
     let svg = folder.path().join("cpus.svg");
     let path = record.to_str().unwrap();
