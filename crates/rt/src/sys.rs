@@ -113,7 +113,7 @@ pub fn counter() -> u64 {
 }
 
 /// Whether the counter runs at one rate in all power states.
-#[allow(unused_unsafe)] // newer compilers know that cpuid is safe on x86-64
+#[allow(unused_unsafe, reason = "newer compilers know that cpuid is safe on x86-64")]
 pub fn counter_is_invariant() -> bool {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: cpuid exists on every x86-64 processor; leaf 0x8000_0007 is read only where it exists.

@@ -1,5 +1,5 @@
 //! Lays a machine that is written down as text (`trees/*.tree`) out as a folder, and compares folders.
-#![allow(dead_code)] // Each test uses its own part.
+#![allow(dead_code, reason = "each test uses its own part")]
 
 pub mod blob;
 pub mod packed;

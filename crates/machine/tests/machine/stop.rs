@@ -7,7 +7,7 @@ use std::io;
 
 use ontick_machine::root::{Act, Hook, Verdict};
 
-#[allow(unused_imports)] // Each test uses its own part.
+#[allow(unused_imports, reason = "each test uses its own part")]
 pub use kill::{Kill, Manner, Step, at_each_step};
 
 impl Hook for Kill {
