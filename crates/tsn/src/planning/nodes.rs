@@ -1,5 +1,6 @@
 //! From a schedule to switches that can be set up: one [`Switch`] for each node that sends scheduled messages.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::forwarding::{ForwardingError, forwarding};
@@ -71,10 +72,12 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
     let forwarding = forwarding(network, schedule, form.plane)?;
     let mut windows: Vec<Vec<Window>> = vec![Vec::new(); network.links.len()];
     schedule.windows.iter().for_each(|window| windows[window.link].push(*window));
+    let scheduled = Scheduled::new(network, schedule);
+    let mut links_out: Vec<Vec<LinkId>> = vec![Vec::new(); network.nodes.len()];
+    network.links.iter().enumerate().for_each(|(id, link)| links_out[link.from].push(id));
     let mut unnamed = Vec::new();
     let mut switches = Vec::new();
-    for (node, forwarding) in forwarding.into_iter().enumerate() {
-        let out: Vec<LinkId> = (0..network.links.len()).filter(|link| network.links[*link].from == node).collect();
+    for ((node, forwarding), out) in forwarding.into_iter().enumerate().zip(links_out) {
         // One without windows matters still where it would close a loop.
         if out.iter().all(|link| windows[*link].is_empty()) && forwarding.flood.is_none() {
             continue;
@@ -91,7 +94,7 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
                 name
             });
             let gates = gates(network, link, &windows[link], form).map_err(NodesError::TooMany)?;
-            let max_sdu = classes.iter().map(|class| largest_sdu(network, schedule, link, class, gates.as_ref()));
+            let max_sdu = classes.iter().map(|class| scheduled.largest_sdu(network, link, class, gates.as_ref()));
             ports.push(Port {
                 name,
                 rate: Some(network.links[link].rate),
@@ -147,26 +150,35 @@ fn classes(queues: &[u8]) -> Vec<Class> {
     classes
 }
 
-/// The largest service data unit that a class's windows are made for.
-fn largest_sdu(
-    network: &Network,
-    schedule: &Schedule,
-    link: LinkId,
-    class: &Class,
-    gates: Option<&Gates>,
-) -> Option<u32> {
-    if class.queue != BEST_EFFORT {
-        let here = schedule.sends.iter().filter(|send| send.queues.contains(&(link, class.queue)));
-        let largest = here.map(|send| network.streams[send.stream].size).max()?;
-        return Some(largest.clamp(SMALLEST_SDU, wire::LARGEST_SDU)).filter(|sdu| *sdu < wire::LARGEST_SDU);
+/// The largest message of the streams in each queue of each link, in octets.
+struct Scheduled(HashMap<(LinkId, u8), u32>);
+
+impl Scheduled {
+    fn new(network: &Network, schedule: &Schedule) -> Self {
+        let mut largest = HashMap::new();
+        for send in &schedule.sends {
+            for place in &send.queues {
+                let so_far: &mut u32 = largest.entry(*place).or_default();
+                *so_far = network.streams[send.stream].size.max(*so_far);
+            }
+        }
+        Self(largest)
     }
-    // What has no gap to pass through would wait for ever.
-    let gates = longest_gap(gates?);
-    let rate = network.links[link].rate;
-    let fits = |sdu: &u32| network.timing.fits(wire::largest_frame_ns(*sdu, rate), gates);
-    match fits(&wire::LARGEST_SDU) {
-        true => None,
-        false => (SMALLEST_SDU..wire::LARGEST_SDU).rev().find(fits),
+
+    /// The largest service data unit that a class's windows are made for.
+    fn largest_sdu(&self, network: &Network, link: LinkId, class: &Class, gates: Option<&Gates>) -> Option<u32> {
+        if class.queue != BEST_EFFORT {
+            let largest = *self.0.get(&(link, class.queue))?;
+            return Some(largest.clamp(SMALLEST_SDU, wire::LARGEST_SDU)).filter(|sdu| *sdu < wire::LARGEST_SDU);
+        }
+        // What has no gap to pass through would wait for ever.
+        let gates = longest_gap(gates?);
+        let rate = network.links[link].rate;
+        let fits = |sdu: &u32| network.timing.fits(wire::largest_frame_ns(*sdu, rate), gates);
+        match fits(&wire::LARGEST_SDU) {
+            true => None,
+            false => (SMALLEST_SDU..wire::LARGEST_SDU).rev().find(fits),
+        }
     }
 }
 
@@ -349,7 +361,7 @@ mod tests {
             });
             [0, 7].map(|queue| {
                 let class = classes(&[7]).into_iter().find(|class| class.queue == queue).unwrap();
-                largest_sdu(network, schedule, link, &class, gates.as_ref())
+                Scheduled::new(network, schedule).largest_sdu(network, link, &class, gates.as_ref())
             })
         };
         for (size, expected) in
