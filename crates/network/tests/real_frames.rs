@@ -7,7 +7,7 @@ use std::time::Duration;
 use ontick_network::endpoint::{
     Job, Listener, Outlet, Reader, StationTime, Talker, TalkerThread, UdpReader, fingerprint, incoming, outgoing,
 };
-use ontick_network::namespaces::{self, Options};
+use ontick_network::namespaces::{self, Options, Planned};
 use ontick_rt::clock::ClockId;
 use ontick_rt::thread::Policy;
 use ontick_switch::user::CorePlacement;
@@ -114,19 +114,24 @@ fn a_program_s_own_data_comes_by_datagrams_as_it_was_given() {
     assert_eq!((listener.arrivals()[0].messages(), listener.strays().retagged), (3, 0));
 }
 
+fn with_plan(switches: usize, streams: usize, trace_ns: u64) -> Planned {
+    let (network, table, schedule) = planned(switches, streams);
+    Planned { network, table, schedule, trace_ns }
+}
+
 #[test]
 fn a_network_in_namespaces_delivers_or_counts_every_frame() {
     if namespace().is_none() {
         return;
     }
-    let (network, table, schedule) = planned(4, 20);
+    let planned = with_plan(4, 20, 4 * MILLISECOND);
+    let (network, table) = (&planned.network, &planned.table);
     let options = |duration_ns: u64| Options {
         duration_ns,
         open_ns: duration_ns / 4,
         core: ORDINARY,
         talkers: ORDINARY,
         guard_ns: 1_000,
-        trace_ns: 4 * MILLISECOND,
     };
     let stop = AtomicBool::new(false);
     let run = |duration_ns: u64| {
@@ -136,7 +141,7 @@ fn a_network_in_namespaces_delivers_or_counts_every_frame() {
                 seen.push(what.to_owned());
             }
         };
-        let run = namespaces::prove(&network, &table, &schedule, &options(duration_ns), &stop, &mut look).unwrap();
+        let run = namespaces::prove(&planned, &options(duration_ns), &stop, &mut look).unwrap();
         assert_eq!(seen, ["with gates open", "as planned"]);
         run
     };
@@ -173,16 +178,10 @@ fn a_network_that_was_ended_at_once_has_sent_nothing() {
     if namespace().is_none() {
         return;
     }
-    let (network, table, schedule) = planned(3, 3);
-    let options = Options {
-        duration_ns: MILLISECOND,
-        open_ns: MILLISECOND,
-        core: ORDINARY,
-        talkers: ORDINARY,
-        guard_ns: 0,
-        trace_ns: 0,
-    };
+    let planned = with_plan(3, 3, 0);
+    let options =
+        Options { duration_ns: MILLISECOND, open_ns: MILLISECOND, core: ORDINARY, talkers: ORDINARY, guard_ns: 0 };
     let stop = AtomicBool::new(true);
-    let outcome = namespaces::prove(&network, &table, &schedule, &options, &stop, &mut |_, _| {}).unwrap();
+    let outcome = namespaces::prove(&planned, &options, &stop, &mut |_, _| {}).unwrap();
     assert!(outcome.interrupted && outcome.frames == 0 && outcome.delivered.is_empty());
 }

@@ -5,6 +5,7 @@
 //!
 //! Nothing of it is left behind: the namespaces are held by this process alone, and end with it, whatever ends it.
 
+mod emulation;
 mod outcome;
 mod place;
 mod testbed;
@@ -24,7 +25,8 @@ use ontick_tsn::validate::Schedule;
 
 use crate::endpoint::RunError;
 
-pub use outcome::{Emulation, Outcome};
+pub use emulation::Emulation;
+pub use outcome::Outcome;
 pub use place::beside;
 use testbed::Testbed;
 use trial::{Gates, Trial};
@@ -47,8 +49,6 @@ pub struct Options {
     pub talkers: CorePlacement,
     /// A frame that comes this much before its window or after it is within, in ns.
     pub guard_ns: u64,
-    /// Arrivals of a stretch of this length are kept, to be drawn; a whole number of all cycles.
-    pub trace_ns: u64,
 }
 
 /// Why it was not run.
@@ -89,33 +89,61 @@ pub enum NamespacesError {
 /// What is shown while it goes on: in what it is, and which part of that is done.
 pub type LookFn<'a> = dyn FnMut(&str, f64) + Send + 'a;
 
-/// Runs a planned network. `table` is where the schedule comes from. `stop` ends it with what was measured so far.
+/// A network with its plan.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// With the timing that the plan reckons with.
+    pub network: Network,
+    /// Where the schedule comes from.
+    pub table: Timetable,
+    /// What is carried out.
+    pub schedule: Schedule,
+    /// Arrivals of a stretch of this length are kept, to be drawn; a whole number of all cycles.
+    pub trace_ns: u64,
+}
+
+/// Makes another plan for the same streams, stations and cables, once it is known what the emulation needs.
+pub type ReplanFn<'a> = dyn FnMut(&Emulation) -> Option<Planned> + Send + 'a;
+
+/// Runs a planned network. `stop` ends it with what was measured so far.
 pub fn prove(
-    network: &Network,
-    table: &Timetable,
-    schedule: &Schedule,
+    planned: &Planned,
     options: &Options,
     stop: &AtomicBool,
     look: &mut LookFn<'_>,
 ) -> Result<Outcome, NamespacesError> {
-    if network.overhead == Overhead::PayloadOnly {
+    Ok(prove_replanned(planned, &mut |_| None, options, stop, look)?.1)
+}
+
+/// As [`prove`], by another plan where `replan` makes one; it is returned, too.
+pub fn prove_replanned(
+    planned: &Planned,
+    replan: &mut ReplanFn<'_>,
+    options: &Options,
+    stop: &AtomicBool,
+    look: &mut LookFn<'_>,
+) -> Result<(Option<Planned>, Outcome), NamespacesError> {
+    if planned.network.overhead == Overhead::PayloadOnly {
         return Err(NamespacesError::PayloadOnly);
     }
     // The CPU of the core is left to it, by the thread that does this and all that it starts.
     let work = || {
         place::leave(options.core);
-        let bed = Testbed::new(network)?;
-        let trial = Trial { network, table, schedule, bed: &bed, options };
+        let bed = Testbed::new(&planned.network)?;
+        let trial = Trial::new(planned, &bed, options);
         look("with gates open", 0.0);
         let open = trial.run(Gates::Open, options.open_ns, stop, &mut |done| look("with gates open", done))?;
         let emulation = Emulation::of(&open);
         if stop.load(Relaxed) {
-            return Ok(Outcome::interrupted(emulation));
+            return Ok((None, Outcome::interrupted(emulation)));
         }
-        let allowed_ns = emulation.most_ns();
-        let held = Gates::Planned { late_ns: allowed_ns };
+        let better = replan(&emulation);
+        let planned = better.as_ref().unwrap_or(planned);
+        let held = Gates::Planned { late_ns: emulation.most_ns() };
+        let trial = Trial::new(planned, &bed, options);
         let gated = trial.run(held, options.duration_ns, stop, &mut |done| look("as planned", done))?;
-        Ok(Outcome::of(network, emulation, gated, stop.load(Relaxed)))
+        let outcome = Outcome::of(&planned.network, emulation, gated, stop.load(Relaxed));
+        Ok((better, outcome))
     };
     let done = std::thread::scope(|scope| scope.spawn(work).join());
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))

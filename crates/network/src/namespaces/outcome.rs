@@ -1,49 +1,12 @@
 //! What was found.
 
-use ontick_record::{Bucket, Histogram};
+use ontick_record::Histogram;
 use ontick_tsn::network::Network;
 
+use super::Emulation;
 use super::trial::{Findings, switches_on};
 use crate::delivered::Delivered;
 use crate::passed::Passed;
-
-/// What the emulation itself needs.
-#[derive(Debug, Clone, Default)]
-pub struct Emulation {
-    /// From the handing over at the talker until the arrival at the listener, divided by the switches on the way, of frames
-    /// that met no closed gate.
-    pub per_switch: Histogram,
-    /// Frames of which that is.
-    pub frames: u64,
-}
-
-impl Emulation {
-    pub(super) fn of(open: &Findings) -> Self {
-        let mut per_switch = Histogram::default();
-        let mut frames = 0;
-        for (of, delay) in open.listeners.iter().flat_map(|of| of.streams().iter().zip(of.delays())) {
-            let (switches, delay) = (switches_on(of).max(1), delay.histogram());
-            let share = |bucket: &Bucket| Bucket {
-                low_ns: bucket.low_ns / switches,
-                width_ns: bucket.width_ns.div_ceil(switches).max(1),
-                count: bucket.count,
-            };
-            let mut shares = Histogram::from_buckets(delay.buckets().iter().map(share));
-            (shares.min_ns, shares.max_ns) =
-                (delay.min_ns.map(|ns| ns / switches), delay.max_ns.map(|ns| ns / switches));
-            frames += shares.count();
-            if shares.count() > 0 {
-                per_switch.merge(&shares);
-            }
-        }
-        Self { per_switch, frames }
-    }
-
-    /// The most that it needed for a switch, in ns.
-    pub fn most_ns(&self) -> u64 {
-        self.per_switch.max_ns.unwrap_or(0)
-    }
-}
 
 /// What became of the network.
 #[derive(Debug, Clone, Default)]

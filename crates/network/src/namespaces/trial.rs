@@ -12,7 +12,7 @@ use ontick_tsn::planning::Timetable;
 use ontick_tsn::validate::Schedule;
 
 use super::testbed::Testbed;
-use super::{NamespacesError, Options, soon_ns};
+use super::{NamespacesError, Options, Planned, soon_ns};
 use crate::arrivals::Expected;
 use crate::endpoint::{
     Incoming, Job, Listener, Outgoing, Outlet, Reader, Talked, TalkerThread, fingerprint, incoming, outgoing,
@@ -43,6 +43,8 @@ pub(super) struct Trial<'a> {
     pub schedule: &'a Schedule,
     pub bed: &'a Testbed,
     pub options: &'a Options,
+    /// Arrivals of a stretch of this length are kept, in ns.
+    pub trace_ns: u64,
 }
 
 /// What came of it.
@@ -65,7 +67,12 @@ pub(super) struct Findings {
     pub passed: Vec<Vec<Passed>>,
 }
 
-impl Trial<'_> {
+impl<'a> Trial<'a> {
+    pub fn new(planned: &'a Planned, bed: &'a Testbed, options: &'a Options) -> Self {
+        let Planned { network, table, schedule, trace_ns } = planned;
+        Self { network, table, schedule, bed, options, trace_ns: *trace_ns }
+    }
+
     pub fn run(
         &self,
         gates: Gates,
@@ -148,7 +155,7 @@ impl Trial<'_> {
 
     /// The stretch of which arrivals are kept: the first whole one after the talkers began.
     fn traced_ns(&self, gates: Gates, base_ns: u64, from_ns: u64) -> (u64, u64) {
-        let trace_ns = self.options.trace_ns;
+        let trace_ns = self.trace_ns;
         if gates == Gates::Open || trace_ns == 0 {
             return (0, 0);
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use ontick_tsn::egress::EgressTiming;
 use ontick_tsn::network::Network;
 use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
 use ontick_tsn::validate::Schedule;
@@ -43,6 +44,24 @@ impl PlannedFlags {
     /// What executes the schedule: the user data plane, where nothing else is named.
     pub fn timing(&self) -> Result<Timing, Failure> {
         self.timing.read_else("user")
+    }
+
+    /// Whether a plan, or a time of the target, was named: then nothing else is planned.
+    pub fn is_settled(&self) -> bool {
+        let plan = if self.network.task.is_some() { &self.first } else { &self.second };
+        plan.is_some() || self.timing.names_times()
+    }
+
+    /// A plan of the same network for nodes of another timing, if one is found within a part of `--time`.
+    pub fn again(&self, network: &Network, timing: EgressTiming, go_on: &dyn Fn() -> bool) -> Option<Planned> {
+        let network = network.clone().timed(timing);
+        let (begun, time) = (Instant::now(), Duration::from_nanos(self.time / 20));
+        let go_on = || go_on() && begun.elapsed() < time;
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &go_on) else {
+            return None;
+        };
+        let schedule = gate_control_list::schedule(&network, &table).ok()?;
+        Some(Planned { network, table, schedule })
     }
 
     /// As `read`, for a station: a plan of the network as it was once, or for another target, would have it send at other

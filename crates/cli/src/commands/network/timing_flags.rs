@@ -57,6 +57,13 @@ impl TimingFlags {
         self.read_else("any")
     }
 
+    /// Whether any time of the target was named, or measured.
+    pub fn names_times(&self) -> bool {
+        let Self { target: _, calibration, hand_over, spread, spacing, window_guard, clock_error, forwarding } = self;
+        let times = [hand_over, spread, spacing, window_guard, clock_error, forwarding];
+        calibration.is_given() || times.into_iter().any(Option::is_some)
+    }
+
     /// What was chosen; where nothing was, a target of this name.
     pub fn read_else(&self, usual: &str) -> Result<Timing, Failure> {
         let mut target = self.target.or(target::named(usual)).unwrap_or(&TARGETS[0]);

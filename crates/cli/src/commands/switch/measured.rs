@@ -24,6 +24,11 @@ pub struct Measured {
 }
 
 impl CalibrationFlag {
+    /// Whether a file was named.
+    pub fn is_given(&self) -> bool {
+        self.calibration.is_some()
+    }
+
     /// The file, if one is named.
     pub fn read(&self) -> Result<Option<Measured>, Failure> {
         self.calibration.as_deref().map(Measured::read).transpose()

@@ -10,9 +10,10 @@ use ontick_record::{Measurement, Run, Series};
 use ontick_rt::{cpus, watchdog};
 use ontick_switch::user::CorePlacement;
 use ontick_switch::verify::proof;
-use ontick_tsn::egress::DataPlane;
+use ontick_tsn::egress::{DataPlane, EgressTiming};
 use ontick_tsn::network::{Kind, Network};
 use ontick_tsn::validate::Schedule;
+use ontick_units::show;
 
 use super::{Prove, drawn};
 use crate::commands::network::planned::Planned;
@@ -38,7 +39,8 @@ impl Prove {
             ));
         }
         let stop = stop::on_signal()?;
-        let Planned { network, table, schedule } = self.planned.read(&timing, &|| !stop.load(Relaxed))?;
+        let go_on = || !stop.load(Relaxed);
+        let planned = traced(self.planned.read(&timing, &go_on)?);
         let core = self.core()?;
         let options = Options {
             duration_ns: self.duration,
@@ -46,7 +48,6 @@ impl Prove {
             core,
             talkers: namespaces::beside(core),
             guard_ns: self.guard,
-            trace_ns: drawn_ns(&network, &schedule),
         };
         let mut run = document::begin(Measurement::NetworkProve, Vec::<Series>::new(), core.cpu);
         let shown = terminal::can_rewrite();
@@ -55,15 +56,31 @@ impl Prove {
                 terminal::rewrite(&format!("{:3.0}%  {what}", done * 100.0));
             }
         };
-        let outcome = namespaces::prove(&network, &table, &schedule, &options, &stop, &mut look);
+        let mut room = Room::AsPlanned;
+        let mut replan = |emulation: &namespaces::Emulation| {
+            if self.planned.is_settled() {
+                return None;
+            }
+            for timing in emulation.timings(timing.timing) {
+                room = Room::Lacks;
+                if let Some(found) = self.planned.again(&planned.network, timing, &go_on) {
+                    room = Room::Made(timing);
+                    return Some(traced(found));
+                }
+            }
+            None
+        };
+        let proven = namespaces::prove_replanned(&planned, &mut replan, &options, &stop, &mut look);
         if shown {
             terminal::clear_line();
         }
-        let outcome = outcome.map_err(Failure::new)?;
+        let (better, outcome) = proven.map_err(Failure::new)?;
+        let planned = better.unwrap_or(planned);
         if outcome.interrupted && outcome.frames == 0 {
             return Err(Failure::new("the run was ended before anything was measured, so nothing is kept"));
         }
-        self.complete(&mut run, &network, &schedule, &outcome, core);
+        run.facts.extend(room.in_words(&outcome.emulation));
+        self.complete(&mut run, &planned.network, &planned.schedule, &outcome, core);
         Ok(run)
     }
 
@@ -101,6 +118,40 @@ impl Prove {
             self.allow_outside.allows(outside, received),
         )
     }
+}
+
+/// Whether the plan has room for what the emulation needs.
+enum Room {
+    /// It is as it was given, or the emulation needs no more than is usual.
+    AsPlanned,
+    /// It was made anew for nodes with this timing.
+    Made(EgressTiming),
+    /// There is no plan with more of it.
+    Lacks,
+}
+
+impl Room {
+    fn in_words(&self, emulation: &namespaces::Emulation) -> Option<String> {
+        let needs = show(emulation.per_switch.quantile(0.999)?);
+        match self {
+            Self::AsPlanned => None,
+            Self::Made(EgressTiming { forwarding_ns, spread_ns, .. }) => Some(format!(
+                "planned for switches as slow as the emulation makes them: {} to forward and a spread of {}, where 99.9 % of \
+                 frames took {needs} at most",
+                show(*forwarding_ns),
+                show(*spread_ns)
+            )),
+            Self::Lacks => Some(format!(
+                "no plan was found that has more room than usual, and 99.9 % of frames took up to {needs} for a switch: they \
+                 miss their windows, and those behind them theirs"
+            )),
+        }
+    }
+}
+
+fn traced(Planned { network, table, schedule }: Planned) -> namespaces::Planned {
+    let trace_ns = drawn_ns(&network, &schedule);
+    namespaces::Planned { network, table, schedule, trace_ns }
 }
 
 /// Whether what is lost is counted where it was lost. A frame that is lost before its way forks is missing at several.
