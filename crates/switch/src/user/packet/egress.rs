@@ -27,10 +27,7 @@ pub fn least_ns(interface: &str) -> Result<Option<u64>, OpenError> {
     let socket = Socket::new(interface, 0)?;
     socket.bypass_queueing()?;
     socket.start_sending()?;
-    let stamps =
-        libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_OPT_TSONLY;
-    sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &(stamps as i32))
-        .map_err(socket.explain("stamp frames as they leave", "4.0"))?;
+    socket.stamp_sent()?;
     let mut frame = Prober::new().frame(0);
     frame[..NEAREST_BRIDGE.len()].copy_from_slice(&NEAREST_BRIDGE);
     let mut least_ns: Option<u64> = None;

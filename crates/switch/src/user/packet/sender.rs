@@ -4,6 +4,10 @@ use super::port::hand_over;
 use super::socket::Socket;
 use crate::user::open::OpenError;
 use crate::user::port::Sent;
+use crate::user::sys;
+
+/// Stamps of earlier frames that are passed over in one call.
+const MOST_STAMPS: u32 = 64;
 
 /// Sends frames by an interface, and receives none.
 #[derive(Debug)]
@@ -35,6 +39,24 @@ impl PacketSender {
     /// The largest packet that the interface takes, in octets behind the EtherType.
     pub fn mtu(&self) -> std::io::Result<u32> {
         self.socket.mtu()
+    }
+
+    /// Has the kernel stamp each frame when its driver has it, for [`take_stamp`](Self::take_stamp).
+    pub fn stamp_sent(&self) -> Result<(), OpenError> {
+        self.socket.stamp_sent()
+    }
+
+    /// When the frame that was sent last left, in ns since 1970; nothing where its driver stamps none, or has not yet.
+    /// Stamps of earlier frames are passed over.
+    pub fn take_stamp(&mut self) -> Option<u64> {
+        let mut last = None;
+        for _ in 0..MOST_STAMPS {
+            match sys::sent_stamp(&self.socket) {
+                Ok(stamp) => last = stamp,
+                Err(_) => break,
+            }
+        }
+        last
     }
 
     /// Hands a frame over, without waiting.

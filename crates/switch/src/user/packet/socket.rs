@@ -104,6 +104,14 @@ impl Socket {
         sys::set_option(&self.fd, libc::SOL_PACKET, option, value)
     }
 
+    /// Has the kernel stamp frames as they leave, where the driver does that ([`sys::sent_stamp`]).
+    pub fn stamp_sent(&self) -> Result<(), OpenError> {
+        let stamps =
+            libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+        sys::set_option(&self.fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &(stamps as i32))
+            .map_err(self.explain("stamp frames as they leave", "4.0"))
+    }
+
     /// Frames that found the ring full since this was last asked.
     pub fn take_drops(&self) -> u64 {
         sys::option::<libc::tpacket_stats>(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS)

@@ -74,6 +74,23 @@ fn the_way_to_the_link_is_measured_by_frames_that_nobody_forwards() {
 }
 
 #[test]
+fn a_sender_knows_when_its_last_frame_left() {
+    with_cable(|| {
+        let mut sender = PacketSender::open("left").unwrap();
+        assert_eq!((sender.send(&frame(0, 100, None)), sender.take_stamp()), (Sent::Done, None));
+        sender.stamp_sent().unwrap();
+        let mut before_ns = 0;
+        for number in 0..10 {
+            before_ns = ClockId::Realtime.now_ns();
+            assert_eq!(sender.send(&frame(number, 100, None)), Sent::Done);
+        }
+        let stamp_ns = sender.take_stamp().expect("virtual Ethernet stamps what it sends");
+        assert!((before_ns..=ClockId::Realtime.now_ns()).contains(&stamp_ns), "{before_ns} {stamp_ns}");
+        assert_eq!(sender.take_stamp(), None);
+    });
+}
+
+#[test]
 fn frames_that_the_ring_cut_are_reported() {
     with_cable(|| {
         ip("link set left mtu 9000");
