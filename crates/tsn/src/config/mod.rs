@@ -61,7 +61,7 @@ pub use document::schema;
 pub use gates::guard_band;
 pub use problem::{Errors, Problem};
 pub use value_error::ValueError;
-pub use values::show_mac;
+pub use values::{mac, show_mac};
 pub use write::write;
 
 /// A switch, and what is doubtful about it.

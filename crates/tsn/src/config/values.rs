@@ -62,7 +62,7 @@ pub(crate) fn show_address(address: &Address) -> String {
 }
 
 /// Six octets: `01:80:c2:00:00:0e`.
-pub(crate) fn mac(text: &str) -> Option<[u8; 6]> {
+pub fn mac(text: &str) -> Option<[u8; 6]> {
     let mut bytes = [0; 6];
     let mut parts = text.split([':', '-']);
     for byte in &mut bytes {
