@@ -1,0 +1,188 @@
+//! Messages as Ethernet frames, by an interface.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use ontick_switch::user::open::OpenError;
+use ontick_switch::user::packet::{Frame, PacketReader, PacketSender, Stamps};
+use ontick_switch::user::port::Sent;
+use ontick_tsn::config::show_mac;
+use ontick_tsn::wire;
+
+use super::message::{Message, OCTETS};
+use super::port::{Arrival, Port};
+use crate::frame::ETHER_TYPE;
+
+/// Frames that the ring holds.
+const RING: u32 = 1024;
+/// Frames of others that are passed over in one call.
+const AT_ONCE: u32 = 64;
+const ADDRESSES: usize = 12;
+
+/// A VLAN tag's two values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag {
+    /// Priority code point, 0 to 7.
+    pub pcp: u8,
+    /// VLAN identifier; 0 is a tag for its priority alone.
+    pub vlan: u16,
+}
+
+/// A station, and how frames to it are tagged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Station {
+    /// Its address.
+    pub address: [u8; 6],
+    /// The tag, if frames have one.
+    pub tag: Option<Tag>,
+}
+
+impl fmt::Display for Station {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&show_mac(self.address))
+    }
+}
+
+/// Why an interface cannot be used for this.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EthernetError {
+    /// It cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Nobody answers for a group.
+    #[error("{0} is the address of a group of stations: name the responder's own")]
+    Group(Station),
+    /// A frame to oneself does not leave.
+    #[error("{0} is the address of {1} itself: name the interface of the responder")]
+    Own(Station, String),
+}
+
+/// An interface that sends and receives messages.
+#[derive(Debug)]
+pub struct EthernetPort {
+    sender: PacketSender,
+    reader: PacketReader,
+}
+
+impl EthernetPort {
+    /// Opens an interface of the calling thread's network namespace.
+    pub fn open(interface: &str) -> Result<Self, EthernetError> {
+        let sender = PacketSender::open(interface)?;
+        sender.stamp_sent()?;
+        Ok(Self { sender, reader: PacketReader::open(interface, RING, Stamps::Software)? })
+    }
+
+    /// The interface's own address.
+    pub fn address(&self) -> [u8; 6] {
+        self.sender.address()
+    }
+
+    /// Refuses what cannot be a responder.
+    pub fn check(&self, to: Station) -> Result<(), EthernetError> {
+        match to.address {
+            [first, ..] if first & 1 == 1 => Err(EthernetError::Group(to)),
+            own if own == self.address() => Err(EthernetError::Own(to, self.reader.interface().to_owned())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A message as a frame: its octets, and how many they are.
+fn frame(to: Station, from: [u8; 6], message: &[u8; OCTETS]) -> ([u8; 64], usize) {
+    let mut octets = [0; 64];
+    octets[..6].copy_from_slice(&to.address);
+    octets[6..ADDRESSES].copy_from_slice(&from);
+    let mut at = ADDRESSES;
+    if let Some(Tag { pcp, vlan }) = to.tag {
+        octets[at..at + 2].copy_from_slice(&[0x81, 0]);
+        octets[at + 2..at + 4].copy_from_slice(&(u16::from(pcp) << 13 | vlan & 0xfff).to_be_bytes());
+        at += wire::TAG as usize;
+    }
+    octets[at..at + 2].copy_from_slice(&ETHER_TYPE.to_be_bytes());
+    octets[at + 2..at + 2 + OCTETS].copy_from_slice(message);
+    // A tag makes the shortest frame no longer (IEEE 802.3 clause 3.2.7 counts it as data).
+    (octets, wire::SHORTEST as usize)
+}
+
+/// What a frame is, if it is a message.
+#[inline]
+fn arrival(frame: &Frame<'_>) -> Option<Arrival<Station>> {
+    let (head, data) = frame.bytes.split_at_checked(wire::HEADER as usize)?;
+    let from: [u8; 6] = *head[6..].first_chunk()?;
+    if head[ADDRESSES..] != ETHER_TYPE.to_be_bytes() {
+        return None;
+    }
+    let message = Message::read(data)?;
+    // The kernel has taken the tag out.
+    let tag = frame.tag.map(|tag| Tag { pcp: tag.pcp(), vlan: tag.vlan() });
+    Some(Arrival { message, peer: Station { address: from, tag }, stamp_ns: Some(frame.stamp_ns) })
+}
+
+impl Port for EthernetPort {
+    type Peer = Station;
+
+    #[inline]
+    fn send(&mut self, to: Station, octets: &[u8; OCTETS]) -> Sent {
+        let (octets, length) = frame(to, self.sender.address(), octets);
+        self.sender.send(&octets[..length])
+    }
+
+    fn take_sent_stamp(&mut self) -> Option<u64> {
+        self.sender.take_stamp()
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Arrival<Station>> {
+        let own = self.sender.address();
+        for _ in 0..AT_ONCE {
+            // Promiscuous mode shows frames for others, too.
+            let came = self.reader.next(|frame| arrival(&frame).filter(|_| frame.bytes[..6] == own))?;
+            if came.is_some() {
+                return came;
+            }
+        }
+        None
+    }
+
+    fn wait(&self, at_most: Duration) -> io::Result<bool> {
+        self.reader.wait(at_most)
+    }
+
+    fn overflowed(&mut self) -> u64 {
+        self.reader.overflowed()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        (!self.sender.is_running()).then(|| format!("{} has no link", self.reader.interface()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roundtrip::message::Request;
+
+    #[test]
+    fn a_frame_is_the_shortest_with_a_tag_and_without() {
+        let request = Request { practice: false, run: 1, number: 2, period_ns: 3 };
+        let message = Message { request, residence: None }.octets();
+        let station = |tag| Station { address: [2, 0, 0, 0, 0, 9], tag };
+        let (plain, length) = frame(station(None), [2, 0, 0, 0, 0, 8], &message);
+        assert_eq!((&plain[..14], &plain[14..50]), (&b"\x02\0\0\0\0\x09\x02\0\0\0\0\x08\x88\xb6"[..], &message[..]));
+        let (tagged, same) = frame(station(Some(Tag { pcp: 6, vlan: 0x123 })), [2, 0, 0, 0, 0, 8], &message);
+        assert_eq!((&tagged[12..18], &tagged[18..54]), (&b"\x81\0\xc1\x23\x88\xb6"[..], &message[..]));
+        assert_eq!((length, same), (60, 60));
+    }
+
+    #[test]
+    fn any_frame_is_survived() {
+        let stamps = Stamps::Software;
+        for octets in 0..64 {
+            let bytes = [0x88; 64];
+            let short = Frame { bytes: &bytes[..octets], tag: None, cut: false, stamp_ns: 5, stamps };
+            assert_eq!(arrival(&short), None);
+        }
+    }
+}
