@@ -29,6 +29,8 @@ pub enum Measurement {
     Edge,
     /// From a line's change to the answer on another.
     Response,
+    /// From a request to another station to its answer.
+    RoundTrip,
     /// The same job the stock way and ontick's.
     Prove,
     /// Widths of pulses.
@@ -54,7 +56,7 @@ pub enum Measurement {
 }
 
 impl Measurement {
-    const KNOWN: [Self; 19] = [
+    const KNOWN: [Self; 20] = [
         Self::Timer,
         Self::KernelEvaluate,
         Self::Wakeup,
@@ -64,6 +66,7 @@ impl Measurement {
         Self::Noise,
         Self::Edge,
         Self::Response,
+        Self::RoundTrip,
         Self::Prove,
         Self::Pulse,
         Self::PulseTable,
@@ -88,6 +91,7 @@ impl Measurement {
             Self::Noise => "noise",
             Self::Edge => "edge",
             Self::Response => "response",
+            Self::RoundTrip => "roundtrip",
             Self::Prove => "prove",
             Self::Pulse => "pulse",
             Self::PulseTable => "pulse-table",

@@ -16,7 +16,7 @@ pub use crate::peaks::{Peak, Peaks, append_peaks};
 use crate::{Finding, Measurement, NetworkProof, Switching};
 pub use conditions::{Conditions, Contamination, Rival};
 pub use environment::Environment;
-pub use jobs::{Dip, DipPoint, Pulse, Waits};
+pub use jobs::{Dip, DipPoint, Pulse, RoundTrips, Waits};
 pub use outlier::{Cause, Explained, Happening, Outlier, Tracing};
 pub use series::{Block, Published, Series};
 pub use settings::Settings;

@@ -102,6 +102,7 @@ fn job(run: &Run) -> Vec<String> {
         Measurement::Wallclock => format!("act at a time of day{every}"),
         Measurement::Edge => format!("detect a line change{every}"),
         Measurement::Response => format!("answer a line's change{every}"),
+        Measurement::RoundTrip => format!("have an answer by the network{every}"),
         Measurement::Delay => "delays, asked for and got".into(),
         Measurement::Noise => "spin and watch for gaps".into(),
         Measurement::Pulse => pulses(run),

@@ -34,6 +34,7 @@ mod printable;
 mod pulses;
 mod received;
 mod reference_pulses;
+mod round_trips;
 mod rows;
 mod signal;
 mod streams;

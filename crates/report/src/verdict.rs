@@ -9,7 +9,7 @@ use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
 use crate::number::{count, counted, decimals_needed, percent_down, plain, probability_down};
 use crate::together::{is_together, on_cpus_like, with_all_cpus};
-use crate::{delays, streams, switching, waits};
+use crate::{delays, round_trips, streams, switching, waits};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
 ///
@@ -28,7 +28,9 @@ pub fn verdict(run: &Run) -> String {
     if !loops.is_empty() {
         return loops.join(" ");
     }
-    if let Some(verdict) = crate::dips::verdict(run).or_else(|| crate::received::verdict(run)) {
+    if let Some(verdict) =
+        crate::dips::verdict(run).or_else(|| crate::received::verdict(run)).or_else(|| round_trips::verdict(run))
+    {
         return verdict;
     }
     let run = &*with_all_cpus(run);
@@ -54,7 +56,7 @@ pub(crate) fn decisive(run: &Run) -> Option<&Series> {
     if run.measurement == Measurement::KernelEvaluate {
         return measured().next();
     }
-    if let Some(sum) = measured().find(|s| s.waits.is_some()) {
+    if let Some(sum) = measured().find(|s| s.waits.is_some() || s.round_trips.is_some()) {
         return Some(sum);
     }
     // The first of the best, so that equal ones keep the order of the run.

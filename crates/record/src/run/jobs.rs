@@ -1,4 +1,4 @@
-//! What a series has besides latencies: pulses, several waits in a cycle, dips of an input.
+//! What a series has besides latencies: pulses, several waits in a cycle, dips of an input, requests and answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,34 @@ pub struct Waits {
     pub largest: Histogram,
     /// The second largest: it says how often two waits of one cycle were late.
     pub second: Histogram,
+}
+
+/// Requests to another station, and what became of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RoundTrips {
+    /// By what they went: `eth1`, `virtual Ethernet, no wire`.
+    pub link: String,
+    /// Who was to answer.
+    pub responder: String,
+    /// An answer is late after this, from when its request was to be sent, in ns.
+    pub deadline_ns: u64,
+    /// Requests that were handed over.
+    pub sent: u64,
+    /// Answers that were there when the next request was due.
+    pub answered: u64,
+    /// Of those: answers beyond the deadline.
+    pub late: u64,
+    /// Periods without a request, because the requester was held up.
+    pub skipped: u64,
+    /// Requests that the kernel did not take.
+    pub refused: u64,
+    /// Answers that came after the next request was due; their periods are missed.
+    pub overdue: u64,
+    /// Answers to a request that was answered before.
+    pub duplicates: u64,
+    /// Answers that came after that to a later request.
+    pub out_of_order: u64,
 }
 
 /// The shortest time for which an input fell and rose again that was still detected.

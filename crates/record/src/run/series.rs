@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conditions::{Conditions, Contamination};
 use super::finite::finite;
-use super::jobs::{Dip, Pulse, Waits};
+use super::jobs::{Dip, Pulse, RoundTrips, Waits};
 use super::outlier::{Cause, Explained, Outlier, Tracing};
 use super::settings::Settings;
 use crate::bounds::Tail;
@@ -32,6 +32,10 @@ pub struct Series {
     /// Several waits in each cycle, where there were; the latency is then their sum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
+    /// Requests and answers, where there were; the latency is then from when a request was to be sent until its answer was
+    /// there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<RoundTrips>,
     /// Periods that passed without being acted on, because the thread was late by more than one.
     pub missed: u64,
     /// Samples that came before their time (only methods with coarse clocks do that); recorded as 0.

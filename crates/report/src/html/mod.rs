@@ -23,7 +23,7 @@ use ontick_record::{Measurement, Run};
 
 use crate::compare::{Named, short_names};
 use crate::markup::Markup;
-use crate::{headline, plot, typeset, verdict};
+use crate::{headline, plot, round_trips, typeset, verdict};
 
 /// The report of one run.
 pub fn html(run: &Run) -> String {
@@ -47,6 +47,9 @@ pub fn html(run: &Run) -> String {
     delays::delays(&mut body, run);
     dips::dips(&mut body, run);
     waits::waits(&mut body, run);
+    for counts in round_trips::of(run) {
+        body.leaf("p", &[("class", &"caption")], &typeset::sentence(&counts.join(" · ")));
+    }
     signal::signal(&mut body, run);
     switching::all(&mut body, run);
     streams::all(&mut body, run);

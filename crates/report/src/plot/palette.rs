@@ -52,6 +52,7 @@ pub(crate) fn quantity(measurement: &Measurement) -> &'static str {
         Measurement::Pulse | Measurement::PulseTable => "width error",
         Measurement::Noise => "gap",
         Measurement::Response => "response time",
+        Measurement::RoundTrip => "time of the way",
         _ => "latency",
     }
 }

@@ -20,6 +20,7 @@ mod waits;
 use ontick_record::{Environment, Measurement, Run};
 
 use crate::figures::waits_differently;
+use crate::round_trips;
 use crate::{headline, verdict, warnings};
 pub use findings::findings;
 pub(crate) use findings::{count, why};
@@ -81,6 +82,9 @@ pub fn summary(run: &Run, style: &Style) -> String {
         text.push_str(&hanging("  ", "", sentence, style.width));
     }
     text.push_str(&waits::waits(run, style));
+    for counts in round_trips::of(run) {
+        text.push_str(&hanging("  ", "", &dotted(&counts, style.width.saturating_sub(2)), style.width));
+    }
     text.push('\n');
     text.push_str(&hanging("", "", &printable(&verdict::verdict(run)), style.width));
     text.push_str(&tail::tails(run, style));
