@@ -64,6 +64,7 @@ mod records;
 mod results;
 mod rivals;
 mod round;
+mod round_trips;
 mod run_command;
 mod sample;
 mod sample_faults;

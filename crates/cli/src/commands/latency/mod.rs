@@ -6,6 +6,7 @@ mod edge;
 mod mechanisms;
 mod noise;
 mod response;
+mod roundtrip;
 mod timer;
 mod wakeup;
 mod wallclock;
@@ -25,6 +26,7 @@ pub enum Latency {
     Wakeup(wakeup::Wakeup),
     Edge(edge::Edge),
     Response(response::Response),
+    Roundtrip(roundtrip::RoundTrip),
     Wallclock(wallclock::Wallclock),
     Delay(delay::Delay),
     Dip(dip::Dip),
@@ -38,6 +40,7 @@ impl Latency {
             Latency::Wakeup(wakeup) => wakeup.run(),
             Latency::Edge(edge) => edge.run(),
             Latency::Response(response) => response.run(),
+            Latency::Roundtrip(roundtrip) => roundtrip.run(),
             Latency::Wallclock(wallclock) => wallclock.run(),
             Latency::Delay(delay) => delay.run(),
             Latency::Dip(dip) => dip.run(),
