@@ -21,6 +21,7 @@ mod part;
 mod planning;
 mod pulses;
 mod python_loop;
+mod round_trips;
 mod sample;
 mod show;
 mod side;
@@ -78,6 +79,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
             Part::Python => loop_in_python(arguments, &job),
             Part::Cpus => on_every_cpu(arguments, &job),
             Part::Watch => watched(arguments, &job),
+            Part::RoundTrips => round_trips(arguments, &job),
             Part::Network => networked(arguments, &job),
             Part::Switch => switch(arguments, &job),
         }?;
@@ -242,6 +244,31 @@ fn on_every_cpu(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, St
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {
         page.write(path, "cpus figures")?;
+    }
+    Ok(goals)
+}
+
+/// Round trips over virtual Ethernet have figures of their own.
+fn round_trips(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    page.heading("Round trips: machine and programs");
+    page.table(&machine::table(job)?);
+    let pairs = arguments.scale().pairs;
+    let all = arguments.loads.iter().map(|load| round_trips::measure(job, load, pairs));
+    let all = all.collect::<Result<Vec<_>, String>>()?;
+    page.heading("Round trips over virtual Ethernet, no wire, both ends on this machine");
+    page.table(&round_trips::table(&all));
+    page.words(&format!(
+        "{pairs} pairs of blocks of {} under each load, A B, B A, …: a request each {}, answered on the other CPU, both ends at FIFO {}.",
+        exact(job.duration_ns),
+        exact(job.interval_ns),
+        job.priority
+    ));
+    let goals = round_trips::goals(&all);
+    page.heading("Round trips: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "round trip figures")?;
     }
     Ok(goals)
 }

@@ -17,6 +17,8 @@ pub enum Part {
     Cpus,
     /// What the service that watches costs
     Watch,
+    /// Round trips over virtual Ethernet by the hybrid wait beside a blocking receive
+    RoundTrips,
     /// The end points of a planned network, and that network with real frames
     Network,
     /// The switch
