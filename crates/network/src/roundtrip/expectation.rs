@@ -58,13 +58,17 @@ impl Expectation {
         }
     }
 
-    /// The next one came, after a sleep that ended so late, if there was one. Nothing where it is of another sequence.
+    /// The next one came, after a sleep that ended so late, if there was one. Nothing where the
+    /// one after it cannot be waited for.
     pub fn came(self, came_ns: u64, period_ns: u64, slept_late_ns: Option<u64>) -> Option<Self> {
-        let is_other = period_ns != self.period_ns || came_ns.abs_diff(self.next_ns) > self.period_ns / BEYOND;
-        if is_other {
+        if period_ns != self.period_ns {
             return Self::after(self.waiting, came_ns, period_ns);
         }
         let Self { waiting, next_ns, mut margin, .. } = self;
+        if came_ns.abs_diff(next_ns) > period_ns / BEYOND {
+            // Some were left out, or the sender began anew: what sleeps need is known.
+            return Some(Self { waiting, period_ns, next_ns: came_ns.saturating_add(period_ns), margin });
+        }
         let early_ns = next_ns.saturating_sub(came_ns);
         if slept_late_ns.is_some() || early_ns > 0 {
             margin.saw(slept_late_ns.unwrap_or(0).saturating_add(early_ns));
@@ -95,8 +99,9 @@ mod tests {
         assert_eq!(late.next_ns, 7 * MS + 1_500);
         let early = late.came(7 * MS - 30_000, MS, None).unwrap();
         assert_eq!(early.next_ns, 8 * MS - 30_000);
-        // Another sequence.
-        assert_eq!(early.came(8 * MS + 500_000, MS, None).unwrap().next_ns, 9 * MS + 500_000);
+        // Another sequence, whose sleeps need the same.
+        let other = early.came(8 * MS + 500_000, MS, None).unwrap();
+        assert_eq!((other.next_ns, other.margin.ns()), (9 * MS + 500_000, 900_000));
         assert_eq!(hybrid().came(6 * MS, 2 * MS, None).unwrap().next_ns, 8 * MS);
     }
 

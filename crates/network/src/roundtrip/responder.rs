@@ -36,6 +36,8 @@ pub struct Responder<P: Port, T> {
     time: T,
     waiting: Waiting,
     expected: Option<Expectation>,
+    /// The request that was expected did not come: the kernel says when one does.
+    is_lost: bool,
     slept_ns: u64,
     answered: Answered,
 }
@@ -44,7 +46,7 @@ impl<P: Port, T: Timebase> Responder<P, T> {
     /// Answers what comes to a port.
     pub fn new(port: P, mut time: T, waiting: Waiting) -> Self {
         let slept_ns = time.now_ns();
-        Self { port, time, waiting, expected: None, slept_ns, answered: Answered::default() }
+        Self { port, time, waiting, expected: None, is_lost: false, slept_ns, answered: Answered::default() }
     }
 
     /// What it did so far.
@@ -61,7 +63,7 @@ impl<P: Port, T: Timebase> Responder<P, T> {
             self.time.rest(REST_NS);
             self.slept_ns = self.time.now_ns();
         }
-        match self.expected.as_ref().map(Expectation::wanted) {
+        match self.expected.as_ref().filter(|_| !self.is_lost).map(Expectation::wanted) {
             None => {
                 self.sleep(NAP_NS);
                 self.answer_all(None);
@@ -87,14 +89,16 @@ impl<P: Port, T: Timebase> Responder<P, T> {
         let mut late_ns = None;
         if wanted.awake_ns > now_ns {
             let awake_ns = self.sleep((wanted.awake_ns - now_ns).min(NAP_NS));
-            if self.answer_all(None) || awake_ns < wanted.awake_ns {
+            // Before its time it is awake for a request that came early, or for whoever looks whether the run is over.
+            late_ns = awake_ns.checked_sub(wanted.awake_ns);
+            if late_ns.is_none() {
+                self.answer_all(None);
                 return;
             }
-            late_ns = Some(awake_ns - wanted.awake_ns);
         }
         while !self.answer_all(late_ns) {
             if self.time.now_ns() >= wanted.until_ns {
-                self.expected = None;
+                self.is_lost = true;
                 return;
             }
         }
@@ -109,7 +113,7 @@ impl<P: Port, T: Timebase> Responder<P, T> {
             if arrival.message.residence.is_some() {
                 continue;
             }
-            any = true;
+            (any, self.is_lost) = (true, false);
             let came_ns = arrival.stamp_ns.map_or(had_ns, |stamp_ns| self.time.of_stamp_ns(stamp_ns).min(had_ns));
             self.answer(&arrival, came_ns, had_ns);
             let period_ns = arrival.message.request.period_ns;

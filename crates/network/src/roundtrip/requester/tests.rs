@@ -25,6 +25,9 @@ struct World {
     left_ns: [Option<u64>; 2],
     /// The kernel takes nothing.
     is_down: bool,
+    /// How much later every twentieth sleep ends, in ns, and sleeps so far.
+    rarely_ns: u64,
+    sleeps: u64,
     /// What becomes of each answer: copies, each so many ns later; none is lost.
     fate: VecDeque<Vec<u64>>,
 }
@@ -71,6 +74,10 @@ impl Port for End {
         let until_ns = world.now_ns + at_most.as_nanos() as u64;
         let comes_ns = world.to[self.1].front().map(|(at_ns, _)| *at_ns).filter(|at_ns| *at_ns < until_ns);
         world.now_ns = comes_ns.unwrap_or(until_ns).max(world.now_ns) + WAKE_NS;
+        world.sleeps += 1;
+        if world.sleeps % 20 == 0 {
+            world.now_ns += world.rarely_ns;
+        }
         Ok(comes_ns.is_some())
     }
 }
@@ -211,6 +218,26 @@ fn periods_that_the_requester_was_held_up_for_are_skipped_and_the_sum_is_whole()
     assert_eq!((trips[3].0, requester.tally().skipped), (3, skipped), "{trips:?}");
     // A request that is sent when the next is due cannot be answered before that.
     assert!(trips[2].1.is_none() && trips[3].1.is_some() && requester.tally().overdue > 0, "{trips:?}");
+}
+
+/// A late end of a sleep counts most where the request was there before it.
+#[test]
+fn a_responder_learns_from_the_sleeps_that_ended_behind_a_request() {
+    let world = Shared::default();
+    let mut responder = Responder::new(End(world.clone(), 1), Paper::new(&world), Waiting::Hybrid);
+    let mut largest_ns = [0; 2];
+    for number in 1..=1_000 {
+        // The margin is short by then.
+        world.borrow_mut().rarely_ns = if number > 300 { 300_000 } else { 0 };
+        let message = Message { request: Request { practice: false, run: 1, number, period_ns: MS }, residence: None };
+        let at_ns = number * MS;
+        world.borrow_mut().to[1].push_back((at_ns, Arrival { message, peer: 0, stamp_ns: Some(at_ns) }));
+        while responder.turn() == 0 {}
+        let (_, answer) = world.borrow_mut().to[0].pop_front().unwrap();
+        let half = usize::from(number > 500);
+        largest_ns[half] = answer.message.residence.unwrap().ns().max(largest_ns[half]);
+    }
+    assert!(largest_ns[0] > 200_000 && largest_ns[1] < 1_000, "{largest_ns:?}");
 }
 
 #[test]
