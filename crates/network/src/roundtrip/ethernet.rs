@@ -111,7 +111,8 @@ fn frame(to: Station, from: [u8; 6], message: &[u8; OCTETS]) -> ([u8; 64], usize
 fn arrival(frame: &Frame<'_>) -> Option<Arrival<Station>> {
     let (head, data) = frame.bytes.split_at_checked(wire::HEADER as usize)?;
     let from: [u8; 6] = *head[6..].first_chunk()?;
-    if head[ADDRESSES..] != ETHER_TYPE.to_be_bytes() {
+    // No station is a group: an answer to one would go to all.
+    if head[ADDRESSES..] != ETHER_TYPE.to_be_bytes() || from[0] & 1 == 1 {
         return None;
     }
     let message = Message::read(data)?;
@@ -177,12 +178,21 @@ mod tests {
     }
 
     #[test]
-    fn any_frame_is_survived() {
+    fn only_whole_messages_of_stations_arrive() {
         let stamps = Stamps::Software;
-        for octets in 0..64 {
-            let bytes = [0x88; 64];
-            let short = Frame { bytes: &bytes[..octets], tag: None, cut: false, stamp_ns: 5, stamps };
-            assert_eq!(arrival(&short), None);
+        let message =
+            Message { request: Request { practice: false, run: 1, number: 2, period_ns: 3 }, residence: None };
+        let station = Station { address: [2, 0, 0, 0, 0, 9], tag: None };
+        let (sent, length) = frame(station, [2, 0, 0, 0, 0, 8], &message.octets());
+        let received = |bytes: &[u8]| arrival(&Frame { bytes, tag: None, cut: false, stamp_ns: 5, stamps });
+        let peer = Station { address: [2, 0, 0, 0, 0, 8], tag: None };
+        assert_eq!(received(&sent[..length]), Some(Arrival { message, peer, stamp_ns: Some(5) }));
+        (0..14 + OCTETS).for_each(|octets| assert_eq!(received(&sent[..octets]), None));
+        // Of a group, or of another kind.
+        for at in [6, 13] {
+            let mut other = sent;
+            other[at] ^= 1;
+            assert_eq!(received(&other), None);
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Expectation {
 
 /// Until when to sleep and how long to look from then on, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct LookWindow {
     /// The sleep ends.
     pub awake_ns: u64,
     /// Nobody looks any longer.
@@ -50,9 +50,9 @@ impl Expectation {
     }
 
     /// When to look for the next one.
-    pub fn wanted(&self) -> Wanted {
+    pub fn look_window(&self) -> LookWindow {
         let beyond_ns = (self.period_ns / BEYOND).min(BEYOND_NS);
-        Wanted {
+        LookWindow {
             awake_ns: self.next_ns.saturating_sub(self.margin.ns()),
             until_ns: self.next_ns.saturating_add(beyond_ns),
         }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn the_margin_covers_late_sleeps_and_early_requests() {
         let mut expected = hybrid();
-        assert_eq!(expected.wanted(), Wanted { awake_ns: 5 * MS + 100_000, until_ns: 6 * MS + 250_000 });
+        assert_eq!(expected.look_window(), LookWindow { awake_ns: 5 * MS + 100_000, until_ns: 6 * MS + 250_000 });
         for n in 6..400 {
             // In turn 20 us early and on time; sleeps end 30 us late.
             let came_ns = n * MS - if n % 2 == 0 { 20_000 } else { 0 };
@@ -141,7 +141,7 @@ mod tests {
                     None => Expectation::after(waiting, came_ns, period_ns),
                 };
                 if let Some(expected) = &expected {
-                    let Wanted { awake_ns, until_ns } = expected.wanted();
+                    let LookWindow { awake_ns, until_ns } = expected.look_window();
                     prop_assert!(until_ns - awake_ns <= period_ns.saturating_mul(9) / 10 + BEYOND_NS.min(period_ns / 4) + 1);
                 }
             }

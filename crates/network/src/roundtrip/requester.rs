@@ -10,7 +10,7 @@ use super::message::{Message, Request};
 use super::port::{Arrival, Port};
 use super::tally::{Answer, Tally, Window};
 use super::timebase::Timebase;
-use super::trip::{Stamped, Trip};
+use super::trip::{Trip, WayStamps};
 use super::waiting::Waiting;
 
 /// A request that is further ahead is slept for in naps of this length, so that a run can be ended, in ns.
@@ -238,10 +238,15 @@ impl<P: Port, T: Timebase> Requester<P, T> {
     /// Waits for the answer until the next request is due.
     fn listen(&mut self, handed_ns: u64) -> Option<Period> {
         let (due_ns, period_ns) = (self.next_ns, self.job.period_ns);
+        // A tenth is for others, in any case.
+        let rest_ns = period_ns / 10;
         let (spun_until_ns, awake_at_ns) = match self.job.waiting {
-            Waiting::Hybrid => (handed_ns + period_ns / SPUN, due_ns.saturating_sub(self.time.margin_ns())),
-            // A tenth is for others, in any case.
-            Waiting::Spin => (due_ns.saturating_sub(period_ns / 5), due_ns.saturating_sub(period_ns / 10)),
+            Waiting::Hybrid => {
+                let spun_until_ns = handed_ns + period_ns / SPUN;
+                let awake_at_ns = due_ns.saturating_sub(self.time.margin_ns()).max(spun_until_ns + rest_ns);
+                (spun_until_ns, awake_at_ns.min(due_ns))
+            }
+            Waiting::Spin => (due_ns.saturating_sub(2 * rest_ns), due_ns.saturating_sub(rest_ns)),
             Waiting::Block => (0, due_ns),
         };
         loop {
@@ -291,7 +296,7 @@ impl<P: Port, T: Timebase> Requester<P, T> {
 
     fn trip(&mut self, open: Open, arrival: &Arrival<P::Peer>, answered_ns: u64) -> Trip {
         let mut on_clock = |stamp_ns: Option<u64>| stamp_ns.map(|stamp_ns| self.time.of_stamp_ns(stamp_ns));
-        let stamped = Stamped {
+        let stamped = WayStamps {
             left_ns: on_clock(self.port.take_sent_stamp()),
             came_ns: on_clock(arrival.stamp_ns),
             resided_ns: arrival.message.residence.map_or(0, super::message::Residence::ns),

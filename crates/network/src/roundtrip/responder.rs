@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ontick_switch::user::port::Sent;
 
-use super::expectation::{Expectation, Wanted};
+use super::expectation::{Expectation, LookWindow};
 use super::message::{Message, Residence};
 use super::port::{Arrival, Port};
 use super::timebase::Timebase;
@@ -20,7 +20,7 @@ const REST_NS: u64 = 20_000;
 
 /// What a responder did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Answered {
+pub struct ResponderStats {
     /// Requests that were answered, those of practice among them.
     pub answers: u64,
     /// Answers that the kernel did not take.
@@ -39,38 +39,38 @@ pub struct Responder<P: Port, T> {
     /// The request that was expected did not come: the kernel says when one does.
     is_lost: bool,
     slept_ns: u64,
-    answered: Answered,
+    stats: ResponderStats,
 }
 
 impl<P: Port, T: Timebase> Responder<P, T> {
     /// Answers what comes to a port.
     pub fn new(port: P, mut time: T, waiting: Waiting) -> Self {
         let slept_ns = time.now_ns();
-        Self { port, time, waiting, expected: None, is_lost: false, slept_ns, answered: Answered::default() }
+        Self { port, time, waiting, expected: None, is_lost: false, slept_ns, stats: ResponderStats::default() }
     }
 
     /// What it did so far.
-    pub fn answered(&mut self) -> Answered {
-        self.answered.overflowed += self.port.overflowed();
-        self.answered
+    pub fn stats(&mut self) -> ResponderStats {
+        self.stats.overflowed += self.port.overflowed();
+        self.stats
     }
 
     /// Waits for requests, not for ever, and answers those that came; how many.
     pub fn turn(&mut self) -> u64 {
-        let before = self.answered.answers;
+        let before = self.stats.answers;
         let now_ns = self.time.now_ns();
         if now_ns.saturating_sub(self.slept_ns) > AWAKE_NS {
             self.time.rest(REST_NS);
             self.slept_ns = self.time.now_ns();
         }
-        match self.expected.as_ref().filter(|_| !self.is_lost).map(Expectation::wanted) {
+        match self.expected.as_ref().filter(|_| !self.is_lost).map(Expectation::look_window) {
             None => {
                 self.sleep(NAP_NS);
                 self.answer_all(None);
             }
             Some(wanted) => self.look(wanted),
         }
-        self.answered.answers - before
+        self.stats.answers - before
     }
 
     /// Sleeps until something comes, and no longer; the time then.
@@ -84,7 +84,7 @@ impl<P: Port, T: Timebase> Responder<P, T> {
     }
 
     /// Looks for a request around its time.
-    fn look(&mut self, wanted: Wanted) {
+    fn look(&mut self, wanted: LookWindow) {
         let now_ns = self.time.now_ns();
         let mut late_ns = None;
         if wanted.awake_ns > now_ns {
@@ -132,8 +132,8 @@ impl<P: Port, T: Timebase> Responder<P, T> {
         let residence = Residence { kernel_ns: narrow(had_ns - came_ns), program_ns };
         let answer = Message { request: arrival.message.request, residence: Some(residence) };
         match self.port.send(arrival.peer, &answer.octets()) {
-            Sent::Done => self.answered.answers += 1,
-            _ => self.answered.refused += 1,
+            Sent::Done => self.stats.answers += 1,
+            _ => self.stats.refused += 1,
         }
     }
 }

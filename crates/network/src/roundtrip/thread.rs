@@ -11,7 +11,7 @@ use ontick_rt::watchdog::Watchdog;
 use ontick_switch::user::ending::step_down;
 
 use super::port::Port;
-use super::responder::{Answered, Responder};
+use super::responder::{Responder, ResponderStats};
 use super::timebase::Monotonic;
 use super::waiting::Waiting;
 
@@ -20,7 +20,7 @@ const RUNAWAY_AFTER: Duration = Duration::from_secs(10);
 
 /// Where it runs, and how it waits.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ThreadPlacement {
     /// What its thread asks for.
     pub setup: Setup,
     /// The policy among that.
@@ -32,13 +32,13 @@ pub struct Place {
 /// A responder at work.
 #[derive(Debug)]
 pub struct ResponderThread {
-    thread: JoinHandle<io::Result<(Answered, Vec<String>)>>,
+    thread: JoinHandle<io::Result<(ResponderStats, Vec<String>)>>,
     stop: Arc<AtomicBool>,
 }
 
 impl ResponderThread {
     /// Starts it.
-    pub fn start<P: Port + Send + 'static>(port: P, place: Place) -> io::Result<Self> {
+    pub fn start<P: Port + Send + 'static>(port: P, place: ThreadPlacement) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let work = {
             let stop = stop.clone();
@@ -54,13 +54,13 @@ impl ResponderThread {
     }
 
     /// Ends it; what it did, and what was asked of the system for its thread and refused.
-    pub fn stop(self) -> io::Result<(Answered, Vec<String>)> {
+    pub fn stop(self) -> io::Result<(ResponderStats, Vec<String>)> {
         self.stop.store(true, Relaxed);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
-fn respond<P: Port>(port: P, place: Place, stop: &AtomicBool) -> io::Result<(Answered, Vec<String>)> {
+fn respond<P: Port>(port: P, place: ThreadPlacement, stop: &AtomicBool) -> io::Result<(ResponderStats, Vec<String>)> {
     block_signals();
     let held = place.setup.best_effort();
     let refused = held.refused().iter().map(ToString::to_string).collect();
@@ -73,9 +73,9 @@ fn respond<P: Port>(port: P, place: Place, stop: &AtomicBool) -> io::Result<(Ans
     while !stop.load(Relaxed) {
         responder.turn();
     }
-    let answered = responder.answered();
+    let stats = responder.stats();
     // Closing sockets waits for every CPU to have been in the kernel (RCU): not at a priority that would hold that up.
     step_down(0);
     drop(responder);
-    Ok((answered, refused))
+    Ok((stats, refused))
 }

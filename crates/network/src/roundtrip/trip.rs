@@ -37,7 +37,7 @@ pub struct Parts {
 
 /// What others say of the way, on the clock of the requester.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamped {
+pub struct WayStamps {
     /// When the request left.
     pub left_ns: Option<u64>,
     /// When the answer came.
@@ -49,7 +49,7 @@ pub struct Stamped {
 impl Trip {
     /// Of its times. Stamps that contradict them, as after the clock was set, are left out.
     #[inline]
-    pub fn new(planned_ns: u64, handed_ns: u64, answered_ns: u64, stamped: Stamped) -> Self {
+    pub fn new(planned_ns: u64, handed_ns: u64, answered_ns: u64, stamped: WayStamps) -> Self {
         let within = |at_ns: u64, from_ns: u64, until_ns: u64| {
             let is_near = at_ns.saturating_add(READING_NS) >= from_ns && at_ns <= until_ns.saturating_add(READING_NS);
             (is_near && from_ns <= until_ns).then(|| at_ns.clamp(from_ns, until_ns))
@@ -79,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn trip(left_ns: u64, came_ns: u64, resided_ns: u64) -> Trip {
-        Trip::new(1_000, 1_300, 9_000, Stamped { left_ns: Some(left_ns), came_ns: Some(came_ns), resided_ns })
+        Trip::new(1_000, 1_300, 9_000, WayStamps { left_ns: Some(left_ns), came_ns: Some(came_ns), resided_ns })
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
         for (left_ns, came_ns, resided_ns) in [(200, 8_400, 0), (2_000, 10_500, 0), (2_000, 8_400, 7_000)] {
             assert_eq!(trip(left_ns, came_ns, resided_ns).parts, None);
         }
-        let none = Stamped { left_ns: None, came_ns: Some(8_400), resided_ns: 0 };
+        let none = WayStamps { left_ns: None, came_ns: Some(8_400), resided_ns: 0 };
         assert_eq!((Trip::new(1_000, 1_300, 9_000, none).parts, trip(0, 0, 0).ns()), (None, 8_000));
     }
 
@@ -100,7 +100,7 @@ mod tests {
         #[test]
         fn the_parts_are_the_whole(times: [u32; 6]) {
             let [planned, handed, answered, left, came, resided] = times.map(u64::from);
-            let stamped = Stamped { left_ns: Some(left), came_ns: Some(came), resided_ns: resided };
+            let stamped = WayStamps { left_ns: Some(left), came_ns: Some(came), resided_ns: resided };
             let trip = Trip::new(planned, planned + handed, planned + handed + answered, stamped);
             if let Some(parts) = trip.parts {
                 let Parts { out_ns, there_and_back_ns, responder_ns, receiver_ns } = parts;

@@ -10,7 +10,7 @@ use clap::Args;
 use ontick_measure::timetable::Timetable;
 use ontick_measure::{Error, Length, Limits, Observer, Placement, session};
 use ontick_network::roundtrip::{
-    Cable, EthernetPort, Job, Monotonic, Place, Port, Requester, ResponderThread, Station, Tag, Waiting,
+    Cable, EthernetPort, Job, Monotonic, Port, Requester, ResponderThread, Station, Tag, ThreadPlacement, Waiting,
 };
 use ontick_record::run::RoundTrips;
 use ontick_record::{Measurement as Kind, Series};
@@ -18,7 +18,7 @@ use ontick_rt::thread::ThreadSetup;
 use ontick_tsn::config::mac;
 use ontick_units::exact;
 
-use self::requesting::{Ended, Requesting};
+use self::requesting::{Requesting, Summary};
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
@@ -183,9 +183,10 @@ impl RoundTrip {
         let Ends { port, to, link, responder, own } = ends;
         let peer_cpu = own.as_ref().and_then(|(_, peer)| peer.cpu);
         let is_own = own.is_some();
-        let thread = own.map(|(port, peer)| ResponderThread::start(port, place(peer, self.wait))).transpose();
+        let thread =
+            own.map(|(port, peer)| ResponderThread::start(port, thread_placement(peer, self.wait))).transpose();
         let thread = thread.map_err(|error| Error::Impossible(format!("starting the responder's thread: {error}")))?;
-        let ended: Arc<OnceLock<Ended>> = Arc::default();
+        let ended: Arc<OnceLock<Summary>> = Arc::default();
         let prepare = |_: &ThreadSetup| {
             let time = Monotonic::new(job.waiting, job.period_ns);
             let mut requester = Requester::new(port, to, time, job);
@@ -238,11 +239,11 @@ fn station(text: &str) -> Result<[u8; 6], String> {
 }
 
 /// Where a responder runs.
-fn place(placement: Placement, waiting: Waiting) -> Place {
-    Place { setup: placement.setup(), policy: placement.policy, waiting }
+fn thread_placement(placement: Placement, waiting: Waiting) -> ThreadPlacement {
+    ThreadPlacement { setup: placement.setup(), policy: placement.policy, waiting }
 }
 
-fn record_of(ended: &Ended, link: String, responder: String, deadline_ns: u64) -> RoundTrips {
+fn record_of(ended: &Summary, link: String, responder: String, deadline_ns: u64) -> RoundTrips {
     let tally = ended.tally;
     RoundTrips {
         link,

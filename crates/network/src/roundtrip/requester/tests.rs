@@ -330,6 +330,6 @@ proptest! {
         for _ in 0..3 {
             responder.turn();
         }
-        prop_assert_eq!(responder.answered().answers, requests);
+        prop_assert_eq!(responder.stats().answers, requests);
     }
 }

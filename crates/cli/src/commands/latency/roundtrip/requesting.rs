@@ -12,7 +12,7 @@ use ontick_record::{Histogram, Series};
 const NAMES: [&str; 5] = ["sender", "out in kernel", "there and back", "responder", "receiver"];
 
 /// What is known at the end.
-pub struct Ended {
+pub struct Summary {
     pub tally: Tally,
     parts: [Histogram; 5],
 }
@@ -24,7 +24,7 @@ pub struct Requesting<P: Port> {
     period_ns: u64,
     last: Option<Trip>,
     parts: [Distribution; 5],
-    ended: Arc<OnceLock<Ended>>,
+    ended: Arc<OnceLock<Summary>>,
 }
 
 impl<P: Port> Requesting<P> {
@@ -32,7 +32,7 @@ impl<P: Port> Requesting<P> {
         requester: Requester<P, Monotonic>,
         method: &'static str,
         period_ns: u64,
-        ended: Arc<OnceLock<Ended>>,
+        ended: Arc<OnceLock<Summary>>,
     ) -> Self {
         let parts = std::array::from_fn(|_| Distribution::with_room());
         Self { requester, method, period_ns, last: None, parts, ended }
@@ -78,11 +78,11 @@ impl<P: Port> Probe for Requesting<P> {
         self.requester.count_overflowed();
         let parts = std::array::from_fn(|n| self.parts[n].histogram());
         // Nobody asks twice.
-        let _ = self.ended.set(Ended { tally: self.requester.tally(), parts });
+        let _ = self.ended.set(Summary { tally: self.requester.tally(), parts });
     }
 }
 
-impl Ended {
+impl Summary {
     /// A series for each part of the way of which anything is known, beside that of the whole.
     pub fn series(&self, whole: &Series) -> Vec<Series> {
         let known = NAMES.into_iter().zip(&self.parts).filter(|(_, part)| part.count() > 0);
@@ -123,13 +123,13 @@ impl Ended {
 mod tests {
     use super::*;
 
-    fn ended(stamped: u64, tally: Tally) -> Ended {
+    fn ended(stamped: u64, tally: Tally) -> Summary {
         let part = |count| {
             let mut part = Histogram::default();
             part.add(1_000, 1, count);
             part
         };
-        Ended { tally, parts: [tally.answered, stamped, stamped, stamped, stamped].map(part) }
+        Summary { tally, parts: [tally.answered, stamped, stamped, stamped, stamped].map(part) }
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn parts_that_are_not_known_have_no_series() {
         let tally = Tally { answered: 5, ..Tally::default() };
-        let names = |ended: Ended| ended.series(&Series::default()).into_iter().map(|s| s.name).collect::<Vec<_>>();
+        let names = |ended: Summary| ended.series(&Series::default()).into_iter().map(|s| s.name).collect::<Vec<_>>();
         assert_eq!(names(ended(5, tally)), NAMES);
         assert_eq!(names(ended(0, tally)), ["sender"]);
     }

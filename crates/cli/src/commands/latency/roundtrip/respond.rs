@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ontick_measure::{Length, Placement};
 use ontick_network::roundtrip::{EthernetPort, Port, ResponderThread, Station};
 
-use super::{RoundTrip, place};
+use super::{RoundTrip, thread_placement};
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
 
@@ -34,7 +34,7 @@ impl RoundTrip {
             _ => None,
         };
         let stop = stop::on_signal()?;
-        let thread = ResponderThread::start(port, place(placement, self.wait))?;
+        let thread = ResponderThread::start(port, thread_placement(placement, self.wait))?;
         terminal::print(&format!(
             "Answering requests at {at}, {} wait, until {}.\nThe other end: ontick latency roundtrip --interface IF {to}\n",
             self.wait,
