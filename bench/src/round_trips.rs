@@ -73,11 +73,14 @@ impl Figures {
     }
 }
 
+/// One side of a pair.
+type SideOf = fn(&(Series, Series)) -> &Series;
+
 /// Both waits under each load, and their ratio.
 pub fn table(all: &[Figures]) -> Table {
     let mut table = Table::new(&["median of blocks", "blocks", "p50", "p99", "p99.9", "missed in all"]);
     for figures in all {
-        let sides: [(&str, fn(&(Series, Series)) -> &Series); 2] =
+        let sides: [(&str, SideOf); 2] =
             [("hybrid at both ends", |pair| &pair.0), ("asleep at both ends", |pair| &pair.1)];
         let blocks = figures.pairs.len().to_string();
         for (name, side) in sides {

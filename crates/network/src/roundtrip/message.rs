@@ -66,7 +66,7 @@ impl Message {
         let mut to = [0; OCTETS];
         let Request { practice, run, number, period_ns } = self.request;
         to[..4].copy_from_slice(&SIGN);
-        to[4] = u8::from(self.residence.is_some()) * ANSWER | u8::from(practice) * PRACTICE;
+        to[4] = if self.residence.is_some() { ANSWER } else { 0 } | if practice { PRACTICE } else { 0 };
         to[8..12].copy_from_slice(&run.to_be_bytes());
         to[12..20].copy_from_slice(&number.to_be_bytes());
         to[20..28].copy_from_slice(&period_ns.to_be_bytes());
