@@ -1,6 +1,7 @@
 //! What must hold of everything that was read, from wherever.
 
 use ontick_machine::boot::{Argument, BootFile};
+use ontick_record::capture::{self, Changes, Job, Rate, Subject};
 use ontick_record::import;
 use ontick_record::{Run, compare, store};
 
@@ -29,6 +30,25 @@ pub fn must_import(text: &str, format: Option<&str>) {
     match import::read(text, "file", format) {
         Ok(run) => must_be_sound(&run),
         Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+    }
+}
+
+/// Measures a capture in every way, by the name of its format.
+pub fn must_measure(bytes: &[u8], format: &str) {
+    let format = format.parse().expect("there is such a format");
+    let first = || Some("0".to_owned());
+    for rate in [None, Some(Rate::new(24_000_000))] {
+        for subject in [
+            Subject::Intervals { channel: first() },
+            Subject::Widths { channel: first(), width_ns: 1_000, period_ns: Some(5_000), inverse: false },
+            Subject::Period { channel: first(), period_ns: 5_000, inverse: true },
+            Subject::Response { input: "0".into(), output: "1".into(), changes: Changes::Both, inverse: false },
+        ] {
+            match capture::read(std::io::Cursor::new(bytes), "file", Some(format), &Job { subject, rate }) {
+                Ok(run) => must_be_sound(&run),
+                Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+            }
+        }
     }
 }
 

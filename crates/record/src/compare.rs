@@ -124,9 +124,10 @@ pub fn below_limit(series: &Series) -> Option<f64> {
     known.then(|| series.share_in_time(LIMIT_NS))
 }
 
-/// Only ontick counts missed cycles; in an imported run their number is 0 because nobody counted.
+/// Only ontick counts missed cycles, also in what an instrument saw; in a run that another tool measured their number is 0
+/// because nobody counted.
 pub fn missed(run: &Run, series: &Series) -> Option<u64> {
-    run.tool.starts_with("ontick").then_some(series.missed)
+    (run.tool.starts_with("ontick") || run.instrument.is_some()).then_some(series.missed)
 }
 
 /// What the ratios of many pairs come to.

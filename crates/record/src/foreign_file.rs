@@ -7,7 +7,7 @@ const FORMATS: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ\x00", "compressed by xz"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd"),
     (b"BZh", "compressed by bzip2"),
-    (b"PK\x03\x04", "a ZIP archive"),
+    (b"PK\x03\x04", "a ZIP archive (a session of sigrok must be imported first)"),
     (b"\x89PNG", "a PNG picture"),
     (b"\xff\xd8\xff", "a JPEG picture"),
     (b"%PDF", "a PDF document"),

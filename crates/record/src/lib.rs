@@ -5,6 +5,7 @@
 
 pub mod baseline;
 mod bounds;
+pub mod capture;
 pub mod case;
 pub mod compare;
 pub mod confidence;

@@ -37,6 +37,10 @@ pub enum Measurement {
     Pulse,
     /// Source 003's whole table of pulses.
     PulseTable,
+    /// Times between edges of a line, of which none was asked for.
+    Intervals,
+    /// How far the edges of a line are apart.
+    Period,
     /// Widths of pulses received over a wire, with and without a load.
     LinkTest,
     /// How late samples were taken.
@@ -56,7 +60,7 @@ pub enum Measurement {
 }
 
 impl Measurement {
-    const KNOWN: [Self; 20] = [
+    const KNOWN: [Self; 22] = [
         Self::Timer,
         Self::KernelEvaluate,
         Self::Wakeup,
@@ -70,6 +74,8 @@ impl Measurement {
         Self::Prove,
         Self::Pulse,
         Self::PulseTable,
+        Self::Intervals,
+        Self::Period,
         Self::LinkTest,
         Self::Sample,
         Self::SwitchDemo,
@@ -95,6 +101,8 @@ impl Measurement {
             Self::Prove => "prove",
             Self::Pulse => "pulse",
             Self::PulseTable => "pulse-table",
+            Self::Intervals => "intervals",
+            Self::Period => "period",
             Self::LinkTest => "link test",
             Self::Sample => "sample",
             Self::SwitchDemo => "switch demo",

@@ -3,6 +3,7 @@
 mod conditions;
 mod environment;
 mod finite;
+mod instrument;
 mod jobs;
 mod outlier;
 mod series;
@@ -16,6 +17,7 @@ pub use crate::peaks::{Peak, Peaks, append_peaks};
 use crate::{Finding, Measurement, NetworkProof, Switching};
 pub use conditions::{Conditions, Contamination, Rival};
 pub use environment::Environment;
+pub use instrument::Instrument;
 pub use jobs::{Dip, DipPoint, Pulse, RoundTrips, Waits};
 pub use outlier::{Cause, Explained, Happening, Outlier, Tracing};
 pub use series::{Block, Published, Series};
@@ -48,6 +50,9 @@ pub struct Run {
     /// The machine; absent where an imported file does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
+    /// The instrument beside the machine that saw it, where its capture was imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instrument: Option<Instrument>,
     /// What kept the machine from good timing while it was measured, worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
@@ -87,6 +92,7 @@ impl Run {
             simulated: None,
             interrupted: false,
             environment: None,
+            instrument: None,
             findings: Vec::new(),
             series: Vec::new(),
             switch: None,

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 pub use crate::error::{HistogramError, ParseError, StoreError};
+use crate::capture;
 use crate::foreign_file;
 use crate::import;
 use crate::journal;
@@ -42,12 +43,18 @@ pub fn read_any(path: &Path) -> Result<Run, StoreError> {
             let tool = import::foreign_tool(&text).unwrap_or_default();
             Err(not(format!("looks like {tool}, whose output cannot be imported")))
         }
+        None if is_capture(text.as_bytes()) => Err(not("a capture of an instrument, which must be imported first".into())),
         None if !text.trim_start().starts_with('{') => {
             let tools: Vec<String> = import::Format::all().map(|format| format.to_string()).collect();
             Err(not(format!("neither an ontick record nor output of {}", tools.join(", "))))
         }
         _ => own(&text).map_err(|e| not(e.to_string())),
     }
+}
+
+/// Whether a file is what a logic analyser saw: of which channel, and what, nobody said.
+fn is_capture(bytes: &[u8]) -> bool {
+    capture::detect(&bytes[..bytes.len().min(capture::BEGIN)]).is_some()
 }
 
 /// A journal in a regular file, of any size: it is read line by line. Pipes cannot be looked at twice.
@@ -250,6 +257,7 @@ mod tests {
         let path = dir.path().join("a");
         for (text, word) in [
             ("hello", "neither an ontick record nor output of"),
+            ("Time [s],Channel 0\n0.5,1\n", "a capture of an instrument, which must be imported first"),
             ("{}", "not an ontick record"),
             ("{\"schema\":\"ontick-run/9\"}", "ontick-run/9"),
             // It has what a file of another tool has, too.

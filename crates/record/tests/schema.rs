@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ontick_record::run::{Block, Environment, Judged, Maxima, Outlier, Pulse, Rival};
+use ontick_record::run::{Block, Environment, Instrument, Judged, Maxima, Outlier, Pulse, Rival};
 use ontick_record::{Run, Series, store};
 use serde_json::{Value, json};
 
@@ -12,6 +12,8 @@ fn full() -> Run {
     run.simulated = Some("line".into());
     run.interrupted = true;
     run.environment = Some(Environment { tick_hz: Some(250), ..Environment::default() });
+    let (capture, edges) = ("sigrok session".into(), 7);
+    run.instrument = Some(Instrument { capture, rate_hz: Some(24_000_000), resolution_ps: 41_667, edges });
     run.facts.push("a fact".into());
     run.notes.push("a note".into());
     run.requirements.push(Judged {

@@ -1,12 +1,13 @@
 //! What a run was measured on and how: the lines above every table.
 
-use ontick_record::run::Settings;
+use ontick_record::capture::Rate;
+use ontick_record::run::{Instrument, Settings};
 use ontick_record::{Environment, Measurement, Run, Side};
 use ontick_units::exact;
 
 use crate::grouping::load_name;
 use crate::line::Line;
-use crate::number::plain;
+use crate::number::{counted, plain};
 use crate::verdict::decisive;
 use crate::{streams, switching};
 
@@ -45,6 +46,7 @@ pub(crate) fn lines(run: &Run) -> Vec<Line> {
         lines.extend(streams::lines(network));
         return lines;
     }
+    lines.extend(run.instrument.as_ref().map(instrument));
     lines.push(Line { label: "job", parts: job(run) });
     if run.measurement == Measurement::Prove {
         let stock = run.series.iter().find(|s| s.case.side == Some(Side::Stock));
@@ -106,6 +108,8 @@ fn job(run: &Run) -> Vec<String> {
         Measurement::Delay => "delays, asked for and got".into(),
         Measurement::Noise => "spin and watch for gaps".into(),
         Measurement::Pulse => pulses(run),
+        Measurement::Period => periods(run),
+        Measurement::Intervals => "times between edges".into(),
         Measurement::Dip => "detect dips of an input".into(),
         Measurement::LinkTest => "send pulses over a wire".into(),
         Measurement::NetworkTalk => "hand messages over as planned".into(),
@@ -148,7 +152,28 @@ fn pulses(run: &Run) -> String {
     let Some(series) = run.series.iter().find(|s| s.pulse.is_some()) else { return "pulses".into() };
     let pulse = series.pulse.as_ref().expect("it was found for having one");
     let line = series.settings.line.as_ref().map_or(String::new(), |line| format!(" on line {line}"));
-    format!("pulses of {}{line}, {} apart", exact(pulse.wanted_ns), exact(pulse.gap_ns))
+    let apart = if pulse.gap_ns > 0 { format!(", {} apart", exact(pulse.gap_ns)) } else { String::new() };
+    format!("pulses of {}{line}{apart}", exact(pulse.wanted_ns))
+}
+
+/// `edges every 1ms on line D0`
+fn periods(run: &Run) -> String {
+    let Some(series) = run.series.iter().find(|s| s.pulse.is_some()) else { return "edges".into() };
+    let wanted_ns = series.pulse.as_ref().map_or(0, |pulse| pulse.wanted_ns);
+    let line = series.settings.line.as_ref().map_or(String::new(), |line| format!(" on line {line}"));
+    format!("edges every {}{line}", exact(wanted_ns))
+}
+
+/// The instrument that saw it: `24 MHz, ±41.7 ns · sigrok session · 2000 edges`.
+fn instrument(instrument: &Instrument) -> Line {
+    let rate = instrument.rate_hz.map_or_else(|| "rate not known".into(), |hertz| Rate::new(hertz).to_string());
+    let finest = if instrument.rate_hz.is_some() { "" } else { " at best" };
+    let parts = vec![
+        format!("{rate}, ±{}{finest}", instrument.resolution()),
+        instrument.capture.clone(),
+        counted(instrument.edges, "edge"),
+    ];
+    Line { label: "instrument", parts }
 }
 
 /// The blocks of an interleaved comparison: how many, and how long each was asked to be.
@@ -330,6 +355,23 @@ mod tests {
         pulse.series[1].pulse = Some(Pulse { wanted_ns: 100_000, gap_ns: 1_000_000, ..Default::default() });
         pulse.series[1].settings.line = Some("sim:bench/17".into());
         assert_eq!(shown(&pulse)[0].1, "pulses of 100us on line sim:bench/17, 1ms apart");
+    }
+
+    #[test]
+    fn an_instrument_says_how_finely_it_saw() {
+        let mut pulse = run("pulse", &[("D0 high", "", "")]);
+        (pulse.tool, pulse.series[0].settings) = ("sigrok 0.5.2".into(), Settings::default());
+        pulse.series[0].pulse = Some(Pulse { wanted_ns: 100_000, ..Default::default() });
+        let (capture, edges) = ("sigrok session".into(), 2_000);
+        pulse.instrument = Some(Instrument { capture, rate_hz: Some(24_000_000), resolution_ps: 41_667, edges });
+        let said = shown(&pulse);
+        assert_eq!(said[0], ("instrument", "24 MHz, ±41.7 ns · sigrok session · 2 000 edges".into()));
+        assert_eq!(said[1], ("job", "pulses of 100us".into()));
+        pulse.measurement = Measurement::Period;
+        pulse.series[0].settings.line = Some("D0".into());
+        pulse.instrument.as_mut().unwrap().rate_hz = None;
+        assert_eq!(shown(&pulse)[0].1, "rate not known, ±41.7 ns at best · sigrok session · 2 000 edges");
+        assert_eq!(shown(&pulse)[1].1, "edges every 100us on line D0");
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod fleet;
 mod grouping;
 mod headline;
 mod html;
+mod intervals;
 mod junit;
 mod line;
 mod markup;

@@ -9,7 +9,7 @@ use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
 use crate::number::{count, counted, decimals_needed, percent_down, plain, probability_down};
 use crate::together::{is_together, on_cpus_like, with_all_cpus};
-use crate::{delays, round_trips, streams, switching, waits};
+use crate::{delays, intervals, round_trips, streams, switching, waits};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
 ///
@@ -28,9 +28,8 @@ pub fn verdict(run: &Run) -> String {
     if !loops.is_empty() {
         return loops.join(" ");
     }
-    if let Some(verdict) =
-        crate::dips::verdict(run).or_else(|| crate::received::verdict(run)).or_else(|| round_trips::verdict(run))
-    {
+    let of_others = crate::dips::verdict(run).or_else(|| crate::received::verdict(run));
+    if let Some(verdict) = of_others.or_else(|| round_trips::verdict(run)).or_else(|| intervals::verdict(run)) {
         return verdict;
     }
     let run = &*with_all_cpus(run);
@@ -90,6 +89,7 @@ fn wording(measurement: &Measurement) -> Wording {
         Measurement::Wakeup => Wording { acts: "is awake", sample: "wake-up" },
         Measurement::NetworkTalk => Wording { acts: "hands over a message", sample: "message" },
         Measurement::Pulse | Measurement::PulseTable => Wording { acts: "keeps the width of a pulse", sample: "pulse" },
+        Measurement::Period => Wording { acts: "keeps a period", sample: "period" },
         _ => Wording { acts: "acts", sample: "cycle" },
     }
 }
@@ -232,6 +232,7 @@ mod tests {
             ("response", "answers", "30 000 changes"),
             ("wakeup", "is awake", "30 000 wake-ups"),
             ("pulse", "keeps the width of a pulse", "30 000 pulses"),
+            ("period", "keeps a period", "30 000 periods"),
         ] {
             let text = begins(measurement);
             assert!(text.starts_with(&format!("This machine {acts} within 3 us: {samples} without")), "{text}");

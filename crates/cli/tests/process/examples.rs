@@ -66,6 +66,10 @@ fn the_documentations_examples_work() {
         for (name, content) in texts.iter().chain([&text]).flat_map(|text| files(text)) {
             fs::write(folder.path().join(name), content).unwrap();
         }
+        for file in linked_captures(&text) {
+            let name = file.rsplit('/').next().unwrap();
+            fs::copy(page.parent().unwrap().join(file), folder.path().join(name)).unwrap();
+        }
         for (n, command) in commands.into_iter().enumerate() {
             if Some(n) == first {
                 let machine = alone_on_this_machine();
@@ -132,6 +136,12 @@ fn the_documentations_examples_work() {
     }
     crate::run(&["gpio", "remove", &own_chip]);
     assert!(count > 5, "the documentation has examples, and they were found");
+}
+
+/// Captures in the repository that a page leads to: its commands find them in their folder.
+fn linked_captures(page: &str) -> impl Iterator<Item = &str> {
+    let targets = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| target.starts_with("../") && target.ends_with(".sr"))
 }
 
 /// `ontick link recv`, at work in another terminal; killed if nothing came of it.

@@ -28,6 +28,7 @@ mod foreign_chips;
 mod full_disks;
 mod gpio;
 mod install;
+mod instruments;
 #[path = "../../../record/tests/judges/mod.rs"]
 mod judges;
 mod junit;

@@ -9,6 +9,7 @@ mod facts;
 mod figures;
 mod findings;
 mod glossary;
+mod intervals;
 pub(crate) mod page;
 mod pulses;
 pub(crate) mod sections;
@@ -34,10 +35,11 @@ pub fn html(run: &Run) -> String {
     // Their table and curve say it all; each point as a curve of its own says nothing.
     let has_delays = crate::delays::of(run).is_some();
     let has_no_latencies = matches!(run.measurement, Measurement::LinkTest | Measurement::Dip);
+    let has_intervals = crate::intervals::are_of(run);
     match (&run.switch, &run.network) {
         (Some(switch), _) => switching::cards(&mut body, switch),
         (None, Some(network)) => streams::cards(&mut body, network),
-        _ if has_delays || has_no_latencies => {}
+        _ if has_delays || has_no_latencies || has_intervals => {}
         _ => sections::cards(&mut body, run),
     }
     sections::requirements(&mut body, &named);
@@ -46,6 +48,7 @@ pub fn html(run: &Run) -> String {
     pulses::pulses(&mut body, run);
     delays::delays(&mut body, run);
     dips::dips(&mut body, run);
+    intervals::intervals(&mut body, run);
     waits::waits(&mut body, run);
     for counts in round_trips::of(run) {
         body.leaf("p", &[("class", &"caption")], &typeset::sentence(&counts.join(" · ")));
@@ -53,7 +56,7 @@ pub fn html(run: &Run) -> String {
     signal::signal(&mut body, run);
     switching::all(&mut body, run);
     streams::all(&mut body, run);
-    if !has_no_latencies {
+    if !has_no_latencies && !has_intervals {
         table::latencies(&mut body, run);
     }
     if !has_delays && !has_no_latencies {

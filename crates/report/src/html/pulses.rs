@@ -13,7 +13,11 @@ pub(super) fn pulses(body: &mut Markup, run: &Run) {
     if !has_pulses(run) {
         return;
     }
-    let heading = if run.simulated.is_some() { "Widths in µs (simulated line)" } else { "Widths in µs" };
+    let heading = match run.measurement {
+        Measurement::Period => "Periods in µs",
+        _ if run.simulated.is_some() => "Widths in µs (simulated line)",
+        _ => "Widths in µs",
+    };
     body.leaf("h2", &[], heading).open("div", &[("class", &"wide")]);
     body.open("table", &[("class", if run.measurement == Measurement::PulseTable { &"source" } else { &"" })]);
     if run.measurement == Measurement::PulseTable {

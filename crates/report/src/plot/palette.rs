@@ -50,6 +50,8 @@ pub(crate) struct Curve<'a> {
 pub(crate) fn quantity(measurement: &Measurement) -> &'static str {
     match measurement {
         Measurement::Pulse | Measurement::PulseTable => "width error",
+        Measurement::Period => "period error",
+        Measurement::Intervals => "time",
         Measurement::Noise => "gap",
         Measurement::Response => "response time",
         Measurement::RoundTrip => "time of the way",

@@ -4,6 +4,7 @@ mod causes;
 mod delays;
 mod dips;
 mod findings;
+mod intervals;
 mod lines;
 mod list;
 mod live;
@@ -67,7 +68,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
         text.push_str(&paint.notice(&line));
     }
     for line in headline::lines(run) {
-        let label = format!("{:<10}", line.label);
+        let label = format!("{:<9} ", line.label);
         text.push_str(&hanging(&label, "", &dotted(&line.parts, style.width.saturating_sub(label.len())), style.width));
     }
     text.push('\n');
@@ -75,7 +76,10 @@ pub fn summary(run: &Run, style: &Style) -> String {
         (Some(switch), _) => switching::tables(switch, style),
         (None, Some(network)) => streams::table(network, style),
         _ if has_pulses(run) => pulses::pulses(run, style),
-        _ => delays::delays(run, style).or_else(|| dips::dips(run, style)).unwrap_or_else(|| table::table(run, style)),
+        _ => delays::delays(run, style)
+            .or_else(|| dips::dips(run, style))
+            .or_else(|| intervals::intervals(run, style))
+            .unwrap_or_else(|| table::table(run, style)),
     });
     let has_delays = run.measurement == Measurement::Delay;
     if let Some(sentence) = waits_differently(run.series.iter()).filter(|_| !has_delays) {

@@ -30,7 +30,8 @@ fn table(run: &Run, style: &Style) -> String {
     let columns = 3 * WIDTH + 3 * ERROR + MISSED;
     let longest = run.series.iter().map(|s| printable(&s.name).chars().count()).max().unwrap_or(0);
     let label = longest.min(style.width.saturating_sub(2 + columns).max(10));
-    let mut text = format!("  {:label$}{:>w$}{:>e$}\n", "", "width, us", "error", w = 3 * WIDTH, e = 3 * ERROR);
+    let what = if run.measurement == Measurement::Period { "period, us" } else { "width, us" };
+    let mut text = format!("  {:label$}{what:>w$}{:>e$}\n", "", "error", w = 3 * WIDTH, e = 3 * ERROR);
     text.push_str(&format!("  {:label$}{:>WIDTH$}{:>WIDTH$}{:>WIDTH$}", "", "shortest", "average", "longest"));
     text.push_str(&format!("{:>ERROR$}{:>ERROR$}{:>ERROR$}{:>MISSED$}\n", "p50", "p99", "max", "missed"));
     for series in &run.series {
