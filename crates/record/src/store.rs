@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-pub use crate::error::{HistogramError, ParseError, StoreError};
 use crate::capture;
+pub use crate::error::{HistogramError, ParseError, StoreError};
 use crate::foreign_file;
 use crate::import;
 use crate::journal;
@@ -43,7 +43,9 @@ pub fn read_any(path: &Path) -> Result<Run, StoreError> {
             let tool = import::foreign_tool(&text).unwrap_or_default();
             Err(not(format!("looks like {tool}, whose output cannot be imported")))
         }
-        None if is_capture(text.as_bytes()) => Err(not("a capture of an instrument, which must be imported first".into())),
+        None if is_capture(text.as_bytes()) => {
+            Err(not("a capture of an instrument, which must be imported first".into()))
+        }
         None if !text.trim_start().starts_with('{') => {
             let tools: Vec<String> = import::Format::all().map(|format| format.to_string()).collect();
             Err(not(format!("neither an ontick record nor output of {}", tools.join(", "))))

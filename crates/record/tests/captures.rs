@@ -60,12 +60,8 @@ fn what_another_program_counts_is_found_in_each_format() {
 
 #[test]
 fn formats_agree_on_responses() {
-    let subject = || Subject::Response {
-        input: "D0".into(),
-        output: "D1".into(),
-        changes: Changes::Rising,
-        inverse: false,
-    };
+    let subject =
+        || Subject::Response { input: "D0".into(), output: "D1".into(), changes: Changes::Rising, inverse: false };
     let [first, others @ ..] = ["random.sr", "random.vcd", "random.csv", "random-times.csv"]
         .map(|name| measured(name, subject(), None).series.remove(0));
     assert!(first.latency.count() > 100 && first.missed > 10);
@@ -76,12 +72,8 @@ fn formats_agree_on_responses() {
 
 #[test]
 fn pulses_of_a_session_are_held_against_what_was_asked_for() {
-    let subject = Subject::Widths {
-        channel: Some("D0".into()),
-        width_ns: 100_000,
-        period_ns: Some(1_000_000),
-        inverse: false,
-    };
+    let subject =
+        Subject::Widths { channel: Some("D0".into()), width_ns: 100_000, period_ns: Some(1_000_000), inverse: false };
     let run = measured("pulses.sr", subject, None);
     let series = &run.series[0];
     assert_eq!((series.latency.count(), series.missed), (199, 1));

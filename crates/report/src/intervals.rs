@@ -36,7 +36,13 @@ pub(crate) fn verdict(run: &Run) -> Option<String> {
         let times = counted(h.count(), "time");
         match (h.min_ns, h.quantile(0.5), h.max_ns) {
             (Some(min), Some(median), Some(max)) => {
-                format!("{}: {times}, {} to {}, half of them up to {}.", series.name, show(min), show(max), show(median))
+                format!(
+                    "{}: {times}, {} to {}, half of them up to {}.",
+                    series.name,
+                    show(min),
+                    show(max),
+                    show(median)
+                )
             }
             _ => format!("{}: {times}.", series.name),
         }

@@ -95,7 +95,10 @@ fn an_answer_is_timed_between_two_channels() {
 fn a_rate_is_named_where_the_file_has_none() {
     let file = capture("logic2.csv");
     let known = imported(&[&file, "--channel", "Channel 0", "--samplerate", "8MHz"]);
-    assert_eq!((&known["instrument"]["rate_hz"], &known["instrument"]["resolution_ps"]), (&8_000_000.into(), &125_000.into()));
+    assert_eq!(
+        (&known["instrument"]["rate_hz"], &known["instrument"]["resolution_ps"]),
+        (&8_000_000.into(), &125_000.into())
+    );
     let text = stdout(&run(&["import", &file, "--channel", "0"]));
     assert!(text.contains("rate not known, ±1 ns at best"), "{text}");
     assert!(text.contains("warning: The file does not say at which rate"), "{text}");
@@ -118,7 +121,10 @@ fn what_cannot_be_imported_is_said_in_a_sentence() {
     let diary = written("diary.txt", b"Dear diary\n");
     let none = folder.path().join("none.sr");
     for (arguments, words) in [
-        (&[file.as_str()][..], "pulses.sr: it has the channels D0, D1: name one (--channel D0, or --input D0 --output D1)"),
+        (
+            &[file.as_str()][..],
+            "pulses.sr: it has the channels D0, D1: name one (--channel D0, or --input D0 --output D1)",
+        ),
         (&[&file, "--channel", "D7"], "there is no channel \"D7\" (there are D0, D1)"),
         (&[&file, "--input", "D0", "--output", "0"], "both input and output"),
         (&[&file, "--channel", "D0", "--asked", "1ms", "--period", "1ms"], "--period must be longer than --asked"),
@@ -208,7 +214,8 @@ fn the_example_of_the_documentation_is_what_is_printed() {
     let page = include_str!("../../../../docs/instruments.md");
     let folder = tempfile::tempdir().unwrap();
     fs::copy(capture("pulses.sr"), folder.path().join("pulses.sr")).unwrap();
-    let blocks: Vec<&str> = page.split("```text\n$ ontick ").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let blocks: Vec<&str> =
+        page.split("```text\n$ ontick ").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() >= 2, "the page shows what is printed");
     for block in blocks {
         let (command, shown) = block.split_once('\n').unwrap();

@@ -21,7 +21,8 @@ impl Ratio {
         match n.checked_mul(self.over).and_then(|n| n.checked_add(self.under / 2)) {
             Some(n) => n / self.under,
             None => {
-                let exact = (u128::from(n) * u128::from(self.over) + u128::from(self.under / 2)) / u128::from(self.under);
+                let exact =
+                    (u128::from(n) * u128::from(self.over) + u128::from(self.under / 2)) / u128::from(self.under);
                 u64::try_from(exact).unwrap_or(u64::MAX)
             }
         }

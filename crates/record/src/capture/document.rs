@@ -207,7 +207,9 @@ impl Measuring<'_> {
         };
         if let (Some(series), true) = (run.series.first(), run.series.iter().all(|s| s.latency.count() == 0)) {
             let needed = match &self.job.subject {
-                Subject::Response { .. } => "no change of the input is followed by its answer; are the channels the right ones, and is the output inverse?",
+                Subject::Response { .. } => {
+                    "no change of the input is followed by its answer; are the channels the right ones, and is the output inverse?"
+                }
                 Subject::Period { .. } => "a period lies between two edges of one direction that are in the capture",
                 _ => "a pulse lies between two edges that are in the capture",
             };
@@ -226,7 +228,13 @@ impl Measuring<'_> {
 
 impl Pulses {
     fn into_series(mut self, channel: &str, tool: &str, instrument: &Instrument) -> Series {
-        let what = if self.distances { "period" } else if self.inverse { "low" } else { "high" };
+        let what = if self.distances {
+            "period"
+        } else if self.inverse {
+            "low"
+        } else {
+            "high"
+        };
         let mut series = self.errors.into_series(format!("{channel} {what}"));
         series.settings.line = Some(channel.into());
         series.missed = self.missed;
@@ -279,7 +287,8 @@ fn notes(instrument: &Instrument, unknown: u64, grain_ns: u64) -> Vec<String> {
         notes.push(format!("The level became unknown {times}; what lasted then is left out."));
     }
     if grain_ns > 1 {
-        notes.push(format!("There are more different times than are kept: they are counted in steps of {grain_ns} ns."));
+        notes
+            .push(format!("There are more different times than are kept: they are counted in steps of {grain_ns} ns."));
     }
     notes
 }

@@ -25,12 +25,19 @@ struct Metadata {
     channels: Vec<(usize, String)>,
 }
 
-pub(super) fn read(input: impl Read + Seek, rate: Option<Rate>, listener: &mut impl Listener) -> Result<(), CaptureError> {
+pub(super) fn read(
+    input: impl Read + Seek,
+    rate: Option<Rate>,
+    listener: &mut impl Listener,
+) -> Result<(), CaptureError> {
     let mut archive = Archive::open(input)?;
     let mut version = String::new();
     archive.file("version")?.take(16).read_to_string(&mut version).map_err(|e| part("version", &e))?;
     if !matches!(version.trim(), "1" | "2") {
-        return Err(CaptureError::part("version", format!("is \"{}\": sessions of version 1 and 2 are read", version.trim())));
+        return Err(CaptureError::part(
+            "version",
+            format!("is \"{}\": sessions of version 1 and 2 are read", version.trim()),
+        ));
     }
     let mut text = Vec::new();
     archive.file("metadata")?.take(LONGEST_METADATA).read_to_end(&mut text).map_err(|e| part("metadata", &e))?;
@@ -77,7 +84,9 @@ fn chunks(archive: &Archive<impl Read + Seek>, capture_file: &str) -> Result<Vec
 
 /// Reads the settings: groups of `key=value`.
 fn metadata(text: &str) -> Result<Metadata, CaptureError> {
-    let lacks = |what: &str| CaptureError::part("metadata", format!("does not say {what}: this is no capture of logic channels"));
+    let lacks = |what: &str| {
+        CaptureError::part("metadata", format!("does not say {what}: this is no capture of logic channels"))
+    };
     let (mut tool, mut capture_file, mut rate, mut unit) = (None, None, None, None);
     let (mut channels, mut device) = (Vec::new(), false);
     for (line, text) in (1..).zip(text.lines().map(str::trim)) {
@@ -97,7 +106,10 @@ fn metadata(text: &str) -> Result<Metadata, CaptureError> {
             }
             "unitsize" => {
                 let bytes = value.parse().ok().filter(|bytes| (1..=LARGEST_UNIT).contains(bytes));
-                unit = Some(bytes.ok_or_else(|| wrong(&format!("unitsize \"{value}\" is not a number from 1 to {LARGEST_UNIT}")))?);
+                unit =
+                    Some(bytes.ok_or_else(|| {
+                        wrong(&format!("unitsize \"{value}\" is not a number from 1 to {LARGEST_UNIT}"))
+                    })?);
             }
             _ => {
                 if let Some(number) = key.strip_prefix("probe").and_then(|number| number.parse::<usize>().ok()) {
@@ -109,7 +121,10 @@ fn metadata(text: &str) -> Result<Metadata, CaptureError> {
     }
     let unit: usize = unit.ok_or_else(|| lacks("how large a sample is (unitsize)"))?;
     if let Some((bit, name)) = channels.iter().find(|(bit, _)| *bit >= unit * 8) {
-        return Err(CaptureError::part("metadata", format!("probe{} ({name}) has no room in samples of {unit} bytes", bit + 1)));
+        return Err(CaptureError::part(
+            "metadata",
+            format!("probe{} ({name}) has no room in samples of {unit} bytes", bit + 1),
+        ));
     }
     if channels.is_empty() {
         return Err(lacks("which channels there are (probe1)"));
@@ -143,7 +158,9 @@ impl Samples {
         let bits: Vec<(usize, u8)> = bits.iter().map(|bit| (bit / 8, 1 << (bit % 8))).collect();
         let mask = (8 % unit == 0).then(|| {
             let mut mask = [0; 8];
-            (0..8).for_each(|i| mask[i] = bits.iter().filter(|(byte, _)| *byte == i % unit).fold(0, |m, (_, bit)| m | bit));
+            (0..8).for_each(|i| {
+                mask[i] = bits.iter().filter(|(byte, _)| *byte == i % unit).fold(0, |m, (_, bit)| m | bit)
+            });
             mask
         });
         Self { unit, bits, mask, held: vec![0; PIECE], filled: 0, count: 0, last: Vec::new() }
@@ -200,7 +217,10 @@ impl Samples {
 
     fn end(self, listener: &mut impl Listener, name: &str) -> Result<(), CaptureError> {
         if self.filled > 0 {
-            return Err(CaptureError::part(name, format!("ends within a sample of {} bytes: save the capture again", self.unit)));
+            return Err(CaptureError::part(
+                name,
+                format!("ends within a sample of {} bytes: save the capture again", self.unit),
+            ));
         }
         listener.end(self.count.saturating_sub(1));
         Ok(())
@@ -286,9 +306,12 @@ pub(super) mod tests {
         for unit in [2usize, 3, 4, 8, 9] {
             let mut bytes = vec![0u8; unit * 40];
             (10..25).for_each(|i| bytes[i * unit + unit - 1] = 0x80);
-            let metadata = METADATA.replace("unitsize=1", &format!("unitsize={unit}")).replace("probe4", &format!("probe{}", unit * 8));
+            let metadata = METADATA
+                .replace("unitsize=1", &format!("unitsize={unit}"))
+                .replace("probe4", &format!("probe{}", unit * 8));
             let (a, b) = bytes.split_at(unit * 12 + 1);
-            let file = packed(&[("version", b"2"), ("metadata", metadata.as_bytes()), ("logic-1-1", a), ("logic-1-2", b)]);
+            let file =
+                packed(&[("version", b"2"), ("metadata", metadata.as_bytes()), ("logic-1-1", a), ("logic-1-2", b)]);
             let mut all = All { chosen: vec![2], ..All::default() };
             read(std::io::Cursor::new(file), None, &mut all).unwrap();
             let levels: Vec<_> = all.levels.iter().map(|(at, levels)| (*at, levels[0])).collect();

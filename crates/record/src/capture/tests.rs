@@ -174,7 +174,10 @@ fn distances_are_held_against_the_period() {
         let wrong = if inverse { vec![0, 12_000, 988_000] } else { vec![0, 0, 1_000_000] };
         let found = lengths(&run.series[0]);
         assert_eq!(found.len(), 4);
-        assert_eq!(if inverse { found[1..].to_vec() } else { found[..2].iter().chain(&found[3..]).copied().collect() }, wrong);
+        assert_eq!(
+            if inverse { found[1..].to_vec() } else { found[..2].iter().chain(&found[3..]).copied().collect() },
+            wrong
+        );
         assert_eq!(run.measurement, Measurement::Period);
     }
 }
@@ -206,7 +209,10 @@ fn what_is_not_in_a_capture_is_said() {
     let of = |channel: Option<&str>| Subject::Intervals { channel: channel.map(str::to_owned) };
     assert_eq!(with(of(None)), "it has the channels D0, D1, D3: name one");
     assert_eq!(with(of(Some("D9"))), "there is no channel \"D9\" (there are D0, D1, D3)");
-    assert_eq!(with(of(Some("D3"))), "channel D3 has 0 edges in it: a pulse lies between two edges that are in the capture");
+    assert_eq!(
+        with(of(Some("D3"))),
+        "channel D3 has 0 edges in it: a pulse lies between two edges that are in the capture"
+    );
     let both = |input: &str, output: &str, inverse| Subject::Response {
         input: input.into(),
         output: output.into(),
@@ -221,7 +227,8 @@ fn what_is_not_in_a_capture_is_said() {
 
 #[test]
 fn a_level_that_becomes_unknown_is_reported() {
-    let dump = "$timescale 1 us $end $var wire 1 ! D0 $end $enddefinitions $end #0 0! #10 1! #20 0! #25 x! #30 0! #40 1!";
+    let dump =
+        "$timescale 1 us $end $var wire 1 ! D0 $end $enddefinitions $end #0 0! #10 1! #20 0! #25 x! #30 0! #40 1!";
     let run = measured(dump.as_bytes(), None, &Subject::Intervals { channel: None }).unwrap();
     assert!(run.notes.iter().any(|note| note.starts_with("The level became unknown once")), "{:?}", run.notes);
     assert_eq!(run.series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["D0 high"]);

@@ -119,12 +119,19 @@ fn timescale(text: &str, line: u64) -> Result<u128, CaptureError> {
     let unit = UNITS.iter().find_map(|(unit, power)| Some((text.strip_suffix(unit)?, *power)));
     match unit {
         Some((number @ ("1" | "10" | "100"), power)) => Ok(10u128.pow(power + number.len() as u32 - 1)),
-        _ => Err(CaptureError::line(line, format!("the timescale \"{text}\" is not 1, 10 or 100 of s, ms, us, ns, ps or fs"))),
+        _ => Err(CaptureError::line(
+            line,
+            format!("the timescale \"{text}\" is not 1, 10 or 100 of s, ms, us, ns, ps or fs"),
+        )),
     }
 }
 
 /// Reads the changes. What changes several times at one moment had only its last value.
-fn changes<R: Read>(words: &mut Window<R>, codes: &[Vec<u8>], listener: &mut impl Listener) -> Result<(), CaptureError> {
+fn changes<R: Read>(
+    words: &mut Window<R>,
+    codes: &[Vec<u8>],
+    listener: &mut impl Listener,
+) -> Result<(), CaptureError> {
     let (mut now, mut levels, mut passed): (Option<u64>, Levels, Levels) = (None, Levels::default(), Levels::default());
     // A value of several characters, whose code is the next word.
     let mut value: Option<Level> = None;
@@ -176,7 +183,10 @@ fn changes<R: Read>(words: &mut Window<R>, codes: &[Vec<u8>], listener: &mut imp
             b'$' => comment = word == b"$comment",
             _ => {
                 let found = String::from_utf8_lossy(&word[..word.len().min(24)]).into_owned();
-                return Err(CaptureError::line(words.line(), format!("\"{found}\" is neither a time nor a change of a value")));
+                return Err(CaptureError::line(
+                    words.line(),
+                    format!("\"{found}\" is neither a time nor a change of a value"),
+                ));
             }
         }
     }

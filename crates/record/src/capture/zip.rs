@@ -55,7 +55,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-const NO_END: &str = "the archive has no directory at its end: the file is cut off, or no archive; save the capture again";
+const NO_END: &str =
+    "the archive has no directory at its end: the file is cut off, or no archive; save the capture again";
 const NO_DIRECTORY: &str = "the archive's directory is damaged; save the capture again";
 
 impl<R: Read + Seek> Archive<R> {

@@ -19,7 +19,9 @@ pub(super) fn intervals(body: &mut Markup, run: &Run) {
     body.close().close().open("tbody", &[]);
     for (name, cells) in rows(run) {
         body.open("tr", &[]).leaf("th", &[("scope", &"row")], name);
-        cells.iter().for_each(|cell| drop(body.leaf("td", &[], &typeset::sentence(cell))));
+        for cell in &cells {
+            body.leaf("td", &[], &typeset::sentence(cell));
+        }
         body.close();
     }
     body.close().close().close();

@@ -101,7 +101,9 @@ impl CaptureFlags {
                 inverse,
             },
             (_, _, Some(width_ns), Some(period_ns)) if period_ns <= width_ns => {
-                return Err(Failure::new("--period must be longer than --asked: one pulse ends before the next begins"));
+                return Err(Failure::new(
+                    "--period must be longer than --asked: one pulse ends before the next begins",
+                ));
             }
             (_, _, Some(width_ns), period_ns) => Subject::Widths { channel, width_ns, period_ns, inverse },
             (_, _, None, Some(period_ns)) => Subject::Period { channel, period_ns, inverse },

@@ -57,7 +57,9 @@ impl Times {
                     _ => Err(wrong("no whole number of periods of the sample rate")),
                 }
             }
-            Self::Seconds => picoseconds(time()).ok_or_else(|| wrong("seconds, such as 0.001250000, from -100 days on")),
+            Self::Seconds => {
+                picoseconds(time()).ok_or_else(|| wrong("seconds, such as 0.001250000, from -100 days on"))
+            }
         }
     }
 }
@@ -141,7 +143,10 @@ mod tests {
 
     #[test]
     fn the_digits_of_a_time_say_how_fine_it_is() {
-        assert_eq!(["0.000000000,1", "1.5", "7", "0.0123456789123456"].map(step_fs), [1_000_000, 100_000_000_000_000, 1_000_000_000_000_000, 1_000]);
+        assert_eq!(
+            ["0.000000000,1", "1.5", "7", "0.0123456789123456"].map(step_fs),
+            [1_000_000, 100_000_000_000_000, 1_000_000_000_000_000, 1_000]
+        );
     }
 
     #[test]

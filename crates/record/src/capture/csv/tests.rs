@@ -40,12 +40,16 @@ fn of(levels: [bool; 2]) -> Levels {
 fn a_row_of_sigrok_is_a_sample() {
     let all = table(SIGROK, &[0, 1], None).unwrap();
     assert_eq!((all.tool.as_str(), &all.names[..]), ("libsigrok 0.5.2", &["D0".to_owned(), "D3".into()][..]));
-    assert_eq!(all.levels, [(0, of([false, true])), (2, of([true, true])), (3, of([true, false])), (5, of([false; 2]))]);
+    assert_eq!(
+        all.levels,
+        [(0, of([false, true])), (2, of([true, true])), (3, of([true, false])), (5, of([false; 2]))]
+    );
     assert_eq!((all.end, all.resolution_ps), (5, 41_667));
     // The same without labels, and with a comment of the rate alone.
     let bare = SIGROK.replace("logic,logic\n", "");
     assert_eq!(table(&bare, &[0, 1], None).unwrap().levels, all.levels);
-    let bare = bare.lines().filter(|line| !line.starts_with(';')).map(|line| line.to_owned() + "\n").collect::<String>();
+    let bare =
+        bare.lines().filter(|line| !line.starts_with(';')).map(|line| line.to_owned() + "\n").collect::<String>();
     assert!(table(&bare, &[0, 1], None).map(|_| ()).unwrap_err().contains("name the rate"));
     let named = table(&bare, &[0, 1], Some(Rate::new(1_000))).unwrap();
     assert_eq!((named.levels, named.names.join(" ")), (all.levels, "0 1".into()));
