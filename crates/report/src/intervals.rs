@@ -4,6 +4,7 @@ use ontick_record::{Measurement, Run};
 use ontick_units::show;
 
 use crate::number::{count, counted};
+use crate::pulses::micros;
 
 /// Whether a run is of such times: being short is no merit of theirs, and nothing is missed.
 pub(crate) fn are_of(run: &Run) -> bool {
@@ -11,17 +12,20 @@ pub(crate) fn are_of(run: &Run) -> bool {
 }
 
 /// Heads of [`rows`].
-pub(crate) const HEADS: [&str; 7] = ["shortest", "average", "longest", "p1", "p50", "p99", "times"];
+pub(crate) const HEADS: [&str; 6] = ["shortest", "average", "longest", "p50", "p99", "times"];
+
+/// What must be known of the figures.
+pub(crate) const UNIT: &str = "In us.";
 
 /// The name of each series, and its figures.
-pub(crate) fn rows(run: &Run) -> Vec<(&str, [String; 7])> {
-    let shown = |ns: Option<u64>| ns.map_or_else(|| "—".into(), show);
+pub(crate) fn rows(run: &Run) -> Vec<(&str, [String; 6])> {
+    let shown = |ns: Option<u64>| ns.map_or_else(|| "—".into(), micros);
     let row = |series: &ontick_record::Series| {
         let h = &series.latency;
         let average = h.mean_ns.filter(|ns| *ns >= 0.0).map(|ns| ns.round() as u64);
-        let [p1, p50, p99] = [0.01, 0.5, 0.99].map(|q| h.quantile(q));
+        let [p50, p99] = [0.5, 0.99].map(|q| h.quantile(q));
         let [shortest, average, longest] = [h.min_ns, average, h.max_ns].map(shown);
-        [shortest, average, longest, shown(p1), shown(p50), shown(p99), count(h.count())]
+        [shortest, average, longest, shown(p50), shown(p99), count(h.count())]
     };
     run.series.iter().map(|series| (series.name.as_str(), row(series))).collect()
 }
@@ -78,7 +82,7 @@ pub(crate) mod tests {
     fn a_row_has_a_figure_for_each_head() {
         let run = run("D0", &[1_000; 50]);
         let rows = rows(&run);
-        assert_eq!((rows[0].0, rows[0].1[0].as_str(), rows[0].1[6].as_str()), ("D0 high", "1.00us", "50"));
+        assert_eq!((rows[0].0, rows[0].1[0].as_str(), rows[0].1[5].as_str()), ("D0 high", "1.00", "50"));
         // A mean that is not known is not made up.
         assert_eq!(rows[0].1[1], "—");
     }

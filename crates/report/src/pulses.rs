@@ -20,7 +20,7 @@ pub(crate) fn widths(pulse: Option<&Pulse>) -> [String; 3] {
 
 /// A width in us, so fine that an error of tens of ns is seen, and so coarse that it can be read: `100.31`,
 /// `10 005.2`.
-fn micros(ns: u64) -> String {
+pub(crate) fn micros(ns: u64) -> String {
     let (digits, step_ns) = if ns < 1_000_000 { (2, 10) } else { (1, 100) };
     let steps = (ns + step_ns / 2) / step_ns;
     let per_us = 1_000 / step_ns;

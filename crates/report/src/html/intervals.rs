@@ -11,7 +11,7 @@ pub(super) fn intervals(body: &mut Markup, run: &Run) {
     if !are_of(run) {
         return;
     }
-    body.leaf("h2", &[], "Times between edges").open("div", &[("class", &"wide")]).open("table", &[]);
+    body.leaf("h2", &[], "Times between edges in µs").open("div", &[("class", &"wide")]).open("table", &[]);
     body.open("thead", &[]).open("tr", &[]).leaf("th", &[("class", &"left")], "");
     for head in HEADS {
         body.leaf("th", &[("scope", &"col")], head);

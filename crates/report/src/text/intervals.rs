@@ -4,10 +4,10 @@ use ontick_record::Run;
 
 use super::Style;
 use super::lines::shortened;
-use crate::intervals::{HEADS, are_of, rows};
+use crate::intervals::{HEADS, UNIT, are_of, rows};
 use crate::printable::printable;
 
-const WIDTH: usize = 9;
+const WIDTH: usize = 11;
 
 /// The table; nothing of other runs.
 pub(super) fn intervals(run: &Run, style: &Style) -> Option<String> {
@@ -25,6 +25,7 @@ pub(super) fn intervals(run: &Run, style: &Style) -> Option<String> {
     for (name, cells) in &rows {
         text.push_str(&line(&printable(name), &cells.iter().map(String::as_str).collect::<Vec<_>>()));
     }
+    text.push_str(&format!("  {UNIT}\n"));
     Some(text)
 }
 
@@ -38,7 +39,7 @@ mod tests {
         let text = intervals(&run("a channel with a long name", &[99_900, 112_000]), &Style::default()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
-        assert!(lines[0].ends_with("p99    times") && lines[1].ends_with("112us        2"), "{text}");
+        assert!(lines[0].ends_with("p99      times") && lines[1].ends_with("112.00          2"), "{text}");
         assert_eq!(lines[0].chars().count(), lines[1].chars().count());
     }
 }
