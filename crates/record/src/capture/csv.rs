@@ -74,8 +74,7 @@ pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Lis
         rows.row(first.as_bytes(), lines.line(), listener)?;
     }
     let mut line = Vec::new();
-    loop {
-        let Some(next) = lines.next_line()? else { break };
+    while let Some(next) = lines.next_line()? {
         // A row as the one before is one sample more.
         if rows.repeats(next) {
             continue;
@@ -132,7 +131,7 @@ fn columns(first: &str, head: &Head, line: u64) -> Result<Columns, CaptureError>
         return Err(CaptureError::line(line, "the table has no column of levels"));
     }
     let says_more = head.rate.is_some() || !head.named.is_empty() || matches!(times, Times::Seconds);
-    if !unlabelled && !says_more && !labels.iter().any(|label| *label == "logic") {
+    if !unlabelled && !says_more && !labels.contains(&"logic") {
         return Err(CaptureError::line(
             line,
             "these are neither the columns of sigrok (comments with the rate) nor of Logic 2 (\"Time [s]\", then channels)",

@@ -137,8 +137,7 @@ fn changes<R: Read>(
     let mut value: Option<Level> = None;
     // Between $comment and its $end nothing changes.
     let mut comment = false;
-    loop {
-        let Some(word) = words.word()? else { break };
+    while let Some(word) = words.word()? {
         if let Some(level) = value.take() {
             set(&mut levels, codes, word, level);
             continue;
