@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use ontick_rt::clock::ClockId;
 use ontick_tsn::config::{self, Errors, Parsed};
+use ontick_tsn::egress::{Calibration, CalibrationError};
 use ontick_tsn::network::tsnkit::{self, RateUnit};
 use ontick_tsn::network::{self, Network, Overhead};
+use ontick_tsn::planning::{Document, DocumentError};
 use ontick_tsn::validate::{self, Schedule};
 
 const MIB: u64 = 1 << 20;
@@ -40,6 +42,22 @@ pub enum FileError {
         /// What is wrong.
         errors: Errors,
     },
+    /// It is no plan.
+    #[error("{}: {cause}", file.display())]
+    NotPlan {
+        /// Its name.
+        file: PathBuf,
+        /// Why.
+        cause: DocumentError,
+    },
+    /// It is no calibration.
+    #[error("{}: {cause}", file.display())]
+    NotCalibration {
+        /// Its name.
+        file: PathBuf,
+        /// Why.
+        cause: CalibrationError,
+    },
 }
 
 /// Reads a switch.
@@ -52,6 +70,18 @@ pub fn switch(file: &Path) -> Result<Parsed, FileError> {
 pub fn network(file: &Path) -> Result<Network, FileError> {
     let text = read_text(file, 64 * MIB, "longer than 64 MiB, so no description of a network")?;
     network::read(&text).map_err(wrong(file))
+}
+
+/// Reads a plan that was written before.
+pub fn plan(file: &Path) -> Result<Document, FileError> {
+    let text = read_text(file, 1024 * MIB, "longer than 1 GiB, so no plan")?;
+    Document::read(&text).map_err(|cause| FileError::NotPlan { file: file.into(), cause })
+}
+
+/// Reads what was measured of a data plane.
+pub fn calibration(file: &Path) -> Result<Calibration, FileError> {
+    let text = read_text(file, 64 << 10, "longer than 64 KiB, so no calibration")?;
+    Calibration::read(&text).map_err(|cause| FileError::NotCalibration { file: file.into(), cause })
 }
 
 /// Reads a network from tsnkit's two tables.

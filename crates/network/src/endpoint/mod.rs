@@ -22,22 +22,32 @@
 //! # }
 //! ```
 
+mod base_time;
+mod error;
 mod following;
 mod header;
 mod listener;
 mod outlet;
+mod plan_files;
 mod planned;
 mod reader;
 mod run;
 mod talker;
 mod time;
+mod ways_in;
+mod ways_out;
 
+pub use base_time::{BaseTimeError, base_ns};
+pub use error::{EndpointError, ErrorKind};
 pub use following::Following;
 pub use header::{HEADER, Header};
 pub use listener::{Listener, Message, Strays};
 pub use outlet::{Outlet, Transmit};
-pub use planned::{Incoming, Outgoing, StationError, Way, fingerprint, incoming, outgoing, station};
+pub use plan_files::{PlanError, Planned, timing};
+pub use planned::{Incoming, Outgoing, StationError, Way, fingerprint, incoming, interfaces, outgoing, station};
 pub use reader::{Reader, UdpReader, tai_ahead_of_stamps_ns};
 pub use run::{Job, RunError, Talked, TalkerThread};
 pub use talker::{Departure, SendError, Talker, Turn};
 pub use time::{StationTime, Time};
+pub use ways_in::{WayInError, WaysIn};
+pub use ways_out::{Datagrams, DatagramsError, Outlets, WayOutError, WaysOut, place};

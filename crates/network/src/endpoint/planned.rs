@@ -6,6 +6,7 @@ use ontick_tsn::planning::Timetable;
 use ontick_tsn::validate::Schedule;
 use ontick_tsn::wire;
 
+use super::header::HEADER;
 use crate::arrivals::{Expected, LastHop};
 use crate::frame::Address;
 use crate::switches::out_of;
@@ -25,6 +26,19 @@ pub enum StationError {
     /// It forwards, and has no streams of its own.
     #[error("{0} is a switch, and only stations send and receive streams")]
     Switch(String),
+    /// Some of its cables have no interface, or some interfaces no cable.
+    #[error(
+        "station {station} has {} {} ({}), and {named} interfaces are named: name one for each, in this order",
+        .cables.len(), if .cables.len() == 1 { "cable" } else { "cables" }, .cables.join(", ")
+    )]
+    Interfaces {
+        /// The station.
+        station: String,
+        /// What it is connected by.
+        cables: Vec<String>,
+        /// As it was asked for.
+        named: usize,
+    },
 }
 
 /// A stream that a station sends.
@@ -53,6 +67,11 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
+    /// Octets that a message carries behind the headers of its frames.
+    pub fn room(&self) -> usize {
+        (0..self.parts).map(|part| data_octets(self.size, part).saturating_sub(HEADER)).sum()
+    }
+
     /// Where its frames go from this source address.
     pub fn address(&self, from: [u8; 6]) -> Address {
         Address { to: self.to, from, pcp: self.pcp, vlan: self.vlan }
@@ -96,6 +115,23 @@ pub fn station(network: &Network, name: &str) -> Result<NodeId, StationError> {
             let stations = network.nodes.iter().filter(|node| node.kind == Kind::Station);
             Err(StationError::Unknown { name: name.into(), stations: stations.map(|node| node.name.clone()).collect() })
         }
+    }
+}
+
+/// The interface of each of a station's cables, in the order of the network's file.
+pub fn interfaces<'a>(
+    network: &Network,
+    station: NodeId,
+    named: &'a [String],
+) -> Result<impl Iterator<Item = &'a str>, StationError> {
+    let cables = out_of(network, station);
+    match cables.len() == named.len() {
+        true => Ok(named.iter().map(String::as_str)),
+        false => Err(StationError::Interfaces {
+            station: network.nodes[station].name.clone(),
+            cables: cables.iter().map(|link| network.link_name(*link)).collect(),
+            named: named.len(),
+        }),
     }
 }
 

@@ -7,27 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ontick_network::endpoint::{Incoming, Listener, Reader, UdpReader, fingerprint, incoming};
+use ontick_network::endpoint::{EndpointError, Incoming, Listener, Planned, WayInError, WaysIn, fingerprint, incoming};
 use ontick_record::Run;
-use ontick_switch::user::packet::{PacketReader, Stamps};
-use ontick_switch::user::udp::UdpReceiver;
-use ontick_tsn::network::{Network, NodeId};
 
 use self::heard::Heard;
-use super::planned::{Planned, PlannedFlags};
+use super::planned::PlannedFlags;
 use super::station_flags::StationFlags;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags};
 use crate::{stop, terminal};
 
-/// Frames that the ring of an interface holds: 64 MiB, and a sixth of a second at 200 000 frames a second.
-const RING: u32 = 32_768;
-/// Octets that the kernel keeps of datagrams.
-const ROOM: i32 = 8 << 20;
 /// How long it waits for frames before it looks around.
 const WAIT: Duration = Duration::from_millis(20);
-/// Where several are waited for, each is so long.
-const TURN: Duration = Duration::from_millis(1);
 
 /// Receive the streams of a station, and hold each message against its promise and the plan.
 ///
@@ -57,13 +48,6 @@ pub struct Listen {
     output: OutputFlags,
 }
 
-/// What is listened to.
-struct Sources {
-    readers: Vec<Reader>,
-    datagrams: Vec<UdpReader>,
-    stamps: Stamps,
-}
-
 impl Listen {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self.carry_out() {
@@ -81,9 +65,10 @@ impl Listen {
         let node = self.station.node(&network)?;
         let streams = incoming(&network, &table, &schedule, node);
         if streams.is_empty() {
-            return Err(Failure::new(format!("no stream comes to station {}", self.station.name())));
+            return Err(Failure::new(EndpointError::NothingComes(self.station.name().into())));
         }
-        let mut sources = self.open(&network, node)?;
+        let ways = WaysIn::open(&network, node, self.station.interfaces(), &self.udp);
+        let mut ways = ways.map_err(refused)?;
         let mut listener = Listener::new(streams.clone(), fingerprint(&network, &schedule));
         let stop = stop::on_signal()?;
         terminal::say(&format!(
@@ -92,13 +77,13 @@ impl Listen {
             self.station.name()
         ));
         let began = Instant::now();
-        self.listen(&mut sources, &mut listener, &stop)?;
+        self.listen(&mut ways, &mut listener, &stop)?;
         let heard = Heard {
             network: &network,
             schedule: &schedule,
             station: self.station.name(),
             listener: &listener,
-            stamps: sources.stamps,
+            stamps: ways.stamps(),
             took: began.elapsed(),
             interrupted: stop.load(Relaxed),
         };
@@ -115,51 +100,31 @@ impl Listen {
         Ok(run)
     }
 
-    fn open(&self, network: &Network, node: NodeId) -> Result<Sources, Failure> {
-        let datagrams = self.udp.iter().map(|at| UdpReceiver::open(*at, ROOM).map(UdpReader::new));
-        let datagrams = datagrams.collect::<Result<Vec<_>, _>>().map_err(Failure::new)?;
-        if self.station.has_no_interface() && datagrams.is_empty() {
-            return Err(Failure::new("name the interface that frames come by (--interface), or --udp"));
-        }
-        let mut readers = Vec::new();
-        if !self.station.has_no_interface() {
-            for (_, interface) in self.station.interfaces(network, node)? {
-                readers.push(Reader::new(PacketReader::open(interface, RING, Stamps::Hardware).map_err(Failure::new)?));
-            }
-        }
-        let stamps = match readers.iter().all(|reader| reader.stamps() == Stamps::Hardware) && !readers.is_empty() {
-            true => Stamps::Hardware,
-            false => Stamps::Software,
-        };
-        Ok(Sources { readers, datagrams, stamps })
-    }
-
-    fn listen(&self, sources: &mut Sources, listener: &mut Listener, stop: &AtomicBool) -> Result<(), Failure> {
+    fn listen(&self, ways: &mut WaysIn, listener: &mut Listener, stop: &AtomicBool) -> Result<(), Failure> {
         let until = self.duration.map(|ns| Instant::now() + Duration::from_nanos(ns));
-        let Sources { readers, datagrams, .. } = sources;
-        let wait = if readers.len() + datagrams.len() > 1 { TURN } else { WAIT };
         let messages = |listener: &Listener| listener.arrivals().iter().map(|of| of.messages()).sum::<u64>();
         loop {
-            let mut taken = 0;
-            readers.iter_mut().for_each(|reader| taken += reader.take(listener, |_| {}));
-            datagrams.iter_mut().for_each(|reader| taken += reader.take(listener, |_| {}));
+            let taken = ways.take(listener, |_| {});
             let is_over = until.is_some_and(|until| Instant::now() >= until);
             let is_enough = self.count.is_some_and(|count| messages(listener) >= count);
             if stop.load(Relaxed) || is_over || is_enough {
                 break;
             }
             if taken == 0 {
-                let left = until.map_or(wait, |until| until.saturating_duration_since(Instant::now()).min(wait));
-                for reader in &mut *readers {
-                    reader.wait(listener, left)?;
-                }
-                for reader in &mut *datagrams {
-                    reader.wait(left)?;
-                }
+                let left = until.map_or(WAIT, |until| until.saturating_duration_since(Instant::now()).min(WAIT));
+                ways.wait(listener, left)?;
             }
         }
-        readers.iter_mut().for_each(|reader| reader.count_overflowed(listener));
+        ways.count_overflowed(listener);
         Ok(())
+    }
+}
+
+/// What is asked for cannot come; which option would mend that.
+fn refused(error: WayInError) -> Failure {
+    match error {
+        WayInError::NoInterface => Failure::new("name the interface that frames come by (--interface), or --udp"),
+        other => Failure::new(other),
     }
 }
 

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use ontick_network::endpoint::Planned;
 use ontick_tsn::egress::EgressTiming;
 use ontick_tsn::network::Network;
 use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
 use ontick_tsn::validate::Schedule;
 
 use super::network_flags::NetworkFlags;
-use super::plan::read_plan;
 use super::timing_flags::{Timing, TimingFlags};
 use crate::failure::Failure;
 use crate::flags;
@@ -31,13 +31,6 @@ pub struct PlannedFlags {
     time: u64,
     #[command(flatten)]
     timing: TimingFlags,
-}
-
-/// A network with its plan.
-pub struct Planned {
-    pub network: Network,
-    pub table: Timetable,
-    pub schedule: Schedule,
 }
 
 impl PlannedFlags {
@@ -67,9 +60,7 @@ impl PlannedFlags {
     /// As `read`, for a station: a plan of the network as it was once, or for another target, would have it send at other
     /// times, or leave streams out.
     pub fn read_for_station(&self) -> Result<Planned, Failure> {
-        let planned = self.read(&self.timing()?, &|| true)?;
-        every_stream_is_placed(&planned)?;
-        Ok(planned)
+        self.read(&self.timing()?, &|| true)?.every_stream_is_placed().map_err(Failure::new)
     }
 
     /// Reads both, or plans.
@@ -80,15 +71,13 @@ impl PlannedFlags {
             None => (self.first.as_ref(), self.second.as_ref()),
         };
         let network = timing.apply(self.network.read(file)?);
-        let (table, schedule) = match plan_file {
-            Some(file) => {
-                let wrong = |error| Failure::new(format!("{}: {error}", file.display()));
-                let document = read_plan(file)?;
-                (document.timetable(&network), document.schedule(&network).map_err(wrong)?)
+        match plan_file {
+            Some(file) => Planned::read(network, file).map_err(Failure::new),
+            None => {
+                let (table, schedule) = self.plan(&network, timing, go_on)?;
+                Ok(Planned { network, table, schedule })
             }
-            None => self.plan(&network, timing, go_on)?,
-        };
-        Ok(Planned { network, table, schedule })
+        }
     }
 
     fn plan(
@@ -121,20 +110,6 @@ impl PlannedFlags {
         let schedule = gate_control_list::schedule(network, &table).map_err(Failure::new)?;
         Ok((table, schedule))
     }
-}
-
-fn every_stream_is_placed(Planned { network, table, .. }: &Planned) -> Result<(), Failure> {
-    let placed = network.streams.iter().zip(&table.placed);
-    let without: Vec<&str> =
-        placed.filter(|(_, placed)| placed.is_none()).map(|(stream, _)| stream.name.as_str()).collect();
-    let named = match without.as_slice() {
-        [] => return Ok(()),
-        all if all.len() <= 3 => all.join(", "),
-        all => format!("{} and {} more streams", all[0], all.len() - 1),
-    };
-    Err(Failure::new(format!(
-        "the plan has no place for {named} as the network has it now: plan again, or name the --target that the plan is for"
-    )))
 }
 
 fn plane(timing: &Timing) -> &'static str {

@@ -6,17 +6,18 @@ use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 use ontick_measure::{Error, session};
-use ontick_network::endpoint::{Outgoing, Outlet, StationTime, Talker, fingerprint, outgoing};
+use ontick_network::endpoint::{
+    Datagrams, EndpointError, Outgoing, Outlets, Planned, StationTime, Talker, WayOutError, WaysOut, fingerprint,
+    outgoing, place,
+};
 use ontick_record::Measurement as Kind;
 use ontick_switch::user::CorePlacement;
-use ontick_switch::user::packet::{LaunchSender, PacketSender};
 use ontick_switch::user::rest::Rests;
-use ontick_switch::user::udp::UdpSender;
 use ontick_tsn::network::{Network, NodeId};
 
 use self::talking::Talking;
-use super::planned::{Planned, PlannedFlags};
-use super::station_flags::{self, Datagrams, Payload, StationFlags};
+use super::planned::PlannedFlags;
+use super::station_flags::{self, Payload, StationFlags};
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
@@ -66,14 +67,22 @@ impl Talk {
         let node = self.station.node(&network)?;
         let mut streams = outgoing(&network, &schedule, node);
         if streams.is_empty() {
-            return Err(Failure::new(format!("station {} sends no stream", self.station.name())));
+            return Err(Failure::new(EndpointError::SendsNothing(self.station.name().into())));
         }
         let base_ns = station_flags::base_ns(self.base_time, streams.iter().map(|of| of.period_ns))?;
-        let payloads = self.payloads(&streams)?;
-        let outlets = self.outlets(&network, node, &mut streams)?;
+        let payloads = self.payloads(&network, node, &streams)?;
+        let ways = WaysOut {
+            interfaces: self.station.interfaces().to_vec(),
+            udp: self.udp.clone(),
+            launch_time_ns: self.launch_time,
+        };
+        let Outlets { all: outlets, without_link } = ways.open(&network, node, &mut streams).map_err(refused)?;
+        for interface in without_link {
+            terminal::say(&format!("ontick: {interface} has no link at the moment: frames are lost until it has"));
+        }
         let plan = fingerprint(&network, &schedule);
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(u64::MAX));
-        let place = CorePlacement { cpu: placement.cpu, policy: placement.policy, never_rest: false };
+        let core = CorePlacement { cpu: placement.cpu, policy: placement.policy, never_rest: false };
         let asked = Measurement::asked(&self.measuring, Kind::NetworkTalk, ["messages".to_string()]);
         let ended = Arc::new(OnceLock::new());
         let names: Vec<String> = streams.iter().map(|of| of.name.clone()).collect();
@@ -90,7 +99,7 @@ impl Talk {
                 let prepare = |ready: &ontick_rt::thread::ThreadSetup| {
                     let (time, following) =
                         StationTime::tai().map_err(|error| Error::Impossible(format!("the clock: {error}")))?;
-                    let rests = Rests::needed(place, ready.policy());
+                    let rests = Rests::needed(core, ready.policy());
                     let mut talker = Talker::new(streams, outlets, time, base_ns, plan).resting(rests);
                     for (stream, payload) in &payloads {
                         let set = talker.set_payload(*stream, payload);
@@ -108,9 +117,14 @@ impl Talk {
     }
 
     /// What streams carry, by their places.
-    fn payloads(&self, streams: &[Outgoing]) -> Result<Vec<(usize, Vec<u8>)>, Failure> {
+    fn payloads(
+        &self,
+        network: &Network,
+        node: NodeId,
+        streams: &[Outgoing],
+    ) -> Result<Vec<(usize, Vec<u8>)>, Failure> {
         let read = |payload: &Payload| {
-            let stream = self.place(streams, &payload.stream)?;
+            let stream = place(network, node, streams, &payload.stream).map_err(refused)?;
             let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("{}: {why}", payload.file.display()));
             if std::fs::metadata(&payload.file).map_err(|e| wrong(&e))?.len() > LARGEST_PAYLOAD {
                 return Err(wrong(&"longer than 1 MiB, which no message carries"));
@@ -119,65 +133,17 @@ impl Talk {
         };
         self.payload.iter().map(read).collect()
     }
+}
 
-    /// A stream's place.
-    fn place(&self, streams: &[Outgoing], name: &str) -> Result<usize, Failure> {
-        streams.iter().position(|of| of.name == name).ok_or_else(|| {
-            let names: Vec<&str> = streams.iter().map(|of| of.name.as_str()).collect();
-            Failure::new(format!(
-                "station {} sends no stream {name}; it sends {}",
-                self.station.name(),
-                names.join(", ")
-            ))
-        })
-    }
-
-    /// By what everything leaves; the ports of the streams become places among it.
-    fn outlets(&self, network: &Network, node: NodeId, streams: &mut [Outgoing]) -> Result<Vec<Outlet>, Failure> {
-        let mut outlets = Vec::new();
-        let mut by_udp: Vec<Vec<usize>> = vec![Vec::new(); streams.len()];
-        for datagrams in &self.udp {
-            let stream = self.place(streams, &datagrams.stream)?;
-            if streams[stream].parts > 1 {
-                return Err(Failure::new(format!(
-                    "stream {} has messages of {} frames, and a datagram is one: leave out --udp, or make it 1500 octets",
-                    datagrams.stream, streams[stream].parts
-                )));
-            }
-            outlets.push(Outlet::Udp(UdpSender::open(datagrams.to, streams[stream].pcp.into()).map_err(Failure::new)?));
-            by_udp[stream].push(outlets.len() - 1);
+/// What is asked for cannot leave; which option would mend that.
+fn refused(error: WayOutError) -> Failure {
+    match error {
+        WayOutError::NoInterface => {
+            Failure::new("name the interface that frames leave by (--interface), or --udp for every stream")
         }
-        let needs_interface = by_udp.iter().any(Vec::is_empty);
-        if self.station.has_no_interface() && needs_interface {
-            return Err(Failure::new(
-                "name the interface that frames leave by (--interface), or --udp for every stream",
-            ));
-        }
-        let first = outlets.len();
-        if needs_interface {
-            for (_, interface) in self.station.interfaces(network, node)? {
-                outlets.push(self.open(interface, streams)?);
-            }
-        }
-        for (of, udp) in streams.iter_mut().zip(by_udp) {
-            match udp.is_empty() {
-                true => of.ports.iter_mut().for_each(|port| *port += first),
-                false => of.ports = udp,
-            }
-        }
-        Ok(outlets)
-    }
-
-    fn open(&self, interface: &str, streams: &[Outgoing]) -> Result<Outlet, Failure> {
-        let Some(ahead_ns) = self.launch_time else {
-            let sender = PacketSender::open(interface).map_err(Failure::new)?;
-            if !sender.is_running() {
-                terminal::say(&format!("ontick: {interface} has no link at the moment: frames are lost until it has"));
-            }
-            return Ok(Outlet::Packet(sender));
-        };
-        // A socket has one priority; by default the one of the most streams' queue is the discipline's class.
-        let priority = streams.iter().map(|of| of.pcp).max().unwrap_or(0);
-        Ok(Outlet::Launch { sender: LaunchSender::open(interface, priority.into()).map_err(Failure::new)?, ahead_ns })
+        WayOutError::SeveralFrames { name, parts } => Failure::new(format!(
+            "stream {name} has messages of {parts} frames, and a datagram is one: leave out --udp, or make it 1500 octets"
+        )),
+        other => Failure::new(other),
     }
 }

@@ -7,9 +7,6 @@ use ontick_tsn::egress::{Calibration, DataPlane};
 
 use crate::failure::Failure;
 
-/// Octets of a calibration file at most.
-const LARGEST: u64 = 64 << 10;
-
 #[derive(Args, Clone, Default)]
 pub struct CalibrationFlag {
     /// Result of `ontick switch calibrate` on such a machine [default: built-in assumptions about the data plane]
@@ -42,11 +39,8 @@ impl CalibrationFlag {
 
 impl Measured {
     fn read(file: &std::path::Path) -> Result<Self, Failure> {
-        let shown = file.display().to_string();
-        let text = ontick_switch::files::read_text(file, LARGEST, "longer than 64 KiB, so no calibration");
-        let calibration = Calibration::read(&text.map_err(Failure::new)?);
-        let calibration = calibration.map_err(|wrong| Failure::new(format!("{shown}: {wrong}")))?;
-        Ok(Self { file: shown, calibration })
+        let calibration = ontick_switch::files::calibration(file).map_err(Failure::new)?;
+        Ok(Self { file: file.display().to_string(), calibration })
     }
 
     /// The sentence where it is of another data plane than what carries out `what`.

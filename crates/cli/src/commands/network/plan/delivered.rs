@@ -17,9 +17,6 @@ use ontick_tsn::validate::Schedule;
 use super::pictures;
 use crate::failure::Failure;
 
-/// No plan is longer.
-const LONGEST: u64 = 1 << 30;
-
 #[derive(Args)]
 pub struct Delivery {
     /// Write the plan as JSON: offsets of talkers, and the windows of every port
@@ -132,11 +129,5 @@ impl Delivery {
 
 /// A plan that was written before.
 pub fn read_plan(file: &Path) -> Result<Document, Failure> {
-    let wrong = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", file.display()));
-    let size = fs::metadata(file).map_err(|e| wrong(&e))?.len();
-    if size > LONGEST {
-        return Err(wrong(&"longer than 1 GiB, so no plan"));
-    }
-    let text = fs::read_to_string(file).map_err(|e| wrong(&e))?;
-    Document::read(&text).map_err(|e| wrong(&e))
+    ontick_switch::files::plan(file).map_err(Failure::new)
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_measure::document;
+use ontick_network::endpoint::Planned;
 use ontick_network::namespaces::{self, Options, Outcome};
 use ontick_record::network::{Dropped, Emulation, NetworkProof, ProvenStream};
 use ontick_record::run::{Judged, Settings};
@@ -16,7 +17,6 @@ use ontick_tsn::validate::Schedule;
 use ontick_units::show;
 
 use super::{Prove, drawn};
-use crate::commands::network::planned::Planned;
 use crate::commands::network::proven;
 use crate::failure::Failure;
 use crate::{stop, terminal};

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+use ontick_network::endpoint::Planned;
 use ontick_network::{Costs, Options, simulate};
 use ontick_record::Run;
 use ontick_tsn::egress::DataPlane;
 
 use super::{Prove, document, drawn};
-use crate::commands::network::planned::Planned;
 use crate::failure::Failure;
 use crate::{stop, terminal};
 

@@ -1,0 +1,148 @@
+//! A network and its plan, read from files for one of its stations.
+
+use std::path::{Path, PathBuf};
+
+use ontick_switch::files::{self, FileError};
+use ontick_tsn::egress::EgressTiming;
+use ontick_tsn::network::Network;
+use ontick_tsn::planning::{DocumentError, Timetable};
+use ontick_tsn::target::{self, TARGETS};
+use ontick_tsn::validate::Schedule;
+
+/// Why a network and a plan are of no use to a station.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A file cannot be read, or is none of this kind.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The plan names what the network does not have.
+    #[error("{}: {cause}", file.display())]
+    OfAnother {
+        /// The plan's name.
+        file: PathBuf,
+        /// What does not fit.
+        cause: DocumentError,
+    },
+    /// A plan of the network as it was once, or for another target: with it, a station would send at other times, or leave
+    /// streams out.
+    #[error(
+        "the plan has no place for {0} as the network has it now: plan again, or name the target that the plan is for"
+    )]
+    NoPlace(String),
+    /// Nothing of this name executes schedules.
+    #[error("there is no target {0}; known are {names}", names = target_names())]
+    NoTarget(String),
+    /// It was measured on something else.
+    #[error("{}: it is of a {plane} data plane, and the target is {target}; name one that fits", file.display())]
+    OtherPlane {
+        /// The calibration's name.
+        file: PathBuf,
+        /// What it is of.
+        plane: &'static str,
+        /// As it was asked for.
+        target: String,
+    },
+}
+
+fn target_names() -> String {
+    TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ")
+}
+
+/// A network with its plan.
+#[derive(Debug)]
+pub struct Planned {
+    /// The network, with the timing of what executes the plan.
+    pub network: Network,
+    /// When each message is on which link.
+    pub table: Timetable,
+    /// What stations and gates do.
+    pub schedule: Schedule,
+}
+
+impl Planned {
+    /// With the plan of this file.
+    pub fn read(network: Network, plan: &Path) -> Result<Self, PlanError> {
+        let document = files::plan(plan)?;
+        let schedule = document.schedule(&network);
+        let schedule = schedule.map_err(|cause| PlanError::OfAnother { file: plan.into(), cause })?;
+        Ok(Self { table: document.timetable(&network), network, schedule })
+    }
+
+    /// Refuses a plan that leaves streams out.
+    pub fn every_stream_is_placed(self) -> Result<Self, PlanError> {
+        let placed = self.network.streams.iter().zip(&self.table.placed);
+        let without: Vec<&str> =
+            placed.filter(|(_, placed)| placed.is_none()).map(|(stream, _)| stream.name.as_str()).collect();
+        match without.as_slice() {
+            [] => Ok(self),
+            all if all.len() <= 3 => Err(PlanError::NoPlace(all.join(", "))),
+            all => Err(PlanError::NoPlace(format!("{} and {} more streams", all[0], all.len() - 1))),
+        }
+    }
+}
+
+/// How a target sends, as it is assumed, or as it was measured; where none is named, it is the calibration's, or else the
+/// user data plane.
+pub fn timing(target: Option<&str>, calibration: Option<&Path>) -> Result<EgressTiming, PlanError> {
+    let named = |name: &str| target::named(name).ok_or_else(|| PlanError::NoTarget(name.into()));
+    let asked = target.map(named).transpose()?;
+    let Some(file) = calibration else { return Ok(asked.map_or(named("user")?, |target| target).timing()) };
+    let calibration = files::calibration(file)?;
+    match asked {
+        Some(target) if target.plane != Some(calibration.plane) => Err(PlanError::OtherPlane {
+            file: file.into(),
+            plane: calibration.plane.name(),
+            target: target.name.into(),
+        }),
+        _ => Ok(calibration.timing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_tsn::egress::{Calibration, DataPlane, EgressTiming};
+    use ontick_tsn::network::samples;
+    use ontick_tsn::planning::{Document, Outcome, PlanOptions, gate_control_list, plan};
+
+    use super::*;
+
+    #[test]
+    fn a_plan_of_the_network_as_it_was_is_refused_by_the_streams_that_it_leaves_out() {
+        let network = samples::ring(3, 5);
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), Document::new(&network, &table, &schedule).write().unwrap()).unwrap();
+        let fits = |network: &Network| Planned::read(network.clone(), file.path())?.every_stream_is_placed();
+        assert_eq!(fits(&network).unwrap().schedule.sends.len(), 5);
+        let mut changed = network.clone();
+        changed.streams[2].size += 1;
+        let said = fits(&changed).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("the plan has no place for {} as the", changed.streams[2].name)), "{said}");
+        changed.streams.iter_mut().for_each(|of| of.size += 1);
+        let said = fits(&changed).unwrap_err().to_string();
+        assert!(said.contains(" and 4 more streams as the network has it now: plan again"), "{said}");
+        std::fs::write(file.path(), "{}").unwrap();
+        assert!(matches!(fits(&network), Err(PlanError::File(FileError::NotPlan { .. }))));
+    }
+
+    #[test]
+    fn a_timing_is_of_the_target_or_of_what_was_measured() {
+        let user = target::named("user").unwrap().timing();
+        assert_eq!((timing(None, None).unwrap(), timing(Some("any"), None).unwrap()), (user, EgressTiming::IDEAL));
+        let said = timing(Some("abacus"), None).unwrap_err().to_string();
+        assert!(said.starts_with("there is no target abacus; known are any, user"), "{said}");
+        let measured = EgressTiming { guard_ns: 4_321, ..user };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (plane, about) = (DataPlane::Kernel, "a test".into());
+        let calibration = Calibration { ontick_calibration: Calibration::VERSION, plane, about, timing: measured };
+        std::fs::write(file.path(), calibration.write().unwrap()).unwrap();
+        assert_eq!(timing(None, Some(file.path())).unwrap(), measured);
+        assert_eq!(timing(Some("kernel"), Some(file.path())).unwrap(), measured);
+        let said = timing(Some("user"), Some(file.path())).unwrap_err().to_string();
+        assert!(said.contains("it is of a kernel data plane, and the target is user"), "{said}");
+    }
+}
