@@ -94,7 +94,8 @@ fn turn(job: &Job, seconds: u64, heard: bool) -> Result<Sent, String> {
     };
     let base_ns = ClockId::Tai.now_ns() + SECOND / 2;
     let until_ns = base_ns + seconds * SECOND;
-    let talk = Talk { streams, outlets: vec![Outlet::Packet(sender)], base_ns, from_ns: base_ns, until_ns, plan: 0 };
+    let outlets = vec![Outlet::Packet(sender)];
+    let talk = Talk { streams, payloads: Vec::new(), outlets, base_ns, from_ns: base_ns, until_ns, plan: 0 };
     let place = CorePlacement { cpu: Some(job.cpu), policy: Policy::Fifo(job.priority), never_rest: false };
     let talkers = TalkerThread::start(talk, place).map_err(|e| reported(&e))?;
     let ended = AtomicBool::new(false);

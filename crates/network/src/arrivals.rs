@@ -115,13 +115,13 @@ impl Arrivals {
         self.expected
     }
 
-    /// A frame came whose last bit is there.
+    /// A frame came whose last bit is there; whether none of its number came before.
     #[inline]
-    pub fn arrived(&mut self, frame: Arrived) {
+    pub fn arrived(&mut self, frame: Arrived) -> bool {
         let number = frame.message * self.expected.parts + u64::from(frame.part);
         if !self.is_new(number) {
             self.duplicates += 1;
-            return;
+            return false;
         }
         self.frames += 1;
         if self.open.0 != frame.message {
@@ -131,6 +131,7 @@ impl Arrivals {
         if self.open.1 >= self.expected.parts {
             self.is_whole(frame);
         }
+        true
     }
 
     /// A message came wholly.
@@ -269,7 +270,7 @@ mod tests {
     fn what_was_sent_before_the_first_that_came_is_not_missing() {
         let mut of = arrivals(1);
         assert_eq!(of.span(), 0);
-        [1_000, 1_001, 1_003, 999].into_iter().for_each(|message| of.arrived(frame(message, 0, 0)));
+        [1_000, 1_001, 1_003, 999].into_iter().for_each(|message| assert!(of.arrived(frame(message, 0, 0))));
         assert_eq!((of.span(), of.frames(), of.out_of_order), (5, 4, 1));
     }
 }

@@ -60,6 +60,7 @@ fn what_a_talker_sends_a_listener_holds_against_the_plan() {
     let base_ns = ClockId::Tai.now_ns() + 50 * MILLISECOND;
     let job = Job {
         streams: outgoing(&network, &schedule, stream.talker),
+        payloads: Vec::new(),
         outlets: vec![Outlet::Packet(outlet)],
         base_ns,
         from_ns: base_ns,

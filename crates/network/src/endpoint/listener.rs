@@ -17,6 +17,8 @@ pub struct Message<'a> {
     pub payload: &'a [u8],
     /// When it came, in ns of TAI.
     pub at_ns: u64,
+    /// A frame of its number came before.
+    pub is_duplicate: bool,
 }
 
 /// What came besides frames in good order.
@@ -139,7 +141,7 @@ impl Listener {
             self.strays.retagged += 1;
         }
         self.delays[place].add(received.at_ns.saturating_sub(header.sent_ns));
-        self.arrivals[place].arrived(Arrived {
+        let is_new = self.arrivals[place].arrived(Arrived {
             message: header.message,
             part: header.part,
             at_ns: received.at_ns,
@@ -148,7 +150,7 @@ impl Listener {
         if (self.keeps_ns.0..self.keeps_ns.1).contains(&received.at_ns) && self.kept.len() < MOST_KEPT {
             self.kept.push((place, received.at_ns));
         }
-        Some(Message { stream: place, header, payload, at_ns: received.at_ns })
+        Some(Message { stream: place, header, payload, at_ns: received.at_ns, is_duplicate: !is_new })
     }
 }
 

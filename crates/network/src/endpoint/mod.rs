@@ -1,7 +1,8 @@
 //! End points: a station that sends its streams at their planned times, and one that holds what comes against the plan.
 //!
 //! [`Talker`] sends, each message at its time, by packet sockets, at launch times or by UDP; [`Listener`] judges what a
-//! [`Reader`] takes from an interface. A program sends its own data by [`Talker::send_at`]:
+//! [`Reader`] takes from an interface. [`StationTalker`] and [`StationListener`] are whole stations, of files, for a program that
+//! gives each stream what it carries, and gets messages. One that decides on the time itself sends by [`Talker::send_at`]:
 //!
 //! ```no_run
 //! use ontick_network::endpoint::{self, Outlet, StationTime, Talker};
@@ -27,11 +28,16 @@ mod error;
 mod following;
 mod header;
 mod listener;
+mod messages;
 mod outlet;
+mod payload;
 mod plan_files;
 mod planned;
 mod reader;
 mod run;
+mod station;
+mod station_listener;
+mod station_talker;
 mod talker;
 mod time;
 mod ways_in;
@@ -42,11 +48,16 @@ pub use error::{EndpointError, ErrorKind};
 pub use following::Following;
 pub use header::{HEADER, Header};
 pub use listener::{Listener, Message, Strays};
+pub use messages::{Messages, WholeMessage};
 pub use outlet::{Outlet, Transmit};
+pub use payload::{PayloadReader, PayloadWriter, payloads};
 pub use plan_files::{PlanError, Planned, timing};
 pub use planned::{Incoming, Outgoing, StationError, Way, fingerprint, incoming, interfaces, outgoing, station};
 pub use reader::{Reader, UdpReader, tai_ahead_of_stamps_ns};
 pub use run::{Job, RunError, Talked, TalkerThread};
+pub use station::StationFiles;
+pub use station_listener::{StationListener, StreamFigures};
+pub use station_talker::{StationTalker, TalkerOptions, TalkerStream};
 pub use talker::{Departure, SendError, Talker, Turn};
 pub use time::{StationTime, Time};
 pub use ways_in::{WayInError, WaysIn};

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ontick_record::Histogram;
+use ontick_record::{Bucket, Histogram};
 use ontick_rt::cpus::claim::{Claim, ClaimError, Occupancy, claim};
+use ontick_rt::recorder;
 use ontick_rt::thread::{Setup, block_signals};
 use ontick_rt::watchdog::Watchdog;
 use ontick_switch::user::CorePlacement;
@@ -16,10 +18,10 @@ use ontick_switch::user::rest::Rests;
 
 use super::following::Following;
 use super::outlet::Outlet;
+use super::payload::PayloadReader;
 use super::planned::Outgoing;
 use super::talker::{Talker, Turn};
 use super::time::StationTime;
-use crate::distribution::Distribution;
 
 /// A talker that keeps its CPU for itself this long has run away.
 const RUNAWAY_AFTER: Duration = Duration::from_secs(10);
@@ -37,7 +39,7 @@ pub enum RunError {
 }
 
 /// What a talker did.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Talked {
     /// Of each stream: messages that left, that the kernel did not take, and that were left out.
     pub counts: Vec<(u64, u64, u64)>,
@@ -52,10 +54,39 @@ pub struct Talked {
 /// A talker at work.
 #[derive(Debug)]
 pub struct TalkerThread {
-    thread: JoinHandle<io::Result<Talked>>,
+    thread: JoinHandle<io::Result<()>>,
     stop: Arc<AtomicBool>,
-    following: Following,
+    ready: Receiver<Vec<String>>,
+    progress: Progress,
     _cpu: Option<Claim>,
+}
+
+/// What is known of the thread from outside.
+struct Progress {
+    counts: Arc<[Counts]>,
+    lateness: recorder::Reader,
+    refused: Vec<String>,
+    following: Following,
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Progress").field("counts", &self.counts).finish_non_exhaustive()
+    }
+}
+
+impl Progress {
+    fn talked(&self) -> Talked {
+        let snapshot = self.lateness.snapshot();
+        let extremes = snapshot.min_ns.zip(snapshot.max_ns);
+        let buckets = snapshot.buckets().map(Bucket::from);
+        Talked {
+            counts: self.counts.iter().map(Counts::get).collect(),
+            lateness: Histogram::recorded(buckets, extremes, snapshot.sum_ns, snapshot.sum_of_squares),
+            refused: self.refused.clone(),
+            clock_steps: self.following.steps().0,
+        }
+    }
 }
 
 /// What is sent, and when it begins and ends, in ns of TAI.
@@ -63,6 +94,8 @@ pub struct TalkerThread {
 pub struct Job {
     /// Streams, whose ports are places among the outlets.
     pub streams: Vec<Outgoing>,
+    /// For each stream, where a program puts what it carries; for none, where they carry nothing.
+    pub payloads: Vec<PayloadReader>,
     /// By what they leave.
     pub outlets: Vec<Outlet>,
     /// When the first periods begin.
@@ -75,24 +108,71 @@ pub struct Job {
     pub plan: u32,
 }
 
+/// Of one stream, for whoever looks while it is sent.
+#[derive(Debug, Default)]
+struct Counts([AtomicU64; 3]);
+
+impl Counts {
+    #[inline]
+    fn set(&self, (sent, refused, skipped): (u64, u64, u64)) {
+        self.0.iter().zip([sent, refused, skipped]).for_each(|(cell, number)| cell.store(number, Relaxed));
+    }
+
+    fn get(&self) -> (u64, u64, u64) {
+        let [sent, refused, skipped] = &self.0;
+        (sent.load(Relaxed), refused.load(Relaxed), skipped.load(Relaxed))
+    }
+}
+
+/// What the thread shows of itself.
+struct Shown {
+    counts: Arc<[Counts]>,
+    lateness: recorder::Writer,
+    ready: SyncSender<Vec<String>>,
+}
+
 impl TalkerThread {
     /// Starts it.
     pub fn start(job: Job, place: CorePlacement) -> Result<Self, RunError> {
         let real_time = place.policy.is_real_time();
         let held = place.cpu.filter(|_| real_time).map(|cpu| claim(cpu, Occupancy::Rests)).transpose()?;
+        Self::start_on(job, place, held)
+    }
+
+    /// Starts it on a CPU that is claimed already.
+    pub fn start_on(job: Job, place: CorePlacement, held: Option<Claim>) -> Result<Self, RunError> {
         let (time, following) = StationTime::tai()?;
         let stop = Arc::new(AtomicBool::new(false));
+        let counts: Arc<[Counts]> = job.streams.iter().map(|_| Counts::default()).collect();
+        // Nothing asks for single ones.
+        let (writer, lateness) = recorder::channel(u64::MAX);
+        let (sender, ready) = sync_channel(1);
         let work = {
+            let shown = Shown { counts: counts.clone(), lateness: writer, ready: sender };
             let stop = stop.clone();
-            move || talk(job, place, time, &stop)
+            move || talk(job, place, time, shown, &stop)
         };
         let thread = std::thread::Builder::new().name("ontick-talker".into()).spawn(work)?;
-        Ok(Self { thread, stop, following, _cpu: held })
+        let progress = Progress { counts, lateness, refused: Vec::new(), following };
+        Ok(Self { thread, stop, ready, progress, _cpu: held })
     }
 
     /// Whether it has sent everything.
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished()
+    }
+
+    /// Waits until the thread is set up; what the system refused of that.
+    pub fn refused(&mut self) -> &[String] {
+        if let Ok(refused) = self.ready.recv() {
+            self.progress.refused = refused;
+        }
+        &self.progress.refused
+    }
+
+    /// What it did so far; of what was refused, what was asked for before.
+    pub fn talked(&self) -> Talked {
+        self.progress.talked()
     }
 
     /// Has it send nothing more, if it has not ended yet, and tells what it did.
@@ -102,35 +182,42 @@ impl TalkerThread {
     }
 
     /// Waits until it has sent everything, and tells what it did.
-    pub fn end(self) -> io::Result<Talked> {
-        let talked = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(Talked { clock_steps: self.following.steps().0, ..talked })
+    pub fn end(mut self) -> io::Result<Talked> {
+        self.refused();
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(self.progress.talked())
     }
 }
 
-fn talk(job: Job, place: CorePlacement, time: StationTime, stop: &AtomicBool) -> io::Result<Talked> {
+fn talk(job: Job, place: CorePlacement, time: StationTime, shown: Shown, stop: &AtomicBool) -> io::Result<()> {
     block_signals();
     let setup = Setup::new().policy(place.policy).lock_memory().cpu_latency_us(0).timer_slack_ns(1);
     let held = place.cpu.into_iter().fold(setup, Setup::cpu).best_effort();
-    let refused = held.refused().iter().map(ToString::to_string).collect();
+    let Shown { counts, mut lateness, ready } = shown;
+    // There is room for one.
+    let _ = ready.try_send(held.refused().iter().map(ToString::to_string).collect());
+    drop(ready);
     let _watchdog = match place.policy.is_real_time() {
         true => Some(Watchdog::watch_this_thread(RUNAWAY_AFTER)?),
         false => None,
     };
     let rests = Rests::needed(place, held.policy());
-    let Job { streams, outlets, base_ns, from_ns, until_ns, plan } = job;
-    let mut talker = Talker::new(streams, outlets, time, base_ns, plan).resting(rests).starting(from_ns);
-    let mut lateness = Distribution::with_room();
+    let Job { streams, payloads, outlets, base_ns, from_ns, until_ns, plan } = job;
+    let talker = Talker::new(streams, outlets, time, base_ns, plan).resting(rests).starting(from_ns);
+    let mut talker = talker.taking(payloads);
     while !stop.load(Relaxed) {
         match talker.turn_until(until_ns) {
             None => break,
-            Some(Turn::Departed(departure)) => lateness.add(departure.late_ns()),
+            Some(Turn::Departed(departure)) => {
+                lateness.record(departure.begun_ns, departure.late_ns());
+                counts[departure.stream].set(talker.counts_of(departure.stream));
+            }
             Some(Turn::Rested(_)) => {}
         }
     }
-    let counts = talker.counts().collect();
+    counts.iter().zip(talker.counts()).for_each(|(cells, counts)| cells.set(counts));
     // Closing sockets waits for every CPU to have been in the kernel (RCU): not at a priority that would hold that up.
     step_down(0);
     drop(talker);
-    Ok(Talked { counts, lateness: lateness.histogram(), refused, clock_steps: 0 })
+    Ok(())
 }

@@ -8,8 +8,8 @@ use std::collections::BinaryHeap;
 use ontick_switch::user::port::Sent;
 use ontick_switch::user::rest::{REST_NS, Rests};
 
-use super::header::HEADER;
 use super::outlet::Transmit;
+use super::payload::PayloadReader;
 use super::planned::Outgoing;
 use super::time::Time;
 
@@ -21,6 +21,8 @@ use stream::Stream;
 const NAP_NS: u64 = 20_000_000;
 /// And so much before it the last stretch begins, in ns.
 const NEAR_NS: u64 = 1_000_000;
+/// So long before a message leaves its payload is taken: copying the longest takes a part of it; in ns.
+const TAKEN_NS: u64 = 50_000;
 /// A wait of this length has a sleep in it, in ns.
 const SLEPT_NS: u64 = 300_000;
 /// A talker that found no time to sleep does so all the same after this, so that it does not run away with its CPU; in ns.
@@ -123,6 +125,12 @@ impl<S: Transmit, T: Time> Talker<S, T> {
         self
     }
 
+    /// Each stream carries what a program puts into its place here, the newest that is there shortly before a message leaves.
+    pub fn taking(mut self, payloads: Vec<PayloadReader>) -> Self {
+        self.streams.iter_mut().zip(payloads).for_each(|(stream, payloads)| stream.payloads = Some(payloads));
+        self
+    }
+
     /// What the messages of a stream carry from now on behind their headers; whatever they carried before is gone.
     pub fn set_payload(&mut self, stream: usize, payload: &[u8]) -> Result<(), SendError> {
         let streams = self.streams.len();
@@ -154,6 +162,15 @@ impl<S: Transmit, T: Time> Talker<S, T> {
             return Turn::Rested(self.has_rested());
         }
         self.rest_before(now_ns, due_ns);
+        if let Some(Reverse((_, n))) = self.departures.peek() {
+            let stream = &mut self.streams[*n as usize];
+            if stream.payloads.is_some() {
+                if ahead_ns > TAKEN_NS {
+                    self.time.until(due_ns - TAKEN_NS);
+                }
+                stream.take_payload();
+            }
+        }
         let begun_ns = self.time.until(due_ns);
         let Some(Reverse((_, n))) = self.departures.pop() else { return Turn::Rested(begun_ns) };
         let departure = self.send(n as usize, begun_ns, end_ns);
@@ -196,7 +213,13 @@ impl<S: Transmit, T: Time> Talker<S, T> {
 
     /// Of each stream: messages that left, that the kernel did not take, and that were left out.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        self.streams.iter().map(|of| (of.sent, of.refused, of.skipped))
+        self.streams.iter().map(Stream::counts)
+    }
+
+    /// The same of one.
+    #[inline]
+    pub fn counts_of(&self, stream: usize) -> (u64, u64, u64) {
+        self.streams[stream].counts()
     }
 
     /// Messages that were taken and did not leave at their launch time.
@@ -271,11 +294,6 @@ impl<S: Transmit, T: Time> Talker<S, T> {
         }
         self.departures = all.into();
     }
-}
-
-/// Octets of payload that a message of this size carries in all of its frames.
-pub(super) fn room(size: u32, parts: u32) -> usize {
-    (0..parts).map(|part| super::planned::data_octets(size, part).saturating_sub(HEADER)).sum()
 }
 
 #[cfg(test)]

@@ -204,7 +204,8 @@ impl<'a> Trial<'a> {
         let of = streams.iter().map(|of| of.stream).collect();
         let from_ns = soon_ns();
         let plan = fingerprint(self.network, self.schedule);
-        Ok((Job { streams, outlets, base_ns, from_ns, until_ns: from_ns + duration_ns, plan }, of))
+        let until_ns = from_ns + duration_ns;
+        Ok((Job { streams, payloads: Vec::new(), outlets, base_ns, from_ns, until_ns, plan }, of))
     }
 
     /// For each interface that streams come to, who takes them.

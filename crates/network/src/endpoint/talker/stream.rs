@@ -5,6 +5,7 @@ use ontick_switch::user::port::Sent;
 use super::SendError;
 use crate::endpoint::header::{HEADER, Header};
 use crate::endpoint::outlet::Transmit;
+use crate::endpoint::payload::PayloadReader;
 use crate::endpoint::planned::{Outgoing, data_octets};
 use crate::frame;
 
@@ -23,6 +24,8 @@ pub(super) struct Stream {
     /// The first period for which a program has sent no message of its own.
     own_period: u64,
     room: usize,
+    /// Where a program puts what it carries.
+    pub payloads: Option<PayloadReader>,
     /// By the ports that it leaves by.
     lanes: Vec<Lane>,
     pub sent: u64,
@@ -97,7 +100,8 @@ impl Stream {
             ahead_ns: of.ports.iter().map(|outlet| outlets[*outlet].ahead_ns()).max().unwrap_or(0),
             first_ns,
             own_period: 0,
-            room: super::room(of.size, of.parts),
+            room: of.room(),
+            payloads: None,
             lanes: of.ports.iter().map(lane).collect(),
             sent: 0,
             refused: 0,
@@ -115,10 +119,23 @@ impl Stream {
         if payload.len() > self.room {
             return Err(SendError::TooLong { name: self.name.clone(), payload: payload.len(), room: self.room });
         }
-        for lane in &mut self.lanes {
-            lane.parts.iter_mut().fold(payload, |rest, part| part.fill(rest));
-        }
+        fill(&mut self.lanes, payload);
         Ok(())
+    }
+
+    /// Carries what the program put there, if it is new.
+    #[inline]
+    pub fn take_payload(&mut self) {
+        let lanes = &mut self.lanes;
+        if let Some(payloads) = &mut self.payloads {
+            payloads.take(|payload| fill(lanes, payload));
+        }
+    }
+
+    /// Messages that left, that the kernel did not take, and that were left out.
+    #[inline]
+    pub fn counts(&self) -> (u64, u64, u64) {
+        (self.sent, self.refused, self.skipped)
     }
 
     /// The next message is sent where the plan has it from `now_ns` on.
@@ -172,6 +189,13 @@ impl Stream {
             _ => self.refused += 1,
         }
         result
+    }
+}
+
+/// By each port, all frames carry it.
+fn fill(lanes: &mut [Lane], payload: &[u8]) {
+    for lane in lanes {
+        lane.parts.iter_mut().fold(payload, |rest, part| part.fill(rest));
     }
 }
 

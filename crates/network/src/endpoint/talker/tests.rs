@@ -1,5 +1,6 @@
 use super::*;
-use crate::endpoint::header::Header;
+use crate::endpoint::header::{HEADER, Header};
+use crate::endpoint::payload::payloads;
 
 /// A clock on which waiting takes the time that is waited for, and what the script has beyond it.
 #[derive(Debug, Default)]
@@ -168,6 +169,24 @@ fn a_payload_follows_the_header_over_all_frames_of_a_message() {
     let too_long = talker.set_payload(0, &vec![0; room + 1]).unwrap_err();
     assert!(too_long.to_string().starts_with("1621 octets are too many for stream f0"), "{too_long}");
     assert!(talker.set_payload(1, &[]).is_err());
+}
+
+/// Shortly before the message, so that it is the newest; without one it carries what it carried before.
+#[test]
+fn a_message_carries_what_the_program_put_there_last() {
+    let (mut writer, reader) = payloads(60);
+    let time = Paper { late_ns: vec![0, 40], ..Paper::default() };
+    let mut talker = talker(vec![outgoing(0, 100_000, 1_000_000)], Wire::default(), time).taking(vec![reader]);
+    writer.put(b"too early");
+    writer.put(b"first");
+    let begun_ns: Vec<_> = departures(&mut talker, BASE_NS + 1_100_000).iter().map(Departure::late_ns).collect();
+    writer.put(b"second");
+    departures(&mut talker, BASE_NS + 2_100_000);
+    let frames = &talker.outlets[0].frames;
+    let carried: Vec<_> = frames.iter().map(|(_, octets)| Header::read(&octets[18..]).unwrap().1).collect();
+    assert_eq!(carried, [&b"first"[..], b"first", b"second"]);
+    // Taking it is over before it is due.
+    assert_eq!((begun_ns, talker.time.waits), (vec![40, 40], 6));
 }
 
 #[test]
