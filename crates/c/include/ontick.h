@@ -19,7 +19,7 @@
 #define ONTICK_ABI_MAJOR 0
 
 // Raised with each addition: a program needs at least the one that it was compiled with.
-#define ONTICK_ABI_MINOR 1
+#define ONTICK_ABI_MINOR 2
 
 // Done.
 #define ONTICK_OK 0
@@ -140,8 +140,14 @@ typedef struct ontick_histogram ontick_histogram;
 // A line that this program has, for one thread at a time.
 typedef struct ontick_line ontick_line;
 
+// A listener, for one thread at a time.
+typedef struct ontick_listener ontick_listener;
+
 // Counts of latencies: one thread records, others may read at any time.
 typedef struct ontick_recorder ontick_recorder;
+
+// A talker, for one thread at a time.
+typedef struct ontick_talker ontick_talker;
 
 // A thread that was set up.
 typedef struct ontick_thread ontick_thread;
@@ -266,6 +272,124 @@ typedef struct ontick_edge {
     // Edges of this line since the one before that were not reported.
     uint32_t lost;
 } ontick_edge;
+
+// What a talker sends, and how. ontick_talker_options_init() fills it, all but network, plan, station
+// and either interfaces or udp.
+typedef struct ontick_talker_options {
+    // sizeof(ontick_talker_options)
+    uint32_t size;
+    // The CPU of the thread that sends: a number, ONTICK_CPU_AUTO (set by init) or ONTICK_CPU_KEEP.
+    int32_t cpu;
+    // The file that describes the network.
+    const char *network;
+    // Its plan, as `ontick network plan --out` writes it.
+    const char *plan;
+    // The station that this program is.
+    const char *station;
+    // The interface of its cable; of a station with several cables one for each, in the order of the
+    // file, with commas between.
+    const char *interfaces;
+    // Streams that leave as datagrams instead: "setpoint=192.0.2.7:5000", with commas between.
+    const char *udp;
+    // What the plan is for ("user", "kernel", ...); NULL (set by init): what the calibration is of, or
+    // else the user data plane.
+    const char *target;
+    // The file of a calibration that the plan was made with, or NULL (set by init).
+    const char *calibration;
+    // Scheduling of the thread that sends: "fifo:90" (set by init), "rr:50", "other".
+    const char *policy;
+    // When the first periods begin, in ns of TAI; 0 (set by init): with a whole second, about a second
+    // from now.
+    uint64_t base_time_ns;
+} ontick_talker_options;
+
+// What became of the messages of a stream, or of all.
+typedef struct ontick_talker_figures {
+    // Messages that were handed to the kernel.
+    uint64_t sent;
+    // Messages that the kernel did not take: no link, no room.
+    uint64_t refused;
+    // Messages that were left out, as their period was over.
+    uint64_t left_out;
+    // How late messages of all streams were handed over at most, in ns, and 99 in 100 of them.
+    uint64_t max_late_ns;
+    // The latter.
+    uint64_t p99_late_ns;
+    // How often the machine's clock was set meanwhile: messages followed it.
+    uint64_t clock_steps;
+} ontick_talker_figures;
+
+// What a listener receives, and by what. ontick_listener_options_init() fills it, all but network,
+// plan, station and interfaces or udp.
+typedef struct ontick_listener_options {
+    // sizeof(ontick_listener_options)
+    uint32_t size;
+    // 0.
+    int32_t reserved;
+    // The file that describes the network.
+    const char *network;
+    // Its plan, as `ontick network plan --out` writes it.
+    const char *plan;
+    // The station that this program is.
+    const char *station;
+    // The interface of its cable; of a station with several cables one for each, in the order of the
+    // file, with commas between.
+    const char *interfaces;
+    // Addresses at which datagrams are received: "0.0.0.0:5000", with commas between.
+    const char *udp;
+    // What the plan is for ("user", "kernel", ...); NULL (set by init): what the calibration is of, or
+    // else the user data plane.
+    const char *target;
+    // The file of a calibration that the plan was made with, or NULL (set by init).
+    const char *calibration;
+} ontick_listener_options;
+
+// A message that came. This structure never changes.
+typedef struct ontick_message {
+    // The stream's name.
+    const char *stream;
+    // The message's number, from 0 when its talker began: one that is missing was lost.
+    uint64_t number;
+    // When it was to be sent, in ns of TAI.
+    uint64_t planned_ns;
+    // When its last frame came, in ns of TAI, by the interface's stamp or the kernel's.
+    uint64_t arrived_ns;
+    // What its talker had it carry; valid until the next call for a message of this listener.
+    const void *payload;
+    // Its length in bytes.
+    size_t length;
+} ontick_message;
+
+// What became of the messages of a stream.
+typedef struct ontick_listener_figures {
+    // Messages that came whole.
+    uint64_t received;
+    // Messages between the first that came and the newest that did not come whole.
+    uint64_t lost;
+    // Messages that came after their deadline.
+    uint64_t late;
+    // Frames that came behind one that was sent after them.
+    uint64_t out_of_order;
+    // Frames that came twice.
+    uint64_t duplicates;
+    // The longest time from the beginning of the period until a message was there, in ns, and that
+    // within which 99 in 100 were.
+    uint64_t max_latency_ns;
+    // The latter.
+    uint64_t p99_latency_ns;
+} ontick_listener_figures;
+
+// What came besides messages in good order, of all streams.
+typedef struct ontick_listener_strays {
+    // Frames of a talker with another plan or another network: give both the same files.
+    uint64_t other_plan;
+    // Frames of streams that are for others.
+    uint64_t other_streams;
+    // Frames with another VLAN tag or priority than is planned, or without one.
+    uint64_t retagged;
+    // Frames that came and found no room: this program took them too slowly.
+    uint64_t overflowed;
+} ontick_listener_strays;
 
 #ifdef __cplusplus
 extern "C" {
@@ -419,6 +543,84 @@ int ontick_simulated_wire(const char *from,
 
 // Removes a simulated chip ("bench"), whose lines nobody else can open then.
 int ontick_simulated_remove(const char *chip);
+
+// Fills the options; `size` is sizeof(ontick_talker_options).
+int ontick_talker_options_init(struct ontick_talker_options *options, size_t size);
+
+// Reads network and plan, refuses a plan that does not fit, and opens the interfaces. Nothing is sent yet.
+int ontick_talker_open(const struct ontick_talker_options *options,
+                       struct ontick_talker **talker);
+
+// The name of a stream that the station sends, from 0; NULL past the last. It stays valid until the
+// talker is closed.
+const char *ontick_talker_stream(const struct ontick_talker *talker, int index);
+
+// How many bytes a message of the stream carries at most.
+int ontick_talker_room(const struct ontick_talker *talker, const char *stream, size_t *bytes);
+
+// What the stream's next message carries, and those after it until the next call. It is copied, and
+// taken 50 us before the message leaves. A listener gets exactly these bytes. Before the first call
+// messages are empty. It waits for nothing and allocates nothing.
+int ontick_talker_set_payload(struct ontick_talker *talker,
+                              const char *stream,
+                              const void *bytes,
+                              size_t length);
+
+// Starts the thread that sends each message at its time, once. What the system refuses of its set-up
+// is told by ontick_talker_refusal(): it sends all the same, but may be late.
+int ontick_talker_begin(struct ontick_talker *talker);
+
+// A refusal, from 0: what was asked for the thread, why it was refused, and what to do; NULL past the
+// last. It stays valid until the talker is closed.
+const char *ontick_talker_refusal(const struct ontick_talker *talker,
+                                  int index);
+
+// Fills figures of a stream, or of all where that is NULL, while it sends or after it; `size` is
+// sizeof(ontick_talker_figures).
+int ontick_talker_get_figures(const struct ontick_talker *talker,
+                              const char *stream,
+                              struct ontick_talker_figures *figures,
+                              size_t size);
+
+// Sends nothing more: within about 20 ms. The figures can still be read. Once more does nothing.
+int ontick_talker_end(struct ontick_talker *talker);
+
+// Ends it, closes the interfaces, and sets *talker to NULL.
+int ontick_talker_close(struct ontick_talker **talker);
+
+// Fills the options; `size` is sizeof(ontick_listener_options).
+int ontick_listener_options_init(struct ontick_listener_options *options, size_t size);
+
+// Reads network and plan, refuses a plan that does not fit, and opens the interfaces. From now on what
+// comes is kept, some 30000 frames for each interface, until the program takes it.
+int ontick_listener_open(const struct ontick_listener_options *options,
+                         struct ontick_listener **listener);
+
+// The name of a stream that comes to the station, from 0; NULL past the last. It stays valid until the
+// listener is closed.
+const char *ontick_listener_stream(const struct ontick_listener *listener,
+                                   int index);
+
+// Waits for the next message of any stream until `deadline_ns` of ontick_now_ns() (0: not at all);
+// ONTICK_NONE where none came.
+int ontick_listener_next(struct ontick_listener *listener,
+                         uint64_t deadline_ns,
+                         struct ontick_message *message);
+
+// Fills figures of a stream, or of all where that is NULL, of what was taken so far; `size` is
+// sizeof(ontick_listener_figures).
+int ontick_listener_get_figures(const struct ontick_listener *listener,
+                                const char *stream,
+                                struct ontick_listener_figures *figures,
+                                size_t size);
+
+// Fills what came besides messages in good order; `size` is sizeof(ontick_listener_strays).
+int ontick_listener_get_strays(struct ontick_listener *listener,
+                               struct ontick_listener_strays *strays,
+                               size_t size);
+
+// Closes the interfaces and sets *listener to NULL.
+int ontick_listener_close(struct ontick_listener **listener);
 
 #ifdef __cplusplus
 }  // extern "C"

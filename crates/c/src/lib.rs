@@ -1,4 +1,5 @@
-//! libontick: what a program in C or C++ needs to act on time. A thin door to `ontick-rt` and `ontick-gpio`; the header
+//! libontick: what a program in C or C++ needs to act on time. A thin door to `ontick-rt`, `ontick-gpio` and
+//! `ontick-network`; the header
 //! `include/ontick.h` is made of these sources, and `docs/c.md` shows how it is used.
 //!
 //! What holds for every function here:
@@ -14,6 +15,7 @@
 mod fork;
 mod handle;
 mod input;
+mod station;
 
 // The header has them in this order.
 mod version;
@@ -33,3 +35,7 @@ mod watchdog;
 mod line;
 
 mod simulated;
+
+mod talker;
+
+mod listener;

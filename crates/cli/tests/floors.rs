@@ -57,8 +57,8 @@ const HOUSE: [Wing; 21] = [
             UNITS, RT, RECORD, UNDO, TSN, GPIO, MACHINE, KERNEL, MEASURE, ACQUIRE, LINK, SWITCH, REPORT, NETWORK, WATCH,
         ],
     },
-    Wing { name: C, floor: 5, may_use: &[RT, RECORD, GPIO, MACHINE] },
-    Wing { name: PYTHON, floor: 5, may_use: &[UNITS, RT, RECORD, TSN, GPIO, MEASURE, ACQUIRE, REPORT] },
+    Wing { name: C, floor: 5, may_use: &[RT, RECORD, GPIO, MACHINE, NETWORK] },
+    Wing { name: PYTHON, floor: 5, may_use: &[UNITS, RT, RECORD, TSN, GPIO, MEASURE, ACQUIRE, REPORT, NETWORK] },
     Wing {
         name: "ontick-bench",
         floor: 7,

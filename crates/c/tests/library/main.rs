@@ -6,3 +6,4 @@ mod header;
 mod page;
 mod programs;
 mod staged;
+mod station;

@@ -33,10 +33,12 @@ fn every_program_of_the_page_compiles() {
 }
 
 #[test]
-fn the_page_shows_the_example_as_it_is() {
-    let example = std::fs::read_to_string(top().join("crates/c/examples/control_loop.c")).unwrap();
-    assert!(blocks(&page(), "c").contains(&example), "docs/c.md shows examples/control_loop.c");
-    assert!(example.lines().count() <= 40, "the page says that it has 40 lines");
+fn the_page_shows_the_examples_as_they_are() {
+    let example = |name| std::fs::read_to_string(top().join("crates/c/examples").join(name)).unwrap();
+    for name in ["control_loop.c", "talk.c"] {
+        assert!(blocks(&page(), "c").contains(&example(name)), "docs/c.md shows examples/{name}");
+    }
+    assert!(example("control_loop.c").lines().count() <= 40, "the page says that it has 40 lines");
 }
 
 /// Functions whose name the page has, and those of the header.

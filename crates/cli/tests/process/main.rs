@@ -51,6 +51,7 @@ mod machine;
 mod namespace;
 mod neighbours;
 mod network_prove;
+mod network_programs;
 mod network_stations;
 mod no_worse;
 mod otlp;
