@@ -27,6 +27,9 @@ __all__ = [
     "Taken",
     "remove_chip",
     "wire",
+    "Listener",
+    "Message",
+    "Talker",
     "__version__",
 ]
 
@@ -220,6 +223,73 @@ class Samples:
     def stop(self) -> None: ...
     def close(self) -> None: ...
 
+@final
+class Message:
+    """A message of a stream that came whole."""
+
+    @property
+    def stream(self) -> str:
+        """The stream's name."""
+    @property
+    def number(self) -> int:
+        """Its number, from 0 when its talker began: one that is missing was lost."""
+    @property
+    def planned_ns(self) -> int:
+        """When it was to be sent, in ns of TAI."""
+    @property
+    def arrived_ns(self) -> int:
+        """When its last frame came, in ns of TAI, by the interface's stamp or the kernel's."""
+    @property
+    def payload(self) -> bytes:
+        """What its talker had it carry."""
+
+@final
+class Talker:
+    @staticmethod
+    def start(
+        network: str | os.PathLike[str],
+        plan: str | os.PathLike[str],
+        station: str,
+        interfaces: list[str],
+        udp: list[tuple[str, str]],
+        base_time_ns: int | None,
+        target: str | None,
+        calibration: str | os.PathLike[str] | None,
+        cpu: str,
+        policy: str,
+    ) -> Talker: ...
+    @property
+    def streams(self) -> list[tuple[str, int]]: ...
+    @property
+    def base_time_ns(self) -> int: ...
+    @property
+    def refused(self) -> list[str]: ...
+    def send(self, stream: str, payload: bytes) -> None: ...
+    def figures(self) -> tuple[list[tuple[str, int, int, int]], Histogram, int]: ...
+    def end(self) -> None: ...
+
+@final
+class Listener:
+    @staticmethod
+    def open(
+        network: str | os.PathLike[str],
+        plan: str | os.PathLike[str],
+        station: str,
+        interfaces: list[str],
+        udp: list[str],
+        target: str | None,
+        calibration: str | os.PathLike[str] | None,
+    ) -> Listener: ...
+    @property
+    def streams(self) -> list[str]: ...
+    @property
+    def stamped_by_interface(self) -> bool: ...
+    def next(self, timeout: str | None) -> Message | None: ...
+    def figures(
+        self,
+    ) -> tuple[list[tuple[str, int, int, int, int, int, Histogram]], tuple[int, int, int, int]]: ...
+    def close(self) -> None: ...
+
 def plots() -> list[str]: ...
 def compare_text(runs: list[tuple[str, Record]], width: int) -> str: ...
 def compare_html(runs: list[tuple[str, Record]]) -> str: ...
@@ -245,6 +315,7 @@ def plan(
     slot: str,
     seed: int,
     keep: str | None,
+    target: str,
 ) -> str: ...
 def plan_svg(network: str, plan: str, rows: str) -> str: ...
 def validate(network: str, plan: str, target: str) -> str: ...

@@ -41,6 +41,10 @@ class PlanError(Error, RuntimeError):
     """A network for which there is no schedule, or none was found."""
 
 
+class NetworkError(Error, OSError):
+    """An interface or an address by which no messages can be sent or received."""
+
+
 class LineError(Error, OSError):
     """A GPIO line that could not be had, or was lost."""
 

@@ -1,4 +1,4 @@
-"""Schedules for networks of switches (IEEE 802.1Q, gate control lists)."""
+"""Schedules for networks of switches (IEEE 802.1Q, gate control lists), and programs as stations of such a network."""
 
 from __future__ import annotations
 
@@ -8,11 +8,28 @@ from dataclasses import dataclass
 from typing import Any, Literal, Mapping, Sequence
 
 from . import _ontick
+from ._ontick import Message
 from ._run import Picture
+from ._station import Listener, ListenerFigures, ReceivedStream, SentStream, Strays, Talker, TalkerFigures
 from ._times import Time, as_text
 from .errors import ArgumentError, PlanError
 
-__all__ = ["Delay", "NoPlanError", "Plan", "Validation", "plan", "validate"]
+__all__ = [
+    "Delay",
+    "Listener",
+    "ListenerFigures",
+    "Message",
+    "NoPlanError",
+    "Plan",
+    "ReceivedStream",
+    "SentStream",
+    "Strays",
+    "Talker",
+    "TalkerFigures",
+    "Validation",
+    "plan",
+    "validate",
+]
 
 Network = Mapping[str, Any] | str | os.PathLike[str]
 
@@ -99,17 +116,19 @@ def plan(
     slot: Time = "1ns",
     seed: int = 1,
     keep: Plan | None = None,
+    target: str = "any",
 ) -> Plan:
     """Computes when each message of a network's streams is sent, so that all arrive before their deadlines. The network is a
     dict or a file (TOML or JSON) as `ontick network plan` takes them. With `keep`, the unchanged streams of an earlier plan stay
-    as they are. Raises `NoPlanError` where there is no schedule, or none is found within `limit`."""
+    as they are. `target` is what executes it ("user", "kernel"; "any": exactly on time), as `ontick network plan --target`. Raises
+    `NoPlanError` where there is no schedule, or none is found within `limit`."""
     for name, number, most in (("paths", paths, 64), ("seed", seed, 2**64 - 1)):
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= most:
             raise ArgumentError(f"{name} is {number!r}: it must be a whole number up to {most}")
     text = _text(network)
     kept = None if keep is None else json.dumps(keep.document)
     limit_text, slot_text = as_text("limit", limit), as_text("slot", slot)
-    result = json.loads(_ontick.plan(text, limit_text, paths, wait, prefer, slot_text, seed, kept))
+    result = json.loads(_ontick.plan(text, limit_text, paths, wait, prefer, slot_text, seed, kept, target))
     match result["outcome"]:
         case "planned":
             return Plan(text, result["plan"])

@@ -18,6 +18,7 @@ pub enum Class {
     LineNotFound,
     LinePermission,
     Measurement,
+    Network,
     Record,
     Refused,
     WrongThread,
@@ -35,6 +36,7 @@ impl Class {
             Class::LineNotFound => "LineNotFoundError",
             Class::LinePermission => "LinePermissionError",
             Class::Measurement => "MeasurementError",
+            Class::Network => "NetworkError",
             Class::Record => "RecordError",
             Class::Refused => "RefusedError",
             Class::WrongThread => "WrongThreadError",
@@ -101,14 +103,17 @@ pub fn of_acquisition(error: &ontick_acquire::Error) -> PyErr {
 /// A file that cannot be read or written is an `OSError` as Python's own, by its number; what is no record is said to be none.
 pub fn of_store(error: &StoreError) -> PyErr {
     match error {
-        StoreError::Io { path, error } => match error.raw_os_error() {
-            Some(number) => {
-                let words = error.to_string();
-                let words = words.split(" (os error").next().unwrap_or_default().to_owned();
-                pyo3::exceptions::PyOSError::new_err((number, words, path.display().to_string()))
-            }
-            None => Class::Record.error(format!("{}: {error}", path.display())),
-        },
+        StoreError::Io { path, error } => {
+            of_unreadable(path, error).unwrap_or_else(|| Class::Record.error(format!("{}: {error}", path.display())))
+        }
         other => Class::Record.error(other),
     }
+}
+
+/// The `OSError` of a file, where the system has a number for what is wrong.
+pub fn of_unreadable(file: &std::path::Path, error: &std::io::Error) -> Option<PyErr> {
+    let number = error.raw_os_error()?;
+    let words = error.to_string();
+    let words = words.split(" (os error").next().unwrap_or_default().to_owned();
+    Some(pyo3::exceptions::PyOSError::new_err((number, words, file.display().to_string())))
 }

@@ -22,6 +22,7 @@ mod realtime;
 mod run;
 mod sample;
 mod simulated;
+mod station;
 
 use pyo3::prelude::*;
 
@@ -51,6 +52,8 @@ mod _ontick {
     use sample::{Samples, Taken};
     #[pymodule_export]
     use simulated::{remove_chip, wire};
+    #[pymodule_export]
+    use station::{Listener, Message, Talker};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

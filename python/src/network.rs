@@ -19,9 +19,13 @@ fn read(text: &str) -> PyResult<Network> {
     network::read(text).map_err(argument)
 }
 
+fn named(target: &str) -> PyResult<&'static target::Target> {
+    target::named(target).ok_or_else(|| argument(format!("there is no target \"{target}\"")))
+}
+
 /// Searches for so long; the result as JSON.
 #[pyfunction]
-#[pyo3(signature = (network, limit, paths, wait, prefer, slot, seed, keep))]
+#[pyo3(signature = (network, limit, paths, wait, prefer, slot, seed, keep, target))]
 #[allow(clippy::too_many_arguments)]
 pub fn plan(
     py: Python<'_>,
@@ -33,6 +37,7 @@ pub fn plan(
     slot: &str,
     seed: u64,
     keep: Option<&str>,
+    target: &str,
 ) -> PyResult<String> {
     let prefer = match prefer {
         "early" => Prefer::Early,
@@ -46,7 +51,7 @@ pub fn plan(
     let options = PlanOptions { routes: paths.into(), wait, prefer, slot_ns: time("slot", slot)?.max(1), seed };
     let limit = Duration::from_nanos(time("limit", limit)?);
     py.detach(|| {
-        let network = read(network)?;
+        let network = read(network)?.timed(named(target)?.timing());
         if let Some(too_long) = gate_control_list::too_long_in_any_plan(&network) {
             return Err(Class::Plan.error(too_long));
         }
@@ -84,7 +89,7 @@ pub fn validate(py: Python<'_>, network: &str, plan: &str, target: &str) -> PyRe
         let network = read(network)?;
         let document = Document::read(plan).map_err(argument)?;
         let schedule = document.schedule(&network).map_err(argument)?;
-        let known = target::named(target).ok_or_else(|| argument(format!("there is no target \"{target}\"")))?;
+        let known = named(target)?;
         let verdict = validation::validate(&ValidationInput {
             network: &network,
             schedule: &schedule,

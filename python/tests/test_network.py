@@ -32,6 +32,15 @@ def test_a_plan_holds(tmp_path: Path) -> None:
     assert ontick.network.plan(tmp_path / "network.json", keep=plan).document == plan.document
 
 
+def test_a_plan_is_for_a_target() -> None:
+    ideal, user = ontick.network.plan(NETWORK), ontick.network.plan(NETWORK, target="user")
+    assert user.streams[0]["latency_ns"] > ideal.streams[0]["latency_ns"], "its windows have room for what it may be late"
+    assert user.validate("user") and ontick.network.plan(NETWORK, target="user", keep=user).document == user.document
+    assert "setpoint" in user.picture().svg
+    with pytest.raises(ontick.ArgumentError, match="there is no target \"abacus\""):
+        ontick.network.plan(NETWORK, target="abacus")
+
+
 def test_a_plan_is_drawn(tmp_path: Path) -> None:
     plan = ontick.network.plan(NETWORK, limit="20s")
     drawn = {rows: plan.picture(rows).svg for rows in ("links", "streams", "nodes")}
