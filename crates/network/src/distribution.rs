@@ -20,6 +20,11 @@ impl Default for Distribution {
 }
 
 impl Distribution {
+    /// With room for every length: counting allocates nothing.
+    pub fn with_room() -> Self {
+        Self { counts: vec![0; buckets::index(u64::MAX) + 1], ..Self::default() }
+    }
+
     /// Counts one of so many ns.
     #[inline]
     pub fn add(&mut self, ns: u64) {
