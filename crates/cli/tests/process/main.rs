@@ -50,8 +50,8 @@ mod machine;
 #[path = "../../../switch/tests/testbed/namespace.rs"]
 mod namespace;
 mod neighbours;
-mod network_prove;
 mod network_programs;
+mod network_prove;
 mod network_stations;
 mod no_worse;
 mod otlp;
