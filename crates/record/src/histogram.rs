@@ -237,7 +237,7 @@ impl Histogram {
 
     /// The buckets in the order of their upper edges, in which their samples are certainly below. Only where
     /// histograms of different tools were merged, buckets overlap and this is another order than their own.
-    fn by_upper_edge(&self) -> Cow<'_, [Bucket]> {
+    pub fn by_upper_edge(&self) -> Cow<'_, [Bucket]> {
         if self.buckets.is_sorted_by_key(Bucket::high_ns) {
             return Cow::Borrowed(&self.buckets);
         }
@@ -257,19 +257,17 @@ impl Histogram {
 
     /// [`below`](Self::below) for each of these limits, which ascend, in one pass.
     pub fn below_each(&self, limits_ns: &[u64]) -> Vec<u64> {
-        let mut below = vec![0u64; limits_ns.len()];
-        for bucket in &self.buckets {
-            let first = limits_ns.partition_point(|limit| *limit <= bucket.high_ns());
-            if let Some(count) = below.get_mut(first) {
-                *count = count.saturating_add(bucket.count);
-            }
-        }
+        let all = self.count();
+        let ascending = self.by_upper_edge();
+        let mut buckets = ascending.iter().peekable();
         let mut sum = 0u64;
-        for (below, limit) in below.iter_mut().zip(limits_ns) {
-            sum = sum.saturating_add(*below);
-            *below = if self.max_ns.is_some_and(|max| max < *limit) { self.count() } else { sum };
-        }
-        below
+        let below = limits_ns.iter().map(|limit| {
+            while let Some(bucket) = buckets.next_if(|bucket| bucket.high_ns() < *limit) {
+                sum = sum.saturating_add(bucket.count);
+            }
+            if self.max_ns.is_some_and(|max| max < *limit) { all } else { sum }
+        });
+        below.collect()
     }
 
     /// What makes a histogram from outside unusable, if anything.

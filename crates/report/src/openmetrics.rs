@@ -66,7 +66,8 @@ fn histogram(out: &mut Exposition, all: &[(&Series, Labels)]) {
         let count = s.latency.count();
         // What is beyond the last bucket is at most as late as the largest.
         let beyond = s.latency.max_ns.map(|max| (max, s.latency.overflow)).filter(|(_, count)| *count > 0);
-        let buckets = s.latency.buckets().iter().map(|bucket| (bucket.high_ns(), bucket.count));
+        let ascending = s.latency.by_upper_edge();
+        let buckets = ascending.iter().map(|bucket| (bucket.high_ns(), bucket.count));
         let distribution = Distribution {
             below: EDGES_NS.into_iter().zip(s.latency.below_each(&limits)).collect(),
             buckets: buckets.chain(beyond).collect(),

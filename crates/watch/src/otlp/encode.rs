@@ -2,8 +2,6 @@
 //! underlines and a unit as a suffix, comes to the names that it scrapes: `ontick.latency` in `s` is
 //! `ontick_latency_seconds`.
 
-use std::collections::BTreeMap;
-
 use ontick_record::openmetrics::{Distribution, Exposition, Family, Kind, Labels, Value};
 
 use super::message::{
@@ -120,10 +118,13 @@ fn histogram(labels: &Labels, distribution: &Distribution, source: &Source) -> E
 }
 
 /// All from the first to the last, empty ones too. OTLP numbers a bucket by its lower edge, Prometheus by its upper one.
-fn buckets(by_number: &BTreeMap<i32, u64>) -> Option<Buckets> {
-    let (first, last) = (*by_number.first_key_value()?.0, *by_number.last_key_value()?.0);
-    let count = |number| by_number.get(&number).copied().unwrap_or(0);
-    Some(Buckets { offset: first - 1, bucket_counts: (first..=last).map(count).collect() })
+fn buckets(by_number: &[(i32, u64)]) -> Option<Buckets> {
+    let (first, last) = (by_number.first()?.0, by_number.last()?.0);
+    let mut bucket_counts = vec![0; (last - first) as usize + 1];
+    for (number, count) in by_number {
+        bucket_counts[(number - first) as usize] = *count;
+    }
+    Some(Buckets { offset: first - 1, bucket_counts })
 }
 
 #[cfg(test)]
@@ -155,7 +156,7 @@ mod tests {
         assert_eq!((positive.bucket_counts[0], positive.bucket_counts[32]), (2, 1));
         assert_eq!((point.scale, point.zero_count, point.count, point.sum), (5, 3, 6, Some(4.0)));
         assert_eq!((point.start_time_unix_nano, point.time_unix_nano), (5, 9));
-        assert_eq!(buckets(&BTreeMap::new()), None);
+        assert_eq!(buckets(&[]), None);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Buckets of a native histogram: each is a fixed factor wider than the one before it
 //! (<https://prometheus.io/docs/specs/native_histograms/>).
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// 2^5 buckets for each doubling: an edge is 2.2 % above the one below it.
@@ -13,19 +12,29 @@ const PER_DOUBLING: f64 = 32.0;
 pub struct Exponential {
     /// Samples of exactly 0.
     pub zero: u64,
-    /// Number of the bucket, how many samples; none is empty.
-    pub buckets: BTreeMap<i32, u64>,
+    /// Number of the bucket, how many samples; in ascending order, none is empty.
+    pub buckets: Vec<(i32, u64)>,
 }
 
 impl Exponential {
-    /// Of values in ns with how often they came: each goes where the largest value of its bucket belongs, so that no
-    /// percentile is better than it was.
+    /// Of values in ns, which ascend, with how often they came: each goes where the largest value of its bucket belongs,
+    /// so that no percentile is better than it was.
     pub fn of(values: &[(u64, u64)]) -> Self {
         let mut all = Self::default();
+        // The next value is most often in this bucket or a few further on: to walk there is faster than to search.
+        let mut index = None;
         for (ns, count) in values.iter().filter(|(_, count)| *count > 0) {
-            match ns {
-                0 => all.zero += count,
-                ns => *all.buckets.entry(number(*ns as f64 / 1e9)).or_default() += count,
+            if *ns == 0 {
+                all.zero += count;
+                continue;
+            }
+            let value = *ns as f64 / 1e9;
+            let at = index.map_or_else(|| first_not_below(value), |near| walk(near, value));
+            index = Some(at);
+            let number = FIRST + at as i32;
+            match all.buckets.last_mut() {
+                Some((last, there)) if *last == number => *there += count,
+                _ => all.buckets.push((number, *count)),
             }
         }
         all
@@ -52,9 +61,15 @@ const NUMBERS: i32 = 2_049;
 /// Their edges: a power of 2 takes longer than to search for it.
 static EDGES: LazyLock<Vec<f64>> = LazyLock::new(|| (FIRST..FIRST + NUMBERS).map(edge).collect());
 
-/// The bucket whose upper edge is the smallest that is not below the value, which is a nanosecond at least.
-fn number(value: f64) -> i32 {
-    FIRST + EDGES.partition_point(|edge| *edge < value) as i32
+/// The index of the smallest edge that is not below the value, which is a nanosecond at least.
+fn first_not_below(value: f64) -> usize {
+    EDGES.partition_point(|edge| *edge < value)
+}
+
+/// The same, from one of a smaller value.
+fn walk(from: usize, value: f64) -> usize {
+    let further = EDGES[from..].iter().take_while(|edge| **edge < value).count();
+    from + further
 }
 
 fn edge(number: i32) -> f64 {
@@ -68,7 +83,7 @@ mod tests {
 
     #[test]
     fn runs_are_cut_where_a_bucket_is_empty() {
-        let all = Exponential { zero: 0, buckets: [(-3, 1), (-2, 5), (4, 2)].into() };
+        let all = Exponential { zero: 0, buckets: vec![(-3, 1), (-2, 5), (4, 2)] };
         assert_eq!(all.spans(), [(-3, vec![1, 5]), (5, vec![2])]);
         let all = Exponential::of(&[(0, 3), (1_000_000_000, 2), (2_000_000_000, 1), (7, 0)]);
         assert_eq!((all.zero, all.spans()), (3, vec![(0, vec![2]), (31, vec![1])]));
@@ -80,12 +95,15 @@ mod tests {
             ns in prop_oneof![1u64..100, 1u64..1 << 45, Just(u64::MAX), any::<u64>().prop_map(|ns| ns.max(1))],
         ) {
             let value = ns as f64 / 1e9;
-            let number = number(value);
+            let number = Exponential::of(&[(ns, 1)]).buckets[0].0;
             prop_assert!(edge(number) >= value && edge(number - 1) < value);
+            let behind = Exponential::of(&[(1, 1), (ns, 1)]).buckets;
+            prop_assert_eq!(behind.last().unwrap().0, number);
         }
 
         #[test]
-        fn no_sample_is_lost(values in prop::collection::vec((0u64..1 << 40, 0u64..100), 0..50)) {
+        fn no_sample_is_lost(mut values in prop::collection::vec((0u64..1 << 40, 0u64..100), 0..50)) {
+            values.sort_unstable();
             let all = Exponential::of(&values);
             let there: u64 = all.spans().iter().flat_map(|(_, counts)| counts).sum();
             prop_assert_eq!(there + all.zero, values.iter().map(|(_, count)| count).sum::<u64>());

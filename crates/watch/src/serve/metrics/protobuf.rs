@@ -23,8 +23,11 @@ pub fn is_accepted(accepted: &str) -> bool {
 
 /// All families.
 pub fn encode(exposition: &Exposition) -> Vec<u8> {
-    let families = exposition.families().iter().filter(|family| !family.samples.is_empty());
-    families.flat_map(|one| family(one).encode_length_delimited_to_vec()).collect()
+    let mut out = Vec::new();
+    for one in exposition.families().iter().filter(|family| !family.samples.is_empty()) {
+        out.extend_from_slice(&family(one).encode_length_delimited_to_vec());
+    }
+    out
 }
 
 fn family(family: &Family) -> MetricFamily {
