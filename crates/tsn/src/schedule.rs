@@ -6,6 +6,9 @@
 use crate::model::{Base, CLASSES, Entry, Gates, Guard, Port, Switch};
 use crate::wire;
 
+/// A look that follows another one finds what it looks for so few slots further on, mostly.
+const SLOTS_AHEAD: usize = 4;
+
 /// No gate closes that is open so long.
 pub const NEVER: u64 = u64::MAX;
 
@@ -136,12 +139,19 @@ impl Schedule {
     /// The gates at a moment.
     #[inline]
     pub fn at(&self, now_ns: u64) -> View {
+        self.at_near(now_ns, &mut 0)
+    }
+
+    /// The gates at a moment, for who looks again and again: `near` is where the last look found them, and becomes where
+    /// this one does. What comes next in the cycle is found without a search.
+    #[inline]
+    pub fn at_near(&self, now_ns: u64, near: &mut usize) -> View {
         if now_ns < self.base_ns {
             return View { until_ns: self.base_ns, closes_ns: [self.base_ns; CLASSES], ..View::OPEN };
         }
-        let offset_ns = self.offset_ns(now_ns);
-        let index = self.slots.partition_point(|slot| slot.end_ns <= offset_ns);
-        let Some(slot) = self.slots.get(index) else { return View::OPEN };
+        let offset_ns = (now_ns - self.base_ns) % self.cycle_ns;
+        *near = self.slot_near(offset_ns, *near);
+        let Some(slot) = self.slots.get(*near) else { return View::OPEN };
         let from_ns = now_ns - (offset_ns - slot.begin_ns);
         View {
             from_ns,
@@ -151,6 +161,15 @@ impl Schedule {
             closes_ns: slot.closes_after_ns.map(|after_ns| from_ns.saturating_add(after_ns)),
             window_ns: slot.window_ns,
         }
+    }
+
+    #[inline]
+    fn slot_near(&self, offset_ns: u64, near: usize) -> usize {
+        let is_in = |slot: &Slot| (slot.begin_ns..slot.end_ns).contains(&offset_ns);
+        let first = self.slots.first().filter(|slot| is_in(slot)).map(|_| 0);
+        let ahead = self.slots.get(near..).unwrap_or_default().iter().take(SLOTS_AHEAD).position(is_in);
+        let found = ahead.map(|ahead| near + ahead).or(first);
+        found.unwrap_or_else(|| self.slots.partition_point(|slot| slot.end_ns <= offset_ns))
     }
 
     /// The windows of a queue within one cycle, as beginning and length; one that goes on over the end of the cycle
@@ -296,6 +315,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_look_finds_the_same_wherever_the_last_one_was(
+            opens in prop::collection::vec((any::<u16>(), 1u64..50), 1..40),
+            looks in prop::collection::vec((0u64..3_000, 0usize..50), 1..20),
+        ) {
+            let entries: Vec<Entry> = opens.iter().map(|&(open, for_ns)| Entry { open, for_ns }).collect();
+            let schedule = Schedule::new(1_000, &entries);
+            let mut last = 0;
+            for (now_ns, mut near) in looks {
+                let view = schedule.at_near(now_ns, &mut near);
+                prop_assert_eq!(schedule.at_near(now_ns, &mut last), view);
+                prop_assert!(view.from_ns <= now_ns && now_ns < view.until_ns);
+                if now_ns >= 1_000 {
+                    prop_assert_eq!(view.open, counted(&entries, (now_ns - 1_000) % schedule.cycle_ns()));
+                }
+            }
+        }
+
         #[test]
         fn a_view_is_as_counted(list in entries(), base_ns in 0u64..10_000, after_ns in 0u64..100_000) {
             let schedule = Schedule::new(base_ns, &list);

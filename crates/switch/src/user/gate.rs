@@ -10,13 +10,15 @@ pub struct Gates {
     oper: Option<Schedule>,
     admin: Option<Schedule>,
     view: View,
+    /// Where in the list the last look was.
+    place: usize,
     longest_ns: [u64; CLASSES],
 }
 
 impl Gates {
     /// In force from its base time on; all gates are open before, and always where there is no list.
     pub fn new(schedule: Option<Schedule>) -> Self {
-        let mut gates = Self { oper: None, admin: None, view: View::OPEN, longest_ns: [NEVER; CLASSES] };
+        let mut gates = Self { oper: None, admin: None, view: View::OPEN, place: 0, longest_ns: [NEVER; CLASSES] };
         gates.change(schedule);
         gates
     }
@@ -74,7 +76,8 @@ impl Gates {
             self.oper = self.admin.take();
             self.set_longest();
         }
-        self.view = self.oper.as_ref().map_or(View::OPEN, |oper| oper.at(now_ns));
+        let place = &mut self.place;
+        self.view = self.oper.as_ref().map_or(View::OPEN, |oper| oper.at_near(now_ns, place));
         if let Some(admin) = &self.admin {
             // The old list ends where the new one begins; what does not end before must not begin.
             let end_ns = admin.base_ns();
