@@ -143,7 +143,11 @@ impl Arguments {
 
     /// How long stations send and listen.
     pub fn network(&self) -> network::Size {
-        network::Size { seconds: if self.quick { 2 } else { 20 }, turns: if self.quick { 1 } else { 5 } }
+        match self.quick {
+            true => network::Size { seconds: 2, turns: 1, simulated: 1 },
+            // 10^8 frames on links.
+            false => network::Size { seconds: 20, turns: 5, simulated: 80 },
+        }
     }
 
     /// How long the service that watches is looked at.

@@ -1,7 +1,8 @@
 //! End points: how exactly a talker with many streams hands them over, and how much a listener takes in; and a planned
-//! network with real frames.
+//! network with real frames, and in simulated time.
 
 mod proof;
+mod simulated;
 mod station;
 
 use ontick_units::show;
@@ -20,6 +21,8 @@ const SHARE: f64 = 0.99;
 const RATE: f64 = 200_000.0;
 /// How long the proof of the example may take.
 const PROOF_S: f64 = 60.0;
+/// Frames on links that a simulation must follow in each second.
+const SIMULATED: f64 = 1e6;
 /// Streams of the example at their listeners.
 const STREAMS: usize = 22;
 
@@ -30,6 +33,8 @@ pub struct Size {
     pub seconds: u64,
     /// Turns of talker and listener.
     pub turns: u32,
+    /// Seconds that are simulated.
+    pub simulated: u64,
 }
 
 /// What was seen.
@@ -37,6 +42,7 @@ pub struct Figures {
     alone: Vec<Sent>,
     heard: Vec<Sent>,
     proof: proof::Figures,
+    simulated: simulated::Figures,
 }
 
 /// Everything, on the page.
@@ -66,7 +72,13 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Figures, String
     .join(" ")]);
     let proof = proof::measure(job)?;
     page.table(&proof.table());
-    Ok(Figures { alone, heard, proof })
+    page.heading("The network: 20 switches, 80 stations and 1 000 streams in simulated time");
+    let simulated = simulated::measure(job, size.simulated)?;
+    page.table(&simulated.table());
+    page.words(
+        "One thread, the code of the switches that serves real ports, and the plan made before. Each frame on a link counts once; all but those on a station's own link also passed a switch. What becomes of them is simulated; how long that took is not.",
+    );
+    Ok(Figures { alone, heard, proof, simulated })
 }
 
 fn table(alone: &[Sent], heard: &[Sent]) -> Table {
@@ -103,6 +115,7 @@ pub fn goals(seen: &Figures) -> Vec<Goal> {
     let slowest = seen.heard.iter().map(Sent::rate).fold(f64::INFINITY, f64::min);
     let heard = (!seen.heard.is_empty())
         .then(|| (format!("{lost} lost at {slowest:.0}/s in the slowest turn"), lost == 0 && slowest >= RATE));
+    let simulated::Figures { kept, drifting } = &seen.simulated;
     let proof = &seen.proof;
     let in_time = proof.seconds <= PROOF_S && proof.streams == STREAMS && proof.accounted;
     let said = format!(
@@ -120,6 +133,24 @@ pub fn goals(seen: &Figures) -> Vec<Goal> {
             "proof of 4 switches and 20 streams with real frames",
             format!("≤ {PROOF_S:.0} s, every stream, every loss counted"),
             Some((said, in_time)),
+        ),
+        Goal::new(
+            "frames on links of 20 switches and 1 000 streams in simulated time, each second of wall clock",
+            format!("≥ {SIMULATED:.0}"),
+            Some((format!("{:.0}", kept.rate()), kept.rate() >= SIMULATED)),
+        ),
+        Goal::new(
+            "every frame within its promise in simulated time, and not with a clock that drifts away",
+            "holds, does not hold",
+            Some((
+                format!(
+                    "{} of {} frames on links lost or late, {}",
+                    kept.lost + kept.late,
+                    kept.hops,
+                    drifting.late + drifting.lost
+                ),
+                kept.met && !drifting.met && drifting.late + drifting.lost > 0,
+            )),
         ),
     ]
 }
@@ -139,7 +170,17 @@ mod tests {
     fn reached(alone: Sent, heard: Sent, seconds: f64, accounted: bool) -> Vec<Option<bool>> {
         let proof =
             proof::Figures { seconds, streams: STREAMS, missing: 1, counted: 1, accounted, ..Default::default() };
-        goals(&Figures { alone: vec![alone], heard: vec![heard], proof }).into_iter().map(|goal| goal.reached).collect()
+        let simulated = simulated(1_000_000, true);
+        reached_of(Figures { alone: vec![alone], heard: vec![heard], proof, simulated })[..3].to_vec()
+    }
+
+    fn reached_of(figures: Figures) -> Vec<Option<bool>> {
+        goals(&figures).into_iter().map(|goal| goal.reached).collect()
+    }
+
+    fn simulated(hops: u64, found: bool) -> simulated::Figures {
+        let kept = simulated::One { seconds: 1.0, hops, met: true, ..Default::default() };
+        simulated::Figures { kept, drifting: simulated::One { late: u64::from(found), ..Default::default() } }
     }
 
     #[test]
@@ -152,5 +193,12 @@ mod tests {
         assert_eq!(reached(good(), Sent { seconds: 0.0051, ..good() }, 59.0, true)[1], Some(false));
         assert_eq!(reached(good(), good(), 61.0, true)[2], Some(false));
         assert_eq!(reached(good(), good(), 59.0, false)[2], Some(false));
+        let of = |simulated| {
+            reached_of(Figures { alone: Vec::new(), heard: Vec::new(), proof: proof::Figures::default(), simulated })
+                [3..]
+                .to_vec()
+        };
+        assert_eq!(of(simulated(1_000_000, true)), [Some(true), Some(true)]);
+        assert_eq!(of(simulated(999_999, false)), [Some(false), Some(false)]);
     }
 }
