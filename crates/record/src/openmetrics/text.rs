@@ -1,5 +1,6 @@
 //! The text format of OpenMetrics 1.0.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::{Distribution, Exposition, Family, Labels, Value};
@@ -18,36 +19,46 @@ fn write(text: &mut String, family: &Family) {
         let _ = writeln!(text, "# UNIT {name} seconds");
     }
     let _ = writeln!(text, "# HELP {name} {}", escape(&family.help));
-    let mut line = |suffix: &str, labels: &Labels, value: &str| {
-        let _ = writeln!(text, "{name}{suffix}{{{}}} {value}", joined(labels));
-    };
     for (labels, value) in &family.samples {
+        // Once for all buckets of a histogram.
+        let labels = joined(labels);
         match value {
-            Value::Number(number) => line(family.kind.suffix(), labels, number),
-            Value::Distribution(distribution) => histogram(distribution, labels, &mut line),
+            Value::Number(number) => {
+                let _ = writeln!(text, "{name}{}{{{labels}}} {number}", family.kind.suffix());
+            }
+            Value::Distribution(distribution) => histogram(text, name, &labels, distribution),
         }
     }
 }
 
 /// The sum may be unknown; the format then wants no count beside the last bucket either.
-fn histogram(distribution: &Distribution, labels: &Labels, line: &mut impl FnMut(&str, &Labels, &str)) {
-    let all = distribution.count.to_string();
+fn histogram(text: &mut String, name: &str, labels: &str, distribution: &Distribution) {
+    let between = if labels.is_empty() { "" } else { "," };
+    let all = distribution.count;
     for (edge_ns, count) in &distribution.below {
-        line("_bucket", &labels.and("le", &seconds(*edge_ns as f64)), &count.to_string());
+        let edge = seconds(*edge_ns as f64);
+        let _ = writeln!(text, "{name}_bucket{{{labels}{between}le=\"{edge}\"}} {count}");
     }
-    line("_bucket", &labels.and("le", "+Inf"), &all);
+    let _ = writeln!(text, "{name}_bucket{{{labels}{between}le=\"+Inf\"}} {all}");
     if let Some(sum_ns) = distribution.sum_ns {
-        line("_count", labels, &all);
-        line("_sum", labels, &seconds(sum_ns));
+        let _ = writeln!(text, "{name}_count{{{labels}}} {all}\n{name}_sum{{{labels}}} {}", seconds(sum_ns));
     }
 }
 
 fn joined(labels: &Labels) -> String {
-    let pairs = labels.pairs().iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value)));
-    pairs.collect::<Vec<_>>().join(",")
+    let mut text = String::new();
+    for (n, (name, value)) in labels.pairs().iter().enumerate() {
+        let between = if n > 0 { "," } else { "" };
+        let _ = write!(text, "{between}{name}=\"{}\"", escape(value));
+    }
+    text
 }
 
-fn escape(value: &str) -> String {
+fn escape(value: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c != '\\' && c != '"' && !c.is_control();
+    if value.chars().all(is_plain) {
+        return Cow::Borrowed(value);
+    }
     let mut text = String::with_capacity(value.len());
     for c in value.chars() {
         match c {
@@ -58,7 +69,7 @@ fn escape(value: &str) -> String {
             c => text.push(c),
         }
     }
-    text
+    Cow::Owned(text)
 }
 
 /// Nanoseconds as seconds, in the form that the format calls canonical: `1e-07`, `0.0001`, `1.0`.
