@@ -42,7 +42,11 @@ impl Cable {
 
     /// A responder at work, and what the other end is to be started with: its address.
     fn respond(&self, more: &[&str]) -> (Running, String) {
-        let mut command = roundtrip(&["--interface", "in", "--respond"]);
+        self.respond_by(&[&["--interface", "in"], more].concat())
+    }
+
+    fn respond_by(&self, more: &[&str]) -> (Running, String) {
+        let mut command = roundtrip(&["--respond"]);
         command.args(more).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = Running(self.answers.within(|| command.spawn()).unwrap().unwrap());
         let mut said = BufReader::new(child.0.stdout.take().unwrap()).lines();
@@ -51,6 +55,13 @@ impl Cable {
         // What it prints at its end has a reader until then.
         std::thread::spawn(move || said.for_each(drop));
         (child, address.expect("it says its address"))
+    }
+
+    /// Gives both ends addresses; the responder's is 198.51.100.2.
+    fn address(&self) {
+        for (end, name, address) in [(&self.asks, "out", "198.51.100.1/30"), (&self.answers, "in", "198.51.100.2/30")] {
+            end.ip(&["address", "add", address, "dev", name]).unwrap();
+        }
     }
 
     fn file(&self, name: &str) -> String {
@@ -136,6 +147,76 @@ fn what_is_on_the_cable_is_what_the_record_says() {
     }
     if missed(whole) == 0 {
         assert!(whole["latency"]["max_ns"].as_u64().unwrap() + 1_000 >= largest_ns, "{largest_ns} {whole}");
+    }
+}
+
+#[test]
+fn datagrams_on_the_cable_are_those_of_the_record() {
+    let Some(cable) = cable() else { return };
+    cable.address();
+    let file = cable.folder.path().join("datagrams");
+    let Some(capture) = cable.answers.within(|| Capture::begin("in", &file)).unwrap() else { return };
+    let (_responder, to) = cable.respond_by(&["--udp", "198.51.100.2:5000", "--wait", "block", "--busy-poll", "50us"]);
+    assert_eq!(to, "198.51.100.2:5000");
+    let more =
+        ["--to", &to, "--count", "200", "--period", "2ms", "--busy-poll", "20us", "--priority-code", "6", "--json"];
+    let run = record(&cable.ask(&more));
+    // Behind the headers of Ethernet, IPv4 and UDP.
+    let datagrams: Vec<(u8, u64, Frame)> = capture
+        .end()
+        .into_iter()
+        .filter(|frame| frame.bytes[12..14] == [8, 0] && frame.bytes[23] == 17 && frame.bytes[42..46] == *b"OTR1")
+        .map(|frame| (frame.bytes[46], number(&frame.bytes[54..62]), frame))
+        .collect();
+    let whole = &run["series"][0];
+    let trips = &whole["round_trips"];
+    let sent = trips["sent"].as_u64().unwrap();
+    assert_eq!((trips["link"].as_str(), trips["responder"].as_str()), (Some("UDP"), Some(to.as_str())));
+    assert_eq!((samples(whole) + missed(whole), trips["answered"].as_u64()), (200, Some(samples(whole))));
+    assert!(run["simulated"].is_null(), "{run}");
+    let of_kind = |kind: u8| datagrams.iter().filter(|datagram| datagram.0 == kind).collect::<Vec<_>>();
+    let (requests, answers) = (of_kind(0), of_kind(1));
+    assert_eq!((requests.len() as u64, answers.len() as u64), (sent, sent));
+    assert!(!of_kind(2).is_empty() && of_kind(2).len() == of_kind(3).len());
+    for ((_, asked, request), (_, answered, answer)) in requests.into_iter().zip(answers) {
+        assert_eq!(
+            (asked, &request.bytes[36..38], &answer.bytes[34..36]),
+            (answered, &[0x13, 0x88][..], &[0x13, 0x88][..])
+        );
+        assert_eq!(
+            (&request.bytes[26..34], request.octets),
+            (&[198, 51, 100, 1, 198, 51, 100, 2][..], 14 + 20 + 8 + 36)
+        );
+        assert_eq!(request.bytes[34..36], answer.bytes[36..38]);
+    }
+    let names: Vec<&str> = run["series"].as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["round trip", "sender", "out in kernel", "there and back", "responder", "receiver"]);
+    // Nobody at a port is known at once from the machine there.
+    let nobody = cable.ask(&["--to", "198.51.100.2:5001"]);
+    assert_eq!(nobody.status.code(), Some(2), "{}", stdout(&nobody));
+    let said = stderr(&nobody);
+    assert!(said.contains("1s: the machine there says that nobody is at port 5001: run `ontick latency"), "{said}");
+    let taken =
+        cable.answers.within(|| roundtrip(&["--respond", "--udp", "198.51.100.2:5000"]).output()).unwrap().unwrap();
+    assert_eq!(taken.status.code(), Some(2), "{}", stdout(&taken));
+    assert!(stderr(&taken).contains("no datagrams can be received at 198.51.100.2:5000"), "{}", stderr(&taken));
+}
+
+#[test]
+fn datagrams_go_between_both_ends_here() {
+    if namespace().is_none() || !has("ip") {
+        return;
+    }
+    let _alone = alone_on_this_machine();
+    if !std::path::Path::new("/sys/devices/system/cpu/cpu1").is_dir() {
+        return ontick_skip::skipped!("one CPU");
+    }
+    for wait in ["hybrid", "spin", "block"] {
+        let more = ["--udp", "--duration", "200ms", "--cpu", "1", "--responder-cpu", "0", "--wait", wait, "--json"];
+        let run = record(&roundtrip(&more).output().unwrap());
+        let whole = &run["series"][0];
+        assert_eq!(whole["round_trips"]["link"], "UDP over virtual Ethernet (veth), no wire");
+        assert_eq!((run["series"].as_array().unwrap().len(), samples(whole) + missed(whole)), (6, 200), "{wait}");
     }
 }
 
@@ -289,6 +370,15 @@ fn what_cannot_be_measured_is_said_in_a_sentence() {
     refused(&["--interface", "nowhere", "--respond"], "there is no interface nowhere");
     refused(&["--interface", "out"], "name who answers: --to MAC");
     refused(&["--interface", "out", "--to", "eth1"], "\"eth1\" is no address of a station");
+    refused(&["--interface", "out", "--to", "192.0.2.7:5000"], "leave out --interface out");
+    refused(&["--to", "192.0.2.7:5000", "--vlan", "3"], "leave out --vlan");
+    refused(&["--to", "192.0.2.7:5000"], "no datagrams can be sent to 192.0.2.7:5000");
+    refused(&["--to", "224.0.0.1:5000"], "224.0.0.1:5000 is no address of one host");
+    refused(&["--to", "nowhere.invalid:5000"], "nowhere.invalid:5000 is no host that is known here");
+    refused(&["--udp", "127.0.0.1:5000"], "--udp 127.0.0.1:5000 is where --respond answers");
+    refused(&["--respond", "--udp"], "name where requests come: --udp 0.0.0.0:5000");
+    refused(&["--udp", "--busy-poll", "2ms"], "--busy-poll is from 1us to 1ms, and 2ms is not");
+    refused(&["--busy-poll", "50us"], "--busy-poll is for datagrams");
     refused(&["--interface", "out", "--to", own], &format!("{own} is the address of out itself"));
     refused(&["--interface", "out", "--to", "ff:ff:ff:ff:ff:ff"], "is the address of a group of stations");
     refused(&[&["--interface", "out", "--vlan", "4095"][..], &to].concat(), "4095 is not in 0..=4094");

@@ -147,7 +147,7 @@ impl Port for EthernetPort {
         None
     }
 
-    fn wait(&self, at_most: Duration) -> io::Result<bool> {
+    fn wait(&mut self, at_most: Duration) -> io::Result<bool> {
         self.reader.wait(at_most)
     }
 

@@ -5,6 +5,7 @@
 //! that leaves and of that which comes divide the way: [`Trip`].
 
 mod cable;
+mod datagram;
 mod ethernet;
 mod expectation;
 mod message;
@@ -18,6 +19,7 @@ mod trip;
 mod waiting;
 
 pub use cable::{Cable, CableError};
+pub use datagram::DatagramPort;
 pub use ethernet::{EthernetError, EthernetPort, Station, Tag};
 pub use message::{Message, OCTETS, Request, Residence};
 pub use port::{Arrival, Port};

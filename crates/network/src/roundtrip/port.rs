@@ -33,7 +33,7 @@ pub trait Port {
     fn next(&mut self) -> Option<Arrival<Self::Peer>>;
 
     /// Sleeps until something came, or the time is over, or a signal came.
-    fn wait(&self, at_most: Duration) -> io::Result<bool>;
+    fn wait(&mut self, at_most: Duration) -> io::Result<bool>;
 
     /// Frames that came and found no room, since this was last asked.
     fn overflowed(&mut self) -> u64 {

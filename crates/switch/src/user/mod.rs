@@ -6,6 +6,7 @@ mod btf;
 mod conformance;
 pub mod core;
 pub mod counters;
+pub mod datagrams;
 pub mod either;
 pub mod ending;
 pub mod entries;

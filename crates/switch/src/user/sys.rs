@@ -3,6 +3,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::net::{SocketAddr, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd};
 
 /// Structures of the kernel that are plain numbers: any bytes are a valid value, and there is no padding to leak.
@@ -17,7 +18,16 @@ macro_rules! plain {
         unsafe impl Plain for $kind {}
     )* };
 }
-plain!(u32, i32, libc::tpacket_req, libc::tpacket_stats, libc::packet_mreq, libc::sockaddr_ll, libc::sockaddr_xdp);
+plain!(
+    u32,
+    i32,
+    [u32; 9],
+    libc::tpacket_req,
+    libc::tpacket_stats,
+    libc::packet_mreq,
+    libc::sockaddr_ll,
+    libc::sockaddr_xdp
+);
 
 /// Which clock launch times are on, and what the kernel does about them: `struct sock_txtime` (linux/net_tstamp.h).
 #[derive(Debug, Clone, Copy)]
@@ -108,12 +118,40 @@ pub fn set_hardware_stamps(socket: impl AsFd, interface: &str, wanted: &mut libc
 /// When a frame of this socket left, by its stamp in the error queue, in ns since 1970 (`SCM_TIMESTAMPING`, the kernel's
 /// Documentation/networking/timestamping.rst); an error if there is none yet.
 pub fn sent_stamp(socket: impl AsFd) -> io::Result<Option<u64>> {
-    receive_with_control(socket, &mut [], libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, stamp).map(|(_, stamp)| stamp)
+    receive_with_control(socket, &mut [], None, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, stamp).map(|(_, stamp)| stamp)
 }
 
 /// A datagram and when it came, by the kernel's stamp, in ns since 1970; an error if there is none yet.
 pub fn receive_stamped(socket: impl AsFd, to: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
-    receive_with_control(socket, to, libc::MSG_DONTWAIT, stamp)
+    receive_with_control(socket, to, None, libc::MSG_DONTWAIT, stamp)
+}
+
+/// As above, and who sent it.
+pub fn receive_from(socket: impl AsFd, to: &mut [u8]) -> io::Result<(usize, Option<SocketAddr>, Option<u64>)> {
+    // SAFETY: zero is a valid address: integers, of no family.
+    let mut from: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+    let (octets, stamp_ns) = receive_with_control(socket, to, Some(&mut from), libc::MSG_DONTWAIT, stamp)?;
+    Ok((octets, internet_address(&from), stamp_ns))
+}
+
+/// An address of the internet protocols.
+fn internet_address(of: &libc::sockaddr_storage) -> Option<SocketAddr> {
+    let place = std::ptr::from_ref(of);
+    match i32::from(of.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the storage is aligned and large enough for every kind, and the family says which it is.
+            let address = unsafe { &*place.cast::<libc::sockaddr_in>() };
+            let octets = address.sin_addr.s_addr.to_ne_bytes();
+            Some((octets, u16::from_be(address.sin_port)).into())
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let address = unsafe { &*place.cast::<libc::sockaddr_in6>() };
+            let (octets, port) = (address.sin6_addr.s6_addr, u16::from_be(address.sin6_port));
+            Some(SocketAddrV6::new(octets.into(), port, 0, address.sin6_scope_id).into())
+        }
+        _ => None,
+    }
 }
 
 /// Whether the error queue had a frame that was not sent at its launch time (`SO_EE_ORIGIN_TXTIME`); an error if it is
@@ -128,7 +166,7 @@ pub fn missed_launch(socket: impl AsFd) -> io::Result<bool> {
         (error.ee_origin == SO_EE_ORIGIN_TXTIME).then_some(())
     };
     let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-    receive_with_control(socket, &mut [], flags, is_missed).map(|(_, missed)| missed.is_some())
+    receive_with_control(socket, &mut [], None, flags, is_missed).map(|(_, missed)| missed.is_some())
 }
 
 /// Where an error in a socket's queue comes from: linux/errqueue.h.
@@ -149,10 +187,12 @@ fn stamp(header: &libc::cmsghdr) -> Option<u64> {
     (seconds > 0).then_some(seconds * 1_000_000_000 + ns)
 }
 
-/// `recvmsg(2)`: how long the message is, and the first thing that `find` finds in what the kernel says of it.
+/// `recvmsg(2)`: how long the message is, and the first thing that `find` finds in what the kernel says of it; who sent it
+/// is left in `from`.
 fn receive_with_control<T>(
     socket: impl AsFd,
     to: &mut [u8],
+    from: Option<&mut libc::sockaddr_storage>,
     flags: libc::c_int,
     find: impl Fn(&libc::cmsghdr) -> Option<T>,
 ) -> io::Result<(usize, Option<T>)> {
@@ -163,7 +203,11 @@ fn receive_with_control<T>(
     (message.msg_iov, message.msg_iovlen) = (&raw mut room, 1);
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = size_of_val(&control) as _;
-    // SAFETY: both buffers are as long as is said, the second aligned for its headers, and live through the call.
+    if let Some(from) = from {
+        message.msg_namelen = size_of_val(from) as libc::socklen_t;
+        message.msg_name = std::ptr::from_mut(from).cast();
+    }
+    // SAFETY: the buffers are as long as is said, that of control aligned for its headers, and live through the call.
     let octets = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &mut message, flags) };
     if octets < 0 {
         return Err(io::Error::last_os_error());

@@ -36,12 +36,8 @@ impl UdpSender {
     /// In the calling thread's network namespace. `priority` (0 to 15) is what queueing disciplines, and the map of a VLAN
     /// interface to code points, choose by.
     pub fn open(to: SocketAddr, priority: u32) -> Result<Self, UdpError> {
-        let any: SocketAddr = match to {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
         let unreachable = |error| UdpError::Unreachable(to, error);
-        let socket = UdpSocket::bind(any).map_err(unreachable)?;
+        let socket = UdpSocket::bind(any_address(to)).map_err(unreachable)?;
         socket.connect(to).map_err(unreachable)?;
         socket.set_nonblocking(true).map_err(|error| UdpError::Option("a socket that does not wait", error))?;
         sys::set_option(&socket, libc::SOL_SOCKET, sys::SO_PRIORITY, &priority)
@@ -52,21 +48,35 @@ impl UdpSender {
     /// Hands a datagram over, without waiting.
     #[inline]
     pub fn send(&mut self, datagram: &[u8]) -> Sent {
-        match self.socket.send(datagram) {
+        sent(|| self.socket.send(datagram))
+    }
+}
+
+/// Any address of this machine, of the family of another.
+pub(super) fn any_address(of: SocketAddr) -> SocketAddr {
+    match of {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}
+
+/// What became of a datagram.
+#[inline]
+pub(super) fn sent(send: impl Fn() -> io::Result<usize>) -> Sent {
+    match send() {
+        Ok(_) => Sent::Done,
+        // What the other end said of an earlier one: nobody is at this port. That is reported once, and this one was not
+        // sent.
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => match send() {
             Ok(_) => Sent::Done,
-            // What the other end said of an earlier one: nobody is at this port. That is reported once, and this one was not
-            // sent.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => match self.socket.send(datagram) {
-                Ok(_) => Sent::Done,
-                Err(_) => Sent::Refused,
-            },
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Sent::Busy,
-            Err(error) => match error.raw_os_error() {
-                Some(libc::ENOBUFS | libc::ENOMEM | libc::EINTR) => Sent::Busy,
-                Some(libc::ENETDOWN | libc::ENETUNREACH | libc::EHOSTUNREACH) => Sent::Down,
-                _ => Sent::Refused,
-            },
-        }
+            Err(_) => Sent::Refused,
+        },
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Sent::Busy,
+        Err(error) => match error.raw_os_error() {
+            Some(libc::ENOBUFS | libc::ENOMEM | libc::EINTR) => Sent::Busy,
+            Some(libc::ENETDOWN | libc::ENETUNREACH | libc::EHOSTUNREACH) => Sent::Down,
+            _ => Sent::Refused,
+        },
     }
 }
 

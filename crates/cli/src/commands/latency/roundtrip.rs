@@ -2,6 +2,7 @@
 
 mod requesting;
 mod respond;
+mod way;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, OnceLock};
@@ -10,15 +11,16 @@ use clap::Args;
 use ontick_measure::timetable::Timetable;
 use ontick_measure::{Error, Length, Limits, Observer, Placement, session};
 use ontick_network::roundtrip::{
-    Cable, EthernetPort, Job, Monotonic, Port, Requester, ResponderThread, Station, Tag, ThreadPlacement, Waiting,
+    Cable, DatagramPort, EthernetPort, Job, Monotonic, Port, Requester, ResponderThread, Station, ThreadPlacement,
+    Waiting,
 };
 use ontick_record::run::RoundTrips;
 use ontick_record::{Measurement as Kind, Series};
 use ontick_rt::thread::ThreadSetup;
-use ontick_tsn::config::mac;
 use ontick_units::exact;
 
 use self::requesting::{Requesting, Summary};
+use self::way::{Responder, WayFlags};
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
@@ -27,24 +29,20 @@ use crate::flags::{self, MeasuringFlags};
 ///
 /// The time counts from when the request was to be sent until the program has the answer. The other end answers with
 /// --respond. Without --interface and --to both ends are on this machine, on two CPUs, joined by virtual Ethernet that is
-/// made for the run: no wire is between them.
+/// made for the run: no wire is between them. Messages are Ethernet frames, or datagrams with --udp or --to HOST:PORT.
 ///
 /// Exit status: 0 it was measured, 1 not as required, 2 it could not be measured, as where nobody answers.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency roundtrip\n  sudo ontick latency roundtrip --wait block --period 2ms\n  sudo ontick latency roundtrip --interface eth1 --respond\n  sudo ontick latency roundtrip --interface eth1 --to 02:00:00:00:00:01 \\\n      --priority-code 6 --require \"missed = 0\" --require \"max < 500us\"",
+    after_help = "Examples:\n  sudo ontick latency roundtrip\n  sudo ontick latency roundtrip --wait block --period 2ms\n  sudo ontick latency roundtrip --interface eth1 --respond\n  sudo ontick latency roundtrip --interface eth1 --to 02:00:00:00:00:01 \\\n      --priority-code 6 --require \"missed = 0\" --require \"max < 500us\"\n  sudo ontick latency roundtrip --respond --udp 0.0.0.0:5000\n  sudo ontick latency roundtrip --to 192.0.2.7:5000 --busy-poll 50us",
     mut_arg("duration", |duration| duration.help("How long to send requests, or to answer [default: 10s; with --respond until Ctrl-C]")),
     mut_arg("count", |count| count.help("How many periods to send requests in, instead of a duration")),
 )]
 pub struct RoundTrip {
-    /// The interface that frames leave and come by
-    #[arg(long, value_name = "IF")]
-    interface: Option<String>,
-    /// Who answers: the address of a station
-    #[arg(long, value_name = "MAC", value_parser = station, requires = "interface")]
-    to: Option<[u8; 6]>,
+    #[command(flatten)]
+    way: WayFlags,
     /// Answer requests, and measure nothing
-    #[arg(long, requires = "interface", conflicts_with_all = ["to", "period", "deadline", "priority_code", "vlan", "responder_cpu", "json", "record", "html", "require", "explain", "watch", "count", "junit", "load"])]
+    #[arg(long, conflicts_with_all = ["to", "period", "deadline", "priority_code", "vlan", "responder_cpu", "json", "record", "html", "require", "explain", "watch", "count", "junit", "load"])]
     respond: bool,
     /// Time between requests, as a time or a rate, from 100us to 1s
     #[arg(long, alias = "interval", value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
@@ -52,18 +50,12 @@ pub struct RoundTrip {
     /// An answer is late after this, from when its request was to be sent [default: the period]
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
     deadline: Option<u64>,
-    /// Tag frames with this priority code point, 0 to 7; answers have the tag of their request
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=7))]
-    priority_code: Option<u8>,
-    /// Tag frames with this VLAN identifier, 0 to 4094; 0 is a tag for its priority alone
-    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(..=4094))]
-    vlan: Option<u16>,
     /// How to wait: hybrid (asleep until shortly before, then looking), spin (looking for nine tenths of the time) or block
     /// (asleep until the kernel wakes it); where both ends are here, at both
     #[arg(long, default_value = "hybrid")]
     wait: Waiting,
     /// CPU of the responder where both ends are here [default: the first other one]
-    #[arg(long, value_name = "N", conflicts_with = "interface")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["interface", "to"])]
     responder_cpu: Option<u32>,
     #[command(flatten)]
     measuring: MeasuringFlags,
@@ -88,17 +80,24 @@ struct Ends<P: Port> {
 
 impl RoundTrip {
     pub fn run(self) -> Result<Outcome, Failure> {
+        self.way.check(self.respond)?;
         if self.respond {
             return self.answer();
         }
         self.check()?;
-        match (&self.interface, &self.to) {
-            (Some(interface), Some(address)) => {
+        match (&self.way.interface, &self.way.to) {
+            (Some(interface), Some(Responder::Station(address))) => {
                 let port = EthernetPort::open(interface).map_err(Failure::new)?;
-                let to = Station { address: *address, tag: self.tag() };
+                let to = Station { address: *address, tag: self.way.tag() };
                 port.check(to).map_err(Failure::new)?;
                 let (link, responder) = (interface.clone(), to.to_string());
                 self.measure(Ends { port, to, link, responder, own: None })
+            }
+            (_, Some(Responder::Host(host))) => {
+                let to = way::resolve(host)?;
+                let port = DatagramPort::connect(to).map_err(Failure::new)?;
+                self.way.prepare(&port)?;
+                self.measure(Ends { port, to, link: "UDP".into(), responder: to.to_string(), own: None })
             }
             (Some(interface), None) => Err(Failure::new(format!(
                 "name who answers: --to MAC, which `ontick latency roundtrip --interface IF --respond` shows on the machine at \
@@ -124,19 +123,21 @@ impl RoundTrip {
         }
     }
 
-    fn tag(&self) -> Option<Tag> {
-        let is_tagged = self.priority_code.is_some() || self.vlan.is_some();
-        is_tagged.then(|| Tag { pcp: self.priority_code.unwrap_or(0), vlan: self.vlan.unwrap_or(0) })
-    }
-
     /// Both ends, in two network namespaces that end with this process.
     fn measure_here(&self) -> Result<Outcome, Failure> {
         let placement = self.measuring.placement.placement();
         let peer = placement.peer(self.responder_cpu, "a round trip whose both ends are on this machine")?;
         let cable = Cable::new().map_err(Failure::new)?;
-        let [port, far] = cable.open().map_err(Failure::new)?;
-        let to = Station { address: far.address(), tag: self.tag() };
         let responder = peer.cpu.map_or("a thread".into(), |cpu| format!("a thread on CPU {cpu}"));
+        if self.way.is_udp() {
+            let ([port, far], to) = cable.open_datagrams().map_err(Failure::new)?;
+            self.way.prepare(&port)?;
+            self.way.prepare(&far)?;
+            let link = format!("UDP over {VETH}");
+            return self.measure(Ends { port, to, link, responder, own: Some((far, peer)) });
+        }
+        let [port, far] = cable.open().map_err(Failure::new)?;
+        let to = Station { address: far.address(), tag: self.way.tag() };
         self.measure(Ends { port, to, link: VETH.into(), responder, own: Some((far, peer)) })
     }
 
@@ -217,13 +218,20 @@ impl RoundTrip {
 
     /// What would mend that nobody answers.
     fn explained(&self, none: &str, is_own: bool) -> String {
-        match &self.interface {
-            Some(_) if !is_own => format!(
+        match (&self.way.to, self.way.vlan.unwrap_or(0)) {
+            _ if is_own => none.to_owned(),
+            (Some(Responder::Host(host)), _) => {
+                let port = host.rsplit_once(':').map_or("PORT", |(_, port)| port);
+                format!(
+                    "{none}: run `ontick latency roundtrip --respond --udp 0.0.0.0:{port}` at the other end first, and see \
+                     that what is between lets UDP to this port through"
+                )
+            }
+            (_, vlan) => format!(
                 "{none}: run `ontick latency roundtrip --interface IF --respond` at the other end first, and see that \
                  what is between carries frames of EtherType 0x88b6{}",
-                if self.vlan.unwrap_or(0) > 0 { " in this VLAN" } else { "" }
+                if vlan > 0 { " in this VLAN" } else { "" }
             ),
-            _ => none.to_owned(),
         }
     }
 }
@@ -232,10 +240,6 @@ impl RoundTrip {
 fn run_number() -> u32 {
     // The standard library seeds each with chance.
     RandomState::new().build_hasher().finish() as u32
-}
-
-fn station(text: &str) -> Result<[u8; 6], String> {
-    mac(text).ok_or_else(|| format!("\"{text}\" is no address of a station such as 02:00:00:00:00:01"))
 }
 
 /// Where a responder runs.

@@ -69,7 +69,7 @@ impl Port for End {
         there.then(|| world.to[self.1].pop_front().unwrap().1)
     }
 
-    fn wait(&self, at_most: Duration) -> io::Result<bool> {
+    fn wait(&mut self, at_most: Duration) -> io::Result<bool> {
         let world = &mut *self.0.borrow_mut();
         let until_ns = world.now_ns + at_most.as_nanos() as u64;
         let comes_ns = world.to[self.1].front().map(|(at_ns, _)| *at_ns).filter(|at_ns| *at_ns < until_ns);

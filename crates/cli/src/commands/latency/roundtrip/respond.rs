@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use ontick_measure::{Length, Placement};
-use ontick_network::roundtrip::{EthernetPort, Port, ResponderThread, Station};
+use ontick_network::roundtrip::{DatagramPort, EthernetPort, Port, ResponderThread, Station};
 
 use super::{RoundTrip, thread_placement};
 use crate::failure::{Failure, Outcome};
@@ -15,15 +15,24 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl RoundTrip {
     pub(super) fn answer(&self) -> Result<Outcome, Failure> {
-        let Some(interface) = &self.interface else {
-            return Err(Failure::new("name the interface that requests come by: --interface IF"));
+        if let Some(Some(at)) = self.way.udp {
+            let port = DatagramPort::bind(at).map_err(Failure::new)?;
+            self.way.prepare(&port)?;
+            let at = port.address()?;
+            let to = if at.ip().is_unspecified() { format!("HOST:{}", at.port()) } else { at.to_string() };
+            return self.answer_by(port, &format!("UDP {at}"), &format!("--to {to}"));
+        }
+        let Some(interface) = &self.way.interface else {
+            return Err(Failure::new(
+                "name the interface that requests come by, --interface IF, or the address of datagrams, --udp 0.0.0.0:5000",
+            ));
         };
         let port = EthernetPort::open(interface).map_err(Failure::new)?;
         let own = Station { address: port.address(), tag: None };
         if let Some(trouble) = port.trouble() {
             terminal::say(&format!("ontick: {trouble} at the moment: nothing comes until it has"));
         }
-        self.answer_by(port, &format!("{own} on {interface}"), &format!("--to {own}"))
+        self.answer_by(port, &format!("{own} on {interface}"), &format!("--interface IF --to {own}"))
     }
 
     fn answer_by<P: Port + Send + 'static>(&self, port: P, at: &str, to: &str) -> Result<Outcome, Failure> {
@@ -36,7 +45,7 @@ impl RoundTrip {
         let stop = stop::on_signal()?;
         let thread = ResponderThread::start(port, thread_placement(placement, self.wait))?;
         terminal::print(&format!(
-            "Answering requests at {at}, {} wait, until {}.\nThe other end: ontick latency roundtrip --interface IF {to}\n",
+            "Answering requests at {at}, {} wait, until {}.\nThe other end: ontick latency roundtrip {to}\n",
             self.wait,
             if until.is_some() { "the time is over" } else { "Ctrl-C" }
         ))?;
