@@ -2,6 +2,7 @@
 //! stands for one (`--root DIR`: a mounted card, a test's tree).
 
 mod act;
+mod interface;
 mod shape;
 mod thread;
 
@@ -15,6 +16,8 @@ use ontick_undo::state_dir::{self, StateDirError};
 use ontick_undo::trust;
 
 pub use act::{Act, FileError, Hook, Verdict, reason};
+use interface::Parameter;
+pub use interface::ETHTOOL;
 pub use thread::THREAD;
 use thread::Thread;
 
@@ -93,8 +96,12 @@ impl Root {
         if let Some(thread) = Thread::at(path) {
             return thread.policy(self).map(String::into_bytes);
         }
+        let parameter = Parameter::at(path);
+        if let Some(parameter) = parameter.filter(|_| self.live) {
+            return parameter.value().map(String::into_bytes);
+        }
         let mut bytes = Vec::new();
-        let place = self.place(path)?;
+        let place = self.place(&parameter.map_or_else(|| path.into(), Parameter::file))?;
         // A fifo or device in place of a file must not hold the program up.
         if !fs::metadata(&place)?.is_file() {
             return Err(io::Error::other("not a file"));
@@ -127,6 +134,9 @@ impl Root {
         if let Some(thread) = Thread::at(path) {
             return thread.policy(self).is_ok();
         }
+        if let Some(parameter) = Parameter::at(path) {
+            return if self.live { parameter.value().is_ok() } else { self.exists(&parameter.file()) };
+        }
         self.place(path).is_ok_and(|p| p.exists())
     }
 
@@ -142,10 +152,13 @@ impl Root {
     }
 
     /// Paths that a pattern names; `*` stands for any part of one name. `thread:irq/*` names threads, by how their names
-    /// begin.
+    /// begin, and `ethtool:eth1/ring/*` settings of a network interface.
     pub fn matching(&self, pattern: &str) -> Vec<String> {
         if let Some(beginning) = pattern.strip_prefix(THREAD).and_then(|name| name.strip_suffix('*')) {
             return thread::matching(self, beginning);
+        }
+        if pattern.starts_with(ETHTOOL) {
+            return interface::matching(self, pattern);
         }
         let mut found = vec![String::new()];
         for part in pattern.split('/').filter(|p| !p.is_empty()) {
@@ -174,7 +187,12 @@ impl Root {
             return self
                 .act(Act::Set { path, value }, &place, |cut| cut.map_or_else(|| thread.set(self, value), |_| Ok(())));
         }
-        let place = self.place(path)?;
+        let parameter = Parameter::at(path);
+        if let Some(parameter) = parameter.filter(|_| self.live) {
+            let place = Path::new(path);
+            return self.act(Act::Set { path, value }, place, |cut| cut.map_or_else(|| parameter.set(value), |_| Ok(())));
+        }
+        let place = self.place(&parameter.map_or_else(|| path.into(), Parameter::file))?;
         self.act(Act::Set { path, value }, &place, |cut| {
             // The kernel takes a value in one write and shows it in its own form; a tree keeps that form.
             let text = match self.live {

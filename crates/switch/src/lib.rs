@@ -6,7 +6,6 @@
 pub mod apply;
 pub mod check;
 pub mod clock;
-pub mod ethtool;
 pub mod features;
 pub mod files;
 pub mod kernel;
@@ -16,3 +15,5 @@ pub mod ports;
 pub mod qdisc;
 pub mod user;
 pub mod verify;
+
+pub use ontick_ethtool as ethtool;
