@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     if root.is_live() {
         let cpu = target.cpus.last().unwrap_or(0);
-        let own = ownership::watch(&root, &facts, cpu, Duration::from_secs(2), || true)?;
+        let cpus = ontick_units::CpuList::one(cpu);
+        let own = ownership::watch(&root, &facts, &cpus, Duration::from_secs(2), || true)?.remove(0);
         println!("CPU {cpu}: {:?}, timer {:?}/s, may: {:?}", own.time, own.timer_per_second, own.may);
         own.ran.iter().take(12).for_each(|r| println!("  {r:?}"));
         own.interrupts.iter().chain(&own.softirqs).for_each(|s| println!("  {s:?}"));

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::facts::Facts;
 use crate::journal::{Entry, Journal, JournalError, Undo};
 use crate::knobs;
 use crate::plan::{Item, TuningPlan};
@@ -59,6 +60,23 @@ pub enum Outcome {
 /// that cannot be written ends it, before anything is changed that could not be put back.
 pub fn apply(root: &Root, plan: &TuningPlan, journal: &mut Journal) -> Applied {
     let mut applied = Applied::default();
+    make(root, plan, journal, &mut applied);
+    // Last, so that interrupts have had the time to be delivered.
+    for change in applied.changes.iter_mut().filter(|c| c.outcome == Outcome::Done && c.note.is_none()) {
+        change.note =
+            knobs::interrupts::lags(root, &change.path).map(|cpus| format!("on CPU {cpus} until it occurs next"));
+    }
+    applied
+}
+
+/// Makes changes of what appeared with those of a plan, which was carried out.
+pub fn apply_appeared(root: &Root, facts: &Facts, plan: &TuningPlan, journal: &mut Journal, applied: &mut Applied) {
+    if applied.stopped.is_none() {
+        make(root, &plan.appeared(root, facts), journal, applied);
+    }
+}
+
+fn make(root: &Root, plan: &TuningPlan, journal: &mut Journal, applied: &mut Applied) {
     for item in plan.changes() {
         match change(root, item, journal) {
             Ok(change) => applied.changes.push(change),
@@ -68,12 +86,6 @@ pub fn apply(root: &Root, plan: &TuningPlan, journal: &mut Journal) -> Applied {
             }
         }
     }
-    // Last, so that interrupts have had the time to be delivered.
-    for change in applied.changes.iter_mut().filter(|c| c.outcome == Outcome::Done && c.note.is_none()) {
-        change.note =
-            knobs::interrupts::lags(root, &change.path).map(|cpus| format!("on CPU {cpus} until it occurs next"));
-    }
-    applied
 }
 
 fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, JournalError> {

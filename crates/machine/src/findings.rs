@@ -8,6 +8,7 @@ mod cpu;
 mod interrupts;
 mod kernel;
 mod memory;
+mod network;
 mod noise;
 mod remedy;
 mod scheduling;
@@ -36,6 +37,7 @@ fn all() -> impl Iterator<Item = &'static Check> {
         interrupts::CHECKS,
         memory::CHECKS,
         noise::CHECKS,
+        network::CHECKS,
         board::CHECKS,
     ];
     tables.into_iter().flatten()

@@ -7,9 +7,11 @@
 mod cpu;
 pub(crate) mod interrupts;
 mod memory;
+pub(crate) mod network;
 mod noise;
 mod scheduling;
 
+pub use network::is_of_interfaces;
 use serde::Serialize;
 
 use crate::facts::Facts;
@@ -21,8 +23,8 @@ use crate::value_format::ValueFormat;
 pub struct Knob {
     /// As it is named on the command line.
     pub name: &'static str,
-    /// The files; the first pattern that names any is used. `{cpu}` stands for each wanted CPU, `*` for
-    /// any part of a name.
+    /// The files; the first pattern that names any is used. `{cpu}` stands for each wanted CPU, `{interface}` for each
+    /// network interface of the target, `*` for any part of a name.
     pub paths: &'static [&'static str],
     /// How the kernel writes the value.
     pub form: ValueFormat,
@@ -88,6 +90,8 @@ const ALONG: &[(&str, &[&str])] = &[
             "/sys/devices/system/cpu/cpufreq/policy*/scaling_min_freq",
         ],
     ),
+    // Drivers set the times anew when the card is to choose them, or no longer.
+    ("interrupt-coalescing", &["{folder}/rx-frames", "{folder}/rx-usecs"]),
 ];
 
 /// The files whose values the kernel changes along with one of a knob's.
@@ -104,6 +108,8 @@ pub(crate) fn refusal(knob: &str, error: &std::io::Error) -> Option<&'static str
         ("irq-affinity", Some(1 | 5)) => {
             Some("the kernel does not let it be moved: its driver keeps a queue for each CPU")
         }
+        ("interrupt-coalescing", Some(22 | 95)) => Some("this driver takes other values, or none"),
+        ("threaded-napi", Some(95)) => Some("no frames are taken from it by polling"),
         ("pcie-power", Some(1)) => Some("the firmware keeps this to itself"),
         _ => None,
     }
@@ -111,7 +117,9 @@ pub(crate) fn refusal(knob: &str, error: &std::io::Error) -> Option<&'static str
 
 /// All knobs, in the order in which they are applied; they are reverted in the opposite order.
 pub fn all() -> impl Iterator<Item = &'static Knob> {
-    [scheduling::KNOBS, cpu::KNOBS, interrupts::KNOBS, memory::KNOBS, noise::KNOBS].into_iter().flatten()
+    [scheduling::KNOBS, cpu::KNOBS, interrupts::KNOBS, memory::KNOBS, noise::KNOBS, network::KNOBS]
+        .into_iter()
+        .flatten()
 }
 
 /// No knob has this name.
@@ -128,6 +136,10 @@ impl Knob {
     /// The files of this knob on this machine.
     pub fn files(&self, root: &Root, target: &Target) -> Vec<String> {
         let expand = |pattern: &&str| -> Vec<String> {
+            if pattern.contains(network::INTERFACE) {
+                let each = target.interfaces.iter().map(|name| pattern.replace(network::INTERFACE, name));
+                return each.flat_map(|pattern| root.matching(&pattern)).collect();
+            }
             if !pattern.contains("{cpu}") {
                 return root.matching(pattern);
             }
@@ -155,9 +167,9 @@ mod tests {
             assert!(knob.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", knob.name);
             assert!(knob.why.len() > 30 && knob.source.len() > 8 && !knob.paths.is_empty(), "{}", knob.name);
             assert!(
-                knob.paths
+                knob.paths.iter().all(|p| ["/proc/", "/sys/", "thread:", "ethtool:"]
                     .iter()
-                    .all(|p| p.starts_with("/proc/") || p.starts_with("/sys/") || p.starts_with("thread:")),
+                    .any(|beginning| p.starts_with(beginning))),
                 "{}",
                 knob.name
             );

@@ -132,16 +132,16 @@ pub struct NotOnline {
     pub online: CpuList,
 }
 
-/// Watches a CPU for a while; reads `/proc` every 100 ms from whatever CPU the caller runs on. `go_on`
-/// is asked each time, so that the caller can end early.
+/// Watches CPUs for a while; reads `/proc` every 100 ms from whatever CPU the caller runs on. `go_on`
+/// is asked each time, so that the caller can end early. One for each CPU, in their order.
 pub fn watch(
     root: &Root,
     facts: &Facts,
-    cpu: u32,
+    cpus: &CpuList,
     time: Duration,
     mut go_on: impl FnMut() -> bool,
-) -> Result<Ownership, NotOnline> {
-    if !facts.cpus.online.contains(cpu) {
+) -> Result<Vec<Ownership>, NotOnline> {
+    if let Some(cpu) = cpus.iter().find(|cpu| !facts.cpus.online.contains(*cpu)) {
         return Err(NotOnline { cpu, online: facts.cpus.online.clone() });
     }
     let mut samples = vec![Sample::take(root)];
@@ -151,7 +151,8 @@ pub fn watch(
         thread::sleep(Duration::from_millis(100).min(time.saturating_sub(begin.elapsed())));
         samples.push(Sample::take(root));
     }
-    Ok(compare(&samples, cpu, begin.elapsed().as_nanos() as u64, &facts.interrupts))
+    let watched_ns = begin.elapsed().as_nanos() as u64;
+    Ok(cpus.iter().map(|cpu| compare(&samples, cpu, watched_ns, &facts.interrupts)).collect())
 }
 
 /// What consecutive samples tell of a CPU.

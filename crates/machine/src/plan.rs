@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::facts::{Facts, Preemption};
 use crate::knobs::interrupts::THREADS;
+use crate::knobs::network::{INTERFACE, NAPI_THREADS};
 use crate::knobs::{self, Knob, KnobFile, UnknownKnob, Want};
 use crate::root::{self, Root, reason};
 use crate::target::Target;
@@ -70,6 +71,7 @@ impl TuningPlan {
         }
         let asked = |knob: &&Knob| match target.only.is_empty() {
             true if knob.name == THREADS => !target.irq_threads.is_empty(),
+            true if knobs::is_of_interfaces(knob) && target.interfaces.is_empty() => false,
             true => knob.profiles.contains(&target.profile),
             false => target.only.iter().any(|name| name == knob.name),
         };
@@ -80,6 +82,16 @@ impl TuningPlan {
             notes.push("only interrupts whose drivers ask for a thread have one here; the others are handled at once, above every thread (threadirqs on the kernel's command line gives all of them threads)".into());
         }
         Ok(Self { target: target.clone(), items, notes })
+    }
+
+    /// What can be changed only now that this plan was carried out: threads that appeared with a setting.
+    pub fn appeared(&self, root: &Root, facts: &Facts) -> Self {
+        let mut items = match Self::make(root, facts, &self.target) {
+            Ok(now) => now.items,
+            Err(_) => Vec::new(),
+        };
+        items.retain(|item| item.knob == NAPI_THREADS && self.items.iter().all(|before| before.path != item.path));
+        Self { target: self.target.clone(), items, notes: Vec::new() }
     }
 
     /// The items that are neither as wanted nor will be.
@@ -106,7 +118,9 @@ fn items(root: &Root, facts: &Facts, target: &Target, knob: &'static Knob) -> Ve
     };
     let files = knob.files(root, target);
     if files.is_empty() {
-        return vec![blank(knob.paths[0], State::Absent(absent(root, knob.paths[0])))];
+        let named = target.interfaces.join(", ");
+        let pattern = knob.paths[0].replace(INTERFACE, if named.is_empty() { INTERFACE } else { &named });
+        return vec![blank(&pattern, State::Absent(absent(root, &pattern)))];
     }
     let item = |path: String| {
         let shown = match root.text(&path) {
@@ -132,6 +146,15 @@ fn absent(root: &Root, pattern: &str) -> String {
     if pattern.starts_with("/sys/kernel/debug/") && !root.exists("/sys/kernel/debug/sched") {
         return "debugfs does not show the scheduler here (mount -t debugfs none /sys/kernel/debug, or a kernel that hides it)"
             .into();
+    }
+    if pattern.contains(INTERFACE) {
+        return "no network interface is named".into();
+    }
+    if pattern.starts_with(root::ETHTOOL) {
+        return "this interface does not have it".into();
+    }
+    if pattern.starts_with("thread:napi/") {
+        return "there are none yet: they come with threaded-napi, and get their priority then".into();
     }
     if pattern.starts_with(root::THREAD) {
         return "no interrupt has a thread".into();

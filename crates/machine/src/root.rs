@@ -16,8 +16,8 @@ use ontick_undo::state_dir::{self, StateDirError};
 use ontick_undo::trust;
 
 pub use act::{Act, FileError, Hook, Verdict, reason};
-use interface::Parameter;
 pub use interface::ETHTOOL;
+use interface::Parameter;
 pub use thread::THREAD;
 use thread::Thread;
 
@@ -190,7 +190,8 @@ impl Root {
         let parameter = Parameter::at(path);
         if let Some(parameter) = parameter.filter(|_| self.live) {
             let place = Path::new(path);
-            return self.act(Act::Set { path, value }, place, |cut| cut.map_or_else(|| parameter.set(value), |_| Ok(())));
+            return self
+                .act(Act::Set { path, value }, place, |cut| cut.map_or_else(|| parameter.set(value), |_| Ok(())));
         }
         let place = self.place(&parameter.map_or_else(|| path.into(), Parameter::file))?;
         self.act(Act::Set { path, value }, &place, |cut| {

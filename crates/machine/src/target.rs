@@ -62,6 +62,9 @@ pub struct Target {
     /// The policies that threads of interrupts get.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub irq_threads: Vec<IrqThreads>,
+    /// Network interfaces whose settings count, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<String>,
 }
 
 /// A policy for threads of interrupts (`irq/NUMBER-DEVICE`).
@@ -149,7 +152,15 @@ impl Target {
             return Err(TargetError::WholeMachine(cpus));
         }
         let others = if others.is_empty() { online.clone() } else { others };
-        Ok(Self { cpus, others, profile, isolate: false, only: Vec::new(), irq_threads: Vec::new() })
+        Ok(Self {
+            cpus,
+            others,
+            profile,
+            isolate: false,
+            only: Vec::new(),
+            irq_threads: Vec::new(),
+            interfaces: Vec::new(),
+        })
     }
 
     /// Whether the machine has a CPU to spare, so that one can be kept for one program.

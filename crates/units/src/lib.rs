@@ -14,7 +14,7 @@ pub use cpulist::CpuList;
 pub use error::UnitError;
 pub use rate::{parse_bit_rate, parse_frequency, show_bit_rate};
 pub use size::mebibytes;
-pub use time::{exact, parse_interval, parse_time, show};
+pub use time::{exact, parse_duration, parse_interval, parse_time, show};
 
 // The README's example runs as a test.
 #[cfg(doctest)]

@@ -37,6 +37,23 @@ pub fn parse_time(text: &str) -> Result<u64, UnitError> {
     scaled(text, number, scale)
 }
 
+/// Reads how long something goes on, in nanoseconds: as [`parse_time`], and `10m` is minutes, as nobody runs for `m` of
+/// anything else.
+///
+/// ```
+/// use ontick_units::{parse_duration, parse_time};
+/// assert_eq!(parse_duration("10m"), parse_time("10min"));
+/// assert!(parse_time("10m").is_err());
+/// ```
+pub fn parse_duration(text: &str) -> Result<u64, UnitError> {
+    match text.trim().strip_suffix('m') {
+        Some(number) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.') => {
+            parse_time(&format!("{number}min"))
+        }
+        _ => parse_time(text),
+    }
+}
+
 /// Reads an interval in nanoseconds, as a time (`1ms`) or as a rate (`1kHz`).
 ///
 /// ```
@@ -138,6 +155,17 @@ mod tests {
             let error = parse_interval(text).unwrap_err().to_string();
             assert!(error.contains(word), "{text:?}: {error}");
         }
+    }
+
+    #[test]
+    fn minutes_are_short_where_something_goes_on() {
+        assert_eq!((parse_duration(" 1.5m "), parse_duration("90s")), (Ok(90_000_000_000), Ok(90_000_000_000)));
+        for text in ["m", "10 m", "xm", "10"] {
+            assert_eq!(parse_duration(text), parse_time(text));
+        }
+        // Of a period it may be thousandths of something.
+        let error = parse_interval("1m").unwrap_err().to_string();
+        assert!(error.contains("ms, s, min"), "{error}");
     }
 
     #[test]

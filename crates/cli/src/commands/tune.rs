@@ -14,7 +14,7 @@ use ontick_machine::{Facts, IrqThreads, Root, Target, TuningPlan, service_unit};
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
-use crate::flags::{BoardFlag, RootFlag, TargetFlags};
+use crate::flags::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags};
 use crate::terminal;
 
 /// Change this machine's settings for good timing, and put them back.
@@ -52,8 +52,10 @@ struct Wanted {
     /// with it a timed thread comes before them or after
     #[arg(long, value_name = "[DEVICE=]POLICY")]
     irq_threads: Vec<IrqThreads>,
+    #[command(flatten)]
+    interface: InterfaceFlag,
     /// Apply at every boot: kernel arguments, firmware settings, a systemd unit for the rest
-    #[arg(long, conflicts_with = "knobs")]
+    #[arg(long, conflicts_with_all = ["knobs", "names"])]
     boot: bool,
     /// Use the changed boot files for one boot only (Raspberry Pi 4 and later), so that a bad argument does no harm
     #[arg(long, requires = "boot")]
@@ -82,6 +84,7 @@ impl Wanted {
         let mut words: Vec<String> = self.knobs.clone();
         words.extend(self.target.words());
         words.extend(self.irq_threads.iter().flat_map(|wanted| ["--irq-threads".into(), wanted.to_string()]));
+        words.extend(self.interface.words());
         for (flag, given) in [("--isolate", self.isolate), ("--boot", self.boot), ("--tryboot", self.tryboot)] {
             words.extend(given.then(|| flag.into()));
         }
@@ -91,10 +94,12 @@ impl Wanted {
     }
 
     fn prepare(&self, root: Root) -> Result<Prepared, Failure> {
-        let facts = self.board.facts(&root, self.target.cpus())?;
+        self.interface.check(&self.knobs)?;
+        let mut facts = self.board.facts(&root, self.target.cpus())?;
+        self.interface.look(&root, &mut facts)?;
         let mut target = self.target.target(&root, &facts)?;
         (target.only, target.isolate) = (self.knobs.clone(), self.isolate);
-        target.irq_threads = self.irq_threads.clone();
+        (target.irq_threads, target.interfaces) = (self.irq_threads.clone(), self.interface.names().to_vec());
         let plan = TuningPlan::make(&root, &facts, &target).map_err(Failure::new)?;
         let boot = self.boot.then(|| self.boot_plan(&root, &facts, &target)).transpose()?;
         Ok(Prepared { root, facts, target, plan, boot })

@@ -86,7 +86,7 @@ pub struct Watch {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = flags::time, requires = "otlp")]
     otlp_every: u64,
     /// End after this time
-    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    #[arg(long, value_name = "TIME", value_parser = flags::duration)]
     duration: Option<u64>,
     /// Print nothing unless something is wrong
     #[arg(long, short)]

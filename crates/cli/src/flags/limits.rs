@@ -3,13 +3,13 @@
 use clap::Args;
 use ontick_measure::{Length, Limits};
 
-use super::time;
+use super::{duration, time};
 
 /// How long a measurement takes, and what in it deserves attention.
 #[derive(Args, Debug, Clone)]
 pub struct LimitFlags {
     /// How long to measure [default: 10s]
-    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "count")]
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "count")]
     pub duration: Option<u64>,
     /// How many samples to take, instead of a duration
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_machine::{Facts, Profile, Remedy, Root, Target, TargetError};
+use ontick_machine::{Facts, Profile, Remedy, Root, Target, TargetError, knobs};
 use ontick_rt::cpus;
 use ontick_units::CpuList;
 
@@ -103,12 +103,122 @@ impl BoardFlag {
     }
 }
 
+/// Which network interfaces count, too.
+#[derive(Args, Debug, Clone, Default)]
+pub struct InterfaceFlag {
+    /// Also the settings of this network interface and of its card (repeatable)
+    #[arg(long = "interface", value_name = "IF")]
+    names: Vec<String>,
+}
+
+impl InterfaceFlag {
+    /// Their names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// As they were given.
+    pub fn words(&self) -> Vec<String> {
+        self.names.iter().flat_map(|name| ["--interface".into(), name.clone()]).collect()
+    }
+
+    /// What mends a finding, as the command that does it.
+    pub fn remedy(&self, root: &RootFlag, remedy: &Remedy) -> String {
+        match remedy {
+            Remedy::Knob(name) if is_of_interfaces(name) => {
+                let words: String = self.words().iter().map(|word| format!(" {word}")).collect();
+                root.command(&format!("ontick tune apply {name}{words}"))
+            }
+            other => root.remedy(other),
+        }
+    }
+
+    /// Refuses settings of interfaces where none is named.
+    pub fn check(&self, knobs: &[String]) -> Result<(), Failure> {
+        match knobs.iter().find(|name| self.names.is_empty() && is_of_interfaces(name)) {
+            Some(name) => {
+                Err(Failure::new(format!("{name} is a setting of a network interface: name it with --interface IF")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Adds them to what is known.
+    pub fn look(&self, root: &Root, facts: &mut Facts) -> Result<(), Failure> {
+        facts.look_at_interfaces(root, &self.names).map_err(Failure::new)
+    }
+}
+
+fn is_of_interfaces(knob: &str) -> bool {
+    knobs::named(knob).is_ok_and(knobs::is_of_interfaces)
+}
+
+/// CPUs for timed programs, as they are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WantedCpus {
+    Listed(CpuList),
+    /// All but the first, which is left to the rest of the system; a machine's only one.
+    All,
+    Isolated,
+}
+
+impl WantedCpus {
+    /// Those that were named one by one.
+    pub fn listed(&self) -> Option<&CpuList> {
+        match self {
+            Self::Listed(cpus) => Some(cpus),
+            Self::All | Self::Isolated => None,
+        }
+    }
+
+    /// Which they are on a machine.
+    pub fn of(&self, facts: &Facts) -> Result<CpuList, Failure> {
+        let online = &facts.cpus.online;
+        match self {
+            Self::Listed(cpus) => Ok(cpus.clone()),
+            Self::All => Ok(match online.iter().next() {
+                Some(first) if online.len() > 1 => online.without(&CpuList::one(first)),
+                _ => online.clone(),
+            }),
+            Self::Isolated => match facts.cpus.isolated.with(&facts.cgroups.isolated()) {
+                none if none.is_empty() => Err(Failure::new(
+                    "no CPU of this machine is isolated: name CPUs (--cpu 1-3), or isolate some (`ontick tune plan --boot`)",
+                )),
+                isolated => Ok(isolated),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for WantedCpus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Listed(cpus) => cpus.fmt(f),
+            Self::All => f.write_str("all"),
+            Self::Isolated => f.write_str("isolated"),
+        }
+    }
+}
+
+/// Reads CPUs for timed programs.
+pub fn wanted_cpus(text: &str) -> Result<WantedCpus, String> {
+    match text {
+        "all" => Ok(WantedCpus::All),
+        "isolated" => Ok(WantedCpus::Isolated),
+        _ => text
+            .parse()
+            .map(WantedCpus::Listed)
+            .map_err(|e| format!("{e} (write a list of CPUs such as 3 or 2-3, isolated or all)")),
+    }
+}
+
 /// What the machine is wanted for.
 #[derive(Args, Debug, Clone)]
 pub struct TargetFlags {
-    /// CPUs for timed programs, as a list such as 3 or 2-3 [default: those isolated, else one without fixed interrupts]
-    #[arg(long, value_name = "LIST", value_parser = list)]
-    cpu: Option<CpuList>,
+    /// CPUs for timed programs: a list such as 3 or 2-3, isolated, or all but the first (all) [default: those isolated, else
+    /// one without fixed interrupts]
+    #[arg(long, value_name = "LIST|isolated|all", value_parser = wanted_cpus)]
+    cpu: Option<WantedCpus>,
     /// dedicated-core (one core for one program), low-latency (all cores answer quickly) or throughput-safe
     /// (only what costs the others nothing)
     #[arg(long, default_value = "dedicated-core")]
@@ -123,13 +233,14 @@ impl TargetFlags {
         cpu.chain(profile.into_iter().flatten().map(String::from)).collect()
     }
 
-    /// The CPUs that were named.
+    /// The CPUs that were named one by one.
     pub fn cpus(&self) -> Option<&CpuList> {
-        self.cpu.as_ref()
+        self.cpu.as_ref().and_then(WantedCpus::listed)
     }
 
     pub fn target(&self, root: &Root, facts: &Facts) -> Result<Target, Failure> {
-        target(root, facts, self.cpu.clone(), self.profile)
+        let cpus = self.cpu.as_ref().map(|cpus| cpus.of(facts)).transpose()?;
+        target(root, facts, cpus, self.profile)
     }
 }
 
@@ -151,4 +262,26 @@ pub fn target(root: &Root, facts: &Facts, named: Option<CpuList>, profile: Profi
 
 fn list(text: &str) -> Result<CpuList, String> {
     text.parse::<CpuList>().map_err(|e| format!("{e} (write a list of CPUs such as 3 or 2-3)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_listed_isolated_or_all_but_one() {
+        let mut facts = Facts::default();
+        facts.cpus.online = "0-3".parse().unwrap();
+        let of = |text: &str, facts: &Facts| wanted_cpus(text).unwrap().of(facts).map(|cpus| cpus.to_string());
+        assert_eq!((of("2-3", &facts).unwrap(), of("all", &facts).unwrap()), ("2-3".into(), "1-3".into()));
+        let none = of("isolated", &facts).unwrap_err().to_string();
+        assert!(none.starts_with("no CPU of this machine is isolated"), "{none}");
+        facts.cpus.isolated = "3".parse().unwrap();
+        assert_eq!(of("isolated", &facts).unwrap(), "3");
+        facts.cpus.online = "0".parse().unwrap();
+        assert_eq!(of("all", &facts).unwrap(), "0");
+        assert!(wanted_cpus("some").unwrap_err().contains("isolated or all"));
+        let same = |text: &str| wanted_cpus(text).unwrap().to_string() == text;
+        assert!(["all", "isolated", "1-3"].into_iter().all(same));
+    }
 }

@@ -8,17 +8,22 @@ mod pictures;
 mod placement;
 
 pub use limits::LimitFlags;
-pub use machine::{BoardFlag, RootFlag, TargetFlags, needs_root, target};
+pub use machine::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags, WantedCpus, needs_root, target, wanted_cpus};
 pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
 pub use pictures::PictureFlags;
-pub use placement::{Cpu, PlacementFlags, cpu, of_several};
+pub use placement::{Cpu, Cpus, PlacementFlags, cpu, of_several, several};
 
-use ontick_units::{parse_interval, parse_time};
+use ontick_units::{parse_duration, parse_interval, parse_time};
 
 /// A time with its unit, in ns.
 pub fn time(text: &str) -> Result<u64, String> {
     parse_time(text).map_err(|e| e.to_string())
+}
+
+/// How long something goes on, in ns: as above, with `m` for minutes.
+pub fn duration(text: &str) -> Result<u64, String> {
+    parse_duration(text).map_err(|e| e.to_string())
 }
 
 const ZERO_INTERVAL: &str = "an interval must be above 0";

@@ -76,7 +76,8 @@ pub fn of_several(arg: Arg) -> Arg {
     arg.value_name("LIST|all|isolated|any").value_parser(several).help(help)
 }
 
-fn several(text: &str) -> Result<Cpus, String> {
+/// Reads one CPU or several.
+pub fn several(text: &str) -> Result<Cpus, String> {
     match text {
         "all" => Ok(Cpus::All),
         "isolated" => Ok(Cpus::Isolated),
@@ -89,16 +90,25 @@ fn several(text: &str) -> Result<Cpus, String> {
 }
 
 /// CPUs ascending, and what is to be said of those that were left out.
-type Together = (Vec<u32>, Option<String>);
+pub type Together = (Vec<u32>, Option<String>);
 
-impl PlacementFlags {
+impl Cpus {
+    /// The one to pin to where one is meant; of several, the first.
+    pub fn first(asked: Option<&Self>, policy: Policy) -> Option<u32> {
+        match asked {
+            None => Cpu::choose(None, policy),
+            Some(Self::One(cpu)) => Cpu::choose(Some(*cpu), policy),
+            Some(several) => several.together(false).ok().flatten().and_then(|(cpus, _)| cpus.first().copied()),
+        }
+    }
+
     /// The CPUs where several are measured at once, ascending; none where one is. `spins` leaves one of `all` to the rest of
     /// the system, and the second value says which.
     pub fn together(&self, spins: bool) -> Result<Option<Together>, Failure> {
-        let cpus: Vec<u32> = match &self.cpu {
-            None | Some(Cpus::One(_)) => return Ok(None),
-            Some(Cpus::Listed(cpus)) => cpus.iter().collect(),
-            Some(Cpus::All) => {
+        let cpus: Vec<u32> = match self {
+            Self::One(_) => return Ok(None),
+            Self::Listed(cpus) => cpus.iter().collect(),
+            Self::All => {
                 let online = cpus::online();
                 let mut all = cpus::allowed();
                 all.retain(|cpu| online.contains(cpu));
@@ -112,7 +122,7 @@ impl PlacementFlags {
                     None => all,
                 }
             }
-            Some(Cpus::Isolated) => match cpus::isolated() {
+            Self::Isolated => match cpus::isolated() {
                 none if none.is_empty() => {
                     return Err(Failure::new(
                         "no CPU of this machine is isolated: name CPUs (--cpu 1-3), or isolate some (`ontick tune plan --boot`)",
@@ -122,6 +132,13 @@ impl PlacementFlags {
             },
         };
         Ok(Some((cpus, None)))
+    }
+}
+
+impl PlacementFlags {
+    /// As [`Cpus::together`]; none where no CPU is named.
+    pub fn together(&self, spins: bool) -> Result<Option<Together>, Failure> {
+        self.cpu.as_ref().map_or(Ok(None), |cpus| cpus.together(spins))
     }
 
     /// Why that CPU, where none was named and not simply the last was taken.
@@ -141,11 +158,7 @@ impl PlacementFlags {
 
     /// Of several CPUs, that of the first.
     pub fn placement(&self) -> Placement {
-        let cpu = match &self.cpu {
-            None => Cpu::choose(None, self.policy),
-            Some(Cpus::One(cpu)) => Cpu::choose(Some(*cpu), self.policy),
-            Some(_) => self.together(false).ok().flatten().and_then(|(cpus, _)| cpus.first().copied()),
-        };
+        let cpu = Cpus::first(self.cpu.as_ref(), self.policy);
         Placement { cpu, policy: self.policy, prepared: !self.stock }
     }
 }

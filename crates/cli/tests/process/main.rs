@@ -29,6 +29,7 @@ mod full_disks;
 mod gpio;
 mod install;
 mod instruments;
+mod interface_settings;
 #[path = "../../../record/tests/judges/mod.rs"]
 mod judges;
 mod junit;

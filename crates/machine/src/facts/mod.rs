@@ -13,6 +13,7 @@ pub mod interrupts;
 pub mod kernel;
 pub mod limits;
 pub mod memory;
+pub mod network;
 pub mod noise;
 mod processor;
 pub mod rivals;
@@ -34,6 +35,7 @@ pub use interrupts::Interrupts;
 pub use kernel::{Kernel, Preemption};
 pub use limits::Limits;
 pub use memory::Memory;
+pub use network::{Interface, NoInterface};
 pub use noise::Noise;
 pub use rivals::Rival;
 pub use scheduling::Scheduling;
@@ -69,6 +71,9 @@ pub struct Facts {
     pub board: Board,
     /// Programs that set the same things.
     pub rivals: Vec<Rival>,
+    /// Network interfaces that were asked about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<Interface>,
 }
 
 impl Facts {
@@ -91,11 +96,18 @@ impl Facts {
             limits: Limits::probe(root),
             board: Board::probe(root, identity),
             rivals: rivals::probe(root),
+            interfaces: Vec::new(),
             kernel,
             config,
             arguments,
             cgroups,
         }
+    }
+
+    /// Looks at network interfaces, too.
+    pub fn look_at_interfaces(&mut self, root: &Root, names: &[String]) -> Result<(), NoInterface> {
+        self.interfaces = names.iter().map(|name| Interface::probe(root, name)).collect::<Result<_, _>>()?;
+        Ok(())
     }
 
     /// The machine as a [`Run`](ontick_record::Run) describes it; `cpu` is the one that is measured.

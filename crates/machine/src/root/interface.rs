@@ -5,7 +5,7 @@
 
 use std::io;
 
-use ontick_ethtool::features;
+use ontick_ethtool::features::{self, Feature};
 use ontick_ethtool::values::{self, Setting};
 
 use super::Root;
@@ -40,10 +40,10 @@ impl<'a> Parameter<'a> {
     /// Its value on the running machine.
     pub fn value(self) -> io::Result<String> {
         if self.group == FEATURE {
-            let all = features::get(self.interface).map_err(gone)?;
-            let feature = all.get(self.name).ok_or(io::ErrorKind::NotFound)?;
-            let state = if feature.wanted { "on" } else { "off" };
-            return Ok(format!("{state}{}", if feature.can_change { "" } else { FIXED }));
+            let feature = self.feature()?;
+            // One that waits for another is as it was asked for.
+            let (is_on, fixed) = if feature.can_change { (feature.wanted, "") } else { (feature.active, FIXED) };
+            return Ok(format!("{}{fixed}", if is_on { "on" } else { "off" }));
         }
         self.setting()?.get(self.interface).map(|value| value.to_string()).map_err(gone)
     }
@@ -57,9 +57,15 @@ impl<'a> Parameter<'a> {
                 "off" => false,
                 _ => return Err(wrong()),
             };
+            self.feature()?;
             return features::set(self.interface, &[(self.name.into(), on)]).map_err(gone);
         }
         self.setting()?.set(self.interface, value.parse().map_err(|_| wrong())?).map_err(gone)
+    }
+
+    fn feature(self) -> io::Result<Feature> {
+        let all = features::get(self.interface).map_err(gone)?;
+        Ok(*all.get(self.name).ok_or(io::ErrorKind::NotFound)?)
     }
 
     fn setting(self) -> io::Result<Setting> {
@@ -82,7 +88,11 @@ pub(super) fn matching(root: &Root, pattern: &str) -> Vec<String> {
     let address = |name: &str| format!("{ETHTOOL}{interface}/{group}/{name}");
     let names: Vec<String> = match (root.is_live(), group) {
         (false, _) => root.list(&format!("/ethtool/{interface}/{group}")),
-        (true, FEATURE) => features::get(interface).map(|all| all.into_keys().collect()).unwrap_or_default(),
+        // Of the others nothing is wanted.
+        (true, FEATURE) => {
+            let all = features::get(interface).unwrap_or_default();
+            all.into_keys().filter(|name| features::merges_frames(name)).collect()
+        }
         (true, _) => values::ALL.iter().filter(|of| of.group == group).map(|of| of.name.to_owned()).collect(),
     };
     let fits = |have: &String| match name.split_once('*') {
@@ -123,7 +133,7 @@ mod tests {
     fn offloads_of_the_loopback_interface() {
         let root = Root::live();
         let all = root.matching("ethtool:lo/feature/*");
-        assert!(all.len() > 5 && all.contains(&"ethtool:lo/feature/loopback".to_owned()), "{all:?}");
+        assert!(all.len() > 5 && all.contains(&"ethtool:lo/feature/tx-tcp-segmentation".to_owned()), "{all:?}");
         assert_eq!(root.value("ethtool:lo/feature/loopback").as_deref(), Some("on [fixed]"));
         assert_eq!(root.matching("ethtool:lo/feature/*-gro").len(), 1);
         assert!(root.matching("ethtool:lo/coalesce/*").is_empty());

@@ -41,7 +41,7 @@ pub struct Test {
     #[arg(long, conflicts_with_all = ["code", "short", "step", "payload", "frames", "source_002"])]
     table: bool,
     /// How long the table takes on the clock, or as long as its trials need at least
-    #[arg(long, value_name = "TIME", default_value = "2min", value_parser = flags::time, requires = "table")]
+    #[arg(long, value_name = "TIME", default_value = "2min", value_parser = flags::duration, requires = "table")]
     duration: u64,
     #[command(flatten)]
     bench: BenchFlags,

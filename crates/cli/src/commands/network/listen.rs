@@ -39,7 +39,7 @@ pub struct Listen {
     #[arg(long, value_name = "ADDRESS")]
     udp: Vec<SocketAddr>,
     /// How long to listen [default: until Ctrl-C]
-    #[arg(long, value_name = "TIME", value_parser = flags::time, conflicts_with = "count")]
+    #[arg(long, value_name = "TIME", value_parser = flags::duration, conflicts_with = "count")]
     duration: Option<u64>,
     /// How many messages to wait for, of all streams together
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -75,7 +75,7 @@ enum World {
 }
 
 fn duration(text: &str) -> Result<u64, String> {
-    match flags::time(text)? {
+    match flags::duration(text)? {
         0 => Err("messages must be sent for some time".into()),
         ns => Ok(ns),
     }

@@ -55,7 +55,7 @@ enum PlaneName {
 }
 
 fn duration(text: &str) -> Result<u64, String> {
-    match flags::time(text)? {
+    match flags::duration(text)? {
         ns if (200_000_000..=3_600_000_000_000).contains(&ns) => Ok(ns),
         _ => Err("it is measured for 200ms to 1h".into()),
     }

@@ -72,7 +72,7 @@ enum PlaneName {
 }
 
 fn duration(text: &str) -> Result<u64, String> {
-    match flags::time(text)? {
+    match flags::duration(text)? {
         short if short < 10_000_000 => Err("frames must be sent for 10ms at least".into()),
         ns => Ok(ns),
     }

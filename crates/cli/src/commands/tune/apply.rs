@@ -1,8 +1,10 @@
 //! `ontick tune apply`
 
 use clap::Args;
+use ontick_machine::apply::apply_appeared;
 use ontick_machine::boot;
 use ontick_machine::isolate::{self, Isolated};
+use ontick_machine::plan::{Item, State};
 use ontick_machine::{Journal, apply};
 
 use super::done::{BootDone, Done};
@@ -17,7 +19,7 @@ use crate::terminal;
 /// setting was refused; the others are changed all the same.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick tune apply\n  sudo ontick tune apply governor stat-interval\n  sudo ontick tune apply --cpu 3 --isolate\n  sudo ontick tune apply --boot --tryboot"
+    after_help = "Examples:\n  sudo ontick tune apply\n  sudo ontick tune apply governor stat-interval\n  sudo ontick tune apply --cpu 3 --isolate\n  sudo ontick tune apply --interface eth1\n  sudo ontick tune apply --boot --tryboot"
 )]
 pub struct Apply {
     #[command(flatten)]
@@ -48,8 +50,13 @@ impl Apply {
 
 fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Done, Failure> {
     let Prepared { root, facts, target, plan, boot } = prepared;
-    let applied = apply(&root, &plan, journal);
-    let left = if target.only.is_empty() { Vec::new() } else { plan.left().cloned().collect() };
+    let mut applied = apply(&root, &plan, journal);
+    apply_appeared(&root, &facts, &plan, journal, &mut applied);
+    // What was not there at first may have come with another setting.
+    let came = |item: &&Item| applied.changes.iter().any(|change| change.knob == item.knob && change.path != item.path);
+    let is_absent = |item: &&Item| matches!(item.state, State::Absent(_));
+    let left = plan.left().filter(|item| !(is_absent(item) && came(item)));
+    let left = if target.only.is_empty() { Vec::new() } else { left.cloned().collect() };
     let mut done = Done { applied, left, isolated: None, boot: None };
     if done.applied.stopped.is_some() {
         return Ok(done);

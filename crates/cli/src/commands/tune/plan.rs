@@ -11,7 +11,7 @@ use crate::terminal;
 #[derive(Args)]
 #[command(
     name = "plan",
-    after_help = "Examples:\n  ontick tune plan\n  ontick tune plan --cpu 3 --profile low-latency\n  ontick tune plan --boot             with the edits of the boot files\n  ontick tune plan governor --all"
+    after_help = "Examples:\n  ontick tune plan\n  ontick tune plan --cpu 3 --profile low-latency\n  ontick tune plan --interface eth1   with those of a network card\n  ontick tune plan --boot             with the edits of the boot files\n  ontick tune plan governor --all"
 )]
 pub struct PlanCommand {
     #[command(flatten)]
