@@ -10,7 +10,7 @@ use crate::blocks::{absorb, note_of_ended};
 use crate::observe::Part;
 use crate::timer::{self, Job, Method};
 use crate::timetable::{BESIDE_NS, Timetable};
-use crate::{Error, Load, Observer, Placement};
+use crate::{Error, Limits, Load, Observer, Placement};
 
 /// Pairs of blocks for each load.
 const PAIRS: usize = 3;
@@ -22,30 +22,49 @@ pub struct Plan {
     pub interval_ns: u64,
     /// The whole run, in ns.
     pub duration_ns: u64,
-    /// The CPU of ontick's side.
-    pub cpu: Option<u32>,
+    /// The CPUs of ontick's side, a thread on each; none for the one that is preferred. Of several, the stock side has a thread
+    /// on each, too.
+    pub cpus: Vec<u32>,
     /// The load of the loaded blocks; [`Load::None`] leaves those out.
     pub load: Load,
 }
 
-/// One way of running the job.
-#[derive(Clone, Copy)]
+/// One way of running the job: where its threads are, and the phase of each.
 struct Setup {
     job: Job,
-    placement: Placement,
+    placements: Vec<Placement>,
+    phases: Vec<Phase>,
 }
 
 impl Plan {
     /// The series that [`prove`] will measure, in order and empty.
     pub fn series(&self) -> Vec<Series> {
-        let of = |side, loaded| Case { side: Some(side), loaded: Some(loaded), ..Case::default() };
-        let sides = |(loaded, _): (bool, _)| [Side::Stock, Side::Ontick].map(|side| of(side, loaded).into());
-        self.loads().into_iter().flat_map(sides).collect()
+        self.cases().into_iter().map(Series::from).collect()
     }
 
-    /// Where ontick's side runs.
+    fn cases(&self) -> Vec<Case> {
+        let sides =
+            self.loads().into_iter().flat_map(|(loaded, _)| [Side::Stock, Side::Ontick].map(|side| (side, loaded)));
+        let each = |(side, loaded)| {
+            let case = Case { side: Some(side), loaded: Some(loaded), ..Case::default() };
+            match self.cpus.len() {
+                0 | 1 => vec![case],
+                _ => self.cpus.iter().map(|cpu| Case { cpu: Some(*cpu), ..case.clone() }).collect(),
+            }
+        };
+        sides.flat_map(each).collect()
+    }
+
+    /// Where ontick's side runs; of several CPUs, the first.
     pub fn placement(&self) -> Placement {
-        Placement::dedicated(self.cpu)
+        Placement::dedicated(self.cpus.first().copied())
+    }
+
+    fn placements(&self) -> Vec<Placement> {
+        match self.cpus.len() {
+            0 | 1 => vec![self.placement()],
+            _ => self.cpus.iter().map(|cpu| Placement::dedicated(Some(*cpu))).collect(),
+        }
     }
 
     /// The loads in turn; whether it is one.
@@ -86,10 +105,12 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
     plan.check()?;
     plan.load.check()?;
     let mut pace = plan.timetable().start(plan.duration_ns, ClockId::Monotonic.now_ns());
-    let [stock, mut ontick] = sides(plan);
-    ontick.placement.check()?;
-    ontick.job.phase = Phase::Fixed(timer::find_phase(plan.interval_ns, ontick.placement)?);
+    let mut sides = sides(plan);
+    let ontick = &mut sides[1];
+    ontick.placements.iter().try_for_each(Placement::check)?;
+    ontick.phases = timer::find_phases(plan.interval_ns, &ontick.placements)?;
     pace.over(timer::FIND_PHASE_NS);
+    let threads = sides[1].placements.len();
 
     let mut all = plan.series();
     let loads = plan.loads();
@@ -112,23 +133,25 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             if observer.stopped() {
                 break;
             }
-            let series = case * 2 + side;
-            observer.begin(Part { series, from: f64::from(order) * share, share });
-            let Setup { job, placement } = [stock, ontick][side];
+            let first = (case * 2 + side) * threads;
+            observer.begin(Part { series: first, from: f64::from(order) * share, share });
             let began_ns = ClockId::Monotonic.now_ns();
             let limits = pace.block(began_ns);
-            let mut block = match timer::measure(&all[series].name, job, placement, limits, observer) {
+            let names = all[first..first + threads].iter().map(|series| series.name.clone()).collect::<Vec<_>>();
+            let blocks = match sides[side].measure(&names, limits, observer) {
                 Err(error) if order > 0 => {
                     observer.fail(error);
                     break;
                 }
-                block => block?,
+                blocks => blocks?,
             };
-            block.settings.load = load.describe();
-            if side == 1 {
-                block.settings.phase_choice = "auto".into();
+            for (series, mut block) in all[first..].iter_mut().zip(blocks) {
+                block.settings.load = load.describe();
+                if side == 1 {
+                    block.settings.phase_choice = "auto".into();
+                }
+                absorb(series, block, order);
             }
-            absorb(&mut all[series], block, order);
             pace.took(limits, ClockId::Monotonic.now_ns() - began_ns);
             order += 1;
         }
@@ -144,10 +167,28 @@ fn sides(plan: &Plan) -> [Setup; 2] {
         Ok(()) => Method::Hybrid,
         Err(_) => Method::ClockNanosleep,
     };
-    [
-        Setup { job: Job::new(plan.interval_ns, Method::Nanosleep), placement: Placement::stock() },
-        Setup { job: Job::new(plan.interval_ns, method), placement: plan.placement() },
-    ]
+    let placements = plan.placements();
+    // One thread goes where the scheduler puts it. Several are compared CPU by CPU.
+    let stock: Vec<Placement> = match placements.len() {
+        1 => vec![Placement::stock()],
+        _ => placements.iter().map(|placement| Placement { cpu: placement.cpu, ..Placement::stock() }).collect(),
+    };
+    [(Method::Nanosleep, stock), (method, placements)].map(|(method, placements)| {
+        let job = Job::new(plan.interval_ns, method);
+        let phases = vec![job.phase; placements.len()];
+        Setup { job, placements, phases }
+    })
+}
+
+impl Setup {
+    /// One block, of a series for each thread.
+    fn measure(&self, names: &[String], limits: Limits, observer: &mut Observer) -> Result<Vec<Series>, Error> {
+        if let ([name], [placement], [phase]) = (names, &self.placements[..], &self.phases[..]) {
+            let job = Job { phase: *phase, ..self.job };
+            return Ok(vec![timer::measure(name, job, *placement, limits, observer)?]);
+        }
+        timer::together(&self.job, &self.placements, &self.phases, names, limits, observer)
+    }
 }
 
 /// Sides in the order in which their blocks run: A B, B A, A B.
@@ -167,7 +208,7 @@ mod tests {
 
     #[test]
     fn both_sides_have_the_same_number_of_blocks() {
-        let plan = Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpu: None, load: Load::None };
+        let plan = Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpus: Vec::new(), load: Load::None };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let series = prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap();
         assert_eq!(series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["stock, idle", "ontick, idle"]);
@@ -181,9 +222,32 @@ mod tests {
     }
 
     #[test]
+    fn of_several_cpus_each_has_its_series_on_both_sides() {
+        let allowed = cpus::allowed();
+        let [first, second, ..] = allowed[..] else { return ontick_skip::skipped!("one CPU") };
+        let cpus = vec![first, second];
+        let plan = Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpus, load: Load::None };
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let series = prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap();
+        let names: Vec<String> = series.iter().map(|series| series.name.clone()).collect();
+        let expected = ["stock, idle", "ontick, idle"]
+            .iter()
+            .flat_map(|side| [first, second].map(|cpu| format!("CPU {cpu}, {side}")))
+            .collect::<Vec<_>>();
+        assert_eq!(names, expected);
+        for (series, cpu) in series.iter().zip([first, second, first, second]) {
+            assert_eq!((series.settings.cpu, series.blocks.len()), (Some(cpu), PAIRS), "{}", series.name);
+            assert!(series.latency.count() > 0);
+        }
+        assert!(series[2..].iter().all(|series| series.settings.phase_choice == "auto"));
+        // Threads of one block began together.
+        assert!(series[..2].iter().map(|series| series.blocks[0].order).eq([0, 0]));
+    }
+
+    #[test]
     fn a_load_that_ends_too_soon_is_reported() {
         let load = "cmd:sleep 2".parse().unwrap();
-        let plan = Plan { interval_ns: 1_000_000, duration_ns: 2_400_000_000, cpu: None, load };
+        let plan = Plan { interval_ns: 1_000_000, duration_ns: 2_400_000_000, cpus: Vec::new(), load };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let mut observer = Observer::new(&stop, &mut look);
         prove(&plan, &mut observer).unwrap();
@@ -193,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_duration_that_proves_nothing_is_refused() {
-        let plan = Plan { interval_ns: 1_000_000, duration_ns: 1_000_000, cpu: None, load: Load::None };
+        let plan = Plan { interval_ns: 1_000_000, duration_ns: 1_000_000, cpus: Vec::new(), load: Load::None };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         assert!(prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap_err().to_string().contains("too short"));
     }

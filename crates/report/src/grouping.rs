@@ -2,6 +2,8 @@
 
 use ontick_record::{Case, Measurement, Run, Series, Side};
 
+use crate::together::{TOGETHER, is_together};
+
 /// Series that are read together.
 pub(crate) struct Group<'a> {
     /// What they have in common (`idle`, `loaded`); empty where nothing groups them.
@@ -32,7 +34,15 @@ pub(crate) fn groups(run: &Run) -> Vec<Group<'_>> {
 fn split<'a>(measurement: &Measurement, series: &'a Series) -> Option<(String, &'a str)> {
     let case = &series.case;
     match measurement {
-        Measurement::Prove => Some((case.side?.as_str().into(), case.load()?)),
+        Measurement::Prove => {
+            let side = case.side?.as_str();
+            let row = match case.cpu {
+                Some(cpu) => format!("{side}, CPU {cpu}"),
+                None if is_together(series) => format!("{side}, {TOGETHER}"),
+                None => side.into(),
+            };
+            Some((row, case.load()?))
+        }
         Measurement::Response => {
             let irq = case.irq().map(|irq| format!(", {irq}")).unwrap_or_default();
             Some((format!("{}{irq}, {}", case.policy.as_ref()?, case.load()?), case.method.as_ref()?))
@@ -85,6 +95,14 @@ mod tests {
         let sides = ["stock, idle", "ontick, idle", "stock, loaded", "ontick, loaded"];
         let by_load = [group("idle", ["stock", "ontick"]), group("loaded", ["stock", "ontick"])];
         assert_eq!(grouped("prove", &sides), by_load);
+        let mut run = Run::new("ontick", Measurement::Prove);
+        for cpu in [1, 2] {
+            let case = Case { side: Some(Side::Ontick), loaded: Some(true), cpu: Some(cpu), ..Case::default() };
+            run.series.push(Series::from(case));
+        }
+        let run = crate::together::with_all_cpus(&run);
+        let rows: Vec<_> = groups(&run).remove(0).rows.into_iter().map(|(name, _)| name).collect();
+        assert_eq!(rows, ["ontick, CPU 1", "ontick, CPU 2", "ontick, together"]);
         let by_mechanism = ["poll, other, idle", "poll, rr:55, stress", "wait, other, idle", "wait, rr:55, stress"];
         let mechanisms = ["poll", "wait"].map(|by| group(by, ["other, idle", "rr:55, stress"]));
         assert_eq!(grouped("response", &by_mechanism), mechanisms);

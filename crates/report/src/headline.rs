@@ -2,8 +2,8 @@
 
 use ontick_record::capture::Rate;
 use ontick_record::run::{Instrument, Settings};
-use ontick_record::{Environment, Measurement, Run, Side};
-use ontick_units::exact;
+use ontick_record::{Case, Environment, Measurement, Run, Series, Side};
+use ontick_units::{CpuList, exact};
 
 use crate::grouping::load_name;
 use crate::line::Line;
@@ -50,8 +50,8 @@ pub(crate) fn lines(run: &Run) -> Vec<Line> {
     lines.push(Line { label: "job", parts: job(run) });
     if run.measurement == Measurement::Prove {
         let stock = run.series.iter().find(|s| s.case.side == Some(Side::Stock));
-        lines.push(Line { label: "core", parts: decisive(run).map_or(Vec::new(), |s| core(&s.settings)) });
-        lines.push(Line { label: "stock", parts: stock.map_or(Vec::new(), |s| core(&s.settings)) });
+        lines.push(Line { label: "core", parts: decisive(run).map_or(Vec::new(), |s| side(run, s)) });
+        lines.push(Line { label: "stock", parts: stock.map_or(Vec::new(), |s| side(run, s)) });
     } else {
         lines.push(Line { label: "core", parts: common(run, core) });
     }
@@ -178,7 +178,9 @@ fn instrument(instrument: &Instrument) -> Line {
 
 /// The blocks of an interleaved comparison: how many, and how long each was asked to be.
 fn blocks(run: &Run) -> Option<String> {
-    let blocks: usize = run.series.iter().map(|s| s.blocks.len()).sum();
+    // Those of several CPUs are measured at once.
+    let first = run.series.iter().find_map(|s| s.case.cpu);
+    let blocks: usize = run.series.iter().filter(|s| s.case.cpu == first).map(|s| s.blocks.len()).sum();
     let (longest, interval_ns) = run
         .series
         .iter()
@@ -232,6 +234,18 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
     parts
 }
 
+/// How one side of a comparison ran: on several CPUs, what their threads have in common.
+fn side(run: &Run, series: &Series) -> Vec<String> {
+    if series.case.cpu.is_none() {
+        return core(&series.settings);
+    }
+    let like = |other: &&Series| Case { cpu: series.case.cpu, ..other.case.clone() } == series.case;
+    let all: Vec<&Series> = run.series.iter().filter(like).collect();
+    let cpus: CpuList = all.iter().filter_map(|series| series.case.cpu).collect();
+    let common = common_of(all.into_iter(), core).into_iter().filter(|part| !part.starts_with("CPU "));
+    std::iter::once(format!("CPU {cpus}")).chain(common).collect()
+}
+
 fn policy(text: &str) -> String {
     match text.split_once(':') {
         Some(("deadline", times)) => format!("DEADLINE {times}"),
@@ -242,7 +256,11 @@ fn policy(text: &str) -> String {
 
 /// What all series of a run have in common, in the order of the first.
 fn common(run: &Run, describe: fn(&Settings) -> Vec<String>) -> Vec<String> {
-    let mut series = run.series.iter().map(|s| describe(&s.settings));
+    common_of(run.series.iter(), describe)
+}
+
+fn common_of<'a>(all: impl Iterator<Item = &'a Series>, describe: fn(&Settings) -> Vec<String>) -> Vec<String> {
+    let mut series = all.map(|s| describe(&s.settings));
     let first = series.next().unwrap_or_default();
     series.fold(first, |mut common, next| {
         common.retain(|part| next.contains(part));
@@ -255,7 +273,6 @@ mod tests {
     use super::*;
     use ontick_record::run::{Block, Pulse};
     use ontick_record::switching::Switching;
-    use ontick_record::{Case, Series};
 
     /// A run of series with these names, loads and methods, each of 10 s at 1 kHz.
     fn run(measurement: &str, series: &[(&str, &str, &str)]) -> Run {
@@ -317,6 +334,23 @@ mod tests {
                 ("stock", "CPU 3 · sleep wait".into()),
             ]
         );
+    }
+
+    #[test]
+    fn a_comparison_on_several_cpus_shows_them_and_counts_blocks_once() {
+        let mut prove =
+            run("prove", &[("a", "none", "sleep"), ("b", "none", "sleep"), ("c", "none", "x"), ("d", "none", "x")]);
+        let sides = [Side::Stock, Side::Stock, Side::Ontick, Side::Ontick];
+        for ((series, side), cpu) in prove.series.iter_mut().zip(sides).zip([1, 2, 1, 2]) {
+            series.case = Case { side: Some(side), loaded: Some(false), cpu: Some(cpu), ..Case::default() };
+            (series.settings.cpu, series.settings.phase_ns) = (Some(cpu), Some(u64::from(cpu)));
+            series.blocks = vec![Block { samples: 5_000, ..Default::default() }; 3];
+        }
+        prove.duration_ns = 20_000_000_000;
+        let shown = shown(&prove);
+        let line = |label: &str| shown.iter().find(|(of, _)| *of == label).unwrap().1.clone();
+        assert!(line("job").contains("6 blocks of 5s, stock and ontick in turn"), "{}", line("job"));
+        assert_eq!((line("core"), line("stock")), ("CPU 1-2 · x wait".into(), "CPU 1-2 · sleep wait".into()));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use ontick_record::run::Maxima;
 use ontick_record::{Case, Run, Series};
 
 /// What the row of all CPUs is called.
-const NAME: &str = "together";
+pub(crate) const TOGETHER: &str = "together";
 
 /// The run with a series more for each group whose CPUs were measured at once: their samples as those of one.
 pub(crate) fn with_all_cpus(run: &Run) -> Cow<'_, Run> {
@@ -28,12 +28,17 @@ pub(crate) fn with_all_cpus(run: &Run) -> Cow<'_, Run> {
 
 /// Whether a series is one of all CPUs, as [`with_all_cpus`] makes them.
 pub(crate) fn is_together(series: &Series) -> bool {
-    series.case.cpu.is_none() && series.name.rsplit(", ").next() == Some(NAME)
+    series.case.cpu.is_none() && series.name.rsplit(", ").next() == Some(TOGETHER)
 }
 
 /// On how many CPUs the samples of such a series were taken.
 pub(crate) fn on_cpus_like(run: &Run, together: &Series) -> usize {
-    run.series.iter().filter(|series| without_cpu(series).as_ref() == Some(&together.case)).count()
+    members(run, together).count()
+}
+
+/// The series of each CPU whose samples are in such a series.
+pub(crate) fn members<'a>(run: &'a Run, together: &'a Series) -> impl Iterator<Item = (u32, &'a Series)> {
+    on_cpus(run).filter(|(_, series)| without_cpu(series).as_ref() == Some(&together.case))
 }
 
 /// The CPU of several with most outliers, for what explains them.
@@ -63,8 +68,8 @@ fn without_cpu(series: &Series) -> Option<Case> {
 
 fn joined(all: &[&Series], case: Case) -> Series {
     let name = match case.to_string() {
-        none if none.is_empty() => NAME.into(),
-        named => format!("{named}, {NAME}"),
+        none if none.is_empty() => TOGETHER.into(),
+        named => format!("{named}, {TOGETHER}"),
     };
     let sum = |of: fn(&Series) -> u64| all.iter().map(|series| of(series)).fold(0, u64::saturating_add);
     let mut series = Series {

@@ -8,7 +8,7 @@ use ontick_units::{exact, show};
 use crate::figures::{IN_TIME_NS, latency};
 use crate::grouping::is_loaded;
 use crate::number::{count, counted, decimals_needed, percent_down, plain, probability_down};
-use crate::together::{is_together, on_cpus_like, with_all_cpus};
+use crate::together::{is_together, members, on_cpus_like, with_all_cpus};
 use crate::{delays, intervals, round_trips, streams, switching, waits};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
@@ -34,7 +34,7 @@ pub fn verdict(run: &Run) -> String {
     }
     let run = &*with_all_cpus(run);
     match decisive(run) {
-        Some(series) => sentence(run, series),
+        Some(series) => sentence(run, series) + &each_cpu(run, series),
         None => "Nothing was measured, so there is no verdict.".into(),
     }
 }
@@ -132,6 +132,18 @@ fn sentence(run: &Run, series: &Series) -> String {
     text
 }
 
+/// Of a proof on several CPUs at once: how often each was in time.
+fn each_cpu(run: &Run, together: &Series) -> String {
+    if run.measurement != Measurement::Prove || !is_together(together) || below_limit(together).is_none() {
+        return String::new();
+    }
+    let share = |(cpu, series): (u32, &Series)| {
+        let (below, all) = (series.in_time(IN_TIME_NS), series.cycles());
+        format!("CPU {cpu} {} %", percent_down(below, all, decimals_needed(below, all)))
+    };
+    format!(" By CPU: {}.", members(run, together).map(share).collect::<Vec<_>>().join(", "))
+}
+
 /// Gaps are not attempts that can be in time or late: how many, and how long, is what they say.
 fn gaps(run: &Run, series: &Series, who: &str) -> String {
     let seen = counted(series.latency.count(), "time");
@@ -181,6 +193,27 @@ mod tests {
     fn an_exceedance_gives_a_share_and_its_bound() {
         let text = verdict(&run(90, 99_910));
         assert_eq!(text, "This machine acts within 3 us in 99.91 % of cycles (95 % sure: at least 99.89 %).");
+    }
+
+    #[test]
+    fn a_proof_on_several_cpus_speaks_of_all_and_of_each() {
+        let mut run = Run::new("ontick", Measurement::Prove);
+        for (side, cpu, late) in
+            [(Side::Stock, 1, 900), (Side::Stock, 2, 900), (Side::Ontick, 1, 1), (Side::Ontick, 2, 4)]
+        {
+            let case = Case { side: Some(side), loaded: Some(true), cpu: Some(cpu), ..Case::default() };
+            let mut series = Series::from(case);
+            series.settings.load = "cpu".into();
+            series.latency.add(400, 1, 1_000 - late);
+            series.latency.add(9_000, 1, late);
+            run.series.push(series);
+        }
+        let text = verdict(&run);
+        assert_eq!(
+            text,
+            "This machine, on 2 CPUs at once, acts within 3 us in 99.75 % of cycles under load (95 % sure: at least 99.47 %). \
+             By CPU: CPU 1 99.90 %, CPU 2 99.60 %."
+        );
     }
 
     #[test]

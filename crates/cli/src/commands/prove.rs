@@ -6,11 +6,12 @@ use clap::Args;
 use ontick_machine::{Facts, Root, check};
 use ontick_measure::{Load, prove};
 use ontick_record::{Measurement as Kind, Requirement, Side};
+use ontick_units::CpuList;
 
 use super::measuring::{self, Measurement};
 use super::tuned::{Tuned, target};
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, OutputFlags};
+use crate::flags::{self, OutputFlags, WantedCpus};
 
 /// Can this machine act on time, and what does ontick's way of running change?
 ///
@@ -19,18 +20,19 @@ use crate::flags::{self, OutputFlags};
 /// blocks; prints a table and a verdict and leaves ontick-report.html.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min \\\n      --require '99% < 3us' --require 'missed = 0'\n  sudo ontick prove --tune                         with changed settings\n  sudo ontick prove --tune=governor,irq-affinity   with only these two changed"
+    after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min \\\n      --require '99% < 3us' --require 'missed = 0'\n  sudo ontick prove --cpu isolated                 on all of these at once\n  sudo ontick prove --tune                         with changed settings\n  sudo ontick prove --tune=governor,irq-affinity   with only these two changed"
 )]
 pub struct Prove {
     /// How long the whole run takes on the clock, the start of the load included
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = flags::time)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = flags::duration)]
     duration: u64,
     /// Period of the job, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
-    /// CPU of ontick's side [default: one isolated, else one without fixed interrupts]
-    #[arg(long, value_name = "N")]
-    cpu: Option<u32>,
+    /// CPU of ontick's side, or several with a thread on each, as a list (2-3), isolated, or all but the first (all); of
+    /// several the stock side has a thread on each, too [default: one isolated, else one without fixed interrupts]
+    #[arg(long, value_name = "LIST|isolated|all", value_parser = flags::wanted_cpus)]
+    cpu: Option<WantedCpus>,
     /// Load of the loaded blocks: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: all; where
     /// stress-ng is not installed, cat /dev/zero on each CPU]
     #[arg(long)]
@@ -62,15 +64,34 @@ pub struct Prove {
     tune: Option<Vec<String>>,
 }
 
+/// CPUs, and what is to be said of those that were left out.
+type Chosen = (Vec<u32>, Option<String>);
+
 impl Prove {
+    /// The CPUs that were named; none for the usual one.
+    fn cpus(&self) -> Result<Chosen, Failure> {
+        let Some(wanted) = &self.cpu else { return Ok((Vec::new(), None)) };
+        let facts = Facts::gather(&Root::live());
+        let cpus = wanted.of(&facts)?;
+        let left = facts.cpus.online.without(&cpus);
+        let left = (*wanted == WantedCpus::All && !left.is_empty())
+            .then(|| format!("CPU {left} was left to the rest of the system"));
+        Ok((cpus.iter().collect(), left))
+    }
+
     pub fn run(self) -> Result<Outcome, Failure> {
         let (load, lacks) = self.load.clone().map_or_else(Load::usual, |load| (load, None));
-        let plan = prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpu: self.cpu, load };
+        let (cpus, left) = self.cpus()?;
+        let plan = prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpus, load };
         // Before settings are changed for what cannot be measured.
         plan.load.check()?;
-        let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(plan.placement().cpu, knobs)).transpose()?;
+        let wanted: CpuList = match plan.cpus.is_empty() {
+            true => plan.placement().cpu.into_iter().collect(),
+            false => plan.cpus.iter().copied().collect(),
+        };
+        let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(Some(wanted.clone()), knobs)).transpose()?;
         let facts = Facts::gather(&Root::live());
-        let findings = target(&facts, plan.placement().cpu)
+        let findings = target(&facts, Some(wanted))
             .map(|target| check(&facts, &target, &|remedy| flags::RootFlag::default().remedy(remedy)))
             .unwrap_or_default();
         let tunable = findings.iter().any(|f| f.knob.is_some());
@@ -83,7 +104,7 @@ impl Prove {
             load: &Load::None,
             watch: false,
             findings,
-            facts: plan.placement().why_there().filter(|_| self.cpu.is_none()).into_iter().collect(),
+            facts: plan.placement().why_there().filter(|_| self.cpu.is_none()).into_iter().chain(left).collect(),
             notes,
             explain: self.explain,
             simulated: None,

@@ -17,13 +17,13 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// Changes the settings of the profile for one core, or only the named ones. Other programs' tasks are
+    /// Changes the settings of the profile for these CPUs, or only the named ones. Other programs' tasks are
     /// not moved.
-    pub fn apply(cpu: Option<u32>, knobs: &[String]) -> Result<Self, Failure> {
+    pub fn apply(cpus: Option<CpuList>, knobs: &[String]) -> Result<Self, Failure> {
         let root = Root::live();
         needs_root(&root, "prove --tune")?;
         let facts = Facts::gather(&root);
-        let mut target = target(&facts, cpu)?;
+        let mut target = target(&facts, cpus)?;
         target.only = knobs.iter().filter(|knob| !knob.is_empty()).cloned().collect();
         let plan = TuningPlan::make(&root, &facts, &target).map_err(Failure::new)?;
         let mut held = TemporarySettings::begin()?;
@@ -43,9 +43,9 @@ impl Tuned {
     }
 }
 
-/// One core for one program: where none is named, the one that the measuring commands take.
-pub fn target(facts: &Facts, cpu: Option<u32>) -> Result<Target, Failure> {
-    flags::target(&Root::live(), facts, cpu.map(CpuList::one), Profile::DedicatedCore)
+/// Cores for timed programs: where none is named, the one that the measuring commands take.
+pub fn target(facts: &Facts, cpus: Option<CpuList>) -> Result<Target, Failure> {
+    flags::target(&Root::live(), facts, cpus, Profile::DedicatedCore)
 }
 
 fn left(item: &Item) -> String {

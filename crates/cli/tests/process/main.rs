@@ -59,6 +59,7 @@ mod otlp;
 mod plan_options;
 mod planted;
 mod prometheus;
+mod proven_cpus;
 mod pru;
 mod pulse;
 mod put_back;

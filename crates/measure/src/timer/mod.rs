@@ -23,7 +23,7 @@ use ontick_rt::wait::{DUTY, Wait};
 use ontick_rt::{Cycle, Overrun, cpus, watchdog};
 
 pub use method::Method;
-pub use on_each_cpu::{Places, cases, on_each_cpu};
+pub use on_each_cpu::{Places, cases, find_phases, on_each_cpu, together};
 
 use crate::observe::Part;
 use crate::probe::{Probe, Sample};

@@ -46,18 +46,7 @@ pub fn on_each_cpu(
     series::each_together(jobs, places.cpus.len(), observer, |job, observer| {
         let names: Vec<Case> = places.cpus.iter().map(|cpu| case(job, *cpu)).collect();
         let titles: Vec<String> = names.iter().map(Case::to_string).collect();
-        let stop = observer.stop;
-        let member = |((placement, phase), title): ((&Placement, &Phase), _)| {
-            let job = Job { phase: *phase, ..*job };
-            let prepare = move |_: &_| {
-                let cycle = job.cycle(job.interval_ns, stop)?;
-                Ok(Timer { cycle, job, began_ns: ClockId::Monotonic.now_ns() })
-            };
-            Member { name: title, placement: *placement, prepare }
-        };
-        let titled = titles.iter().map(String::as_str);
-        let members = placements.iter().zip(&phases).zip(titled).map(member).collect();
-        let mut all = run_together(members, limits, observer)?;
+        let mut all = together(job, &placements, &phases, &titles, limits, observer)?;
         for (series, case) in all.iter_mut().zip(names) {
             series.case = case;
             series.settings.phase_choice = match (places.staggered, job.with_phase_that_can_be_found().phase) {
@@ -68,6 +57,29 @@ pub fn on_each_cpu(
         }
         Ok(all)
     })
+}
+
+/// Measures a job by a thread at each of several places at once, each with a phase and a name of its own.
+pub fn together(
+    job: &Job,
+    placements: &[Placement],
+    phases: &[Phase],
+    names: &[String],
+    limits: Limits,
+    observer: &mut Observer,
+) -> Result<Vec<Series>, Error> {
+    placements.iter().try_for_each(|placement| job.check(*placement))?;
+    let stop = observer.stop;
+    let member = |((placement, phase), name): ((&Placement, &Phase), _)| {
+        let job = Job { phase: *phase, ..*job };
+        let prepare = move |_: &_| {
+            let cycle = job.cycle(job.interval_ns, stop)?;
+            Ok(Timer { cycle, job, began_ns: ClockId::Monotonic.now_ns() })
+        };
+        Member { name, placement: *placement, prepare }
+    };
+    let names = names.iter().map(String::as_str);
+    run_together(placements.iter().zip(phases).zip(names).map(member).collect(), limits, observer)
 }
 
 /// What one thread alone may do, and several at once may not.
@@ -93,10 +105,15 @@ fn phases(jobs: &[Job], places: Places, placements: &[Placement]) -> Result<Vec<
     if first.phase != Phase::Auto {
         return Ok(vec![first.phase; places.cpus.len()]);
     }
+    find_phases(first.interval_ns, placements)
+}
+
+/// Where each of several places is quietest, looked for on all at once.
+pub fn find_phases(interval_ns: u64, placements: &[Placement]) -> Result<Vec<Phase>, Error> {
     std::thread::scope(|scope| {
         let find = |placement: &Placement| {
             let placement = *placement;
-            scope.spawn(move || find_phase(first.interval_ns, placement))
+            scope.spawn(move || find_phase(interval_ns, placement))
         };
         let scans: Vec<_> = placements.iter().map(find).collect();
         let found = scans.into_iter().map(|scan| scan.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

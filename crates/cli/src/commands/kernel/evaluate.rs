@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use clap::Args;
 use ontick_measure::load::SOURCE_004;
-use ontick_measure::timer::{self, Job, Method};
+use ontick_measure::timer::{self, Job, Method, Places};
 use ontick_measure::timetable::Timetable;
 use ontick_measure::{Length, Limits, Load, Placement};
 use ontick_record::run::Published;
@@ -15,7 +15,7 @@ use ontick_units::show;
 
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, Cpu, OutputFlags};
+use crate::flags::{self, Cpus, OutputFlags};
 use crate::terminal;
 
 /// Evaluate how well this machine's kernel keeps time, as source 004 evaluates its real-time kernel.
@@ -43,9 +43,10 @@ pub struct Evaluate {
     /// cmd:COMMAND
     #[arg(long, default_value = SOURCE_004)]
     load: Load,
-    /// CPU of the timed thread, or "any" to leave it to the scheduler [default: one isolated, else one without fixed interrupts]
-    #[arg(long, value_name = "N|any", value_parser = flags::cpu)]
-    cpu: Option<Cpu>,
+    /// CPU of the timed thread; several, with a thread on each, as a list (1-3), isolated or all; or "any" to leave it to the
+    /// scheduler [default: one isolated, else one without fixed interrupts]
+    #[arg(long, value_name = "LIST|isolated|all|any", value_parser = flags::several)]
+    cpu: Option<Cpus>,
     /// Scheduling: other, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, default_value = "fifo:80")]
     policy: Policy,
@@ -68,15 +69,22 @@ type Summary = (u64, f64, u64);
 
 impl Evaluate {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let placement = Placement { cpu: Cpu::choose(self.cpu, self.policy), policy: self.policy, prepared: true };
-        let (methods, left_out) = self.methods();
+        let cpu = Cpus::first(self.cpu.as_ref(), self.policy);
+        let placement = Placement { cpu, policy: self.policy, prepared: true };
+        let together = self.cpu.as_ref().map_or(Ok(None), |cpus| cpus.together(!self.only))?;
+        let (several, left) = together.unwrap_or_default();
+        let (methods, left_out) = self.methods(&several);
         let mut facts: Vec<String> = placement.why_there().filter(|_| self.cpu.is_none()).into_iter().collect();
         facts.push(NOTE.into());
-        facts.extend(left_out);
+        facts.extend(left_out.into_iter().chain(left));
         let limits = Limits { length: Length::Count(self.loops), outlier_ns: OUTLIER_NS, stop_over_ns: None };
+        let jobs: Vec<Job> = methods.iter().map(|method| Job::new(self.interval, *method)).collect();
         let asked = Measurement {
             kind: Kind::KernelEvaluate,
-            series: methods.iter().map(|method| method.to_string().into()).collect(),
+            series: match several.is_empty() {
+                true => methods.iter().map(|method| method.to_string().into()).collect(),
+                false => timer::cases(&jobs, &several).map(Series::from).collect(),
+            },
             cpu: placement.cpu,
             load: &self.load,
             watch: self.watch,
@@ -90,19 +98,19 @@ impl Evaluate {
             samples: None,
             signal: None,
         };
-        let jobs: Vec<Job> = methods.iter().map(|method| Job::new(self.interval, *method)).collect();
         let seen = Cell::new(None);
-        let outcome = measuring::run(
-            asked,
-            &self.output,
-            |s| s.name == Method::ClockNanosleep.name(),
-            |observer| {
-                let mut all = timer::each(&jobs, placement, limits, observer)?;
-                all.iter_mut().for_each(|series| series.published = published(series));
-                seen.set(all.first().and_then(figures));
-                Ok(all)
-            },
-        );
+        let outcome = measuring::run(asked, &self.output, is_of_source, |observer| {
+            let mut all = match several.is_empty() {
+                true => timer::each(&jobs, placement, limits, observer)?,
+                false => {
+                    let places = Places { cpus: &several, staggered: false };
+                    timer::on_each_cpu(&jobs, places, placement, limits, observer)?
+                }
+            };
+            all.iter_mut().for_each(|series| series.published = published(series));
+            seen.set(summary(&all));
+            Ok(all)
+        });
         // Shown whatever became of the files.
         if let Some(seen) = seen.get().filter(|_| !self.output.json) {
             terminal::print(&beside(seen))?;
@@ -110,21 +118,52 @@ impl Evaluate {
         outcome
     }
 
-    /// The source's own timer first. Those that spin would hold the only CPU.
-    fn methods(&self) -> (Vec<Method>, Option<String>) {
+    /// The source's own timer first. Those that would hold the only CPU, or all of them, are left out, and so is the one timer
+    /// of a process where threads on several CPUs need one each.
+    fn methods(&self, several: &[u32]) -> (Vec<Method>, Vec<String>) {
         let others = Method::ALL.into_iter().filter(|m| *m != Method::ClockNanosleep && !self.only);
-        let alone = self.policy.is_real_time() && watchdog::may_occupy(cpus::online().len()).is_err();
-        let (spin, fit): (Vec<Method>, Vec<Method>) = others.partition(|m| alone && m.spins());
+        let (online, is_real_time) = (cpus::online(), self.policy.is_real_time());
+        let alone = is_real_time && watchdog::may_occupy(online.len()).is_err();
+        let crowded = is_real_time && watchdog::may_occupy_together(several, &online).is_err();
+        let (holding, others): (Vec<Method>, Vec<Method>) =
+            others.partition(|m| alone && m.spins() || crowded && *m == Method::Spin);
+        let (single, fit): (Vec<Method>, Vec<Method>) =
+            others.into_iter().partition(|m| several.len() > 1 && *m == Method::SetItimer);
         let methods = [Method::ClockNanosleep].into_iter().chain(fit).collect();
-        let names: Vec<String> = spin.iter().map(Method::to_string).collect();
-        let note = format!("{} are left out: they would hold this machine's only CPU", names.join(" and "));
-        (methods, (!spin.is_empty()).then_some(note))
+        let names = |of: &[Method]| of.iter().map(Method::to_string).collect::<Vec<_>>().join(" and ");
+        let what = if alone { "this machine's only CPU" } else { "every CPU of this machine" };
+        let mut notes = Vec::new();
+        if !holding.is_empty() {
+            let verb = if holding.len() == 1 { "is left out: it" } else { "are left out: they" };
+            notes.push(format!("{} {verb} would hold {what}", names(&holding)));
+        }
+        if !single.is_empty() {
+            notes.push(format!("{} is left out: a process has one such timer, and no thread its own", names(&single)));
+        }
+        (methods, notes)
     }
+}
+
+/// By which timer.
+fn method(series: &Series) -> &str {
+    series.case.method.as_deref().unwrap_or(&series.name)
+}
+
+/// Whether it is by source 004's own timer.
+fn is_of_source(series: &Series) -> bool {
+    method(series) == Method::ClockNanosleep.name()
+}
+
+/// What became of the source's timer, on all CPUs together.
+fn summary(all: &[Series]) -> Option<Summary> {
+    let mut whole = Series::default();
+    all.iter().filter(|series| is_of_source(series)).for_each(|series| whole.latency.merge(&series.latency));
+    figures(&whole)
 }
 
 /// What source 004 says of this timer.
 fn published(series: &Series) -> Option<Published> {
-    let figure = match series.name.as_str() {
+    let figure = match method(series) {
         "clock_nanosleep" => "23/37/95us",
         "nanosleep" | "setitimer" => "max > 1ms",
         _ => return None,

@@ -17,6 +17,7 @@ use ontick_switch::user::serve::{Service, ServiceEvent};
 use ontick_switch::user::{CorePlacement, metrics};
 use ontick_switch::verify::proof;
 use ontick_tsn::{config, model::Switch};
+use ontick_units::CpuList;
 
 use super::file;
 use crate::commands::tuned::Tuned;
@@ -127,7 +128,7 @@ fn unthrottled(place: CorePlacement) -> Option<Tuned> {
         }
         return None;
     }
-    match Tuned::apply(place.cpu, &THROTTLING.map(String::from)) {
+    match Tuned::apply(place.cpu.map(CpuList::one), &THROTTLING.map(String::from)) {
         Ok(tuned) => Some(tuned),
         Err(failure) => {
             file::note(&format!("real-time throttling stays as it is: {failure}"));
