@@ -161,7 +161,7 @@ pub fn prove(
     let plan = proof::Plan {
         interval_ns: interval("interval", period)?,
         duration_ns: time("duration", duration)?,
-        cpu,
+        cpus: cpu.into_iter().collect(),
         load: word(load)?,
     };
     let asked = Asked {
