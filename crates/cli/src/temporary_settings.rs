@@ -52,6 +52,12 @@ impl TemporarySettings {
         self.journal.as_mut().expect("the journal is held until the settings are restored")
     }
 
+    /// Puts everything back that was changed so far; more may be changed then.
+    pub fn put_back_now(&mut self) -> Result<(), Failure> {
+        let root = self.root.clone();
+        complete(&revert(&root, self.journal(), false))
+    }
+
     /// Puts everything back.
     pub fn restore(mut self) -> Result<(), Failure> {
         self.put_back()
@@ -64,13 +70,18 @@ impl TemporarySettings {
         if let Some(guardian) = self.guardian.take() {
             guardian.settle();
         }
-        if reverted.complete() {
-            return Ok(());
-        }
-        let open = reverted.steps.iter().filter(|s| !s.outcome.settled()).map(|s| s.path.as_str());
-        let why = reverted.stopped.clone().unwrap_or_else(|| open.collect::<Vec<_>>().join(", "));
-        Err(Failure::new(format!("not all settings could be put back ({why}): see ontick tune status")))
+        complete(&reverted)
     }
+}
+
+/// Fails where not all was put back.
+fn complete(reverted: &Reverted) -> Result<(), Failure> {
+    if reverted.complete() {
+        return Ok(());
+    }
+    let open = reverted.steps.iter().filter(|s| !s.outcome.settled()).map(|s| s.path.as_str());
+    let why = reverted.stopped.clone().unwrap_or_else(|| open.collect::<Vec<_>>().join(", "));
+    Err(Failure::new(format!("not all settings could be put back ({why}): see ontick tune status")))
 }
 
 impl Drop for TemporarySettings {

@@ -14,7 +14,7 @@ const LAYERS_OF_MACHINE: [&[&str]; 10] = [
     &["facts"],
     &["target", "ownership"],
     &["findings", "knobs"],
-    &["plan"],
+    &["plan", "profile_file"],
     &["journal"],
     &["apply", "boot", "isolate"],
     &["tree"],

@@ -31,6 +31,7 @@ pub mod knobs;
 pub mod merge;
 pub mod ownership;
 pub mod plan;
+pub mod profile_file;
 pub mod revert;
 pub mod root;
 pub mod service_unit;

@@ -26,6 +26,7 @@ pub mod pru;
 pub mod pulse;
 pub mod response;
 pub mod restrict_affinity;
+pub mod search;
 pub mod series;
 pub mod session;
 pub mod timer;

@@ -55,12 +55,14 @@ pub enum Measurement {
     NetworkTalk,
     /// What came to a station.
     NetworkListen,
+    /// Which settings help.
+    TuneSearch,
     /// Something that this version does not know.
     Other(String),
 }
 
 impl Measurement {
-    const KNOWN: [Self; 22] = [
+    const KNOWN: [Self; 23] = [
         Self::Timer,
         Self::KernelEvaluate,
         Self::Wakeup,
@@ -83,6 +85,7 @@ impl Measurement {
         Self::NetworkProve,
         Self::NetworkTalk,
         Self::NetworkListen,
+        Self::TuneSearch,
     ];
 
     /// Its name in records.
@@ -110,6 +113,7 @@ impl Measurement {
             Self::NetworkProve => "network prove",
             Self::NetworkTalk => "network talk",
             Self::NetworkListen => "network listen",
+            Self::TuneSearch => "tune search",
             Self::Other(name) => name,
         }
     }

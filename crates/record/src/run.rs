@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::maxima::{Maxima, Stretch};
 pub use crate::peaks::{Peak, Peaks, append_peaks};
-use crate::{Finding, Measurement, NetworkProof, Switching};
+use crate::{Finding, Measurement, NetworkProof, Search, Switching};
 pub use conditions::{Conditions, Contamination, Rival};
 pub use environment::Environment;
 pub use instrument::Instrument;
@@ -66,6 +66,9 @@ pub struct Run {
     /// A network whose streams were held against their promises. The series is then all their messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkProof>,
+    /// A search over settings. There is no series then: its blocks are summed up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// What was sampled, where the measurement was of sampling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<Signal>,
@@ -97,6 +100,7 @@ impl Run {
             series: Vec::new(),
             switch: None,
             network: None,
+            search: None,
             signal: None,
             facts: Vec::new(),
             notes: Vec::new(),

@@ -25,7 +25,7 @@ pub(crate) fn title(run: &Run) -> String {
         ) => {
             format!("ontick {}", run.measurement)
         }
-        (true, _) if run.switch.is_some() || run.network.is_some() => format!("ontick {}", run.measurement),
+        (true, _) if run.switch.is_some() || run.network.is_some() || run.search.is_some() => format!("ontick {}", run.measurement),
         (true, Measurement::PulseTable) => "ontick pulse --table".into(),
         (true, other) => format!("ontick latency {other}"),
     }
@@ -44,6 +44,10 @@ pub(crate) fn lines(run: &Run) -> Vec<Line> {
     }
     if let Some(network) = &run.network {
         lines.extend(streams::lines(network));
+        return lines;
+    }
+    if let Some(search) = &run.search {
+        lines.extend(crate::search::lines(search));
         return lines;
     }
     lines.extend(run.instrument.as_ref().map(instrument));

@@ -37,6 +37,7 @@ mod received;
 mod reference_pulses;
 mod round_trips;
 mod rows;
+mod search;
 mod signal;
 mod streams;
 mod switching;

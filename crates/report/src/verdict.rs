@@ -21,6 +21,9 @@ pub fn verdict(run: &Run) -> String {
     if let Some(network) = &run.network {
         return streams::verdict(network);
     }
+    if let Some(search) = &run.search {
+        return crate::search::verdict(search);
+    }
     if let Some(delays) = delays::of(run) {
         return delays.verdict();
     }

@@ -98,6 +98,8 @@ enum PlotName {
     Links,
     /// What is exceeded once in so many cycles, with the band that it lies in (implies --tail)
     Tail,
+    /// The gain of each setting of a search, with its interval (tune search)
+    Forest,
 }
 
 impl From<PlotName> for Plot {
@@ -119,6 +121,7 @@ impl From<PlotName> for Plot {
             PlotName::Dips => Plot::Dips,
             PlotName::Links => Plot::Links,
             PlotName::Tail => Plot::Tail,
+            PlotName::Forest => Plot::Forest,
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod errors;
 mod plan;
 pub mod render;
 mod revert;
+mod search;
 mod status;
 
 use clap::{Args, Subcommand};
@@ -24,6 +25,7 @@ pub enum Tune {
     Apply(apply::Apply),
     Status(status::Status),
     Revert(revert::Revert),
+    Search(Box<search::Search>),
 }
 
 impl Tune {
@@ -33,6 +35,7 @@ impl Tune {
             Tune::Apply(apply) => apply.run(),
             Tune::Status(status) => status.run(),
             Tune::Revert(revert) => revert.run(),
+            Tune::Search(search) => search.run(),
         }
     }
 }
@@ -98,7 +101,15 @@ impl Wanted {
         let mut facts = self.board.facts(&root, self.target.cpus())?;
         self.interface.look(&root, &mut facts)?;
         let mut target = self.target.target(&root, &facts)?;
-        (target.only, target.isolate) = (self.knobs.clone(), self.isolate);
+        if !self.knobs.is_empty() {
+            target.only = self.knobs.clone();
+        }
+        if self.boot && !target.only.is_empty() {
+            return Err(Failure::new(
+                "a profile file is of settings of the running kernel: --boot takes a profile by its name",
+            ));
+        }
+        target.isolate = self.isolate;
         (target.irq_threads, target.interfaces) = (self.irq_threads.clone(), self.interface.names().to_vec());
         let plan = TuningPlan::make(&root, &facts, &target).map_err(Failure::new)?;
         let boot = self.boot.then(|| self.boot_plan(&root, &facts, &target)).transpose()?;

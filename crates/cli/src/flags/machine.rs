@@ -1,8 +1,10 @@
 //! Which machine is looked at or changed, and what it is wanted for.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ontick_machine::profile_file::{self, ProfileFile};
 use ontick_machine::{Facts, Profile, Remedy, Root, Target, TargetError, knobs};
 use ontick_rt::cpus;
 use ontick_units::CpuList;
@@ -220,17 +222,45 @@ pub struct TargetFlags {
     #[arg(long, value_name = "LIST|isolated|all", value_parser = wanted_cpus)]
     cpu: Option<WantedCpus>,
     /// dedicated-core (one core for one program), low-latency (all cores answer quickly) or throughput-safe
-    /// (only what costs the others nothing)
-    #[arg(long, default_value = "dedicated-core")]
-    profile: Profile,
+    /// (only what costs the others nothing); or a file that `tune search --out` wrote
+    #[arg(long, value_name = "PROFILE|FILE", default_value = "dedicated-core", value_parser = profile)]
+    profile: Chosen,
+}
+
+/// A profile by its name, or one that was found and written to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Chosen {
+    Named(Profile),
+    File(PathBuf),
+}
+
+/// A name of a profile has no dot and no slash, a file mostly has.
+fn profile(text: &str) -> Result<Chosen, String> {
+    match text.parse() {
+        Ok(profile) => Ok(Chosen::Named(profile)),
+        Err(_) if text.contains(['.', '/']) => Ok(Chosen::File(text.into())),
+        Err(error) => Err(format!("{error}, and a file is written with its ending or folder: ./{text}")),
+    }
+}
+
+fn read_profile(path: &Path) -> Result<ProfileFile, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("--profile {}: {error}", path.display()));
+    let file = std::fs::File::open(path).map_err(|e| failed(&e))?;
+    let mut text = String::new();
+    file.take(profile_file::LARGEST as u64).read_to_string(&mut text).map_err(|e| failed(&e))?;
+    ProfileFile::parse(&text).map_err(|e| failed(&e))
 }
 
 impl TargetFlags {
     /// As they were given.
     pub fn words(&self) -> Vec<String> {
         let cpu = self.cpu.iter().flat_map(|cpus| ["--cpu".into(), cpus.to_string()]);
-        let profile = (self.profile != Profile::DedicatedCore).then_some(["--profile", self.profile.name()]);
-        cpu.chain(profile.into_iter().flatten().map(String::from)).collect()
+        let profile = match &self.profile {
+            Chosen::Named(Profile::DedicatedCore) => None,
+            Chosen::Named(profile) => Some(profile.name().to_owned()),
+            Chosen::File(path) => Some(typed(&path.display().to_string())),
+        };
+        cpu.chain(profile.into_iter().flat_map(|profile| ["--profile".into(), profile])).collect()
     }
 
     /// The CPUs that were named one by one.
@@ -239,8 +269,26 @@ impl TargetFlags {
     }
 
     pub fn target(&self, root: &Root, facts: &Facts) -> Result<Target, Failure> {
-        let cpus = self.cpu.as_ref().map(|cpus| cpus.of(facts)).transpose()?;
-        target(root, facts, cpus, self.profile)
+        let named = self.cpu.as_ref().map(|cpus| cpus.of(facts)).transpose()?;
+        match &self.profile {
+            Chosen::Named(profile) => target(root, facts, named, *profile),
+            Chosen::File(path) => {
+                let ProfileFile { profile, cpus, knobs } = read_profile(path)?;
+                let target = target(root, facts, named.or(cpus), profile)?;
+                Ok(Target { only: knobs, ..target })
+            }
+        }
+    }
+
+    /// As [`target`](Self::target), where a profile must be one by its name.
+    pub fn named(&self, root: &Root, facts: &Facts) -> Result<Target, Failure> {
+        match &self.profile {
+            Chosen::Named(_) => self.target(root, facts),
+            Chosen::File(path) => Err(Failure::new(format!(
+                "--profile {}: the candidates are those of a profile by its name, or name them",
+                path.display()
+            ))),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use super::mixture;
 use crate::bounds::{Bound, Refusal};
 
 /// Numbers by chance that are the same in each run (splitmix64).
+#[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
 impl Random {

@@ -12,6 +12,7 @@ mod glossary;
 mod intervals;
 pub(crate) mod page;
 mod pulses;
+mod search;
 pub(crate) mod sections;
 mod signal;
 mod streams;
@@ -34,11 +35,13 @@ pub fn html(run: &Run) -> String {
     said(&mut body, &typeset::sentence(&verdict::verdict(run)));
     // Their table and curve say it all; each point as a curve of its own says nothing.
     let has_delays = crate::delays::of(run).is_some();
-    let has_no_latencies = matches!(run.measurement, Measurement::LinkTest | Measurement::Dip);
+    let has_no_latencies =
+        matches!(run.measurement, Measurement::LinkTest | Measurement::Dip | Measurement::TuneSearch);
     let has_intervals = crate::intervals::are_of(run);
     match (&run.switch, &run.network) {
         (Some(switch), _) => switching::cards(&mut body, switch),
         (None, Some(network)) => streams::cards(&mut body, network),
+        _ if run.search.is_some() => run.search.iter().for_each(|of| search::cards(&mut body, of)),
         _ if has_delays || has_no_latencies || has_intervals => {}
         _ => sections::cards(&mut body, run),
     }
@@ -56,6 +59,7 @@ pub fn html(run: &Run) -> String {
     signal::signal(&mut body, run);
     switching::all(&mut body, run);
     streams::all(&mut body, run);
+    search::all(&mut body, run);
     if !has_no_latencies && !has_intervals {
         table::latencies(&mut body, run);
     }

@@ -2,7 +2,9 @@
 
 use ontick_record::{Run, Series};
 
-use super::{NO_LINKS, NO_PULSES, NO_REQUESTS, NO_WAITS, Plot, cpus, outliers, persistence, received, tail, waveform};
+use super::{
+    NO_LINKS, NO_PULSES, NO_REQUESTS, NO_WAITS, Plot, cpus, forest, outliers, persistence, received, tail, waveform,
+};
 
 /// Why there is nothing to draw, in words; nothing if there is.
 ///
@@ -31,6 +33,7 @@ pub fn lacking(run: &Run, plot: Plot) -> Option<&'static str> {
         Plot::Received => (!received::sides(run).is_empty(), "no wire was tested in this run"),
         Plot::Links => (run.network.as_ref().is_some_and(|network| !network.links.is_empty()), NO_LINKS),
         Plot::Tail => (tail::bounds(run).next().is_some(), tail::LACKING),
+        Plot::Forest => (run.search.as_ref().is_some_and(|of| !of.effects.is_empty()), forest::LACKING),
         Plot::Dips => (!crate::dips::of(run).is_empty(), "no dips were searched in this run"),
     };
     (!there).then_some(words)

@@ -6,6 +6,7 @@ pub(crate) mod cpus;
 mod datapath;
 mod delays;
 mod dips;
+mod forest;
 mod frame;
 mod gantt;
 mod growth;
@@ -88,6 +89,8 @@ pub enum Plot {
     Links,
     /// What is exceeded once in so many cycles, beyond what was observed; of one run only.
     Tail,
+    /// The gain of each setting of a search, with its interval; of one run only.
+    Forest,
 }
 
 /// Text that names no plot.
@@ -105,7 +108,7 @@ impl FromStr for Plot {
 
 impl Plot {
     /// Every plot.
-    pub const ALL: [Plot; 16] = [
+    pub const ALL: [Plot; 17] = [
         Plot::Latency,
         Plot::Percentiles,
         Plot::Maxima,
@@ -122,6 +125,7 @@ impl Plot {
         Plot::Dips,
         Plot::Links,
         Plot::Tail,
+        Plot::Forest,
     ];
 
     /// What it is chosen by.
@@ -143,12 +147,14 @@ impl Plot {
             Plot::Dips => "dips",
             Plot::Links => "links",
             Plot::Tail => "tail",
+            Plot::Forest => "forest",
         }
     }
 
     /// The one that says most of a run: what a scope would have shown of its lines, or the latencies.
     pub fn of(run: &Run) -> Self {
         match run.measurement {
+            _ if run.search.is_some() => Plot::Forest,
             _ if run.switch.is_some() => Plot::Arrivals,
             _ if run.network.as_ref().is_some_and(|network| !network.links.is_empty()) => Plot::Links,
             Measurement::Response | Measurement::Edge | Measurement::Pulse => Plot::Persistence,
@@ -180,6 +186,7 @@ impl Plot {
             Plot::Dips => dips::NAME.into(),
             Plot::Links => FRAMES_ON_LINKS.into(),
             Plot::Tail => tail::NAME.into(),
+            Plot::Forest => forest::NAME.into(),
         }
     }
 
@@ -207,6 +214,7 @@ impl Plot {
             Plot::Dips => nothing(paper, self.title(&[]), "dips are those of one run"),
             Plot::Links => nothing(paper, self.title(&[]), NO_LINKS),
             Plot::Tail => nothing(paper, self.title(&[]), "a tail's bounds are those of one run"),
+            Plot::Forest => forest::draw(None, paper),
             Plot::Received => nothing(paper, self.title(&[]), "a wire's pulses are those of one run"),
         }
     }
@@ -254,6 +262,10 @@ pub fn svg(run: &Run, plot: Plot) -> String {
     if plot == Plot::Tail {
         return tail::draw(run, &Paper::titled(900.0, 480.0, (title, machine)));
     }
+    if plot == Plot::Forest {
+        let height = forest::height(run.search.as_ref(), 62.0);
+        return forest::draw(run.search.as_ref(), &Paper::titled(BROAD, height, (title, machine)));
+    }
     if plot == Plot::Received {
         return received::document(run, (title, machine));
     }
@@ -275,6 +287,11 @@ fn waits_document(run: &Run, title: (String, String)) -> String {
             panels::grid_of(SEVERAL_WAITS, TALL, &[], drawn.collect(), title)
         }
     }
+}
+
+/// The gains of a search, as a page wants them.
+pub(crate) fn forest_inline(of: &ontick_record::Search, width: f64) -> String {
+    forest::draw(Some(of), &Paper::inline(width, forest::height(Some(of), 10.0)))
 }
 
 /// Samples over time, as a page wants them.

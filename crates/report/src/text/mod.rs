@@ -11,6 +11,7 @@ mod live;
 mod plot;
 mod pulses;
 pub mod samples;
+mod search;
 mod streams;
 mod switching;
 mod table;
@@ -75,6 +76,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
     text.push_str(&match (&run.switch, &run.network) {
         (Some(switch), _) => switching::tables(switch, style),
         (None, Some(network)) => streams::table(network, style),
+        _ if run.search.is_some() => run.search.iter().map(|of| search::table(of, style)).collect(),
         _ if has_pulses(run) => pulses::pulses(run, style),
         _ => delays::delays(run, style)
             .or_else(|| dips::dips(run, style))
@@ -91,6 +93,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
     }
     text.push('\n');
     text.push_str(&hanging("", "", &printable(&verdict::verdict(run)), style.width));
+    text.extend(run.search.iter().map(|of| search::below(of, style)));
     text.push_str(&tail::tails(run, style));
     let causes = causes::causes(run, style);
     if !causes.is_empty() {

@@ -48,7 +48,7 @@ impl Apply {
     }
 }
 
-fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Done, Failure> {
+pub(super) fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Done, Failure> {
     let Prepared { root, facts, target, plan, boot } = prepared;
     let mut applied = apply(&root, &plan, journal);
     apply_appeared(&root, &facts, &plan, journal, &mut applied);

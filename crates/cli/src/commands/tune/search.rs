@@ -1,0 +1,109 @@
+//! `ontick tune search`
+
+mod asked;
+mod bench;
+mod candidates;
+mod found;
+mod searching;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ontick_measure::{Load, Method};
+use ontick_record::search::Judge;
+use ontick_rt::thread::Policy;
+
+use crate::failure::{Failure, Outcome};
+use crate::flags::{self, PictureFlags, TargetFlags};
+
+/// Find out which settings help this machine, this load and this job.
+///
+/// Each candidate is measured against the machine as it is, in quartets of interleaved blocks (base, candidate, candidate,
+/// base, or the other way round, by a coin). Those that are clearly useless are given up early. Those that help are then
+/// measured together, and each is taken out of the set once. All is put back, also if the search is killed, and a search
+/// that was killed or ended with Ctrl-C goes on with --continue.
+///
+/// Kernel arguments and boot files are not searched: they need restarts.
+#[derive(Args)]
+#[command(
+    after_help = "Candidates:\n  governor irq-affinity …   settings, as in ontick tune plan\n  wait=METHOD duty=SHARE phase=TIME cpu=N   of the loop, without any setting\n  knobs                     all settings of the profile (the default)\n  loop                      the usual alternatives of the loop\n  sim:NAME=POINTS           one of a modelled machine, in virtual time\n\nExamples:\n  sudo ontick tune search --time 20min --out found.toml\n  sudo ontick tune search stat-interval irq-affinity loop --load cpu\n  sudo ontick tune search --continue --time 40min --svg found.svg\n  sudo ontick tune apply --profile found.toml\n  ontick tune search sim:good=2 sim:none=0 --seed 1"
+)]
+pub struct Search {
+    /// What is tried [default: knobs]
+    #[arg(value_name = "CANDIDATE")]
+    candidates: Vec<String>,
+    #[command(flatten)]
+    target: TargetFlags,
+    /// How long the blocks take together at most [default: 20min]; with --continue, those of before included
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    time: Option<u64>,
+    /// What counts: share (of the cycles within --limit), p99.9, missed (cycles) or max
+    #[arg(long, default_value = "share")]
+    judge: Judge,
+    /// Limit of the share
+    #[arg(long, value_name = "TIME", default_value = "3us", value_parser = flags::time)]
+    limit: u64,
+    /// A gain smaller than this is worth no setting: points of a share, or percent of a time [default: 0.1, of missed
+    /// cycles 0.01, of times 5]
+    #[arg(long, value_name = "PERCENT", value_parser = candidates::percent)]
+    smallest: Option<f64>,
+    /// Period of the job, as a time or a rate
+    #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
+    interval: u64,
+    /// How the job waits
+    #[arg(long, default_value = "hybrid")]
+    method: Method,
+    /// Scheduling of the job: other, fifo:PRIORITY or rr:PRIORITY
+    #[arg(long, default_value = "fifo:99")]
+    policy: Policy,
+    /// Length of a block [default: 500ms, or as long as what counts needs]
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    block: Option<u64>,
+    /// Load to run during the search: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND
+    #[arg(long, default_value = "none")]
+    load: Load,
+    /// A quartet counts for no side if the hypervisor took more of the CPUs' time than this in one of its blocks
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = flags::share)]
+    steal: f64,
+    /// Seed of the order of blocks [default: by chance; the result states it]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Keep what was measured in this file, from which --continue goes on
+    #[arg(long, value_name = "FILE", default_value = "ontick-search.journal")]
+    journal: PathBuf,
+    /// Go on with the search of the journal, by its options
+    #[arg(
+        long = "continue",
+        conflicts_with_all = ["candidates", "judge", "limit", "smallest", "interval", "method", "policy", "block", "load", "steal", "seed", "cpu", "profile"]
+    )]
+    goes_on: bool,
+    /// Put back what a killed search left, remove the journal, and end
+    #[arg(long, conflicts_with_all = ["candidates", "goes_on", "apply", "out"])]
+    give_up: bool,
+    /// Write the set that was found as a profile, which `tune apply --profile FILE` takes
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Apply the set at the end, as `tune apply` does
+    #[arg(long)]
+    apply: bool,
+    /// Print the record as JSON instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Write the record to this file
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Write an HTML report to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    pictures: PictureFlags,
+}
+
+impl Search {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        if self.give_up {
+            return searching::give_up(&self.journal);
+        }
+        searching::search(&self)
+    }
+}

@@ -1,0 +1,69 @@
+//! What becomes of the set that was found: a profile, and the machine's settings.
+
+use std::path::Path;
+
+use ontick_machine::profile_file::ProfileFile;
+use ontick_machine::{Facts, Journal, Root, Target, TuningPlan};
+use ontick_record::search::{Search, Verdict};
+use ontick_record::{date, store};
+use ontick_units::exact;
+
+use super::asked::Asked;
+use super::candidates::Candidate;
+use crate::commands::tune::Prepared;
+use crate::commands::tune::apply::carry_out;
+use crate::failure::Failure;
+
+/// The knobs of a set, and what of it is of the loop.
+pub fn parts(found: &Search) -> (Vec<String>, Vec<String>) {
+    let is_knob = |name: &String| name.parse::<Candidate>().is_ok_and(|candidate| candidate.knob().is_some());
+    found.set.iter().cloned().partition(is_knob)
+}
+
+/// Writes the set as a profile.
+pub fn write_profile(path: &Path, asked: &Asked, found: &Search, simulated: bool) -> Result<(), Failure> {
+    let (knobs, of_loop) = parts(found);
+    let mut notes = vec![format!("Found by ontick tune search, {}.", date::now())];
+    if simulated {
+        notes.push("Simulated: a modelled machine; there are no settings in it.".into());
+    }
+    let (job, every, load) = (&found.job, exact(found.interval_ns), &found.load);
+    notes.push(format!("Job: {job}, every {every}; load: {load}; seed {}.", found.seed));
+    for effect in found.that(Verdict::Helps).filter(|effect| found.set.contains(&effect.name)) {
+        let bound = effect.low.map_or(String::new(), |low| format!(", at least {low:+.3}"));
+        let gain = effect.gain.unwrap_or_default();
+        notes.push(format!("{}: {gain:+.3} ({}){bound}", effect.name, found.judged_by));
+    }
+    if !of_loop.is_empty() {
+        notes.push(format!("Of the loop, which the program chooses: {}.", of_loop.join(", ")));
+    }
+    let cpus = asked.cpus.parse().ok();
+    let text = ProfileFile { profile: asked.profile, cpus, knobs }.text(&notes);
+    Ok(store::write_whole(path, text.as_bytes())?)
+}
+
+/// Applies the knobs of the set, for good; what is to be said of it, and whether all were set.
+pub fn apply(facts: Facts, target: &Target, found: &Search) -> Result<(String, bool), Failure> {
+    let (knobs, of_loop) = parts(found);
+    if knobs.is_empty() {
+        return Ok(("no setting of the machine was found that helps: nothing is applied".into(), true));
+    }
+    let root = Root::live();
+    let target = Target { only: knobs.clone(), ..target.clone() };
+    let plan = TuningPlan::make(&root, &facts, &target).map_err(Failure::new)?;
+    let mut journal = Journal::open(&root)?;
+    let done = carry_out(Prepared { root, facts, target, plan, boot: None }, &mut journal);
+    journal.close();
+    let done = done?;
+    if let Some(why) = done.stopped() {
+        return Err(Failure::new(why));
+    }
+    let mut said = format!("applied: {} (sudo ontick tune revert restores what was there before)", knobs.join(", "));
+    if !done.complete() {
+        said += "; not all of it could be set: see ontick tune status";
+    }
+    if !of_loop.is_empty() {
+        said += &format!("; of the loop, which the program chooses: {}", of_loop.join(", "));
+    }
+    Ok((said, done.complete()))
+}

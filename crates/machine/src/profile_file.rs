@@ -1,0 +1,135 @@
+//! A profile as a file: the settings that were found to help on a machine, to be applied there again.
+
+use ontick_units::CpuList;
+use toml::de::{DeTable, DeValue};
+
+use crate::knobs;
+use crate::target::Profile;
+
+/// Name and version of the format.
+const FORMAT: &str = "ontick-profile/1";
+/// No profile of any machine is larger.
+pub const LARGEST: usize = 1 << 20;
+
+/// Which settings, and for which CPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileFile {
+    /// The profile that their values are of.
+    pub profile: Profile,
+    /// The CPUs for timed programs; the usual choice where it names none.
+    pub cpus: Option<CpuList>,
+    /// The settings.
+    pub knobs: Vec<String>,
+}
+
+/// Why a file is no profile.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileFileError {
+    /// It is not TOML.
+    #[error("{0}")]
+    Syntax(String),
+    /// It is something else, or of another version.
+    #[error("it is no profile (format = \"{FORMAT}\" is missing)")]
+    Foreign,
+    /// A key has no such value.
+    #[error("{key}: {problem}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A key that there is not.
+    #[error("there is no {0} (format, profile, cpus, knobs)")]
+    UnknownKey(String),
+}
+
+impl ProfileFile {
+    /// Reads a profile.
+    pub fn parse(text: &str) -> Result<Self, ProfileFileError> {
+        let table = DeTable::parse(text).map_err(|e| ProfileFileError::Syntax(e.to_string().trim_end().into()))?;
+        let table = table.get_ref();
+        let wrong = |key: &'static str, problem: String| ProfileFileError::Value { key, problem };
+        let text = |key: &'static str| match table.get(key).map(|value| value.get_ref()) {
+            None => Ok(None),
+            Some(DeValue::String(text)) => Ok(Some(text.to_string())),
+            Some(_) => Err(wrong(key, "must be a text".into())),
+        };
+        if text("format")?.as_deref() != Some(FORMAT) {
+            return Err(ProfileFileError::Foreign);
+        }
+        let known = ["format", "profile", "cpus", "knobs"];
+        if let Some(key) = table.keys().find(|key| !known.contains(&key.get_ref().as_ref())) {
+            return Err(ProfileFileError::UnknownKey(key.get_ref().to_string()));
+        }
+        let profile = text("profile")?.ok_or_else(|| wrong("profile", "is missing".into()))?;
+        let profile = profile.parse::<Profile>().map_err(|e| wrong("profile", e.to_string()))?;
+        let cpus = text("cpus")?.map(|cpus| cpus.parse::<CpuList>().map_err(|e| wrong("cpus", e.to_string()))).transpose()?;
+        let knobs = match table.get("knobs").map(|value| value.get_ref()) {
+            Some(DeValue::Array(list)) => list
+                .iter()
+                .map(|knob| match knob.get_ref() {
+                    DeValue::String(name) => knobs::named(name).map(|k| k.name.into()).map_err(|e| wrong("knobs", e.to_string())),
+                    _ => Err(wrong("knobs", "must be a list of texts".into())),
+                })
+                .collect::<Result<Vec<String>, _>>()?,
+            Some(_) => return Err(wrong("knobs", "must be a list of texts".into())),
+            None => return Err(wrong("knobs", "is missing".into())),
+        };
+        match knobs.is_empty() {
+            true => Err(wrong("knobs", "names no setting".into())),
+            false => Ok(Self { profile, cpus, knobs }),
+        }
+    }
+
+    /// As a file, below these notes.
+    pub fn text(&self, notes: &[String]) -> String {
+        let mut text: String =
+            notes.iter().map(|note| format!("# {}\n", note.replace(|c: char| c.is_control(), " "))).collect();
+        text += &format!("format = \"{FORMAT}\"\nprofile = \"{}\"\n", self.profile.name());
+        if let Some(cpus) = &self.cpus {
+            text += &format!("cpus = \"{cpus}\"\n");
+        }
+        let knobs: Vec<String> = self.knobs.iter().map(|knob| format!("\"{knob}\"")).collect();
+        text + &format!("knobs = [{}]\n", knobs.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_reads_back() {
+        let profile = ProfileFile {
+            profile: Profile::LowLatency,
+            cpus: Some("1,3".parse().unwrap()),
+            knobs: vec!["governor".into(), "stat-interval".into()],
+        };
+        let text = profile.text(&["found here".into(), "one\nknobs = []".into()]);
+        assert_eq!(ProfileFile::parse(&text), Ok(profile.clone()), "{text}");
+        let anywhere = ProfileFile { cpus: None, ..profile };
+        assert_eq!(ProfileFile::parse(&anywhere.text(&[])), Ok(anywhere));
+    }
+
+    #[test]
+    fn what_is_no_profile_is_refused_with_what_is_wrong() {
+        let format = "format = \"ontick-profile/1\"\n";
+        for (text, part) in [
+            ("", "no profile"),
+            ("format = \"ontick-profile/2\"", "no profile"),
+            ("format = 1", "format: must be a text"),
+            ("knobs = [", "knobs"),
+            (&format!("{format}profile = \"fast\"\nknobs = []"), "no profile \"fast\""),
+            (&format!("{format}profile = \"low-latency\""), "knobs: is missing"),
+            (&format!("{format}profile = \"low-latency\"\nknobs = []"), "names no setting"),
+            (&format!("{format}profile = \"low-latency\"\nknobs = [\"colour\"]"), "no knob \"colour\""),
+            (&format!("{format}profile = \"low-latency\"\ncpus = \"x\"\nknobs = [\"governor\"]"), "cpus: "),
+            (&format!("{format}profile = \"low-latency\"\nknob = [\"governor\"]"), "there is no knob ("),
+        ] {
+            let error = ProfileFile::parse(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The journal of a search: what it was asked for, then each quartet as soon as it is measured. A search that was killed
+//! goes on from there as if nothing had happened: what decides follows from the quartets alone.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use ontick_undo::record_log::{self, End, Line, line};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::quartet::Done;
+
+const FORMAT: &str = "ontick-search/1";
+/// No search of any length has a larger one.
+const LARGEST: u64 = 64 << 20;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "step")]
+enum Record<B> {
+    Begin {
+        journal: String,
+        search: B,
+    },
+    Quartet(Done),
+    /// The search ended of its own; it may go on with more time.
+    End,
+}
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SearchJournalError {
+    /// There is one already.
+    #[error("{} is there already", .0.display())]
+    Exists(PathBuf),
+    /// There is none.
+    #[error("{}: there is no search to go on with", .0.display())]
+    None(PathBuf),
+    /// It is something else, or of another version.
+    #[error("{} is no journal of a search, or of another version of ontick", .0.display())]
+    Foreign(PathBuf),
+    /// A line in its middle cannot be read.
+    #[error("{}, line {line}: cannot be read; what was measured from there on is lost", path.display())]
+    Damaged {
+        /// The journal.
+        path: PathBuf,
+        /// Its line.
+        line: usize,
+    },
+    /// The system refused.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// What a journal holds.
+#[derive(Debug)]
+pub struct Kept<B> {
+    /// What was asked for.
+    pub search: B,
+    /// What was measured.
+    pub done: Vec<Done>,
+    /// Whether the search ended of its own.
+    pub ended: bool,
+}
+
+/// A journal that is written.
+#[derive(Debug)]
+pub struct SearchJournal {
+    file: File,
+    path: PathBuf,
+}
+
+impl SearchJournal {
+    /// Begins one. One that is there already is not overwritten.
+    pub fn create<B: Serialize>(path: &Path, search: B) -> Result<Self, SearchJournalError> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => SearchJournalError::Exists(path.into()),
+            _ => SearchJournalError::Io { path: path.into(), error },
+        };
+        let file = OpenOptions::new().append(true).create_new(true).mode(0o644).open(path).map_err(failed)?;
+        let mut journal = Self { file, path: path.into() };
+        journal.append(&Record::Begin { journal: FORMAT.into(), search })?;
+        Ok(journal)
+    }
+
+    /// Reads one, whole or cut off.
+    pub fn read<B: DeserializeOwned>(path: &Path) -> Result<Kept<B>, SearchJournalError> {
+        let bytes = bytes(path)?;
+        let mut kept: Option<Kept<B>> = None;
+        for (line, record) in record_log::read(&bytes, |record: &Record<B>| matches!(record, Record::Begin { .. })) {
+            match (record, &mut kept) {
+                (Line::Record(Record::Begin { journal, search }), None) if journal == FORMAT => {
+                    kept = Some(Kept { search, done: Vec::new(), ended: false });
+                }
+                (Line::Record(Record::Quartet(done)), Some(kept)) => {
+                    (kept.ended, _) = (false, kept.done.push(done));
+                }
+                (Line::Record(Record::End), Some(kept)) => kept.ended = true,
+                (Line::CutOff, Some(_)) => {}
+                (Line::Unreadable, Some(_)) => return Err(SearchJournalError::Damaged { path: path.into(), line }),
+                _ => return Err(SearchJournalError::Foreign(path.into())),
+            }
+        }
+        kept.ok_or_else(|| SearchJournalError::Foreign(path.into()))
+    }
+
+    /// Goes on with one that was read.
+    pub fn resume<B: DeserializeOwned>(path: &Path) -> Result<Self, SearchJournalError> {
+        let failed = |error| SearchJournalError::Io { path: path.into(), error };
+        let bytes = bytes(path)?;
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .append(true)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
+            .open(path)
+            .map_err(failed)?;
+        match record_log::end_of::<Record<B>>(&bytes) {
+            End::Line => {}
+            End::Record => file.write_all(b"\n").map_err(failed)?,
+            End::HalfRecord(start) => file.set_len(start as u64).map_err(failed)?,
+        }
+        Ok(Self { file, path: path.into() })
+    }
+
+    /// Adds a quartet; it is on the disk when this returns.
+    pub fn add(&mut self, done: &Done) -> Result<(), SearchJournalError> {
+        self.append::<()>(&Record::Quartet(done.clone()))
+    }
+
+    /// The search ended of its own.
+    pub fn end(&mut self) -> Result<(), SearchJournalError> {
+        self.append::<()>(&Record::End)
+    }
+
+    fn append<B: Serialize>(&mut self, record: &Record<B>) -> Result<(), SearchJournalError> {
+        let text = line(record);
+        self.file
+            .write_all(text.as_bytes())
+            .and_then(|()| self.file.sync_data())
+            .map_err(|error| SearchJournalError::Io { path: self.path.clone(), error })
+    }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, SearchJournalError> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => SearchJournalError::None(path.into()),
+        _ => SearchJournalError::Io { path: path.into(), error },
+    };
+    let mut bytes = Vec::new();
+    // A pipe that nobody writes to would be waited for.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::{Block, Comparison, Quartet};
+
+    fn done(in_time: u64) -> Done {
+        let block = Block { in_time, steal: 0.1, ..Block::default() };
+        Done { quartet: Quartet { comparison: Comparison::of(vec![1, 2]), trial_first: true }, blocks: [block; 4] }
+    }
+
+    fn read(path: &Path) -> Kept<String> {
+        SearchJournal::read(path).unwrap()
+    }
+
+    /// Wherever a journal is cut off, the quartets before are there, and more can be added.
+    #[test]
+    fn a_search_goes_on_wherever_it_was_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j");
+        let mut journal = SearchJournal::create(&path, "asked").unwrap();
+        (0..3).for_each(|n| journal.add(&done(n)).unwrap());
+        journal.end().unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        assert_eq!((read(&path).done.len(), read(&path).ended), (3, true));
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap();
+        for cut in first..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let before = read(&path);
+            assert_eq!(before.search, "asked");
+            SearchJournal::resume::<String>(&path).unwrap().add(&done(9)).unwrap();
+            let after = read(&path);
+            assert_eq!(after.done[..before.done.len()], before.done, "cut at {cut}");
+            assert_eq!(after.done[before.done.len()..], [done(9)], "cut at {cut}");
+            assert!(!after.ended);
+        }
+    }
+
+    #[test]
+    fn what_is_no_journal_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j");
+        let refused = || SearchJournal::read::<String>(&path).unwrap_err().to_string();
+        assert!(refused().contains("no search to go on with"));
+        for text in ["", "{}\n", "{\"step\":\"end\"}\n", "{\"step\":\"begin\",\"journal\":\"ontick-tune/1\",\"search\":\"\"}\n"] {
+            std::fs::write(&path, text).unwrap();
+            assert!(refused().contains("no journal of a search"), "{text}: {}", refused());
+        }
+        let begin = "{\"step\":\"begin\",\"journal\":\"ontick-search/1\",\"search\":\"\"}\n";
+        std::fs::write(&path, format!("{begin}?\n{{\"step\":\"end\"}}\n")).unwrap();
+        assert!(refused().contains("line 2"));
+        assert!(matches!(SearchJournal::create(&path, ""), Err(SearchJournalError::Exists(_))));
+    }
+}

@@ -1,0 +1,48 @@
+//! Which settings help: a race of candidates against the base, in quartets of interleaved blocks.
+//!
+//! What decides is pure and knows no machine: [`Race`] says which quartet comes next and what all of them come to. A
+//! [`Bench`] measures blocks: this machine, or a [model](model) of one.
+
+mod journal;
+pub mod model;
+mod quartet;
+mod race;
+mod stages;
+#[cfg(test)]
+mod tests;
+mod track;
+
+pub use journal::{Kept, SearchJournal, SearchJournalError};
+pub use ontick_record::search::{Block, Judge};
+pub use quartet::{Comparison, Done, Quartet};
+pub use race::{Candidate, Plan, Race};
+
+/// Measures blocks.
+pub trait Bench {
+    /// Why a block could not be measured.
+    type Error;
+
+    /// One block with these candidates on, and no other. `None` where the search is to end before it is measured.
+    fn block(&mut self, on: &[usize]) -> Result<Option<Block>, Self::Error>;
+}
+
+/// Measures quartets until the race is over or the bench ends it. Each is handed to `keep` before it counts.
+pub fn run<B: Bench>(
+    race: &mut Race,
+    bench: &mut B,
+    mut keep: impl FnMut(&Done, &Race) -> Result<(), B::Error>,
+) -> Result<(), B::Error> {
+    while let Some(quartet) = race.next() {
+        let mut blocks = [Block::default(); 4];
+        for (block, trial) in blocks.iter_mut().zip(quartet.order()) {
+            match bench.block(quartet.comparison.on(trial))? {
+                Some(measured) => *block = measured,
+                None => return Ok(()),
+            }
+        }
+        let done = Done { quartet, blocks };
+        keep(&done, race)?;
+        race.add(done);
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! The stages of a race: each candidate alone; those that help together; each member taken out again.
+
+use ontick_record::search::Verdict;
+
+use super::quartet::Comparison;
+use super::race::Race;
+use super::track::Track;
+
+/// The part of the time that candidates alone may take while there is a set to be tried.
+const FIRST: f64 = 0.6;
+
+impl Race {
+    /// What is compared next, where anything is to be.
+    pub(super) fn next_comparison(&self) -> Option<Comparison> {
+        let helping = self.helping();
+        let (alone_ns, sets_ns) = self.spent_on();
+        let first_ns = (self.plan.time_ns as f64 * FIRST) as u64;
+        if helping.len() < 2 || alone_ns < first_ns {
+            if let Some(open) = self.open() {
+                return Some(open);
+            }
+        }
+        self.next_of_sets(&helping).or_else(|| {
+            // What is left may show another that helps; then a new set must be tried in the time of the last.
+            let left_ns = self.plan.time_ns.saturating_sub(self.spent_ns);
+            self.open().filter(|_| left_ns > sets_ns + sets_ns / 4)
+        })
+    }
+
+    /// An open candidate: all have a turn in each round, in an order by chance.
+    fn open(&self) -> Option<Comparison> {
+        let alone = self.tracks.iter().filter(|track| track.comparison.is_alone() && track.settled.is_none());
+        let turn = |track: &&Track| {
+            let number = ((track.quartets() as u64 + 1) << 32) + track.comparison.trial[0] as u64;
+            (track.quartets(), self.random(number).uniform().to_bits())
+        };
+        alone.min_by_key(turn).map(|track| track.comparison.clone())
+    }
+
+    /// Candidates that help and can be set together, the least gain first.
+    fn helping(&self) -> Vec<usize> {
+        let helps = |track: &&Track| track.comparison.is_alone() && track.settled == Some(Verdict::Helps);
+        let mut helping: Vec<(f64, usize)> = self
+            .tracks
+            .iter()
+            .filter(helps)
+            .map(|track| (track.middle(), track.comparison.trial[0]))
+            .filter(|(_, n)| self.plan.candidates[*n].combines)
+            .collect();
+        helping.sort_by(|a, b| a.0.total_cmp(&b.0));
+        helping.into_iter().map(|(_, n)| n).collect()
+    }
+
+    /// The time of candidates alone, and of sets, in ns.
+    fn spent_on(&self) -> (u64, u64) {
+        let spent = |alone| self.tracks.iter().filter(|t| t.comparison.is_alone() == alone).map(|t| t.spent_ns).sum();
+        (spent(true), spent(false))
+    }
+
+    /// What is compared of a set, in order, each with the verdict of those before it.
+    fn plan_of(&self, helping: &[usize]) -> Vec<(Comparison, Option<usize>)> {
+        let mut set = helping.to_vec();
+        set.sort_unstable();
+        if set.len() < 2 {
+            return Vec::new();
+        }
+        let mut plan = vec![(Comparison::of(set.clone()), None)];
+        for member in helping {
+            // Alone it was compared already.
+            if set.len() < 2 {
+                break;
+            }
+            let comparison = Comparison::member(&set, *member);
+            let settled = self.track(&comparison).and_then(|track| track.settled);
+            plan.push((comparison, Some(*member)));
+            if matches!(settled, Some(Verdict::Hurts | Verdict::NoEffect)) {
+                set.retain(|other| other != member);
+            }
+        }
+        if set.len() >= 2 && set.len() < helping.len() {
+            plan.push((Comparison::of(set), None));
+        }
+        plan
+    }
+
+    fn next_of_sets(&self, helping: &[usize]) -> Option<Comparison> {
+        let plan = self.plan_of(helping);
+        let (alone_ns, _) = self.spent_on();
+        let all_ns = self.plan.time_ns.saturating_sub(alone_ns);
+        let known = self.tracks.iter().filter(|track| !track.comparison.is_alone()).count();
+        let room = Self::most_of_sets(self.plan.candidates.len()).saturating_sub(known);
+        let mut used_ns = 0;
+        for (n, (comparison, _)) in plan.iter().enumerate() {
+            let track = self.track(comparison);
+            used_ns += track.map_or(0, |track| track.spent_ns);
+            // What those before it did not use is for those after it.
+            let until_ns = all_ns / plan.len() as u64 * (n as u64 + 1);
+            let open = track.is_none_or(|track| track.settled.is_none());
+            if open && used_ns < until_ns && (track.is_some() || room > 0) {
+                return Some(comparison.clone());
+            }
+        }
+        None
+    }
+
+    /// The set that was found: all that help, without those that add nothing to the others.
+    pub(super) fn set(&self) -> Vec<usize> {
+        let helping = self.helping();
+        let mut set = helping.clone();
+        set.sort_unstable();
+        for (comparison, member) in self.plan_of(&helping) {
+            let settled = self.track(&comparison).and_then(|track| track.settled);
+            if let (Some(member), Some(Verdict::Hurts | Verdict::NoEffect)) = (member, settled) {
+                set.retain(|other| *other != member);
+            }
+        }
+        set
+    }
+
+    /// What was measured of the set as a whole, the last that was, and of each member.
+    pub(super) fn set_tracks(&self) -> (Option<&Track>, Vec<(usize, &Track)>) {
+        let (mut whole, mut members) = (None, Vec::new());
+        for (comparison, member) in self.plan_of(&self.helping()) {
+            match (self.track(&comparison), member) {
+                (Some(track), None) => whole = Some(track),
+                (Some(track), Some(member)) => members.push((member, track)),
+                (None, _) => {}
+            }
+        }
+        (whole, members)
+    }
+
+    fn track(&self, comparison: &Comparison) -> Option<&Track> {
+        self.tracks.iter().find(|track| track.comparison == *comparison)
+    }
+}
