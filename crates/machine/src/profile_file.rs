@@ -65,12 +65,15 @@ impl ProfileFile {
         }
         let profile = text("profile")?.ok_or_else(|| wrong("profile", "is missing".into()))?;
         let profile = profile.parse::<Profile>().map_err(|e| wrong("profile", e.to_string()))?;
-        let cpus = text("cpus")?.map(|cpus| cpus.parse::<CpuList>().map_err(|e| wrong("cpus", e.to_string()))).transpose()?;
+        let cpus =
+            text("cpus")?.map(|cpus| cpus.parse::<CpuList>().map_err(|e| wrong("cpus", e.to_string()))).transpose()?;
         let knobs = match table.get("knobs").map(|value| value.get_ref()) {
             Some(DeValue::Array(list)) => list
                 .iter()
                 .map(|knob| match knob.get_ref() {
-                    DeValue::String(name) => knobs::named(name).map(|k| k.name.into()).map_err(|e| wrong("knobs", e.to_string())),
+                    DeValue::String(name) => {
+                        knobs::named(name).map(|k| k.name.into()).map_err(|e| wrong("knobs", e.to_string()))
+                    }
                     _ => Err(wrong("knobs", "must be a list of texts".into())),
                 })
                 .collect::<Result<Vec<String>, _>>()?,

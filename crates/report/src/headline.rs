@@ -25,7 +25,9 @@ pub(crate) fn title(run: &Run) -> String {
         ) => {
             format!("ontick {}", run.measurement)
         }
-        (true, _) if run.switch.is_some() || run.network.is_some() || run.search.is_some() => format!("ontick {}", run.measurement),
+        (true, _) if run.switch.is_some() || run.network.is_some() || run.search.is_some() => {
+            format!("ontick {}", run.measurement)
+        }
         (true, Measurement::PulseTable) => "ontick pulse --table".into(),
         (true, other) => format!("ontick latency {other}"),
     }

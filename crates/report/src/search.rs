@@ -21,7 +21,11 @@ pub(crate) fn signed(of: &Search, gain: f64) -> String {
     let decimals = (1.0 - of.smallest.max(1e-6).log10().floor()).clamp(0.0, 6.0) as usize;
     let shown = format!("{gain:+.decimals$}");
     // What is rounded to nothing has no sign.
-    if shown.trim_start_matches(['+', '-']).bytes().all(|b| matches!(b, b'0' | b'.')) { shown[1..].into() } else { shown }
+    if shown.trim_start_matches(['+', '-']).bytes().all(|b| matches!(b, b'0' | b'.')) {
+        shown[1..].into()
+    } else {
+        shown
+    }
 }
 
 /// The interval: `+0.12 to +0.55`, `above +0.12`; nothing where nothing bounds it.

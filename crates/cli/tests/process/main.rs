@@ -73,6 +73,7 @@ mod run_command;
 mod sample;
 mod sample_faults;
 mod scraped;
+mod search;
 mod service_unit;
 mod settings;
 mod several_waits;

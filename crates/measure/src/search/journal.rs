@@ -116,11 +116,8 @@ impl SearchJournal {
         let failed = |error| SearchJournalError::Io { path: path.into(), error };
         let bytes = bytes(path)?;
         let mut options = OpenOptions::new();
-        let mut file = options
-            .append(true)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
-            .open(path)
-            .map_err(failed)?;
+        let mut file =
+            options.append(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32).open(path).map_err(failed)?;
         match record_log::end_of::<Record<B>>(&bytes) {
             End::Line => {}
             End::Record => file.write_all(b"\n").map_err(failed)?,
@@ -204,7 +201,9 @@ mod tests {
         let path = folder.path().join("j");
         let refused = || SearchJournal::read::<String>(&path).unwrap_err().to_string();
         assert!(refused().contains("no search to go on with"));
-        for text in ["", "{}\n", "{\"step\":\"end\"}\n", "{\"step\":\"begin\",\"journal\":\"ontick-tune/1\",\"search\":\"\"}\n"] {
+        for text in
+            ["", "{}\n", "{\"step\":\"end\"}\n", "{\"step\":\"begin\",\"journal\":\"ontick-tune/1\",\"search\":\"\"}\n"]
+        {
             std::fs::write(&path, text).unwrap();
             assert!(refused().contains("no journal of a search"), "{text}: {}", refused());
         }

@@ -119,8 +119,12 @@ impl Race {
         let plan = &self.plan;
         let set = self.set();
         let name = |n: usize| plan.candidates[n].name.clone();
-        let mut effects: Vec<Effect> =
-            self.tracks.iter().filter(|t| t.comparison.is_alone()).map(|t| self.effect(t, name(t.comparison.trial[0]))).collect();
+        let mut effects: Vec<Effect> = self
+            .tracks
+            .iter()
+            .filter(|t| t.comparison.is_alone())
+            .map(|t| self.effect(t, name(t.comparison.trial[0])))
+            .collect();
         let rank = |effect: &Effect| (effect.verdict != Verdict::Helps, effect.verdict == Verdict::Hurts);
         effects.sort_by(|a, b| {
             let gain = |effect: &Effect| effect.gain.unwrap_or(f64::NEG_INFINITY);
@@ -165,7 +169,10 @@ impl Race {
     fn effect(&self, track: &Track, name: String) -> Effect {
         let rule = self.rule(&track.comparison);
         let wants = track.wants(&rule);
-        Effect { wants_ns: wants.map(|quartets| quartets.saturating_mul(self.quartet_ns())), ..track.effect(name, &rule) }
+        Effect {
+            wants_ns: wants.map(|quartets| quartets.saturating_mul(self.quartet_ns())),
+            ..track.effect(name, &rule)
+        }
     }
 
     /// The time of a quartet, as this race shows it, in ns.

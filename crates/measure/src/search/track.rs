@@ -63,8 +63,7 @@ impl Track {
         }
         // What seems to lose much goes on until that is shown.
         let useless = || shown(Toward::Below, rule.smallest, rule.error) && self.middle() > -rule.smallest;
-        let within =
-            || shown(Toward::Below, rule.smallest, GIVEN_UP) && shown(Toward::Above, -rule.smallest, GIVEN_UP);
+        let within = || shown(Toward::Below, rule.smallest, GIVEN_UP) && shown(Toward::Above, -rule.smallest, GIVEN_UP);
         (useless() || within()).then_some(Verdict::NoEffect)
     }
 
@@ -98,7 +97,8 @@ impl Track {
         let count = self.differences.len();
         let fewest = fewest(rule.error);
         let least = fewest.saturating_sub(count).max(1) as u64;
-        let Some(spread) = compare::paired(self.differences.values().iter().copied()).filter(|all| all.pairs > 3) else {
+        let Some(spread) = compare::paired(self.differences.values().iter().copied()).filter(|all| all.pairs > 3)
+        else {
             return Some(least);
         };
         // The middle half of a normal distribution is 1.35 standard deviations wide.

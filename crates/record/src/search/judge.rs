@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn larger_is_better_and_gains_turn_round() {
-        let slow = Block { cycles: 1_000, in_time: 900, p99_9_ns: 20_000, max_ns: 90_000, missed: 5, ..Block::default() };
+        let slow =
+            Block { cycles: 1_000, in_time: 900, p99_9_ns: 20_000, max_ns: 90_000, missed: 5, ..Block::default() };
         let fast = Block { in_time: 990, p99_9_ns: 10_000, max_ns: 45_000, missed: 1, ..slow };
         let gain = |judge: Judge| judge.gain(judge.value(&fast) - judge.value(&slow));
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;

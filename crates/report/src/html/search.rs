@@ -32,7 +32,7 @@ pub(super) fn all(body: &mut Markup, run: &Run) {
         body.leaf("p", &[("class", &"caption")], &typeset::sentence(&words));
     }
     body.open("section", &[]).leaf("h2", &[], "Gain of each setting");
-    let caption = "A dot is the middle gain, a bar its interval: all of them hold the truth at once. What lies within the grey band is too little to be worth a setting.";
+    let caption = "A dot is the median gain, a bar its simultaneous interval. What lies within the grey band is too little to be worth a setting.";
     body.leaf("p", &[("class", &"caption")], caption);
     body.open("figure", &[("class", &"broad")]).raw(&plot::forest_inline(of, 900.0)).close();
     body.open("div", &[("class", &"wide")]).open("table", &[]).open("thead", &[]).open("tr", &[]);

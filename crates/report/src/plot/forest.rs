@@ -17,18 +17,20 @@ const HURTS: Ink = Ink { colour: 1, dash: 0 };
 /// A row of the plot.
 enum Row<'a> {
     Head(&'static str),
-    Effect(&'a Effect, String),
+    /// With its name here, and its verdict.
+    Effect(&'a Effect, &'a str, String),
 }
 
 fn rows(of: &Search) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row> = of.effects.iter().map(|effect| Row::Effect(effect, verdict_of(of, effect))).collect();
+    let mut rows: Vec<Row> =
+        of.effects.iter().map(|effect| Row::Effect(effect, &effect.name, verdict_of(of, effect))).collect();
     if let Some(together) = &of.together {
-        rows.push(Row::Head("together"));
-        rows.push(Row::Effect(together, verdict_of(of, together)));
+        // Its own name is that of all its members.
+        rows.push(Row::Effect(together, "together", verdict_of(of, together)));
     }
     if !of.members.is_empty() {
         rows.push(Row::Head("what each member adds to the others of the set"));
-        rows.extend(of.members.iter().map(|member| Row::Effect(member, verdict_on_member(of, member))));
+        rows.extend(of.members.iter().map(|of_one| Row::Effect(of_one, &of_one.name, verdict_on_member(of, of_one))));
     }
     rows
 }
@@ -47,14 +49,13 @@ pub(crate) fn draw(of: Option<&Search>, paper: &Paper) -> String {
     let rows = rows(of);
     let name = |row: &Row| -> f64 {
         match row {
-            // Names of the whole set are as long as they like.
-            Row::Effect(effect, _) => text_width(&effect.name, 12.0).min(240.0),
+            Row::Effect(_, name, _) => text_width(name, 12.0).min(240.0),
             Row::Head(_) => 0.0,
         }
     };
     frame.left = 24.0 + rows.iter().map(name).fold(80.0, f64::max);
     let verdict = |row: &Row| match row {
-        Row::Effect(_, verdict) => text_width(verdict, 12.0),
+        Row::Effect(_, _, verdict) => text_width(verdict, 12.0),
         Row::Head(_) => 0.0,
     };
     frame.right -= rows.iter().map(verdict).fold(0.0, f64::max).min(0.4 * paper.width) + 8.0;
@@ -63,14 +64,24 @@ pub(crate) fn draw(of: Option<&Search>, paper: &Paper) -> String {
     // What is too little to be worth a setting.
     let (from, to) = (x.at(-of.smallest), x.at(of.smallest));
     let height = frame.bottom - frame.top;
-    frame.rectangle((from, frame.top), (to - from, height), "#8a949e22", "none");
+    let (left, top, wide, high) = (px(from), px(frame.top), px(to - from), px(height));
+    let band: [(&str, &dyn std::fmt::Display); 7] = [
+        ("x", &left),
+        ("y", &top),
+        ("width", &wide),
+        ("height", &high),
+        ("class", &"quiet"),
+        ("fill", &QUIET),
+        ("fill-opacity", &0.13),
+    ];
+    frame.svg.empty("rect", &band);
     frame.rule((x.at(0.0), frame.top), (x.at(0.0), frame.bottom), "limit", QUIET);
     frame.curves("gains");
     let mut y = frame.top + ROW / 2.0;
     for row in &rows {
         match row {
             Row::Head(words) => frame.text(16.0, y + 6.0, words, &[("fill", &QUIET), ("class", &"quiet")]),
-            Row::Effect(effect, verdict) => one(&mut frame, x, y, effect, verdict),
+            Row::Effect(effect, name, verdict) => one(&mut frame, (x, y), effect, name, verdict),
         }
         y += ROW;
     }
@@ -82,7 +93,7 @@ pub(crate) fn draw(of: Option<&Search>, paper: &Paper) -> String {
 fn axis(of: &Search, rows: &[Row], from: f64, to: f64) -> (Scale, Vec<Tick>) {
     let mut far = 2.0 * of.smallest;
     for row in rows {
-        if let Row::Effect(effect, _) = row {
+        if let Row::Effect(effect, ..) = row {
             let ends = [effect.gain, effect.low, effect.high];
             far = ends.into_iter().flatten().fold(far, |far: f64, value| far.max(value.abs()));
         }
@@ -98,7 +109,7 @@ fn axis(of: &Search, rows: &[Row], from: f64, to: f64) -> (Scale, Vec<Tick>) {
     (scale, values.map(|value| Tick { at: scale.at(value), label: label(value) }).collect())
 }
 
-fn one(frame: &mut Frame, x: Scale, y: f64, effect: &Effect, verdict: &str) {
+fn one(frame: &mut Frame, (x, y): (Scale, f64), effect: &Effect, name: &str, verdict: &str) {
     let ink = match effect.verdict {
         Verdict::Helps => Some(HELPS),
         Verdict::Hurts => Some(HURTS),
@@ -109,7 +120,7 @@ fn one(frame: &mut Frame, x: Scale, y: f64, effect: &Effect, verdict: &str) {
     frame.svg.open("g", &[("class", &"curve"), ("data-name", &effect.name)]);
     frame.svg.leaf("title", &[], &format!("{}: {verdict}", effect.name));
     let end: [(&str, &dyn std::fmt::Display); 3] = [("text-anchor", &"end"), ("fill", &TEXT), ("class", &"word")];
-    frame.text(frame.left - 8.0, y + 4.0, &effect.name, &end);
+    frame.text(frame.left - 8.0, y + 4.0, name, &end);
     frame.text(frame.right + 8.0, y + 4.0, verdict, &[("fill", &TEXT), ("class", &"word")]);
     if let Some(gain) = effect.gain {
         // Where nothing bounds it, the line has no end.

@@ -9,7 +9,7 @@ use crate::search::{interval, more_time, quantity, signed, verdict_of, verdict_o
 
 /// All of it.
 pub(super) fn table(of: &Search, style: &Style) -> String {
-    let mut text = format!("  {}, with an interval for all at once\n", quantity(of));
+    let mut text = format!("  {}; simultaneous {} % intervals\n", quantity(of), 100.0 * (1.0 - of.error));
     let label = of.effects.iter().map(|e| e.name.chars().count() + 1).max().unwrap_or(0).clamp(12, 21);
     let mut row = |effect: &Effect, verdict: String| {
         text.push_str(&one(of, effect, &verdict, label, style));

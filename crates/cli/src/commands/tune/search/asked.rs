@@ -115,8 +115,7 @@ impl Asked {
 
     /// The race that they run.
     pub fn plan(&self, candidates: &[Candidate]) -> Plan {
-        let candidate =
-            |of: &Candidate| search::Candidate { name: of.to_string(), combines: of.combines(candidates) };
+        let candidate = |of: &Candidate| search::Candidate { name: of.to_string(), combines: of.combines(candidates) };
         Plan {
             candidates: candidates.iter().map(candidate).collect(),
             judge: self.judge,

@@ -180,13 +180,18 @@ mod tests {
     #[test]
     fn a_list_has_each_once_and_words_stand_for_several() {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let all = expand(&words(&["governor", "knobs", "governor"]), Profile::ThroughputSafe, Method::Hybrid, 0).unwrap();
+        let all =
+            expand(&words(&["governor", "knobs", "governor"]), Profile::ThroughputSafe, Method::Hybrid, 0).unwrap();
         let governors = all.iter().filter(|candidate| **candidate == Candidate::Knob("governor")).count();
         assert!(governors == 1 && all.len() > 5, "{all:?}");
         assert_eq!(expand(&[], Profile::ThroughputSafe, Method::Hybrid, 0).unwrap().len(), all.len());
         let mixed = expand(&words(&["sim:a=1", "governor"]), Profile::ThroughputSafe, Method::Hybrid, 0);
         assert!(mixed.unwrap_err().to_string().contains("by themselves"));
-        assert!(expand(&words(&["loop"]), Profile::ThroughputSafe, Method::Select, 0).unwrap().contains(&Candidate::Wait(Method::Hybrid)));
+        assert!(
+            expand(&words(&["loop"]), Profile::ThroughputSafe, Method::Select, 0)
+                .unwrap()
+                .contains(&Candidate::Wait(Method::Hybrid))
+        );
     }
 
     #[test]

@@ -15,18 +15,19 @@ use crate::commands::tune::apply::carry_out;
 use crate::failure::Failure;
 
 /// The knobs of a set, and what of it is of the loop.
-pub fn parts(found: &Search) -> (Vec<String>, Vec<String>) {
+fn parts(found: &Search) -> (Vec<String>, Vec<String>) {
     let is_knob = |name: &String| name.parse::<Candidate>().is_ok_and(|candidate| candidate.knob().is_some());
     found.set.iter().cloned().partition(is_knob)
 }
 
-/// Writes the set as a profile.
-pub fn write_profile(path: &Path, asked: &Asked, found: &Search, simulated: bool) -> Result<(), Failure> {
+/// Writes the set as a profile, if there is a setting in it; what is to be said of it.
+pub fn write_profile(path: &Path, asked: &Asked, found: &Search) -> Result<String, Failure> {
     let (knobs, of_loop) = parts(found);
-    let mut notes = vec![format!("Found by ontick tune search, {}.", date::now())];
-    if simulated {
-        notes.push("Simulated: a modelled machine; there are no settings in it.".into());
+    let file = path.display();
+    if knobs.is_empty() {
+        return Ok(format!("No setting of the machine was found that helps: {file} is not written.\n"));
     }
+    let mut notes = vec![format!("Found by ontick tune search, {}.", date::now())];
     let (job, every, load) = (&found.job, exact(found.interval_ns), &found.load);
     notes.push(format!("Job: {job}, every {every}; load: {load}; seed {}.", found.seed));
     for effect in found.that(Verdict::Helps).filter(|effect| found.set.contains(&effect.name)) {
@@ -39,7 +40,8 @@ pub fn write_profile(path: &Path, asked: &Asked, found: &Search, simulated: bool
     }
     let cpus = asked.cpus.parse().ok();
     let text = ProfileFile { profile: asked.profile, cpus, knobs }.text(&notes);
-    Ok(store::write_whole(path, text.as_bytes())?)
+    store::write_whole(path, text.as_bytes())?;
+    Ok(format!("Apply the set: sudo ontick tune apply --profile {file}\n"))
 }
 
 /// Applies the knobs of the set, for good; what is to be said of it, and whether all were set.

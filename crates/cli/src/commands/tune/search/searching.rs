@@ -9,7 +9,8 @@ use ontick_measure::search::model::Model;
 use ontick_measure::search::{self, Bench, Done, Race, SearchJournal, SearchJournalError};
 use ontick_measure::{document, timer};
 use ontick_record::{Measurement as Kind, Run, date};
-use ontick_units::{CpuList, show};
+use ontick_rt::phase;
+use ontick_units::CpuList;
 
 use super::asked::Asked;
 use super::bench::{Machine, differs};
@@ -59,8 +60,9 @@ pub fn search(flags: &Search) -> Result<Outcome, Failure> {
     run.interrupted = stop.load(Relaxed);
     let found = run.search.clone().unwrap_or_else(|| race.result());
     let is_simulated = run.simulated.is_some();
+    let mut words = String::new();
     if let Some(path) = &flags.out {
-        found::write_profile(path, &prepared.asked, &found, is_simulated)?;
+        words = found::write_profile(path, &prepared.asked, &found)?;
     }
     let mut all_set = true;
     if let (true, Some((facts, target)), None) = (flags.apply, prepared.here.take(), &failure) {
@@ -73,7 +75,7 @@ pub fn search(flags: &Search) -> Result<Outcome, Failure> {
         return Err(failure);
     }
     if !flags.json {
-        terminal::print(&last_words(flags, &found, is_simulated, run.interrupted))?;
+        terminal::print(&(words + &last_words(flags, &found, is_simulated, run.interrupted)))?;
     }
     Ok(if all_set { delivered } else { Outcome::NotMet })
 }
@@ -119,6 +121,11 @@ impl<'a> Prepared<'a> {
         let simulated = flags.candidates.iter().any(|word| word.starts_with("sim:"));
         check_journal(&flags.journal)?;
         if simulated {
+            if flags.out.is_some() || flags.apply {
+                return Err(Failure::new(
+                    "candidates of a modelled machine are no settings of this machine: leave out --out and --apply",
+                ));
+            }
             let (asked, candidates) = Asked::of(flags, Profile::DedicatedCore, 0, &CpuList::one(0))?;
             let journal = begin_journal(&flags.journal, &asked)?;
             return Ok(Self { asked, candidates, done: Vec::new(), journal, machine: None, here: None });
@@ -141,7 +148,9 @@ impl<'a> Prepared<'a> {
         asked.candidates = candidates.iter().map(ToString::to_string).collect();
         asked.skipped = skipped;
         let (job, placement) = asked.job()?;
-        asked.phase_ns = Some(timer::find_phase(job.interval_ns, placement)?);
+        if job.interval_ns <= phase::LONGEST_SCANNED_NS {
+            asked.phase_ns = Some(timer::find_phase(job.interval_ns, placement)?);
+        }
         machine.measure(candidates.clone(), asked.clone())?;
         let journal = begin_journal(&flags.journal, &asked)?;
         Ok(Self { asked, candidates, done: Vec::new(), journal, machine: Some(machine), here: Some((facts, target)) })
@@ -290,7 +299,9 @@ fn record(prepared: &Prepared, race: &Race, began: Instant) -> Run {
         found.job = asked.job_in_words();
         found.load = asked.load.clone();
         found.profile = asked.profile.name().into();
-        run.facts.push("kernel arguments and boot files were not searched: they need restarts (ontick tune plan --boot)".into());
+        run.facts.push(
+            "kernel arguments and boot files were not searched: they need restarts (ontick tune plan --boot)".into(),
+        );
     }
     let aside = found.set_aside as f64 / found.quartets.max(1) as f64;
     if aside > 0.5 {
@@ -308,12 +319,6 @@ fn last_words(flags: &Search, found: &ontick_record::Search, is_simulated: bool,
     if !is_simulated && !flags.apply {
         text += "The machine's settings are as they were before.\n";
     }
-    if let Some(path) = &flags.out {
-        text += &match found::parts(found).0.is_empty() {
-            true => format!("{} has no setting in it.\n", path.display()),
-            false => format!("Apply the set: sudo ontick tune apply --profile {}\n", path.display()),
-        };
-    }
     let journal = match flags.journal.to_str() {
         Some("ontick-search.journal") => String::new(),
         _ => format!(" --journal {}", flags.journal.display()),
@@ -321,8 +326,8 @@ fn last_words(flags: &Search, found: &ontick_record::Search, is_simulated: bool,
     if interrupted {
         text += &format!("Go on with it: ontick tune search --continue{journal}\n");
     } else if let Some(more_ns) = found.wants_ns() {
-        let time = show(found.time_ns.saturating_add(more_ns));
-        text += &format!("With more time ({time} in all): ontick tune search --continue{journal} --time TIME\n");
+        let minutes = found.time_ns.saturating_add(more_ns).div_ceil(60_000_000_000);
+        text += &format!("With more time: ontick tune search --continue{journal} --time {minutes}min\n");
     }
     text
 }
