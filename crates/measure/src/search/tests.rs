@@ -22,8 +22,9 @@ fn plan(candidates: usize, minutes: u64, seed: u64) -> Plan {
     }
 }
 
-fn searched(effects: &[f64], minutes: u64, seed: u64) -> Race {
-    let mut race = Race::new(plan(effects.len(), minutes, seed));
+fn searched(effects: &[f64], plan: Plan) -> Race {
+    let seed = plan.seed;
+    let mut race = Race::new(plan);
     let mut model = Model::new(effects.to_vec(), 500_000_000, 1_000_000, seed);
     let Ok(()) = run(&mut race, &mut model, |_, _| Ok(()));
     race
@@ -44,7 +45,7 @@ fn effects_are_found_and_null_knobs_are_not() {
     let (mut missed, mut claims, mut wrong_searches, mut outside) = (Vec::new(), 0, 0, 0);
     let (mut spent_ns, mut early) = (0, 0);
     for seed in 0..searches {
-        let race = searched(&effects, 20, seed);
+        let race = searched(&effects, Plan { smallest: FOUND / 2.0, ..plan(effects.len(), 20, seed) });
         let result = race.result();
         assert!(result.spent_ns <= 20 * MIN_NS);
         spent_ns += result.spent_ns;
@@ -80,7 +81,7 @@ fn effects_are_found_and_null_knobs_are_not() {
 /// Knobs that help have a set, and each member its part; the time is kept.
 #[test]
 fn the_set_is_what_helps() {
-    let race = searched(&[2.0, 0.0, 1.8], 20, 5);
+    let race = searched(&[2.0, 0.0, 1.8], plan(3, 20, 5));
     let result = race.result();
     assert_eq!(result.set, ["k0", "k2"]);
     let together = result.together.unwrap();
@@ -146,10 +147,10 @@ fn a_search_that_goes_on_is_the_same_search() {
 
 #[test]
 fn a_search_without_time_says_what_it_would_take() {
-    let result = searched(&[2.0, 0.0], 0, 1).result();
+    let result = searched(&[2.0, 0.0], plan(2, 0, 1)).result();
     assert_eq!((result.quartets, result.base), (0, None));
     assert!(result.effects.iter().all(|e| e.verdict == Verdict::Unsettled && e.wants_ns > Some(0) && e.gain.is_none()));
-    let short = searched(&[0.3, 0.0, 0.0, 0.0], 1, 1).result();
+    let short = searched(&[0.3, 0.0, 0.0, 0.0], plan(4, 1, 1)).result();
     assert!(short.wants_ns() > Some(MIN_NS), "{short:?}");
 }
 

@@ -7,7 +7,7 @@ use super::quartet::{Comparison, Done};
 
 /// A candidate is given up with this chance, at most, although it gains something that is worth it. Nothing is claimed by
 /// that, so it does not count toward the error of the search.
-const GIVEN_UP: f64 = 0.01;
+const GIVEN_UP: f64 = 0.05;
 
 /// By which errors and sizes a comparison is settled.
 #[derive(Debug, Clone, Copy)]
