@@ -23,7 +23,7 @@ enum Record<B> {
         journal: String,
         search: B,
     },
-    Quartet(Done),
+    Quartet(Box<Done>),
     /// The search ended of its own; it may go on with more time.
     End,
 }
@@ -100,7 +100,8 @@ impl SearchJournal {
                     kept = Some(Kept { search, done: Vec::new(), ended: false });
                 }
                 (Line::Record(Record::Quartet(done)), Some(kept)) => {
-                    (kept.ended, _) = (false, kept.done.push(done));
+                    kept.ended = false;
+                    kept.done.push(*done);
                 }
                 (Line::Record(Record::End), Some(kept)) => kept.ended = true,
                 (Line::CutOff, Some(_)) => {}
@@ -128,7 +129,7 @@ impl SearchJournal {
 
     /// Adds a quartet; it is on the disk when this returns.
     pub fn add(&mut self, done: &Done) -> Result<(), SearchJournalError> {
-        self.append::<()>(&Record::Quartet(done.clone()))
+        self.append::<()>(&Record::Quartet(Box::new(done.clone())))
     }
 
     /// The search ended of its own.

@@ -6,6 +6,7 @@ use super::frame::{Frame, Paper, QUIET, TEXT, path, px, text_width};
 use super::palette::Ink;
 use super::scale::{Scale, Tick, round_steps};
 use crate::search::{quantity, verdict_of, verdict_on_member};
+use crate::typeset::sentence;
 
 pub(super) const NAME: &str = "Gain of each setting";
 pub(super) const LACKING: &str = "no settings were searched in this run";
@@ -60,7 +61,7 @@ pub(crate) fn draw(of: Option<&Search>, paper: &Paper) -> String {
     };
     frame.right -= rows.iter().map(verdict).fold(0.0, f64::max).min(0.4 * paper.width) + 8.0;
     let (x, ticks) = axis(of, &rows, frame.left, frame.right);
-    frame.x_axis(x, &ticks, &[], &quantity(of));
+    frame.x_axis(x, &ticks, &[], &sentence(&quantity(of)));
     // What is too little to be worth a setting.
     let (from, to) = (x.at(-of.smallest), x.at(of.smallest));
     let height = frame.bottom - frame.top;

@@ -49,7 +49,7 @@ fn one(of: &Search, effect: &Effect, verdict: &str, label: usize, style: &Style)
         Verdict::Hurts => paint.bad(verdict),
         Verdict::NoEffect | Verdict::Unsettled => verdict.into(),
     };
-    text.push_str(&format!("{gain:>7}  {:<16}{verdict}\n", interval(of, effect)));
+    text.push_str(&format!("{gain:>7}  {:<15} {verdict}\n", interval(of, effect)));
     text
 }
 

@@ -157,7 +157,7 @@ pub fn differs(base: &BTreeMap<String, String>) -> Option<(&str, &str, String)> 
         let now = root.text(path).map(|text| text.trim().to_owned()).unwrap_or_default();
         // A choice shows all its values, the chosen one in brackets.
         let same = now == *was || now.contains(&format!("[{was}]"));
-        (!same).then(|| (path.as_str(), was.as_str(), now))
+        (!same).then_some((path.as_str(), was.as_str(), now))
     })
 }
 
