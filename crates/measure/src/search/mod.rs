@@ -13,6 +13,7 @@ mod tests;
 mod track;
 
 pub use journal::{Kept, SearchJournal, SearchJournalError};
+use ontick_record::Series;
 pub use ontick_record::search::{Block, Judge};
 pub use quartet::{Comparison, Done, Quartet};
 pub use race::{Candidate, Plan, Race};
@@ -24,6 +25,20 @@ pub trait Bench {
 
     /// One block with these candidates on, and no other. `None` where the search is to end before it is measured.
     fn block(&mut self, on: &[usize]) -> Result<Option<Block>, Self::Error>;
+}
+
+/// What of a series counts, which was measured for so long on one of this many CPUs.
+pub fn block_of(series: &Series, limit_ns: u64, length_ns: u64, cpus: usize) -> Block {
+    let all_ns = length_ns.max(1) as f64 * cpus.max(1) as f64;
+    Block {
+        cycles: series.cycles(),
+        in_time: series.in_time(limit_ns),
+        p99_9_ns: series.latency.quantile(0.999).unwrap_or(0),
+        max_ns: series.latency.max_ns.unwrap_or(0),
+        missed: series.missed,
+        steal: series.conditions.steal_ns as f64 / all_ns,
+        took_ns: length_ns,
+    }
 }
 
 /// Measures quartets until the race is over or the bench ends it. Each is handed to `keep` before it counts.

@@ -6,8 +6,6 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::run::Series;
-
 /// What of a block counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -59,22 +57,6 @@ pub struct Block {
     pub steal: f64,
     /// How long it took with everything around it, in ns.
     pub took_ns: u64,
-}
-
-impl Block {
-    /// Of a series that took so long on this many CPUs.
-    pub fn of(series: &Series, limit_ns: u64, took_ns: u64, cpus: usize) -> Self {
-        let all_ns = took_ns as f64 * cpus.max(1) as f64;
-        Self {
-            cycles: series.cycles(),
-            in_time: series.in_time(limit_ns),
-            p99_9_ns: series.latency.quantile(0.999).unwrap_or(0),
-            max_ns: series.latency.max_ns.unwrap_or(0),
-            missed: series.missed,
-            steal: if all_ns > 0.0 { series.conditions.steal_ns as f64 / all_ns } else { 0.0 },
-            took_ns,
-        }
-    }
 }
 
 impl Judge {

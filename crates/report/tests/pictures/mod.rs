@@ -54,7 +54,14 @@ fn run_for(kind: Plot) -> Run {
         Plot::Links => links(),
         Plot::Cpus => cpus(),
         Plot::Tail => tail(),
+        Plot::Forest => searched(),
     }
+}
+
+/// A modelled search.
+fn searched() -> Run {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pictures/tune-search.json");
+    ontick_record::store::read(std::path::Path::new(file)).unwrap()
 }
 
 /// A train of pulses whose first were kept, the later edges later.

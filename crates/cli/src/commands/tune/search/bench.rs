@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ontick_machine::apply::Outcome;
 use ontick_machine::plan::State;
 use ontick_machine::{Facts, Root, Target, TuningPlan, apply};
-use ontick_measure::search::{Bench, Block};
+use ontick_measure::search::{Bench, Block, block_of};
 use ontick_measure::timer::{self, Job};
 use ontick_measure::{Length, Limits, Live, Observer, Placement};
 use ontick_record::search::Skipped;
@@ -188,7 +188,7 @@ impl Bench for Machine<'_> {
         if observer.stopped() {
             return Ok(None);
         }
-        let block = Block::of(&series, self.asked.limit_ns, self.asked.block_ns, Asked::cpus_online());
+        let block = block_of(&series, self.asked.limit_ns, self.asked.block_ns, Asked::cpus_online());
         Ok(Some(Block { took_ns: began.elapsed().as_nanos() as u64, ..block }))
     }
 }
