@@ -67,9 +67,9 @@ mod tests {
     fn each_candidate_has_a_row_and_what_was_skipped_its_reason() {
         let text = table(&search(), &Style::default());
         let rows: Vec<&str> = text.lines().collect();
-        assert_eq!(rows[1], "  irq-affinity   +1.25  +0.50 to +2.00  helps", "{text}");
+        assert_eq!(rows[1], "  irq-affinity    +1.25  +0.50 to +2.00  helps", "{text}");
         assert!(text.contains("together: helps") && text.contains("adds at most +0.08: left out"), "{text}");
-        assert!(text.contains("boost          this machine does not have it"), "{text}");
+        assert!(text.contains("  boost         this machine does not have it"), "{text}");
         assert!(rows.iter().all(|row| row.chars().count() <= 80), "{text}");
     }
 }
