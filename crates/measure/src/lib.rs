@@ -13,6 +13,7 @@ pub mod document;
 pub mod edge;
 mod error;
 pub mod explain;
+pub mod inspect;
 pub mod kmod;
 mod limits;
 pub mod load;

@@ -11,7 +11,7 @@ pub mod cause;
 mod cost;
 pub mod counters;
 pub mod events;
-mod format;
+pub(crate) mod format;
 mod infer;
 mod machine;
 mod names;
@@ -21,7 +21,7 @@ mod ring_buffer_page;
 mod steal;
 mod tally;
 pub mod timeline;
-mod tracefs;
+pub(crate) mod tracefs;
 mod tracer;
 
 use ontick_record::journal::CauseName;

@@ -31,6 +31,11 @@ impl Tracefs {
         Ok(Self { root: format!("/proc/self/fd/{}", mount.as_raw_fd()).into(), _mount: Some(mount) })
     }
 
+    /// Number and fields of an event (`sched/sched_switch`).
+    pub fn event_format(&self, event: &str) -> io::Result<String> {
+        fs::read_to_string(self.root.join("events").join(event).join("format"))
+    }
+
     fn instances(&self) -> PathBuf {
         self.root.join("instances")
     }

@@ -1,0 +1,13 @@
+//! The kernel's events of threads, by perf_event_open(2). They belong to this process: when it ends, however it ends,
+//! the kernel stops recording, and nothing is left behind.
+
+mod abi;
+mod attach;
+mod recorder;
+pub mod records;
+mod sys;
+mod tracepoints;
+
+pub use attach::{Attached, Traced, is_refusal};
+pub use recorder::Recorder;
+pub use tracepoints::{Trace, Tracepoints};

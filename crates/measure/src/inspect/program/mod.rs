@@ -1,0 +1,7 @@
+//! What `/proc` says of a program.
+
+pub mod files;
+pub mod memory;
+pub mod threads;
+
+pub use threads::ThreadState;

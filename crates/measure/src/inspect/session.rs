@@ -1,0 +1,468 @@
+//! Observing a program for a while.
+
+use std::collections::{BTreeMap, HashMap};
+use std::thread;
+use std::time::Duration;
+
+use ontick_record::inspection::{Evidence, Inspection, SCHEMA};
+use ontick_rt::clock::ClockId;
+use ontick_rt::cpus;
+
+use super::calls::{OpenFile, takes_file};
+use super::event::{Event, Kind, Waker};
+use super::inspected::Inspected;
+use super::perf::records::{Body, Record};
+use super::perf::{Recorder, Trace, Traced, Tracepoints, is_refusal};
+use super::program::threads::{numbers, process_of};
+use super::program::{ThreadState, files, memory};
+use super::symbols::{PlaceId, Symbols, UserStack};
+use super::{Error, Options, Select, document, fault_cost, rules};
+use crate::avoid_cpu::AvoidCpu;
+
+/// Rings are emptied, and threads are looked for, this often.
+const LOOK: Duration = Duration::from_millis(25);
+/// Threads whose events are recorded, at most: a filter of the kernel's has room for no more.
+const MOST_THREADS: usize = 96;
+/// Flags of a tracepoint that say that an interrupt is at work.
+const HARD_INTERRUPT: u8 = 0x08;
+const SOFT_INTERRUPT: u8 = 0x10;
+/// What a thread waits in, or its end, by `sched_switch`.
+const STATES_OF_SLEEP: i64 = 0xff;
+
+/// Observes a process until it ends, the time is over, or `stop` says so.
+pub fn inspect(pid: i32, options: &Options, stop: impl Fn() -> bool) -> Result<Inspection, Error> {
+    // Whoever names a thread means its program.
+    let pid = process_of(pid).filter(|_| pid > 0).ok_or(Error::NoProcess(pid))?;
+    if pid == std::process::id() as i32 {
+        return Err(Error::Itself(pid));
+    }
+    let main = ThreadState::read(pid, pid).ok_or(Error::Ended(pid))?;
+    if is_of_the_kernel(pid) {
+        return Err(Error::Kernel(pid, main.name));
+    }
+    let mut session = Session::new(pid, main, options);
+    session.observe(&stop);
+    Ok(session.finish())
+}
+
+/// Threads of the kernel have no memory of their own.
+fn is_of_the_kernel(pid: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    !status.is_empty() && !status.contains("\nVmSize:")
+}
+
+struct Session<'o> {
+    pid: i32,
+    options: &'o Options,
+    main: ThreadState,
+    tracepoints: Tracepoints,
+    symbols: Symbols,
+    threads: BTreeMap<i32, Inspected>,
+    recorder: Recorder,
+    /// What was begun before this was not seen to its end.
+    gap_ns: u64,
+    began_ns: u64,
+    ended_ns: u64,
+    evidence: Evidence,
+    /// Events that came after the last look began: those of other rings before them may be still to come.
+    waiting: Vec<Event>,
+    lost: u64,
+    notes: Vec<String>,
+    unlocked: Option<memory::Unlocked>,
+    nodes: Option<BTreeMap<u32, u64>>,
+    memory_read: bool,
+    buffer: Vec<u8>,
+    /// The CPUs of timed threads, which this thread keeps away from.
+    avoided: (Vec<u32>, Option<AvoidCpu>),
+}
+
+impl<'o> Session<'o> {
+    fn new(pid: i32, main: ThreadState, options: &'o Options) -> Self {
+        let now_ns = ClockId::Monotonic.now_ns();
+        let tracepoints = Tracepoints::find();
+        let evidence = if tracepoints.has_calls() { Evidence::Events } else { Evidence::Faults };
+        let notes = tracepoints.missing.iter().map(|missing| format!("{missing}: {WITHOUT_CALLS}")).collect();
+        Self {
+            pid,
+            options,
+            main,
+            tracepoints,
+            symbols: Symbols::new(pid),
+            threads: BTreeMap::new(),
+            recorder: Recorder::default(),
+            gap_ns: 0,
+            began_ns: now_ns,
+            ended_ns: now_ns,
+            evidence,
+            waiting: Vec::new(),
+            lost: 0,
+            notes,
+            unlocked: None,
+            nodes: None,
+            memory_read: false,
+            buffer: Vec::new(),
+            avoided: (Vec::new(), None),
+        }
+    }
+
+    fn after_ns(&self) -> u64 {
+        self.options.after.as_nanos() as u64
+    }
+
+    fn observe(&mut self, stop: &impl Fn() -> bool) {
+        let end_ns = self.began_ns + self.options.duration.as_nanos() as u64;
+        loop {
+            let now_ns = ClockId::Monotonic.now_ns();
+            let there = self.look(now_ns);
+            self.drain(now_ns);
+            if there {
+                self.ended_ns = now_ns;
+                self.read_memory(now_ns);
+            } else {
+                self.note(format!("the program ended after {}", ontick_units::exact(round_ms(now_ns - self.began_ns))));
+            }
+            if !there || now_ns >= end_ns || stop() {
+                break;
+            }
+            thread::sleep(LOOK.min(Duration::from_nanos(end_ns - now_ns)));
+        }
+        // What came meanwhile.
+        self.drain(u64::MAX);
+    }
+
+    /// Looks for threads. `false` once there is none.
+    fn look(&mut self, now_ns: u64) -> bool {
+        let states: Vec<ThreadState> =
+            numbers(self.pid).into_iter().filter_map(|tid| ThreadState::read(self.pid, tid)).collect();
+        let any_real_time = states.iter().any(ThreadState::is_real_time);
+        let late = now_ns >= self.began_ns + self.after_ns();
+        let mut timed = Vec::new();
+        for state in states.iter().take(MOST_THREADS) {
+            if state.is_real_time() {
+                timed.push(state.cpu);
+            }
+            let full = match &self.options.select {
+                Select::All => true,
+                Select::Named(names) => is_named(state, names),
+                // Where none comes, all are looked at once the program has had its time to begin.
+                Select::RealTime => state.is_real_time() || late && !any_real_time,
+            };
+            self.meet(state.clone(), full, now_ns);
+        }
+        if states.len() > MOST_THREADS {
+            self.note(format!("of {} threads, {MOST_THREADS} were looked at", states.len()));
+        }
+        self.record();
+        // Whoever looks must not be in the way of what is looked at.
+        timed.sort_unstable();
+        timed.dedup();
+        if self.avoided.0 != timed {
+            self.avoided.1 = None;
+            self.avoided = (timed.clone(), AvoidCpu::from_all(&timed));
+        }
+        !states.is_empty()
+    }
+
+    /// Has the events of all threads that are there recorded.
+    fn record(&mut self) {
+        if self.evidence != Evidence::Events {
+            return;
+        }
+        let there = self.threads.values().filter(|thread| !thread.ended);
+        // Those that are inspected first: there is room for so many.
+        let mut all: Vec<(bool, i32)> = there.map(|thread| (!thread.full, thread.state.tid)).collect();
+        all.sort_unstable();
+        let inspected: Vec<i32> = all.iter().filter(|(other, _)| !other).map(|(_, tid)| *tid).collect();
+        let all: Vec<i32> = all.into_iter().map(|(_, tid)| tid).collect();
+        match self.recorder.follow(&inspected, &all, &cpus::online(), &self.tracepoints) {
+            Ok(false) => {}
+            Ok(true) => self.gap_ns = ClockId::Monotonic.now_ns(),
+            Err(error) => {
+                self.recorder = Recorder::default();
+                self.evidence = Evidence::Faults;
+                self.note(format!("the kernel's events may not be recorded ({error}): {WITHOUT_CALLS}"));
+            }
+        }
+    }
+
+    fn meet(&mut self, state: ThreadState, full: bool, now_ns: u64) {
+        let (tid, after_ns) = (state.tid, self.after_ns());
+        let known = self.threads.get(&tid).is_some_and(|thread| thread.state.started == state.started);
+        if !known {
+            self.threads.insert(tid, Inspected::new(state.clone(), now_ns, after_ns));
+        }
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        thread.refresh(state, now_ns);
+        if full && !thread.full {
+            thread.inspect(now_ns);
+        }
+        let wanted = match self.evidence {
+            Evidence::Events => thread.full && !self.tracepoints.has_faults(),
+            Evidence::Faults => true,
+            Evidence::Proc => false,
+        };
+        if !wanted || thread.is_attached() {
+            return;
+        }
+        match thread.attach(self.evidence == Evidence::Faults) {
+            // It ended meanwhile.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+            Err(error) if is_refusal(&error) => {
+                self.evidence = Evidence::Proc;
+                self.note(format!("the program's events may not be recorded ({error}): {PROC_ALONE}"));
+            }
+            Err(error) => {
+                self.evidence = Evidence::Proc;
+                self.note(format!("the program's events cannot be recorded ({error}): {PROC_ALONE}"));
+            }
+            Ok(()) => {}
+        }
+    }
+
+    /// Reads what was recorded, and follows it up to a time.
+    fn drain(&mut self, until_ns: u64) {
+        let mut traced: Vec<Traced> = Vec::new();
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for inspected in self.threads.values_mut() {
+            inspected.take(&mut buffer, |record| traced.push(record));
+        }
+        self.recorder.take(&mut buffer, |record| traced.push(record));
+        self.buffer = buffer;
+        let mut names = Names { pid: self.pid, files: HashMap::new(), wakers: HashMap::new() };
+        for (record, trace) in traced {
+            if let Body::Lost(count) = record.body {
+                self.lost += count;
+            }
+            // The records of CPUs are those of all programs.
+            if record.body == (Body::Name { exec: true }) && record.tid == self.pid {
+                self.became_another(record.at_ns);
+            }
+            self.waiting.extend(events(record, trace, &self.tracepoints, &mut self.symbols, &mut names));
+        }
+        self.waiting.sort_by_key(|event| event.at_ns);
+        let ready = self.waiting.partition_point(|event| event.at_ns < until_ns);
+        let events: Vec<Event> = self.waiting.drain(..ready).collect();
+        for event in events {
+            if self.gap_ns > 0 && event.at_ns >= self.gap_ns {
+                self.gap_ns = 0;
+                self.threads.values_mut().for_each(Inspected::forget);
+            }
+            let Some(mut inspected) = self.threads.remove(&event.tid) else { continue };
+            let others = &self.threads;
+            let off = |tid: i32, from: u64, to: u64| others.get(&tid).map_or(0, |other| other.off_ns(from, to));
+            inspected.follow(event, &self.symbols, off);
+            self.threads.insert(inspected.state.tid, inspected);
+        }
+    }
+
+    /// After execve(2) the program is another one.
+    fn became_another(&mut self, at_ns: u64) {
+        self.symbols = Symbols::new(self.pid);
+        let name = ThreadState::read(self.pid, self.pid).map_or_else(|| "another program".into(), |state| state.name);
+        if at_ns > self.began_ns + self.after_ns() {
+            self.note(format!("the program became {name} (execve): what it did before is not counted"));
+        }
+        self.memory_read = false;
+    }
+
+    /// Once, when the first thread begins to count: later it might disturb.
+    fn read_memory(&mut self, now_ns: u64) {
+        let begun = self.threads.values().any(|thread| now_ns >= thread.counts_from_ns);
+        if self.memory_read || !begun {
+            return;
+        }
+        self.memory_read = true;
+        self.symbols.read_mappings();
+        self.symbols.open_files();
+        self.unlocked = memory::unlocked(self.pid);
+        if self.unlocked.is_none() {
+            self.note("whether memory is locked may not be looked at: only root may see another user's".into());
+        }
+        self.nodes = memory::nodes(self.pid).filter(|nodes| nodes.len() > 1);
+        match self.symbols.has_names() {
+            Some(true) => {}
+            Some(false) => self.note("the program's file has no symbols: places are addresses in it".into()),
+            None => self.note("the program's file cannot be read: places in it are addresses".into()),
+        }
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn finish(mut self) -> Inspection {
+        let any_real_time = self.threads.values().any(|thread| thread.state.is_real_time());
+        let calls = self.evidence == Evidence::Events;
+        let selected = |thread: &Inspected| match &self.options.select {
+            Select::All => true,
+            Select::Named(names) => is_named(&thread.state, names),
+            Select::RealTime => thread.state.is_real_time() == any_real_time,
+        };
+        let mut chosen: Vec<Inspected> = Vec::new();
+        let (mut early, mut others) = (Vec::new(), 0);
+        for (_, thread) in std::mem::take(&mut self.threads) {
+            match (selected(&thread), thread.counted_ns() > 0) {
+                (true, true) => chosen.push(thread),
+                (true, false) => early.push(thread.state.name),
+                (false, _) => others += 1,
+            }
+        }
+        if !early.is_empty() {
+            early.dedup();
+            let which = early.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
+            self.note(format!("not counted, as they ended or changed their policy too early: {which}"));
+        }
+        if others > 0 && any_real_time && self.options.select == Select::RealTime {
+            let threads = if others == 1 { "1 thread".into() } else { format!("{others} threads") };
+            self.note(format!("not inspected, without a real-time policy: {threads}"));
+        }
+        let fault = fault_cost::fault_cost();
+        let mut inspection = Inspection {
+            schema: SCHEMA.into(),
+            program: self.main.name.clone(),
+            pid: self.pid,
+            observed_ns: self.ended_ns - self.began_ns,
+            after_ns: self.after_ns(),
+            evidence: self.evidence,
+            lost: self.lost,
+            ..Inspection::default()
+        };
+        for thread in &mut chosen {
+            thread.finish(calls, self.evidence != Evidence::Proc);
+            inspection.threads.push(document::thread(thread));
+            inspection.problems.extend(document::problems(thread, &self.symbols, fault));
+            let standing = [rules::policy(&thread.state), rules::timer_slack(&thread.state)];
+            let remote = self.nodes.as_ref().zip(memory::node_of(thread.state.cpu));
+            let remote = remote.and_then(|(nodes, node)| rules::remote_memory(nodes, node));
+            let standing = standing.into_iter().flatten().chain(remote);
+            inspection.problems.extend(standing.map(|breach| document::standing(breach, &thread.state)));
+        }
+        if let Some(breach) = self.unlocked.as_ref().and_then(rules::memory_lock).filter(|_| !chosen.is_empty()) {
+            let program = ThreadState { tid: self.pid, name: self.main.name.clone(), ..ThreadState::default() };
+            inspection.problems.push(document::standing(breach, &program));
+        }
+        inspection.notes = self.notes;
+        inspection.sort();
+        inspection
+    }
+}
+
+const WITHOUT_CALLS: &str = "system calls, locks and signals were not seen";
+const PROC_ALONE: &str = "what /proc says is all there is";
+
+fn round_ms(ns: u64) -> u64 {
+    ns / 1_000_000 * 1_000_000
+}
+
+fn is_named(state: &ThreadState, names: &[String]) -> bool {
+    names.iter().any(|name| *name == state.name || name.parse() == Ok(state.tid))
+}
+
+/// What descriptors and threads are, asked once for each look.
+struct Names {
+    pid: i32,
+    files: HashMap<u64, Option<OpenFile>>,
+    wakers: HashMap<i32, Option<ThreadState>>,
+}
+
+impl Names {
+    fn file(&mut self, fd: u64) -> Option<OpenFile> {
+        self.files.entry(fd).or_insert_with(|| files::open_file(self.pid, fd)).clone()
+    }
+
+    fn waker(&mut self, tid: i32, interrupt: bool) -> Waker {
+        let state = self.wakers.entry(tid).or_insert_with(|| ThreadState::read(tid, tid)).clone();
+        let (name, policy, priority) = match state {
+            Some(state) => (state.name.clone(), state.policy_name(), state.priority),
+            None => ("a thread that ended".into(), "unknown".into(), 0),
+        };
+        Waker { tid, name, policy, priority, interrupt }
+    }
+}
+
+/// A record as an event, or as two where one thread follows another.
+fn events(
+    record: Record,
+    trace: Option<Trace>,
+    tracepoints: &Tracepoints,
+    symbols: &mut Symbols,
+    names: &mut Names,
+) -> Vec<Event> {
+    if let (Body::Sample { raw, .. }, Some(Trace::Switch)) = (&record.body, trace) {
+        let Some(format) = tracepoints.format(Trace::Switch) else { return Vec::new() };
+        let Record { at_ns, cpu, .. } = record;
+        let number = |name| format.number(raw, name);
+        // It is ready to run, and has to wait: the bit above the states of sleep may say that it was interrupted.
+        let preempted = number("prev_state") & STATES_OF_SLEEP == 0;
+        return vec![
+            Event { at_ns, tid: number("prev_pid") as i32, cpu, kind: Kind::Out { preempted } },
+            Event { at_ns, tid: number("next_pid") as i32, cpu, kind: Kind::In },
+        ];
+    }
+    event(record, trace, tracepoints, symbols, names).into_iter().collect()
+}
+
+fn event(
+    record: Record,
+    trace: Option<Trace>,
+    tracepoints: &Tracepoints,
+    symbols: &mut Symbols,
+    names: &mut Names,
+) -> Option<Event> {
+    let Record { at_ns, mut tid, cpu, body } = record;
+    let kind = match (body, trace) {
+        (Body::In, _) => Kind::In,
+        (Body::Out { preempted }, _) => Kind::Out { preempted },
+        (Body::Ended, _) => Kind::Ended,
+        (Body::Name { exec: true }, _) => Kind::Exec,
+        (Body::Sample { raw, stack, .. }, Some(trace)) => {
+            let place = |symbols: &mut Symbols, stack: Option<UserStack>| -> Option<PlaceId> {
+                stack.map(|stack| symbols.locate(&stack))
+            };
+            match trace {
+                Trace::Enter => {
+                    let (number, arguments) = entered(&raw)?;
+                    let file = takes_file(number).then(|| names.file(arguments[0])).flatten();
+                    Kind::Enter { number, arguments, file, place: place(symbols, stack) }
+                }
+                Trace::Exit => Kind::Exit { result: words(&raw).nth(1)? as i64 },
+                Trace::Fault | Trace::KernelFault | Trace::MinorFault => {
+                    Kind::Fault { major: false, place: place(symbols, stack) }
+                }
+                Trace::MajorFault => Kind::Fault { major: true, place: place(symbols, stack) },
+                Trace::Signal => Kind::Signal(tracepoints.format(trace)?.number(&raw, "sig") as i32),
+                Trace::Waking => {
+                    let format = tracepoints.format(trace)?;
+                    let flags = format.number(&raw, "common_flags") as u8;
+                    let waker = format.number(&raw, "common_pid") as i32;
+                    // The record is the waker's, or the thread's that is woken up.
+                    tid = format.number(&raw, "pid") as i32;
+                    Kind::Woken(names.waker(waker, flags & (HARD_INTERRUPT | SOFT_INTERRUPT) != 0))
+                }
+                Trace::Switch | Trace::Switches => return None,
+            }
+        }
+        _ => return None,
+    };
+    Some(Event { at_ns, tid, cpu, kind })
+}
+
+/// After the fields that all tracepoints have, the numbers of a system call are as wide as a register.
+fn words(raw: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    const COMMON: usize = 8;
+    raw.get(COMMON..).unwrap_or_default().chunks_exact(size_of::<usize>()).map(|bytes| {
+        let mut wide = [0; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        u64::from_ne_bytes(wide)
+    })
+}
+
+fn entered(raw: &[u8]) -> Option<(i64, [u64; 6])> {
+    let mut words = words(raw);
+    let number = words.next()? as usize as isize as i64;
+    let mut arguments = [0; 6];
+    arguments.iter_mut().zip(words).for_each(|(argument, word)| *argument = word);
+    Some((number, arguments))
+}
