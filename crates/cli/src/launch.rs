@@ -9,6 +9,7 @@
 mod account;
 mod child;
 mod keeper;
+mod observed;
 mod signals;
 mod witness;
 
@@ -24,6 +25,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 pub use account::{Account, calling_user};
 use keeper::Keeper;
+pub use observed::Observed;
 use signals::{Signal, Signals};
 use witness::Witness;
 

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod gpio;
 mod import;
+mod inspect;
 mod kernel;
 mod latency;
 mod link;
@@ -36,6 +37,7 @@ pub enum Command {
     #[command(subcommand)]
     Tune(tune::Tune),
     Run(run::Run),
+    Inspect(inspect::Inspect),
     Prove(prove::Prove),
     #[command(subcommand)]
     Latency(latency::Latency),
@@ -68,6 +70,7 @@ impl Command {
             Command::Check(_)
             | Command::Tune(_)
             | Command::Run(_)
+            | Command::Inspect(_)
             | Command::Prove(_)
             | Command::Latency(_)
             | Command::Pulse(_)
@@ -95,6 +98,7 @@ impl Command {
             Command::Check(check) => check.run(),
             Command::Tune(tune) => tune.run(),
             Command::Run(run) => run.run(),
+            Command::Inspect(inspect) => inspect.run(),
             Command::Prove(prove) => prove.run(),
             Command::Latency(latency) => latency.run(),
             Command::Pulse(pulse) => pulse.run(),

@@ -117,7 +117,7 @@ impl Steps {
 }
 
 /// Groups before the user: afterwards they could not be changed.
-fn become_user(user: &Account) -> io::Result<()> {
+pub(super) fn become_user(user: &Account) -> io::Result<()> {
     // SAFETY: the groups are valid for reads; the new process has one thread, so that the C library has no
     // others to tell.
     unsafe {
@@ -127,6 +127,6 @@ fn become_user(user: &Account) -> io::Result<()> {
     }
 }
 
-fn check(result: libc::c_int) -> io::Result<()> {
+pub(super) fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

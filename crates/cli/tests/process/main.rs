@@ -27,6 +27,7 @@ mod fleet;
 mod foreign_chips;
 mod full_disks;
 mod gpio;
+mod inspecting;
 mod install;
 mod instruments;
 mod interface_settings;
