@@ -13,6 +13,7 @@ mod edges;
 mod every_cpu;
 mod footprint;
 mod goals;
+mod inspect;
 mod link;
 mod machine;
 mod network;
@@ -80,6 +81,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
             Part::Cpus => on_every_cpu(arguments, &job),
             Part::Watch => watched(arguments, &job),
             Part::RoundTrips => round_trips(arguments, &job),
+            Part::Inspect => inspected(arguments, &job),
             Part::Network => networked(arguments, &job),
             Part::Switch => switch(arguments, &job),
         }?;
@@ -269,6 +271,30 @@ fn round_trips(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, Str
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {
         page.write(path, "round trip figures")?;
+    }
+    Ok(goals)
+}
+
+/// What it costs a loop to be inspected.
+fn inspected(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    page.heading("Inspecting: machine and programs");
+    page.table(&machine::table(job)?);
+    let pairs = arguments.scale().pairs;
+    let all = arguments.loads.iter().map(|load| inspect::measure(job, load, pairs));
+    let all = all.collect::<Result<Vec<_>, String>>()?;
+    page.heading("A sleeping loop inspected and alone");
+    page.commands(&[inspect::command(&Job { ontick: "ontick".into(), ..job.clone() }).join(" ")]);
+    page.table(&inspect::table(&all));
+    page.words(&format!(
+        "{pairs} pairs of blocks of {} under each load, A B, B A, …: the difference within each pair, its median (least to most).",
+        exact(job.duration_ns)
+    ));
+    let goals = inspect::goals(&all);
+    page.heading("Inspecting: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "inspect figures")?;
     }
     Ok(goals)
 }
