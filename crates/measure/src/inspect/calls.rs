@@ -204,7 +204,7 @@ pub mod tests {
 
     #[test]
     fn numbers_have_names() {
-        assert_eq!((name(libc::SYS_write as i64), name(99_999)), ("write".into(), "system call 99999".into()));
+        assert_eq!((name(libc::SYS_write), name(99_999)), ("write".into(), "system call 99999".into()));
         let mut numbers: Vec<i64> = NAMES.iter().map(|(number, _)| *number).collect();
         numbers.sort_unstable();
         numbers.dedup();

@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn enter(number: libc::c_long) -> Kind {
-        Kind::Enter { number: number as i64, arguments: [0; 6], file: None, place: None }
+        Kind::Enter { number, arguments: [0; 6], file: None, place: None }
     }
 
     #[test]

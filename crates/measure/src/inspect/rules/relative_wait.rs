@@ -37,7 +37,6 @@ pub fn relative_wait(ended: &Ended) -> Option<Breach> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::inspect::calls::Call;
     use crate::inspect::calls::tests::call;
     use crate::inspect::rules::tests::judged;
