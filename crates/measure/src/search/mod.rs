@@ -1,7 +1,7 @@
 //! Which settings help: a race of candidates against the base, in quartets of interleaved blocks.
 //!
 //! What decides is pure and knows no machine: [`Race`] says which quartet comes next and what all of them come to. A
-//! [`Bench`] measures blocks: this machine, or a [model](model) of one.
+//! [`Bench`] measures blocks: this machine, or a [model] of one.
 
 mod journal;
 pub mod model;
