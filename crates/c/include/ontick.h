@@ -311,9 +311,9 @@ typedef struct ontick_talker_figures {
     uint64_t refused;
     // Messages that were left out, as their period was over.
     uint64_t left_out;
-    // How late messages of all streams were handed over at most, in ns, and 99 in 100 of them.
+    // How late a message was handed over at most, of all streams, in ns.
     uint64_t max_late_ns;
-    // The latter.
+    // No more than this were 99 in 100 of them, in ns.
     uint64_t p99_late_ns;
     // How often the machine's clock was set meanwhile: messages followed it.
     uint64_t clock_steps;
@@ -372,10 +372,9 @@ typedef struct ontick_listener_figures {
     uint64_t out_of_order;
     // Frames that came twice.
     uint64_t duplicates;
-    // The longest time from the beginning of the period until a message was there, in ns, and that
-    // within which 99 in 100 were.
+    // The longest time from the beginning of the period until a message was there, in ns.
     uint64_t max_latency_ns;
-    // The latter.
+    // No more than this did 99 in 100 take, in ns.
     uint64_t p99_latency_ns;
 } ontick_listener_figures;
 
@@ -582,7 +581,8 @@ int ontick_talker_get_figures(const struct ontick_talker *talker,
                               struct ontick_talker_figures *figures,
                               size_t size);
 
-// Sends nothing more: within about 20 ms. The figures can still be read. Once more does nothing.
+// Ends the thread, which takes up to 20 ms: nothing is sent afterwards. The figures can still be read.
+// Once more does nothing.
 int ontick_talker_end(struct ontick_talker *talker);
 
 // Ends it, closes the interfaces, and sets *talker to NULL.
