@@ -7,6 +7,7 @@ use ontick_units::exact;
 
 use crate::child::{self, Words};
 use crate::goals::Goal;
+use crate::in_pairs::in_pairs;
 use crate::page::Table;
 use crate::side::Job;
 use crate::versus::load_name;
@@ -23,19 +24,10 @@ pub struct Figures {
     pairs: Vec<(Series, Series)>,
 }
 
-/// Measures pairs under a load, A B, B A, ….
+/// Measures pairs under a load.
 pub fn measure(job: &Job, load: &Load, pairs: u32) -> Result<Figures, String> {
-    let running = load.start().map_err(|e| e.to_string())?;
-    let mut figures = Figures { load: load_name(load), pairs: Vec::new() };
-    for pair in 0..pairs {
-        let inspected_first = pair % 2 == 0;
-        let (first, second) = (block(job, inspected_first)?, block(job, !inspected_first)?);
-        figures.pairs.push(if inspected_first { (first, second) } else { (second, first) });
-        if let Some(status) = running.ended() {
-            return Err(format!("the load {} ended before the blocks did ({status})", figures.load));
-        }
-    }
-    Ok(figures)
+    let pairs = in_pairs(load, pairs, |inspected| block(job, inspected))?;
+    Ok(Figures { load: load_name(load), pairs })
 }
 
 /// A loop that sleeps until each deadline: it meets every event that is recorded on the way back from its wait.

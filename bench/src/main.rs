@@ -13,6 +13,7 @@ mod edges;
 mod every_cpu;
 mod footprint;
 mod goals;
+mod in_pairs;
 mod inspect;
 mod link;
 mod machine;

@@ -8,6 +8,7 @@ use ontick_units::show;
 
 use crate::child::{self, Words};
 use crate::goals::Goal;
+use crate::in_pairs::in_pairs;
 use crate::page::Table;
 use crate::show::times;
 use crate::side::Job;
@@ -24,19 +25,10 @@ pub struct Figures {
     pairs: Vec<(Series, Series)>,
 }
 
-/// Measures pairs under a load, A B, B A, ….
+/// Measures pairs under a load.
 pub fn measure(job: &Job, load: &Load, pairs: u32) -> Result<Figures, String> {
-    let running = load.start().map_err(|e| e.to_string())?;
-    let mut figures = Figures { load: load_name(load), pairs: Vec::new() };
-    for pair in 0..pairs {
-        let (first, second) = if pair % 2 == 0 { ("hybrid", "block") } else { ("block", "hybrid") };
-        let (first, second) = (block(job, first)?, block(job, second)?);
-        figures.pairs.push(if pair % 2 == 0 { (first, second) } else { (second, first) });
-        if let Some(status) = running.ended() {
-            return Err(format!("the load {} ended before the blocks did ({status})", figures.load));
-        }
-    }
-    Ok(figures)
+    let pairs = in_pairs(load, pairs, |hybrid| block(job, if hybrid { "hybrid" } else { "block" }))?;
+    Ok(Figures { load: load_name(load), pairs })
 }
 
 fn block(job: &Job, wait: &str) -> Result<Series, String> {

@@ -7,6 +7,7 @@ use ontick_record::store;
 use ontick_units::exact;
 
 use crate::child::{self, Words};
+use crate::in_pairs::in_pairs;
 use crate::side::Job;
 use crate::versus::load_name;
 
@@ -38,16 +39,7 @@ pub struct Cost {
 
 /// Measures `pairs` pairs under a load, in the order A B, B A, …
 pub fn measure(job: &Job, load: &Load, pairs: u32) -> Result<Cost, String> {
-    let running = load.start().map_err(|e| e.to_string())?;
-    let mut both = Vec::new();
-    for pair in 0..pairs {
-        let first = pair % 2 == 0;
-        let [a, b] = [block(job, first)?, block(job, !first)?];
-        both.push(if first { (a, b) } else { (b, a) });
-    }
-    if let Some(status) = running.ended() {
-        return Err(format!("the load {} ended before the blocks did ({status})", load_name(load)));
-    }
+    let both = in_pairs(load, pairs, |traced| block(job, traced))?;
     cost(load_name(load), &both).ok_or_else(|| "no pair was measured".into())
 }
 

@@ -222,7 +222,7 @@ fn runs_in_namespaces(words: &[String]) -> bool {
 
 /// Commands that only root may give.
 fn changes_settings(words: &[String]) -> bool {
-    let tunes = words[1] == "tune" && ["apply", "revert"].contains(&words[2].as_str());
+    let tunes = words[1] == "tune" && ["apply", "revert", "search"].contains(&words[2].as_str());
     tunes
         || proves_a_switch(words)
         || runs_in_namespaces(words)

@@ -11,18 +11,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::network_stations::NETWORK;
 use super::wire_capture::Capture;
 use super::{Running, alone_on_this_machine, has, namespace::namespace, ontick, send, stderr, stdout};
-
-const NETWORK: &str = r#"
-switch = [{ name = "s1" }]
-station = [{ name = "a" }, { name = "b" }]
-link = [{ between = ["a", "s1"] }, { between = ["s1", "b"] }]
-stream = [
-  { name = "setpoint", from = "a", to = "b", size = 100, period = "1ms" },
-  { name = "video", from = "a", to = "b", size = 3400, period = "4ms", vlan = 100 },
-]
-"#;
 
 /// A cable between two namespaces, a plan, and the programs.
 struct Cable {

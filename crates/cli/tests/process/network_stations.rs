@@ -14,7 +14,7 @@ use super::wire_capture::{Capture, Frame, tai_ahead_ns};
 use super::{Running, alone_on_this_machine, has, namespace::namespace, ontick, record, samples, send, stderr, stdout};
 
 /// Two streams through a switch; the second in frames of three, in a VLAN.
-const NETWORK: &str = r#"
+pub const NETWORK: &str = r#"
 switch = [{ name = "s1" }]
 station = [{ name = "a" }, { name = "b" }]
 link = [{ between = ["a", "s1"] }, { between = ["s1", "b"] }]

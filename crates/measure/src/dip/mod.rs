@@ -193,12 +193,18 @@ mod tests {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let mut observer = Observer::new(&stop, &mut look);
         let placement = Placement { cpu: Some(cpus::preferred()), ..Placement::stock() };
-        let (began_ns, takes_ns) = (now_ns(), job.takes_ns());
-        let series = measure(&job, false, began_ns + takes_ns, placement, &mut observer).unwrap();
-        // A busy machine makes it longer, and none makes it shorter.
-        assert!(now_ns() - began_ns >= takes_ns / 100 * 85, "{takes_ns}");
-        let dip = series.dip.unwrap();
-        assert_eq!((dip.both_ns, dip.one_ns), (Some(400_000), Some(100_000)), "{:?}", dip.points);
+        let takes_ns = job.takes_ns();
+        // Other work may leave too few dips as short as they were to be, so that a longer one is found; never a shorter one.
+        let undisturbed = (0..3).any(|_| {
+            let began_ns = now_ns();
+            let series = measure(&job, false, began_ns + takes_ns, placement, &mut observer).unwrap();
+            // A busy machine makes it longer, and none makes it shorter.
+            assert!(now_ns() - began_ns >= takes_ns / 100 * 85, "{takes_ns}");
+            let dip = series.dip.unwrap();
+            assert!(dip.both_ns.is_none_or(|both_ns| both_ns >= 400_000), "{:?}", dip.points);
+            (dip.both_ns, dip.one_ns) == (Some(400_000), Some(100_000))
+        });
+        assert!(undisturbed);
         assert!(!sim::line_states(&chip).unwrap()[4].level, "left low");
         sim::remove(&chip).unwrap();
     }
