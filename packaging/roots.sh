@@ -58,7 +58,8 @@ make_base() {
 unpack_base() {
   as_root rm -rf --one-file-system "$home/$1"
   as_root mkdir "$home/$1"
-  as_root tar -xf "$home/$1.tar" -C "$home/$1"
+  # Devices may not be made in a user namespace, and enter-root brings this machine's.
+  as_root tar -xf "$home/$1.tar" -C "$home/$1" --exclude='./dev/*'
 }
 
 # The child is left to run by itself so that a signal can end it at once, with everything it started.
