@@ -44,8 +44,9 @@ table! {
     restart_syscall = SYS_restart_syscall,
     #[cfg(not(target_arch = "arm"))] mmap = SYS_mmap,
     #[cfg(not(target_arch = "arm"))] sync_file_range = SYS_sync_file_range,
-    #[cfg(target_arch = "arm")] mmap2 = SYS_mmap2,
-    #[cfg(target_arch = "arm")] arm_sync_file_range = SYS_arm_sync_file_range,
+    // The same by other numbers; rules know them by these names.
+    #[cfg(target_arch = "arm")] mmap = SYS_mmap2,
+    #[cfg(target_arch = "arm")] sync_file_range = SYS_arm_sync_file_range,
     #[cfg(target_arch = "x86_64")] open = SYS_open,
     #[cfg(target_arch = "x86_64")] creat = SYS_creat,
     #[cfg(target_arch = "x86_64")] stat = SYS_stat,
