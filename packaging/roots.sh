@@ -49,10 +49,21 @@ make_base() {
     [ -z "$option" ] || options+=("--aptopt=$option")
   done < <(apt_options)
   echo "${3:-$suite}: making the base root" >&2
-  as_root_with_network mmdebstrap --quiet --mode=root --variant=apt --include=make "${options[@]}" \
-    --aptopt='Acquire::Retries "3"' --aptopt='Acquire::http::Timeout "30"' --aptopt='Acquire::https::Timeout "30"' \
-    --format=tar "$suite" "$base.new" - <<<"$sources" || die "$suite: mmdebstrap could not make the root; the reason is above."
+  if ! bootstrap "$suite" "$base.new" "${options[@]}" <<<"$sources"; then
+    # Mirrors are seen whose index of updates for one architecture is not the one that was signed; a root to try things in
+    # does without.
+    echo "${3:-$suite}: once more, of the release alone" >&2
+    bootstrap "$suite" "$base.new" "${options[@]}" < <(awk -v suite="$suite" '$3 == suite' <<<"$sources") ||
+      die "$suite: mmdebstrap could not make the root; the reason is above."
+  fi
   mv -f "$base.new" "$base"
+}
+
+# Usage: bootstrap SUITE FILE OPTION… <SOURCES
+bootstrap() {
+  as_root_with_network mmdebstrap --quiet --mode=root --variant=apt --include=make "${@:3}" \
+    --aptopt='Acquire::Retries "3"' --aptopt='Acquire::http::Timeout "30"' --aptopt='Acquire::https::Timeout "30"' \
+    --format=tar "$1" "$2" -
 }
 
 unpack_base() {
