@@ -37,7 +37,7 @@ const LINK_LOADS: [&str; 2] = ["idle", "cpu"];
 const LINK_SOURCE: f64 = 6_600.0;
 /// What tracing may add to the hybrid loop's median.
 const TRACING_NS: f64 = 1_000.0;
-const START_UP_MS: f64 = 20.0;
+const START_UP_MS: f64 = 3.0;
 
 /// One thing that must be reached.
 #[derive(Debug, Clone, PartialEq)]

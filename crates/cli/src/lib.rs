@@ -7,6 +7,7 @@ mod failure;
 mod flags;
 mod hints;
 mod launch;
+mod lazily;
 #[cfg(test)]
 mod options;
 mod progress;
@@ -16,7 +17,8 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use commands::Command;
 use failure::{Failure, Outcome};
@@ -38,19 +40,32 @@ struct Ontick {
     command: Command,
 }
 
-/// The whole command line as it is declared, for what is generated from it: manual pages and completions.
+/// The command line as it is declared, for what is generated from it: manual pages and completions. The commands have
+/// their texts and options once it is built.
 pub fn command() -> clap::Command {
     Ontick::command()
 }
 
+/// What this process's arguments ask for.
+fn parse() -> Result<Ontick, clap::Error> {
+    match Ontick::command().try_get_matches() {
+        Ok(mut matches) => Ontick::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command())),
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => Err(error),
+        // Help and errors speak of commands that were not asked for, too.
+        Err(_) => {
+            let mut all = command();
+            all.build();
+            let mut matches = all.try_get_matches()?;
+            Ontick::from_arg_matches_mut(&mut matches)
+        }
+    }
+}
+
 /// Does what this process's arguments ask for.
 pub fn main() -> ExitCode {
-    let asked = match Ontick::try_parse() {
+    let asked = match parse() {
         Ok(asked) => asked,
-        Err(error)
-            if error.use_stderr()
-                && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
-        {
+        Err(error) if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             return terminal::report(&Failure::usage(&error));
         }
         Err(help) => {

@@ -44,10 +44,17 @@ fn is_passed(name: &str, sources: &str) -> bool {
     })
 }
 
+/// The whole tree.
+fn declared() -> Command {
+    let mut all = crate::command().disable_help_subcommand(true);
+    all.build();
+    all
+}
+
 #[test]
 fn every_option_is_passed_by_a_process_test() {
     let mut found = BTreeMap::new();
-    options(&crate::Ontick::command(), "ontick", &mut found);
+    options(&declared(), "ontick", &mut found);
     found.remove("");
     assert!(found.len() > 140, "{} options", found.len());
     let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/process"));
@@ -79,7 +86,7 @@ fn texts_below_options(command: &Command, path: &str) -> Vec<(String, String)> {
 /// A terminal of 80 columns would break an example anywhere. Prose is wrapped by the terminal's width alone.
 #[test]
 fn examples_in_help_fit_80_columns() {
-    let texts = texts_below_options(&crate::Ontick::command(), "ontick");
+    let texts = texts_below_options(&declared(), "ontick");
     assert!(texts.len() > 30, "{} commands have examples", texts.len());
     let lines = texts.iter().flat_map(|(path, text)| text.lines().map(move |line| (path, line)));
     let wide: Vec<_> = lines.filter(|(_, line)| line.starts_with(' ') && line.chars().count() > 80).collect();
@@ -89,7 +96,7 @@ fn examples_in_help_fit_80_columns() {
 /// Prose that is wrapped by hand is wrapped once more by a narrower terminal, and leaves single words on lines.
 #[test]
 fn prose_in_help_is_not_wrapped_by_hand() {
-    let texts = texts_below_options(&crate::Ontick::command(), "ontick");
+    let texts = texts_below_options(&declared(), "ontick");
     let paragraphs = texts.iter().flat_map(|(path, text)| text.split("\n\n").map(move |paragraph| (path, paragraph)));
     let is_prose = |line: &str| !line.starts_with(' ') && line.chars().count() > 60;
     let wrapped: Vec<_> =

@@ -29,38 +29,39 @@ use clap::Subcommand;
 use ontick_measure::explain;
 
 use crate::failure::{Failure, Outcome};
+use crate::lazily::Lazily;
 
 /// The command tree.
 #[derive(Subcommand)]
 pub enum Command {
-    Check(check::Check),
+    Check(Lazily<check::Check>),
     #[command(subcommand)]
-    Tune(tune::Tune),
-    Run(run::Run),
-    Inspect(inspect::Inspect),
-    Prove(prove::Prove),
+    Tune(Lazily<tune::Tune>),
+    Run(Lazily<run::Run>),
+    Inspect(Lazily<inspect::Inspect>),
+    Prove(Lazily<prove::Prove>),
     #[command(subcommand)]
-    Latency(latency::Latency),
-    Pulse(pulse::Pulse),
+    Latency(Lazily<latency::Latency>),
+    Pulse(Lazily<pulse::Pulse>),
     #[command(subcommand)]
-    Gpio(gpio::Gpio),
-    Sample(sample::Sample),
+    Gpio(Lazily<gpio::Gpio>),
+    Sample(Lazily<sample::Sample>),
     #[command(subcommand)]
-    Link(link::Link),
+    Link(Lazily<link::Link>),
     #[command(subcommand)]
-    Switch(switch::Switch),
+    Switch(Lazily<switch::Switch>),
     #[command(subcommand)]
-    Network(network::Network),
+    Network(Lazily<network::Network>),
     #[command(subcommand)]
-    Kernel(kernel::Kernel),
-    Watch(watch::Watch),
-    Report(report::Report),
-    Compare(compare::Compare),
+    Kernel(Lazily<kernel::Kernel>),
+    Watch(Lazily<watch::Watch>),
+    Report(Lazily<report::Report>),
+    Compare(Lazily<compare::Compare>),
     #[command(subcommand)]
-    Baseline(baseline::Baseline),
-    Advise(advise::Advise),
-    Import(import::Import),
-    Schema(schema::Schema),
+    Baseline(Lazily<baseline::Baseline>),
+    Advise(Lazily<advise::Advise>),
+    Import(Lazily<import::Import>),
+    Schema(Lazily<schema::Schema>),
 }
 
 impl Command {
@@ -77,8 +78,8 @@ impl Command {
             | Command::Sample(_)
             | Command::Watch(_)
             | Command::Link(_) => true,
-            Command::Switch(switch) => switch.meets_the_machine(),
-            Command::Kernel(kernel) => kernel.meets_the_machine(),
+            Command::Switch(Lazily(switch)) => switch.meets_the_machine(),
+            Command::Kernel(Lazily(kernel)) => kernel.meets_the_machine(),
             Command::Gpio(_)
             | Command::Network(_)
             | Command::Report(_)
@@ -95,26 +96,26 @@ impl Command {
             explain::clean();
         }
         match self {
-            Command::Check(check) => check.run(),
-            Command::Tune(tune) => tune.run(),
-            Command::Run(run) => run.run(),
-            Command::Inspect(inspect) => inspect.run(),
-            Command::Prove(prove) => prove.run(),
-            Command::Latency(latency) => latency.run(),
-            Command::Pulse(pulse) => pulse.run(),
-            Command::Gpio(gpio) => gpio.run(),
-            Command::Sample(sample) => sample.run(),
-            Command::Link(link) => link.run(),
-            Command::Switch(switch) => switch.run(),
-            Command::Network(network) => network.run(),
-            Command::Kernel(kernel) => kernel.run(),
-            Command::Watch(watch) => watch.run(),
-            Command::Report(report) => report.run(),
-            Command::Compare(compare) => compare.run(),
-            Command::Baseline(baseline) => baseline.run(),
-            Command::Advise(advise) => advise.run(),
-            Command::Import(import) => import.run(),
-            Command::Schema(schema) => schema.run(),
+            Command::Check(Lazily(check)) => check.run(),
+            Command::Tune(Lazily(tune)) => tune.run(),
+            Command::Run(Lazily(run)) => run.run(),
+            Command::Inspect(Lazily(inspect)) => inspect.run(),
+            Command::Prove(Lazily(prove)) => prove.run(),
+            Command::Latency(Lazily(latency)) => latency.run(),
+            Command::Pulse(Lazily(pulse)) => pulse.run(),
+            Command::Gpio(Lazily(gpio)) => gpio.run(),
+            Command::Sample(Lazily(sample)) => sample.run(),
+            Command::Link(Lazily(link)) => link.run(),
+            Command::Switch(Lazily(switch)) => switch.run(),
+            Command::Network(Lazily(network)) => network.run(),
+            Command::Kernel(Lazily(kernel)) => kernel.run(),
+            Command::Watch(Lazily(watch)) => watch.run(),
+            Command::Report(Lazily(report)) => report.run(),
+            Command::Compare(Lazily(compare)) => compare.run(),
+            Command::Baseline(Lazily(baseline)) => baseline.run(),
+            Command::Advise(Lazily(advise)) => advise.run(),
+            Command::Import(Lazily(import)) => import.run(),
+            Command::Schema(Lazily(schema)) => schema.run(),
         }
     }
 }
