@@ -192,6 +192,13 @@ mod tests {
     }
 
     #[test]
+    fn the_energy_preference_is_restored_after_the_governor() {
+        // Under performance the kernel takes no other preference; the last set is the first restored.
+        let place = |name| all().position(|k| k.name == name).unwrap();
+        assert!(place("energy-preference") < place("governor"));
+    }
+
+    #[test]
     fn throttling_is_raised_outside_in() {
         // The kernel refuses a group more than the whole has, and the whole less than a group has: the
         // sysctl is raised first and, reverting in the opposite order, lowered last.

@@ -87,6 +87,8 @@ fn a_desktop_with_grub() {
             && found(&all, "rivals").now.as_deref() == Some("systemctl disable --now irqbalance")
     );
     assert!(found(&all, "governor").observed.contains("powersave (intel_pstate, 800–4600 MHz)"));
+    assert_eq!(found(&all, "energy-preference").observed, "balance_performance");
+    assert_eq!(found(&all, "energy-preference").knob.as_deref(), Some("energy-preference"));
     assert_eq!(found(&all, "frequency-range").knob.as_deref(), Some("lowest-frequency"));
     assert_eq!(found(&all, "compaction").knob.as_deref(), Some("compaction"));
     assert!(

@@ -33,6 +33,11 @@ pub struct Policy {
     pub governor: String,
     /// Governors to choose from.
     pub governors: Vec<String>,
+    /// What the processor prefers when it chooses its clock itself, from `performance` to `power` or as a number from 0 to
+    /// 255; empty where it does not.
+    pub preference: String,
+    /// Preferences to choose from.
+    pub preferences: Vec<String>,
     /// Lowest and highest frequency that the governor may choose, in kHz.
     pub range_khz: Option<(u64, u64)>,
     /// Lowest and highest frequency of the hardware, in kHz.
@@ -71,6 +76,7 @@ impl Frequency {
 
 fn policy(root: &Root, folder: &str) -> Policy {
     let read = |file: &str| root.value(&format!("{folder}/{file}")).unwrap_or_default();
+    let words = |file: &str| read(file).split_whitespace().map(str::to_owned).collect();
     let pair = |low: &str, high: &str| Some((read(low).parse().ok()?, read(high).parse().ok()?));
     let cpus = |file: &str| read(file).split_whitespace().filter_map(|c| c.parse().ok()).collect::<CpuList>();
     Policy {
@@ -78,7 +84,9 @@ fn policy(root: &Root, folder: &str) -> Policy {
         cpus: cpus("affected_cpus"),
         driver: read("scaling_driver"),
         governor: read("scaling_governor"),
-        governors: read("scaling_available_governors").split_whitespace().map(str::to_owned).collect(),
+        governors: words("scaling_available_governors"),
+        preference: read("energy_performance_preference"),
+        preferences: words("energy_performance_available_preferences"),
         range_khz: pair("scaling_min_freq", "scaling_max_freq"),
         hardware_khz: pair("cpuinfo_min_freq", "cpuinfo_max_freq"),
     }

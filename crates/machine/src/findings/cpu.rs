@@ -10,6 +10,12 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| governor(look).only(),
     },
     Check {
+        id: "energy-preference",
+        why: "a processor that chooses its clock itself raises it late where it is to save energy",
+        source: "kernel: admin-guide/pm/intel_pstate (Energy vs Performance Hints), admin-guide/pm/amd-pstate",
+        look: |look| energy_preference(look).into_iter().collect(),
+    },
+    Check {
         id: "frequency-range",
         why: "a limit below what the processor can do makes everything slower, and a wide range lets the clock move",
         source: "source 000: turbo off, or the clock changes; kernel: admin-guide/pm/cpufreq (scaling_min_freq, scaling_max_freq)",
@@ -74,6 +80,20 @@ fn governor(look: &CheckInput) -> Observation {
         _ if pinned => Observation::ok(format!("{seen}, held at one frequency")),
         _ => Observation::bad(seen, "performance").knob("governor").boot(Remedy::AtBoot(None)),
     }
+}
+
+fn energy_preference(look: &CheckInput) -> Option<Observation> {
+    let ours = look.facts.frequency.policies.iter().filter(|p| p.cpus.meets(&look.target.cpus));
+    let preferences: Vec<&str> = ours.map(|p| p.preference.as_str()).filter(|p| !p.is_empty()).collect();
+    // A number stands for a preference without a name: 0 is the most performance.
+    let saving = preferences.iter().find(|p| !matches!(**p, "performance" | "0"));
+    Some(match (saving, preferences.first()) {
+        (Some(saving), _) => {
+            Observation::warn(*saving, "performance").knob("energy-preference").boot(Remedy::AtBoot(None))
+        }
+        (None, Some(first)) => Observation::ok(*first),
+        (None, None) => return None,
+    })
 }
 
 fn frequency_range(look: &CheckInput) -> Option<Observation> {

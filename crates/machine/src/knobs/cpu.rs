@@ -1,26 +1,39 @@
 //! Frequency, boost, idle states, siblings.
 
 use super::{DEDICATED, EVERY, Knob, KnobFile, QUICK, Want};
+use crate::facts::frequency::Policy;
 use crate::target::{Profile, Target};
 use crate::value_format::ValueFormat;
 use ontick_units::CpuList;
 
 pub(super) const KNOBS: &[Knob] = &[
+    // Before the governor, and so restored after it: under performance the kernel takes no other preference (EBUSY).
+    Knob {
+        name: "energy-preference",
+        paths: &["/sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference"],
+        form: ValueFormat::Plain,
+        profiles: EVERY,
+        isolates: false,
+        want: |target, file| {
+            wanted_policy(target, file, |policy| match policy.preferences.iter().any(|p| p == "performance") {
+                true => Want::set("performance"),
+                false => Want::leave("the preference \"performance\" is not there"),
+            })
+        },
+        why: "a processor that chooses its clock itself raises it late where it is to save energy, whatever the governor asks for",
+        source: "kernel: admin-guide/pm/intel_pstate (Energy vs Performance Hints), admin-guide/pm/amd-pstate",
+    },
     Knob {
         name: "governor",
         paths: &["/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"],
         form: ValueFormat::Plain,
         profiles: EVERY,
         isolates: false,
-        want: |target, file| match policy_of(file) {
-            Some(policy) if target.profile != Profile::LowLatency && !policy.cpus.meets(&target.cpus) => {
-                Want::leave(format!("CPU {} is not wanted for timed programs", policy.cpus))
-            }
-            Some(policy) if !policy.governors.iter().any(|g| g == "performance") => {
-                Want::leave("the governor \"performance\" is not there")
-            }
-            Some(_) => Want::set("performance"),
-            None => Want::leave("its CPUs are unknown"),
+        want: |target, file| {
+            wanted_policy(target, file, |policy| match policy.governors.iter().any(|g| g == "performance") {
+                true => Want::set("performance"),
+                false => Want::leave("the governor \"performance\" is not there"),
+            })
         },
         why: "a CPU that was clocked down is slow when its event comes, and changing the clock takes time",
         source: "source 000 (turbo off: a changing clock moves SPI and timing); kernel: admin-guide/pm/cpufreq",
@@ -79,7 +92,18 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn policy_of<'a>(file: &'a KnobFile) -> Option<&'a crate::facts::frequency::Policy> {
+/// What is wanted of a frequency policy that counts: of all CPUs where all are to answer quickly, else of the timed ones.
+fn wanted_policy(target: &Target, file: &KnobFile, want: impl FnOnce(&Policy) -> Want) -> Want {
+    match policy_of(file) {
+        Some(policy) if target.profile != Profile::LowLatency && !policy.cpus.meets(&target.cpus) => {
+            Want::leave(format!("CPU {} is not wanted for timed programs", policy.cpus))
+        }
+        Some(policy) => want(policy),
+        None => Want::leave("its CPUs are unknown"),
+    }
+}
+
+fn policy_of<'a>(file: &'a KnobFile) -> Option<&'a Policy> {
     let folder = file.path.rsplit_once('/')?.0;
     file.facts.frequency.policies.iter().find(|p| p.folder == folder)
 }
