@@ -14,6 +14,8 @@ pub struct Frequency {
     pub policies: Vec<Policy>,
     /// Whether frequencies above the nominal one are allowed (boost, turbo); `None` where there is no switch.
     pub boost: Option<bool>,
+    /// Parts of the processor beside its cores that have a clock of their own (Intel's uncore).
+    pub uncore: Vec<Uncore>,
     /// The driver that puts idle CPUs to sleep; empty or `none` where there is none.
     pub idle_driver: String,
     /// Idle states by CPU.
@@ -44,6 +46,26 @@ pub struct Policy {
     pub hardware_khz: Option<(u64, u64)>,
 }
 
+/// Last-level cache, mesh and memory controllers, with one frequency: of a package's die, or a cluster of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Uncore {
+    /// Its folder.
+    pub folder: String,
+    /// The CPUs of its package.
+    pub cpus: CpuList,
+    /// Lowest and highest frequency that the hardware may choose, in kHz.
+    pub range_khz: (u64, u64),
+    /// The highest that was allowed when the driver was loaded, in kHz.
+    pub highest_khz: u64,
+}
+
+/// Where the kernel shows uncore frequencies: of single clusters on processors that have them, else of dies. What is set for
+/// a die goes to all its clusters, whose own values would be lost.
+const UNCORE: [&str; 2] = [
+    "/sys/devices/system/cpu/intel_uncore_frequency/uncore*",
+    "/sys/devices/system/cpu/intel_uncore_frequency/package_*",
+];
+
 /// A state in which an idle CPU sleeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct IdleState {
@@ -68,6 +90,7 @@ impl Frequency {
         Self {
             policies: root.matching(&format!("{cpu}/cpufreq/policy*")).iter().map(|p| policy(root, p)).collect(),
             boost: boost.or_else(turbo),
+            uncore: uncore(root),
             idle_driver: root.value(&format!("{cpu}/cpuidle/current_driver")).unwrap_or_default(),
             idle_states: root.list(cpu).iter().filter_map(numbered).filter_map(idle).collect(),
         }
@@ -90,6 +113,28 @@ fn policy(root: &Root, folder: &str) -> Policy {
         range_khz: pair("scaling_min_freq", "scaling_max_freq"),
         hardware_khz: pair("cpuinfo_min_freq", "cpuinfo_max_freq"),
     }
+}
+
+fn uncore(root: &Root) -> Vec<Uncore> {
+    let folders = UNCORE.iter().map(|pattern| root.matching(pattern)).find(|folders| !folders.is_empty());
+    let read = |folder: String| {
+        let khz = |file: &str| root.number(&format!("{folder}/{file}_freq_khz"));
+        // A die's folder has its package in its name, a cluster's in a file.
+        let named = || folder.rsplit_once("/package_")?.1.split('_').next()?.parse().ok();
+        let package: u32 = root.number(&format!("{folder}/package_id")).or_else(named)?;
+        let (range_khz, highest_khz) = ((khz("min")?, khz("max")?), khz("initial_max")?);
+        Some(Uncore { cpus: cpus_of_package(root, package), range_khz, highest_khz, folder })
+    };
+    folders.unwrap_or_default().into_iter().filter_map(read).collect()
+}
+
+fn cpus_of_package(root: &Root, package: u32) -> CpuList {
+    let files = root.matching("/sys/devices/system/cpu/cpu*/topology/physical_package_id");
+    let cpu = |path: &String| {
+        let number = path.strip_prefix("/sys/devices/system/cpu/cpu")?.split('/').next()?.parse().ok()?;
+        (root.number(path) == Some(package)).then_some(number)
+    };
+    files.iter().filter_map(cpu).collect()
 }
 
 fn idle_states(root: &Root, cpu: u32) -> Vec<IdleState> {

@@ -22,6 +22,12 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| frequency_range(look).into_iter().collect(),
     },
     Check {
+        id: "uncore-frequency",
+        why: "the clock of the last-level cache and the memory controllers falls while most cores idle, and cache misses take longer then",
+        source: "kernel: admin-guide/pm/intel_uncore_frequency_scaling",
+        look: |look| uncore_frequency(look).into_iter().collect(),
+    },
+    Check {
         id: "boost",
         why: "boost frequencies come and go with temperature and with what the other cores do",
         source: "source 000: turbo off; kernel: admin-guide/pm/cpufreq",
@@ -109,6 +115,19 @@ fn frequency_range(look: &CheckInput) -> Option<Observation> {
         (_, true) => Observation::ok(format!("{seen}: it does not move")),
         _ => Observation::warn(seen, "its highest as its lowest, where even run times matter")
             .knob("lowest-frequency")
+            .boot(Remedy::AtBoot(None)),
+    })
+}
+
+fn uncore_frequency(look: &CheckInput) -> Option<Observation> {
+    let ours = look.facts.frequency.uncore.iter().filter(|u| u.cpus.is_empty() || u.cpus.meets(&look.target.cpus));
+    let widest = ours.max_by_key(|uncore| uncore.range_khz.1.saturating_sub(uncore.range_khz.0))?;
+    let (low, high) = widest.range_khz;
+    let seen = format!("{}–{} MHz", low / 1_000, high / 1_000);
+    Some(match low == high {
+        true => Observation::ok(format!("{seen}: it does not move")),
+        false => Observation::warn(seen, "its highest as its lowest, where even run times matter")
+            .knob("uncore-frequency")
             .boot(Remedy::AtBoot(None)),
     })
 }

@@ -54,6 +54,28 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "some drivers (intel_pstate, amd-pstate) change the clock also under the governor performance",
         source: "kernel: admin-guide/pm/intel_pstate, admin-guide/pm/amd-pstate",
     },
+    // The highest first, as its path sorts first: the lowest never exceeds it, in either direction.
+    Knob {
+        name: "uncore-frequency",
+        paths: &[
+            "/sys/devices/system/cpu/intel_uncore_frequency/uncore*/m*_freq_khz",
+            "/sys/devices/system/cpu/intel_uncore_frequency/package_*/m*_freq_khz",
+        ],
+        form: ValueFormat::Plain,
+        profiles: DEDICATED,
+        isolates: false,
+        want: |target, file| match folder_of(file)
+            .and_then(|f| file.facts.frequency.uncore.iter().find(|u| u.folder == f))
+        {
+            Some(uncore) if !uncore.cpus.is_empty() && !uncore.cpus.meets(&target.cpus) => {
+                Want::leave(format!("its package has CPU {}, which is not wanted for timed programs", uncore.cpus))
+            }
+            Some(uncore) => Want::set(uncore.highest_khz),
+            None => Want::leave("its range is unknown"),
+        },
+        why: "the clock of the last-level cache and the memory controllers falls while most cores idle, and every cache miss of a timed program takes longer then",
+        source: "kernel: admin-guide/pm/intel_uncore_frequency_scaling",
+    },
     Knob {
         name: "boost",
         paths: &["/sys/devices/system/cpu/cpufreq/boost", "/sys/devices/system/cpu/intel_pstate/no_turbo"],
@@ -104,8 +126,12 @@ fn wanted_policy(target: &Target, file: &KnobFile, want: impl FnOnce(&Policy) ->
 }
 
 fn policy_of<'a>(file: &'a KnobFile) -> Option<&'a Policy> {
-    let folder = file.path.rsplit_once('/')?.0;
+    let folder = folder_of(file)?;
     file.facts.frequency.policies.iter().find(|p| p.folder == folder)
+}
+
+fn folder_of<'a>(file: &'a KnobFile) -> Option<&'a str> {
+    file.path.rsplit_once('/').map(|(folder, _)| folder)
 }
 
 /// The CPU of a path `/sys/devices/system/cpu/cpuN/…`.

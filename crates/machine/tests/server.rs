@@ -1,0 +1,150 @@
+//! What servers have and smaller machines have not, on a modelled machine with two packages: found, planned, changed and put
+//! back, wherever it is stopped.
+
+mod machine;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use machine::Machine;
+use machine::stop::{Kill, Manner, at_each_step};
+use ontick_machine::plan::State;
+use ontick_machine::root::{Act, Hook, Verdict};
+use ontick_machine::{
+    Finding, Journal, Profile, Remedy, Reverted, Root, Severity, Target, TuningPlan, apply, check, revert,
+};
+
+/// CPU 3 is the one for timed programs; it is in package 1, with CPU 1.
+fn lay() -> Machine {
+    Machine::lay("x86-server")
+}
+
+fn target(machine: &Machine, knob: &str) -> Target {
+    let mut target = machine.target(Profile::DedicatedCore);
+    target.only = vec![knob.into()];
+    target
+}
+
+fn plan(machine: &Machine, knob: &str) -> TuningPlan {
+    TuningPlan::make(&machine.root, &machine.facts(), &target(machine, knob)).unwrap()
+}
+
+/// What the check of this name says, if anything.
+fn finding(machine: &Machine, id: &str) -> Option<Finding> {
+    let all = check(&machine.facts(), &machine.target(Profile::DedicatedCore), &Remedy::to_string);
+    all.into_iter().find(|finding| finding.id == id)
+}
+
+fn back(root: &Root) -> Reverted {
+    let mut journal = Journal::open(root).unwrap();
+    let reverted = revert(root, &mut journal, false);
+    journal.close();
+    reverted
+}
+
+fn state(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = machine.snapshot();
+    all.retain(|path, _| !["var", "var/lib"].iter().any(|keep| path.as_os_str() == *keep));
+    all
+}
+
+/// Stops the change at each of its steps, on a machine that goes its own way as `kernel` says.
+fn comes_back(machine: &Machine, knob: &str, kernel: impl Hook + Clone + 'static) -> usize {
+    let before = state(machine);
+    let plan = plan(machine, knob);
+    assert!(plan.changes().count() > 0, "{plan:?}");
+    at_each_step(&Manner::ALL, |kill| {
+        let root = machine.root.clone().with_hook(Arc::new(Both(kernel.clone(), kill.clone())));
+        if let Ok(mut journal) = Journal::open(&root) {
+            apply(&root, &plan, &mut journal);
+        }
+        let reverted = back(&machine.root.clone().with_hook(Arc::new(kernel.clone())));
+        assert!(reverted.complete(), "{kill}: {reverted:?}");
+        assert_eq!(state(machine), before, "{kill}");
+    })
+}
+
+struct Both<K>(K, Arc<Kill>);
+
+impl<K: Hook> Hook for Both<K> {
+    fn before(&self, act: &Act) -> Verdict {
+        match self.1.before(act) {
+            Verdict::Go => self.0.before(act),
+            other => other,
+        }
+    }
+
+    fn after(&self, act: &Act, place: &Path) {
+        self.0.after(act, place);
+    }
+}
+
+/// The lowest frequency of an uncore is never above its highest.
+#[derive(Clone)]
+struct Uncore(PathBuf);
+
+impl Hook for Uncore {
+    fn before(&self, act: &Act) -> Verdict {
+        let Act::Set { path, value } = act else { return Verdict::Go };
+        let Some((folder, name)) = path.rsplit_once('/').filter(|(_, name)| name.ends_with("_freq_khz")) else {
+            return Verdict::Go;
+        };
+        let read =
+            |name: &str| fs::read_to_string(self.0.join(&folder[1..]).join(name)).unwrap().trim().parse().unwrap();
+        let value: u64 = value.parse().unwrap();
+        let turned = match name {
+            "min_freq_khz" => value > read("max_freq_khz"),
+            _ => value < read("min_freq_khz"),
+        };
+        if turned { Verdict::Refuse(io::Error::from_raw_os_error(22)) } else { Verdict::Go }
+    }
+}
+
+#[test]
+fn the_uncore_of_the_timed_cpus_keeps_its_highest_frequency() {
+    let machine = lay();
+    let seen = finding(&machine, "uncore-frequency").unwrap();
+    assert_eq!((seen.severity, seen.observed.as_str()), (Severity::Warn, "800–2000 MHz"));
+    assert_eq!(seen.knob.as_deref(), Some("uncore-frequency"));
+    let plan = plan(&machine, "uncore-frequency");
+    let of = |package: u32, file: &str| {
+        let path = format!("/sys/devices/system/cpu/intel_uncore_frequency/package_0{package}_die_00/{file}_freq_khz");
+        plan.items.iter().find(|item| item.path == path).unwrap()
+    };
+    assert_eq!((of(1, "min").wanted.as_str(), of(1, "max").wanted.as_str()), ("2400000", "2400000"));
+    assert!(matches!(&of(0, "min").state, State::Left(why) if why.contains("its package has CPU 0,2")));
+    assert_eq!(plan.items.len(), 4, "neither what is shown only nor the highest of before is set: {:?}", plan.items);
+    let uncore = Uncore(machine.folder().to_owned());
+    assert!(comes_back(&machine, "uncore-frequency", uncore.clone()) > 5);
+    let root = machine.root.clone().with_hook(Arc::new(uncore));
+    let mut journal = Journal::open(&root).unwrap();
+    assert!(apply(&root, &plan, &mut journal).complete());
+    assert_eq!(finding(&machine, "uncore-frequency").unwrap().observed, "2400–2400 MHz: it does not move");
+    drop(journal);
+    let reverted = back(&root);
+    assert!(reverted.complete(), "{reverted:?}");
+}
+
+/// Clusters have values of their own, which setting that of their die would overwrite.
+#[test]
+fn clusters_of_an_uncore_are_set_one_by_one() {
+    let machine = lay();
+    for (cluster, package, lowest) in [(0, 0, 800_000), (1, 1, 900_000), (2, 1, 1_000_000)] {
+        let folder = format!("/sys/devices/system/cpu/intel_uncore_frequency/uncore0{cluster}");
+        machine.write(&format!("{folder}/package_id"), &format!("{package}\n"));
+        for (name, khz) in [("min", lowest), ("max", 2_000_000), ("initial_min", lowest), ("initial_max", 2_200_000)] {
+            machine.write(&format!("{folder}/{name}_freq_khz"), &format!("{khz}\n"));
+        }
+    }
+    let plan = plan(&machine, "uncore-frequency");
+    let changes: Vec<_> =
+        plan.changes().map(|item| (item.path.rsplit('/').nth(1).unwrap(), item.wanted.as_str())).collect();
+    assert_eq!(
+        changes,
+        [("uncore01", "2200000"), ("uncore01", "2200000"), ("uncore02", "2200000"), ("uncore02", "2200000")]
+    );
+    assert!(comes_back(&machine, "uncore-frequency", Uncore(machine.folder().to_owned())) > 10);
+}
