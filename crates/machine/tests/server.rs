@@ -148,3 +148,22 @@ fn clusters_of_an_uncore_are_set_one_by_one() {
     );
     assert!(comes_back(&machine, "uncore-frequency", Uncore(machine.folder().to_owned())) > 10);
 }
+
+#[test]
+fn stalld_is_reported_where_it_watches_the_timed_cpu() {
+    let machine = lay();
+    assert!(finding(&machine, "stalld").is_none(), "it does not run");
+    machine.write("/proc/733/comm", "stalld\n");
+    let started =
+        |words: &str| machine.write("/proc/733/cmdline", &format!("/usr/bin/stalld {words} ").replace(' ', "\0"));
+    started("--systemd -p 100000000 -r 50000 -t 30");
+    let watches = finding(&machine, "stalld").unwrap();
+    assert_eq!(watches.observed, "it watches CPU 3: a thread that starves for 30 s gets 50 µs of every 100 ms there");
+    assert_eq!((watches.severity, watches.effect_ns), (Severity::Warn, Some(50_000)));
+    assert!(watches.now.unwrap().contains("-c 0-2"));
+    for (words, says) in [("-c 0-2", "it watches CPU 0-2, not CPU 3"), ("-l", "it only logs")] {
+        started(words);
+        let leaves = finding(&machine, "stalld").unwrap();
+        assert!(leaves.severity == Severity::Ok && leaves.observed.starts_with(says), "{leaves:?}");
+    }
+}

@@ -18,6 +18,7 @@ pub mod noise;
 mod processor;
 pub mod rivals;
 pub mod scheduling;
+pub mod stalld;
 
 use serde::Serialize;
 
@@ -39,6 +40,7 @@ pub use network::{Interface, NoInterface};
 pub use noise::Noise;
 pub use rivals::Rival;
 pub use scheduling::Scheduling;
+pub use stalld::Stalld;
 
 /// Everything that is known of a machine.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -71,6 +73,8 @@ pub struct Facts {
     pub board: Board,
     /// Programs that set the same things.
     pub rivals: Vec<Rival>,
+    /// The program that gives starving threads time beside real-time ones, if it runs.
+    pub stalld: Option<Stalld>,
     /// Network interfaces that were asked about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<Interface>,
@@ -96,6 +100,7 @@ impl Facts {
             limits: Limits::probe(root),
             board: Board::probe(root, identity),
             rivals: rivals::probe(root),
+            stalld: Stalld::probe(root),
             interfaces: Vec::new(),
             kernel,
             config,

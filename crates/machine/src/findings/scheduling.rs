@@ -40,6 +40,12 @@ pub(super) const CHECKS: &[Check] = &[
         look: |look| fair_server(look).only(),
     },
     Check {
+        id: "stalld",
+        why: "stalld gives a thread that starves behind a real-time one time by SCHED_DEADLINE, which comes before every priority",
+        source: "stalld(8): -c, -t, -r, -p; man 7 sched (SCHED_DEADLINE)",
+        look: |look| stalld(look).into_iter().collect(),
+    },
+    Check {
         id: "rt-group",
         why: "with RT_GROUP_SCHED and version 1 groups a new group has no real-time time, and SCHED_FIFO is refused with EPERM even to root",
         source: "measured on another machine with Linux 6.18; kernel: scheduler/sched-rt-group",
@@ -143,6 +149,34 @@ fn fair_server(look: &CheckInput) -> Observation {
             Observation::warn(seen, format!("0, or {advice}")).costs(server.runtime_ns).knob("fair-server")
         }
     }
+}
+
+fn stalld(look: &CheckInput) -> Option<Observation> {
+    let stalld = look.facts.stalld.as_ref()?;
+    let cpus = &look.target.cpus;
+    if let Some(watched) = stalld.cpus.as_ref().filter(|watched| !watched.meets(cpus)) {
+        return Some(Observation::ok(format!("it watches CPU {watched}, not CPU {cpus}")));
+    }
+    if stalld.log_only {
+        return Some(Observation::ok("it only logs threads that starve"));
+    }
+    let seen = format!(
+        "it watches CPU {cpus}: a thread that starves for {} s gets {} µs of every {} ms there",
+        stalld.threshold_s,
+        stalld.runtime_ns / US,
+        stalld.period_ns / MS
+    );
+    let should = "no other task on that CPU and a loop that sleeps, so that none starves; where the loop never sleeps, a \
+                  short -r, as without stalld the kernel's own threads of that CPU starve for good";
+    let found = Observation::warn(seen, should).costs(stalld.runtime_ns);
+    // Where it stays for the others.
+    let others = &look.target.others;
+    Some(match look.target.can_dedicate() {
+        true => {
+            found.now(format!("-c {others} in stalld's options (CLIST in /etc/sysconfig/stalld), if the loop sleeps"))
+        }
+        false => found,
+    })
 }
 
 fn rt_group(look: &CheckInput) -> Option<Observation> {
