@@ -5,6 +5,7 @@
 
 mod board;
 mod cpu;
+mod firmware;
 mod interrupts;
 mod kernel;
 mod memory;
@@ -37,6 +38,7 @@ fn all() -> impl Iterator<Item = &'static Check> {
         interrupts::CHECKS,
         memory::CHECKS,
         noise::CHECKS,
+        firmware::CHECKS,
         network::CHECKS,
         board::CHECKS,
     ];

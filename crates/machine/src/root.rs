@@ -8,7 +8,7 @@ mod thread;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -111,6 +111,19 @@ impl Root {
             return Err(io::Error::other("larger than any such file (16 MiB)"));
         }
         Ok(bytes)
+    }
+
+    /// A model-specific register of an x86 CPU (msr(4)); a folder that stands for a machine has a file in the device's place.
+    pub(crate) fn register(&self, cpu: u32, register: u32) -> io::Result<u64> {
+        let place = self.place(&format!("/dev/cpu/{cpu}/msr"))?;
+        let kind = fs::metadata(&place)?.file_type();
+        // A device on a mounted system could be any.
+        if !(if self.live { kind.is_char_device() } else { kind.is_file() }) {
+            return Err(io::Error::other("not the registers of a CPU"));
+        }
+        let mut bytes = [0; 8];
+        File::open(place)?.read_exact_at(&mut bytes, register.into())?;
+        Ok(u64::from_le_bytes(bytes))
     }
 
     /// A file as text; bytes that are not UTF-8 become replacement characters.

@@ -167,3 +167,47 @@ fn stalld_is_reported_where_it_watches_the_timed_cpu() {
         assert!(leaves.severity == Severity::Ok && leaves.observed.starts_with(says), "{leaves:?}");
     }
 }
+
+/// The device has its registers at their numbers.
+fn count_smis(machine: &Machine, cpu: u32, count: u32) {
+    let mut registers = vec![0xff; 0x34];
+    registers.extend(u64::from(count).to_le_bytes());
+    let place = machine.place(&format!("/dev/cpu/{cpu}/msr"));
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::write(place, registers).unwrap();
+}
+
+#[test]
+fn interrupts_of_the_firmware_are_counted_where_the_processor_does() {
+    let machine = lay();
+    let smis = |machine: &Machine| finding(machine, "firmware-interrupts");
+    let unread = smis(&machine).unwrap();
+    assert!(unread.severity == Severity::Unknown && unread.now.unwrap().starts_with("modprobe msr"));
+    count_smis(&machine, 0, 1207);
+    let counted = smis(&machine).unwrap();
+    assert_eq!((counted.severity, counted.observed.as_str()), (Severity::Warn, "1207 since power-on"));
+    assert!(!counted.now.unwrap().contains("hwlat"), "this kernel has no such tracer");
+    count_smis(&machine, 0, 0);
+    assert_eq!(smis(&machine).unwrap().severity, Severity::Ok);
+    let cpuinfo = machine.read("/proc/cpuinfo");
+    machine.write("/proc/cpuinfo", &cpuinfo.replace("GenuineIntel", "AuthenticAMD"));
+    assert!(smis(&machine).unwrap().now.unwrap().contains("ls_smi_rx"));
+    machine.write("/proc/cpuinfo", &cpuinfo.replace("fpu vme", "hypervisor"));
+    assert!(smis(&machine).is_none(), "a guest does not see those of its host");
+}
+
+#[test]
+fn a_tracer_that_holds_interrupts_off_is_bad() {
+    let machine = lay();
+    assert!(finding(&machine, "tracer").is_none(), "tracefs is not mounted");
+    machine.write("/sys/kernel/tracing/current_tracer", "nop\n");
+    machine.write("/sys/kernel/tracing/available_tracers", "hwlat blk function nop\n");
+    machine.write("/sys/kernel/tracing/hwlat_detector/width", "250000\n");
+    assert_eq!(finding(&machine, "tracer").unwrap().severity, Severity::Ok);
+    assert!(finding(&machine, "firmware-interrupts").unwrap().now.unwrap().contains("tracer hwlat"));
+    machine.write("/sys/kernel/tracing/current_tracer", "hwlat\n");
+    let runs = finding(&machine, "tracer").unwrap();
+    assert_eq!((runs.severity, runs.effect_ns), (Severity::Bad, Some(250_000_000)));
+    machine.write("/sys/kernel/tracing/current_tracer", "function\n");
+    assert_eq!(finding(&machine, "tracer").unwrap().severity, Severity::Warn);
+}

@@ -116,7 +116,7 @@ fn machine(root: &Root, facts: &Facts, cpus: &CpuList) -> BTreeMap<String, Strin
 fn noted(found: &[Finding]) -> BTreeMap<String, (Severity, String)> {
     let mut all: BTreeMap<String, (Severity, String)> = BTreeMap::new();
     for finding in found {
-        let words = without_shares(&finding.observed);
+        let words = without_figures(&finding.observed);
         let there = all.entry(finding.id.clone());
         there
             .and_modify(|(severity, observed)| {
@@ -128,12 +128,14 @@ fn noted(found: &[Finding]) -> BTreeMap<String, (Severity, String)> {
     all
 }
 
-/// A text without the figures in it that change all the time: shares in per cent.
-fn without_shares(text: &str) -> String {
+/// A text without the figures in it that change all the time: shares in per cent, and counts since something.
+fn without_figures(text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
-    let is_share =
-        |n: usize| words.get(n + 1).is_some_and(|next| next.starts_with('%')) && words[n].parse::<f64>().is_ok();
-    (0..words.len()).map(|n| if is_share(n) { "…" } else { words[n] }).collect::<Vec<_>>().join(" ")
+    let is_figure = |n: usize| {
+        words.get(n + 1).is_some_and(|next| next.starts_with('%') || *next == "since")
+            && words[n].parse::<f64>().is_ok()
+    };
+    (0..words.len()).map(|n| if is_figure(n) { "…" } else { words[n] }).collect::<Vec<_>>().join(" ")
 }
 
 fn drifted(root: &Root, journal: &Journal) -> BTreeMap<String, String> {
@@ -204,9 +206,10 @@ mod tests {
     }
 
     #[test]
-    fn shares_that_change_all_the_time_are_left_out() {
-        assert_eq!(without_shares("KVM, 0.11 % stolen since boot"), "KVM, … % stolen since boot");
-        assert_eq!(without_shares("45 % of 3 CPUs"), "… % of 3 CPUs");
+    fn figures_that_change_all_the_time_are_left_out() {
+        assert_eq!(without_figures("KVM, 0.11 % stolen since boot"), "KVM, … % stolen since boot");
+        assert_eq!(without_figures("45 % of 3 CPUs"), "… % of 3 CPUs");
+        assert_eq!(without_figures("1207 since power-on"), "… since power-on");
     }
 
     #[test]

@@ -13,6 +13,9 @@ use ontick_units::CpuList;
 pub struct Cpus {
     /// Model name.
     pub model: String,
+    /// Who made them, as x86 kernels name it (`GenuineIntel`); empty elsewhere.
+    #[serde(skip)]
+    pub vendor: String,
     /// Those that run.
     pub online: CpuList,
     /// Taken out of load balancing at boot (`isolcpus=`).
@@ -59,6 +62,7 @@ impl Cpus {
         };
         Self {
             model: super::processor::name(&identity.processor, &cpuinfo),
+            vendor: field(&["vendor_id"]).map(|(_, v)| v.trim().to_owned()).unwrap_or_default(),
             isolated: list("/sys/devices/system/cpu/isolated")
                 .or_else(|| cpus_of(arguments.get("isolcpus")))
                 .unwrap_or_default(),

@@ -7,6 +7,7 @@ pub mod cgroups;
 pub mod clock;
 pub mod config;
 pub mod cpus;
+pub mod firmware;
 pub mod frequency;
 mod identity;
 pub mod interrupts;
@@ -19,6 +20,7 @@ mod processor;
 pub mod rivals;
 pub mod scheduling;
 pub mod stalld;
+pub mod tracing;
 
 use serde::Serialize;
 
@@ -30,6 +32,7 @@ pub use cgroups::Cgroups;
 pub use clock::Clock;
 pub use config::KernelConfig;
 pub use cpus::Cpus;
+pub use firmware::Firmware;
 pub use frequency::Frequency;
 pub(crate) use identity::{Identity, firmware_folder};
 pub use interrupts::Interrupts;
@@ -41,6 +44,7 @@ pub use noise::Noise;
 pub use rivals::Rival;
 pub use scheduling::Scheduling;
 pub use stalld::Stalld;
+pub use tracing::Tracing;
 
 /// Everything that is known of a machine.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -67,6 +71,10 @@ pub struct Facts {
     pub memory: Memory,
     /// Watchdogs, statistics, consoles, steal.
     pub noise: Noise,
+    /// Interrupts that the firmware keeps for itself.
+    pub firmware: Firmware,
+    /// Tracers of the kernel.
+    pub tracing: Tracing,
     /// What this process may do.
     pub limits: Limits,
     /// The board, and a Raspberry Pi's firmware settings.
@@ -89,14 +97,16 @@ impl Facts {
         let kernel = Kernel::probe(root, release, &config, &arguments);
         let cgroups = Cgroups::probe(root);
         let identity = Identity::probe(root);
+        let cpus = Cpus::probe(root, &arguments, &identity);
         Self {
-            cpus: Cpus::probe(root, &arguments, &identity),
             interrupts: Interrupts::probe(root),
             scheduling: Scheduling::probe(root, &kernel, &cgroups, &config),
             frequency: Frequency::probe(root),
             clock: Clock::probe(root, &config, &arguments),
             memory: Memory::probe(root),
             noise: Noise::probe(root),
+            firmware: Firmware::probe(root, &cpus),
+            tracing: Tracing::probe(root),
             limits: Limits::probe(root),
             board: Board::probe(root, identity),
             rivals: rivals::probe(root),
@@ -105,6 +115,7 @@ impl Facts {
             kernel,
             config,
             arguments,
+            cpus,
             cgroups,
         }
     }
